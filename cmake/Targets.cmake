@@ -8,6 +8,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
     list(APPEND heddle_warnings -Wno-restrict)        # GCC bug 105651: false alarms in std::string
     list(APPEND heddle_cuda_warnings -Wno-restrict)
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND HEDDLE_SANITIZE)
+    list(APPEND heddle_warnings -Wno-maybe-uninitialized)   # instrumented code misleads it, std::function above all
+endif()
 list(JOIN heddle_cuda_warnings "," heddle_cuda_warnings)
 
 # heddle_target(TARGET): no language extensions, position independent, warnings. (C++20 comes with heddle::heddle.)
