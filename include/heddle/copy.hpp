@@ -1,0 +1,175 @@
+// Copies and fills.
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+
+#include <heddle/stream.hpp>
+#include <heddle/view.hpp>
+
+namespace heddle {
+
+template <class T>
+class Array;
+
+namespace detail {
+
+// copy() takes arrays, views and contiguous host ranges alike: these turn each into a view.
+template <class R> inline constexpr bool is_ours = false;
+template <class T> inline constexpr bool is_ours<View<T>> = true;
+template <class T> inline constexpr bool is_ours<Array<T>> = true;
+
+template <class R>
+concept HostRange = std::ranges::contiguous_range<R> && !is_ours<std::remove_cvref_t<R>>;
+
+template <class T>
+View<T> as_destination(View<T> v) noexcept { return v; }
+template <class T>
+View<T> as_destination(Array<T>& a) noexcept { return a.view(); }
+template <HostRange R>
+auto as_destination(R&& r) noexcept -> View<std::remove_reference_t<std::ranges::range_reference_t<R>>> {
+    return {std::ranges::data(r), std::ranges::size(r)};
+}
+
+template <class T>
+View<const T> as_source(View<T> v) noexcept { return v; }
+template <class T>
+View<const T> as_source(const Array<T>& a) noexcept { return a.view(); }
+template <HostRange R>
+auto as_source(const R& r) noexcept -> View<const std::ranges::range_value_t<const R>> {
+    return {std::ranges::data(r), std::ranges::size(r)};
+}
+
+template <class To>
+concept Destination = requires(To&& to) {
+    detail::as_destination(to);
+    requires !std::is_const_v<std::remove_pointer_t<decltype(detail::as_destination(to).data())>>;
+};
+template <class From>
+concept Source = requires(const From& from) { detail::as_source(from); };
+
+/// A piece of memory without its type. `rows` pieces of `bytes`, `pitch` bytes apart (rows == 1: pitch is not read).
+struct Region {
+    void* data;
+    std::size_t bytes;
+    Block* owner;
+    std::size_t rows = 1;
+    std::size_t pitch = 0;
+};
+
+template <class T>
+Region region(View<T> v) noexcept {
+    return {const_cast<std::remove_const_t<T>*>(v.data()), v.size_bytes(), v.owner()};
+}
+
+void copy_regions(StreamRef stream, const Region& to, const Region& from, const SourceLocation& where);
+void copy_regions(const Region& to, const Region& from, const SourceLocation& where);  ///< chooses the stream (S7)
+void fill_region(StreamRef stream, const Region& to, const void* value, std::size_t size, const SourceLocation& where);
+void fill_region(const Region& to, const void* value, std::size_t size, const SourceLocation& where);
+
+/// The current stream of the device on which this memory is (host memory: of cpu:0).
+StreamRef home_stream(const Block* owner, const void* data);
+
+}  // namespace detail
+
+/// Copies all of `from` to `to`; they must have the same element type and size, and not overlap (UsageError). Arrays, views
+/// and contiguous host ranges, on any devices.
+///
+/// With a stream, the copy runs on it and nothing else is ordered. Without one it runs on the destination's current
+/// stream if that is on a CUDA device, else on the source's if that is, else on the CPU device's, and is ordered after what the current
+/// stream of the other side was given before, and before what it is given afterwards.
+///
+/// Device and pinned memory: asynchronous; both must stay until it has run (arrays see to that themselves). Pageable
+/// memory is safe on return: a pageable source may be changed, a pageable destination is filled, which can mean
+/// waiting for the stream. Prefer pinned memory.
+template <detail::Destination To, detail::Source From>
+void copy(StreamRef stream, To&& to, const From& from, SourceLocation where = SourceLocation::current()) {
+    auto destination = detail::as_destination(to);
+    auto source = detail::as_source(from);
+    static_assert(std::is_same_v<typename decltype(destination)::value_type, typename decltype(source)::value_type>,
+                  "heddle::copy: both sides must have the same element type");
+    detail::copy_regions(stream, detail::region(destination), detail::region(source), where);
+}
+template <detail::Destination To, detail::Source From>
+void copy(To&& to, const From& from, SourceLocation where = SourceLocation::current()) {
+    auto destination = detail::as_destination(to);
+    auto source = detail::as_source(from);
+    static_assert(std::is_same_v<typename decltype(destination)::value_type, typename decltype(source)::value_type>,
+                  "heddle::copy: both sides must have the same element type");
+    detail::copy_regions(detail::region(destination), detail::region(source), where);
+}
+
+/// A rectangle in memory: `rows` rows of `columns` elements, `pitch` elements from one row's start to the next.
+template <class T>
+class View2D {
+public:
+    using value_type = std::remove_const_t<T>;
+    View2D(View<T> memory, std::size_t rows, std::size_t columns, std::size_t pitch,
+           SourceLocation where = SourceLocation::current())
+        : memory_(memory), rows_(rows), columns_(columns), pitch_(pitch) {
+        if (rows != 0 && (columns > pitch || (rows - 1) > (memory.size() - columns) / pitch || columns > memory.size()))
+            detail::throw_out_of_range(0, rows == 0 ? 0 : (rows - 1) * pitch + columns, memory.size(), where);
+    }
+    View2D(View<T> memory, std::size_t rows, std::size_t columns, SourceLocation where = SourceLocation::current())
+        : View2D(memory, rows, columns, columns, where) {}
+
+    View<T> memory() const noexcept { return memory_; }
+    std::size_t rows() const noexcept { return rows_; }
+    std::size_t columns() const noexcept { return columns_; }
+    std::size_t pitch() const noexcept { return pitch_; }
+
+private:
+    View<T> memory_;
+    std::size_t rows_, columns_, pitch_;
+};
+
+namespace detail {
+template <class T>
+Region region(const View2D<T>& v) noexcept {
+    return {const_cast<std::remove_const_t<T>*>(v.memory().data()), v.columns() * sizeof(T), v.memory().owner(),
+            v.rows(), v.pitch() * sizeof(T)};
+}
+}  // namespace detail
+
+/// Copies a rectangle to one of the same shape. Streams, memory and errors as copy().
+template <class T, class S>
+    requires std::is_same_v<T, std::remove_const_t<S>>
+void copy_2d(StreamRef stream, View2D<T> to, View2D<S> from, SourceLocation where = SourceLocation::current()) {
+    detail::copy_regions(stream, detail::region(to), detail::region(from), where);
+}
+template <class T, class S>
+    requires std::is_same_v<T, std::remove_const_t<S>>
+void copy_2d(View2D<T> to, View2D<S> from, SourceLocation where = SourceLocation::current()) {
+    detail::copy_regions(detail::region(to), detail::region(from), where);
+}
+
+/// Sets every element of an array, view or host range to `value`. With a stream it runs there; without one on the
+/// current stream of the memory's device.
+template <detail::Destination To, class V>
+void fill(StreamRef stream, To&& to, const V& value, SourceLocation where = SourceLocation::current()) {
+    auto destination = detail::as_destination(to);
+    using T = typename decltype(destination)::value_type;
+    const T element = static_cast<T>(value);
+    detail::fill_region(stream, detail::region(destination), &element, sizeof element, where);
+}
+template <detail::Destination To, class V>
+void fill(To&& to, const V& value, SourceLocation where = SourceLocation::current()) {
+    auto destination = detail::as_destination(to);
+    using T = typename decltype(destination)::value_type;
+    const T element = static_cast<T>(value);
+    detail::fill_region(detail::region(destination), &element, sizeof element, where);
+}
+
+/// Sets every byte to zero.
+template <detail::Destination To>
+void fill_zero(StreamRef stream, To&& to, SourceLocation where = SourceLocation::current()) {
+    const unsigned char zero = 0;
+    detail::fill_region(stream, detail::region(detail::as_destination(to)), &zero, 1, where);
+}
+template <detail::Destination To>
+void fill_zero(To&& to, SourceLocation where = SourceLocation::current()) {
+    const unsigned char zero = 0;
+    detail::fill_region(detail::region(detail::as_destination(to)), &zero, 1, where);
+}
+
+}  // namespace heddle

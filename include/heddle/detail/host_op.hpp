@@ -1,0 +1,93 @@
+// Operations that run on host threads: CPU kernels and host functions, without their types.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include <heddle/detail/stream_state.hpp>
+
+namespace heddle::detail {
+
+/// What an operation is: one constant for each type of closure. The closure itself is copied into the stream.
+struct OpType {
+    void (*run)(void* self, std::size_t begin, std::size_t end);  ///< the indices [begin, end); may throw
+    void (*relocate)(void* from, void* to) noexcept;              ///< null: its bytes are copied
+    void (*destroy)(void* self) noexcept;                         ///< null: nothing to do
+    std::uint32_t size;
+    std::uint32_t align;
+    const char* pretty;   ///< __PRETTY_FUNCTION__ of the type: kernel_name() takes the name out of it
+    bool is_cleanup;      ///< runs on poisoned streams too
+};
+
+/// Gives an operation of `count` indices to `stream`: on CPU devices kernels and host functions, on CUDA devices host
+/// functions. Moves the closure out of `self`, whatever happens.
+void enqueue(StreamState& stream, const OpType& type, void* self, std::size_t count, const SourceLocation& where);
+
+template <class T>
+constexpr OpType op_type(void (*run)(void*, std::size_t, std::size_t), bool trivial, const char* pretty,
+                         bool is_cleanup = false) {
+    return {run,
+            trivial ? nullptr : +[](void* from, void* to) noexcept {
+                ::new (to) T(std::move(*static_cast<T*>(from)));
+                static_cast<T*>(from)->~T();
+            },
+            std::is_trivially_destructible_v<T> ? nullptr : +[](void* self) noexcept { static_cast<T*>(self)->~T(); },
+            static_cast<std::uint32_t>(sizeof(T)), static_cast<std::uint32_t>(alignof(T)), pretty, is_cleanup};
+}
+
+/// A portable kernel with its extents and arguments.
+template <class K, int N, class... P>
+struct PortableOp {
+    K kernel;
+    std::size_t extent[N];
+    std::tuple<P...> args;
+
+    PortableOp(const K& k, const std::size_t* n, const P&... p) : kernel(k), args(p...) {
+        for (int i = 0; i < N; ++i) extent[i] = n[i];
+    }
+
+    static constexpr const char* pretty() noexcept { return __PRETTY_FUNCTION__; }
+
+    // Everything is copied to locals first: nothing the kernel writes can then seem to change it, which lets the compiler
+    // vectorise the loop over the fastest index.
+    static void run(void* self, std::size_t begin, std::size_t end) {
+        const PortableOp& op = *static_cast<const PortableOp*>(self);
+        std::apply(
+            [&, kernel = op.kernel](P... p) mutable {
+                if constexpr (N == 1) {
+                    for (std::size_t x = begin; x < end; ++x) kernel(x, p...);
+                } else {
+                    const std::size_t nx = op.extent[0];
+                    while (begin < end) {
+                        const std::size_t row = begin / nx, first = begin % nx;
+                        const std::size_t last = end - begin < nx - first ? first + (end - begin) : nx;
+                        if constexpr (N == 2) {
+                            for (std::size_t x = first; x < last; ++x) kernel(x, row, p...);
+                        } else {
+                            const std::size_t y = row % op.extent[1], z = row / op.extent[1];
+                            for (std::size_t x = first; x < last; ++x) kernel(x, y, z, p...);
+                        }
+                        begin += last - first;
+                    }
+                }
+            },
+            op.args);
+    }
+
+    static constexpr OpType type = op_type<PortableOp>(&run, true, pretty());
+};
+
+/// A function called once.
+template <class F>
+struct HostFunction {
+    F function;
+
+    static constexpr const char* pretty() noexcept { return __PRETTY_FUNCTION__; }
+    static void run(void* self, std::size_t, std::size_t) { static_cast<HostFunction*>(self)->function(); }
+    static constexpr OpType type = op_type<HostFunction>(&run, std::is_trivially_copyable_v<F>, pretty());
+};
+
+}  // namespace heddle::detail

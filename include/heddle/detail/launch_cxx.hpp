@@ -1,0 +1,21 @@
+// What a portable kernel's launch on a CUDA device means in code that nvcc did not compile: a clear error.
+#pragma once
+
+#include <cstddef>
+
+#include <heddle/detail/stream_state.hpp>
+
+namespace heddle::detail {
+
+[[noreturn]] void throw_not_compiled_for_cuda(const StreamState& stream, const char* pretty, SourceLocation where);
+
+inline namespace compiled_by_cxx {
+
+template <int N, class K, class... P>
+void launch_on_cuda(StreamState& stream, const char* pretty, const SourceLocation& where, const K&, const std::size_t*,
+                    const P&...) {
+    throw_not_compiled_for_cuda(stream, pretty, where);
+}
+
+}  // namespace compiled_by_cxx
+}  // namespace heddle::detail

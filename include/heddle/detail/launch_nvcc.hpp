@@ -1,0 +1,82 @@
+// Portable kernels on CUDA devices: included where nvcc compiles.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include <cuda_runtime_api.h>
+
+#include <heddle/detail/stream_state.hpp>
+
+namespace heddle::detail {
+
+inline namespace compiled_by_nvcc {
+
+inline constexpr unsigned portable_block = 256;
+
+template <class K, class... P>
+__global__ void __launch_bounds__(portable_block) portable_1d(K kernel, std::size_t nx, P... args) {
+    const std::size_t x = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (x < nx) kernel(x, args...);
+}
+
+// The second and third extent may exceed what a grid can be: the kernel strides over them.
+template <class K, class... P>
+__global__ void __launch_bounds__(portable_block) portable_2d(K kernel, std::size_t nx, std::size_t ny, P... args) {
+    const std::size_t x = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (x >= nx) return;
+    for (std::size_t y = std::size_t{blockIdx.y} * blockDim.y + threadIdx.y; y < ny;
+         y += std::size_t{gridDim.y} * blockDim.y)
+        kernel(x, y, args...);
+}
+
+template <class K, class... P>
+__global__ void __launch_bounds__(portable_block)
+    portable_3d(K kernel, std::size_t nx, std::size_t ny, std::size_t nz, P... args) {
+    const std::size_t x = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (x >= nx) return;
+    for (std::size_t z = std::size_t{blockIdx.z} * blockDim.z + threadIdx.z; z < nz;
+         z += std::size_t{gridDim.z} * blockDim.z)
+        for (std::size_t y = std::size_t{blockIdx.y} * blockDim.y + threadIdx.y; y < ny;
+             y += std::size_t{gridDim.y} * blockDim.y)
+            kernel(x, y, z, args...);
+}
+
+template <int N, class K, class... P>
+void launch_on_cuda(StreamState& stream, const char* pretty, const SourceLocation& where, const K& kernel,
+                    const std::size_t* extent, const P&... args) {
+    constexpr std::size_t max_y = 65535;
+    const auto blocks = [](std::size_t n, std::size_t block) { return (n + block - 1) / block; };
+    const void* function;
+    dim3 grid, block;
+    if constexpr (N == 1) {
+        function = reinterpret_cast<const void*>(&portable_1d<K, P...>);
+        // A launch of few indices takes no more threads than warps hold them.
+        block = dim3(static_cast<unsigned>(std::min<std::size_t>(portable_block, blocks(extent[0], 32) * 32)));
+        grid = dim3(static_cast<unsigned>(blocks(extent[0], block.x)));
+    } else if constexpr (N == 2) {
+        function = reinterpret_cast<const void*>(&portable_2d<K, P...>);
+        block = dim3(32, 8);
+        grid = dim3(static_cast<unsigned>(blocks(extent[0], 32)),
+                    static_cast<unsigned>(std::min(blocks(extent[1], 8), max_y)));
+    } else {
+        function = reinterpret_cast<const void*>(&portable_3d<K, P...>);
+        block = dim3(32, 4, 2);
+        grid = dim3(static_cast<unsigned>(blocks(extent[0], 32)),
+                    static_cast<unsigned>(std::min(blocks(extent[1], 4), max_y)),
+                    static_cast<unsigned>(std::min(blocks(extent[2], 2), max_y)));
+    }
+    void* arguments[1 + N + sizeof...(P)];
+    std::size_t used = 0;
+    const auto push = [&](const void* p) { arguments[used++] = const_cast<void*>(p); };
+    push(&kernel);
+    for (int i = 0; i < N; ++i) push(&extent[i]);
+    (push(&args), ...);
+    const cudaError_t code =
+        cudaLaunchKernel(function, grid, block, arguments, 0, static_cast<cudaStream_t>(stream.native));
+    if (code != cudaSuccess) [[unlikely]] throw_launch_failed(stream, pretty, code, where);
+    count_submission(stream);
+}
+
+}  // namespace compiled_by_nvcc
+}  // namespace heddle::detail

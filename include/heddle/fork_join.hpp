@@ -1,0 +1,79 @@
+// Side by side, joined.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <exception>
+#include <type_traits>
+
+#include <heddle/scope.hpp>
+
+namespace heddle {
+
+namespace detail {
+
+/// Branches of one fork_join: streams from the device's own pool, ordered after `base`; join() orders base after them.
+class Fork {
+public:
+    explicit Fork(StreamRef base, std::size_t branches, SourceLocation where);
+    ~Fork();  ///< joins what was not joined; reports
+    Fork(const Fork&) = delete;
+    Fork& operator=(const Fork&) = delete;
+    StreamRef branch(std::size_t index);
+    void join();
+
+private:
+    struct Impl;
+    Impl* impl_;
+};
+
+template <class F>
+void run_branch(Fork& fork, std::size_t index, F& f, SourceLocation where) {
+    StreamRef stream = fork.branch(index);
+    ScopedStream in(stream, {.wait_on_enter = false}, where);
+    if constexpr (std::invocable<F&, StreamRef>) f(stream);
+    else f();
+}
+
+}  // namespace detail
+
+template <class F>
+concept Branch = std::invocable<F&> || std::invocable<F&, StreamRef>;
+
+/// Calls each callable once, on this thread, each with a stream of its own as the current stream (it may take it as an argument).
+/// All the streams are ordered after `base`, and `base` is ordered after all of them. What a callable throws comes
+/// out after the streams were joined; later callables are then not called.
+template <Branch... F>
+    requires(sizeof...(F) > 0)
+void fork_join(StreamRef base, F&&... branches) {
+    detail::Fork fork(base, sizeof...(F), SourceLocation::current());
+    std::size_t index = 0;
+    (detail::run_branch(fork, index++, branches, SourceLocation::current()), ...);
+    fork.join();
+}
+/// The same from the current stream.
+template <Branch F, Branch... Rest>
+void fork_join(F&& first, Rest&&... rest) {
+    fork_join(current_stream(), first, rest...);
+}
+
+/// `count` branches: calls f(0), f(1), ... each with a stream of its own as the current stream (f may take it as its second argument).
+template <class F>
+void fork_join_n(StreamRef base, std::size_t count, F&& f, SourceLocation where = SourceLocation::current()) {
+    if (count == 0) return;
+    detail::Fork fork(base, count, where);
+    for (std::size_t i = 0; i < count; ++i) {
+        auto call = [&](StreamRef stream) {
+            if constexpr (std::invocable<F&, std::size_t, StreamRef>) f(i, stream);
+            else f(i);
+        };
+        detail::run_branch(fork, i, call, where);
+    }
+    fork.join();
+}
+template <class F>
+void fork_join_n(std::size_t count, F&& f, SourceLocation where = SourceLocation::current()) {
+    fork_join_n(current_stream(), count, f, where);
+}
+
+}  // namespace heddle

@@ -1,0 +1,17 @@
+// All of heddle that needs no CUDA header.
+#pragma once
+
+#include <heddle/array.hpp>
+#include <heddle/copy.hpp>
+#include <heddle/device.hpp>
+#include <heddle/error.hpp>
+#include <heddle/event.hpp>
+#include <heddle/fork_join.hpp>
+#include <heddle/kernel.hpp>
+#include <heddle/launch.hpp>
+#include <heddle/observer.hpp>
+#include <heddle/scope.hpp>
+#include <heddle/stats.hpp>
+#include <heddle/stream.hpp>
+#include <heddle/stream_pool.hpp>
+#include <heddle/view.hpp>

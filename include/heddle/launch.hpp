@@ -1,0 +1,107 @@
+// Launching portable kernels and host functions.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include <heddle/array.hpp>
+#include <heddle/detail/host_op.hpp>
+#include <heddle/detail/kernel_args.hpp>
+#include <heddle/kernel.hpp>
+#include <heddle/observer.hpp>
+#include <heddle/scope.hpp>
+
+namespace heddle {
+
+/// How many times a kernel runs, in N dimensions; made by dim(). Remembers where it was written, so that a launch knows
+/// its caller.
+template <int N>
+struct Dim {
+    std::size_t extent[N];
+    SourceLocation where;
+};
+
+constexpr Dim<1> dim(std::size_t nx, SourceLocation where = SourceLocation::current()) noexcept {
+    return {{nx}, where};
+}
+/// The first index varies fastest: neighbouring threads of a GPU, the inner loop of a CPU.
+constexpr Dim<2> dim(std::size_t nx, std::size_t ny, SourceLocation where = SourceLocation::current()) noexcept {
+    return {{nx, ny}, where};
+}
+constexpr Dim<3> dim(std::size_t nx, std::size_t ny, std::size_t nz,
+                     SourceLocation where = SourceLocation::current()) noexcept {
+    return {{nx, ny, nz}, where};
+}
+
+inline namespace HEDDLE_COMPILED_BY {
+
+/// Runs a portable kernel once for each index: kernel(i, args...), kernel(x, y, args...) or kernel(x, y, z, args...).
+/// The order of the indices is open. Kernel and arguments are copied at the call and must be trivially copyable; an
+/// Array becomes a View. An extent of 0 enqueues nothing.
+///
+/// With a stream: runs on it and orders nothing else. Without one: on the current stream of the current device.
+/// Throws UsageError when an array is out of this device's reach. What a kernel throws (CPU devices) poisons the stream.
+template <class K, int N, class... A>
+    requires(std::is_class_v<K>)
+void launch(StreamRef stream, const K& kernel, const Dim<N>& d, A&&... args) {
+    static_assert(std::is_trivially_copyable_v<K>,
+                  "heddle::launch: the kernel is copied to the device as bytes, so it (and what a lambda captures) must be trivially copyable");
+    static_assert((detail::is_kernel_argument<A> && ...),
+                  "heddle::launch: arguments are arrays, views and trivially copyable values; wrap host memory in a View");
+    static_assert(detail::takes_arguments<K, N, detail::KernelArg<A>...>,
+                  "heddle::launch: the kernel cannot be called with as many indices as dim() has, followed by these arguments");
+    using Operation = detail::PortableOp<K, N, detail::KernelArg<A>...>;
+    detail::StreamState& state = stream.state();
+    if (!detail::may_submit(state, "launch", d.where)) return;
+    (detail::check_argument(args, state, d.where), ...);
+    std::size_t count = 1;
+    for (std::size_t n : d.extent) count *= n;
+    if (count == 0) return;
+    if (state.device.is_cuda()) {
+        detail::launch_on_cuda<N>(state, Operation::pretty(), d.where, kernel, d.extent,
+                                  detail::KernelArg<A>(detail::kernel_argument(args))...);
+    } else {
+        Operation operation(kernel, d.extent, detail::kernel_argument(args)...);
+        detail::enqueue(state, Operation::type, &operation, count, d.where);
+    }
+    (detail::note_argument(args, state), ...);
+    if (detail::is_observed()) [[unlikely]] {
+        const Access accesses[sizeof...(A) + 1] = {detail::access_of<A>(args)...};
+        detail::notify({.kind = OpKind::launch, .name = Operation::pretty(), .stream = stream,
+                        .sequence = state.submissions.load(std::memory_order_relaxed), .bytes = 0, .other = {},
+                        .accesses = {accesses, sizeof...(A)}, .where = d.where});
+    }
+}
+template <class K, int N, class... A>
+    requires(std::is_class_v<K> && !std::is_convertible_v<const K&, StreamRef>)
+void launch(const K& kernel, const Dim<N>& d, A&&... args) {
+    launch(current_stream(), kernel, d, std::forward<A>(args)...);
+}
+
+}  // namespace HEDDLE_COMPILED_BY
+
+/// Calls function() on a host thread in stream order. It may enqueue work on CPU streams; it may not wait for anything
+/// (UsageError), nor, on a CUDA stream, call CUDA. What it throws poisons the stream. It is moved into the stream and destroyed after the call.
+template <class F>
+    requires std::invocable<std::decay_t<F>&>
+void launch_host(StreamRef stream, F&& function, SourceLocation where = SourceLocation::current()) {
+    using Operation = detail::HostFunction<std::decay_t<F>>;
+    detail::StreamState& state = stream.state();
+    if (!detail::may_submit(state, "launch_host", where)) return;
+    Operation operation{std::forward<F>(function)};
+    detail::enqueue(state, Operation::type, &operation, 1, where);
+    if (detail::is_observed()) [[unlikely]]
+        detail::notify({.kind = OpKind::host_function, .name = Operation::pretty(), .stream = stream,
+                        .sequence = state.submissions.load(std::memory_order_relaxed), .bytes = 0, .other = {},
+                        .accesses = {}, .where = where});
+}
+template <class F>
+    requires std::invocable<std::decay_t<F>&>
+void launch_host(F&& function, SourceLocation where = SourceLocation::current()) {
+    launch_host(current_stream(), std::forward<F>(function), where);
+}
+
+}  // namespace heddle

@@ -1,0 +1,55 @@
+// Pools of streams.
+#pragma once
+
+#include <memory>
+
+#include <heddle/stream.hpp>
+
+namespace heddle {
+
+struct StreamPoolOptions {
+    int max_streams = 64;  ///< exclusive leases beyond it throw UsageError
+    int shared = 4;        ///< streams that shared() hands out in turn, for each priority
+};
+
+/// Streams of one device, made when first needed and kept. Thread-safe. Leases may outlive the pool.
+class StreamPool {
+public:
+    explicit StreamPool(Device device = Device(), StreamPoolOptions options = {},
+                        SourceLocation where = SourceLocation::current());
+    ~StreamPool();
+    StreamPool(const StreamPool&) = delete;
+    StreamPool& operator=(const StreamPool&) = delete;
+
+    /// A stream that no one else has until the lease ends. Its returned work need not be done then: the next lease
+    /// prefers an idle stream, and takes a busy one only at max_streams.
+    class Lease : public StreamRef {
+    public:
+        Lease() noexcept = default;
+        Lease(Lease&& other) noexcept;
+        Lease& operator=(Lease&& other) noexcept;
+        ~Lease();
+
+    private:
+        friend class StreamPool;
+        Lease(std::shared_ptr<void> pool, detail::StreamState& state) noexcept;
+        std::shared_ptr<void> pool_;
+    };
+    Lease lease(int priority = 0, SourceLocation where = SourceLocation::current());
+
+    /// A stream that others may have too: `shared` streams of each priority in turn.
+    StreamRef shared(int priority = 0, SourceLocation where = SourceLocation::current());
+
+    Device device() const noexcept;
+    int size() const;    ///< streams made so far
+    int leased() const;  ///< exclusive leases now
+
+    /// How many streams of the device can really run side by side: hardware queues (CUDA_DEVICE_MAX_CONNECTIONS, 8
+    /// unless set) or CPU workers. More streams work; they may wait for each other falsely.
+    int concurrent_queues() const;
+
+private:
+    std::shared_ptr<struct StreamPoolState> state_;
+};
+
+}  // namespace heddle

@@ -1,0 +1,81 @@
+// Views: pointer, size and owner of memory that lives elsewhere.
+#pragma once
+
+#include <cstddef>
+#include <ranges>
+#include <span>
+#include <type_traits>
+
+#include <heddle/detail/block.hpp>
+#include <heddle/detail/location.hpp>
+#include <heddle/kernel.hpp>
+
+namespace heddle {
+
+namespace detail {
+[[noreturn]] void throw_out_of_range(std::size_t first, std::size_t count, std::size_t size, SourceLocation where);
+}
+
+/// `size()` elements of T, wherever they are. Passed to kernels by value; View<const T> promises that they are only read.
+/// It remembers the Array it came from, so that work given to a stream through a view counts as a use of that array
+/// (views of raw pointers have no owner: declare such uses with used_on()). 24 bytes.
+template <class T>
+class View {
+public:
+    using value_type = std::remove_const_t<T>;
+
+    constexpr View() noexcept = default;
+    /// Elements someone else owns: no use of them is tracked.
+    HEDDLE_FN constexpr View(T* data, std::size_t size) noexcept : data_(data), size_(size) {}
+    /// For the library: a part of an array.
+    HEDDLE_FN constexpr View(T* data, std::size_t size, detail::Block* owner) noexcept
+        : data_(data), size_(size), owner_(owner) {}
+    /// A View<T> is a View<const T>.
+    template <class U>
+        requires(std::is_same_v<T, const U>)
+    HEDDLE_FN constexpr View(const View<U>& other) noexcept
+        : data_(other.data()), size_(other.size()), owner_(other.owner()) {}
+    /// Host memory: std::vector, std::array, std::span, ... of the same element type.
+    template <std::ranges::contiguous_range R>
+        requires(std::ranges::borrowed_range<R> || std::is_lvalue_reference_v<R>) &&
+                std::ranges::sized_range<R> &&
+                std::is_convertible_v<std::remove_reference_t<std::ranges::range_reference_t<R>> (*)[], T (*)[]> &&
+                (!requires(const std::remove_cvref_t<R>& r) { r.owner(); }) &&
+                (!requires(const std::remove_cvref_t<R>& r) { r.view(); })
+    constexpr View(R&& range) noexcept : data_(std::ranges::data(range)), size_(std::ranges::size(range)) {}
+
+    HEDDLE_FN constexpr T& operator[](std::size_t i) const noexcept { return data_[i]; }
+    HEDDLE_FN constexpr T* data() const noexcept { return data_; }
+    HEDDLE_FN constexpr std::size_t size() const noexcept { return size_; }
+    HEDDLE_FN constexpr std::size_t size_bytes() const noexcept { return size_ * sizeof(T); }
+    HEDDLE_FN constexpr bool empty() const noexcept { return size_ == 0; }
+    HEDDLE_FN constexpr T* begin() const noexcept { return data_; }
+    HEDDLE_FN constexpr T* end() const noexcept { return data_ + size_; }
+    HEDDLE_FN constexpr detail::Block* owner() const noexcept { return owner_; }
+
+    /// Parts. On the host only; UsageError when out of range.
+    View first(std::size_t count, SourceLocation where = SourceLocation::current()) const {
+        return subview(0, count, where);
+    }
+    View last(std::size_t count, SourceLocation where = SourceLocation::current()) const {
+        if (count > size_) detail::throw_out_of_range(0, count, size_, where);
+        return subview(size_ - count, count, where);
+    }
+    View subview(std::size_t first, std::size_t count, SourceLocation where = SourceLocation::current()) const {
+        if (first > size_ || count > size_ - first) detail::throw_out_of_range(first, count, size_, where);
+        return View(data_ + first, count, owner_);
+    }
+
+private:
+    T* data_ = nullptr;
+    std::size_t size_ = 0;
+    detail::Block* owner_ = nullptr;
+};
+
+template <std::ranges::contiguous_range R>
+View(R&&) -> View<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
+
+}  // namespace heddle
+
+template <class T>
+inline constexpr bool std::ranges::enable_borrowed_range<heddle::View<T>> = true;

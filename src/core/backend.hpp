@@ -1,0 +1,132 @@
+// The seam: the one interface between core and the backends. Core never sees a native type; a backend never sees a
+// scope, a current stream or an observer.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "core/completion.hpp"
+#include "core/records.hpp"
+#include <heddle/copy.hpp>
+#include <heddle/detail/block.hpp>
+#include <heddle/detail/host_op.hpp>
+#include <heddle/device.hpp>
+#include <heddle/error.hpp>
+
+namespace heddle::detail {
+
+/// Where a region of memory is. Unowned pointers are classified by classify().
+struct Place {
+    Device device = Device::unchecked(DeviceKind::cpu, 0);
+    MemoryKind kind = MemoryKind::pageable;
+};
+
+/// One region with its place, as copies and fills get it. Checked by core: sizes, nulls, overlaps.
+struct Piece {
+    void* data;
+    std::size_t bytes;  ///< of one row
+    std::size_t rows;
+    std::size_t pitch;  ///< bytes; == bytes for one row
+    Place place;
+};
+
+/// Functions throw heddle::Error unless marked noexcept. `where` is the user's call, for errors. Thread-safety: all
+/// may be called from many threads at once, for the same stream too.
+class Backend {
+public:
+    virtual ~Backend() = default;
+
+    // Devices -----------------------------------------------------------------------------------------------------
+    virtual int device_count() noexcept = 0;
+    virtual std::string unavailable_reason() = 0;  ///< empty when device_count() > 0
+    virtual DeviceInfo describe(int device) = 0;
+    virtual std::size_t free_memory(int device) = 0;
+    virtual bool can_access_peer(int device, int other) = 0;
+    virtual int concurrent_queues(int device) = 0;
+    virtual bool peer_reachable(int device, int memory_device) noexcept = 0;  ///< may kernels of `device` touch it now
+
+    // Streams -----------------------------------------------------------------------------------------------------
+    /// Makes the native stream; device and the wanted priority are set. Clamps the priority.
+    virtual void open_stream(StreamRecord& stream, const SourceLocation& where) = 0;
+    /// Gives the native stream up without blocking and without losing work; flag `dead` is set already. The
+    /// backend calls recycle_stream(stream) (core/registry.hpp) when its last work is done and nothing will touch it.
+    virtual void close_stream(StreamRecord& stream) noexcept = 0;
+    /// Blocks until all work given so far is done. Does not throw for failed work: core asks known_failure() afterwards.
+    virtual void synchronize(StreamRecord& stream, const SourceLocation& where) = 0;
+    virtual bool is_complete(StreamRecord& stream, const SourceLocation& where) = 0;
+    virtual void synchronize_device(int device, const SourceLocation& where) = 0;
+    /// A number for the capture the stream takes part in, 0 for none. Only asked for streams flagged `capturing` or
+    /// `handed_out`.
+    virtual std::uint64_t capture_id(StreamRecord& stream) = 0;
+    /// Called with the stream idle, before its failure is forgotten. Throws DeviceLost where there is no way back.
+    virtual void reset_failure(StreamRecord& stream, const SourceLocation& where) = 0;
+
+    // Order -------------------------------------------------------------------------------------------------------
+    /// `waiter` waits for all that `other` (of this backend) was given. Counts the submission on `waiter`.
+    virtual void wait_stream(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where) = 0;
+    /// Makes the native event, if it needs one before it is recorded.
+    virtual void open_event(EventState& event, const SourceLocation& where) = 0;
+    virtual void close_event(EventState& event) noexcept = 0;
+    /// Called when an event goes back to its pool, and when it is taken out again unrecorded.
+    virtual void forget_record(EventState& event) noexcept = 0;
+    /// Core has checked the device, and sets the fields of the record afterwards.
+    virtual void record(EventState& event, StreamRecord& stream, const SourceLocation& where) = 0;
+    virtual void wait(StreamRecord& waiter, EventState& event, const SourceLocation& where) = 0;
+    virtual bool is_complete(EventState& event, const SourceLocation& where) = 0;
+    virtual void synchronize(EventState& event, const SourceLocation& where) = 0;
+    virtual double elapsed_ms(EventState& start, EventState& end, const SourceLocation& where) = 0;
+    /// The failure behind a complete event, null if none (CPU events carry it; CUDA's come from the stream's record).
+    virtual Failure failure_of(EventState& event) = 0;
+    virtual EventHandle export_event(EventState& event, const SourceLocation& where) = 0;
+    virtual void import_event(EventState& event, const EventHandle& handle, const SourceLocation& where) = 0;
+
+    // Between kinds of devices --------------------------------------------------------------------------------------
+    /// `done` completes (with the failure, if any) when the event's newest record is reached. Never blocks.
+    virtual void signal(EventState& event, CompletionRef done, const SourceLocation& where) = 0;
+    /// The same, giving the completion; a backend that has one at hand saves the detour.
+    virtual CompletionRef completion_of(EventState& event, const SourceLocation& where) {
+        CompletionRef done = make_completion();
+        signal(event, done, where);
+        return done;
+    }
+    /// Called every tenth of a second or so by threads that are blocked: a backend that can lose a signal looks here.
+    virtual void poll() noexcept {}
+    /// What `waiter` is given from now on comes after `done`; a failure in it poisons `waiter`. Never blocks.
+    virtual void await(StreamRecord& waiter, CompletionRef done, const SourceLocation& where) = 0;
+
+    // Work --------------------------------------------------------------------------------------------------------
+    /// DESIGN's enqueue (detail/host_op.hpp). Counts the submission.
+    virtual void enqueue(StreamRecord& stream, const OpType& type, void* self, std::size_t count,
+                         const SourceLocation& where) = 0;
+    /// At least one side is this backend's or both are host memory. Counts the submission.
+    virtual void copy(StreamRecord& stream, const Piece& to, const Piece& from, const SourceLocation& where) = 0;
+    /// Repeats `size` bytes at `value` (read before returning) over the piece; piece.bytes is a multiple of size.
+    virtual void fill(StreamRecord& stream, const Piece& to, const void* value, std::size_t size,
+                      const SourceLocation& where) = 0;
+
+    // Memory ------------------------------------------------------------------------------------------------------
+    /// Memory of the stream's device, usable by what the stream is given next. bytes > 0. Throws OutOfMemory.
+    virtual void* allocate(StreamRecord& stream, std::size_t bytes, const SourceLocation& where) = 0;
+    /// Frees memory of allocate() after everything that `users` were given until now. Never blocks. `users` are
+    /// distinct streams of any backend, some perhaps closed meanwhile (flag `dead`, or another stream by now).
+    virtual void free(void* data, std::size_t bytes, int device, StreamRecord* const* users,
+                      std::size_t user_count) noexcept = 0;
+    /// Page-locked host memory, and its release after what `users` were given until now (never blocks; may cache).
+    virtual void* allocate_pinned(std::size_t bytes, const SourceLocation& where) = 0;
+    virtual void free_pinned(void* data, std::size_t bytes, StreamRecord* const* users,
+                             std::size_t user_count) noexcept = 0;
+    /// Where an address that heddle does not own is. False: this backend does not know it.
+    virtual bool classify(const void* data, Place& place) noexcept = 0;
+
+    // Process -----------------------------------------------------------------------------------------------------
+    /// In the child of a fork.
+    virtual void after_fork() noexcept = 0;
+};
+
+/// The CPU backend, and the CUDA backend or what stands in its place (src/no_cuda). Made at first use, never destroyed.
+Backend& cpu_backend();
+Backend& cuda_backend();
+inline Backend& backend_of(DeviceKind kind) { return kind == DeviceKind::cuda ? cuda_backend() : cpu_backend(); }
+
+}  // namespace heddle::detail

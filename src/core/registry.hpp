@@ -1,0 +1,50 @@
+// All streams of the process, and what backends may ask of core.
+#pragma once
+
+#include <functional>
+
+#include "core/backend.hpp"
+
+namespace heddle::detail {
+
+/// Makes a record for a stream of `device` without a native one; new id, flags clear but for `dead` (cleared by whoever finishes it).
+StreamRecord& new_stream_record(Device device);
+/// Makes a stream: record, native stream, registered.
+StreamRecord& open_stream(Device device, int priority, std::string name, const SourceLocation& where);
+/// Gives a stream up (its owner is gone). Never throws.
+void close_stream(StreamRecord& stream) noexcept;
+/// The record may become another stream: called by backends once nothing of the old one is pending.
+void recycle_stream(StreamRecord& stream) noexcept;
+
+/// Calls function for every record that has ever been made; look at flags and device. The set only grows.
+void for_each_stream(const std::function<void(StreamRecord&)>& function);
+
+/// Throws UsageError in host functions (S10). `call` is what was asked for.
+void check_may_wait(const char* call, const SourceLocation& where);
+
+/// Hands an error that cannot be thrown to the report hook.
+void report(const Error& error) noexcept;
+void report(std::exception_ptr error) noexcept;
+
+/// "Saxpy" out of __PRETTY_FUNCTION__ of an operation's type.
+std::string kernel_name(const char* pretty);
+
+/// An error about `stream`, with its device and name filled in.
+ErrorInfo stream_error(ErrorCode code, StreamRecord& stream, std::string message, std::string call,
+                       const SourceLocation& where);
+
+/// Takes an event of `device` with these options from its pool, or makes one.
+EventState& take_event(Device device, EventOptions options, const SourceLocation& where);
+void give_event(EventState& event) noexcept;
+
+/// Marks this thread as running a stream's work while it lives.
+class InHostFunction {
+public:
+    InHostFunction() noexcept;
+    ~InHostFunction();
+
+private:
+    bool before_;
+};
+
+}  // namespace heddle::detail
