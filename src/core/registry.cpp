@@ -86,6 +86,7 @@ StreamRecord& new_stream_record(Device device) {
     record->waited.forget();
     record->dependencies.clear();
     record->owns_native = true;
+    record->owners.store(1);
     return *record;
 }
 
@@ -105,7 +106,7 @@ StreamRecord& open_stream(Device device, int priority, std::string name, const S
 }
 
 void close_stream(StreamRecord& stream) noexcept {
-    if (stream.has(stream_flag::dead)) return;
+    if (stream.has(stream_flag::dead) || stream.owners.fetch_sub(1) != 1) return;
     stream.set(stream_flag::dead);
     if (!stream.has(stream_flag::forked)) stream.backend->close_stream(stream);
 }
