@@ -130,21 +130,25 @@ private:
     }
 };
 
+/// This thread is the driver's and runs one of our callbacks: no CUDA call is allowed.
+inline constinit thread_local bool in_callback = false;
+
 /// Housekeeping may query and wait for things unrelated to captures: this thread's mode is relaxed for it, so that
 /// nobody's capture is spoiled.
 class RelaxedCapture {
 public:
-    RelaxedCapture() noexcept { driver.exchange_capture_mode(&mode_); }
-    ~RelaxedCapture() { driver.exchange_capture_mode(&mode_); }
+    RelaxedCapture() noexcept { exchange(); }
+    ~RelaxedCapture() { exchange(); }
     RelaxedCapture(const RelaxedCapture&) = delete;
     RelaxedCapture& operator=(const RelaxedCapture&) = delete;
 
 private:
+    void exchange() noexcept {
+        if (!in_callback) driver.exchange_capture_mode(&mode_);
+    }
+
     CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
 };
-
-/// This thread is the driver's and runs one of our callbacks: no CUDA call is allowed.
-inline constinit thread_local bool in_callback = false;
 
 class InCallback {
 public:
