@@ -1,8 +1,6 @@
 // Copies: which way each goes.
 #include <memory>
 
-#include <driver_functions.h>
-
 #include "core/registry.hpp"
 #include "cuda/backend.hpp"
 #include "cuda/copy_crew.hpp"
@@ -48,9 +46,9 @@ cudaError_t copy_rows_between(const Piece& to, const Piece& from, cudaStream_t s
     cudaMemcpy3DPeerParms p{};
     p.dstDevice = to.place.device.index();
     p.srcDevice = from.place.device.index();
-    p.dstPtr = make_cudaPitchedPtr(to.data, to.pitch, to.bytes, to.rows);
-    p.srcPtr = make_cudaPitchedPtr(from.data, from.pitch, from.bytes, from.rows);
-    p.extent = make_cudaExtent(to.bytes, to.rows, 1);
+    p.dstPtr = {to.data, to.pitch, to.bytes, to.rows};
+    p.srcPtr = {from.data, from.pitch, from.bytes, from.rows};
+    p.extent = {to.bytes, to.rows, 1};
     return cudaMemcpy3DPeerAsync(&p, stream);
 }
 
