@@ -164,13 +164,10 @@ void throw_coded(ErrorCode code, std::string message, const char* call, int devi
     throw_error(std::move(info));
 }
 
-Failure failure_until(StreamRecord& stream, std::uint64_t submission) noexcept {
+Failure failure_until(StreamRecord& stream, std::uint64_t submissions) noexcept {
     if (!stream.has(stream_flag::poisoned | stream_flag::fallible)) return nullptr;
     try {
-        Failure failure = stream.known_failure();
-        if (failure == nullptr) return nullptr;
-        std::lock_guard lock(stream.failure_mutex);
-        return stream.failed_at <= submission ? failure : nullptr;
+        return stream.failure_up_to(submissions);
     } catch (...) {
         return nullptr; // a lock or an allocation failed; the stream itself still tells
     }

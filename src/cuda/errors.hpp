@@ -53,8 +53,8 @@ Failure mark_lost(int device, cudaError_t code, const char* call, StreamRecord* 
 [[noreturn]] void throw_coded(ErrorCode code, std::string message, const char* call, int device,
                               const SourceLocation& where);
 
-/// The stream's failure if work it was given up to `submission` is concerned; null if not.
-Failure failure_until(StreamRecord& stream, std::uint64_t submission) noexcept;
+/// The stream's failure if its first `submissions` pieces of work are concerned; null if not.
+Failure failure_until(StreamRecord& stream, std::uint64_t submissions) noexcept;
 
 /// In the child of a fork nothing of CUDA may be touched.
 bool is_forked() noexcept;

@@ -132,9 +132,8 @@ Stream wrap_stream(cudaStream_t native, Device device, SourceLocation where) {
     StreamRecord& record = new_stream_record(device);
     record.native = native;
     record.owns_native = false;
-    record.backend = &cuda_backend();
     record.priority = priority;
-    record.owners.store(1, std::memory_order_relaxed);
+    record.processors = static_cast<unsigned>(g.limits.processors);
     record.seen_complete.store(record.submissions.load(std::memory_order_relaxed), std::memory_order_relaxed);
     record.set(stream_flag::handed_out);
     record.clear(stream_flag::dead);
@@ -145,7 +144,7 @@ Stream wrap_stream(cudaStream_t native, Device device, SourceLocation where) {
 Event wrap_event(cudaEvent_t native, Device device, SourceLocation where) {
     if (!device.is_cuda()) cu::throw_usage("a CUDA event lives on a CUDA device", "wrap_event", nullptr, where);
     cu::gpu(device.index(), where);
-    auto* state = new EventState; // stays with core, which keeps event states for good
+    auto* state = new EventState; // give_event() deletes what owns no native event
     state->backend = &cuda_backend();
     state->device = device;
     state->native = native;
