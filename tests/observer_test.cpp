@@ -2,6 +2,8 @@
 #include "kernels.hpp"
 #include "support.hpp"
 
+#include <algorithm>
+
 using namespace heddle_test;
 
 namespace {

@@ -1,6 +1,7 @@
 // Pools of streams: exclusive leases, shared streams, limits.
 #include "support.hpp"
 
+#include <algorithm>
 #include <set>
 
 using namespace heddle_test;
