@@ -84,8 +84,20 @@ public:
     // Between kinds of devices --------------------------------------------------------------------------------------
     /// `done` completes (with the failure, if any) when the event's newest record is reached. Never blocks.
     virtual void signal(EventState& event, CompletionRef done, const SourceLocation& where) = 0;
+    /// The same, giving the completion; a backend that has one at hand saves the detour.
+    virtual CompletionRef completion_of(EventState& event, const SourceLocation& where) {
+        CompletionRef done = make_completion();
+        signal(event, done, where);
+        return done;
+    }
+    /// Called every tenth of a second or so by threads that are blocked: a backend that can lose a signal looks here.
+    virtual void poll() noexcept {}
     /// What `waiter` is given from now on comes after `done`; a failure in it poisons `waiter`. Never blocks.
     virtual void await(StreamRecord& waiter, CompletionRef done, const SourceLocation& where) = 0;
+
+    /// `done` completes when all that `stream` (of this backend) was given until now is done; also for streams closed
+    /// meanwhile. Failures do not matter here: it is for giving memory back. Never blocks.
+    virtual void fence(StreamRecord& stream, CompletionRef done) noexcept = 0;
 
     // Work --------------------------------------------------------------------------------------------------------
     /// DESIGN's enqueue (detail/host_op.hpp). Counts the submission.
@@ -110,6 +122,10 @@ public:
                              std::size_t user_count) noexcept = 0;
     /// Where an address that heddle does not own is. False: this backend does not know it.
     virtual bool classify(const void* data, Place& place) noexcept = 0;
+
+    /// Called now and then by host threads that block for long: completes what only a look at the device can (the
+    /// notifications of a lost device), and gives back what had to wait.
+    virtual void poll_outstanding() noexcept {}
 
     // Process -----------------------------------------------------------------------------------------------------
     /// In the child of a fork.

@@ -66,10 +66,17 @@ struct StreamRecord : StreamState {
     std::uint64_t failed_at = 0;
     std::vector<Dependency> dependencies;
 
+    /// Stream objects that own this record. More than one when a native handle was wrapped again; close_stream() gives
+    /// the stream up when the last one goes. New records have 1.
+    std::atomic<std::uint32_t> owners{1};
+
     // Owned by the backend.
     void* cached_event = nullptr;  ///< for wait_stream: cudaEvent_t
     void* final_event = nullptr;   ///< CUDA: everything it was given before it was destroyed
     bool owns_native = true;       ///< false: wrapped
+    void* awaits = nullptr;        ///< CUDA: what it waits for on the CPU side; stays when this becomes another stream
+    std::atomic<std::uint32_t> pins{0};            ///< CUDA: notifications that will ask for its failure: not yet another stream
+    std::atomic<std::uint64_t> seen_complete{0};   ///< CUDA: submissions known to be done, for the message of a lost device
 
     StreamRecord* next_free = nullptr;
 
@@ -82,6 +89,10 @@ struct StreamRecord : StreamState {
     void poison(Failure reason, std::uint64_t at);
     /// The failure, own or come in through dependencies; null if none is known.
     Failure known_failure();
+    /// The same, if it concerns the first `submissions` pieces of work.
+    Failure failure_up_to(std::uint64_t submissions);
+    /// This stream has waited for `other` when that one had been given `submissions`, and inherits its dependencies.
+    void depend_on(StreamRecord& other, std::uint64_t submissions);
 };
 
 inline StreamRecord& record_of(StreamState& state) noexcept { return static_cast<StreamRecord&>(state); }
@@ -95,6 +106,7 @@ struct EventState {
     bool recorded = false;
     bool owns_native = true;             ///< false: wrapped or imported
     bool handed_out = false;             ///< others may record it: what follows cannot be trusted
+    bool countable = false;              ///< the stream's count meant all of its work when it was recorded
     StreamRecord* stream = nullptr;      ///< of the newest record
     std::uint64_t stream_id = 0;
     std::uint64_t submissions = 0;       ///< the stream's count when it was recorded

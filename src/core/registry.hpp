@@ -11,13 +11,17 @@ namespace heddle::detail {
 StreamRecord& new_stream_record(Device device);
 /// Makes a stream: record, native stream, registered.
 StreamRecord& open_stream(Device device, int priority, std::string name, const SourceLocation& where);
-/// Gives a stream up (its owner is gone). Never throws.
+/// Gives a stream up (its last owner is gone: see StreamRecord::owners). Never throws.
 void close_stream(StreamRecord& stream) noexcept;
 /// The record may become another stream: called by backends once nothing of the old one is pending.
 void recycle_stream(StreamRecord& stream) noexcept;
 
 /// Calls function for every record that has ever been made; look at flags and device. The set only grows.
 void for_each_stream(const std::function<void(StreamRecord&)>& function);
+
+/// In the child of a fork: these streams were the parent's.
+void forget_default_streams() noexcept;
+void forget_branches() noexcept;
 
 /// Throws UsageError in host functions (S10). `call` is what was asked for.
 void check_may_wait(const char* call, const SourceLocation& where);
