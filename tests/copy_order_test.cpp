@@ -7,7 +7,7 @@ using namespace heddle_test;
 namespace {
 
 /// The streams that copies were enqueued on while it lives.
-class CopyWatch : public Observer {
+class CopyWatch final : public Observer {
 public:
     CopyWatch() { add_observer(*this); }
     ~CopyWatch() { remove_observer(*this); }

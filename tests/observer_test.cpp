@@ -22,7 +22,7 @@ struct Seen {
     std::thread::id thread;
 };
 
-class Watch : public Observer {
+class Watch final : public Observer {
 public:
     Watch() { add_observer(*this); }
     ~Watch() { remove_observer(*this); }

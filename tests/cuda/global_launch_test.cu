@@ -168,7 +168,7 @@ TEST_CASE("an array that a __global__ function uses is freed after it", "[cuda]"
 
 TEST_CASE("a launch of a __global__ function is described and counted", "[cuda]") {
     SKIP_WITHOUT_CUDA();
-    struct Watch : Observer {
+    struct Watch final : Observer {
         std::string name;
         unsigned line = 0;
         std::vector<Access> accesses;
