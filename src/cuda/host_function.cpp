@@ -36,7 +36,7 @@ HostNode* make_node(StreamRecord& stream, const OpType& type, void* self, std::s
                     const SourceLocation& where) {
     void* memory = ::operator new(HostNode::offset(type) + type.size, HostNode::alignment(type));
     void* closure = static_cast<char*>(memory) + HostNode::offset(type);
-    if (type.relocate != nullptr) type.relocate(self, closure);
+    if (type.move != nullptr) type.move(self, closure);
     else std::memcpy(closure, self, type.size);
     const std::uint64_t at = stream.submissions.load(std::memory_order_acquire) + 1;
     return ::new (memory) HostNode{&stream, &type, count, at, where, false, closure};
@@ -107,13 +107,7 @@ void give_to_graph(StreamRecord& stream, HostNode* node, const SourceLocation& w
 
 void CudaBackend::enqueue(StreamRecord& stream, const OpType& type, void* self, std::size_t count,
                           const SourceLocation& where) {
-    HostNode* node = nullptr;
-    try {
-        node = make_node(stream, type, self, count, where);
-    } catch (...) {
-        if (type.destroy != nullptr) type.destroy(self); // ours, whatever happens
-        throw;
-    }
+    HostNode* node = make_node(stream, type, self, count, where);
     node->in_graph = capture_of(stream) != 0;
     const bool in_graph = node->in_graph; // the node may be gone once it is given
     stream.set(stream_flag::fallible);    // before: others must know in time that a failure may come late
