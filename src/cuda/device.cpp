@@ -17,10 +17,11 @@ struct Found {
     std::string reason;
 };
 
-std::atomic<bool> looked{false};
+std::atomic<bool> looking{false}; ///< the driver has been, or is just being, started
+std::atomic<bool> looked{false};  ///< and has answered
 
 Found look_for_devices() {
-    looked.store(true, std::memory_order_relaxed);
+    looking.store(true, std::memory_order_relaxed);
     Found found;
     const cudaError_t code = cudaGetDeviceCount(&found.count); // starts the driver, makes no context
     if (code != cudaSuccess) {
@@ -40,7 +41,11 @@ Found look_for_devices() {
 
 const Found& found_devices() {
     // Leaked, as everything of the backend: streams may be used while the process ends.
-    static const Found* found = new Found(look_for_devices());
+    static const Found* found = [] {
+        auto* answer = new Found(look_for_devices());
+        looked.store(true, std::memory_order_release);
+        return answer;
+    }();
     return *found;
 }
 
@@ -52,7 +57,8 @@ CudaBackend& the_backend() noexcept {
 }
 
 int CudaBackend::device_count() noexcept {
-    // In a child that was forked while the parent looked, the answer never came: do not wait for it.
+    // In a child that was forked while another thread looked, the answer never comes: do not wait for it.
+    if (is_forked() && !looked.load(std::memory_order_acquire)) return 0;
     try {
         return found_devices().count;
     } catch (...) {
@@ -60,7 +66,10 @@ int CudaBackend::device_count() noexcept {
     }
 }
 
-std::string CudaBackend::unavailable_reason() { return found_devices().reason; }
+std::string CudaBackend::unavailable_reason() {
+    if (is_forked() && !looked.load(std::memory_order_acquire)) return "this process was forked while CUDA was starting";
+    return found_devices().reason;
+}
 
 DeviceInfo CudaBackend::describe(int device) {
     const SourceLocation nowhere;
@@ -202,7 +211,7 @@ void CudaBackend::poll_outstanding() noexcept {
 }
 
 void CudaBackend::after_fork() noexcept {
-    if (looked.load(std::memory_order_relaxed)) set_forked(); // a driver that was started does not survive a fork
+    if (looking.load(std::memory_order_relaxed)) set_forked(); // a driver that was started does not survive a fork
 }
 
 } // namespace cu

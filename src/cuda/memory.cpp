@@ -71,10 +71,14 @@ Reclaimer& take_reclaimer(Gpu& g) {
 /// The common case: one stream allocated, used and frees. False: it is closed, or of another device.
 bool free_on(Gpu& g, StreamRecord& user, void* data) noexcept {
     if (!user.device.is_cuda() || user.device.index() != g.index) return false;
-    std::lock_guard life(user.life);
-    if (user.native == nullptr) return false;
-    OnStream on(g, user.native);
-    note_failure(cudaFreeAsync(data, native_of(user)), "cudaFreeAsync", g.index);
+    cudaError_t code;
+    {
+        std::lock_guard life(user.life);
+        if (user.native == nullptr) return false;
+        OnStream on(g, user.native);
+        code = cudaFreeAsync(data, native_of(user));
+    }
+    note_failure(code, "cudaFreeAsync", g.index); // not under the lock: it may call the user's hook
     return true;
 }
 
