@@ -1,7 +1,8 @@
 // From the device to the host: completions that happen when an event is reached.
 //
-// Each notification has a stream of heddle's own to itself for as long as it is pending: it waits there for the event and
-// then calls back. So the source stream is not held up, and notifications do not wait for each other.
+// Each notification has a stream of heddle's own to itself for as long as it is pending: it waits there for
+// the event and then calls back. So the source stream is not held up, and notifications do not wait for each
+// other.
 #include <memory>
 
 #include "core/registry.hpp"
@@ -13,19 +14,19 @@ struct Notification {
     CompletionRef done;
     Gpu* gpu = nullptr;
     Notifier* notifier = nullptr;
-    StreamRecord* source = nullptr; ///< pinned; whose failure `done` gets. Null: nobody's
+    StreamRecord* source = nullptr;  ///< pinned; whose failure `done` gets. Null: nobody's
     std::uint64_t stream_id = 0;
     std::uint64_t submissions = 0;
-    cudaEvent_t own_event = nullptr; ///< from the device's pool
-    bool told = false;               ///< `done` has happened: because the device was lost, perhaps
+    cudaEvent_t own_event = nullptr;  ///< from the device's pool
+    bool told = false;                ///< `done` has happened: because the device was lost, perhaps
     Notification* previous = nullptr;
     Notification* next = nullptr;
 };
 
 namespace {
 
-/// How the device calls back. A stream callback is also called, with the error, when the device is lost (CUDA's
-/// documentation of cudaStreamAddCallback); a host function is not, but costs less to give.
+/// How the device calls back. A stream callback is also called, with the error, when the device is lost
+/// (CUDA's documentation of cudaStreamAddCallback); a host function is not, but costs less to give.
 enum class CallBack { stream_callback, host_function };
 constexpr CallBack call_back = CallBack::stream_callback;
 
@@ -70,7 +71,7 @@ void called_back(void* data, cudaError_t status) noexcept {
     Gpu& g = *note.gpu;
     Failure failure;
     if (status != cudaSuccess && !is_unloading(status))
-        failure = mark_lost(g.index, status, "cudaStreamAddCallback", nullptr, {}); // tells this one as well
+        failure = mark_lost(g.index, status, "cudaStreamAddCallback", nullptr, {});  // tells this one as well
     else if (note.source != nullptr && note.source->id.load(std::memory_order_acquire) == note.stream_id)
         failure = failure_until(*note.source, note.submissions);
     bool told;
@@ -109,7 +110,7 @@ void arm(Notification& note, const SourceLocation& where) {
                 note.notifier->stream, [](void* data) { called_back(data, cudaSuccess); }, &note);
         }
     }
-    if (code == cudaSuccess) return; // `note` may be gone already
+    if (code == cudaSuccess) return;  // `note` may be gone already
     {
         std::lock_guard lock(g.notify_mutex);
         unlink(g, note);
@@ -119,13 +120,13 @@ void arm(Notification& note, const SourceLocation& where) {
     check(code, call, g.index, where);
 }
 
-} // namespace
+}  // namespace
 
 void CudaBackend::signal(EventState& event, CompletionRef done, const SourceLocation& where) {
     if (!event.recorded) return done->complete();
     if (event.capture_id != 0)
-        throw_usage("the event was recorded in a capture: a CPU stream cannot wait for a point of a graph", "wait_event",
-                    nullptr, where);
+        throw_usage("the event was recorded in a capture: a CPU stream cannot wait for a point of a graph",
+                    "wait_event", nullptr, where);
     Gpu& g = gpu(event.device.index(), where);
     RelaxedCapture relaxed;
     const CUresult code = driver.event_query(native_of(event));
@@ -138,7 +139,8 @@ void CudaBackend::signal(EventState& event, CompletionRef done, const SourceLoca
     note->stream_id = event.stream_id;
     note->submissions = event.submissions;
     note->notifier = lease(g, where);
-    if (const CUresult waited = wait_on(g, note->notifier->stream, native_of(event)); waited != CUDA_SUCCESS) {
+    if (const CUresult waited = wait_on(g, note->notifier->stream, native_of(event));
+        waited != CUDA_SUCCESS) {
         give_back(g, note->notifier);
         check(waited, "cuStreamWaitEvent", g.index, where);
     }
@@ -186,7 +188,7 @@ void CudaBackend::fence(StreamRecord& stream, CompletionRef done) noexcept {
         note_failure(code, "cuStreamWaitEvent", g.index);
         if (code == CUDA_SUCCESS || is_sticky(as_runtime(code))) note->done->complete();
     } catch (...) {
-        report(std::current_exception()); // the memory stays: nobody knows whether it is in use
+        report(std::current_exception());  // the memory stays: nobody knows whether it is in use
     }
 }
 
@@ -210,4 +212,4 @@ cudaStream_t stream_of_outstanding(const Gpu& g) noexcept {
     return g.outstanding != nullptr ? g.outstanding->notifier->stream : nullptr;
 }
 
-} // namespace heddle::detail::cu
+}  // namespace heddle::detail::cu
