@@ -106,7 +106,8 @@ StreamRecord& open_stream(Device device, int priority, std::string name, const S
 }
 
 void close_stream(StreamRecord& stream) noexcept {
-    if (stream.has(stream_flag::dead) || stream.owners.fetch_sub(1) != 1) return;
+    if (stream.has(stream_flag::dead)) return;
+    if (stream.owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return;  // its handle was wrapped: others own it too
     stream.set(stream_flag::dead);
     if (!stream.has(stream_flag::forked)) stream.backend->close_stream(stream);
 }

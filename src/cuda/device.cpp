@@ -188,7 +188,8 @@ void CudaBackend::synchronize_device(int device, const SourceLocation& where) {
             cudaGetLastError();
             mark_lost(device, code, "cudaDeviceSynchronize", nullptr, where);
         } else if (code >= cudaErrorStreamCaptureUnsupported && code <= cudaErrorStreamCaptureWrongThread) {
-            cudaGetLastError();  // somebody else's capture: heddle's own streams are done, that is what was promised
+            // Somebody else's capture. heddle's own streams are done: that is what was promised.
+            cudaGetLastError();
         } else {
             check(code, "cudaDeviceSynchronize", device, where);
         }
