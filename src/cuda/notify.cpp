@@ -111,30 +111,28 @@ void arm(Notification& note, const SourceLocation& where) {
         }
     }
     if (code == cudaSuccess) return;  // `note` may be gone already
+    bool told;
     {
         std::lock_guard lock(g.notify_mutex);
+        told = note.told;
         unlink(g, note);
     }
     give_back(g, note.notifier);
     let_go(note);
-    check(code, call, g.index, where);
+    if (!told) check(code, call, g.index, where);
 }
 
-}  // namespace
-
-void CudaBackend::signal(EventState& event, CompletionRef done, const SourceLocation& where) {
-    if (!event.recorded) return done->complete();
-    if (event.capture_id != 0)
-        throw_usage("the event was recorded in a capture: a CPU stream cannot wait for a point of a graph",
-                    "wait_event", nullptr, where);
+/// signal(), but throws DeviceLost.
+void request(CudaBackend& backend, EventState& event, const CompletionRef& done,
+             const SourceLocation& where) {
     Gpu& g = gpu(event.device.index(), where);
     RelaxedCapture relaxed;
     const CUresult code = driver.event_query(native_of(event));
-    if (code == CUDA_SUCCESS) return done->complete(failure_of(event));
+    if (code == CUDA_SUCCESS) return done->complete(backend.failure_of(event));
     if (code != CUDA_ERROR_NOT_READY) check(code, "cuEventQuery", g.index, where);
 
     auto note = std::make_unique<Notification>();
-    note->done = std::move(done);
+    note->done = done;
     note->gpu = &g;
     note->stream_id = event.stream_id;
     note->submissions = event.submissions;
@@ -155,6 +153,21 @@ void CudaBackend::signal(EventState& event, CompletionRef done, const SourceLoca
     arm(*note.release(), where);
 }
 
+}  // namespace
+
+void CudaBackend::signal(EventState& event, CompletionRef done, const SourceLocation& where) {
+    if (!event.recorded) return done->complete();
+    if (event.capture_id != 0)
+        throw_usage("the event was recorded in a capture: a CPU stream cannot wait for a point of a graph",
+                    "wait_event", nullptr, where);
+    try {
+        request(*this, event, done, where);
+    } catch (const DeviceLost& lost) {
+        // Whoever waits is told as of any other failure; the call itself is as good as it was a moment earlier.
+        done->complete(std::make_shared<const ErrorInfo>(lost.info()));
+    }
+}
+
 void CudaBackend::fence(StreamRecord& stream, CompletionRef done) noexcept {
     if (is_forked()) return done->complete();
     Gpu& g = gpu_of(stream);
@@ -164,7 +177,7 @@ void CudaBackend::fence(StreamRecord& stream, CompletionRef done) noexcept {
         const SourceLocation nowhere;
         RelaxedCapture relaxed;
         auto note = std::make_unique<Notification>();
-        note->done = std::move(done);
+        note->done = done;
         note->gpu = &g;
         note->own_event = take_event(g, nowhere);
         note->notifier = lease(g, nowhere);
@@ -186,7 +199,9 @@ void CudaBackend::fence(StreamRecord& stream, CompletionRef done) noexcept {
         give_event(g, note->own_event);
         // Nothing to wait for; or the device is lost, and with it whoever could still touch the memory.
         note_failure(code, "cuStreamWaitEvent", g.index);
-        if (code == CUDA_SUCCESS || is_sticky(as_runtime(code))) note->done->complete();
+        if (code == CUDA_SUCCESS || is_sticky(as_runtime(code))) done->complete();
+    } catch (const DeviceLost&) {
+        done->complete();
     } catch (...) {
         report(std::current_exception());  // the memory stays: nobody knows whether it is in use
     }
