@@ -47,7 +47,7 @@ inline namespace HEDDLE_COMPILED_BY {
 template <class K, int N, class... A>
     requires(std::is_class_v<K>)
 void launch(StreamRef stream, const K& kernel, const Dim<N>& d, A&&... args) {
-    static_assert(std::is_trivially_copyable_v<K>,
+    static_assert(detail::is_portable_kernel<K>,
                   "heddle::launch: the kernel is copied to the device as bytes, so it (and what a lambda captures) must be trivially copyable");
     static_assert((detail::is_kernel_argument<A> && ...),
                   "heddle::launch: arguments are arrays, views and trivially copyable values; wrap host memory in a View");

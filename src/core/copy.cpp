@@ -20,11 +20,6 @@ Place place_of(const Region& region) {
     return {Device::unchecked(DeviceKind::cpu, 0), MemoryKind::pageable};
 }
 
-/// Memory that the GPUs cannot reach by themselves.
-bool is_plain_host(const Place& place) {
-    return place.kind == MemoryKind::pageable || (place.kind == MemoryKind::device && place.device.is_cpu());
-}
-
 bool is_on_cuda(const Place& place) { return place.kind == MemoryKind::device && place.device.is_cuda(); }
 
 [[noreturn]] void refuse(std::string message, const char* call, const SourceLocation& where) {
@@ -76,11 +71,8 @@ void copy_placed(StreamRecord& stream, const Region& to, const Place& to_place, 
     if (stream.device.is_cpu() && (is_on_cuda(to_place) || is_on_cuda(from_place)))
         throw_error(stream_error(ErrorCode::usage, stream,
                                  "a CPU stream cannot copy CUDA memory: name a stream of the CUDA device, or none", "copy", where));
-    // The host itself will read or write these, now: whoever still works on them must be done. On a CPU stream, memory of CPU
-    // devices is used in stream order instead.
-    const auto on_host = [&](const Place& place) {
-        return stream.device.is_cpu() ? place.kind == MemoryKind::pageable : is_plain_host(place);
-    };
+    // The host itself will read or write these, now: whoever still works on them must be done.
+    const auto on_host = [](const Place& place) { return place.kind == MemoryKind::pageable; };
     if (on_host(from_place)) settle(from.owner, where);
     if (on_host(to_place)) settle(to.owner, where);
     stream.backend->copy(stream, piece(to, to_place), piece(from, from_place), where);
