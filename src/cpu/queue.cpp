@@ -3,6 +3,7 @@
 #include <chrono>
 #include <new>
 
+#include "core/fork.hpp"
 #include "core/registry.hpp"
 
 namespace heddle::detail::cpu {
@@ -18,6 +19,8 @@ class ChunkPool {
 public:
     static constexpr std::size_t standard = Chunk::standard - sizeof(Chunk);
     static constexpr int most = 4096;  // 16 MiB
+
+    SpinLock& lock() noexcept { return lock_; }
 
     Chunk* take(std::size_t size) {
         if (size == standard) {
@@ -50,7 +53,11 @@ private:
     int count_ = 0;
 };
 ChunkPool& chunks() {
-    static auto* const instance = new ChunkPool;
+    static auto* const instance = [] {
+        auto* made = new ChunkPool;
+        register_fork_lock(ForkOrder::chunks, made->lock());
+        return made;
+    }();
     return *instance;
 }
 
