@@ -1,0 +1,178 @@
+#pragma once
+
+// SHA-256 (FIPS 180-4) for portable kernels: of 4096-byte blocks, which is what a file is made of for
+// fs-verity, and of a message of any length. On a CPU the work is done by its SHA instructions where it has
+// them, two blocks at a time (sha256_cpu.cpp); on a device by the arithmetic of sha256_rounds.hpp, one thread
+// a block. All of it may be called from many threads at once.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "sha256_rounds.hpp"
+
+namespace heddle::tool {
+
+inline constexpr std::size_t sha256_bytes = 32;         ///< Bytes of a digest.
+inline constexpr std::size_t sha256_block_bytes = 4096; ///< Bytes of the fixed-size message.
+
+/// How a CPU computes SHA-256. Digests do not depend on it.
+enum class Sha256Path {
+    portable,     ///< integer arithmetic, one message at a time
+    instructions, ///< x86 SHA extensions, two messages at a time
+};
+
+/// The fastest path of this CPU; asked of the CPU once.
+Sha256Path sha256_best_path();
+
+/// Digests of `count` consecutive 4096-byte blocks at `data`, 32 bytes each, to `digests`, by the path named;
+/// for tests and benchmarks. `path` must be one this CPU has. Host only.
+void sha256_blocks_by(Sha256Path path, const std::uint8_t* data, std::size_t count, std::uint8_t* digests);
+
+/// Digest of `size` bytes by the path named; as above.
+void sha256_by(Sha256Path path, const std::uint8_t* data, std::size_t size, std::uint8_t* digest);
+
+/// Digests of two 4096-byte blocks by the best path, in about 1.4 times the time of one: what an SHA
+/// instruction leaves of its latency is spent on the other block. Host only.
+void sha256_2x4096(const std::uint8_t* first, const std::uint8_t* second, std::uint8_t* first_digest,
+                   std::uint8_t* second_digest);
+
+namespace detail {
+
+/// The sixteen words of 64 bytes at `data`, which is aligned to 16 bytes.
+HEDDLE_FN inline void load_aligned_words(const std::uint8_t* data, std::uint32_t (&w)[16]) {
+#ifdef __CUDA_ARCH__
+    const uint4* quads = reinterpret_cast<const uint4*>(data);
+    for (int i = 0; i < 4; ++i) { // whole 32-byte sectors, each fetched once
+        const uint4 quad = __ldg(quads + i);
+        w[4 * i] = swap_bytes(quad.x);
+        w[4 * i + 1] = swap_bytes(quad.y);
+        w[4 * i + 2] = swap_bytes(quad.z);
+        w[4 * i + 3] = swap_bytes(quad.w);
+    }
+#else
+    for (int i = 0; i < 16; ++i) {
+        std::uint32_t word;
+        __builtin_memcpy(&word, data + 4 * i, 4);
+        w[i] = swap_bytes(word);
+    }
+#endif
+}
+
+/// Writes the state as a digest, most significant byte first. `digest` is aligned to 4 bytes on a device.
+HEDDLE_FN inline void store_digest(const std::uint32_t (&state)[8], std::uint8_t* digest) {
+    for (int i = 0; i < 8; ++i) {
+        const std::uint32_t word = swap_bytes(state[i]);
+#ifdef __CUDA_ARCH__
+        reinterpret_cast<std::uint32_t*>(digest)[i] = word;
+#else
+        __builtin_memcpy(digest + 4 * i, &word, 4);
+#endif
+    }
+}
+
+/// Digest of one 4096-byte block without special instructions.
+HEDDLE_FN inline void sha256_block_portable(const std::uint8_t* data, std::uint8_t* digest) {
+    constexpr int steps = static_cast<int>(sha256_block_bytes / 64);
+    std::uint32_t state[8];
+    std::uint32_t next[16];
+    sha256_start(state);
+    load_aligned_words(data, next);
+#ifdef __CUDA_ARCH__
+#pragma unroll 1
+#endif
+    for (int step = 0; step <= steps; ++step) { // one copy of the code: the padding is a step like any other
+        std::uint32_t w[16];
+        for (int i = 0; i < 16; ++i) w[i] = next[i];
+        const int ahead = step < steps - 1 ? step + 1 : steps - 1;
+        load_aligned_words(data + 64 * ahead, next); // arrives while this step computes
+        if (step >= steps - 1) {
+            for (int i = 1; i < 15; ++i) next[i] = 0;
+            next[0] = 0x80000000;
+            next[15] = 8 * sha256_block_bytes;
+        }
+        sha256_compress(state, w);
+    }
+    store_digest(state, digest);
+}
+
+/// Byte `at` of the padded message: the message, a one bit, zeros, and its length in bits as the last eight
+/// bytes.
+HEDDLE_FN inline std::uint8_t padded_byte(const std::uint8_t* data, std::uint64_t size, std::uint64_t end,
+                                          std::uint64_t at) {
+    if (at < size) return data[at];
+    if (at == size) return 0x80;
+    return at < end - 8 ? std::uint8_t{0} : static_cast<std::uint8_t>((8 * size) >> (8 * (end - 1 - at)));
+}
+
+/// Digest of `size` bytes without special instructions; no alignment is asked of `data`.
+HEDDLE_FN inline void sha256_portable(const std::uint8_t* data, std::uint64_t size, std::uint8_t* digest) {
+    const std::uint64_t end = (size + 8) / 64 * 64 + 64;
+    std::uint32_t state[8];
+    sha256_start(state);
+#ifdef __CUDA_ARCH__
+#pragma unroll 1
+#endif
+    for (std::uint64_t at = 0; at < end; at += 64) {
+        std::uint32_t w[16];
+        for (unsigned i = 0; i < 16; ++i) {
+            w[i] = 0;
+            for (unsigned j = 0; j < 4; ++j)
+                w[i] = (w[i] << 8) | padded_byte(data, size, end, at + 4 * i + j);
+        }
+        sha256_compress(state, w);
+    }
+    store_digest(state, digest);
+}
+
+} // namespace detail
+
+/// Digest (32 bytes) of the 4096 bytes at `data`. On a device `data` is aligned to 16 bytes and `digest` to
+/// 4, and nothing may write to `data` while the kernel runs.
+HEDDLE_FN inline void sha256_block4096(const std::uint8_t* data, std::uint8_t* digest) {
+#ifdef __CUDA_ARCH__
+    detail::sha256_block_portable(data, digest);
+#else
+    sha256_blocks_by(sha256_best_path(), data, 1, digest);
+#endif
+}
+
+/// Digests of `count` consecutive 4096-byte blocks, 32 bytes each; alignment as above. On a CPU two blocks
+/// at a time, so that a call should be given an even number of blocks, 16 or more.
+HEDDLE_FN inline void sha256_blocks4096(const std::uint8_t* data, std::size_t count, std::uint8_t* digests) {
+#ifdef __CUDA_ARCH__
+    for (std::size_t i = 0; i < count; ++i)
+        detail::sha256_block_portable(data + i * sha256_block_bytes, digests + i * sha256_bytes);
+#else
+    sha256_blocks_by(sha256_best_path(), data, count, digests);
+#endif
+}
+
+/// Index `i` of a portable kernel over `count` blocks in groups of `group`: hashes the blocks from i * group
+/// up to (i + 1) * group, as far as there are. Launch over ceil(count / group) indices: `group` 1 on a
+/// device, where every block wants a thread, and an even number, 16 or more, on a CPU.
+///
+/// On a device the thread blocks should be small: 128 threads, no more than 256. A warp alone on one of a
+/// multiprocessor's four schedulers nearly fills it (1500 instructions for 64 bytes, 1300 of them on a pipe
+/// that takes one every second cycle). So a launch on an H200 should take 85 to 115 us, reckoned from those
+/// counts, however many blocks it is given, until each of 528 schedulers has a warp (66 MiB of input); in
+/// thread blocks of 1024 a 16 MiB chunk would sit on four multiprocessors and take several times as long.
+HEDDLE_FN inline void sha256_block_group(std::size_t i, std::size_t group, const std::uint8_t* data,
+                                         std::size_t count, std::uint8_t* digests) {
+    const std::size_t begin = i * group;
+    if (begin >= count) return;
+    const std::size_t left = count - begin;
+    sha256_blocks4096(data + begin * sha256_block_bytes, left < group ? left : group,
+                      digests + begin * sha256_bytes);
+}
+
+/// Digest (32 bytes) of `size` bytes at `data`, of any alignment. For short messages, as the descriptor of a
+/// file.
+HEDDLE_FN inline void sha256(const std::uint8_t* data, std::size_t size, std::uint8_t* digest) {
+#ifdef __CUDA_ARCH__
+    detail::sha256_portable(data, size, digest);
+#else
+    sha256_by(sha256_best_path(), data, size, digest);
+#endif
+}
+
+} // namespace heddle::tool

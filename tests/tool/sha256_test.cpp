@@ -1,0 +1,208 @@
+// SHA-256 and the fs-verity digest: against published vectors, against the reference of the tests, and
+// against what `fsverity digest` (fsverity-utils 1.5) printed for files of the content that
+// `reference::patterned` tells.
+
+#include "catch.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "../../src/tool/verity.hpp"
+#include "verity_reference.hpp"
+
+using namespace heddle::tool;
+using reference::Bytes;
+using reference::patterned;
+
+namespace {
+
+std::vector<Sha256Path> paths_here() {
+    std::vector<Sha256Path> paths = {Sha256Path::portable};
+    if (sha256_best_path() != Sha256Path::portable) paths.push_back(sha256_best_path());
+    return paths;
+}
+
+Bytes text(std::string_view characters) { return Bytes(characters.begin(), characters.end()); }
+
+std::string digest_hex(Sha256Path path, const Bytes& message) {
+    Sha256Digest digest{};
+    sha256_by(path, message.data(), message.size(), digest.data());
+    return to_hex(digest);
+}
+
+Sha256Digest as_digest(const Bytes& bytes) {
+    Sha256Digest digest{};
+    std::copy_n(bytes.begin(), digest.size(), digest.begin());
+    return digest;
+}
+
+/// The file's digest by src/tool/, level by level through the tree as the program goes.
+Sha256Digest digest_by_levels(Sha256Path path, const Bytes& content) {
+    const VerityTree tree{content.size()};
+    if (content.empty()) return verity_digest(0, Sha256Digest{});
+    Bytes level = content;
+    level.resize(tree.bytes(0), 0);
+    for (int i = 1; i <= tree.levels(); ++i) {
+        Bytes next(tree.bytes(i), 0);
+        sha256_blocks_by(path, level.data(), tree.blocks(i - 1), next.data());
+        level = std::move(next);
+    }
+    Sha256Digest root{};
+    sha256_blocks_by(path, level.data(), 1, root.data());
+    return verity_digest(content.size(), root);
+}
+
+struct Golden {
+    std::size_t bytes;
+    int levels;
+    const char* digest;
+};
+
+constexpr std::size_t block = 4096;
+
+const Golden golden[] = {
+    {0, 0, "3d248ca542a24fc62d1c43b916eae5016878e2533c88238480b26128a1f1af95"},
+    {1, 0, "f30ad420d7e839002c5bfec7fe47367c7cd3759445359f0c9ac78bac40d9108f"},
+    {block - 1, 0, "cca57f33d14f626017ac06c799d1a53c74abe03a51bee53db5537cf6d2085c5b"},
+    {block, 0, "371abbef8fecce0976a6d2a804a95f186e8a81eb5b6bc0188ee395f951d7c9f8"},
+    {block + 1, 1, "db33a66b3a4e0961ffd09f00a4746fe3e6278023fc367436f4ebf862a0270d31"},
+    {128 * block - 1, 1, "69c2d6ad5ec38631fcf690d514ef15ad2bdae97fdb96b1d0952606fdb9d5ed14"},
+    {128 * block, 1, "4a898289cb42dba7c6dc507db090e9993ba6eba6204bde1bfe44deec3df95eba"},
+    {128 * block + 1, 2, "546b0d92ef5ac3dab1f08e5e856629c091a1e6d90afeb5b6a7975b50ded92d8c"},
+    {133 * block + 9, 2, "9f65fdaa884411c585f31daa9b6f2116a6880ad986e8558376ba299d88adef73"},
+};
+
+/// The two sides of the step to a third level, 64 MiB.
+const Golden golden_large[] = {
+    {128 * 128 * block, 2, "0edf892c6eaa4402380caf1053a732fa86a82ab618cfb3936a80c6374f3704f5"},
+    {128 * 128 * block + 1, 3, "30b436dea9fbcd9d2d3568856e51f145e2f533a1db7d6a7c048243aff20706d0"},
+};
+
+} // namespace
+
+TEST_CASE("SHA-256 gives the digests of FIPS 180-4 and of NIST's examples", "[tool][sha256][cpu]") {
+    for (const Sha256Path path : paths_here()) {
+        CHECK(digest_hex(path, {}) == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+        CHECK(digest_hex(path, text("abc"))
+              == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+        CHECK(digest_hex(path, text("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"))
+              == "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+        CHECK(digest_hex(path, text("abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmn"
+                                    "hijklmnoijklmnopjklmnopqklmnopqrlmnopqrsmnopqrstnopqrstu"))
+              == "cf5b16a778af8380036ce59e7b0492370b249b11e8f07a51afac45037afee9d1");
+        CHECK(digest_hex(path, Bytes(1000000, 'a'))
+              == "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+    }
+}
+
+TEST_CASE("SHA-256 of every length around the padding's edges is the reference's", "[tool][sha256][cpu]") {
+    const Bytes all = patterned(300);
+    for (const Sha256Path path : paths_here()) {
+        for (std::size_t size = 0; size <= all.size(); ++size) {
+            const Bytes message(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(size));
+            REQUIRE(digest_hex(path, message) == to_hex(as_digest(reference::sha256(message))));
+        }
+    }
+}
+
+TEST_CASE("blocks of 4096 bytes have the same digests by every path, in runs of any length",
+          "[tool][sha256][cpu]") {
+    const Bytes data = patterned(7 * block);
+    for (const Sha256Path path : paths_here()) {
+        for (std::size_t count = 0; count <= 7; ++count) {
+            Bytes digests(8 * sha256_bytes, 0xee);
+            sha256_blocks_by(path, data.data(), count, digests.data());
+            for (std::size_t i = 0; i < count; ++i) {
+                const Bytes expected = reference::sha256({data.data() + i * block, block});
+                REQUIRE(std::equal(expected.begin(), expected.end(), digests.data() + i * sha256_bytes));
+            }
+            REQUIRE(std::all_of(digests.data() + count * sha256_bytes, digests.data() + digests.size(),
+                                [](std::uint8_t byte) { return byte == 0xee; }));
+        }
+    }
+}
+
+TEST_CASE("a block, a pair of blocks and groups of blocks have the digests of a run", "[tool][sha256][cpu]") {
+    constexpr std::size_t count = 7;
+    const Bytes data = patterned(count * block);
+    Bytes expected(count * sha256_bytes);
+    sha256_blocks_by(Sha256Path::portable, data.data(), count, expected.data());
+
+    Bytes single(sha256_bytes);
+    sha256_block4096(data.data(), single.data());
+    CHECK(std::equal(single.begin(), single.end(), expected.begin()));
+
+    Bytes pair(2 * sha256_bytes);
+    sha256_2x4096(data.data(), data.data() + block, pair.data(), pair.data() + sha256_bytes);
+    CHECK(std::equal(pair.begin(), pair.end(), expected.begin()));
+
+    for (std::size_t group = 1; group <= count + 1; ++group) {
+        Bytes digests(expected.size());
+        for (std::size_t i = 0; i < count; ++i)
+            sha256_block_group(i, group, data.data(), count, digests.data());
+        CHECK(digests == expected);
+    }
+}
+
+TEST_CASE("blocks need no alignment on a CPU", "[tool][sha256][cpu]") {
+    const Bytes data = patterned(2 * block + 1);
+    const Bytes expected = reference::sha256({data.data() + 1, block});
+    for (const Sha256Path path : paths_here()) {
+        Bytes digests(2 * sha256_bytes + 1);
+        sha256_blocks_by(path, data.data() + 1, 2, digests.data() + 1);
+        CHECK(std::equal(expected.begin(), expected.end(), digests.begin() + 1));
+    }
+}
+
+TEST_CASE("the tree has the levels and blocks that fs-verity gives it", "[tool][verity][cpu]") {
+    const VerityTree tree{128 * 128 * block + 1};
+    REQUIRE(tree.levels() == 3);
+    CHECK(tree.blocks(0) == 128 * 128 + 1);
+    CHECK(tree.blocks(1) == 129);
+    CHECK(tree.blocks(2) == 2);
+    CHECK(tree.blocks(3) == 1);
+    CHECK(tree.digest_bytes(1) == (128 * 128 + 1) * 32);
+    CHECK(tree.bytes(1) == 129 * block);
+    CHECK(tree.tree_bytes() == (129 + 2 + 1) * block);
+
+    const VerityTree largest{~std::uint64_t{0}};
+    CHECK(largest.levels() == max_verity_levels);
+    CHECK(largest.blocks(0) == std::uint64_t{1} << 52);
+    CHECK(largest.blocks(largest.levels()) == 1);
+
+    CHECK(VerityTree{0}.blocks(0) == 0);
+    CHECK(VerityTree{0}.levels() == 0);
+    CHECK(VerityTree{block}.tree_bytes() == 0);
+}
+
+TEST_CASE("files of every kind of size have the digests that fsverity prints", "[tool][verity][cpu]") {
+    for (const Golden& file : golden) {
+        const Bytes content = patterned(file.bytes);
+        INFO(file.bytes << " bytes");
+        CHECK(VerityTree{file.bytes}.levels() == file.levels);
+        CHECK(to_hex(as_digest(reference::verity_digest_reference(content))) == file.digest);
+        for (const Sha256Path path : paths_here())
+            CHECK(to_hex(digest_by_levels(path, content)) == file.digest);
+    }
+}
+
+TEST_CASE("files about 64 MiB, where the third level begins, have the digests that fsverity prints",
+          "[tool][verity][cpu]") {
+    for (const Golden& file : golden_large) {
+        INFO(file.bytes << " bytes");
+        CHECK(VerityTree{file.bytes}.levels() == file.levels);
+        CHECK(to_hex(digest_by_levels(sha256_best_path(), patterned(file.bytes))) == file.digest);
+    }
+}
+
+TEST_CASE("the line is the one that fsverity prints, with the path as given", "[tool][verity][cpu]") {
+    Sha256Digest digest{};
+    digest[0] = 0x0f;
+    digest[31] = 0xa0;
+    CHECK(verity_line(digest, "a b/ü")
+          == "sha256:0f000000000000000000000000000000000000000000000000000000000000a0 a b/ü");
+}
