@@ -1,0 +1,43 @@
+# Other people's libraries: the machine's own where find_package knows it, else the release pinned here,
+# downloaded and checked against its hash. heddle_need(NAME) makes one of them available.
+
+include(FetchContent)
+
+# Makes a dependency's targets available: fmt::fmt-header-only, Catch2::Catch2, CLI11::CLI11, benchmark::benchmark.
+# A macro, because find_package leaves variables that its caller wants (Catch2_VERSION).
+macro(heddle_need name)
+    if("${name}" STREQUAL "fmt" AND NOT TARGET fmt::fmt-header-only)
+        FetchContent_Declare(fmt
+            URL https://github.com/fmtlib/fmt/releases/download/11.2.0/fmt-11.2.0.zip
+            URL_HASH SHA256=203eb4e8aa0d746c62d8f903df58e0419e3751591bb53ff971096eaa0ebd4ec3
+            DOWNLOAD_EXTRACT_TIMESTAMP OFF SYSTEM
+            FIND_PACKAGE_ARGS 9)
+        FetchContent_MakeAvailable(fmt)
+    elseif("${name}" STREQUAL "Catch2" AND NOT TARGET Catch2::Catch2)
+        FetchContent_Declare(Catch2
+            URL https://github.com/catchorg/Catch2/archive/refs/tags/v3.8.1.tar.gz
+            URL_HASH SHA256=18b3f70ac80fccc340d8c6ff0f339b2ae64944782f8d2fca2bd705cf47cadb79
+            DOWNLOAD_EXTRACT_TIMESTAMP OFF SYSTEM
+            FIND_PACKAGE_ARGS NAMES Catch2)
+        FetchContent_MakeAvailable(Catch2)
+        if(Catch2_VERSION AND Catch2_VERSION VERSION_LESS 2.13)
+            message(FATAL_ERROR "heddle: the tests need Catch2 2.13 or newer, and this is ${Catch2_VERSION}")
+        endif()
+    elseif("${name}" STREQUAL "CLI11" AND NOT TARGET CLI11::CLI11)
+        FetchContent_Declare(CLI11
+            URL https://github.com/CLIUtils/CLI11/archive/refs/tags/v2.5.0.tar.gz
+            URL_HASH SHA256=17e02b4cddc2fa348e5dbdbb582c59a3486fa2b2433e70a0c3bacb871334fd55
+            DOWNLOAD_EXTRACT_TIMESTAMP OFF SYSTEM
+            FIND_PACKAGE_ARGS 2)
+        FetchContent_MakeAvailable(CLI11)
+    elseif("${name}" STREQUAL "benchmark" AND NOT TARGET benchmark::benchmark)
+        set(BENCHMARK_ENABLE_TESTING OFF)
+        set(BENCHMARK_ENABLE_INSTALL OFF)
+        FetchContent_Declare(benchmark
+            URL https://github.com/google/benchmark/archive/refs/tags/v1.9.4.tar.gz
+            URL_HASH SHA256=b334658edd35efcf06a99d9be21e4e93e092bd5f95074c1673d5c8705d95c104
+            DOWNLOAD_EXTRACT_TIMESTAMP OFF SYSTEM
+            FIND_PACKAGE_ARGS)
+        FetchContent_MakeAvailable(benchmark)
+    endif()
+endmacro()

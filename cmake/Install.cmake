@@ -1,0 +1,17 @@
+# `cmake --install`: the library, its headers, the program, and the package that find_package(heddle) reads.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(heddle_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/heddle")
+install(TARGETS heddle EXPORT heddleTargets)
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/" TYPE INCLUDE FILES_MATCHING PATTERN "*.hpp")
+install(EXPORT heddleTargets NAMESPACE heddle:: DESTINATION "${heddle_package_dir}")
+if(TARGET heddle_tool)
+    install(TARGETS heddle_tool)
+endif()
+
+configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/heddleConfig.cmake.in"
+    "${PROJECT_BINARY_DIR}/heddleConfig.cmake" INSTALL_DESTINATION "${heddle_package_dir}")
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/heddleConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/heddleConfig.cmake" "${PROJECT_BINARY_DIR}/heddleConfigVersion.cmake"
+    DESTINATION "${heddle_package_dir}")

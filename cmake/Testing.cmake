@@ -1,0 +1,28 @@
+# How tests are registered with CTest. Labels: cpu, cuda, multi (several devices).
+
+enable_testing()
+set(heddle_test_timeout 600)
+if(HEDDLE_SANITIZE)
+    set(heddle_test_timeout 1500)
+endif()
+
+# heddle_add_test(NAME LABELS l... ENVIRONMENT e... COMMAND c...): exit status 77 means skipped.
+function(heddle_add_test name)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LABELS;ENVIRONMENT;COMMAND")
+    add_test(NAME ${name} COMMAND ${arg_COMMAND})
+    set_tests_properties(${name} PROPERTIES
+        LABELS "${arg_LABELS}" ENVIRONMENT "${arg_ENVIRONMENT}"
+        SKIP_RETURN_CODE 77 TIMEOUT ${heddle_test_timeout})
+    if("cuda" IN_LIST arg_LABELS)
+        set_tests_properties(${name} PROPERTIES RESOURCE_LOCK gpu)
+    endif()
+endfunction()
+
+# heddle_test_on_devices(NAME COMMAND...): the command with the CPU as default device, and with a GPU.
+function(heddle_test_on_devices name)
+    heddle_add_test(${name}.cpu LABELS cpu ENVIRONMENT HEDDLE_DEVICE=cpu COMMAND ${ARGN})
+    if(HEDDLE_WITH_CUDA)
+        heddle_add_test(${name}.cuda LABELS cuda ENVIRONMENT HEDDLE_DEVICE=cuda:0
+            COMMAND $<TARGET_FILE:on_cuda> ${ARGN})
+    endif()
+endfunction()

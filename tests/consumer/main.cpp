@@ -1,0 +1,25 @@
+// A user's program: it knows heddle only as the target heddle::heddle.
+#include <heddle/heddle.hpp>
+
+#include <cstddef>
+#include <cstdio>
+#include <vector>
+
+struct Twice {
+    HEDDLE_FN void operator()(std::size_t i, heddle::View<float> x) const { x[i] *= 2.0f; }
+};
+
+int main() {
+    constexpr std::size_t n = 1000;
+    heddle::ScopedDevice on{heddle::Device{"cpu"}};
+    heddle::Array<float> x = heddle::full<float>(n, 1.0f);
+    heddle::launch(Twice{}, heddle::dim(n), x);
+
+    for (const float value : heddle::to_host(x)) {
+        if (value != 2.0f) {
+            std::puts("wrong result");
+            return 1;
+        }
+    }
+    std::puts("the consumer works");
+}

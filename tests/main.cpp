@@ -1,0 +1,71 @@
+// The suite's main. HEDDLE_TEST_DEVICE names the kind of device under test; where the machine has too few of them
+// (HEDDLE_TEST_MIN_DEVICES, 1 if unset) the run says why and exits with the status that CTest counts as skipped.
+#if !__has_include(<catch2/catch_all.hpp>)
+#define CATCH_CONFIG_RUNNER
+#endif
+#include "catch.hpp"
+
+#if __has_include(<catch2/catch_all.hpp>)
+#include <catch2/catch_session.hpp>
+#endif
+
+#include <heddle/device.hpp>
+
+#include <cstdlib>
+#include <iostream>
+#include <map>
+#include <mutex>
+#include <string>
+
+namespace {
+
+constexpr int exit_skipped = 77;
+
+struct Skips {
+    std::mutex mutex;
+    std::map<std::string, int> tests_by_reason;
+};
+
+Skips& skips() {
+    static Skips all;
+    return all;
+}
+
+std::string environment(const char* name, const char* otherwise) {
+    const char* value = std::getenv(name);
+    return value != nullptr && *value != '\0' ? value : otherwise;
+}
+
+/// Why the devices asked for cannot be tested here; empty if they can.
+std::string reason_to_skip() {
+    if (environment("HEDDLE_TEST_DEVICE", "cpu") != "cuda") return "";
+    const int needed = std::atoi(environment("HEDDLE_TEST_MIN_DEVICES", "1").c_str());
+    const int found = static_cast<int>(heddle::device_count(heddle::DeviceKind::cuda));
+    if (found >= needed) return "";
+    if (found == 0) return std::string("no CUDA device: ") + std::string(heddle::cuda_unavailable_reason());
+    return "needs " + std::to_string(needed) + " CUDA devices, and there is " + std::to_string(found);
+}
+
+} // namespace
+
+void heddle_test::note_skip(const std::string& reason) {
+    const std::lock_guard lock(skips().mutex);
+    ++skips().tests_by_reason[reason];
+}
+
+int main(int argc, char** argv) {
+    Catch::Session session;
+    const int wrong = session.applyCommandLine(argc, argv);
+    if (wrong != 0) return wrong;
+
+    const std::string reason = reason_to_skip();
+    if (!reason.empty()) {
+        std::cout << "skipped: every test: " << reason << std::endl;
+        return exit_skipped;
+    }
+
+    const int failed = session.run();
+    for (const auto& [why, tests] : skips().tests_by_reason)
+        std::cout << "skipped: " << tests << (tests == 1 ? " test: " : " tests: ") << why << '\n';
+    return failed == 0 ? 0 : 1;
+}

@@ -1,0 +1,23 @@
+// on_cuda PROGRAM ARGUMENT...: becomes the program if there is a CUDA device, and else says why not and exits with
+// the status that CTest counts as skipped.
+#include <heddle/device.hpp>
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <string>
+
+int main(int argc, char** argv) {
+    if (argc < 2) {
+        std::fputs("usage: on_cuda PROGRAM ARGUMENT...\n", stderr);
+        return 2;
+    }
+    if (heddle::device_count(heddle::DeviceKind::cuda) == 0) {
+        const std::string reason{heddle::cuda_unavailable_reason()};
+        std::printf("skipped: %s: no CUDA device: %s\n", argv[1], reason.c_str());
+        return 77;
+    }
+    execvp(argv[1], argv + 1);
+    std::perror(argv[1]);
+    return 127;
+}
