@@ -125,8 +125,8 @@ void DigestPipeline::enqueue(const InputFile& file, const Chunk& chunk, Slot& sl
     }
 }
 
-/// Reads a chunk in parts, side by side: each reader begins when the slot is free, and the slot goes on when all
-/// are done.
+/// Reads a chunk in parts, side by side: each reader begins when the slot is free, and the slot goes on when
+/// all are done.
 void DigestPipeline::read(const InputFile& file, const Chunk& chunk, Slot& slot) {
     const std::size_t part = std::max(
         round_up(round_up(chunk.bytes, readers_.size()) / readers_.size(), sha256_block_bytes), min_part);
@@ -146,8 +146,9 @@ void DigestPipeline::read(const InputFile& file, const Chunk& chunk, Slot& slot)
     for (std::size_t i = 0; i < used; ++i) slot.reading.wait_stream(readers_[i]);
 }
 
-/// On copying_, which is current: after the slot's reading, and after the hashing of what its device buffer held.
-/// The copy itself orders the slot's next reading after it, because slot.reading is the CPU's current stream.
+/// On copying_, which is current: after the slot's reading, and after the hashing of what its device buffer
+/// held. The copy itself orders the slot's next reading after it, because slot.reading is the CPU's current
+/// stream.
 void DigestPipeline::copy_to_device(const Chunk& chunk, Slot& slot, Times& times) {
     wait_event(slot.hashed);
     wait_stream(slot.reading); // copy() would wait too; here, so that the clock starts afterwards

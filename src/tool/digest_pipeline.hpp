@@ -51,18 +51,19 @@ struct DigestResult {
 
 /// Computes fs-verity digests of files, one at a time, on one device.
 ///
-/// Chunks of the file go round a ring of slots. In each, a chunk is read into pinned memory in several parts side by
-/// side, copied to the device, and hashed there. A stage has its streams; that a chunk is read before it is
-/// copied, copied before it is hashed, and that no buffer is filled before it is free, is ordered by scopes and
-/// events alone. This thread only enqueues, up to two rounds of the ring ahead.
+/// Chunks of the file go round a ring of slots. In each, a chunk is read into pinned memory in several parts
+/// side by side, copied to the device, and hashed there. A stage has its streams; that a chunk is read
+/// before it is copied, copied before it is hashed, and that no buffer is filled before it is free, is
+/// ordered by scopes and events alone. This thread only enqueues, up to two rounds of the ring ahead.
 class DigestPipeline {
   public:
     explicit DigestPipeline(const PipelineOptions& options);
 
     using Progress = std::function<void(std::uint64_t bytes_done)>;
 
-    /// The digest of a whole file. Throws what reading threw, inside a WorkFailed, or any other heddle::Error.
-    /// After an exception nothing uses the file any more, and this pipeline cannot be used any more either.
+    /// The digest of a whole file. Throws what reading threw, inside a WorkFailed, or any other
+    /// heddle::Error. After an exception nothing uses the file any more, and this pipeline cannot be used
+    /// any more either.
     DigestResult digest(const InputFile& file, const Progress& progress);
 
     std::size_t readers() const noexcept { return readers_.size(); }

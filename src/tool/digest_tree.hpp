@@ -12,8 +12,8 @@
 
 namespace heddle::tool {
 
-/// Turns the blocks of one file into its root hash. add() and finish() are work on the current stream, which must
-/// be the same at each call: its order is all the order there is.
+/// Turns the blocks of one file into its root hash. add() and finish() are work on the current stream, which
+/// must be the same at each call: its order is all the order there is.
 ///
 /// Of each level only the newest digests are kept: when their buffer is full they are hashed, as blocks, into
 /// the level above, and the buffer starts again. So memory does not grow with the file.

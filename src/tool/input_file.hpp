@@ -25,8 +25,8 @@ class InputFile {
 
     std::uint64_t size() const noexcept { return size_; }
 
-    /// Reads `bytes` bytes at `offset`, all of them inside size(), to `to`. Throws FileError when that cannot be,
-    /// as when the file has become shorter. May be called from many threads at once.
+    /// Reads `bytes` bytes at `offset`, all of them inside size(), to `to`. Throws FileError when that
+    /// cannot be, as when the file has become shorter. May be called from many threads at once.
     void read(std::uint64_t offset, std::size_t bytes, std::uint8_t* to) const;
 
   private:

@@ -8,8 +8,8 @@
 
 namespace heddle::tool {
 
-/// One line that is written over and over, about ten times a second, and goes when the bar does. Nothing at all
-/// unless `shown`.
+/// One line that is written over and over, about ten times a second, and goes when the bar does. Nothing at
+/// all unless `shown`.
 class ProgressBar {
   public:
     ProgressBar(bool shown, std::string label, std::uint64_t total_bytes);

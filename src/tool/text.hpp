@@ -18,8 +18,8 @@ std::string exact_bytes(std::uint64_t bytes);
 /// In powers of 1000, three digits: "8.59 GB".
 std::string rounded_bytes(double bytes);
 
-/// A JSON string, quotes included. Bytes that are not UTF-8 (paths need not be) become \udc80 to \udcff, as in
-/// Python's "surrogateescape".
+/// A JSON string, quotes included. Bytes that are not UTF-8 (paths need not be) become \udc80 to \udcff, as
+/// in Python's "surrogateescape".
 std::string json_string(std::string_view text);
 
 /// `text` without what would break a line.
