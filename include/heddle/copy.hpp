@@ -79,9 +79,9 @@ StreamRef home_stream(const Block* owner, const void* data);
 /// stream if that is on a CUDA device, else on the source's if that is, else on the CPU device's, and is ordered after what the current
 /// stream of the other side was given before, and before what it is given afterwards.
 ///
-/// Pinned and device memory: asynchronous, both must stay until it has run (arrays see to that themselves). Pageable memory and a CUDA
-/// device: staged; a pageable source may be changed on return, a pageable destination is filled on return. Pageable
-/// host memory and a CPU device: the source may be changed on return; the destination is filled in stream order.
+/// Device and pinned memory: asynchronous; both must stay until it has run (arrays see to that themselves). Pageable
+/// memory is safe on return: a pageable source may be changed, a pageable destination is filled, which can mean
+/// waiting for the stream. Prefer pinned memory.
 template <detail::Destination To, detail::Source From>
 void copy(StreamRef stream, To&& to, const From& from, SourceLocation where = SourceLocation::current()) {
     auto destination = detail::as_destination(to);

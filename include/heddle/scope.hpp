@@ -36,33 +36,27 @@ public:
     ScopeBase& operator=(const ScopeBase&) = delete;
 
 protected:
-    explicit ScopeBase(SourceLocation where) noexcept;
-    ~ScopeBase();
+    explicit ScopeBase(SourceLocation where);  ///< saves the current device; UsageError when nested too deeply
+    ~ScopeBase() { leave(); }
 
     void change_device(Device device) noexcept;
     void change_stream(StreamRef stream) noexcept;
-    /// Restores what the scope found. False: it could not, because this is another thread.
-    bool restore() noexcept;
+    /// Restores what the scope found, once. False: not possible, this is another thread.
+    bool leave() noexcept;
 
     SourceLocation where_;
 
 private:
-    struct Saved;
     detail::ThreadState* thread_;
-    ScopeBase* outer_;
-    Device device_;
-    bool device_set_;
-    bool restored_ = false;
-    detail::StreamState* replaced_ = nullptr;    ///< the slot's content before, null: the default stream
-    Device replaced_on_ = Device::unchecked(DeviceKind::cpu, 0);
-    bool has_stream_ = false;
+    int index_;
+    std::uint64_t serial_;
+    bool left_ = false;
 };
 
 /// Makes a device current until the scope ends. Waits for nothing.
 class ScopedDevice : public ScopeBase {
 public:
     [[nodiscard]] explicit ScopedDevice(Device device, SourceLocation where = SourceLocation::current());
-    ~ScopedDevice();
 };
 
 struct ScopeOptions {

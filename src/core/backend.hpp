@@ -84,6 +84,14 @@ public:
     // Between kinds of devices --------------------------------------------------------------------------------------
     /// `done` completes (with the failure, if any) when the event's newest record is reached. Never blocks.
     virtual void signal(EventState& event, CompletionRef done, const SourceLocation& where) = 0;
+    /// The same, giving the completion; a backend that has one at hand saves the detour.
+    virtual CompletionRef completion_of(EventState& event, const SourceLocation& where) {
+        CompletionRef done = make_completion();
+        signal(event, done, where);
+        return done;
+    }
+    /// Called every tenth of a second or so by threads that are blocked: a backend that can lose a signal looks here.
+    virtual void poll() noexcept {}
     /// What `waiter` is given from now on comes after `done`; a failure in it poisons `waiter`. Never blocks.
     virtual void await(StreamRecord& waiter, CompletionRef done, const SourceLocation& where) = 0;
 

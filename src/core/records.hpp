@@ -82,6 +82,10 @@ struct StreamRecord : StreamState {
     void poison(Failure reason, std::uint64_t at);
     /// The failure, own or come in through dependencies; null if none is known.
     Failure known_failure();
+    /// The same, if it concerns the first `submissions` pieces of work.
+    Failure failure_up_to(std::uint64_t submissions);
+    /// This stream has waited for `other` when that one had been given `submissions`, and inherits its dependencies.
+    void depend_on(StreamRecord& other, std::uint64_t submissions);
 };
 
 inline StreamRecord& record_of(StreamState& state) noexcept { return static_cast<StreamRecord&>(state); }
@@ -95,6 +99,7 @@ struct EventState {
     bool recorded = false;
     bool owns_native = true;             ///< false: wrapped or imported
     bool handed_out = false;             ///< others may record it: what follows cannot be trusted
+    bool countable = false;              ///< the stream's count meant all of its work when it was recorded
     StreamRecord* stream = nullptr;      ///< of the newest record
     std::uint64_t stream_id = 0;
     std::uint64_t submissions = 0;       ///< the stream's count when it was recorded

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 
 #ifndef HEDDLE_FN // comes from <heddle/kernel.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the tests of `heddle digest` compare with: SHA-256 word for word as FIPS 180-4 writes it, and the fs-
-// verity digest as the kernel's documentation tells it. Nothing here is fast, and nothing is shared with
+// What the tests of `heddle digest` compare with: SHA-256 word for word as FIPS 180-4 writes it, and the
+// fs-verity digest as the kernel's documentation tells it. Nothing here is fast, and nothing is shared with
 // src/tool/.
 
 #include <array>
