@@ -7,6 +7,7 @@ include(FetchContent)
 # A macro, because find_package leaves variables that its caller wants (Catch2_VERSION).
 macro(heddle_need name)
     if("${name}" STREQUAL "fmt" AND NOT TARGET fmt::fmt-header-only)
+        set(FMT_INSTALL OFF)
         FetchContent_Declare(fmt
             URL https://github.com/fmtlib/fmt/releases/download/11.2.0/fmt-11.2.0.zip
             URL_HASH SHA256=203eb4e8aa0d746c62d8f903df58e0419e3751591bb53ff971096eaa0ebd4ec3

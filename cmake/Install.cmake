@@ -7,6 +7,8 @@ install(TARGETS heddle EXPORT heddleTargets)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/" TYPE INCLUDE FILES_MATCHING PATTERN "*.hpp")
 install(EXPORT heddleTargets NAMESPACE heddle:: DESTINATION "${heddle_package_dir}")
 if(TARGET heddle_tool)
+    file(RELATIVE_PATH heddle_bin_to_lib "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_LIBDIR}")
+    set_target_properties(heddle_tool PROPERTIES INSTALL_RPATH "$ORIGIN/${heddle_bin_to_lib}")   # a shared libheddle
     install(TARGETS heddle_tool)
 endif()
 

@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
     }
     if (heddle::device_count(heddle::DeviceKind::cuda) == 0) {
         const std::string reason{heddle::cuda_unavailable_reason()};
-        std::printf("skipped: %s: no CUDA device: %s\n", argv[1], reason.c_str());
+        std::printf("skipped: a program on CUDA: no CUDA device: %s\n", reason.c_str());
         return 77;
     }
     execvp(argv[1], argv + 1);
