@@ -9,7 +9,7 @@ namespace heddle::tool {
 
 /// Adds up the time in which at least one Busy of it lives. Thread-safe.
 class BusyClock {
-  public:
+public:
     double seconds() const {
         const std::lock_guard lock(mutex_);
         return std::chrono::duration<double>(total_).count();
@@ -19,7 +19,7 @@ class BusyClock {
         total_ = {};
     }
 
-  private:
+private:
     friend class Busy;
     using Clock = std::chrono::steady_clock;
 
@@ -40,14 +40,14 @@ class BusyClock {
 
 /// The time in which a thread is at it.
 class Busy {
-  public:
+public:
     explicit Busy(BusyClock& clock) : clock_(clock) { clock_.enter(); }
     ~Busy() { clock_.leave(); }
     Busy(const Busy&) = delete;
     Busy& operator=(const Busy&) = delete;
 
-  private:
+private:
     BusyClock& clock_;
 };
 
-} // namespace heddle::tool
+}  // namespace heddle::tool

@@ -110,7 +110,7 @@ int run(bool json) {
     return std::fflush(stdout) == 0 ? 0 : 1;
 }
 
-} // namespace
+}  // namespace
 
 void add_devices_command(CLI::App& app, int& status) {
     auto json = std::make_shared<bool>(false);
@@ -128,4 +128,4 @@ void add_devices_command(CLI::App& app, int& status) {
     command->callback([json, &status] { status = run(*json); });
 }
 
-} // namespace heddle::tool
+}  // namespace heddle::tool

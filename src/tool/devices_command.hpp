@@ -9,4 +9,4 @@ namespace heddle::tool {
 /// Adds the subcommand to `app`. When it was given, `status` becomes the program's exit status.
 void add_devices_command(CLI::App& app, int& status);
 
-} // namespace heddle::tool
+}  // namespace heddle::tool

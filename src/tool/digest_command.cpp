@@ -50,7 +50,7 @@ std::string reason_of(std::exception_ptr error) {
 
 /// One run of the command: files one after the other through one pipeline.
 class DigestRun {
-  public:
+public:
     DigestRun(const DigestOptions& options, const std::atomic<int>& signal)
         : options_(options), signal_(signal) {}
 
@@ -62,7 +62,7 @@ class DigestRun {
             try {
                 one_file(path, *pipeline);
             } catch (...) {
-                pipeline_.reset(); // its streams keep the failure; the next file gets new ones
+                pipeline_.reset();  // its streams keep the failure; the next file gets new ones
                 if (signal_ != 0) break;
                 complain(path, reason_of(std::current_exception()));
                 failed_ = true;
@@ -76,7 +76,7 @@ class DigestRun {
         return failed_ ? 1 : 0;
     }
 
-  private:
+private:
     std::optional<PipelineOptions> pipeline_options() const {
         try {
             const Device device = options_.device.empty() ? default_device() : Device(options_.device);
@@ -160,7 +160,7 @@ std::string check_chunk(const std::string& text) {
     return {};
 }
 
-} // namespace
+}  // namespace
 
 void add_digest_command(CLI::App& app, int& status) {
     auto options = std::make_shared<DigestOptions>();
@@ -199,4 +199,4 @@ void add_digest_command(CLI::App& app, int& status) {
     command->callback([options, &status] { status = DigestRun(*options, catch_interrupts()).run(); });
 }
 
-} // namespace heddle::tool
+}  // namespace heddle::tool

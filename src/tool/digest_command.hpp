@@ -10,4 +10,4 @@ namespace heddle::tool {
 /// file was done, 1 when one was not, 128 and the signal's number when it was interrupted.
 void add_digest_command(CLI::App& app, int& status);
 
-} // namespace heddle::tool
+}  // namespace heddle::tool

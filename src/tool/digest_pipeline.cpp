@@ -8,8 +8,8 @@
 namespace heddle::tool {
 namespace {
 
-constexpr std::size_t max_readers = 8;      // one copies about 12 GB/s out of the page cache
-constexpr std::size_t min_part = 128 << 10; // less is not worth a reader of its own
+constexpr std::size_t max_readers = 8;       // one copies about 12 GB/s out of the page cache
+constexpr std::size_t min_part = 128 << 10;  // less is not worth a reader of its own
 
 std::size_t workers(Device cpu) { return static_cast<std::size_t>(std::max(1, cpu.info().processors)); }
 
@@ -19,11 +19,11 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-} // namespace
+}  // namespace
 
 std::size_t default_chunk(Device device) {
-    if (device.is_cuda()) return 16 << 20; // blocks enough to hash faster than the link brings them
-    return std::clamp<std::size_t>(workers(device) << 19, 1 << 20, 16 << 20); // small, for the caches' sake
+    if (device.is_cuda()) return 16 << 20;  // blocks enough to hash faster than the link brings them
+    return std::clamp<std::size_t>(workers(device) << 19, 1 << 20, 16 << 20);  // small, for the caches' sake
 }
 
 std::size_t default_depth(Device device) { return device.is_cuda() ? 6 : 4; }
@@ -41,7 +41,8 @@ DigestPipeline::Interval::Interval(Device device)
 DigestPipeline::DigestPipeline(const PipelineOptions& options)
     : options_(options), cpu_(options.device.is_cpu() ? options.device : Device(DeviceKind::cpu, 0)),
       copying_(options.device, {.name = "copying"}),
-      hashing_(options.device, {.priority = -1, .name = "hashing"}), // before reading: it makes room for that
+      hashing_(options.device,
+               {.priority = -1, .name = "hashing"}),  // before reading: it makes room for that
       finishing_(options.device) {
     const std::size_t readers = std::min(max_readers, workers(cpu_));
     for (std::size_t i = 0; i < readers; ++i)
@@ -58,7 +59,7 @@ DigestResult DigestPipeline::digest(const InputFile& file, const Progress& progr
 
     reading_.reset();
     const Clock::time_point first = Clock::now();
-    Sha256Digest root{}; // an empty file's is zero
+    Sha256Digest root{};  // an empty file's is zero
     if (file.size() > 0) {
         try {
             root = run(file, progress, result.busy);
@@ -118,7 +119,7 @@ void DigestPipeline::enqueue(const InputFile& file, const Chunk& chunk, Slot& sl
     copy_to_device(chunk, slot, times);
     end_stage(copying_);
     {
-        ScopedStream hashing{hashing_}; // after the copying, which goes on with the next chunk meanwhile
+        ScopedStream hashing{hashing_};  // after the copying, which goes on with the next chunk meanwhile
         hash(slot.device.view().first(chunk.padded), times, tree);
         hashing_.record_event(slot.hashed);
         end_stage(hashing_);
@@ -139,22 +140,22 @@ void DigestPipeline::read(const InputFile& file, const Chunk& chunk, Slot& slot)
             check_stop();
             const Busy busy{reading_};
             file.read(offset + begin, end - begin, to + begin);
-            const std::size_t padding = round_up(end, sha256_block_bytes) - end; // the file's last block
+            const std::size_t padding = round_up(end, sha256_block_bytes) - end;  // the file's last block
             std::memset(to + end, 0, padding);
         });
     }
     for (std::size_t i = 0; i < used; ++i) slot.reading.wait_stream(readers_[i]);
 }
 
-/// On copying_, which is current: after the slot's reading, and after the hashing of what its device buffer
-/// held. The copy itself orders the slot's next reading after it, because slot.reading is the CPU's current
-/// stream.
+/// On copying_, which is current: after the chunk's reading and after the hashing of what the device buffer held; the
+/// slot is read to again after it.
 void DigestPipeline::copy_to_device(const Chunk& chunk, Slot& slot, Times& times) {
+    wait_stream(slot.reading);
     wait_event(slot.hashed);
-    wait_stream(slot.reading); // copy() would wait too; here, so that the clock starts afterwards
     record_event(times.copying.begin);
     copy(slot.device.view().first(chunk.padded), slot.host.view().first(chunk.padded));
     record_event(times.copying.end);
+    slot.reading.wait_stream(copying_);
 }
 
 /// On hashing_, which is current.
@@ -206,7 +207,7 @@ void DigestPipeline::drain() noexcept {
     const auto wait_for = [](StreamRef stream) {
         try {
             stream.synchronize();
-        } catch (const Error&) { // the first of them is on its way already
+        } catch (const Error&) {  // the first of them is on its way already
         }
     };
     for (StreamRef reader : readers_) wait_for(reader);
@@ -215,4 +216,4 @@ void DigestPipeline::drain() noexcept {
     wait_for(hashing_);
 }
 
-} // namespace heddle::tool
+}  // namespace heddle::tool

@@ -21,11 +21,11 @@ namespace heddle::tool {
 struct Interrupted {};
 
 struct PipelineOptions {
-    Device device;         ///< where blocks are hashed
-    std::size_t chunk = 0; ///< bytes read, copied and hashed at a time, a multiple of 4096
-    std::size_t depth = 2; ///< chunks under way at the same time
-    bool serial = false;   ///< each stage of each chunk is waited for: the same work without overlap
-    const std::atomic<int>* stop = nullptr; ///< not 0: give up soon (digest() throws Interrupted)
+    Device device;          ///< where blocks are hashed
+    std::size_t chunk = 0;  ///< bytes read, copied and hashed at a time, a multiple of 4096
+    std::size_t depth = 2;  ///< chunks under way at the same time
+    bool serial = false;    ///< each stage of each chunk is waited for: the same work without overlap
+    const std::atomic<int>* stop = nullptr;  ///< not 0: give up soon (digest() throws Interrupted)
 };
 
 /// The chunk and depth that suit a device.
@@ -35,7 +35,7 @@ std::size_t default_depth(Device device);
 /// Seconds in which each stage was at work.
 struct StageSeconds {
     double reading = 0;
-    double copying = 0; ///< 0 on CPU devices, which hash where the file was read to
+    double copying = 0;  ///< 0 on CPU devices, which hash where the file was read to
     double hashing = 0;
     double sum() const { return reading + copying + hashing; }
     StageSeconds& operator+=(const StageSeconds& other);
@@ -44,8 +44,8 @@ struct StageSeconds {
 struct DigestResult {
     Sha256Digest digest{};
     std::uint64_t bytes = 0;
-    double setup_seconds = 0; ///< making buffers; not in `seconds`
-    double seconds = 0;       ///< from the first read to the digest
+    double setup_seconds = 0;  ///< making buffers; not in `seconds`
+    double seconds = 0;        ///< from the first read to the digest
     StageSeconds busy;
 };
 
@@ -56,7 +56,7 @@ struct DigestResult {
 /// before it is copied, copied before it is hashed, and that no buffer is filled before it is free, is
 /// ordered by scopes and events alone. This thread only enqueues, up to two rounds of the ring ahead.
 class DigestPipeline {
-  public:
+public:
     explicit DigestPipeline(const PipelineOptions& options);
 
     using Progress = std::function<void(std::uint64_t bytes_done)>;
@@ -68,13 +68,13 @@ class DigestPipeline {
 
     std::size_t readers() const noexcept { return readers_.size(); }
 
-  private:
+private:
     /// Where a chunk is while it is under way.
     struct Slot {
-        Stream reading;             ///< of a CPU device: a chunk's read, from its first part to its last
-        Array<std::uint8_t> host;   ///< pinned: the chunk as it was read
-        Array<std::uint8_t> device; ///< its copy; empty where the device is a CPU
-        Event hashed;               ///< the copy may be overwritten
+        Stream reading;              ///< of a CPU device: a chunk's read, from its first part to its last
+        Array<std::uint8_t> host;    ///< pinned: the chunk as it was read
+        Array<std::uint8_t> device;  ///< its copy; empty where the device is a CPU
+        Event hashed;                ///< the copy may be overwritten
     };
 
     /// Two points of a stream, and the time between them.
@@ -91,9 +91,9 @@ class DigestPipeline {
     };
 
     struct Chunk {
-        std::uint64_t offset; ///< in the file
-        std::size_t bytes;    ///< the file's last chunk may be shorter
-        std::size_t padded;   ///< as whole blocks
+        std::uint64_t offset;  ///< in the file
+        std::size_t bytes;     ///< the file's last chunk may be shorter
+        std::size_t padded;    ///< as whole blocks
     };
 
     Chunk chunk_at(const InputFile& file, std::uint64_t index) const;
@@ -109,14 +109,14 @@ class DigestPipeline {
     void drain() noexcept;
 
     PipelineOptions options_;
-    Device cpu_; ///< where files are read
+    Device cpu_;  ///< where files are read
     std::vector<Stream> readers_;
     Stream copying_;
     Stream hashing_;
     std::vector<Slot> slots_;
-    std::vector<Times> times_; ///< of the chunks enqueued, in a ring
-    Interval finishing_;       ///< when the device was at what is left of the tree after the last chunk
+    std::vector<Times> times_;  ///< of the chunks enqueued, in a ring
+    Interval finishing_;        ///< when the device was at what is left of the tree after the last chunk
     BusyClock reading_;
 };
 
-} // namespace heddle::tool
+}  // namespace heddle::tool

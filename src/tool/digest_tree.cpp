@@ -11,7 +11,7 @@ namespace {
 /// of the block size, and enough blocks at a time to be worth a launch on a GPU.
 constexpr std::uint64_t window_bytes = 4 << 20;
 
-} // namespace
+}  // namespace
 
 DigestTree::DigestTree(StreamRef stream, const VerityTree& shape)
     : top_(static_cast<std::size_t>(shape.levels())) {
@@ -24,7 +24,7 @@ DigestTree::DigestTree(StreamRef stream, const VerityTree& shape)
 }
 
 void DigestTree::add(std::size_t level, View<const std::uint8_t> blocks) {
-    constexpr std::size_t ratio = digests_per_block; // a block is that many times as long as its digest
+    constexpr std::size_t ratio = digests_per_block;  // a block is that many times as long as its digest
     Level& to = levels_[level];
     while (!blocks.empty()) {
         if (to.used == to.digests.size()) pass_on(level);
@@ -49,4 +49,4 @@ void DigestTree::finish() {
     for (std::size_t level = 0; level < top_; ++level) pass_on(level);
 }
 
-} // namespace heddle::tool
+}  // namespace heddle::tool

@@ -14,13 +14,13 @@ struct HashBlocks {
     }
 };
 
-} // namespace
+}  // namespace
 
 void hash_blocks(View<const std::uint8_t> blocks, View<std::uint8_t> digests) {
     const std::size_t count = blocks.size() / sha256_block_bytes;
     const std::size_t group =
-        current_device().is_cuda() ? 1 : 16; // a GPU wants many threads, a CPU long loops
+        current_device().is_cuda() ? 1 : 16;  // a GPU wants many threads, a CPU long loops
     launch(HashBlocks{}, dim((count + group - 1) / group), group, blocks, digests);
 }
 
-} // namespace heddle::tool
+}  // namespace heddle::tool

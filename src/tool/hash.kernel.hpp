@@ -12,4 +12,4 @@ namespace heddle::tool {
 /// them. Both are in memory that the current device reaches.
 void hash_blocks(View<const std::uint8_t> blocks, View<std::uint8_t> digests);
 
-} // namespace heddle::tool
+}  // namespace heddle::tool

@@ -21,7 +21,7 @@ int open_path(const std::string& path) {
     return fd;
 }
 
-} // namespace
+}  // namespace
 
 InputFile::InputFile(const std::string& path) : fd_(open_path(path)) {
     try {
@@ -30,7 +30,7 @@ InputFile::InputFile(const std::string& path) : fd_(open_path(path)) {
         if (S_ISDIR(status.st_mode)) throw FileError("is a directory");
         if (!S_ISREG(status.st_mode)) throw FileError("is not a regular file");
         size_ = static_cast<std::uint64_t>(status.st_size);
-        posix_fadvise(fd_, 0, 0, POSIX_FADV_SEQUENTIAL); // a hint; whether it is taken does not matter
+        posix_fadvise(fd_, 0, 0, POSIX_FADV_SEQUENTIAL);  // a hint; whether it is taken does not matter
     } catch (...) {
         close(fd_);
         throw;
@@ -53,4 +53,4 @@ void InputFile::read(std::uint64_t offset, std::size_t bytes, std::uint8_t* to) 
     }
 }
 
-} // namespace heddle::tool
+}  // namespace heddle::tool

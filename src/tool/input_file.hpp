@@ -16,7 +16,7 @@ struct FileError : std::runtime_error {
 
 /// A regular file, open for reading. Its size is what it was when it was opened.
 class InputFile {
-  public:
+public:
     /// Throws FileError for what cannot be opened or is not a regular file.
     explicit InputFile(const std::string& path);
     ~InputFile();
@@ -29,9 +29,9 @@ class InputFile {
     /// cannot be, as when the file has become shorter. May be called from many threads at once.
     void read(std::uint64_t offset, std::size_t bytes, std::uint8_t* to) const;
 
-  private:
+private:
     int fd_;
     std::uint64_t size_ = 0;
 };
 
-} // namespace heddle::tool
+}  // namespace heddle::tool

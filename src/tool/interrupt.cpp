@@ -10,7 +10,7 @@ static_assert(std::atomic<int>::is_always_lock_free, "set by a signal handler");
 
 void on_signal(int number) { caught.store(number, std::memory_order_relaxed); }
 
-} // namespace
+}  // namespace
 
 const std::atomic<int>& catch_interrupts() {
     for (const int number : {SIGINT, SIGTERM}) {
@@ -24,4 +24,4 @@ const std::atomic<int>& catch_interrupts() {
     return caught;
 }
 
-} // namespace heddle::tool
+}  // namespace heddle::tool

@@ -10,4 +10,4 @@ namespace heddle::tool {
 /// the program as usual. Signals that the program was started with ignored stay so.
 const std::atomic<int>& catch_interrupts();
 
-} // namespace heddle::tool
+}  // namespace heddle::tool

@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
     heddle::tool::add_devices_command(app, status);
     try {
         app.parse(argc, argv);
-    } catch (const CLI::ParseError& error) { // also --help and --version
+    } catch (const CLI::ParseError& error) {  // also --help and --version
         return app.exit(error) == 0 ? 0 : usage_error;
     }
     return status;

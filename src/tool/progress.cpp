@@ -24,7 +24,7 @@ std::size_t terminal_width() {
     return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
-} // namespace
+}  // namespace
 
 bool stderr_is_terminal() {
     const char* const terminal = std::getenv("TERM");
@@ -57,4 +57,4 @@ void ProgressBar::update(std::uint64_t bytes_done) {
     std::fflush(stderr);
 }
 
-} // namespace heddle::tool
+}  // namespace heddle::tool

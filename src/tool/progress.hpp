@@ -11,7 +11,7 @@ namespace heddle::tool {
 /// One line that is written over and over, about ten times a second, and goes when the bar does. Nothing at
 /// all unless `shown`.
 class ProgressBar {
-  public:
+public:
     ProgressBar(bool shown, std::string label, std::uint64_t total_bytes);
     ~ProgressBar();
     ProgressBar(const ProgressBar&) = delete;
@@ -19,7 +19,7 @@ class ProgressBar {
 
     void update(std::uint64_t bytes_done);
 
-  private:
+private:
     using Clock = std::chrono::steady_clock;
     bool shown_;
     bool drawn_ = false;
@@ -32,4 +32,4 @@ class ProgressBar {
 /// Whether standard error is a terminal on which a line can be written over.
 bool stderr_is_terminal();
 
-} // namespace heddle::tool
+}  // namespace heddle::tool

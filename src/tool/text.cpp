@@ -28,7 +28,7 @@ std::size_t utf8_length(std::string_view text) {
     return overlong || no_character ? 0 : length;
 }
 
-} // namespace
+}  // namespace
 
 std::optional<std::uint64_t> parse_bytes(std::string_view text) {
     std::uint64_t value = 0;
@@ -37,7 +37,7 @@ std::optional<std::uint64_t> parse_bytes(std::string_view text) {
     if (error != std::errc{}) return std::nullopt;
     std::string_view suffix(rest, static_cast<std::size_t>(end - rest));
     if (suffix.empty()) return value;
-    const std::size_t unit = units.find(static_cast<char>(suffix.front() & ~0x20)); // either case
+    const std::size_t unit = units.find(static_cast<char>(suffix.front() & ~0x20));  // either case
     if (unit == std::string_view::npos) return std::nullopt;
     suffix.remove_prefix(1);
     if (!suffix.empty() && suffix != "iB") return std::nullopt;
@@ -71,14 +71,10 @@ std::string json_string(std::string_view text) {
     while (!text.empty()) {
         const std::size_t length = utf8_length(text);
         const auto byte = static_cast<unsigned char>(text.front());
-        if (length == 0)
-            out += fmt::format("\\udc{:02x}", byte);
-        else if (byte == '"' || byte == '\\')
-            out += {'\\', text.front()};
-        else if (byte < 0x20 || byte == 0x7f)
-            out += fmt::format("\\u{:04x}", byte);
-        else
-            out += text.substr(0, length);
+        if (length == 0) out += fmt::format("\\udc{:02x}", byte);
+        else if (byte == '"' || byte == '\\') out += {'\\', text.front()};
+        else if (byte < 0x20 || byte == 0x7f) out += fmt::format("\\u{:04x}", byte);
+        else out += text.substr(0, length);
         text.remove_prefix(length == 0 ? 1 : length);
     }
     return out + '"';
@@ -90,4 +86,4 @@ std::string one_line(std::string_view text) {
     return line;
 }
 
-} // namespace heddle::tool
+}  // namespace heddle::tool

@@ -25,4 +25,4 @@ std::string json_string(std::string_view text);
 /// `text` without what would break a line.
 std::string one_line(std::string_view text);
 
-} // namespace heddle::tool
+}  // namespace heddle::tool
