@@ -30,15 +30,15 @@ const char* to_string(ErrorCode code) noexcept;
 /// Everything an Error knows, as data.
 struct ErrorInfo {
     ErrorCode code = ErrorCode::usage;
-    std::string message;                ///< what is wrong and what to do, one sentence or two
-    std::string call;                   ///< the heddle or native call that failed, "cudaMemcpyAsync"
+    std::string message = {};                ///< what is wrong and what to do, one sentence or two
+    std::string call = {};                   ///< the heddle or native call that failed, "cudaMemcpyAsync"
     int native_code = 0;                ///< cudaError_t, errno; 0 if there is none
-    std::string native_name;            ///< "cudaErrorIllegalAddress"
-    std::optional<Device> device;
+    std::string native_name = {};            ///< "cudaErrorIllegalAddress"
+    std::optional<Device> device = {};
     std::uint64_t stream_id = 0;        ///< StreamRef::id(), 0 when no stream is concerned
-    std::string stream;                 ///< the stream's name
-    SourceLocation where;               ///< the user's call
-    std::exception_ptr cause;           ///< what a host function or CPU kernel threw
+    std::string stream = {};                 ///< the stream's name
+    SourceLocation where = {};               ///< the user's call
+    std::exception_ptr cause = {};           ///< what a host function or CPU kernel threw
 };
 
 /// The base of everything heddle throws. Copies share their data.

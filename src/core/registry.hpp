@@ -19,6 +19,10 @@ void recycle_stream(StreamRecord& stream) noexcept;
 /// Calls function for every record that has ever been made; look at flags and device. The set only grows.
 void for_each_stream(const std::function<void(StreamRecord&)>& function);
 
+/// In the child of a fork: these streams were the parent's.
+void forget_default_streams() noexcept;
+void forget_branches() noexcept;
+
 /// Throws UsageError in host functions (S10). `call` is what was asked for.
 void check_may_wait(const char* call, const SourceLocation& where);
 

@@ -51,8 +51,9 @@ void launch_on_cuda(StreamState& stream, const char* pretty, const SourceLocatio
     dim3 grid, block;
     if constexpr (N == 1) {
         function = reinterpret_cast<const void*>(&portable_1d<K, P...>);
-        // A launch of few indices takes no more threads than warps hold them.
-        block = dim3(static_cast<unsigned>(std::min<std::size_t>(portable_block, blocks(extent[0], 32) * 32)));
+        // Few indices spread over all multiprocessors before they share one.
+        const std::size_t share = blocks(blocks(extent[0], stream.processors), 32) * 32;
+        block = dim3(static_cast<unsigned>(std::min<std::size_t>(portable_block, share)));
         grid = dim3(static_cast<unsigned>(blocks(extent[0], block.x)));
     } else if constexpr (N == 2) {
         function = reinterpret_cast<const void*>(&portable_2d<K, P...>);

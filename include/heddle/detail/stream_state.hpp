@@ -30,6 +30,7 @@ struct StreamState {
     void* native = nullptr;     ///< cudaStream_t, or the CPU backend's queue
     Backend* backend = nullptr;
     Device device = Device::unchecked(DeviceKind::cpu, 0);
+    unsigned processors = 1;  ///< of the device: how wide a launch should spread
     std::atomic<std::uint32_t> flags{stream_flag::dead};
     /// Grows after each piece of work (a wait counts, a record does not) has been given to the stream.
     std::atomic<std::uint64_t> submissions{0};

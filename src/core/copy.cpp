@@ -1,0 +1,169 @@
+#include <heddle/copy.hpp>
+
+#include <functional>
+
+#include <heddle/observer.hpp>
+#include <heddle/scope.hpp>
+
+#include "core/memory.hpp"
+#include "core/order.hpp"
+#include "core/registry.hpp"
+
+namespace heddle::detail {
+
+namespace {
+
+Place place_of(const Region& region) {
+    if (region.owner != nullptr) return {region.owner->device, region.owner->kind};
+    Place place;
+    if (cuda_backend().device_count() > 0 && cuda_backend().classify(region.data, place)) return place;
+    return {Device::unchecked(DeviceKind::cpu, 0), MemoryKind::pageable};
+}
+
+/// Memory that the GPUs cannot reach by themselves.
+bool is_plain_host(const Place& place) {
+    return place.kind == MemoryKind::pageable || (place.kind == MemoryKind::device && place.device.is_cpu());
+}
+
+bool is_on_cuda(const Place& place) { return place.kind == MemoryKind::device && place.device.is_cuda(); }
+
+[[noreturn]] void refuse(std::string message, const char* call, const SourceLocation& where) {
+    throw_error({.code = ErrorCode::usage, .message = std::move(message), .call = call, .where = where});
+}
+
+std::size_t extent(const Region& r) { return r.rows == 0 ? 0 : (r.rows - 1) * r.pitch + r.bytes; }
+
+/// Checks everything about the two sides that needs no stream. False: there is nothing to copy.
+bool check_regions(const Region& to, const Region& from, const SourceLocation& where) {
+    const auto shape = [](const Region& r) {
+        return r.rows == 1 ? std::to_string(r.bytes) + " bytes"
+                           : std::to_string(r.rows) + " rows of " + std::to_string(r.bytes) + " bytes";
+    };
+    for (const Region* side : {&to, &from})
+        if (side->owner != nullptr && !side->owner->alive.load(std::memory_order_relaxed)) throw_dead_block(*side->owner, where);
+    if (to.bytes != from.bytes || to.rows != from.rows)
+        refuse("the destination has " + shape(to) + " and the source " + shape(from) + ": take first() or subview() of the larger",
+               "copy", where);
+    if (to.bytes == 0 || to.rows == 0) return false;
+    if (to.data == nullptr || from.data == nullptr)
+        refuse(to.data == nullptr ? "the destination is null" : "the source is null", "copy", where);
+    const auto* const a = static_cast<const std::byte*>(to.data);
+    const auto* const b = static_cast<const std::byte*>(from.data);
+    if (to.rows == 1 && std::less<>()(a, b + from.bytes) && std::less<>()(b, a + to.bytes))
+        refuse("the destination and the source overlap", "copy", where);
+    if (to.rows > 1 && std::less<>()(a, b + extent(from)) && std::less<>()(b, a + extent(to))) {
+        // Rectangles side by side in one pitched array interleave without touching.
+        const std::size_t pitch = to.pitch;
+        const auto offset = static_cast<std::size_t>(a < b ? b - a : a - b) % pitch;
+        if (to.pitch != from.pitch || offset < to.bytes || pitch - offset < to.bytes)
+            refuse("the destination and the source overlap", "copy_2d", where);
+    }
+    return true;
+}
+
+const char* direction(const Place& to, const Place& from) {
+    if (is_on_cuda(to)) return is_on_cuda(from) ? (to.device == from.device ? "device to device" : "peer to peer") : "host to device";
+    return is_on_cuda(from) ? "device to host" : "host to host";
+}
+
+Piece piece(const Region& region, const Place& place) {
+    return {region.data, region.bytes, region.rows, region.rows == 1 ? region.bytes : region.pitch, place};
+}
+
+void copy_placed(StreamRecord& stream, const Region& to, const Place& to_place, const Region& from, const Place& from_place,
+                 const SourceLocation& where) {
+    if (!may_submit(stream, "copy", where)) return;
+    if (stream.device.is_cpu() && (is_on_cuda(to_place) || is_on_cuda(from_place)))
+        throw_error(stream_error(ErrorCode::usage, stream,
+                                 "a CPU stream cannot copy CUDA memory: name a stream of the CUDA device, or none", "copy", where));
+    // The host itself will read or write these, now: whoever still works on them must be done. On a CPU stream, memory of CPU
+    // devices is used in stream order instead.
+    const auto on_host = [&](const Place& place) {
+        return stream.device.is_cpu() ? place.kind == MemoryKind::pageable : is_plain_host(place);
+    };
+    if (on_host(from_place)) settle(from.owner, where);
+    if (on_host(to_place)) settle(to.owner, where);
+    stream.backend->copy(stream, piece(to, to_place), piece(from, from_place), where);
+    note_use(to.owner, stream);
+    note_use(from.owner, stream);
+    if (is_observed()) {
+        const Access accesses[] = {{to.data, extent(to), true}, {from.data, extent(from), false}};
+        notify({.kind = OpKind::copy, .name = direction(to_place, from_place), .stream = StreamRef(stream),
+                .sequence = stream.submissions.load(std::memory_order_relaxed), .bytes = to.bytes * to.rows, .other = {},
+                .accesses = accesses, .where = where});
+    }
+}
+
+}  // namespace
+
+void copy_regions(StreamRef stream, const Region& to, const Region& from, const SourceLocation& where) {
+    check_usable(record_of(stream.state()), "copy", where);
+    if (check_regions(to, from, where))
+        copy_placed(record_of(stream.state()), to, place_of(to), from, place_of(from), where);
+}
+
+void copy_regions(const Region& to, const Region& from, const SourceLocation& where) {
+    if (!check_regions(to, from, where)) return;
+    const Place to_place = place_of(to), from_place = place_of(from);
+    const Device device = is_on_cuda(to_place)     ? to_place.device
+                          : is_on_cuda(from_place) ? from_place.device
+                          : to_place.kind == MemoryKind::device ? to_place.device
+                                                                : from_place.device;
+    const StreamRef stream = current_stream(device);
+    // The other side's device has a current stream too: the copy comes after what that was given before, and before what it is
+    // given next.
+    const Place& other_place = to_place.kind == MemoryKind::device && to_place.device == device ? from_place : to_place;
+    const bool both = other_place.kind == MemoryKind::device && other_place.device != device;
+    const StreamRef other = both ? current_stream(other_place.device) : stream;
+    if (both) stream.wait_stream(other, where);
+    copy_placed(record_of(stream.state()), to, to_place, from, from_place, where);
+    if (both) other.wait_stream(stream, where);
+}
+
+namespace {
+void fill_placed(StreamRecord& stream, const Region& to, const Place& place, const void* value, std::size_t size,
+                 const SourceLocation& where) {
+    if (!may_submit(stream, "fill", where)) return;
+    if (to.owner != nullptr) check_reach(to.owner, stream, where);
+    else if (is_on_cuda(place) ? !stream.device.is_cuda() : stream.device.is_cuda() && place.kind != MemoryKind::pinned)
+        throw_error(stream_error(ErrorCode::usage, stream, "work on " + stream.device.name() + " cannot reach this memory", "fill",
+                                 where));
+    stream.backend->fill(stream, piece(to, place), value, size, where);
+    note_use(to.owner, stream);
+    if (is_observed()) {
+        const Access access{to.data, extent(to), true};
+        notify({.kind = OpKind::fill, .name = "fill", .stream = StreamRef(stream),
+                .sequence = stream.submissions.load(std::memory_order_relaxed), .bytes = to.bytes * to.rows, .other = {},
+                .accesses = {&access, 1}, .where = where});
+    }
+}
+
+bool check_fill(const Region& to, const SourceLocation& where) {
+    if (to.owner != nullptr && !to.owner->alive.load(std::memory_order_relaxed)) throw_dead_block(*to.owner, where);
+    if (to.bytes == 0) return false;
+    if (to.data == nullptr) refuse("the destination is null", "fill", where);
+    return true;
+}
+}  // namespace
+
+void fill_region(StreamRef stream, const Region& to, const void* value, std::size_t size, const SourceLocation& where) {
+    check_usable(record_of(stream.state()), "fill", where);
+    if (check_fill(to, where)) fill_placed(record_of(stream.state()), to, place_of(to), value, size, where);
+}
+
+void fill_region(const Region& to, const void* value, std::size_t size, const SourceLocation& where) {
+    if (!check_fill(to, where)) return;
+    const Place place = place_of(to);
+    const StreamRef stream = current_stream(place.device);
+    fill_placed(record_of(stream.state()), to, place, value, size, where);
+}
+
+StreamRef home_stream(const Block* owner, const void* data) {
+    const Region region{const_cast<void*>(data), 0, const_cast<Block*>(owner)};
+    const StreamRef stream = current_stream(place_of(region).device);
+    // Host memory has no stream of its own: whoever was given work on it may be writing it.
+    if (owner != nullptr && owner->kind != MemoryKind::device) wait_for_users(stream, owner, {});
+    return stream;
+}
+
+}  // namespace heddle::detail

@@ -1,0 +1,95 @@
+#include <heddle/device.hpp>
+
+#include <charconv>
+#include <cstdlib>
+#include <mutex>
+
+#include <fmt/format.h>
+
+#include "core/backend.hpp"
+#include <heddle/detail/thread_state.hpp>
+#include <heddle/error.hpp>
+#include <heddle/scope.hpp>
+
+namespace heddle {
+
+namespace {
+
+const char* kind_name(DeviceKind kind) noexcept { return kind == DeviceKind::cuda ? "cuda" : "cpu"; }
+
+Device parse(std::string_view text, const char* call, const SourceLocation& where) {
+    const std::size_t colon = text.find(':');
+    const std::string_view kind = text.substr(0, colon);
+    int index = 0;
+    bool valid = kind == "cuda" || kind == "cpu";
+    if (valid && colon != std::string_view::npos) {
+        const std::string_view number = text.substr(colon + 1);
+        const auto [end, code] = std::from_chars(number.data(), number.data() + number.size(), index);
+        valid = code == std::errc() && end == number.data() + number.size() && index >= 0;
+    }
+    if (!valid)
+        throw_error({.code = ErrorCode::usage,
+                     .message = fmt::format("\"{}\" is not a device: write \"cpu\", \"cuda\" or, with a number, \"cuda:1\"", text),
+                     .call = call, .where = where});
+    return Device(kind == "cuda" ? DeviceKind::cuda : DeviceKind::cpu, index, where);
+}
+
+}  // namespace
+
+Device::Device() : Device(current_device()) {}
+
+Device::Device(std::string_view name, SourceLocation where) : Device(parse(name, "Device", where)) {}
+
+Device::Device(DeviceKind kind, int index, SourceLocation where) : kind_(kind), index_(index) {
+    const int count = device_count(kind);
+    if (index >= 0 && index < count) return;
+    std::string why;
+    if (count > 0) why = fmt::format("there are {}: {}:0 to {}:{}", count, kind_name(kind), kind_name(kind), count - 1);
+    else why = cuda_unavailable_reason();
+    if (kind == DeviceKind::cpu) why += " (HEDDLE_CPU_DEVICES sets how many)";
+    throw_error({.code = ErrorCode::no_device, .message = fmt::format("there is no device {}:{}: {}", kind_name(kind), index, why),
+                 .call = "Device", .where = where});
+}
+
+std::string Device::name() const { return fmt::format("{}:{}", kind_name(kind_), index_); }
+
+const DeviceInfo& Device::info() const {
+    struct Entry {
+        std::once_flag once;
+        DeviceInfo info;
+    };
+    static auto* const entries = new Entry[2][detail::max_devices];
+    Entry& entry = entries[static_cast<int>(kind_)][index_];
+    std::call_once(entry.once, [&] { entry.info = detail::backend_of(kind_).describe(index_); });
+    return entry.info;
+}
+
+std::size_t Device::free_memory() const { return detail::backend_of(kind_).free_memory(index_); }
+
+bool Device::can_access_peer(Device other) const {
+    return kind_ == other.kind_ && (index_ == other.index_ || detail::backend_of(kind_).can_access_peer(index_, other.index_));
+}
+
+int device_count(DeviceKind kind) { return detail::backend_of(kind).device_count(); }
+
+std::vector<Device> devices() {
+    std::vector<Device> all;
+    for (const DeviceKind kind : {DeviceKind::cuda, DeviceKind::cpu})
+        for (int i = 0; i < device_count(kind); ++i) all.push_back(Device::unchecked(kind, i));
+    return all;
+}
+
+std::string cuda_unavailable_reason() { return detail::cuda_backend().unavailable_reason(); }
+
+Device default_device() {
+    // A bad HEDDLE_DEVICE throws each time it is asked for.
+    static const Device device = [] {
+        if (const char* wanted = std::getenv("HEDDLE_DEVICE"); wanted != nullptr && *wanted != '\0')
+            return parse(wanted, "HEDDLE_DEVICE", {});
+        return device_count(DeviceKind::cuda) > 0 ? Device::unchecked(DeviceKind::cuda, 0)
+                                                  : Device::unchecked(DeviceKind::cpu, 0);
+    }();
+    return device;
+}
+
+}  // namespace heddle

@@ -1,0 +1,108 @@
+#include <heddle/error.hpp>
+
+#include <cstdio>
+#include <mutex>
+
+#include <fmt/format.h>
+
+#include "core/registry.hpp"
+
+namespace heddle {
+
+namespace {
+
+std::string describe(const ErrorInfo& info) {
+    std::string text = "heddle: " + info.message;
+    std::string about;
+    const auto add = [&](const std::string& part) { about += (about.empty() ? "" : ", ") + part; };
+    if (!info.call.empty()) add("in " + info.call);
+    if (!info.native_name.empty()) add(fmt::format("{} ({})", info.native_name, info.native_code));
+    if (info.stream_id != 0) add((info.stream.starts_with("stream ") ? "on " : "on stream ") + info.stream);
+    if (info.device) add((info.stream_id != 0 ? "of " : "on ") + info.device->name());
+    if (info.where.line != 0) add(fmt::format("asked for at {}:{}", info.where.file, info.where.line));
+    return about.empty() ? text : text + " [" + about + "]";
+}
+
+struct Hook {
+    std::mutex mutex;
+    ReportHook hook;
+};
+Hook& hook() {
+    static auto* const instance = new Hook;
+    return *instance;
+}
+
+}  // namespace
+
+const char* to_string(ErrorCode code) noexcept {
+    switch (code) {
+        case ErrorCode::usage: return "usage";
+        case ErrorCode::no_device: return "no_device";
+        case ErrorCode::out_of_memory: return "out_of_memory";
+        case ErrorCode::unsupported: return "unsupported";
+        case ErrorCode::work_failed: return "work_failed";
+        case ErrorCode::device_lost: return "device_lost";
+        case ErrorCode::native: return "native";
+        case ErrorCode::forked: return "forked";
+    }
+    return "?";
+}
+
+Error::Error(ErrorInfo info)
+    : std::runtime_error(describe(info)), info_(std::make_shared<const ErrorInfo>(std::move(info))) {}
+
+void throw_error(ErrorInfo info) {
+    switch (info.code) {
+        case ErrorCode::usage: throw UsageError(std::move(info));
+        case ErrorCode::no_device: throw NoDevice(std::move(info));
+        case ErrorCode::out_of_memory: throw OutOfMemory(std::move(info));
+        case ErrorCode::unsupported: throw Unsupported(std::move(info));
+        case ErrorCode::work_failed: throw WorkFailed(std::move(info));
+        case ErrorCode::device_lost: throw DeviceLost(std::move(info));
+        case ErrorCode::native: throw NativeError(std::move(info));
+        case ErrorCode::forked: throw ForkedError(std::move(info));
+    }
+    throw Error(std::move(info));
+}
+
+ReportHook set_report_hook(ReportHook next) {
+    const std::lock_guard lock(hook().mutex);
+    return std::exchange(hook().hook, std::move(next));
+}
+
+namespace detail {
+
+void report(const Error& error) noexcept {
+    try {
+        ReportHook taker;
+        {
+            const std::lock_guard lock(hook().mutex);
+            taker = hook().hook;
+        }
+        if (taker) taker(error);
+        else std::fprintf(stderr, "%s\n", error.what());
+    } catch (...) {
+        // A hook that throws has had its chance.
+    }
+}
+
+void report(std::exception_ptr error) noexcept {
+    try {
+        std::rethrow_exception(std::move(error));
+    } catch (const Error& known) {
+        report(known);
+    } catch (const std::exception& other) {
+        report(Error(ErrorInfo{.code = ErrorCode::native, .message = other.what(), .call = {}}));
+    } catch (...) {
+        report(Error(ErrorInfo{.code = ErrorCode::native, .message = "an unknown exception", .call = {}}));
+    }
+}
+
+ErrorInfo stream_error(ErrorCode code, StreamRecord& stream, std::string message, std::string call,
+                       const SourceLocation& where) {
+    return {.code = code, .message = std::move(message), .call = std::move(call), .device = stream.device,
+            .stream_id = stream.id.load(), .stream = stream.display_name(), .where = where};
+}
+
+}  // namespace detail
+}  // namespace heddle

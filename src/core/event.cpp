@@ -1,0 +1,126 @@
+#include <heddle/event.hpp>
+
+#include <heddle/scope.hpp>
+
+#include "core/order.hpp"
+#include "core/registry.hpp"
+
+namespace heddle {
+
+using detail::EventState;
+
+namespace {
+
+EventState& usable(EventState* state, const char* call, const SourceLocation& where) {
+    if (state == nullptr)
+        throw_error({.code = ErrorCode::usage, .message = "this event was moved from", .call = call, .where = where});
+    return *state;
+}
+
+void check_not_captured(const EventState& event, const char* call, const SourceLocation& where) {
+    if (event.capture_id == 0) return;
+    throw_error({.code = ErrorCode::usage,
+                 .message = "this event was recorded in a capture, where it marks a point of the graph and not of time: record it "
+                            "outside",
+                 .call = call, .device = event.device, .where = where});
+}
+
+/// What made the work before a reached record fail.
+void throw_failure_of(EventState& event) {
+    detail::Failure failure = event.backend->failure_of(event);
+    if (failure == nullptr && event.stream != nullptr && event.stream->id.load() == event.stream_id &&
+        event.stream->has(detail::stream_flag::poisoned | detail::stream_flag::fallible))
+        failure = event.stream->failure_up_to(event.submissions);
+    if (failure != nullptr) throw_error(*failure);
+}
+
+}  // namespace
+
+Event::Event(Device device, EventOptions options, SourceLocation where) {
+    if (options.timing && options.interprocess)
+        throw_error({.code = ErrorCode::usage, .message = "an interprocess event cannot have timing", .call = "Event",
+                     .device = device, .where = where});
+    state_ = &detail::take_event(device, options, where);
+}
+
+Event::Event(Event&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
+
+Event& Event::operator=(Event&& other) noexcept {
+    if (this != &other) {
+        if (state_ != nullptr) detail::give_event(*state_);
+        state_ = std::exchange(other.state_, nullptr);
+    }
+    return *this;
+}
+
+Event::~Event() {
+    if (state_ != nullptr) detail::give_event(*state_);
+}
+
+EventState& Event::state() const { return usable(state_, "Event", {}); }
+Device Event::device() const { return state().device; }
+EventOptions Event::options() const { return state().options; }
+bool Event::is_recorded() const { return state().recorded; }
+
+void Event::record(StreamRef stream, SourceLocation where) {
+    detail::record_event(usable(state_, "record_event", where), detail::record_of(stream.state()), where);
+}
+void Event::record(SourceLocation where) { record(current_stream(device()), where); }
+
+bool Event::is_complete(SourceLocation where) const {
+    EventState& event = usable(state_, "is_complete", where);
+    if (!event.recorded) return true;
+    check_not_captured(event, "is_complete", where);
+    if (!event.backend->is_complete(event, where)) return false;
+    throw_failure_of(event);
+    return true;
+}
+
+void Event::synchronize(SourceLocation where) const {
+    EventState& event = usable(state_, "synchronize", where);
+    detail::check_may_wait("Event::synchronize", where);
+    if (!event.recorded) return;
+    check_not_captured(event, "synchronize", where);
+    event.backend->synchronize(event, where);
+    throw_failure_of(event);
+}
+
+double elapsed_time(const Event& start, const Event& end, SourceLocation where) {
+    EventState& first = usable(&start.state(), "elapsed_time", where);
+    EventState& last = usable(&end.state(), "elapsed_time", where);
+    const auto refuse = [&](const char* message) {
+        throw_error({.code = ErrorCode::usage, .message = message, .call = "elapsed_time", .device = first.device, .where = where});
+    };
+    if (!first.options.timing || !last.options.timing) refuse("both events need timing: make them with {.timing = true}");
+    if (!first.recorded || !last.recorded) refuse("both events must have been recorded");
+    if (first.device != last.device) refuse("both events must be of one device");
+    start.synchronize(where);
+    end.synchronize(where);
+    return first.backend->elapsed_ms(first, last, where);
+}
+
+void synchronize_event(const Event& event, SourceLocation where) { event.synchronize(where); }
+
+EventHandle export_event(const Event& event, SourceLocation where) {
+    EventState& state = event.state();
+    if (!state.options.interprocess)
+        throw_error({.code = ErrorCode::usage, .message = "only events made with {.interprocess = true} can be shared",
+                     .call = "export_event", .device = state.device, .where = where});
+    EventHandle handle = state.backend->export_event(state, where);
+    state.handed_out = true;
+    state.countable = false;
+    return handle;
+}
+
+Event import_event(const EventHandle& handle, SourceLocation where) {
+    auto state = std::make_unique<EventState>();
+    state->device = Device(DeviceKind::cuda, handle.device_index, where);
+    state->backend = &detail::cuda_backend();
+    state->options.interprocess = true;
+    state->handed_out = true;
+    state->recorded = true;
+    state->backend->import_event(*state, handle, where);
+    return EventState::make(*state.release());
+}
+
+}  // namespace heddle

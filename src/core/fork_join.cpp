@@ -1,0 +1,124 @@
+#include <heddle/fork_join.hpp>
+
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "core/order.hpp"
+#include "core/registry.hpp"
+
+namespace heddle::detail {
+
+namespace {
+
+/// Streams for branches, kept for the next fork_join. A stream that was last joined by the same base comes first: whatever is
+/// still pending on it, the base is waiting for anyway.
+class Branches {
+public:
+    StreamRecord& take(StreamRecord& base, const SourceLocation& where) {
+        {
+            const std::lock_guard lock(mutex_);
+            std::vector<Idle>& idle = lanes_[{base.device.index(), static_cast<int>(base.device.kind()), base.priority}];
+            const std::uint64_t base_id = base.id.load();
+            const std::size_t looked_at = std::min<std::size_t>(idle.size(), 16);
+            for (std::size_t back = 0; back < looked_at; ++back) {
+                const std::size_t i = idle.size() - 1 - back;
+                if (idle[i].base_id == base_id) return remove(idle, i);
+            }
+            for (std::size_t i = 0; i < looked_at; ++i)
+                if (idle[i].stream->backend->is_complete(*idle[i].stream, where)) return remove(idle, i);
+            constexpr std::size_t plenty = 64;
+            if (idle.size() >= plenty) return remove(idle, 0);
+        }
+        StreamRecord& made = open_stream(base.device, base.priority, {}, where);
+        made.name = "branch " + std::to_string(made.id.load());
+        return made;
+    }
+
+    void give(StreamRecord& stream, StreamRecord& base) noexcept {
+        if (stream.has(stream_flag::slow_order)) {  // failed, captured, or known to others
+            close_stream(stream);
+            return;
+        }
+        const std::lock_guard lock(mutex_);
+        lanes_[{stream.device.index(), static_cast<int>(stream.device.kind()), base.priority}].push_back({&stream, base.id.load()});
+    }
+
+    void forget() noexcept { lanes_.clear(); }
+
+private:
+    struct Idle {
+        StreamRecord* stream;
+        std::uint64_t base_id;
+    };
+    static StreamRecord& remove(std::vector<Idle>& idle, std::size_t i) {
+        StreamRecord& stream = *idle[i].stream;
+        idle.erase(idle.begin() + static_cast<std::ptrdiff_t>(i));
+        return stream;
+    }
+    std::mutex mutex_;
+    std::map<std::array<int, 3>, std::vector<Idle>> lanes_;
+};
+
+Branches& branches() {
+    static auto* const instance = new Branches;
+    return *instance;
+}
+
+}  // namespace
+
+struct Fork::Impl {
+    struct BranchStream {
+        StreamRecord* stream;
+        std::uint64_t at_fork;  ///< its submissions when its branch began
+    };
+    StreamRecord& base;
+    Event fork;
+    std::vector<BranchStream> streams;
+    SourceLocation where;
+    bool joined = false;
+};
+
+Fork::Fork(StreamRef base, std::size_t count, SourceLocation where)
+    : impl_(new Impl{record_of(base.state()), Event(base.device(), {}, where), {}, where}) {
+    try {
+        impl_->streams.reserve(count);
+        detail::record_event(impl_->fork.state(), impl_->base, where);
+    } catch (...) {
+        delete impl_;
+        throw;
+    }
+}
+
+StreamRef Fork::branch(std::size_t) {
+    StreamRecord& stream = branches().take(impl_->base, impl_->where);
+    impl_->streams.push_back({&stream, 0});
+    order_after_event(stream, impl_->fork.state(), impl_->where);
+    impl_->streams.back().at_fork = stream.submissions.load();
+    return StreamRef(stream);
+}
+
+void Fork::join() {
+    impl_->joined = true;
+    for (const Impl::BranchStream& branch : impl_->streams) {
+        // A branch that was given nothing is not worth a wait; in a capture it has to come back all the same.
+        if (branch.stream->submissions.load() == branch.at_fork &&
+            !branch.stream->has(stream_flag::capturing | stream_flag::handed_out | stream_flag::fallible))
+            continue;
+        order_after_stream(impl_->base, *branch.stream, impl_->where);
+    }
+}
+
+Fork::~Fork() {
+    try {
+        if (!impl_->joined) join();
+    } catch (...) {
+        report(std::current_exception());
+    }
+    for (const Impl::BranchStream& branch : impl_->streams) branches().give(*branch.stream, impl_->base);
+    delete impl_;
+}
+
+void forget_branches() noexcept { branches().forget(); }
+
+}  // namespace heddle::detail

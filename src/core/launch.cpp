@@ -1,0 +1,43 @@
+#include <string>
+
+#include <heddle/detail/host_op.hpp>
+#include <heddle/detail/launch_cxx.hpp>
+
+#include "core/registry.hpp"
+
+namespace heddle::detail {
+
+void enqueue(StreamState& state, const OpType& type, void* self, std::size_t count, const SourceLocation& where) {
+    state.backend->enqueue(record_of(state), type, self, count, where);
+}
+
+// g++ writes "... PortableOp<K, N, P>::pretty() [with K = Saxpy; int N = 1; ...]", clang "... PortableOp<Saxpy, 1, ...>::pretty() [K =
+// Saxpy, ...]": the name stands after "K = " or "F = ".
+std::string kernel_name(const char* pretty) {
+    const std::string_view text(pretty);
+    std::size_t begin = std::string_view::npos;
+    for (const std::string_view mark : {"[with K = ", "[with F = ", "[K = ", "[F = "})
+        if (const std::size_t at = text.find(mark); at != std::string_view::npos) {
+            begin = at + mark.size();
+            break;
+        }
+    if (begin == std::string_view::npos) return std::string(text);
+    std::size_t end = begin;
+    for (int depth = 0; end < text.size(); ++end) {
+        const char c = text[end];
+        if (c == '<' || c == '(' || c == '{' || c == '[') ++depth;
+        else if (c == '>' || c == ')' || c == '}' || (c == ']' && depth > 0)) --depth;
+        else if (depth == 0 && (c == ';' || c == ',' || c == ']')) break;
+    }
+    return std::string(text.substr(begin, end - begin));
+}
+
+void throw_not_compiled_for_cuda(const StreamState& stream, const char* pretty, SourceLocation where) {
+    throw_error(stream_error(ErrorCode::usage, const_cast<StreamRecord&>(static_cast<const StreamRecord&>(stream)),
+                             "the kernel " + kernel_name(pretty) +
+                                 " was compiled without nvcc, so it runs on CPU devices only: compile this source file as CUDA "
+                                 "(set_source_files_properties(... PROPERTIES LANGUAGE CUDA)), or use a CPU device",
+                             "launch", where));
+}
+
+}  // namespace heddle::detail

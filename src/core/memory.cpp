@@ -1,0 +1,203 @@
+// Blocks: allocation, who used them, and giving them back.
+#include <algorithm>
+
+#include <heddle/array.hpp>
+#include <heddle/observer.hpp>
+
+#include "core/order.hpp"
+#include "core/registry.hpp"
+
+namespace heddle::detail {
+
+namespace {
+
+/// The users of a block that do not fit into it. Rare: a block used on more than four streams.
+struct MoreUsers {
+    std::vector<StreamState*> streams;
+};
+
+struct BlockPool {
+    SpinLock lock;        ///< guards the list
+    SpinLock users_lock;  ///< guards every block's more_users
+    Block* free = nullptr;
+};
+
+BlockPool& blocks() {
+    static auto* const instance = new BlockPool;  // never destroyed: arrays may outlive static destruction
+    return *instance;
+}
+
+// A free block keeps the next one in more_users.
+Block& take_block() {
+    BlockPool& pool = blocks();
+    {
+        const std::lock_guard lock(pool.lock);
+        if (pool.free != nullptr) {
+            Block& block = *pool.free;
+            pool.free = static_cast<Block*>(std::exchange(block.more_users, nullptr));
+            return block;
+        }
+    }
+    constexpr int slab = 64;
+    auto* made = new Block[slab];
+    const std::lock_guard lock(pool.lock);
+    for (int i = 1; i < slab; ++i) made[i].more_users = std::exchange(pool.free, &made[i]);
+    return made[0];
+}
+
+void give_block(Block& block) noexcept {
+    delete static_cast<MoreUsers*>(block.more_users);
+    block.data = nullptr;
+    for (auto& user : block.users) user.store(nullptr, std::memory_order_relaxed);
+    BlockPool& pool = blocks();
+    const std::lock_guard lock(pool.lock);
+    block.more_users = std::exchange(pool.free, &block);
+}
+
+std::size_t checked_bytes(std::size_t count, std::size_t element, const char* call, const SourceLocation& where) {
+    std::size_t bytes = 0;
+    if (__builtin_mul_overflow(count, element, &bytes))
+        throw_error({.code = ErrorCode::out_of_memory,
+                     .message = std::to_string(count) + " elements of " + std::to_string(element) + " bytes are more than can be addressed",
+                     .call = call, .where = where});
+    return bytes;
+}
+
+std::vector<StreamRecord*> users_of(const Block& block) {
+    std::vector<StreamRecord*> users;
+    for (const auto& user : block.users)
+        if (StreamState* stream = user.load(std::memory_order_acquire)) users.push_back(&record_of(*stream));
+    const std::lock_guard lock(blocks().users_lock);
+    if (block.more_users != nullptr)
+        for (StreamState* stream : static_cast<MoreUsers*>(block.more_users)->streams) users.push_back(&record_of(*stream));
+    return users;
+}
+
+void notify_memory(OpKind kind, StreamState* stream, std::size_t bytes, const SourceLocation& where) {
+    notify({.kind = kind, .name = kind == OpKind::allocate ? "allocate" : "free",
+            .stream = stream != nullptr ? StreamRef(*stream) : StreamRef(), .sequence = 0, .bytes = bytes, .other = {},
+            .accesses = {}, .where = where});
+}
+
+Backend& pinned_backend() { return cuda_backend().device_count() > 0 ? cuda_backend() : cpu_backend(); }
+
+}  // namespace
+
+Block& allocate(StreamRef ref, std::size_t count, std::size_t element, SourceLocation where) {
+    StreamRecord& stream = record_of(ref.state());
+    check_usable(stream, "empty", where);
+    const std::size_t bytes = checked_bytes(count, element, "empty", where);
+    Block& block = take_block();
+    try {
+        if (bytes != 0) block.data = stream.backend->allocate(stream, bytes, where);
+    } catch (...) {
+        give_block(block);
+        throw;
+    }
+    block.bytes = bytes;
+    block.device = stream.device;
+    block.kind = MemoryKind::device;
+    block.users[0].store(&stream, std::memory_order_relaxed);
+    block.alive.store(true, std::memory_order_release);
+    if (is_observed()) notify_memory(OpKind::allocate, &stream, bytes, where);
+    return block;
+}
+
+Block& allocate_host(MemoryKind kind, std::size_t count, std::size_t element, SourceLocation where) {
+    const std::size_t bytes = checked_bytes(count, element, kind == MemoryKind::pinned ? "pinned" : "pageable", where);
+    Block& block = take_block();
+    try {
+        if (bytes != 0)
+            block.data = (kind == MemoryKind::pinned ? pinned_backend() : cpu_backend()).allocate_pinned(bytes, where);
+    } catch (...) {
+        give_block(block);
+        throw;
+    }
+    block.bytes = bytes;
+    block.device = Device::unchecked(DeviceKind::cpu, 0);
+    block.kind = kind;
+    block.alive.store(true, std::memory_order_release);
+    if (is_observed()) notify_memory(OpKind::allocate, nullptr, bytes, where);
+    return block;
+}
+
+void release(Block& block) noexcept {
+    try {
+        block.alive.store(false, std::memory_order_release);
+        const std::vector<StreamRecord*> users = users_of(block);
+        if (is_observed()) notify_memory(OpKind::free, users.empty() ? nullptr : users.front(), block.bytes, {});
+        if (block.data != nullptr) {
+            if (block.kind == MemoryKind::device)
+                backend_of(block.device.kind()).free(block.data, block.bytes, block.device.index(), users.data(), users.size());
+            else
+                (block.kind == MemoryKind::pinned ? pinned_backend() : cpu_backend())
+                    .free_pinned(block.data, block.bytes, users.data(), users.size());
+        }
+        give_block(block);
+    } catch (...) {
+        report(std::current_exception());
+    }
+}
+
+void add_user(Block& block, StreamState& stream) {
+    for (auto& user : block.users) {
+        StreamState* seen = nullptr;
+        if (user.compare_exchange_strong(seen, &stream, std::memory_order_acq_rel) || seen == &stream) return;
+    }
+    const std::lock_guard lock(blocks().users_lock);
+    if (block.more_users == nullptr) block.more_users = new MoreUsers;
+    auto& streams = static_cast<MoreUsers*>(block.more_users)->streams;
+    if (std::ranges::find(streams, &stream) == streams.end()) streams.push_back(&stream);
+}
+
+void declare_use(Block& block, StreamRef stream, SourceLocation where) {
+    check_usable(record_of(stream.state()), "used_on", where);
+    note_use(&block, stream.state());
+}
+
+void wait_for_users(StreamRef stream, const Block* block, const SourceLocation& where) {
+    if (block == nullptr) return;
+    for (StreamRecord* user : users_of(*block))
+        if (user != &stream.state() && !user->has(stream_flag::dead | stream_flag::forked))
+            order_after_stream(record_of(stream.state()), *user, where);
+}
+
+void settle(const Block* block, const SourceLocation& where) {
+    if (block == nullptr) return;
+    for (StreamRecord* user : users_of(*block)) {
+        if (user->has(stream_flag::dead | stream_flag::forked)) continue;
+        if (user->backend->is_complete(*user, where)) continue;
+        check_may_wait("copy (of pageable memory in use)", where);
+        user->backend->synchronize(*user, where);
+    }
+}
+
+void throw_dead_block(const Block&, SourceLocation where) {
+    throw_error({.code = ErrorCode::usage, .message = "this view outlived the array it was taken from", .call = "launch or copy",
+                 .where = where});
+}
+
+bool peer_reachable(const Block& block, const StreamState& stream) noexcept {
+    if (stream.device.is_cpu()) return block.kind != MemoryKind::device || block.device.is_cpu();
+    if (block.kind == MemoryKind::pinned) return true;
+    if (block.kind == MemoryKind::pageable || block.device.kind() != stream.device.kind()) return false;
+    return stream.backend->peer_reachable(stream.device.index(), block.device.index());
+}
+
+void throw_wrong_device(const Block& block, const StreamState& stream, SourceLocation where) {
+    const std::string memory = block.kind == MemoryKind::device ? "an array of " + block.device.name() : "a pageable host array";
+    throw_error(stream_error(ErrorCode::usage, const_cast<StreamRecord&>(static_cast<const StreamRecord&>(stream)),
+                             "work on " + stream.device.name() + " cannot reach " + memory +
+                                 ": copy() it to an array of " + stream.device.name() +
+                                 (block.device.is_cpu() ? ", or use pinned()" : ""),
+                             "launch", where));
+}
+
+void throw_out_of_range(std::size_t first, std::size_t count, std::size_t size, SourceLocation where) {
+    throw_error({.code = ErrorCode::usage,
+                 .message = "elements " + std::to_string(first) + " to " + std::to_string(first) + " + " + std::to_string(count) +
+                            " are not all within a view of " + std::to_string(size),
+                 .call = "View", .where = where});
+}
+
+}  // namespace heddle::detail

@@ -1,0 +1,14 @@
+// What copies ask about blocks.
+#pragma once
+
+#include <heddle/detail/block.hpp>
+#include <heddle/stream.hpp>
+
+namespace heddle::detail {
+
+/// Orders `stream` after every stream that used the block.
+void wait_for_users(StreamRef stream, const Block* block, const SourceLocation& where);
+/// Waits on the host for every stream that used the block: before the host itself reads or writes it.
+void settle(const Block* block, const SourceLocation& where);
+
+}  // namespace heddle::detail

@@ -1,0 +1,192 @@
+#include "core/order.hpp"
+
+#include "core/registry.hpp"
+#include <heddle/observer.hpp>
+
+namespace heddle::detail {
+
+namespace {
+
+/// What is known of two streams' captures.
+struct Captures {
+    std::uint64_t waiter = 0;
+    std::uint64_t other = 0;
+    bool any() const noexcept { return (waiter | other) != 0; }
+};
+
+std::uint64_t capture_of(StreamRecord& stream) {
+    if (!stream.has(stream_flag::capturing | stream_flag::handed_out)) return 0;
+    const std::uint64_t id = stream.backend->capture_id(stream);
+    if (id != 0) stream.set(stream_flag::capturing);
+    else if (stream.has(stream_flag::capturing)) stream.clear(stream_flag::capturing);
+    return id;
+}
+
+void check_captures(StreamRecord& waiter, StreamRecord* other, const Captures& captures, const char* call,
+                    const SourceLocation& where) {
+    if (captures.waiter == 0 || captures.waiter == captures.other) return;
+    const std::string name = other != nullptr ? other->display_name() : "the event's stream";
+    throw_error(stream_error(
+        ErrorCode::usage, waiter,
+        captures.other == 0
+            ? "a capturing stream cannot wait for work outside its capture (" + name +
+                  " is not capturing): let it join the capture first (" + name +
+                  ".wait_stream(a capturing stream)), or enter the scope with {.wait_on_enter = false}"
+            : "a capturing stream cannot wait for a stream of another capture (" + name + ")",
+        call, where));
+}
+
+void notify_wait(OpKind kind, const char* name, StreamRecord& waiter, StreamRecord* other, const SourceLocation& where) {
+    notify({.kind = kind, .name = name, .stream = StreamRef(waiter), .sequence = waiter.submissions.load(std::memory_order_relaxed),
+            .bytes = 0, .other = other != nullptr ? StreamRef(*other) : StreamRef(), .accesses = {}, .where = where});
+}
+
+/// True: nothing more can be enqueued on `waiter`, for good.
+bool is_lost(StreamRecord& waiter) {
+    if (!waiter.has(stream_flag::poisoned)) return false;
+    const Failure failure = waiter.known_failure();
+    return failure != nullptr && failure->code == ErrorCode::device_lost;
+}
+
+void insert_stream_wait(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where) {
+    if (waiter.backend == other.backend) {
+        waiter.backend->wait_stream(waiter, other, where);
+        return;
+    }
+    EventState& event = take_event(other.device, {}, where);
+    try {
+        other.backend->record(event, other, where);
+        event.recorded = true;
+        event.stream = &other;
+        event.stream_id = other.id.load(std::memory_order_relaxed);
+        event.submissions = other.submissions.load(std::memory_order_acquire);
+        waiter.backend->await(waiter, other.backend->completion_of(event, where), where);
+    } catch (...) {
+        give_event(event);
+        throw;
+    }
+    give_event(event);
+}
+
+}  // namespace
+
+void check_usable(StreamRecord& stream, const char* call, const SourceLocation& where) {
+    const std::uint32_t flags = stream.flags.load(std::memory_order_acquire);
+    if ((flags & stream_flag::forked) != 0)
+        throw_error({.code = ErrorCode::forked,
+                     .message = "this stream belongs to the parent process: after fork(), make new streams (CPU devices) or "
+                                "start a new program (CUDA)",
+                     .call = call, .where = where});
+    if ((flags & stream_flag::dead) != 0)
+        throw_error({.code = ErrorCode::usage,
+                     .message = "this StreamRef refers to no stream: the stream was destroyed or moved from, or there never was one",
+                     .call = call, .where = where});
+}
+
+void check_not_capturing(StreamRecord& stream, const char* call, const SourceLocation& where) {
+    if (capture_of(stream) == 0) return;
+    throw_error(stream_error(ErrorCode::usage, stream,
+                             "the host cannot wait for or query a stream that is capturing: end the capture first", call,
+                             where));
+}
+
+void throw_known_failure(StreamRecord& stream) {
+    if (!stream.has(stream_flag::poisoned | stream_flag::fallible)) return;
+    const Failure failure = stream.known_failure();
+    if (failure == nullptr) return;
+    throw_error(*failure);
+}
+
+void order_after_stream(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where) {
+    if (&waiter == &other) {
+        if (waiter.has(stream_flag::dead)) check_usable(waiter, "wait_stream", where);
+        if (is_observed()) notify_wait(OpKind::wait_elided, "wait_stream", waiter, &other, where);
+        return;
+    }
+    const std::uint32_t flags =
+        waiter.flags.load(std::memory_order_relaxed) | other.flags.load(std::memory_order_relaxed);
+    const std::uint64_t other_id = other.id.load(std::memory_order_relaxed);
+    const std::uint64_t given = other.submissions.load(std::memory_order_acquire);  // before the record
+    bool trusted = true;
+    if ((flags & stream_flag::slow_order) != 0) [[unlikely]] {
+        check_usable(waiter, "wait_stream", where);
+        check_usable(other, "wait_stream", where);
+        if (is_lost(waiter)) return;
+        const Captures captures{capture_of(waiter), capture_of(other)};
+        check_captures(waiter, &other, captures, "wait_stream", where);
+        trusted = !captures.any() && !other.has(stream_flag::handed_out);
+        if (captures.any()) waiter.set(stream_flag::capturing);
+    }
+    if (trusted && waiter.waited.covers(other_id, given)) {
+        if (is_observed()) notify_wait(OpKind::wait_elided, "wait_stream", waiter, &other, where);
+        return;
+    }
+    insert_stream_wait(waiter, other, where);
+    if (trusted) waiter.waited.note(other_id, given);
+    if (other.has(stream_flag::fallible)) [[unlikely]] waiter.depend_on(other, given);
+    if (is_observed()) notify_wait(OpKind::wait, "wait_stream", waiter, &other, where);
+}
+
+void order_after_event(StreamRecord& waiter, EventState& event, const SourceLocation& where) {
+    check_usable(waiter, "wait_event", where);
+    if (!event.recorded) {
+        if (is_observed()) notify_wait(OpKind::wait_elided, "wait_event (never recorded)", waiter, nullptr, where);
+        return;
+    }
+    StreamRecord* const other = event.stream;
+    bool trusted = event.countable;
+    if (waiter.has(stream_flag::slow_order) || event.capture_id != 0) [[unlikely]] {
+        if (is_lost(waiter)) return;
+        const Captures captures{capture_of(waiter), event.capture_id};
+        check_captures(waiter, other, captures, "wait_event", where);
+        trusted = trusted && !captures.any();
+        if (captures.any()) waiter.set(stream_flag::capturing);
+    }
+    const bool own = other == &waiter && event.stream_id == waiter.id.load(std::memory_order_relaxed);
+    if (trusted && (own || waiter.waited.covers(event.stream_id, event.submissions))) {
+        if (is_observed()) notify_wait(OpKind::wait_elided, "wait_event", waiter, other, where);
+        return;
+    }
+    if (waiter.backend == event.backend) waiter.backend->wait(waiter, event, where);
+    else waiter.backend->await(waiter, event.backend->completion_of(event, where), where);
+    if (trusted) waiter.waited.note(event.stream_id, event.submissions);
+    if (other != nullptr && other->has(stream_flag::fallible) && other->id.load() == event.stream_id) [[unlikely]]
+        waiter.depend_on(*other, event.submissions);
+    if (is_observed()) notify_wait(OpKind::wait, "wait_event", waiter, other, where);
+}
+
+void record_event(EventState& event, StreamRecord& stream, const SourceLocation& where) {
+    check_usable(stream, "record_event", where);
+    if (event.device != stream.device)
+        throw_error(stream_error(ErrorCode::usage, stream,
+                                 "an event of " + event.device.name() +
+                                     " cannot be recorded here: make one with Event(stream.device()) or stream.record_event()",
+                                 "record_event", where));
+    const bool open = !stream.has(stream_flag::handed_out | stream_flag::capturing);
+    const std::uint64_t capture = open ? 0 : capture_of(stream);
+    const std::uint64_t given = stream.submissions.load(std::memory_order_acquire);
+    if (!is_lost(stream)) event.backend->record(event, stream, where);
+    event.recorded = true;
+    event.stream = &stream;
+    event.stream_id = stream.id.load(std::memory_order_relaxed);
+    event.submissions = given;
+    event.capture_id = capture;
+    event.countable = open && !event.handed_out;
+    if (is_observed())
+        notify({.kind = OpKind::record, .name = "record_event", .stream = StreamRef(stream),
+                .sequence = stream.submissions.load(std::memory_order_relaxed), .bytes = 0, .other = {}, .accesses = {},
+                .where = where});
+}
+
+bool check_submit(StreamState& state, const char* call, SourceLocation where) {
+    StreamRecord& stream = record_of(state);
+    check_usable(stream, call, where);
+    if (stream.known_failure() == nullptr) return true;
+    if (is_observed())
+        notify({.kind = OpKind::dropped, .name = call, .stream = StreamRef(stream),
+                .sequence = stream.submissions.load(std::memory_order_relaxed), .bytes = 0, .other = {}, .accesses = {},
+                .where = where});
+    return false;
+}
+
+}  // namespace heddle::detail

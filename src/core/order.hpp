@@ -1,0 +1,21 @@
+// Who comes after whom.
+#pragma once
+
+#include "core/backend.hpp"
+
+namespace heddle::detail {
+
+/// StreamRef::wait_stream and wait_event.
+void order_after_stream(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where);
+void order_after_event(StreamRecord& waiter, EventState& event, const SourceLocation& where);
+
+/// Records `event` on `stream` and notes what the record means.
+void record_event(EventState& event, StreamRecord& stream, const SourceLocation& where);
+
+/// Throws the stream's failure, if one is known.
+void throw_known_failure(StreamRecord& stream);
+/// Throws UsageError when the stream is dead, of a forked process, or (for waits and queries on the host) capturing.
+void check_usable(StreamRecord& stream, const char* call, const SourceLocation& where);
+void check_not_capturing(StreamRecord& stream, const char* call, const SourceLocation& where);
+
+}  // namespace heddle::detail

@@ -1,0 +1,176 @@
+#include "core/registry.hpp"
+
+#include <algorithm>
+#include <array>
+#include <pthread.h>
+
+#include <heddle/detail/thread_state.hpp>
+
+namespace heddle::detail {
+
+namespace {
+
+constexpr int slab_size = 128;
+constexpr int max_slabs = 1 << 16;
+
+/// Where event states wait for their next use: one list for each device and each set of options.
+struct EventPool {
+    SpinLock lock;
+    EventState* free = nullptr;
+};
+
+struct Registry {
+    std::mutex mutex;  ///< guards the free list and growth
+    StreamRecord* free[2] = {};
+    std::atomic<int> slabs{0};
+    std::array<std::atomic<StreamRecord*>, max_slabs> slab{};
+    std::atomic<std::uint64_t> next_id{1};
+    EventPool events[2][max_devices][8];
+};
+
+Registry& registry() {
+    static auto* const instance = [] {
+        auto* made = new Registry;  // never destroyed: streams may outlive static destruction
+        pthread_atfork([] { registry().mutex.lock(); }, [] { registry().mutex.unlock(); },
+                       [] {
+                           registry().mutex.unlock();
+                           for_each_stream([](StreamRecord& stream) { stream.set(stream_flag::forked); });
+                           registry().free[0] = registry().free[1] = nullptr;
+                           forget_default_streams();
+                           forget_branches();
+                           for (ThreadState& state : thread_states.of)
+                               for (auto& kind : state.streams) std::ranges::fill(kind, nullptr);
+                           cpu_backend().after_fork();
+                           cuda_backend().after_fork();
+                       });
+        return made;
+    }();
+    return *instance;
+}
+
+EventPool& pool_of(Device device, EventOptions options) {
+    const int set = (options.timing ? 1 : 0) | (options.blocking ? 2 : 0) | (options.interprocess ? 4 : 0);
+    return registry().events[static_cast<int>(device.kind())][device.index()][set];
+}
+
+}  // namespace
+
+StreamState& null_stream() noexcept {
+    static auto* const instance = new StreamRecord;  // dead, as made
+    return *instance;
+}
+
+StreamRecord& new_stream_record(Device device) {
+    Registry& all = registry();
+    const int kind = static_cast<int>(device.kind());
+    StreamRecord* record = nullptr;
+    {
+        const std::lock_guard lock(all.mutex);
+        if (all.free[kind] == nullptr) {
+            const int index = all.slabs.load();
+            if (index == max_slabs)
+                throw_error({.code = ErrorCode::out_of_memory, .message = "too many streams", .call = "Stream",
+                             .device = device});
+            auto* slab = new StreamRecord[slab_size];
+            all.slab[static_cast<std::size_t>(index)].store(slab, std::memory_order_release);
+            all.slabs.store(index + 1, std::memory_order_release);
+            for (int i = slab_size - 1; i >= 0; --i) slab[i].next_free = std::exchange(all.free[kind], &slab[i]);
+        }
+        record = std::exchange(all.free[kind], all.free[kind]->next_free);
+    }
+    record->id.store(all.next_id.fetch_add(1));
+    record->device = device;
+    record->backend = &backend_of(device.kind());
+    record->flags.store(stream_flag::dead);
+    record->submissions.store(0);
+    record->waited.forget();
+    record->dependencies.clear();
+    record->owns_native = true;
+    return *record;
+}
+
+StreamRecord& open_stream(Device device, int priority, std::string name, const SourceLocation& where) {
+    StreamRecord& record = new_stream_record(device);
+    record.priority = priority;
+    record.name = std::move(name);
+    try {
+        record.backend->open_stream(record, where);
+    } catch (...) {
+        recycle_stream(record);
+        throw;
+    }
+    record.processors = static_cast<unsigned>(std::max(1, device.info().processors));
+    record.clear(stream_flag::dead);
+    return record;
+}
+
+void close_stream(StreamRecord& stream) noexcept {
+    if (stream.has(stream_flag::dead)) return;
+    stream.set(stream_flag::dead);
+    if (!stream.has(stream_flag::forked)) stream.backend->close_stream(stream);
+}
+
+void recycle_stream(StreamRecord& stream) noexcept {
+    // A failed stream keeps its record: others may still have to ask it why.
+    if (stream.failure != nullptr) return;
+    Registry& all = registry();
+    const int kind = static_cast<int>(stream.device.kind());
+    const std::lock_guard lock(all.mutex);
+    stream.next_free = std::exchange(all.free[kind], &stream);
+}
+
+void for_each_stream(const std::function<void(StreamRecord&)>& function) {
+    Registry& all = registry();
+    const int slabs = all.slabs.load(std::memory_order_acquire);
+    for (int s = 0; s < slabs; ++s) {
+        StreamRecord* slab = all.slab[static_cast<std::size_t>(s)].load(std::memory_order_acquire);
+        for (int i = 0; i < slab_size; ++i)
+            if (slab[i].id.load() != 0) function(slab[i]);
+    }
+}
+
+EventState& take_event(Device device, EventOptions options, const SourceLocation& where) {
+    EventPool& pool = pool_of(device, options);
+    {
+        const std::lock_guard lock(pool.lock);
+        if (pool.free != nullptr) {
+            EventState& event = *std::exchange(pool.free, pool.free->next_free);
+            return event;
+        }
+    }
+    auto event = std::make_unique<EventState>();
+    event->backend = &backend_of(device.kind());
+    event->device = device;
+    event->options = options;
+    event->backend->open_event(*event, where);
+    return *event.release();
+}
+
+void give_event(EventState& event) noexcept {
+    if (!event.owns_native || event.handed_out || event.options.interprocess) {
+        // Others may still use the native event, so no one else may have it.
+        event.backend->close_event(event);
+        delete &event;
+        return;
+    }
+    event.backend->forget_record(event);
+    event.recorded = false;
+    event.stream = nullptr;
+    event.capture_id = 0;
+    EventPool& pool = pool_of(event.device, event.options);
+    const std::lock_guard lock(pool.lock);
+    event.next_free = std::exchange(pool.free, &event);
+}
+
+void check_may_wait(const char* call, const SourceLocation& where) {
+    if (!thread_states.in_host_function) [[likely]] return;
+    throw_error({.code = ErrorCode::usage,
+                 .message = "a host function or CPU kernel may not wait for anything: enqueue what comes after it on "
+                            "its stream, or wait_stream() there",
+                 .call = call, .where = where});
+}
+
+InHostFunction::InHostFunction() noexcept : before_(std::exchange(thread_states.in_host_function, true)) {}
+InHostFunction::~InHostFunction() { thread_states.in_host_function = before_; }
+
+}  // namespace heddle::detail

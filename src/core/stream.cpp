@@ -1,0 +1,172 @@
+#include <heddle/stream.hpp>
+
+#include <heddle/detail/thread_state.hpp>
+#include <heddle/observer.hpp>
+#include <heddle/scope.hpp>
+
+#include "core/order.hpp"
+#include "core/registry.hpp"
+
+namespace heddle {
+
+using detail::record_of;
+using detail::StreamRecord;
+
+namespace {
+void notify_synchronize(StreamRecord& stream, const SourceLocation& where) {
+    if (detail::is_observed())
+        detail::notify({.kind = OpKind::synchronize, .name = "synchronize", .stream = StreamRef(stream),
+                        .sequence = stream.submissions.load(std::memory_order_relaxed), .bytes = 0, .other = {},
+                        .accesses = {}, .where = where});
+}
+
+/// This thread's own streams, given back when it ends.
+struct ThreadStreams {
+    StreamRecord* streams[2][detail::max_devices] = {};
+    ~ThreadStreams() {
+        for (auto& kind : streams)
+            for (StreamRecord*& stream : kind)
+                if (stream != nullptr) detail::close_stream(*std::exchange(stream, nullptr));
+    }
+};
+}  // namespace
+
+int StreamRef::priority() const noexcept { return record_of(*state_).priority; }
+std::uint64_t StreamRef::id() const noexcept { return record_of(*state_).id.load(std::memory_order_relaxed); }
+std::string StreamRef::name() const { return record_of(*state_).display_name(); }
+
+void StreamRef::wait_stream(StreamRef other, SourceLocation where) const {
+    detail::order_after_stream(record_of(*state_), record_of(*other.state_), where);
+}
+
+void StreamRef::wait_event(const Event& event, SourceLocation where) const {
+    detail::order_after_event(record_of(*state_), event.state(), where);
+}
+
+Event StreamRef::record_event(EventOptions options, SourceLocation where) const {
+    detail::check_usable(record_of(*state_), "record_event", where);
+    Event event(device(), options, where);
+    detail::record_event(event.state(), record_of(*state_), where);
+    return event;
+}
+
+void StreamRef::record_event(Event& event, SourceLocation where) const {
+    detail::record_event(event.state(), record_of(*state_), where);
+}
+
+void StreamRef::synchronize(SourceLocation where) const {
+    StreamRecord& stream = record_of(*state_);
+    detail::check_usable(stream, "synchronize", where);
+    detail::check_may_wait("synchronize", where);
+    detail::check_not_capturing(stream, "synchronize", where);
+    stream.backend->synchronize(stream, where);
+    notify_synchronize(stream, where);
+    detail::throw_known_failure(stream);
+}
+
+bool StreamRef::is_complete(SourceLocation where) const {
+    StreamRecord& stream = record_of(*state_);
+    detail::check_usable(stream, "is_complete", where);
+    detail::check_not_capturing(stream, "is_complete", where);
+    const bool complete = stream.backend->is_complete(stream, where);
+    if (complete) detail::throw_known_failure(stream);
+    return complete;
+}
+
+bool StreamRef::is_capturing() const {
+    StreamRecord& stream = record_of(*state_);
+    detail::check_usable(stream, "is_capturing", SourceLocation::current());
+    return stream.has(detail::stream_flag::capturing | detail::stream_flag::handed_out) &&
+           stream.backend->capture_id(stream) != 0;
+}
+
+bool StreamRef::is_poisoned() const {
+    StreamRecord& stream = record_of(*state_);
+    return stream.has(detail::stream_flag::poisoned | detail::stream_flag::fallible) && stream.known_failure() != nullptr;
+}
+
+std::exception_ptr StreamRef::clear_error(SourceLocation where) const {
+    StreamRecord& stream = record_of(*state_);
+    detail::check_usable(stream, "clear_error", where);
+    detail::check_may_wait("clear_error", where);
+    detail::check_not_capturing(stream, "clear_error", where);
+    stream.backend->synchronize(stream, where);
+    const detail::Failure failure = stream.known_failure();
+    if (failure == nullptr) return nullptr;
+    stream.backend->reset_failure(stream, where);
+    {
+        const std::lock_guard lock(stream.failure_mutex);
+        stream.failure = nullptr;
+        stream.dependencies.clear();
+        stream.clear(detail::stream_flag::poisoned | detail::stream_flag::fallible);
+    }
+    try {
+        throw_error(*failure);
+    } catch (...) {
+        return std::current_exception();
+    }
+}
+
+Stream::Stream(Device device, StreamOptions options, SourceLocation where)
+    : StreamRef(detail::open_stream(device, options.priority, std::move(options.name), where)) {}
+
+Stream& Stream::operator=(Stream&& other) noexcept {
+    if (this != &other) {
+        detail::close_stream(record_of(*state_));
+        state_ = std::exchange(other.state_, &detail::null_stream());
+    }
+    return *this;
+}
+
+Stream::~Stream() { detail::close_stream(record_of(*state_)); }
+
+StreamRef Stream::per_thread(Device device) {
+    static thread_local ThreadStreams own;
+    StreamRecord*& stream = own.streams[static_cast<int>(device.kind())][device.index()];
+    if (stream == nullptr || stream->has(detail::stream_flag::forked))
+        stream = &detail::open_stream(device, 0, device.name() + " per-thread", SourceLocation::current());
+    return StreamRef(*stream);
+}
+
+void wait_stream(StreamRef waiter, StreamRef other, SourceLocation where) { waiter.wait_stream(other, where); }
+void wait_stream(StreamRef other, SourceLocation where) { current_stream().wait_stream(other, where); }
+void wait_event(StreamRef waiter, const Event& event, SourceLocation where) { waiter.wait_event(event, where); }
+void wait_event(const Event& event, SourceLocation where) { current_stream().wait_event(event, where); }
+Event record_event(StreamRef stream, EventOptions options, SourceLocation where) {
+    return stream.record_event(options, where);
+}
+Event record_event(EventOptions options, SourceLocation where) { return current_stream().record_event(options, where); }
+void record_event(StreamRef stream, Event& event, SourceLocation where) { stream.record_event(event, where); }
+void record_event(Event& event, SourceLocation where) { event.record(where); }
+void synchronize_stream(StreamRef stream, SourceLocation where) { stream.synchronize(where); }
+
+void synchronize_device(Device device, SourceLocation where) {
+    detail::check_may_wait("synchronize_device", where);
+    detail::for_each_stream([&](StreamRecord& stream) {
+        if (stream.device == device && !stream.has(detail::stream_flag::dead | detail::stream_flag::forked))
+            detail::check_not_capturing(stream, "synchronize_device", where);
+    });
+    detail::backend_of(device.kind()).synchronize_device(device.index(), where);
+    detail::Failure first;
+    detail::for_each_stream([&](StreamRecord& stream) {
+        if (first == nullptr && stream.device == device &&
+            !stream.has(detail::stream_flag::dead | detail::stream_flag::forked) &&
+            stream.has(detail::stream_flag::poisoned | detail::stream_flag::fallible))
+            first = stream.known_failure();
+    });
+    if (first != nullptr) throw_error(*first);
+}
+
+void synchronize(SourceLocation where) {
+    bool used[2][detail::max_devices] = {};
+    detail::for_each_stream([&](StreamRecord& stream) {
+        if (!stream.has(detail::stream_flag::forked))
+            used[static_cast<int>(stream.device.kind())][stream.device.index()] = true;
+    });
+    // CPU devices last and first: work may hang between them in either direction.
+    for (const DeviceKind kind : {DeviceKind::cpu, DeviceKind::cuda, DeviceKind::cpu})
+        for (int i = 0; i < detail::max_devices; ++i)
+            if (used[static_cast<int>(kind)][i]) synchronize_device(Device::unchecked(kind, i), where);
+}
+
+}  // namespace heddle

@@ -1,0 +1,155 @@
+#include <heddle/stream_pool.hpp>
+
+#include <deque>
+#include <map>
+#include <mutex>
+
+#include "core/order.hpp"
+#include "core/registry.hpp"
+
+namespace heddle {
+
+using detail::StreamRecord;
+
+struct StreamPoolState {
+    /// Streams of one (real) priority.
+    struct Lane {
+        std::deque<StreamRecord*> returned;  ///< oldest first: the likeliest to be idle
+        std::vector<StreamRecord*> shared;
+        std::size_t next_shared = 0;
+    };
+
+    Device device;
+    StreamPoolOptions options;
+    std::mutex mutex;
+    std::map<int, Lane> lanes;
+    int made = 0;
+    int exclusive = 0;
+    int leased = 0;
+
+    StreamPoolState(Device d, StreamPoolOptions o) : device(d), options(o) {}
+    ~StreamPoolState() {
+        for (auto& [priority, lane] : lanes) {
+            for (StreamRecord* stream : lane.returned) detail::close_stream(*stream);
+            for (StreamRecord* stream : lane.shared) detail::close_stream(*stream);
+        }
+    }
+
+    int clamp(int priority) const {
+        const PriorityRange range = device.priorities();
+        return std::max(range.greatest, std::min(range.least, priority));
+    }
+
+    StreamRecord& make(int priority, const SourceLocation& where) {
+        StreamRecord& stream = detail::open_stream(device, priority, "pool stream", where);
+        stream.name = "pool stream " + std::to_string(stream.id.load());
+        ++made;
+        return stream;
+    }
+
+    static bool is_idle(StreamRecord& stream) {
+        try {
+            return stream.backend->is_complete(stream, {});
+        } catch (...) {
+            return false;
+        }
+    }
+
+    StreamRecord& take(int priority, const SourceLocation& where) {
+        const std::lock_guard lock(mutex);
+        Lane& lane = lanes[priority];
+        StreamRecord* stream = nullptr;
+        for (auto it = lane.returned.begin(); it != lane.returned.end() && stream == nullptr; ++it)
+            if (is_idle(**it)) {
+                stream = *it;
+                lane.returned.erase(it);
+                break;
+            }
+        if (stream == nullptr && exclusive < options.max_streams) {
+            stream = &make(priority, where);
+            ++exclusive;
+        }
+        if (stream == nullptr && !lane.returned.empty()) {
+            stream = lane.returned.front();
+            lane.returned.pop_front();
+        }
+        if (stream == nullptr)
+            throw_error({.code = ErrorCode::usage,
+                         .message = "all " + std::to_string(options.max_streams) +
+                                    " streams of this pool are leased (or idle with another priority): end a lease, use shared(), or "
+                                    "raise StreamPoolOptions::max_streams",
+                         .call = "StreamPool::lease", .device = device, .where = where});
+        ++leased;
+        return *stream;
+    }
+
+    void give(StreamRecord& stream) noexcept {
+        const std::lock_guard lock(mutex);
+        --leased;
+        // A failed stream, or one that others can use behind our back, is not for the next one.
+        if (stream.has(detail::stream_flag::poisoned | detail::stream_flag::handed_out | detail::stream_flag::capturing)) {
+            detail::close_stream(stream);
+            --exclusive;
+            --made;
+            return;
+        }
+        lanes[stream.priority].returned.push_back(&stream);
+    }
+};
+
+StreamPool::StreamPool(Device device, StreamPoolOptions options, SourceLocation where) {
+    if (options.max_streams < 1 || options.shared < 1)
+        throw_error({.code = ErrorCode::usage, .message = "a pool needs at least one stream of each sort", .call = "StreamPool",
+                     .device = device, .where = where});
+    state_ = std::make_shared<StreamPoolState>(device, options);
+}
+StreamPool::~StreamPool() = default;
+
+StreamPool::Lease StreamPool::lease(int priority, SourceLocation where) {
+    return Lease(state_, state_->take(state_->clamp(priority), where));
+}
+
+StreamRef StreamPool::shared(int priority, SourceLocation where) {
+    const std::lock_guard lock(state_->mutex);
+    StreamPoolState::Lane& lane = state_->lanes[state_->clamp(priority)];
+    if (lane.shared.size() < static_cast<std::size_t>(state_->options.shared)) {
+        lane.shared.push_back(&state_->make(priority, where));
+        return StreamRef(*lane.shared.back());
+    }
+    return StreamRef(*lane.shared[lane.next_shared++ % lane.shared.size()]);
+}
+
+Device StreamPool::device() const noexcept { return state_->device; }
+
+int StreamPool::size() const {
+    const std::lock_guard lock(state_->mutex);
+    return state_->made;
+}
+
+int StreamPool::leased() const {
+    const std::lock_guard lock(state_->mutex);
+    return state_->leased;
+}
+
+int StreamPool::concurrent_queues() const {
+    return detail::backend_of(state_->device.kind()).concurrent_queues(state_->device.index());
+}
+
+StreamPool::Lease::Lease(std::shared_ptr<void> pool, detail::StreamState& state) noexcept
+    : StreamRef(state), pool_(std::move(pool)) {}
+
+StreamPool::Lease::Lease(Lease&& other) noexcept : StreamRef(*other.state_), pool_(std::move(other.pool_)) {
+    other.state_ = &detail::null_stream();
+}
+
+StreamPool::Lease& StreamPool::Lease::operator=(Lease&& other) noexcept {
+    std::swap(state_, other.state_);
+    std::swap(pool_, other.pool_);
+    return *this;
+}
+
+StreamPool::Lease::~Lease() {
+    if (pool_ != nullptr) static_cast<StreamPoolState*>(pool_.get())->give(detail::record_of(*state_));
+}
+
+}  // namespace heddle
