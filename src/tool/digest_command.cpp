@@ -178,7 +178,7 @@ void add_digest_command(CLI::App& app, int& status) {
         "Exit status: 0, or 1 if a file could not be done (the others are), 2 for wrong usage, 130 or 143 "
         "when\n"
         "interrupted. Standard input and special files are not supported.");
-    command->add_option("files", options->files, "Regular files")->required()->type_name("FILE");
+    command->add_option("FILE", options->files, "Regular files")->required()->type_name("");
     command
         ->add_option(
             "--device", options->device,
@@ -191,7 +191,7 @@ void add_digest_command(CLI::App& app, int& status) {
         ->type_name("BYTES")
         ->check(check_chunk);
     command->add_option("--depth", options->depth, "Chunks in flight (default: 6 on a GPU, 4 on a CPU)")
-        ->type_name("2..64")
+        ->type_name("N")
         ->check(CLI::Range(2, 64));
     command->add_flag("--serial", options->serial, "The same work without overlap, for comparison");
     command->add_flag("--json", options->json, "Print a JSON object for each file");

@@ -2,7 +2,7 @@
 # (the current one; gone at the end), and checks that count failures.
 set -euo pipefail
 export LC_ALL=C
-heddle=$(realpath "$1")
+heddle=$(realpath -e "$1")
 dir=$(mktemp -d)
 failures=0
 child=
@@ -37,11 +37,12 @@ run() {
     out=$(cat .out) err=$(cat .err)
     rm -f .out .err
 }
-# start ARGUMENT...: runs the program beside the test, as $child, until it has opened the file named last.
+# start ARGUMENT...: runs the program beside the test, as $child, until it has opened the file named last. It takes
+# SIGINT, or ignores it when $ignore_interrupt is set.
 start() {
     local file
-    file=$(realpath "${!#}")
-    set -m   # or else it would start with SIGINT ignored
+    file=$(realpath -e "${!#}")
+    if [ -z "${ignore_interrupt:-}" ]; then set -m; fi   # without job control a shell's children ignore SIGINT
     "$heddle" "$@" >.out 2>.err </dev/null &
     child=$!
     set +m
@@ -59,4 +60,4 @@ ended() {
     rm -f .out .err
 }
 # pattern BYTES: that many bytes, always the same.
-pattern() { seq 1 20000000 2>/dev/null | head -c "$1"; }
+pattern() { head -c "$1" < <(seq 1 20000000 2>/dev/null); }

@@ -22,9 +22,9 @@ good"
 done
 
 # Started with the signal ignored, as by nohup, it goes on.
-truncate -s 64M hole
-(trap '' INT; exec "$heddle" digest --quiet hole >.out 2>.err) &
-child=$!
+truncate -s 256M hole
+ignore_interrupt=yes start digest --quiet --chunk 4096 hole
 kill -INT "$child"
 ended
 same "an ignored signal: status" "$status" 0
+contains "an ignored signal: output" "$out" " hole"

@@ -23,7 +23,7 @@ same "quiet: output" "$out" "$line"
 
 # A terminal gets a progress bar, which is gone at the end.
 if command -v script >/dev/null; then
-    truncate -s 4G hole
+    truncate -s 256M hole
     shown=$(TERM=xterm script -qec "'$heddle' digest hole" /dev/null </dev/null | tr -d '\r')
     contains "progress bar" "$shown" " % "
     contains "progress bar: cleared" "$shown" $'\e[Ksha256:'
@@ -66,7 +66,7 @@ usage() {
 }
 usage "subcommand"
 usage "FILE" digest
-usage "frobnicate" frobnicate
+usage "subcommand" frobnicate
 usage "--frobnicate" digest --frobnicate good
 usage "multiple of 4096" digest --chunk 4097 good
 usage "multiple of 4096" digest --chunk 0 good

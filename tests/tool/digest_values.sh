@@ -59,6 +59,6 @@ ${golden[0]} 0
 ${golden[4097]} 4097"
 
 # A name that needs care.
-cp 4097 $'-n "a\\b" \xff'
+cp -- 4097 $'-n "a\\b" \xff'
 run digest --quiet -- $'-n "a\\b" \xff'
 same "a strange name" "$out" "${golden[4097]} "$'-n "a\\b" \xff'
