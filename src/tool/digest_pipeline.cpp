@@ -43,7 +43,7 @@ DigestPipeline::DigestPipeline(const PipelineOptions& options)
       copying_(options.device, {.name = "copying"}),
       hashing_(options.device,
                {.priority = -1, .name = "hashing"}),  // before reading: it makes room for that
-      finishing_(options.device) {
+      finishing_(options.device), root_(pinned<std::uint8_t>(sha256_bytes)) {
     const std::size_t readers = std::min(max_readers, workers(cpu_));
     for (std::size_t i = 0; i < readers; ++i)
         readers_.push_back(Stream(cpu_, {.name = "reader " + std::to_string(i)}));
@@ -88,17 +88,18 @@ Sha256Digest DigestPipeline::run(const InputFile& file, const Progress& progress
         check_stop();
         enqueue(file, chunk_at(file, i), slots_[i % slots_.size()], times_[i % ahead], tree);
     }
-    Sha256Digest root{};
     {
         ScopedStream hashing{hashing_};
         record_event(finishing_.begin);
         tree.finish();
         record_event(finishing_.end);
-        copy(hashing_, root, tree.root());
+        copy(hashing_, root_, tree.root());
     }
     for (std::uint64_t i = chunks > ahead ? chunks - ahead : 0; i < chunks; ++i) collect_chunk(i);
     hashing_.synchronize();
     busy.hashing += finishing_.seconds();
+    Sha256Digest root;
+    std::copy(root_.view().begin(), root_.view().end(), root.begin());
     return root;
 }
 

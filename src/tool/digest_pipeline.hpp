@@ -116,6 +116,7 @@ private:
     std::vector<Slot> slots_;
     std::vector<Times> times_;  ///< of the chunks enqueued, in a ring
     Interval finishing_;        ///< when the device was at what is left of the tree after the last chunk
+    Array<std::uint8_t> root_;  ///< pinned: the root hash, back from the device
     BusyClock reading_;
 };
 
