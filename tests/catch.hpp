@@ -28,7 +28,7 @@ inline auto contains(const std::string& text) { return Catch::Matchers::Contains
 /// Remembers that the running test was skipped, and why; main prints the list at the end. Defined in main.cpp.
 void note_skip(const std::string& reason);
 
-} // namespace heddle_test
+}  // namespace heddle_test
 
 // Leaves the test case, which then counts as skipped for the reason given (a string). Catch2 2.13 knows no skipped
 // tests, so that the test passes there; the list at the end of the run tells. Use it in the body of a test case.

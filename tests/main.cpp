@@ -46,7 +46,7 @@ std::string reason_to_skip() {
     return "needs " + std::to_string(needed) + " CUDA devices, and there is " + std::to_string(found);
 }
 
-} // namespace
+}  // namespace
 
 void heddle_test::note_skip(const std::string& reason) {
     const std::lock_guard lock(skips().mutex);

@@ -95,6 +95,10 @@ public:
     /// What `waiter` is given from now on comes after `done`; a failure in it poisons `waiter`. Never blocks.
     virtual void await(StreamRecord& waiter, CompletionRef done, const SourceLocation& where) = 0;
 
+    /// `done` completes when all that `stream` (of this backend) was given until now is done; also for streams closed
+    /// meanwhile. Failures do not matter here: it is for giving memory back. Never blocks.
+    virtual void fence(StreamRecord& stream, CompletionRef done) noexcept = 0;
+
     // Work --------------------------------------------------------------------------------------------------------
     /// DESIGN's enqueue (detail/host_op.hpp). Counts the submission.
     virtual void enqueue(StreamRecord& stream, const OpType& type, void* self, std::size_t count,
@@ -118,6 +122,10 @@ public:
                              std::size_t user_count) noexcept = 0;
     /// Where an address that heddle does not own is. False: this backend does not know it.
     virtual bool classify(const void* data, Place& place) noexcept = 0;
+
+    /// Called now and then by host threads that block for long: completes what only a look at the device can (the
+    /// notifications of a lost device), and gives back what had to wait.
+    virtual void poll_outstanding() noexcept {}
 
     // Process -----------------------------------------------------------------------------------------------------
     /// In the child of a fork.

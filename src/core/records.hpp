@@ -66,10 +66,17 @@ struct StreamRecord : StreamState {
     std::uint64_t failed_at = 0;
     std::vector<Dependency> dependencies;
 
+    /// Stream objects that own this record. More than one when a native handle was wrapped again; close_stream() gives
+    /// the stream up when the last one goes. New records have 1.
+    std::atomic<std::uint32_t> owners{1};
+
     // Owned by the backend.
     void* cached_event = nullptr;  ///< for wait_stream: cudaEvent_t
     void* final_event = nullptr;   ///< CUDA: everything it was given before it was destroyed
     bool owns_native = true;       ///< false: wrapped
+    void* awaits = nullptr;        ///< CUDA: what it waits for on the CPU side; stays when this becomes another stream
+    std::atomic<std::uint32_t> pins{0};            ///< CUDA: notifications that will ask for its failure: not yet another stream
+    std::atomic<std::uint64_t> seen_complete{0};   ///< CUDA: submissions known to be done, for the message of a lost device
 
     StreamRecord* next_free = nullptr;
 

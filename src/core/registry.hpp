@@ -11,7 +11,7 @@ namespace heddle::detail {
 StreamRecord& new_stream_record(Device device);
 /// Makes a stream: record, native stream, registered.
 StreamRecord& open_stream(Device device, int priority, std::string name, const SourceLocation& where);
-/// Gives a stream up (its owner is gone). Never throws.
+/// Gives a stream up (its last owner is gone: see StreamRecord::owners). Never throws.
 void close_stream(StreamRecord& stream) noexcept;
 /// The record may become another stream: called by backends once nothing of the old one is pending.
 void recycle_stream(StreamRecord& stream) noexcept;

@@ -1,0 +1,67 @@
+// The CPU backend: core's interface over the executor's queues.
+#pragma once
+
+#include "core/backend.hpp"
+#include "cpu/queue.hpp"
+
+namespace heddle::detail::cpu {
+
+inline Queue& queue_of(StreamRecord& stream) noexcept { return *static_cast<Queue*>(stream.native); }
+
+class CpuBackend final : public Backend {
+public:
+    // devices.cpp
+    int device_count() noexcept override;
+    std::string unavailable_reason() override { return {}; }
+    DeviceInfo describe(int device) override;
+    std::size_t free_memory(int device) override;
+    bool can_access_peer(int, int) override { return true; }
+    int concurrent_queues(int) override;
+    bool peer_reachable(int, int) noexcept override { return true; }
+    void after_fork() noexcept override;
+
+    // streams.cpp
+    void open_stream(StreamRecord& stream, const SourceLocation& where) override;
+    void close_stream(StreamRecord& stream) noexcept override;
+    void synchronize(StreamRecord& stream, const SourceLocation& where) override;
+    bool is_complete(StreamRecord& stream, const SourceLocation& where) override;
+    void synchronize_device(int device, const SourceLocation& where) override;
+    std::uint64_t capture_id(StreamRecord&) override { return 0; }
+    void reset_failure(StreamRecord& stream, const SourceLocation& where) override;
+    void enqueue(StreamRecord& stream, const OpType& type, void* self, std::size_t count, const SourceLocation& where) override;
+
+    // events.cpp
+    void wait_stream(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where) override;
+    void open_event(EventState& event, const SourceLocation& where) override;
+    void close_event(EventState& event) noexcept override;
+    void forget_record(EventState& event) noexcept override;
+    void record(EventState& event, StreamRecord& stream, const SourceLocation& where) override;
+    void wait(StreamRecord& waiter, EventState& event, const SourceLocation& where) override;
+    bool is_complete(EventState& event, const SourceLocation& where) override;
+    void synchronize(EventState& event, const SourceLocation& where) override;
+    double elapsed_ms(EventState& start, EventState& end, const SourceLocation& where) override;
+    Failure failure_of(EventState& event) override;
+    EventHandle export_event(EventState& event, const SourceLocation& where) override;
+    void import_event(EventState& event, const EventHandle& handle, const SourceLocation& where) override;
+    void signal(EventState& event, CompletionRef done, const SourceLocation& where) override;
+    CompletionRef completion_of(EventState& event, const SourceLocation& where) override;
+    void await(StreamRecord& waiter, CompletionRef done, const SourceLocation& where) override;
+
+    // memory.cpp
+    void copy(StreamRecord& stream, const Piece& to, const Piece& from, const SourceLocation& where) override;
+    void fill(StreamRecord& stream, const Piece& to, const void* value, std::size_t size, const SourceLocation& where) override;
+    void* allocate(StreamRecord& stream, std::size_t bytes, const SourceLocation& where) override;
+    void free(void* data, std::size_t bytes, int device, StreamRecord* const* users, std::size_t user_count) noexcept override;
+    void* allocate_pinned(std::size_t bytes, const SourceLocation& where) override;
+    void free_pinned(void* data, std::size_t bytes, StreamRecord* const* users, std::size_t user_count) noexcept override;
+    bool classify(const void*, Place&) noexcept override { return false; }
+};
+
+/// A completion of everything `stream` has been given, null if that is done and did not fail. Works on streams that are
+/// being closed.
+CompletionRef pending_work(StreamRecord& stream);
+
+/// Blocks until `done`, running `queue` on this thread where no worker has it.
+void wait_for(Queue* queue, Completion& done);
+
+}  // namespace heddle::detail::cpu

@@ -1,0 +1,60 @@
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <unistd.h>
+
+#include "cpu/backend.hpp"
+#include <heddle/detail/thread_state.hpp>
+
+namespace heddle::detail {
+
+Backend& cpu_backend() {
+    static auto* const instance = new cpu::CpuBackend;  // never destroyed
+    return *instance;
+}
+
+}  // namespace heddle::detail
+
+namespace heddle::detail::cpu {
+
+namespace {
+
+std::string processor_name() {
+    std::ifstream info("/proc/cpuinfo");
+    for (std::string line; std::getline(info, line);)
+        if (line.starts_with("model name"))
+            if (const std::size_t colon = line.find(": "); colon != std::string::npos) return line.substr(colon + 2);
+    return "CPU";
+}
+
+/// A line of /proc/meminfo, in bytes; 0 if it is not there.
+std::size_t memory_info(std::string_view key) {
+    std::ifstream info("/proc/meminfo");
+    for (std::string line; std::getline(info, line);)
+        if (line.starts_with(key)) return std::strtoull(line.c_str() + key.size(), nullptr, 10) * 1024;
+    return 0;
+}
+
+}  // namespace
+
+int CpuBackend::device_count() noexcept {
+    static const int count = [] {
+        const char* text = std::getenv("HEDDLE_CPU_DEVICES");
+        return text == nullptr ? 1 : std::clamp(std::atoi(text), 1, max_devices);
+    }();
+    return count;
+}
+
+DeviceInfo CpuBackend::describe(int) {
+    return {.name = processor_name(), .total_memory = memory_info("MemTotal:"), .priorities = {0, 1 - levels},
+            .copy_engines = 0, .processors = configured_workers(), .compute_major = 0, .compute_minor = 0, .bus_id = {}};
+}
+
+std::size_t CpuBackend::free_memory(int) { return memory_info("MemAvailable:"); }
+
+int CpuBackend::concurrent_queues(int) { return configured_workers(); }
+
+void CpuBackend::after_fork() noexcept { forget_executor(); }
+
+}  // namespace heddle::detail::cpu

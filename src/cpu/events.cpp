@@ -1,0 +1,107 @@
+#include <chrono>
+
+#include "core/registry.hpp"
+#include "cpu/backend.hpp"
+
+namespace heddle::detail::cpu {
+
+namespace {
+
+// A CPU event's `native` is the completion of its newest record, with one reference held.
+CompletionRef completion_in(const EventState& event) noexcept {
+    return event.native != nullptr ? *static_cast<CompletionRef*>(event.native) : CompletionRef();
+}
+
+/// Tells one completion of another.
+struct Relay : Waiter {
+    CompletionRef to;
+};
+
+}  // namespace
+
+void CpuBackend::open_event(EventState& event, const SourceLocation& where) {
+    if (event.options.interprocess)
+        throw_error({.code = ErrorCode::unsupported,
+                     .message = "events of CPU devices cannot be shared between processes: use an event of a CUDA device, or a "
+                                "primitive of the operating system",
+                     .call = "Event", .device = event.device, .where = where});
+}
+
+void CpuBackend::forget_record(EventState& event) noexcept {
+    delete static_cast<CompletionRef*>(std::exchange(event.native, nullptr));
+}
+
+void CpuBackend::close_event(EventState& event) noexcept { forget_record(event); }
+
+void CpuBackend::record(EventState& event, StreamRecord& stream, const SourceLocation&) {
+    CompletionRef done = make_completion();
+    queue_of(stream).push_signal(done, event.options.timing);
+    if (event.native == nullptr) event.native = new CompletionRef(std::move(done));
+    else *static_cast<CompletionRef*>(event.native) = std::move(done);
+}
+
+void CpuBackend::wait_stream(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where) {
+    CompletionRef done = make_completion();
+    queue_of(other).push_signal(done, false);
+    queue_of(waiter).push_wait(std::move(done), where);
+}
+
+void CpuBackend::wait(StreamRecord& waiter, EventState& event, const SourceLocation& where) {
+    if (CompletionRef done = completion_in(event)) queue_of(waiter).push_wait(std::move(done), where);
+}
+
+bool CpuBackend::is_complete(EventState& event, const SourceLocation&) {
+    const CompletionRef done = completion_in(event);
+    return !done || done->is_done();
+}
+
+void CpuBackend::synchronize(EventState& event, const SourceLocation&) {
+    const CompletionRef done = completion_in(event);
+    if (!done || done->is_done()) return;
+    // The stream itself can have been destroyed since; then its workers do the rest.
+    Queue* queue = nullptr;
+    if (event.stream != nullptr && event.stream->id.load() == event.stream_id && !event.stream->has(stream_flag::dead))
+        queue = static_cast<Queue*>(event.stream->native);
+    wait_for(queue, *done);
+}
+
+double CpuBackend::elapsed_ms(EventState& start, EventState& end, const SourceLocation&) {
+    return static_cast<double>(completion_in(end)->time_ns() - completion_in(start)->time_ns()) / 1e6;
+}
+
+Failure CpuBackend::failure_of(EventState& event) {
+    const CompletionRef done = completion_in(event);
+    return done && done->is_done() ? done->failure() : nullptr;
+}
+
+EventHandle CpuBackend::export_event(EventState& event, const SourceLocation& where) {
+    open_event(event, where);
+    return {};
+}
+
+void CpuBackend::import_event(EventState& event, const EventHandle&, const SourceLocation& where) { open_event(event, where); }
+
+CompletionRef CpuBackend::completion_of(EventState& event, const SourceLocation&) {
+    if (CompletionRef done = completion_in(event)) return done;
+    CompletionRef done = make_completion();
+    done->complete();
+    return done;
+}
+
+void CpuBackend::signal(EventState& event, CompletionRef done, const SourceLocation& where) {
+    const CompletionRef from = completion_of(event, where);
+    auto relay = std::make_unique<Relay>();
+    relay->to = std::move(done);
+    relay->wake = [](Waiter& self, const Completion& reached) noexcept {
+        const std::unique_ptr<Relay> mine(static_cast<Relay*>(&self));
+        mine->to->complete(reached.failure());
+    };
+    if (from->add(*relay)) relay.release();
+    else relay->to->complete(from->failure());
+}
+
+void CpuBackend::await(StreamRecord& waiter, CompletionRef done, const SourceLocation& where) {
+    queue_of(waiter).push_wait(std::move(done), where);
+}
+
+}  // namespace heddle::detail::cpu

@@ -1,0 +1,330 @@
+#include "cpu/queue.hpp"
+
+#include <chrono>
+#include <new>
+
+#include "core/registry.hpp"
+
+namespace heddle::detail::cpu {
+
+namespace {
+
+constexpr std::size_t alignment = 16;
+constexpr std::size_t padded(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
+constexpr std::size_t link_bytes = padded(sizeof(Operation));  // kept free at each chunk's end for Step::next_chunk
+
+Chunk* new_chunk(std::size_t size) {
+    auto* chunk = new (::operator new(sizeof(Chunk) + size, std::align_val_t(64))) Chunk;
+    chunk->size = size;
+    return chunk;
+}
+void delete_chunk(Chunk* chunk) noexcept {
+    if (chunk != nullptr) ::operator delete(chunk, std::align_val_t(64));
+}
+
+const OpType no_closure{nullptr, nullptr, nullptr, 0, 1, "", false};
+
+struct Signal {
+    CompletionRef done;
+    bool timing;
+};
+const OpType signal_type = op_type<Signal>(nullptr, false, "signal");
+const OpType wait_type = op_type<CompletionRef>(nullptr, false, "wait");
+
+std::int64_t now_ns() noexcept {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+}  // namespace
+
+Failure failure_from_exception(StreamRecord& stream, const Operation& op) noexcept {
+    try {
+        std::string text;
+        try {
+            throw;
+        } catch (const std::exception& e) {
+            text = e.what();
+        } catch (...) {
+            text = "an exception that is no std::exception";
+        }
+        ErrorInfo info = stream_error(ErrorCode::work_failed, stream,
+                                      (op.count == 1 ? "a host function or kernel (" : "a kernel (") + kernel_name(op.type->pretty) +
+                                          ") threw: " + text + "; later work on this stream, and on what waits for it, is dropped",
+                                      "launch", op.where);
+        info.cause = std::current_exception();
+        return std::make_shared<const ErrorInfo>(std::move(info));
+    } catch (...) {
+        return std::make_shared<const ErrorInfo>();  // out of memory while describing
+    }
+}
+
+Queue::Queue(StreamRecord& stream, int level) : Runnable(level), spread_(*this, level), stream_(stream) {
+    waiting_.queue = this;
+    waiting_.wake = [](Waiter& self, const Completion&) noexcept { static_cast<Waiting&>(self).queue->resume(); };
+}
+
+Queue::~Queue() {
+    delete_chunk(head_);
+    delete_chunk(spare_.load());
+}
+
+Operation* Queue::reserve(std::size_t bytes) {
+    if (tail_ == nullptr || tail_offset_ + bytes + link_bytes > tail_->size) {
+        const std::size_t wanted = std::max(Chunk::standard - sizeof(Chunk), bytes + link_bytes);
+        Chunk* chunk = spare_.exchange(nullptr, std::memory_order_acquire);
+        if (chunk != nullptr && chunk->size < wanted) delete_chunk(std::exchange(chunk, nullptr));
+        if (chunk == nullptr) chunk = new_chunk(wanted);
+        chunk->next = nullptr;
+        if (tail_ == nullptr) {
+            head_ = chunk;  // nothing was ever pushed: no one drains yet
+        } else {
+            tail_->next = chunk;
+            ::new (tail_->data() + tail_offset_) Operation{Step::next_chunk, 0, &no_closure, 0, {}};
+        }
+        tail_ = chunk;
+        tail_offset_ = 0;
+    }
+    auto* op = reinterpret_cast<Operation*>(tail_->data() + tail_offset_);
+    tail_offset_ += bytes;
+    return op;
+}
+
+void Queue::push(Step step, const OpType& type, void* self, std::size_t count, const SourceLocation& where, bool counts) {
+    // A closure that wants more alignment than the queue gives finds it in its own padding.
+    const std::size_t slack = type.align > alignment ? type.align : 0;
+    const std::size_t bytes = padded(sizeof(Operation) + type.size + slack);
+    bool schedule = false;
+    {
+        const std::lock_guard lock(lock_);
+        Operation* op = ::new (reserve(bytes)) Operation{step, static_cast<std::uint32_t>(bytes), &type, count, where};
+        if (type.size != 0) {
+            if (type.relocate != nullptr) type.relocate(self, op->closure());
+            else __builtin_memcpy(op->closure(), self, type.size);
+        }
+        pushed_.store(pushed_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+        if (counts)
+            stream_.submissions.store(stream_.submissions.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+        schedule = !std::exchange(scheduled_, true);
+    }
+    if (schedule) executor().schedule(*this);
+}
+
+void Queue::push_signal(CompletionRef done, bool timing) {
+    Signal signal{std::move(done), timing};
+    push(Step::signal, signal_type, &signal, 1, {}, false);
+}
+
+void Queue::push_wait(CompletionRef done, const SourceLocation& where) {
+    push(Step::wait, wait_type, &done, 1, where, true);
+}
+
+void Queue::push_recover() { push(Step::recover, no_closure, nullptr, 1, {}, false); }
+
+void Queue::push_retire(CompletionRef done) {
+    Signal signal{std::move(done), false};
+    push(Step::retire, signal_type, &signal, 1, {}, false);
+}
+
+void Queue::run() noexcept { drain(nullptr); }
+
+void Queue::resume() noexcept { executor().schedule(*this); }
+
+void Queue::help(const Completion& until) noexcept {
+    if (executor().unschedule(*this)) drain(&until);
+}
+
+void Queue::fail(Failure failure) noexcept {
+    if (failure == nullptr || failed_) return;
+    failed_ = true;
+    stream_.poison(std::move(failure), worked_ + 1);
+}
+
+Failure Queue::failure() const {
+    const std::lock_guard lock(stream_.failure_mutex);
+    return stream_.failure;
+}
+
+void Queue::step_over(Operation& op) noexcept {
+    if (op.step == Step::work || op.step == Step::wait) ++worked_;
+    head_offset_ += op.bytes;
+    done_.store(done_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+}
+
+void Queue::finish_work(Operation& op, Failure failure) noexcept {
+    fail(std::move(failure));
+    if (op.type->destroy != nullptr) op.type->destroy(op.closure());
+    step_over(op);
+}
+
+bool Queue::run_work(Operation& op) noexcept {
+    if (failed_ && !op.type->is_cleanup) [[unlikely]] {
+        finish_work(op, nullptr);
+        return true;
+    }
+    Failure failure;
+    const InHostFunction mark;
+    try {
+        if (op.count == 1) op.type->run(op.closure(), 0, 1);
+        else if (!run_many(op)) return false;
+        if (op.count != 1) failure = spread_.take_failure();
+    } catch (...) {
+        failure = failure_from_exception(stream_, op);
+    }
+    finish_work(op, std::move(failure));
+    return true;
+}
+
+// How much an index costs is unknown, so the first ones are timed: what is soon done stays on this thread, the rest is spread in
+// pieces of some 20 µs or more.
+bool Queue::run_many(Operation& op) {
+    constexpr std::int64_t enough_ns = 5'000, worth_ns = 30'000, piece_ns = 20'000;
+    const auto workers = static_cast<std::size_t>(executor().workers());
+    if (workers == 1) {
+        op.type->run(op.closure(), 0, op.count);
+        return true;
+    }
+    const std::int64_t start = now_ns();
+    std::size_t done = 0, step = 1;
+    std::int64_t spent = 0;
+    while (done < op.count && spent < enough_ns) {
+        const std::size_t end = std::min(op.count, done + step);
+        op.type->run(op.closure(), done, end);
+        done = end;
+        step *= 16;
+        spent = now_ns() - start;
+    }
+    const std::size_t left = op.count - done;
+    const double index_ns = static_cast<double>(spent) / static_cast<double>(done);
+    if (left == 0) return true;
+    if (index_ns * static_cast<double>(left) < worth_ns) {
+        op.type->run(op.closure(), done, op.count);
+        return true;
+    }
+    const auto smallest = static_cast<std::size_t>(piece_ns / index_ns) + 1;
+    const std::size_t grain = std::max(std::min(smallest, left / workers + 1), left / (workers * 8) + 1);
+    return spread_.start(op, done, op.count, grain);
+}
+
+void Queue::finish_spread() noexcept {
+    auto* op = reinterpret_cast<Operation*>(head_->data() + head_offset_);
+    finish_work(*op, spread_.take_failure());
+}
+
+void Queue::drain(const Completion* until) noexcept {
+    constexpr int batch = 512;     // then equally urgent work gets its turn
+    constexpr int looks = 100;     // for more, before giving the queue up: cheaper than being scheduled again
+    int looked = 0;
+    for (int ran = 0;;) {
+        if (done_.load(std::memory_order_relaxed) == pushed_.load(std::memory_order_acquire)) {
+            if (until == nullptr && ++looked < looks && !executor().anything_ready()) {
+                pause();
+                continue;
+            }
+            const std::lock_guard lock(lock_);
+            if (done_.load(std::memory_order_relaxed) != pushed_.load(std::memory_order_relaxed)) continue;
+            scheduled_ = false;
+            return;
+        }
+        looked = 0;
+        if ((until != nullptr && until->is_done()) || executor().more_urgent_ready(level()) ||
+            (++ran > batch && executor().anything_ready())) {
+            executor().schedule(*this);
+            return;
+        }
+        auto& op = *reinterpret_cast<Operation*>(head_->data() + head_offset_);
+        switch (op.step) {
+            case Step::work:
+                if (!run_work(op)) return;  // whoever finishes it goes on from there
+                break;
+            case Step::signal: {
+                const Signal signal = std::move(*static_cast<Signal*>(op.closure()));
+                static_cast<Signal*>(op.closure())->~Signal();
+                step_over(op);
+                signal.done->complete(failed_ ? failure() : nullptr, signal.timing ? now_ns() : 0);
+                break;
+            }
+            case Step::wait: {
+                auto& done = *static_cast<CompletionRef*>(op.closure());
+                if (!done->is_done() && done->add(waiting_)) return;  // resume() comes back here; *this is not ours any more
+                fail(done->failure());
+                done.~CompletionRef();
+                step_over(op);
+                break;
+            }
+            case Step::recover:
+                failed_ = false;
+                step_over(op);
+                break;
+            case Step::retire: {
+                const Signal signal = std::move(*static_cast<Signal*>(op.closure()));
+                static_cast<Signal*>(op.closure())->~Signal();
+                StreamRecord& stream = stream_;
+                const Failure why = failed_ ? failure() : nullptr;
+                CompletionRef final;
+                {
+                    const std::lock_guard lock(stream.life);
+                    stream.native = nullptr;
+                    final = take_final(stream);
+                }
+                delete this;
+                signal.done->complete(why);
+                recycle_stream(stream);
+                return;
+            }
+            case Step::next_chunk: {
+                Chunk* empty = std::exchange(head_, head_->next);
+                head_offset_ = 0;
+                delete_chunk(spare_.exchange(empty, std::memory_order_acq_rel));
+                break;
+            }
+        }
+    }
+}
+
+bool Spread::start(Operation& op, std::size_t begin, std::size_t end, std::size_t grain) noexcept {
+    op_ = &op;
+    next_.store(begin, std::memory_order_relaxed);
+    end_ = end;
+    grain_ = grain;
+    failed_.store(false, std::memory_order_relaxed);
+    inside_.store(2, std::memory_order_release);  // this thread, and the executor's lists
+    executor().schedule(*this);
+    return take_part(false);
+}
+
+void Spread::run() noexcept {
+    // In the lists again before anything else, so that further workers find it: one wakes the next.
+    if (next_.load(std::memory_order_relaxed) < end_) {
+        inside_.fetch_add(1, std::memory_order_relaxed);
+        executor().schedule(*this);
+    }
+    const bool last = [&] {
+        const InHostFunction mark;
+        return take_part(true);
+    }();
+    if (last) {
+        queue_.finish_spread();
+        queue_.drain(nullptr);
+    }
+}
+
+bool Spread::take_part(bool may_leave) noexcept {
+    for (;;) {
+        if (may_leave && executor().more_urgent_ready(level())) break;
+        const std::size_t begin = next_.fetch_add(grain_, std::memory_order_relaxed);
+        if (begin >= end_) {
+            // Nothing left: it need not wait in the lists for someone to find that out.
+            if (executor().unschedule(*this)) inside_.fetch_sub(1, std::memory_order_acq_rel);
+            break;
+        }
+        try {
+            op_->type->run(op_->closure(), begin, std::min(end_, begin + grain_));
+        } catch (...) {
+            if (!failed_.exchange(true)) failure_ = failure_from_exception(queue_.stream(), *op_);
+            next_.store(end_, std::memory_order_relaxed);
+        }
+    }
+    return inside_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+}
+
+}  // namespace heddle::detail::cpu

@@ -1,0 +1,141 @@
+// A CPU stream: a queue of operations, drained in batches by whoever has taken it.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "core/backend.hpp"
+#include "cpu/executor.hpp"
+
+namespace heddle::detail::cpu {
+
+/// Memory for operations, linked into a queue.
+struct Chunk {
+    static constexpr std::size_t standard = 4096;
+    Chunk* next = nullptr;
+    std::size_t size = 0;  ///< bytes of data
+    std::byte* data() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
+};
+static_assert(sizeof(Chunk) == 16);
+
+enum class Step : std::uint8_t {
+    work,      ///< run it
+    signal,    ///< complete a Completion
+    wait,      ///< go on when a Completion is done
+    recover,   ///< forget the failure
+    retire,    ///< the stream's owner is gone: nothing follows
+    next_chunk,
+};
+
+/// What stands before every operation in a chunk; the closure follows.
+struct alignas(16) Operation {
+    Step step;
+    std::uint32_t bytes;  ///< this header, the closure, and padding
+    const OpType* type;
+    std::size_t count;
+    SourceLocation where;
+
+    void* closure() noexcept {
+        const auto after = reinterpret_cast<std::uintptr_t>(this + 1);
+        return reinterpret_cast<void*>((after + type->align - 1) / type->align * type->align);
+    }
+};
+
+/// A kernel spread over several threads. One at a time in a queue.
+class Queue;
+class Spread final : public Runnable {
+public:
+    Spread(Queue& queue, int level) noexcept : Runnable(level), queue_(queue) {}
+    void run() noexcept override;  ///< a worker joins in
+
+    /// Starts with the indices [begin, end) of the queue's operation at hand, `grain` at a time; the caller takes part. True: all
+    /// done. False: other threads are at it, and the last of them goes on with the queue.
+    bool start(Operation& op, std::size_t begin, std::size_t end, std::size_t grain) noexcept;
+    Failure take_failure() noexcept { return std::move(failure_); }
+
+private:
+    bool take_part(bool may_leave) noexcept;  ///< true: was the last one out
+
+    Queue& queue_;
+    Operation* op_ = nullptr;
+    std::atomic<std::size_t> next_{0};
+    std::size_t end_ = 0;
+    std::size_t grain_ = 1;
+    std::atomic<int> inside_{0};  ///< threads taking part, and one for being in the executor's lists
+    std::atomic<bool> failed_{false};
+    Failure failure_;
+};
+
+class Queue final : public Runnable {
+public:
+    Queue(StreamRecord& stream, int level);
+    ~Queue();
+
+    /// Adds an operation. Any thread.
+    void push(Step step, const OpType& type, void* self, std::size_t count, const SourceLocation& where, bool counts);
+    void push_signal(CompletionRef done, bool timing);
+    void push_wait(CompletionRef done, const SourceLocation& where);
+    void push_recover();
+    /// The owner is gone. `done` happens when everything before is done; the queue then deletes itself.
+    void push_retire(CompletionRef done);
+
+    /// Whether everything pushed has been done.
+    bool is_idle() const noexcept {
+        return done_.load(std::memory_order_acquire) == pushed_.load(std::memory_order_acquire);
+    }
+    /// Runs the queue on the calling thread as far as it goes, but not beyond `until`; returns at once if a worker has it.
+    void help(const Completion& until) noexcept;
+
+    void run() noexcept override;  ///< on a worker
+    void resume() noexcept;        ///< the awaited Completion is done
+    void drain(const Completion* until) noexcept;
+    void finish_spread() noexcept;  ///< by the last thread of a spread kernel
+
+    Failure failure() const;  ///< what poisoned it so far, for those that find it idle
+
+    StreamRecord& stream() noexcept { return stream_; }
+
+private:
+    friend class Spread;
+    struct Waiting : Waiter {
+        Queue* queue;
+    };
+
+    Operation* reserve(std::size_t bytes);
+    bool run_work(Operation& op) noexcept;  ///< false: suspended
+    bool run_many(Operation& op);
+    void finish_work(Operation& op, Failure failure) noexcept;
+    void step_over(Operation& op) noexcept;
+    void fail(Failure failure) noexcept;
+
+    // Written by those who push, under lock_.
+    alignas(64) SpinLock lock_;
+    bool scheduled_ = false;  ///< someone has it or will: in the executor's lists, being drained, or waiting
+    Chunk* tail_ = nullptr;
+    std::size_t tail_offset_ = 0;
+    std::atomic<std::uint64_t> pushed_{0};
+    std::atomic<Chunk*> spare_{nullptr};
+
+    // Written by whoever drains.
+    alignas(64) std::atomic<std::uint64_t> done_{0};
+    Chunk* head_ = nullptr;
+    std::size_t head_offset_ = 0;
+    std::uint64_t worked_ = 0;  ///< work and waits gone through: counts as StreamState::submissions does
+    bool failed_ = false;
+    Waiting waiting_;
+    Spread spread_;
+
+    StreamRecord& stream_;
+};
+
+/// The completion of a stream's end while it is being closed (StreamRecord::final_event); null before and after. Under
+/// StreamRecord::life. take_final also forgets it.
+CompletionRef final_of(StreamRecord& stream) noexcept;
+CompletionRef take_final(StreamRecord& stream) noexcept;
+void set_final(StreamRecord& stream, CompletionRef done);
+
+/// What an exception that left a kernel or host function means.
+Failure failure_from_exception(StreamRecord& stream, const Operation& op) noexcept;
+
+}  // namespace heddle::detail::cpu
