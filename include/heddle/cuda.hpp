@@ -34,8 +34,9 @@ cudaEvent_t native_handle(const Event& event, SourceLocation where = SourceLocat
 
 /// A stream made by others, without owning it: destroying the result leaves the native stream alone. The native stream
 /// must outlive it. Two wrappers of one native stream are the same stream (they compare equal). The legacy and the
-/// per-thread default stream (cudaStreamLegacy, cudaStreamPerThread, 0) can be wrapped too. `device` is where the
-/// stream lives; found out when left out.
+/// per-thread default stream (cudaStreamLegacy, cudaStreamPerThread, 0) can be wrapped too; 0 means the legacy one, and
+/// both mean the device that is current to CUDA in the launching thread, so launch on them only where that is `device`.
+/// `device` is where the stream lives; found out when left out.
 Stream wrap_stream(cudaStream_t native, SourceLocation where = SourceLocation::current());
 Stream wrap_stream(cudaStream_t native, Device device, SourceLocation where = SourceLocation::current());
 
@@ -50,7 +51,9 @@ void check(cudaError_t code, const char* call, SourceLocation where = SourceLoca
 
 namespace detail {
 
-void check_grid(const StreamState& stream, const Grid& grid);  ///< throws UsageError for a CPU stream or an impossible grid
+/// Throws UsageError for a CPU stream or an impossible grid. Lets the kernel have its dynamic shared memory when that needs
+/// to be asked for.
+void check_grid(StreamState& stream, const Grid& grid, const void* kernel);
 
 const char* global_name(const void* kernel) noexcept;  ///< a __global__ function's mangled name, "?" if unknown
 
@@ -80,7 +83,7 @@ void launch(StreamRef stream, void (*kernel)(P...), const Grid& grid, A&&... arg
     static_assert(sizeof...(P) == sizeof...(A), "heddle::launch: the kernel takes another number of arguments");
     detail::StreamState& state = stream.state();
     if (!detail::may_submit(state, "launch", grid.where)) return;
-    detail::check_grid(state, grid);
+    detail::check_grid(state, grid, reinterpret_cast<const void*>(kernel));
     (detail::check_argument(args, state, grid.where), ...);
     std::tuple<std::remove_const_t<P>...> values{detail::global_argument<std::remove_const_t<P>>(args)...};
     const cudaError_t code = std::apply(

@@ -90,8 +90,6 @@ public:
         signal(event, done, where);
         return done;
     }
-    /// Called every tenth of a second or so by threads that are blocked: a backend that can lose a signal looks here.
-    virtual void poll() noexcept {}
     /// What `waiter` is given from now on comes after `done`; a failure in it poisons `waiter`. Never blocks.
     virtual void await(StreamRecord& waiter, CompletionRef done, const SourceLocation& where) = 0;
 

@@ -67,7 +67,7 @@ void block_until(Completion& done) {
     std::unique_lock lock(thread.mutex);
     while (!thread.woken.wait_for(lock, std::chrono::milliseconds(100), [&] { return thread.done; })) {
         lock.unlock();
-        cuda_backend().poll();
+        cuda_backend().poll_outstanding();
         lock.lock();
     }
 }

@@ -86,6 +86,7 @@ StreamRecord& new_stream_record(Device device) {
     record->waited.forget();
     record->dependencies.clear();
     record->owns_native = true;
+    record->owners.store(1);
     return *record;
 }
 
@@ -106,6 +107,7 @@ StreamRecord& open_stream(Device device, int priority, std::string name, const S
 
 void close_stream(StreamRecord& stream) noexcept {
     if (stream.has(stream_flag::dead)) return;
+    if (stream.owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return;  // its handle was wrapped: others own it too
     stream.set(stream_flag::dead);
     if (!stream.has(stream_flag::forked)) stream.backend->close_stream(stream);
 }

@@ -45,6 +45,7 @@ public:
     void import_event(EventState& event, const EventHandle& handle, const SourceLocation& where) override;
     void signal(EventState& event, CompletionRef done, const SourceLocation& where) override;
     CompletionRef completion_of(EventState& event, const SourceLocation& where) override;
+    void fence(StreamRecord& stream, CompletionRef done) noexcept override;
     void await(StreamRecord& waiter, CompletionRef done, const SourceLocation& where) override;
 
     // memory.cpp

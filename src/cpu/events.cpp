@@ -17,6 +17,17 @@ struct Relay : Waiter {
     CompletionRef to;
 };
 
+void relay(const CompletionRef& from, CompletionRef to) {
+    auto relay = std::make_unique<Relay>();
+    relay->to = std::move(to);
+    relay->wake = [](Waiter& self, const Completion& reached) noexcept {
+        const std::unique_ptr<Relay> mine(static_cast<Relay*>(&self));
+        mine->to->complete(reached.failure());
+    };
+    if (from->add(*relay)) (void)relay.release();
+    else relay->to->complete(from->failure());
+}
+
 }  // namespace
 
 void CpuBackend::open_event(EventState& event, const SourceLocation& where) {
@@ -89,15 +100,12 @@ CompletionRef CpuBackend::completion_of(EventState& event, const SourceLocation&
 }
 
 void CpuBackend::signal(EventState& event, CompletionRef done, const SourceLocation& where) {
-    const CompletionRef from = completion_of(event, where);
-    auto relay = std::make_unique<Relay>();
-    relay->to = std::move(done);
-    relay->wake = [](Waiter& self, const Completion& reached) noexcept {
-        const std::unique_ptr<Relay> mine(static_cast<Relay*>(&self));
-        mine->to->complete(reached.failure());
-    };
-    if (from->add(*relay)) relay.release();
-    else relay->to->complete(from->failure());
+    relay(completion_of(event, where), std::move(done));
+}
+
+void CpuBackend::fence(StreamRecord& stream, CompletionRef done) noexcept {
+    if (const CompletionRef pending = pending_work(stream)) relay(pending, std::move(done));
+    else done->complete();
 }
 
 void CpuBackend::await(StreamRecord& waiter, CompletionRef done, const SourceLocation& where) {

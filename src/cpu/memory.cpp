@@ -52,20 +52,9 @@ private:
 
 CompletionRef pending_anywhere(StreamRecord& stream) {
     if (stream.device.is_cpu()) return pending_work(stream);
-    if (stream.has(stream_flag::dead | stream_flag::forked)) return {};
-    EventState& event = take_event(stream.device, {}, {});
-    try {
-        stream.backend->record(event, stream, {});
-        event.stream = &stream;
-        event.stream_id = stream.id.load();
-        event.submissions = stream.submissions.load();
-        CompletionRef done = stream.backend->completion_of(event, {});
-        give_event(event);
-        return done;
-    } catch (...) {
-        give_event(event);
-        throw;
-    }
+    CompletionRef done = make_completion();
+    stream.backend->fence(stream, done);
+    return done->is_done() ? CompletionRef() : done;
 }
 
 /// Copies a piece in parts of `part` bytes (or whole rows): index i is the i-th part.

@@ -98,7 +98,7 @@ void Queue::push(Step step, const OpType& type, void* self, std::size_t count, c
         const std::lock_guard lock(lock_);
         Operation* op = ::new (reserve(bytes)) Operation{step, static_cast<std::uint32_t>(bytes), &type, count, where};
         if (type.size != 0) {
-            if (type.relocate != nullptr) type.relocate(self, op->closure());
+            if (type.move != nullptr) type.move(self, op->closure());
             else __builtin_memcpy(op->closure(), self, type.size);
         }
         pushed_.store(pushed_.load(std::memory_order_relaxed) + 1, std::memory_order_release);

@@ -14,7 +14,7 @@ namespace heddle::detail {
 /// What an operation is: one constant for each type of closure. The closure itself is copied into the stream.
 struct OpType {
     void (*run)(void* self, std::size_t begin, std::size_t end);  ///< the indices [begin, end); may throw
-    void (*relocate)(void* from, void* to) noexcept;              ///< null: its bytes are copied
+    void (*move)(void* from, void* to) noexcept;                  ///< move-constructs; null: its bytes are copied
     void (*destroy)(void* self) noexcept;                         ///< null: nothing to do
     std::uint32_t size;
     std::uint32_t align;
@@ -23,7 +23,7 @@ struct OpType {
 };
 
 /// Gives an operation of `count` indices to `stream`: on CPU devices kernels and host functions, on CUDA devices host
-/// functions. Moves the closure out of `self`, whatever happens.
+/// functions. The closure is moved out of `self`, which the caller still has to destroy.
 void enqueue(StreamState& stream, const OpType& type, void* self, std::size_t count, const SourceLocation& where);
 
 template <class T>
@@ -32,7 +32,6 @@ constexpr OpType op_type(void (*run)(void*, std::size_t, std::size_t), bool triv
     return {run,
             trivial ? nullptr : +[](void* from, void* to) noexcept {
                 ::new (to) T(std::move(*static_cast<T*>(from)));
-                static_cast<T*>(from)->~T();
             },
             std::is_trivially_destructible_v<T> ? nullptr : +[](void* self) noexcept { static_cast<T*>(self)->~T(); },
             static_cast<std::uint32_t>(sizeof(T)), static_cast<std::uint32_t>(alignof(T)), pretty, is_cleanup};

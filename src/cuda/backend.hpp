@@ -1,0 +1,93 @@
+// The CUDA backend's class: what core calls. Its members are defined over the files of this folder, one topic each.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "core/backend.hpp"
+#include "cuda/gpu.hpp"
+
+namespace heddle::detail::cu {
+
+class CudaBackend final : public Backend {
+public:
+    // device.cpp
+    int device_count() noexcept override;
+    std::string unavailable_reason() override;
+    DeviceInfo describe(int device) override;
+    std::size_t free_memory(int device) override;
+    bool can_access_peer(int device, int other) override;
+    int concurrent_queues(int device) override;
+    bool peer_reachable(int device, int memory_device) noexcept override;
+    void synchronize_device(int device, const SourceLocation& where) override;
+    void poll_outstanding() noexcept override;
+    void after_fork() noexcept override;
+
+    // stream.cpp
+    void open_stream(StreamRecord& stream, const SourceLocation& where) override;
+    void close_stream(StreamRecord& stream) noexcept override;
+    void synchronize(StreamRecord& stream, const SourceLocation& where) override;
+    bool is_complete(StreamRecord& stream, const SourceLocation& where) override;
+    std::uint64_t capture_id(StreamRecord& stream) override;
+    void reset_failure(StreamRecord& stream, const SourceLocation& where) override;
+
+    // event.cpp
+    void wait_stream(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where) override;
+    void open_event(EventState& event, const SourceLocation& where) override;
+    void close_event(EventState& event) noexcept override;
+    void forget_record(EventState& event) noexcept override;
+    void record(EventState& event, StreamRecord& stream, const SourceLocation& where) override;
+    void wait(StreamRecord& waiter, EventState& event, const SourceLocation& where) override;
+    bool is_complete(EventState& event, const SourceLocation& where) override;
+    void synchronize(EventState& event, const SourceLocation& where) override;
+    double elapsed_ms(EventState& start, EventState& end, const SourceLocation& where) override;
+    Failure failure_of(EventState& event) override;
+    EventHandle export_event(EventState& event, const SourceLocation& where) override;
+    void import_event(EventState& event, const EventHandle& handle, const SourceLocation& where) override;
+
+    // notify.cpp, await.cpp
+    void signal(EventState& event, CompletionRef done, const SourceLocation& where) override;
+    void fence(StreamRecord& stream, CompletionRef done) noexcept override;
+    void await(StreamRecord& waiter, CompletionRef done, const SourceLocation& where) override;
+
+    // host_function.cpp, copy.cpp, fill.cpp
+    void enqueue(StreamRecord& stream, const OpType& type, void* self, std::size_t count,
+                 const SourceLocation& where) override;
+    void copy(StreamRecord& stream, const Piece& to, const Piece& from, const SourceLocation& where) override;
+    void fill(StreamRecord& stream, const Piece& to, const void* value, std::size_t size,
+              const SourceLocation& where) override;
+
+    // memory.cpp
+    void* allocate(StreamRecord& stream, std::size_t bytes, const SourceLocation& where) override;
+    void free(void* data, std::size_t bytes, int device, StreamRecord* const* users,
+              std::size_t user_count) noexcept override;
+    void* allocate_pinned(std::size_t bytes, const SourceLocation& where) override;
+    void free_pinned(void* data, std::size_t bytes, StreamRecord* const* users,
+                     std::size_t user_count) noexcept override;
+    bool classify(const void* data, Place& place) noexcept override;
+};
+
+CudaBackend& the_backend() noexcept;
+
+inline cudaStream_t native_of(const StreamState& stream) noexcept { return static_cast<cudaStream_t>(stream.native); }
+inline cudaEvent_t native_of(const EventState& event) noexcept { return static_cast<cudaEvent_t>(event.native); }
+
+/// Notes that the stream's first `submissions` are done.
+inline void see_complete(StreamRecord& stream, std::uint64_t submissions) noexcept {
+    std::uint64_t seen = stream.seen_complete.load(std::memory_order_relaxed);
+    while (seen < submissions &&
+           !stream.seen_complete.compare_exchange_weak(seen, submissions, std::memory_order_relaxed)) {}
+}
+
+/// Counts a submission when the scope ends, also by an exception: part of the work may have been given by then.
+class CountOnExit {
+public:
+    explicit CountOnExit(StreamRecord& stream) noexcept : stream_(stream) {}
+    ~CountOnExit() { count_submission(stream_); }
+    CountOnExit(const CountOnExit&) = delete;
+    CountOnExit& operator=(const CountOnExit&) = delete;
+
+private:
+    StreamRecord& stream_;
+};
+
+} // namespace heddle::detail::cu

@@ -1,0 +1,130 @@
+// Copies: which way each goes.
+#include <memory>
+
+#include "core/registry.hpp"
+#include "cuda/backend.hpp"
+#include "cuda/copy_crew.hpp"
+#include "cuda/host_function.hpp"
+#include "cuda/staging.hpp"
+
+namespace heddle::detail::cu {
+
+namespace {
+
+/// What copies distinguish.
+enum class Side {
+    device,   ///< a GPU's memory
+    pinned,   ///< host memory that the GPU reads and writes itself
+    pageable, ///< the user's: read and written by the host before the call returns
+    ordered,  ///< memory of a CPU device: read and written in stream order
+};
+
+Side side_of(const Place& place) noexcept {
+    if (place.kind == MemoryKind::pinned) return Side::pinned;
+    if (place.kind == MemoryKind::pageable) return Side::pageable;
+    return place.device.is_cuda() ? Side::device : Side::ordered;
+}
+
+/// Two rectangles without gaps are one row.
+void flatten(Piece& to, Piece& from) noexcept {
+    if (to.rows <= 1 || to.pitch != to.bytes || from.pitch != from.bytes) return;
+    to.bytes = from.bytes = to.bytes * to.rows;
+    to.rows = from.rows = 1;
+    to.pitch = from.pitch = to.bytes;
+}
+
+Rows rows_of(const Piece& piece) noexcept { return {static_cast<std::byte*>(piece.data), piece.pitch}; }
+
+cudaMemcpyKind kind_of(const Piece& to, const Piece& from) noexcept {
+    const bool to_device = to.place.device.is_cuda(), from_device = from.place.device.is_cuda();
+    if (to_device) return from_device ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice;
+    return from_device ? cudaMemcpyDeviceToHost : cudaMemcpyHostToHost;
+}
+
+/// Rows between two GPUs: the two-dimensional form that names both devices.
+cudaError_t copy_rows_between(const Piece& to, const Piece& from, cudaStream_t stream) noexcept {
+    cudaMemcpy3DPeerParms p{};
+    p.dstDevice = to.place.device.index();
+    p.srcDevice = from.place.device.index();
+    p.dstPtr = {to.data, to.pitch, to.bytes, to.rows};
+    p.srcPtr = {from.data, from.pitch, from.bytes, from.rows};
+    p.extent = {to.bytes, to.rows, 1};
+    return cudaMemcpy3DPeerAsync(&p, stream);
+}
+
+/// Between host memories in stream order, by a host function.
+void copy_in_host_function(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& from,
+                           const SourceLocation& where) {
+    run_on_host(
+        g, stream,
+        [to = rows_of(to), from = rows_of(from), bytes = to.bytes, rows = to.rows] {
+            copy_on_host(to, from, bytes, rows);
+        },
+        where);
+}
+
+/// From pageable memory to other host memory: the source is read now, the destination written in stream order.
+void copy_from_snapshot(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& from, const SourceLocation& where) {
+    auto snapshot = std::make_shared_for_overwrite<std::byte[]>(from.bytes * from.rows);
+    copy_on_host({snapshot.get(), from.bytes}, rows_of(from), from.bytes, from.rows);
+    run_on_host(
+        g, stream,
+        [to = rows_of(to), snapshot, bytes = to.bytes, rows = to.rows] {
+            copy_on_host(to, {snapshot.get(), bytes}, bytes, rows);
+        },
+        where);
+}
+
+} // namespace
+
+void copy_natively(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& from, const SourceLocation& where) {
+    const cudaMemcpyKind kind = kind_of(to, from);
+    // CUDA's own copies from host to host block the calling thread (CUDA runtime API, "API synchronization behavior").
+    if (kind == cudaMemcpyHostToHost && capture_of(stream) == 0)
+        return copy_in_host_function(g, stream, to, from, where);
+    OnStream on(g, stream.native);
+    cudaStream_t native = native_of(stream);
+    const bool peers = kind == cudaMemcpyDeviceToDevice && to.place.device != from.place.device;
+    if (to.rows == 1) {
+        if (!peers) return check(cudaMemcpyAsync(to.data, from.data, to.bytes, kind, native), "cudaMemcpyAsync", stream, where);
+        return check(cudaMemcpyPeerAsync(to.data, to.place.device.index(), from.data, from.place.device.index(), to.bytes,
+                                         native),
+                     "cudaMemcpyPeerAsync", stream, where);
+    }
+    if (peers) return check(copy_rows_between(to, from, native), "cudaMemcpy3DPeerAsync", stream, where);
+    check(cudaMemcpy2DAsync(to.data, to.pitch, from.data, from.pitch, to.bytes, to.rows, kind, native),
+          "cudaMemcpy2DAsync", stream, where);
+}
+
+void CudaBackend::copy(StreamRecord& stream, const Piece& to_piece, const Piece& from_piece,
+                       const SourceLocation& where) {
+    Piece to = to_piece, from = from_piece;
+    flatten(to, from);
+    if (to.bytes == 0 || to.rows == 0) return;
+    Gpu& g = gpu_of(stream);
+    const Side to_side = side_of(to.place), from_side = side_of(from.place);
+    const auto direct = [](Side s) { return s == Side::device || s == Side::pinned; };
+
+    if (direct(to_side) && direct(from_side)) {
+        copy_natively(g, stream, to, from, where);
+        return count_submission(stream);
+    }
+    if (capture_of(stream) != 0)
+        throw_usage("the stream is capturing, and only device and pinned memory can be copied in a graph: use "
+                    "heddle::pinned() for the host side",
+                    "copy", &stream, where);
+    CountOnExit counted(stream);
+    if (from_side == Side::pageable && to_side == Side::device) return stage_to_device(g, stream, to, from, where);
+    if (to_side == Side::pageable && from_side == Side::device) return stage_from_device(g, stream, to, from, where);
+    if (to_side == Side::pageable) {
+        // Both on the host, and the destination is to be filled on return.
+        check_may_wait("copy to pageable memory", where);
+        synchronize(stream, where);
+        return copy_on_host(rows_of(to), rows_of(from), to.bytes, to.rows);
+    }
+    if (from_side == Side::pageable) return copy_from_snapshot(g, stream, to, from, where);
+    if (to_side == Side::device || from_side == Side::device) return stage_in_order(g, stream, to, from, where);
+    copy_in_host_function(g, stream, to, from, where);
+}
+
+} // namespace heddle::detail::cu

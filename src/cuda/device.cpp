@@ -1,0 +1,212 @@
+// Which devices there are and what they are like; waiting for a whole device; forks.
+#include <algorithm>
+#include <cstdlib>
+#include <mutex>
+
+#include "core/registry.hpp"
+#include "cuda/backend.hpp"
+
+namespace heddle::detail {
+
+namespace cu {
+
+namespace {
+
+struct Found {
+    int count = 0;
+    std::string reason;
+};
+
+std::atomic<bool> looked{false};
+
+Found look_for_devices() {
+    looked.store(true, std::memory_order_relaxed);
+    Found found;
+    const cudaError_t code = cudaGetDeviceCount(&found.count); // starts the driver, makes no context
+    if (code != cudaSuccess) {
+        cudaGetLastError();
+        found.count = 0;
+        const bool no_driver = code == cudaErrorInsufficientDriver || code == cudaErrorStubLibrary;
+        found.reason = std::string(no_driver ? "no driver, or one too old" : "no device works") + ": " +
+                       cudaGetErrorName(code) + " (" + cudaGetErrorString(code) + ")";
+        return found;
+    }
+    found.count = std::min(found.count, max_devices);
+    if (const char* missing = ""; found.count > 0 && !load_driver(missing))
+        return {0, std::string("the driver is too old: it has no ") + missing};
+    if (found.count == 0) found.reason = "the driver sees no device";
+    return found;
+}
+
+const Found& found_devices() {
+    // Leaked, as everything of the backend: streams may be used while the process ends.
+    static const Found* found = new Found(look_for_devices());
+    return *found;
+}
+
+} // namespace
+
+CudaBackend& the_backend() noexcept {
+    static auto* backend = new CudaBackend;
+    return *backend;
+}
+
+int CudaBackend::device_count() noexcept {
+    // In a child that was forked while the parent looked, the answer never came: do not wait for it.
+    try {
+        return found_devices().count;
+    } catch (...) {
+        return 0; // no memory
+    }
+}
+
+std::string CudaBackend::unavailable_reason() { return found_devices().reason; }
+
+DeviceInfo CudaBackend::describe(int device) {
+    const SourceLocation nowhere;
+    refuse_forked("Device::info", nowhere);
+    cudaDeviceProp p{};
+    check(cudaGetDeviceProperties(&p, device), "cudaGetDeviceProperties", device, nowhere);
+    DeviceInfo info;
+    info.name = p.name;
+    info.total_memory = p.totalGlobalMem;
+    info.copy_engines = p.asyncEngineCount;
+    info.processors = p.multiProcessorCount;
+    info.compute_major = p.major;
+    info.compute_minor = p.minor;
+    char bus_id[32] = {};
+    check(cudaDeviceGetPCIBusId(bus_id, sizeof bus_id, device), "cudaDeviceGetPCIBusId", device, nowhere);
+    info.bus_id = bus_id;
+    // The range of priorities is a property of contexts, so asking for it would start the device. Devices of one
+    // architecture have the same: one that is in use is asked in its place.
+    for (int other = 0; other < device_count(); ++other) {
+        const Gpu* g = gpu_if_used(other);
+        if (g == nullptr) continue;
+        int major = 0, minor = 0;
+        if (other != device &&
+            (cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, other) != cudaSuccess ||
+             cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, other) != cudaSuccess ||
+             major != p.major || minor != p.minor))
+            continue;
+        info.priorities = g->priorities;
+        return info;
+    }
+    info.priorities = gpu(device, nowhere).priorities;
+    return info;
+}
+
+std::size_t CudaBackend::free_memory(int device) {
+    const SourceLocation nowhere;
+    Gpu& g = gpu(device, nowhere);
+    RelaxedCapture relaxed;
+    InContext in(g);
+    std::size_t free = 0, total = 0;
+    check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo", device, nowhere);
+    // What the pool keeps without using it is free to heddle's allocations.
+    std::uint64_t reserved = 0, used = 0;
+    check(cudaMemPoolGetAttribute(g.pool, cudaMemPoolAttrReservedMemCurrent, &reserved), "cudaMemPoolGetAttribute",
+          device, nowhere);
+    check(cudaMemPoolGetAttribute(g.pool, cudaMemPoolAttrUsedMemCurrent, &used), "cudaMemPoolGetAttribute", device,
+          nowhere);
+    return free + static_cast<std::size_t>(reserved > used ? reserved - used : 0);
+}
+
+bool CudaBackend::can_access_peer(int device, int other) {
+    const SourceLocation nowhere;
+    refuse_forked("Device::can_access_peer", nowhere);
+    if (device == other) return true;
+    int can = 0;
+    check(cudaDeviceCanAccessPeer(&can, device, other), "cudaDeviceCanAccessPeer", device, nowhere);
+    return can != 0;
+}
+
+int CudaBackend::concurrent_queues(int) {
+    // Source: CUDA programming guide, environment variables: 1 to 32, 8 by default.
+    const char* text = std::getenv("CUDA_DEVICE_MAX_CONNECTIONS");
+    const int wanted = text != nullptr ? std::atoi(text) : 0;
+    return wanted > 0 ? std::min(wanted, 32) : 8;
+}
+
+bool CudaBackend::peer_reachable(int device, int memory_device) noexcept {
+    return device == memory_device; // heddle's pools are not mapped on other devices (yet)
+}
+
+void CudaBackend::synchronize_device(int device, const SourceLocation& where) {
+    refuse_forked("synchronize_device", where);
+    Gpu* g = gpu_if_used(device);
+    if (g == nullptr || g->lost.load(std::memory_order_acquire)) return; // core tells the failure
+    RelaxedCapture relaxed;
+    // Stream by stream, and not those that are capturing: their work does not run now. Through events, because other
+    // threads may destroy their streams meanwhile.
+    struct Point {
+        StreamRecord* stream;
+        std::uint64_t submissions;
+        cudaEvent_t event;
+    };
+    std::vector<StreamRecord*> streams;
+    for_each_stream([&](StreamRecord& s) {
+        if (s.device.is_cuda() && s.device.index() == device && !s.has(stream_flag::dead)) streams.push_back(&s);
+    });
+    std::vector<Point> points;
+    points.reserve(streams.size());
+    bool any_capture = false;
+    for (StreamRecord* s : streams) {
+        cudaEvent_t event = take_event(*g, where);
+        std::lock_guard life(s->life);
+        const std::uint64_t given = s->submissions.load(std::memory_order_acquire);
+        const bool captured = s->native != nullptr && capture_of(*s) != 0;
+        any_capture |= captured;
+        if (s->native != nullptr && !captured && record_on(*g, event, native_of(*s)) == CUDA_SUCCESS)
+            points.push_back({s, given, event});
+        else give_event(*g, event);
+    }
+    for (const Point& p : points) {
+        const CUresult code = driver.event_synchronize(p.event);
+        give_event(*g, p.event);
+        if (is_sticky(as_runtime(code))) mark_lost(device, as_runtime(code), "cuEventSynchronize", nullptr, where);
+        else if (code == CUDA_SUCCESS) see_complete(*p.stream, p.submissions);
+    }
+    if (g->lost.load(std::memory_order_acquire)) return;
+    if (!any_capture) {
+        // And what heddle cannot see: closed streams, and those of others. Beside a capture this would be refused, or spoil it.
+        InContext in(*g);
+        const cudaError_t code = cudaDeviceSynchronize();
+        if (is_sticky(code)) {
+            cudaGetLastError();
+            mark_lost(device, code, "cudaDeviceSynchronize", nullptr, where);
+        } else if (code >= cudaErrorStreamCaptureUnsupported && code <= cudaErrorStreamCaptureWrongThread) {
+            cudaGetLastError(); // somebody else's capture: heddle's own streams are done, that is what was promised
+        } else {
+            check(code, "cudaDeviceSynchronize", device, where);
+        }
+    }
+    do_chores(*g);
+}
+
+void CudaBackend::poll_outstanding() noexcept {
+    if (is_forked() || in_callback) return;
+    for (int i = 0; i < max_devices; ++i) {
+        Gpu* g = gpu_if_used(i);
+        if (g == nullptr || g->lost.load(std::memory_order_acquire)) continue;
+        do_chores(*g);
+        cudaStream_t look = nullptr;
+        {
+            std::lock_guard lock(g->notify_mutex);
+            look = stream_of_outstanding(*g);
+        }
+        if (look == nullptr) continue;
+        RelaxedCapture relaxed;
+        const CUresult code = driver.stream_query(look); // a lost device answers with its sticky error
+        if (code != CUDA_ERROR_NOT_READY) note_failure(code, "cuStreamQuery", i);
+    }
+}
+
+void CudaBackend::after_fork() noexcept {
+    if (looked.load(std::memory_order_relaxed)) set_forked(); // a driver that was started does not survive a fork
+}
+
+} // namespace cu
+
+Backend& cuda_backend() { return cu::the_backend(); }
+
+} // namespace heddle::detail

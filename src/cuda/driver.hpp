@@ -1,0 +1,43 @@
+// Driver functions that the runtime has no good form of, looked up at run time: heddle links the static runtime only.
+#pragma once
+
+#include <cuda.h>
+#include <cudaTypedefs.h>
+#include <cuda_runtime_api.h>
+
+namespace heddle::detail::cu {
+
+/// The functions of the CUDA driver that heddle calls itself. Against their runtime twins they have three
+/// advantages: none initialises device 0 on a thread without a current device, none touches the runtime's "last error", and contexts can be
+/// pushed and popped, which leaves a thread exactly as it was (cudaSetDevice initialises the device it restores).
+struct Driver {
+    PFN_cuDeviceGet_v2000 device_get = nullptr;
+    PFN_cuDevicePrimaryCtxRetain_v7000 primary_context = nullptr;
+    PFN_cuCtxGetCurrent_v4000 current_context = nullptr;
+    PFN_cuCtxPushCurrent_v4000 push_context = nullptr;
+    PFN_cuCtxPopCurrent_v4000 pop_context = nullptr;
+    PFN_cuCtxGetDevice_v2000 context_device = nullptr;
+    PFN_cuThreadExchangeStreamCaptureMode_v10010 exchange_capture_mode = nullptr;
+    PFN_cuEventRecord_v2000 event_record = nullptr;
+    PFN_cuEventQuery_v2000 event_query = nullptr;
+    PFN_cuEventSynchronize_v2000 event_synchronize = nullptr;
+    PFN_cuStreamWaitEvent_v3020 stream_wait_event = nullptr;
+    PFN_cuStreamQuery_v2000 stream_query = nullptr;
+    PFN_cuStreamSynchronize_v2000 stream_synchronize = nullptr;
+    PFN_cuStreamGetCtx_v9020 stream_context = nullptr;
+    PFN_cuStreamGetId_v12000 stream_id = nullptr;
+    PFN_cuStreamGetCaptureInfo_v12030 capture_info = nullptr;
+    PFN_cuPointerGetAttributes_v7000 pointer_attributes = nullptr;
+    PFN_cuStreamWaitValue64_v11070 stream_wait_value = nullptr; ///< may be missing
+};
+
+/// Null pointers until load_driver().
+extern Driver driver;
+
+/// Looks all of them up. False: the driver lacks `missing`.
+bool load_driver(const char*& missing) noexcept;
+
+/// The driver's result codes have the runtime's numbers.
+inline cudaError_t as_runtime(CUresult code) noexcept { return static_cast<cudaError_t>(code); }
+
+} // namespace heddle::detail::cu

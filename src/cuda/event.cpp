@@ -1,0 +1,173 @@
+// Native events, and the waits that streams do on each other.
+#include <cstring>
+
+#include "core/registry.hpp"
+#include "cuda/backend.hpp"
+
+namespace heddle::detail::cu {
+
+namespace {
+
+/// The event that waits on `stream` use: one for each stream, made at the first wait on it.
+///
+/// Two threads may use it at once: the later record then stands for both waits, which makes one of them wait for more than
+/// it must, never for less. Nor can a record made in a capture be mistaken for another: each wait comes right after
+/// a record of its own call.
+cudaEvent_t cached_event(StreamRecord& stream, const SourceLocation& where) {
+    std::atomic_ref<void*> slot(stream.cached_event);
+    if (void* event = slot.load(std::memory_order_acquire)) [[likely]] return static_cast<cudaEvent_t>(event);
+    Gpu& g = gpu_of(stream);
+    cudaEvent_t fresh = take_event(g, where);
+    void* expected = nullptr;
+    if (slot.compare_exchange_strong(expected, fresh, std::memory_order_acq_rel)) return fresh;
+    give_event(g, fresh); // another thread was faster
+    return static_cast<cudaEvent_t>(expected);
+}
+
+void refuse_captured(EventState& event, const char* call, const SourceLocation& where) {
+    refuse_forked(call, where);
+    if (event.capture_id != 0)
+        throw_usage("the event's newest record was made in a capture: it marks a point of the graph, which nobody can "
+                    "wait for on the host",
+                    call, nullptr, where);
+}
+
+/// After a look at an event: false means that its device is lost.
+bool check_event(CUresult code, const char* call, EventState& event, const SourceLocation& where) {
+    if (code == CUDA_SUCCESS) {
+        StreamRecord* stream = event.stream;
+        if (stream != nullptr && stream->device == event.device &&
+            stream->id.load(std::memory_order_relaxed) == event.stream_id)
+            see_complete(*stream, event.submissions);
+        return true;
+    }
+    const int device = event.device.index();
+    if (!is_sticky(as_runtime(code))) check(code, call, device, where);
+    mark_lost(device, as_runtime(code), call, nullptr, where);
+    return false;
+}
+
+} // namespace
+
+void CudaBackend::wait_stream(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where) {
+    cudaEvent_t event = cached_event(other, where);
+    check(record_on(gpu_of(other), event, native_of(other)), "cuEventRecord", other, where);
+    check(wait_on(gpu_of(waiter), native_of(waiter), event), "cuStreamWaitEvent", waiter, where);
+    count_submission(waiter);
+}
+
+void CudaBackend::open_event(EventState& event, const SourceLocation& where) {
+    Gpu& g = gpu(event.device.index(), where);
+    unsigned flags = event.options.timing ? cudaEventDefault : cudaEventDisableTiming;
+    if (event.options.blocking) flags |= cudaEventBlockingSync;
+    if (event.options.interprocess) flags |= cudaEventInterprocess;
+    RelaxedCapture relaxed;
+    InContext in(g);
+    cudaEvent_t native = nullptr;
+    check(cudaEventCreateWithFlags(&native, flags), "cudaEventCreateWithFlags", g.index, where);
+    event.native = native;
+    event.owns_native = true;
+}
+
+void CudaBackend::close_event(EventState& event) noexcept {
+    cudaEvent_t native = native_of(event);
+    event.native = nullptr;
+    // Wrapped events belong to others; imported ones are ours to close.
+    if (native == nullptr || is_forked() || !(event.owns_native || event.options.interprocess)) return;
+    Gpu* g = gpu_if_used(event.device.index());
+    if (g == nullptr) return;
+    const auto destroy = [g, native] {
+        InContext in(*g);
+        note_failure(cudaEventDestroy(native), "cudaEventDestroy", g->index); // pending waits keep their meaning
+    };
+    if (!in_callback) return destroy();
+    try {
+        defer(*g, destroy);
+    } catch (...) {
+        report(std::current_exception());
+    }
+}
+
+void CudaBackend::forget_record(EventState&) noexcept {} // the native event's old record is simply not asked for
+
+void CudaBackend::record(EventState& event, StreamRecord& stream, const SourceLocation& where) {
+    check(record_on(gpu_of(stream), native_of(event), native_of(stream)), "cuEventRecord", stream, where);
+}
+
+void CudaBackend::wait(StreamRecord& waiter, EventState& event, const SourceLocation& where) {
+    check(wait_on(gpu_of(waiter), native_of(waiter), native_of(event)), "cuStreamWaitEvent", waiter, where);
+    count_submission(waiter);
+}
+
+bool CudaBackend::is_complete(EventState& event, const SourceLocation& where) {
+    refuse_captured(event, "is_complete", where);
+    if (!event.recorded) return true;
+    RelaxedCapture relaxed;
+    const CUresult code = driver.event_query(native_of(event));
+    if (code == CUDA_ERROR_NOT_READY) return false;
+    check_event(code, "cuEventQuery", event, where);
+    return true;
+}
+
+void CudaBackend::synchronize(EventState& event, const SourceLocation& where) {
+    refuse_captured(event, "synchronize", where);
+    if (!event.recorded) return;
+    CUresult code;
+    {
+        RelaxedCapture relaxed;
+        code = driver.event_synchronize(native_of(event));
+    }
+    check_event(code, "cuEventSynchronize", event, where);
+}
+
+double CudaBackend::elapsed_ms(EventState& start, EventState& end, const SourceLocation& where) {
+    refuse_captured(start, "elapsed_time", where);
+    refuse_captured(end, "elapsed_time", where);
+    RelaxedCapture relaxed;
+    for (EventState* event : {&start, &end}) {
+        if (!check_event(driver.event_synchronize(native_of(*event)), "cuEventSynchronize", *event, where))
+            gpu(event->device.index(), where); // throws DeviceLost
+    }
+    InContext in(gpu(start.device.index(), where));
+    float milliseconds = 0;
+    check(cudaEventElapsedTime(&milliseconds, native_of(start), native_of(end)), "cudaEventElapsedTime",
+          start.device.index(), where);
+    return static_cast<double>(milliseconds);
+}
+
+Failure CudaBackend::failure_of(EventState& event) {
+    if (Gpu* g = gpu_if_used(event.device.index()); g != nullptr && g->lost.load(std::memory_order_acquire))
+        return g->failure;
+    StreamRecord* stream = event.stream;
+    if (stream == nullptr || stream->id.load(std::memory_order_acquire) != event.stream_id) return nullptr;
+    return failure_until(*stream, event.submissions);
+}
+
+EventHandle CudaBackend::export_event(EventState& event, const SourceLocation& where) {
+    InContext in(gpu(event.device.index(), where));
+    cudaIpcEventHandle_t native{};
+    check(cudaIpcGetEventHandle(&native, native_of(event)), "cudaIpcGetEventHandle", event.device.index(), where);
+    EventHandle handle;
+    static_assert(sizeof native.reserved == sizeof handle.bytes);
+    std::memcpy(handle.bytes.data(), native.reserved, sizeof native.reserved);
+    handle.device_index = event.device.index();
+    return handle;
+}
+
+void CudaBackend::import_event(EventState& event, const EventHandle& handle, const SourceLocation& where) {
+    Gpu& g = gpu(handle.device_index, where);
+    InContext in(g);
+    cudaIpcEventHandle_t bytes{};
+    std::memcpy(bytes.reserved, handle.bytes.data(), sizeof bytes.reserved);
+    cudaEvent_t native = nullptr;
+    check(cudaIpcOpenEventHandle(&native, bytes), "cudaIpcOpenEventHandle", g.index, where);
+    event.backend = this;
+    event.device = Device::unchecked(DeviceKind::cuda, g.index);
+    event.options.interprocess = true;
+    event.native = native;
+    event.owns_native = false;
+    event.handed_out = true; // the other process records it
+    event.recorded = true;
+}
+
+} // namespace heddle::detail::cu

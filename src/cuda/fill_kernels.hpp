@@ -1,0 +1,30 @@
+// The kernels behind fill(), as plain functions: all that fill.cu shows to C++ files.
+#pragma once
+
+#include <cstddef>
+
+#include <cuda_runtime_api.h>
+
+namespace heddle::detail::cu {
+
+inline constexpr std::size_t max_pattern = 64; ///< bytes of a pattern that travels with the launch
+
+/// A rectangle of device memory: `rows` rows of `bytes`, `pitch` apart.
+struct Rectangle {
+    void* data;
+    std::size_t bytes;
+    std::size_t rows;
+    std::size_t pitch;
+};
+
+/// Loads the kernels' code onto the current device. On failure `call` names what failed.
+cudaError_t load_fill_kernels(const char*& call) noexcept;
+
+/// Repeats `size` <= max_pattern bytes, which divide to.bytes, in every row.
+cudaError_t launch_fill(const Rectangle& to, const void* pattern, std::size_t size, int processors,
+                        cudaStream_t stream) noexcept;
+
+/// Repeats the first `size` bytes of the rectangle, which divide to.bytes, in the rest of it.
+cudaError_t launch_repeat(const Rectangle& to, std::size_t size, int processors, cudaStream_t stream) noexcept;
+
+} // namespace heddle::detail::cu

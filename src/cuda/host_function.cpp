@@ -1,0 +1,144 @@
+// Host functions on CUDA streams.
+#include "cuda/host_function.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <new>
+
+#include "core/registry.hpp"
+#include "cuda/backend.hpp"
+
+namespace heddle::detail::cu {
+
+namespace {
+
+/// A host function on its way through a stream, with its closure behind it in the same allocation.
+struct HostNode {
+    StreamRecord* stream;
+    const OpType* type;
+    std::size_t count;
+    std::uint64_t at; ///< the submission it is
+    SourceLocation where;
+    bool in_graph; ///< belongs to a graph, which may run it often
+    void* closure;
+
+    static std::size_t offset(const OpType& t) noexcept {
+        const std::size_t align = std::max<std::size_t>(t.align, 1);
+        return (sizeof(HostNode) + align - 1) / align * align;
+    }
+    static std::align_val_t alignment(const OpType& t) noexcept {
+        return std::align_val_t(std::max<std::size_t>(t.align, alignof(HostNode)));
+    }
+};
+
+HostNode* make_node(StreamRecord& stream, const OpType& type, void* self, std::size_t count,
+                    const SourceLocation& where) {
+    void* memory = ::operator new(HostNode::offset(type) + type.size, HostNode::alignment(type));
+    void* closure = static_cast<char*>(memory) + HostNode::offset(type);
+    if (type.move != nullptr) type.move(self, closure);
+    else std::memcpy(closure, self, type.size);
+    const std::uint64_t at = stream.submissions.load(std::memory_order_acquire) + 1;
+    return ::new (memory) HostNode{&stream, &type, count, at, where, false, closure};
+}
+
+void destroy_node(HostNode* node) noexcept {
+    const OpType& type = *node->type;
+    if (type.destroy != nullptr) type.destroy(node->closure);
+    ::operator delete(node, HostNode::alignment(type));
+}
+
+std::string what_of(const std::exception_ptr& exception) {
+    try {
+        std::rethrow_exception(exception);
+    } catch (const std::exception& e) {
+        return e.what();
+    } catch (...) {
+        return "something that is no std::exception";
+    }
+}
+
+void poison_by(const HostNode& node, const std::exception_ptr& exception) noexcept {
+    try {
+        ErrorInfo info = stream_error(ErrorCode::work_failed, *node.stream,
+                                      "a host function failed: " + what_of(exception), "launch_host", node.where);
+        info.cause = exception;
+        node.stream->poison(std::make_shared<const ErrorInfo>(std::move(info)), node.at);
+    } catch (...) {
+        report(std::current_exception()); // no memory for the failure
+    }
+}
+
+/// On a thread of the driver's.
+void run_node(void* data) {
+    HostNode* node = static_cast<HostNode*>(data);
+    InHostFunction marked; // waits are refused
+    InCallback in;         // and what its destructors give up is given back later: no CUDA call is allowed here
+    // Only a failure of what came before it: one that was learnt early may belong to later work.
+    const bool drop = !node->type->is_cleanup && failure_until(*node->stream, node->at) != nullptr;
+    if (!drop) {
+        try {
+            node->type->run(node->closure, 0, node->count);
+        } catch (...) {
+            poison_by(*node, std::current_exception());
+        }
+    }
+    if (!node->in_graph) destroy_node(node);
+}
+
+/// Gives the node to the graph that the stream is being captured into, which keeps it as long as it may run it.
+void give_to_graph(StreamRecord& stream, HostNode* node, const SourceLocation& where) {
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    CUgraph graph = nullptr;
+    check(driver.capture_info(native_of(stream), &status, nullptr, &graph, nullptr, nullptr, nullptr),
+          "cuStreamGetCaptureInfo", stream, where);
+    cudaUserObject_t object = nullptr;
+    const auto destroy = [](void* data) {
+        InCallback in;
+        destroy_node(static_cast<HostNode*>(data));
+    };
+    check(cudaUserObjectCreate(&object, node, destroy, 1, cudaUserObjectNoDestructorSync), "cudaUserObjectCreate",
+          stream, where);
+    check(cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove), "cudaGraphRetainUserObject", stream,
+          where);
+}
+
+} // namespace
+
+void CudaBackend::enqueue(StreamRecord& stream, const OpType& type, void* self, std::size_t count,
+                          const SourceLocation& where) {
+    HostNode* node = make_node(stream, type, self, count, where);
+    node->in_graph = capture_of(stream) != 0;
+    const bool in_graph = node->in_graph; // the node may be gone once it is given
+    stream.set(stream_flag::fallible);    // before: others must know in time that a failure may come late
+    cudaError_t code;
+    {
+        OnStream on(gpu_of(stream), stream.native);
+        code = cudaLaunchHostFunc(native_of(stream), &run_node, node);
+    }
+    if (code != cudaSuccess) {
+        destroy_node(node);
+        check(code, "cudaLaunchHostFunc", stream, where);
+    }
+    count_submission(stream);
+    if (in_graph) give_to_graph(stream, node, where);
+}
+
+void run_on_host(Gpu& g, StreamRecord& stream, std::function<void()> function, const SourceLocation& where) {
+    auto given = std::make_unique<std::function<void()>>(std::move(function));
+    const auto run = [](void* data) {
+        InHostFunction marked;
+        InCallback in;
+        std::unique_ptr<std::function<void()>> f(static_cast<std::function<void()>*>(data));
+        try {
+            (*f)();
+        } catch (...) {
+            report(std::current_exception());
+        }
+    };
+    OnStream on(g, stream.native);
+    check(cudaLaunchHostFunc(native_of(stream), run, given.get()), "cudaLaunchHostFunc", stream, where);
+    given.release();
+}
+
+} // namespace heddle::detail::cu

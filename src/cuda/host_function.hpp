@@ -1,0 +1,15 @@
+// Host functions for the backend's own use.
+#pragma once
+
+#include <functional>
+
+#include "core/records.hpp"
+#include "cuda/gpu.hpp"
+
+namespace heddle::detail::cu {
+
+/// Calls function() once in stream order, on one of the driver's threads, where it may not call CUDA. What it throws is
+/// reported. Not for capturing streams: a graph would call it again.
+void run_on_host(Gpu& g, StreamRecord& stream, std::function<void()> function, const SourceLocation& where);
+
+} // namespace heddle::detail::cu

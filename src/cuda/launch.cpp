@@ -1,0 +1,131 @@
+// What launches in the callers' code need of the library: limits of grids, kernels' names, and what their failures mean.
+#include <atomic>
+#include <cstdlib>
+#include <memory>
+
+#include <cxxabi.h>
+
+#include "core/registry.hpp"
+#include "cuda/backend.hpp"
+#include <heddle/cuda.hpp>
+
+namespace heddle::detail {
+
+namespace cu {
+
+namespace {
+
+/// That a kernel may have so much dynamic shared memory on a device. Few kernels need more than 48 KB, so a list that
+/// only grows is read without a lock.
+struct Raised {
+    const void* kernel;
+    int device;
+    std::atomic<std::size_t> bytes;
+    Raised* next;
+};
+std::atomic<Raised*> raised{nullptr};
+
+void raise_shared(StreamState& stream, std::size_t bytes, const void* kernel, const SourceLocation& where) {
+    const int device = stream.device.index();
+    Raised* known = raised.load(std::memory_order_acquire);
+    while (known != nullptr && (known->kernel != kernel || known->device != device)) known = known->next;
+    if (known != nullptr && known->bytes.load(std::memory_order_relaxed) >= bytes) return;
+    {
+        InContext in(gpu_of(stream));
+        check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+              "cudaFuncSetAttribute", record_of(stream), where);
+    }
+    if (known != nullptr) return known->bytes.store(bytes, std::memory_order_relaxed);
+    // Two threads may both get here: two entries, of which either is right.
+    auto* fresh = new Raised{kernel, device, bytes, raised.load(std::memory_order_relaxed)};
+    while (!raised.compare_exchange_weak(fresh->next, fresh, std::memory_order_release)) {}
+}
+
+[[noreturn]] void refuse_grid(StreamState& stream, const Grid& grid, const std::string& what, std::size_t is,
+                              std::size_t limit) {
+    throw_usage(what + " is " + std::to_string(is) + ", and " + stream.device.name() + " allows " +
+                    (is == 0 ? "1 to " : "at most ") + std::to_string(limit),
+                "launch", &record_of(stream), grid.where);
+}
+
+/// Finds which limit it is that the grid exceeds.
+[[noreturn]] void refuse(StreamState& stream, const Grid& grid, const Limits& limits) {
+    const unsigned blocks[3] = {grid.grid.x, grid.grid.y, grid.grid.z};
+    const unsigned threads[3] = {grid.block.x, grid.block.y, grid.block.z};
+    for (int i = 0; i < 3; ++i) {
+        const char axis = "xyz"[i];
+        if (threads[i] == 0 || threads[i] > static_cast<unsigned>(limits.max_block[i]))
+            refuse_grid(stream, grid, std::string("the block's ") + axis, threads[i],
+                        static_cast<std::size_t>(limits.max_block[i]));
+        if (blocks[i] == 0 || blocks[i] > static_cast<unsigned>(limits.max_grid[i]))
+            refuse_grid(stream, grid, std::string("the grid's ") + axis, blocks[i],
+                        static_cast<std::size_t>(limits.max_grid[i]));
+    }
+    if (grid.shared_bytes > static_cast<std::size_t>(limits.max_shared_opt_in))
+        refuse_grid(stream, grid, "dynamic shared memory (bytes)", grid.shared_bytes,
+                    static_cast<std::size_t>(limits.max_shared_opt_in));
+    refuse_grid(stream, grid, "the number of threads in a block",
+                std::size_t{threads[0]} * threads[1] * threads[2],
+                static_cast<std::size_t>(limits.max_threads_per_block));
+}
+
+std::string readable(const char* name) {
+    if (name[0] == '_' && name[1] == 'Z') {
+        int status = 0;
+        const std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(name, nullptr, nullptr, &status), &std::free);
+        if (status == 0 && text != nullptr) return text.get();
+    }
+    return kernel_name(name);
+}
+
+} // namespace
+
+} // namespace cu
+
+void check_grid(StreamState& stream, const Grid& grid, const void* kernel) {
+    if (!stream.device.is_cuda()) [[unlikely]]
+        cu::throw_usage("a __global__ function runs on CUDA devices only; a portable kernel (an object with a HEDDLE_FN "
+                        "operator()) would run here",
+                        "launch", &record_of(stream), grid.where);
+    const cu::Limits& l = cu::gpu_of(stream).limits;
+    const auto in = [](unsigned value, int most) { return value - 1u < static_cast<unsigned>(most); }; // and not 0
+    const auto &b = grid.block, &g = grid.grid;
+    const bool fits = in(b.x, l.max_block[0]) && in(b.y, l.max_block[1]) && in(b.z, l.max_block[2]) &&
+                      in(g.x, l.max_grid[0]) && in(g.y, l.max_grid[1]) && in(g.z, l.max_grid[2]) &&
+                      std::size_t{b.x} * b.y * b.z <= static_cast<std::size_t>(l.max_threads_per_block) &&
+                      grid.shared_bytes <= static_cast<std::size_t>(l.max_shared_opt_in);
+    if (!fits) [[unlikely]] cu::refuse(stream, grid, l);
+    if (grid.shared_bytes > static_cast<std::size_t>(l.max_shared)) [[unlikely]]
+        cu::raise_shared(stream, grid.shared_bytes, kernel, grid.where);
+}
+
+const char* global_name(const void* kernel) noexcept {
+    const char* name = nullptr;
+    if (cudaFuncGetName(&name, kernel) == cudaSuccess && name != nullptr) return name;
+    cudaGetLastError();
+    return "?";
+}
+
+void throw_launch_failed(StreamState& stream, const char* pretty, int native, SourceLocation where) {
+    const auto code = static_cast<cudaError_t>(native);
+    StreamRecord& record = record_of(stream);
+    cudaGetLastError(); // told here, by exception
+    cu::refuse_forked("launch", where);
+    if (cu::is_sticky(code)) cu::fail(code, "cudaLaunchKernel", stream.device.index(), &record, where);
+    const bool misuse = code == cudaErrorInvalidConfiguration || code == cudaErrorInvalidValue ||
+                        code == cudaErrorLaunchOutOfResources || code == cudaErrorCooperativeLaunchTooLarge ||
+                        (code >= cudaErrorStreamCaptureUnsupported && code <= cudaErrorStreamCaptureWrongThread);
+    const bool no_code = code == cudaErrorInvalidDeviceFunction || code == cudaErrorNoKernelImageForDevice;
+    std::string message = "kernel " + cu::readable(pretty) + " was not launched: " + cudaGetErrorString(code);
+    if (code == cudaErrorLaunchOutOfResources) message += " (fewer threads in a block need fewer registers)";
+    if (no_code) message += " (the program holds no code for this device: see CMAKE_CUDA_ARCHITECTURES)";
+    ErrorInfo info = stream_error(no_code  ? ErrorCode::unsupported
+                                  : misuse ? ErrorCode::usage
+                                           : ErrorCode::native,
+                                  record, std::move(message), "cudaLaunchKernel", where);
+    info.native_code = native;
+    info.native_name = cudaGetErrorName(code);
+    throw_error(std::move(info));
+}
+
+} // namespace heddle::detail

@@ -1,0 +1,179 @@
+// Memory of devices, allocated and freed in stream order; pinned memory; whose an address is.
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "core/registry.hpp"
+#include "cuda/await.hpp"
+#include "cuda/backend.hpp"
+#include "cuda/fence.hpp"
+#include "cuda/pinned_cache.hpp"
+
+namespace heddle::detail::cu {
+
+namespace {
+
+void set_internal_waits(Gpu& g, int allowed) noexcept {
+    note_failure(cudaMemPoolSetAttribute(g.pool, cudaMemPoolReuseAllowInternalDependencies, &allowed),
+                 "cudaMemPoolSetAttribute", g.index);
+}
+
+/// The pool had nothing: gives back what can be given back, and allows the driver to make the stream wait for memory that
+/// was freed on other streams.
+cudaError_t allocate_when_short(Gpu& g, void** data, std::size_t bytes, cudaStream_t stream) noexcept {
+    std::lock_guard lock(g.out_of_memory_mutex);
+    do_chores(g);
+    RelaxedCapture relaxed;
+    note_failure(cudaMemPoolTrimTo(g.pool, 0), "cudaMemPoolTrimTo", g.index);
+    set_internal_waits(g, 1);
+    const cudaError_t code = cudaMallocFromPoolAsync(data, bytes, g.pool, stream);
+    set_internal_waits(g, 0);
+    return code;
+}
+
+[[noreturn]] void throw_out_of_memory(Gpu& g, std::size_t bytes, StreamRecord& stream, const SourceLocation& where) {
+    cudaGetLastError();
+    std::size_t free = 0, total = 0;
+    {
+        RelaxedCapture relaxed;
+        InContext in(g);
+        if (cudaMemGetInfo(&free, &total) != cudaSuccess) cudaGetLastError();
+    }
+    ErrorInfo info = stream_error(ErrorCode::out_of_memory, stream,
+                                  "no " + std::to_string(bytes) + " bytes on cuda:" + std::to_string(g.index) + ": " +
+                                      std::to_string(free) + " of " + std::to_string(total) + " are free",
+                                  "cudaMallocFromPoolAsync", where);
+    info.native_code = cudaErrorMemoryAllocation;
+    info.native_name = cudaGetErrorName(cudaErrorMemoryAllocation);
+    throw_error(std::move(info));
+}
+
+/// A stream on which memory is freed that others used: an idle one, so that one long wait does not hold up the rest.
+/// Few, because every stream that waits takes part of a hardware queue.
+Reclaimer& take_reclaimer(Gpu& g) {
+    constexpr std::size_t most = 4;
+    std::lock_guard lock(g.reclaim_mutex);
+    g.reclaimers.reserve(most); // references stay good
+    for (Reclaimer& r : g.reclaimers)
+        if (driver.stream_query(r.stream) == CUDA_SUCCESS) return r;
+    if (g.reclaimers.size() < most) {
+        InContext in(g);
+        Reclaimer fresh{};
+        fresh.awaits = AwaitLine::make(g, {});
+        check(cudaStreamCreateWithPriority(&fresh.stream, cudaStreamNonBlocking, g.priorities.least),
+              "cudaStreamCreateWithPriority", g.index, {});
+        g.reclaimers.push_back(fresh);
+        return g.reclaimers.back();
+    }
+    return g.reclaimers[g.last_reclaimer++ % g.reclaimers.size()];
+}
+
+/// The common case: one stream allocated, used and frees. False: it is closed, or of another device.
+bool free_on(Gpu& g, StreamRecord& user, void* data) noexcept {
+    if (!user.device.is_cuda() || user.device.index() != g.index) return false;
+    std::lock_guard life(user.life);
+    if (user.native == nullptr) return false;
+    OnStream on(g, user.native);
+    note_failure(cudaFreeAsync(data, native_of(user)), "cudaFreeAsync", g.index);
+    return true;
+}
+
+} // namespace
+
+void* CudaBackend::allocate(StreamRecord& stream, std::size_t bytes, const SourceLocation& where) {
+    Gpu& g = gpu(stream.device.index(), where);
+    if (capture_of(stream) != 0)
+        throw_coded(ErrorCode::unsupported,
+                    "memory cannot be allocated on a stream that is capturing: the graph would own it. Allocate before the "
+                    "capture",
+                    "allocate", g.index, where);
+    void* data = nullptr;
+    OnStream on(g, stream.native);
+    cudaError_t code = cudaMallocFromPoolAsync(&data, bytes, g.pool, native_of(stream));
+    if (code == cudaErrorMemoryAllocation) {
+        cudaGetLastError();
+        code = allocate_when_short(g, &data, bytes, native_of(stream));
+        if (code == cudaErrorMemoryAllocation) throw_out_of_memory(g, bytes, stream, where);
+        count_submission(stream); // perhaps it waits for another stream now: waits on it are no longer redundant
+    }
+    check(code, "cudaMallocFromPoolAsync", stream, where);
+    return data;
+}
+
+void CudaBackend::free(void* data, std::size_t bytes, int device, StreamRecord* const* users,
+                       std::size_t user_count) noexcept {
+    Gpu* g = gpu_if_used(device);
+    if (is_forked() || g == nullptr || g->lost.load(std::memory_order_acquire)) return;
+    try {
+        // In a callback nothing of CUDA may be called; in a capture a free, or an event, would become part of the graph.
+        if (in_callback || any_capturing(users, user_count)) {
+            return defer(*g, [this, data, bytes, device, list = std::vector<StreamRecord*>(users, users + user_count)] {
+                free(data, bytes, device, list.data(), list.size());
+            });
+        }
+        if (user_count == 1 && free_on(*g, *users[0], data)) return;
+        // No user is held up: a stream of heddle's own waits for all of them. They may be closed; another stream in
+        // the record of one that is long gone is waited for needlessly, which does no harm.
+        RelaxedCapture relaxed;
+        Reclaimer& on = take_reclaimer(*g);
+        for (std::size_t i = 0; i < user_count; ++i) wait_for_user(*g, on, *users[i]);
+        OnStream in(*g, on.stream);
+        check(cudaFreeAsync(data, on.stream), "cudaFreeAsync", device, {});
+        do_chores(*g);
+    } catch (...) {
+        report(std::current_exception()); // the memory stays allocated: it may be in use
+    }
+}
+
+void* CudaBackend::allocate_pinned(std::size_t bytes, const SourceLocation& where) {
+    refuse_forked("pinned", where);
+    if (in_callback)
+        throw_usage("a host function of a CUDA stream may not call CUDA, and pinned memory is CUDA's", "pinned", nullptr,
+                    where);
+    return pinned_cache().take(bytes, where);
+}
+
+void CudaBackend::free_pinned(void* data, std::size_t bytes, StreamRecord* const* users,
+                              std::size_t user_count) noexcept {
+    if (is_forked()) return;
+    try {
+        if (in_callback || any_capturing(users, user_count)) {
+            for (std::size_t i = 0; i < user_count; ++i) {
+                if (!users[i]->device.is_cuda()) continue;
+                return defer(gpu_of(*users[i]),
+                             [this, data, bytes, list = std::vector<StreamRecord*>(users, users + user_count)] {
+                                 free_pinned(data, bytes, list.data(), list.size());
+                             });
+            }
+        }
+        Fences fences;
+        if (user_count != 0) {
+            RelaxedCapture relaxed;
+            for (std::size_t i = 0; i < user_count; ++i) add_fence(fences, *users[i]);
+        }
+        pinned_cache().give(data, std::move(fences));
+    } catch (...) {
+        report(std::current_exception()); // the block stays taken: it may be in use
+    }
+}
+
+bool CudaBackend::classify(const void* data, Place& place) noexcept {
+    // Asked of the driver, which needs no context for it: looking at a pointer shall not start a device.
+    if (device_count() == 0 || is_forked()) return false;
+    unsigned type = 0, managed = 0;
+    int device = 0;
+    CUpointer_attribute asked[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
+                                   CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
+    void* answers[] = {&type, &managed, &device};
+    if (driver.pointer_attributes(3, asked, answers, reinterpret_cast<CUdeviceptr>(data)) != CUDA_SUCCESS) return false;
+    if (type == CU_MEMORYTYPE_DEVICE || managed != 0) {
+        if (device < 0) return false; // managed memory without a home on a device
+        place = {Device::unchecked(DeviceKind::cuda, device), MemoryKind::device};
+        return true;
+    }
+    if (type != CU_MEMORYTYPE_HOST) return false;
+    place = {Device::unchecked(DeviceKind::cpu, 0), MemoryKind::pinned};
+    return true;
+}
+
+} // namespace heddle::detail::cu

@@ -1,0 +1,130 @@
+#include "cuda/pinned_cache.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "core/registry.hpp"
+#include "cuda/backend.hpp"
+
+namespace heddle::detail::cu {
+
+namespace {
+
+constexpr std::size_t KiB = 1024, MiB = 1024 * KiB;
+constexpr std::size_t smallest = 4 * KiB;
+constexpr std::size_t slab_bytes = 2 * MiB;
+constexpr std::size_t from_slab = 256 * KiB; ///< blocks up to this are cut from slabs: one pinning for many
+constexpr std::size_t large = 64 * MiB;      ///< beyond it a power of two would waste too much
+
+std::size_t round_up(std::size_t bytes) noexcept {
+    if (bytes <= large) return std::max(smallest, std::bit_ceil(bytes));
+    return (bytes + slab_bytes - 1) / slab_bytes * slab_bytes;
+}
+
+/// Any device in use will do: the memory is portable. A program that has used none yet starts the first one.
+Gpu& some_gpu(const SourceLocation& where) {
+    const int count = the_backend().device_count();
+    for (int i = 0; i < count; ++i)
+        if (Gpu* g = gpu_if_used(i); g != nullptr && !g->lost.load(std::memory_order_acquire)) return *g;
+    if (count == 0)
+        throw_coded(ErrorCode::no_device, the_backend().unavailable_reason(), "pinned", -1, where);
+    return gpu(0, where);
+}
+
+} // namespace
+
+PinnedCache& pinned_cache() {
+    static auto* cache = new PinnedCache;
+    return *cache;
+}
+
+void* PinnedCache::take(std::size_t bytes, const SourceLocation& where) {
+    const std::size_t capacity = round_up(bytes);
+    // Large blocks may be up to a quarter larger than asked for.
+    const std::size_t most = capacity > large ? capacity + capacity / 4 : capacity;
+    RelaxedCapture relaxed;
+    {
+        std::lock_guard lock(mutex_);
+        if (void* found = find(capacity, most)) return found;
+    }
+    void* fresh = capacity <= from_slab ? cut_from_slab(capacity, where) : allocate(capacity, where);
+    std::lock_guard lock(mutex_);
+    capacity_.emplace(fresh, capacity);
+    return fresh;
+}
+
+void* PinnedCache::find(std::size_t bytes, std::size_t most) noexcept {
+    constexpr int tries = 4; // those given back first are the likeliest to be free
+    for (auto list = idle_.lower_bound(bytes); list != idle_.end() && list->first <= most; ++list) {
+        auto& blocks = list->second;
+        const auto end = blocks.begin() + std::min<std::ptrdiff_t>(tries, std::ssize(blocks));
+        for (auto block = blocks.begin(); block != end; ++block) {
+            if (!passed(block->fences)) continue;
+            void* data = block->data;
+            blocks.erase(block);
+            return data;
+        }
+    }
+    return nullptr;
+}
+
+void* PinnedCache::allocate(std::size_t bytes, const SourceLocation& where) {
+    Gpu& g = some_gpu(where);
+    InContext in(g);
+    void* data = nullptr;
+    const auto ask = [&] { return cudaHostAlloc(&data, bytes, cudaHostAllocPortable | cudaHostAllocMapped); };
+    cudaError_t code = ask();
+    if (code == cudaErrorMemoryAllocation && release_idle()) {
+        cudaGetLastError();
+        code = ask();
+    }
+    if (code == cudaErrorMemoryAllocation) {
+        cudaGetLastError();
+        throw_coded(ErrorCode::out_of_memory,
+                    "no " + std::to_string(bytes) + " bytes of pinned memory: the system cannot lock that many pages",
+                    "cudaHostAlloc", g.index, where);
+    }
+    check(code, "cudaHostAlloc", g.index, where);
+    return data;
+}
+
+void* PinnedCache::cut_from_slab(std::size_t bytes, const SourceLocation& where) {
+    std::lock_guard lock(slab_mutex_);
+    if (slab_left_ < bytes) { // what is left of the old slab is less than a block: it is lost
+        slab_ = static_cast<std::byte*>(allocate(slab_bytes, where));
+        slab_left_ = slab_bytes;
+    }
+    slab_left_ -= bytes;
+    return std::exchange(slab_, slab_ + bytes);
+}
+
+bool PinnedCache::release_idle() noexcept {
+    std::vector<void*> released;
+    try {
+        std::lock_guard lock(mutex_);
+        for (auto list = idle_.upper_bound(from_slab); list != idle_.end(); ++list) {
+            std::erase_if(list->second, [&](Idle& block) {
+                if (!passed(block.fences)) return false;
+                released.push_back(block.data);
+                capacity_.erase(block.data);
+                return true;
+            });
+        }
+    } catch (...) {
+        report(std::current_exception());
+    }
+    for (void* data : released) note_failure(cudaFreeHost(data), "cudaFreeHost", -1);
+    return !released.empty();
+}
+
+void PinnedCache::give(void* data, Fences fences) noexcept {
+    try {
+        std::lock_guard lock(mutex_);
+        idle_[capacity_.at(data)].push_back({data, std::move(fences)});
+    } catch (...) {
+        report(std::current_exception());
+    }
+}
+
+} // namespace heddle::detail::cu

@@ -1,0 +1,163 @@
+// Native streams: made, closed without losing their work, waited for.
+#include <algorithm>
+
+#include "core/registry.hpp"
+#include "cuda/backend.hpp"
+#include "cuda/wrapped.hpp"
+
+namespace heddle::detail::cu {
+
+namespace {
+
+void refuse_capture(StreamRecord& stream, const char* call, const SourceLocation& where) {
+    if (capture_of(stream) != 0)
+        throw_usage("the stream is capturing: nothing runs until the graph is launched, so there is nothing to wait for",
+                    call, &stream, where);
+}
+
+/// A sticky error poisons the stream even if it came into being after the device was lost.
+void handle_loss(StreamRecord& stream, CUresult code, const char* call, const SourceLocation& where) {
+    if (Failure failure = mark_lost(stream.device.index(), as_runtime(code), call, &stream, where))
+        stream.poison(failure, stream.seen_complete.load(std::memory_order_relaxed) + 1);
+}
+
+/// Takes the native stream away from whoever would touch it on behalf of freed memory, leaving them the event behind
+/// its last work. Returns what is to be destroyed. Throws when no event can be made; then nothing has changed.
+cudaStream_t take_native(Gpu& g, StreamRecord& stream, bool captured) {
+    cudaEvent_t event = nullptr;
+    const bool may_have_work =
+        stream.submissions.load(std::memory_order_acquire) != 0 || stream.has(stream_flag::handed_out);
+    if (may_have_work && !captured && !g.lost.load(std::memory_order_acquire)) event = take_event(g, {});
+    cudaStream_t native = native_of(stream);
+    CUresult code = CUDA_SUCCESS;
+    {
+        std::lock_guard life(stream.life);
+        if (event != nullptr) code = record_on(g, event, native);
+        if (event != nullptr && code == CUDA_SUCCESS) stream.final_event = event;
+        stream.native = nullptr;
+    }
+    if (code != CUDA_SUCCESS) give_event(g, event);
+    note_failure(code, "cuEventRecord", g.index);
+    return stream.owns_native ? native : nullptr;
+}
+
+void destroy(Gpu& g, cudaStream_t native) noexcept {
+    if (native == nullptr) return;
+    InContext in(g);
+    note_failure(cudaStreamDestroy(native), "cudaStreamDestroy", g.index); // returns at once; the work goes on
+}
+
+} // namespace
+
+void CudaBackend::open_stream(StreamRecord& stream, const SourceLocation& where) {
+    Gpu& g = gpu(stream.device.index(), where);
+    do_chores(g);
+    RelaxedCapture relaxed;
+    InContext in(g);
+    stream.priority = std::clamp(stream.priority, g.priorities.greatest, g.priorities.least);
+    cudaStream_t native = nullptr;
+    check(cudaStreamCreateWithPriority(&native, cudaStreamNonBlocking, stream.priority),
+          "cudaStreamCreateWithPriority", g.index, where);
+    stream.native = native;
+    stream.owns_native = true;
+    stream.seen_complete.store(stream.submissions.load(std::memory_order_relaxed), std::memory_order_relaxed);
+}
+
+void CudaBackend::close_stream(StreamRecord& stream) noexcept {
+    if (is_forked()) return;
+    Gpu& g = gpu_of(stream);
+    forget_handle(stream);
+    // A zombie from the start: whether it can be buried at once, and how, is decided in one place.
+    Zombie zombie{&stream, native_of(stream)};
+    if (!in_callback) {
+        RelaxedCapture relaxed;
+        if (bury(g, zombie)) return;
+    }
+    try {
+        std::lock_guard lock(g.chores_mutex);
+        g.zombies.push_back(zombie);
+        g.chores.store(static_cast<int>(g.zombies.size() + g.deferred.size()), std::memory_order_relaxed);
+    } catch (...) {
+        report(std::current_exception()); // the record is lost, nothing else
+    }
+    do_chores(g);
+}
+
+bool bury(Gpu& g, Zombie& zombie) noexcept {
+    StreamRecord& stream = *zombie.stream;
+    if (zombie.native != nullptr) {
+        // Recording in a capture, or destroying a stream that is part of one, would spoil it: later. Wrapped streams are
+        // not ours to look at once their wrapper is gone, so for them it is now or never.
+        const bool captured = capture_of(stream) != 0;
+        if (captured && stream.owns_native) return false;
+        try {
+            destroy(g, take_native(g, stream, captured));
+        } catch (...) {
+            report(std::current_exception());
+            return false;
+        }
+        zombie.native = nullptr;
+        // The cached event can serve another stream now: waits that were asked for keep their meaning.
+        give_event(g, static_cast<cudaEvent_t>(stream.cached_event));
+        stream.cached_event = nullptr;
+    }
+    if (stream.pins.load(std::memory_order_acquire) != 0) return false;
+    const auto last = static_cast<cudaEvent_t>(stream.final_event);
+    if (last != nullptr) {
+        if (!is_reached(g, last)) return false;
+        std::lock_guard life(stream.life);
+        stream.final_event = nullptr;
+        // Those who waited for it have asked for their waits under the lock.
+        give_event(g, last);
+    }
+    recycle_stream(stream);
+    return true;
+}
+
+void CudaBackend::synchronize(StreamRecord& stream, const SourceLocation& where) {
+    refuse_capture(stream, "synchronize", where);
+    Gpu& g = gpu_of(stream);
+    const std::uint64_t given = stream.submissions.load(std::memory_order_acquire);
+    CUresult code;
+    {
+        RelaxedCapture relaxed;
+        OnStream on(g, stream.native);
+        code = driver.stream_synchronize(native_of(stream));
+    }
+    if (is_sticky(as_runtime(code))) return handle_loss(stream, code, "cuStreamSynchronize", where);
+    check(code, "cuStreamSynchronize", stream, where);
+    see_complete(stream, given);
+    do_chores(g);
+}
+
+bool CudaBackend::is_complete(StreamRecord& stream, const SourceLocation& where) {
+    refuse_capture(stream, "is_complete", where);
+    Gpu& g = gpu_of(stream);
+    const std::uint64_t given = stream.submissions.load(std::memory_order_acquire);
+    CUresult code;
+    {
+        RelaxedCapture relaxed;
+        OnStream on(g, stream.native);
+        code = driver.stream_query(native_of(stream));
+    }
+    if (code == CUDA_ERROR_NOT_READY) return false;
+    if (is_sticky(as_runtime(code))) {
+        handle_loss(stream, code, "cuStreamQuery", where);
+        return true;
+    }
+    check(code, "cuStreamQuery", stream, where);
+    see_complete(stream, given);
+    return true;
+}
+
+std::uint64_t CudaBackend::capture_id(StreamRecord& stream) {
+    if (stream.native == nullptr || is_forked()) return 0;
+    return capture_of(gpu_of(stream), native_of(stream));
+}
+
+void CudaBackend::reset_failure(StreamRecord& stream, const SourceLocation& where) {
+    // A failed host function leaves nothing behind in CUDA; a lost device cannot be mended in this process.
+    gpu(stream.device.index(), where);
+}
+
+} // namespace heddle::detail::cu

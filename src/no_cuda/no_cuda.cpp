@@ -1,0 +1,61 @@
+// Stands in the place of the CUDA backend in a build without CUDA: no devices, and the reason. As there are no devices there
+// are no streams, events or memory of theirs either, so nothing else here is ever called.
+#include "core/backend.hpp"
+
+namespace heddle::detail {
+
+namespace {
+
+class NoCuda final : public Backend {
+    [[noreturn]] static void none() {
+        throw_error({.code = ErrorCode::no_device, .message = "heddle was built without CUDA", .call = "cuda"});
+    }
+
+    int device_count() noexcept override { return 0; }
+    std::string unavailable_reason() override { return "heddle was built without CUDA"; }
+    DeviceInfo describe(int) override { none(); }
+    std::size_t free_memory(int) override { none(); }
+    bool can_access_peer(int, int) override { return false; }
+    int concurrent_queues(int) override { none(); }
+    bool peer_reachable(int, int) noexcept override { return false; }
+    void open_stream(StreamRecord&, const SourceLocation&) override { none(); }
+    void close_stream(StreamRecord&) noexcept override {}
+    void synchronize(StreamRecord&, const SourceLocation&) override { none(); }
+    bool is_complete(StreamRecord&, const SourceLocation&) override { none(); }
+    void synchronize_device(int, const SourceLocation&) override { none(); }
+    std::uint64_t capture_id(StreamRecord&) override { none(); }
+    void reset_failure(StreamRecord&, const SourceLocation&) override { none(); }
+    void wait_stream(StreamRecord&, StreamRecord&, const SourceLocation&) override { none(); }
+    void open_event(EventState&, const SourceLocation&) override { none(); }
+    void close_event(EventState&) noexcept override {}
+    void forget_record(EventState&) noexcept override {}
+    void record(EventState&, StreamRecord&, const SourceLocation&) override { none(); }
+    void wait(StreamRecord&, EventState&, const SourceLocation&) override { none(); }
+    bool is_complete(EventState&, const SourceLocation&) override { none(); }
+    void synchronize(EventState&, const SourceLocation&) override { none(); }
+    double elapsed_ms(EventState&, EventState&, const SourceLocation&) override { none(); }
+    Failure failure_of(EventState&) override { none(); }
+    EventHandle export_event(EventState&, const SourceLocation&) override { none(); }
+    void import_event(EventState&, const EventHandle&, const SourceLocation&) override { none(); }
+    void signal(EventState&, CompletionRef, const SourceLocation&) override { none(); }
+    void fence(StreamRecord&, CompletionRef) noexcept override {}
+    void await(StreamRecord&, CompletionRef, const SourceLocation&) override { none(); }
+    void enqueue(StreamRecord&, const OpType&, void*, std::size_t, const SourceLocation&) override { none(); }
+    void copy(StreamRecord&, const Piece&, const Piece&, const SourceLocation&) override { none(); }
+    void fill(StreamRecord&, const Piece&, const void*, std::size_t, const SourceLocation&) override { none(); }
+    void* allocate(StreamRecord&, std::size_t, const SourceLocation&) override { none(); }
+    void free(void*, std::size_t, int, StreamRecord* const*, std::size_t) noexcept override {}
+    void* allocate_pinned(std::size_t, const SourceLocation&) override { none(); }
+    void free_pinned(void*, std::size_t, StreamRecord* const*, std::size_t) noexcept override {}
+    bool classify(const void*, Place&) noexcept override { return false; }
+    void after_fork() noexcept override {}
+};
+
+}  // namespace
+
+Backend& cuda_backend() {
+    static auto* const instance = new NoCuda;
+    return *instance;
+}
+
+}  // namespace heddle::detail
