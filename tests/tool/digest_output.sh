@@ -23,7 +23,7 @@ same "quiet: output" "$out" "$line"
 
 # A terminal gets a progress bar, which is gone at the end.
 if command -v script >/dev/null; then
-    truncate -s 256M hole
+    truncate -s 64M hole
     shown=$(TERM=xterm script -qec "'$heddle' digest hole" /dev/null </dev/null | tr -d '\r')
     contains "progress bar" "$shown" " % "
     contains "progress bar: cleared" "$shown" $'\e[Ksha256:'
