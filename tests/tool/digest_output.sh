@@ -24,10 +24,10 @@ same "quiet: output" "$out" "$line"
 # A terminal gets a progress bar, which is gone at the end.
 if command -v script >/dev/null; then
     truncate -s 64M hole
-    shown=$(TERM=xterm script -qec "'$heddle' digest hole" /dev/null </dev/null | tr -d '\r')
+    shown=$(TERM=xterm script -qec "'$heddle' digest --serial --chunk 4096 hole" /dev/null </dev/null | tr -d '\r')
     contains "progress bar" "$shown" " % "
     contains "progress bar: cleared" "$shown" $'\e[Ksha256:'
-    shown=$(TERM=xterm script -qec "'$heddle' digest --quiet hole" /dev/null </dev/null | tr -d '\r')
+    shown=$(TERM=xterm script -qec "'$heddle' digest --quiet --serial --chunk 4096 hole" /dev/null </dev/null | tr -d '\r')
     if [[ $shown == *$'\e'* ]]; then fail "a progress bar in spite of --quiet"; fi
     rm hole
 fi
