@@ -107,8 +107,11 @@ public:
     View2D(View<T> memory, std::size_t rows, std::size_t columns, std::size_t pitch,
            SourceLocation where = SourceLocation::current())
         : memory_(memory), rows_(rows), columns_(columns), pitch_(pitch) {
-        if (rows != 0 && (columns > pitch || (rows - 1) > (memory.size() - columns) / pitch || columns > memory.size()))
-            detail::throw_out_of_range(0, rows == 0 ? 0 : (rows - 1) * pitch + columns, memory.size(), where);
+        if (rows == 0 || columns == 0) return;
+        std::size_t needed = 0;
+        if (columns > pitch || __builtin_mul_overflow(rows - 1, pitch, &needed) ||
+            __builtin_add_overflow(needed, columns, &needed) || needed > memory.size())
+            detail::throw_out_of_range(0, needed, memory.size(), where);
     }
     View2D(View<T> memory, std::size_t rows, std::size_t columns, SourceLocation where = SourceLocation::current())
         : View2D(memory, rows, columns, columns, where) {}

@@ -5,12 +5,15 @@
 #include <mutex>
 
 #include "core/backend.hpp"
+#include "core/fork.hpp"
 
 namespace heddle::detail {
 
 /// Completions are made on one thread and often dropped on another: one shared list, filled in slabs.
 class CompletionPool {
 public:
+    SpinLock& lock() noexcept { return lock_; }
+
     Completion* take() {
         {
             const std::lock_guard lock(lock_);
@@ -38,7 +41,11 @@ private:
 
 namespace {
 CompletionPool& pool() {
-    static auto* const instance = new CompletionPool;  // never destroyed: streams may outlive static destruction
+    static auto* const instance = [] {
+        auto* made = new CompletionPool;  // never destroyed: streams may outlive static destruction
+        register_fork_lock(ForkOrder::completions, made->lock());
+        return made;
+    }();
     return *instance;
 }
 

@@ -84,8 +84,9 @@ void copy_placed(StreamRecord& stream, const Region& to, const Place& to_place, 
     if (on_host(from_place)) settle(from.owner, where);
     if (on_host(to_place)) settle(to.owner, where);
     stream.backend->copy(stream, piece(to, to_place), piece(from, from_place), where);
-    note_use(to.owner, stream);
-    note_use(from.owner, stream);
+    // What the host read or wrote is done with; the rest is in use until the stream has come so far.
+    if (!on_host(to_place)) note_use(to.owner, stream);
+    if (!on_host(from_place)) note_use(from.owner, stream);
     if (is_observed()) {
         const Access accesses[] = {{to.data, extent(to), true}, {from.data, extent(from), false}};
         notify({.kind = OpKind::copy, .name = direction(to_place, from_place), .stream = StreamRef(stream),

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/fork.hpp"
 #include "core/registry.hpp"
 
 namespace heddle {
@@ -28,7 +29,11 @@ struct Hook {
     ReportHook hook;
 };
 Hook& hook() {
-    static auto* const instance = new Hook;
+    static auto* const instance = [] {
+        auto* made = new Hook;
+        detail::register_fork_lock(detail::ForkOrder::report_hook, made->mutex);
+        return made;
+    }();
     return *instance;
 }
 

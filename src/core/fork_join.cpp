@@ -4,6 +4,7 @@
 #include <mutex>
 #include <vector>
 
+#include "core/fork.hpp"
 #include "core/order.hpp"
 #include "core/registry.hpp"
 
@@ -20,6 +21,11 @@ public:
             const std::lock_guard lock(mutex_);
             std::vector<Idle>& idle = lanes_[{base.device.index(), static_cast<int>(base.device.kind()), base.priority}];
             const std::uint64_t base_id = base.id.load();
+            std::erase_if(idle, [](const Idle& one) {
+                if (!one.stream->has(stream_flag::slow_order)) return false;
+                close_stream(*one.stream);  // it failed after it was given back
+                return true;
+            });
             const std::size_t looked_at = std::min<std::size_t>(idle.size(), 16);
             for (std::size_t back = 0; back < looked_at; ++back) {
                 const std::size_t i = idle.size() - 1 - back;
@@ -32,6 +38,7 @@ public:
         }
         StreamRecord& made = open_stream(base.device, base.priority, {}, where);
         made.name = "branch " + std::to_string(made.id.load());
+        made.set(stream_flag::internal);
         return made;
     }
 
@@ -45,6 +52,7 @@ public:
     }
 
     void forget() noexcept { lanes_.clear(); }
+    std::mutex& mutex() noexcept { return mutex_; }
 
 private:
     struct Idle {
@@ -61,7 +69,11 @@ private:
 };
 
 Branches& branches() {
-    static auto* const instance = new Branches;
+    static auto* const instance = [] {
+        auto* made = new Branches;
+        register_fork_lock(ForkOrder::branches, made->mutex());
+        return made;
+    }();
     return *instance;
 }
 

@@ -4,6 +4,7 @@
 #include <heddle/array.hpp>
 #include <heddle/observer.hpp>
 
+#include "core/fork.hpp"
 #include "core/order.hpp"
 #include "core/registry.hpp"
 
@@ -23,7 +24,12 @@ struct BlockPool {
 };
 
 BlockPool& blocks() {
-    static auto* const instance = new BlockPool;  // never destroyed: arrays may outlive static destruction
+    static auto* const instance = [] {
+        auto* made = new BlockPool;  // never destroyed: arrays may outlive static destruction
+        register_fork_lock(ForkOrder::blocks, made->lock);
+        register_fork_lock(ForkOrder::block_users, made->users_lock);
+        return made;
+    }();
     return *instance;
 }
 

@@ -4,6 +4,7 @@
 #include <shared_mutex>
 #include <vector>
 
+#include "core/fork.hpp"
 #include "core/registry.hpp"
 
 namespace heddle {
@@ -14,7 +15,11 @@ struct Observers {
     std::vector<Observer*> all;
 };
 Observers& observers() {
-    static auto* const instance = new Observers;
+    static auto* const instance = [] {
+        auto* made = new Observers;
+        detail::register_fork_lock(detail::ForkOrder::observers, made->mutex);
+        return made;
+    }();
     return *instance;
 }
 }  // namespace

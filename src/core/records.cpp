@@ -41,6 +41,9 @@ void WaitedFor::note(std::uint64_t stream_id, std::uint64_t submissions) noexcep
     std::uint32_t version = place->version.load(std::memory_order_relaxed);
     if ((version & 1) != 0 || !place->version.compare_exchange_strong(version, version + 1, std::memory_order_acq_rel))
         return;  // another thread is writing here: forgetting is safe
+    // What was waited for before stays waited for.
+    if (place->stream_id.load(std::memory_order_relaxed) == stream_id)
+        submissions = std::max(submissions, place->submissions.load(std::memory_order_relaxed));
     place->stream_id.store(stream_id, std::memory_order_release);
     place->submissions.store(submissions, std::memory_order_release);
     place->version.store(version + 2, std::memory_order_release);

@@ -1,9 +1,9 @@
 #include "core/registry.hpp"
 
-#include <algorithm>
 #include <array>
-#include <pthread.h>
 
+
+#include "core/fork.hpp"
 #include <heddle/detail/thread_state.hpp>
 
 namespace heddle::detail {
@@ -28,21 +28,18 @@ struct Registry {
     EventPool events[2][max_devices][8];
 };
 
+void for_each_pool(void* all, void (SpinLock::*function)() noexcept) {
+    for (auto& kind : static_cast<Registry*>(all)->events)
+        for (auto& device : kind)
+            for (EventPool& pool : device) (pool.lock.*function)();
+}
+
 Registry& registry() {
     static auto* const instance = [] {
         auto* made = new Registry;  // never destroyed: streams may outlive static destruction
-        pthread_atfork([] { registry().mutex.lock(); }, [] { registry().mutex.unlock(); },
-                       [] {
-                           registry().mutex.unlock();
-                           for_each_stream([](StreamRecord& stream) { stream.set(stream_flag::forked); });
-                           registry().free[0] = registry().free[1] = nullptr;
-                           forget_default_streams();
-                           forget_branches();
-                           for (ThreadState& state : thread_states.of)
-                               for (auto& kind : state.streams) std::ranges::fill(kind, nullptr);
-                           cpu_backend().after_fork();
-                           cuda_backend().after_fork();
-                       });
+        register_fork_lock(ForkOrder::registry, made->mutex);
+        register_fork_lock(ForkOrder::events, {made, [](void* all) { for_each_pool(all, &SpinLock::lock); },
+                                               [](void* all) { for_each_pool(all, &SpinLock::unlock); }});
         return made;
     }();
     return *instance;
@@ -120,6 +117,8 @@ void recycle_stream(StreamRecord& stream) noexcept {
     const std::lock_guard lock(all.mutex);
     stream.next_free = std::exchange(all.free[kind], &stream);
 }
+
+void forget_free_streams() noexcept { registry().free[0] = registry().free[1] = nullptr; }
 
 void for_each_stream(const std::function<void(StreamRecord&)>& function) {
     Registry& all = registry();

@@ -22,6 +22,7 @@ void for_each_stream(const std::function<void(StreamRecord&)>& function);
 /// In the child of a fork: these streams were the parent's.
 void forget_default_streams() noexcept;
 void forget_branches() noexcept;
+void forget_free_streams() noexcept;
 
 /// Throws UsageError in host functions (S10). `call` is what was asked for.
 void check_may_wait(const char* call, const SourceLocation& where);

@@ -1,5 +1,6 @@
 #include <heddle/scope.hpp>
 
+#include "core/fork.hpp"
 #include "core/registry.hpp"
 
 namespace heddle {
@@ -71,6 +72,8 @@ StreamRef default_stream(Device device) {
     auto& slot = default_streams[static_cast<int>(device.kind())][device.index()];
     detail::StreamRecord* stream = slot.load(std::memory_order_acquire);
     if (stream == nullptr) [[unlikely]] {
+        static const bool once = (detail::register_fork_lock(detail::ForkOrder::default_streams, default_streams_mutex), true);
+        (void)once;
         const std::lock_guard lock(default_streams_mutex);
         stream = slot.load(std::memory_order_acquire);
         if (stream == nullptr) {

@@ -150,7 +150,7 @@ void synchronize_device(Device device, SourceLocation where) {
     detail::Failure first;
     detail::for_each_stream([&](StreamRecord& stream) {
         if (first == nullptr && stream.device == device &&
-            !stream.has(detail::stream_flag::dead | detail::stream_flag::forked) &&
+            !stream.has(detail::stream_flag::dead | detail::stream_flag::forked | detail::stream_flag::internal) &&
             stream.has(detail::stream_flag::poisoned | detail::stream_flag::fallible))
             first = stream.known_failure();
     });

@@ -1,5 +1,7 @@
 #include "cpu/executor.hpp"
 
+#include "core/fork.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -122,6 +124,7 @@ Executor& executor() {
         const std::lock_guard lock(instance_mutex);
         made = instance.load(std::memory_order_acquire);
         if (made == nullptr) {
+            register_fork_lock(ForkOrder::executor, instance_mutex);
             made = new Executor(configured_workers());
             instance.store(made, std::memory_order_release);
             std::atexit([] {

@@ -24,8 +24,7 @@ public:
     virtual void run() noexcept = 0;
     int level() const noexcept { return level_; }
 
-protected:
-    ~Runnable() = default;
+    virtual ~Runnable() = default;
 
 private:
     friend class Executor;

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <new>
 
+#include "core/fork.hpp"
 #include "core/registry.hpp"
 
 namespace heddle::detail::cpu {
@@ -13,13 +14,51 @@ constexpr std::size_t alignment = 16;
 constexpr std::size_t padded(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 constexpr std::size_t link_bytes = padded(sizeof(Operation));  // kept free at each chunk's end for Step::next_chunk
 
-Chunk* new_chunk(std::size_t size) {
-    auto* chunk = new (::operator new(sizeof(Chunk) + size, std::align_val_t(64))) Chunk;
-    chunk->size = size;
-    return chunk;
-}
-void delete_chunk(Chunk* chunk) noexcept {
-    if (chunk != nullptr) ::operator delete(chunk, std::align_val_t(64));
+/// Chunks of standard size between two queues: kept, because memory fresh from the system costs a page fault each.
+class ChunkPool {
+public:
+    static constexpr std::size_t standard = Chunk::standard - sizeof(Chunk);
+    static constexpr int most = 4096;  // 16 MiB
+
+    SpinLock& lock() noexcept { return lock_; }
+
+    Chunk* take(std::size_t size) {
+        if (size == standard) {
+            const std::lock_guard lock(lock_);
+            if (free_ != nullptr) {
+                --count_;
+                return std::exchange(free_, free_->next);
+            }
+        }
+        auto* chunk = new (::operator new(sizeof(Chunk) + size, std::align_val_t(64))) Chunk;
+        chunk->size = size;
+        return chunk;
+    }
+    void give(Chunk* chunk) noexcept {
+        if (chunk == nullptr) return;
+        if (chunk->size == standard) {
+            const std::lock_guard lock(lock_);
+            if (count_ < most) {
+                ++count_;
+                chunk->next = std::exchange(free_, chunk);
+                return;
+            }
+        }
+        ::operator delete(chunk, std::align_val_t(64));
+    }
+
+private:
+    SpinLock lock_;
+    Chunk* free_ = nullptr;
+    int count_ = 0;
+};
+ChunkPool& chunks() {
+    static auto* const instance = [] {
+        auto* made = new ChunkPool;
+        register_fork_lock(ForkOrder::chunks, made->lock());
+        return made;
+    }();
+    return *instance;
 }
 
 const OpType no_closure{nullptr, nullptr, nullptr, 0, 1, "", false};
@@ -64,16 +103,16 @@ Queue::Queue(StreamRecord& stream, int level) : Runnable(level), spread_(*this, 
 }
 
 Queue::~Queue() {
-    delete_chunk(head_);
-    delete_chunk(spare_.load());
+    chunks().give(head_);
+    chunks().give(spare_.load());
 }
 
 Operation* Queue::reserve(std::size_t bytes) {
     if (tail_ == nullptr || tail_offset_ + bytes + link_bytes > tail_->size) {
-        const std::size_t wanted = std::max(Chunk::standard - sizeof(Chunk), bytes + link_bytes);
+        const std::size_t wanted = std::max(ChunkPool::standard, bytes + link_bytes);
         Chunk* chunk = spare_.exchange(nullptr, std::memory_order_acquire);
-        if (chunk != nullptr && chunk->size < wanted) delete_chunk(std::exchange(chunk, nullptr));
-        if (chunk == nullptr) chunk = new_chunk(wanted);
+        if (chunk != nullptr && chunk->size < wanted) chunks().give(std::exchange(chunk, nullptr));
+        if (chunk == nullptr) chunk = chunks().take(wanted);
         chunk->next = nullptr;
         if (tail_ == nullptr) {
             head_ = chunk;  // nothing was ever pushed: no one drains yet
@@ -274,7 +313,7 @@ void Queue::drain(const Completion* until) noexcept {
             case Step::next_chunk: {
                 Chunk* empty = std::exchange(head_, head_->next);
                 head_offset_ = 0;
-                delete_chunk(spare_.exchange(empty, std::memory_order_acq_rel));
+                chunks().give(spare_.exchange(empty, std::memory_order_acq_rel));
                 break;
             }
         }

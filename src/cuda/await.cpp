@@ -11,7 +11,7 @@ struct AwaitLine::Ticket : Waiter {
     AwaitLine* line = nullptr;
     std::uint64_t number = 0;
     StreamRecord* stream = nullptr;
-    std::uint64_t at = 0; ///< the submission that the wait is
+    std::uint64_t at = 0;  ///< the submission that the wait is
     Ticket* next_early = nullptr;
 };
 
@@ -28,8 +28,10 @@ std::uint64_t* take_word(Gpu& g, const SourceLocation& where) {
         RelaxedCapture relaxed;
         InContext in(g);
         void* fresh = nullptr;
-        // Portable: one page serves all devices. Under unified addressing the device knows it by the host's address.
-        check(cudaHostAlloc(&fresh, page, cudaHostAllocPortable | cudaHostAllocMapped), "cudaHostAlloc", g.index, where);
+        // Portable: one page serves all devices. Under unified addressing the device knows it by the host's
+        // address.
+        check(cudaHostAlloc(&fresh, page, cudaHostAllocPortable | cudaHostAllocMapped), "cudaHostAlloc",
+              g.index, where);
         next = static_cast<std::byte*>(fresh);
         left = page / spacing;
     }
@@ -39,10 +41,10 @@ std::uint64_t* take_word(Gpu& g, const SourceLocation& where) {
     return word;
 }
 
-/// Where the driver has no stream waits on memory: a host function that blocks. It holds up one of the driver's threads, and
-/// so perhaps other host functions.
-void await_blocking(Gpu& g, cudaStream_t native, const CompletionRef& done, StreamRecord* stream, std::uint64_t at,
-                    const SourceLocation& where) {
+/// Where the driver has no stream waits on memory: a host function that blocks. It holds up one of the
+/// driver's threads, and so perhaps other host functions.
+void await_blocking(Gpu& g, cudaStream_t native, const CompletionRef& done, StreamRecord* stream,
+                    std::uint64_t at, const SourceLocation& where) {
     struct Block {
         CompletionRef done;
         StreamRecord* stream;
@@ -53,14 +55,15 @@ void await_blocking(Gpu& g, cudaStream_t native, const CompletionRef& done, Stre
         InCallback in;
         std::unique_ptr<Block> b(static_cast<Block*>(data));
         block_until(*b->done);
-        if (b->stream != nullptr && b->done->failure() != nullptr) b->stream->poison(b->done->failure(), b->at);
+        if (b->stream != nullptr && b->done->failure() != nullptr)
+            b->stream->poison(b->done->failure(), b->at);
     };
     OnStream on(g, native);
     check(cudaLaunchHostFunc(native, wait, block.get()), "cudaLaunchHostFunc", g.index, where);
     block.release();
 }
 
-} // namespace
+}  // namespace
 
 AwaitLine* AwaitLine::make(Gpu& g, const SourceLocation& where) { return new AwaitLine(take_word(g, where)); }
 
@@ -85,7 +88,7 @@ void AwaitLine::await(Gpu& g, cudaStream_t native, const CompletionRef& done, St
         check(code, "cuStreamWaitValue64", g.index, where);
         ticket->number = ++issued_;
     }
-    Ticket* given = ticket.release(); // wake() deletes it
+    Ticket* given = ticket.release();  // wake() deletes it
     if (!done->add(*given)) wake(*given, *done);
 }
 
@@ -98,7 +101,8 @@ void AwaitLine::wake(Waiter& waiter, const Completion& done) noexcept {
             report(std::current_exception());
         }
     }
-    ticket.line->finish(ticket); // the device goes on: from here the stream may be done, closed and another one
+    ticket.line->finish(
+        ticket);  // the device goes on: from here the stream may be done, closed and another one
 }
 
 void AwaitLine::finish(Ticket& ticket) noexcept {
@@ -134,7 +138,8 @@ void CudaBackend::await(StreamRecord& waiter, CompletionRef done, const SourceLo
         return;
     }
     if (capture_of(waiter) != 0)
-        throw_usage("the stream is capturing, and a graph cannot wait for a CPU stream", "wait_stream", &waiter, where);
+        throw_usage("the stream is capturing, and a graph cannot wait for a CPU stream", "wait_stream",
+                    &waiter, where);
     Gpu& g = gpu_of(waiter);
     std::atomic_ref<void*> slot(waiter.awaits);
     auto* line = static_cast<AwaitLine*>(slot.load(std::memory_order_acquire));
@@ -146,9 +151,9 @@ void CudaBackend::await(StreamRecord& waiter, CompletionRef done, const SourceLo
                    ? fresh
                    : static_cast<AwaitLine*>(expected);
     }
-    waiter.set(stream_flag::fallible); // its failure may be learnt after others have waited for it
+    waiter.set(stream_flag::fallible);  // its failure may be learnt after others have waited for it
     line->await(g, native_of(waiter), done, &waiter, where);
     count_submission(waiter);
 }
 
-} // namespace heddle::detail::cu
+}  // namespace heddle::detail::cu

@@ -1,4 +1,5 @@
-// The CUDA backend's class: what core calls. Its members are defined over the files of this folder, one topic each.
+// The CUDA backend's class: what core calls. Its members are defined over the files of this folder, one topic
+// each.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -68,8 +69,12 @@ public:
 
 CudaBackend& the_backend() noexcept;
 
-inline cudaStream_t native_of(const StreamState& stream) noexcept { return static_cast<cudaStream_t>(stream.native); }
-inline cudaEvent_t native_of(const EventState& event) noexcept { return static_cast<cudaEvent_t>(event.native); }
+inline cudaStream_t native_of(const StreamState& stream) noexcept {
+    return static_cast<cudaStream_t>(stream.native);
+}
+inline cudaEvent_t native_of(const EventState& event) noexcept {
+    return static_cast<cudaEvent_t>(event.native);
+}
 
 /// Notes that the stream's first `submissions` are done.
 inline void see_complete(StreamRecord& stream, std::uint64_t submissions) noexcept {
@@ -78,7 +83,8 @@ inline void see_complete(StreamRecord& stream, std::uint64_t submissions) noexce
            !stream.seen_complete.compare_exchange_weak(seen, submissions, std::memory_order_relaxed)) {}
 }
 
-/// Counts a submission when the scope ends, also by an exception: part of the work may have been given by then.
+/// Counts a submission when the scope ends, also by an exception: part of the work may have been given by
+/// then.
 class CountOnExit {
 public:
     explicit CountOnExit(StreamRecord& stream) noexcept : stream_(stream) {}
@@ -90,4 +96,4 @@ private:
     StreamRecord& stream_;
 };
 
-} // namespace heddle::detail::cu
+}  // namespace heddle::detail::cu

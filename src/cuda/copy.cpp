@@ -13,10 +13,10 @@ namespace {
 
 /// What copies distinguish.
 enum class Side {
-    device,   ///< a GPU's memory
-    pinned,   ///< host memory that the GPU reads and writes itself
-    pageable, ///< the user's: read and written by the host before the call returns
-    ordered,  ///< memory of a CPU device: read and written in stream order
+    device,    ///< a GPU's memory
+    pinned,    ///< host memory that the GPU reads and writes itself
+    pageable,  ///< the user's: read and written by the host before the call returns
+    ordered,   ///< memory of a CPU device: read and written in stream order
 };
 
 Side side_of(const Place& place) noexcept {
@@ -63,8 +63,10 @@ void copy_in_host_function(Gpu& g, StreamRecord& stream, const Piece& to, const 
         where);
 }
 
-/// From pageable memory to other host memory: the source is read now, the destination written in stream order.
-void copy_from_snapshot(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& from, const SourceLocation& where) {
+/// From pageable memory to other host memory: the source is read now, the destination written in stream
+/// order.
+void copy_from_snapshot(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& from,
+                        const SourceLocation& where) {
     auto snapshot = std::make_shared_for_overwrite<std::byte[]>(from.bytes * from.rows);
     copy_on_host({snapshot.get(), from.bytes}, rows_of(from), from.bytes, from.rows);
     run_on_host(
@@ -75,20 +77,24 @@ void copy_from_snapshot(Gpu& g, StreamRecord& stream, const Piece& to, const Pie
         where);
 }
 
-} // namespace
+}  // namespace
 
-void copy_natively(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& from, const SourceLocation& where) {
+void copy_natively(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& from,
+                   const SourceLocation& where) {
     const cudaMemcpyKind kind = kind_of(to, from);
-    // CUDA's own copies from host to host block the calling thread (CUDA runtime API, "API synchronization behavior").
+    // CUDA's own copies from host to host block the calling thread (CUDA runtime API, "API synchronization
+    // behavior").
     if (kind == cudaMemcpyHostToHost && capture_of(stream) == 0)
         return copy_in_host_function(g, stream, to, from, where);
     OnStream on(g, stream.native);
     cudaStream_t native = native_of(stream);
     const bool peers = kind == cudaMemcpyDeviceToDevice && to.place.device != from.place.device;
     if (to.rows == 1) {
-        if (!peers) return check(cudaMemcpyAsync(to.data, from.data, to.bytes, kind, native), "cudaMemcpyAsync", stream, where);
-        return check(cudaMemcpyPeerAsync(to.data, to.place.device.index(), from.data, from.place.device.index(), to.bytes,
-                                         native),
+        if (!peers)
+            return check(cudaMemcpyAsync(to.data, from.data, to.bytes, kind, native), "cudaMemcpyAsync",
+                         stream, where);
+        return check(cudaMemcpyPeerAsync(to.data, to.place.device.index(), from.data,
+                                         from.place.device.index(), to.bytes, native),
                      "cudaMemcpyPeerAsync", stream, where);
     }
     if (peers) return check(copy_rows_between(to, from, native), "cudaMemcpy3DPeerAsync", stream, where);
@@ -110,12 +116,15 @@ void CudaBackend::copy(StreamRecord& stream, const Piece& to_piece, const Piece&
         return count_submission(stream);
     }
     if (capture_of(stream) != 0)
-        throw_usage("the stream is capturing, and only device and pinned memory can be copied in a graph: use "
-                    "heddle::pinned() for the host side",
-                    "copy", &stream, where);
+        throw_usage(
+            "the stream is capturing, and only device and pinned memory can be copied in a graph: use "
+            "heddle::pinned() for the host side",
+            "copy", &stream, where);
     CountOnExit counted(stream);
-    if (from_side == Side::pageable && to_side == Side::device) return stage_to_device(g, stream, to, from, where);
-    if (to_side == Side::pageable && from_side == Side::device) return stage_from_device(g, stream, to, from, where);
+    if (from_side == Side::pageable && to_side == Side::device)
+        return stage_to_device(g, stream, to, from, where);
+    if (to_side == Side::pageable && from_side == Side::device)
+        return stage_from_device(g, stream, to, from, where);
     if (to_side == Side::pageable) {
         // Both on the host, and the destination is to be filled on return.
         check_may_wait("copy to pageable memory", where);
@@ -123,8 +132,9 @@ void CudaBackend::copy(StreamRecord& stream, const Piece& to_piece, const Piece&
         return copy_on_host(rows_of(to), rows_of(from), to.bytes, to.rows);
     }
     if (from_side == Side::pageable) return copy_from_snapshot(g, stream, to, from, where);
-    if (to_side == Side::device || from_side == Side::device) return stage_in_order(g, stream, to, from, where);
+    if (to_side == Side::device || from_side == Side::device)
+        return stage_in_order(g, stream, to, from, where);
     copy_in_host_function(g, stream, to, from, where);
 }
 
-} // namespace heddle::detail::cu
+}  // namespace heddle::detail::cu

@@ -13,7 +13,7 @@ namespace heddle::detail::cu {
 
 namespace {
 
-constexpr std::size_t share_bytes = 256 * 1024; ///< what a thread takes at a time
+constexpr std::size_t share_bytes = 256 * 1024;  ///< what a thread takes at a time
 constexpr unsigned most_helpers = 3;
 
 void copy_rows(Rows to, Rows from, std::size_t bytes, std::size_t rows) noexcept {
@@ -21,14 +21,15 @@ void copy_rows(Rows to, Rows from, std::size_t bytes, std::size_t rows) noexcept
         std::memcpy(to.data, from.data, bytes * rows);
         return;
     }
-    for (std::size_t r = 0; r < rows; ++r) std::memcpy(to.data + r * to.pitch, from.data + r * from.pitch, bytes);
+    for (std::size_t r = 0; r < rows; ++r)
+        std::memcpy(to.data + r * to.pitch, from.data + r * from.pitch, bytes);
 }
 
 /// One copy, cut into shares: parts of the one row, or groups of rows.
 struct Job {
     Rows to{}, from{};
     std::size_t bytes = 0, rows = 0;
-    std::size_t share = 0; ///< bytes of a row, or rows
+    std::size_t share = 0;  ///< bytes of a row, or rows
     std::size_t shares = 0;
 
     void run(std::size_t i) const noexcept {
@@ -36,8 +37,8 @@ struct Job {
         if (rows == 1)
             copy_rows({to.data + first, 0}, {from.data + first, 0}, std::min(share, bytes - first), 1);
         else
-            copy_rows({to.data + first * to.pitch, to.pitch}, {from.data + first * from.pitch, from.pitch}, bytes,
-                      std::min(share, rows - first));
+            copy_rows({to.data + first * to.pitch, to.pitch}, {from.data + first * from.pitch, from.pitch},
+                      bytes, std::min(share, rows - first));
     }
 };
 
@@ -56,8 +57,8 @@ public:
         calls_.fetch_add(1);
         calls_.notify_all();
         take_shares();
-        // A helper first counts itself in and then looks whether the job is open: once it is closed and nobody is
-        // counted in, nobody will touch it (both sides are sequentially consistent).
+        // A helper first counts itself in and then looks whether the job is open: once it is closed and
+        // nobody is counted in, nobody will touch it (both sides are sequentially consistent).
         open_.store(false);
         while (inside_.load() != 0) pause();
     }
@@ -109,7 +110,7 @@ private:
         }
     }
 
-    std::mutex busy_; ///< held by the thread whose job it is; guards the next three
+    std::mutex busy_;  ///< held by the thread whose job it is; guards the next three
     bool started_ = false;
     unsigned helpers_ = 0;
     Job job_;
@@ -124,7 +125,7 @@ Crew& crew() {
     return *all;
 }
 
-} // namespace
+}  // namespace
 
 void copy_on_host(Rows to, Rows from, std::size_t bytes, std::size_t rows) noexcept {
     if (bytes * rows <= share_bytes) return copy_rows(to, from, bytes, rows);
@@ -139,4 +140,4 @@ void copy_on_host(Rows to, Rows from, std::size_t bytes, std::size_t rows) noexc
     crew().run(job);
 }
 
-} // namespace heddle::detail::cu
+}  // namespace heddle::detail::cu

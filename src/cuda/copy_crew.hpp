@@ -11,8 +11,8 @@ struct Rows {
     std::size_t pitch;
 };
 
-/// Copies `rows` rows of `bytes`. The calling thread takes part; helpers (started at first use, asleep when idle) join when there is
-/// enough to do and nobody else has them. Thread-safe. Does not call CUDA.
+/// Copies `rows` rows of `bytes`. The calling thread takes part; helpers (started at first use, asleep when
+/// idle) join when there is enough to do and nobody else has them. Thread-safe. Does not call CUDA.
 void copy_on_host(Rows to, Rows from, std::size_t bytes, std::size_t rows) noexcept;
 
-} // namespace heddle::detail::cu
+}  // namespace heddle::detail::cu

@@ -17,12 +17,13 @@ struct Found {
     std::string reason;
 };
 
-std::atomic<bool> looked{false};
+std::atomic<bool> looking{false};  ///< the driver has been, or is just being, started
+std::atomic<bool> looked{false};   ///< and has answered
 
 Found look_for_devices() {
-    looked.store(true, std::memory_order_relaxed);
+    looking.store(true, std::memory_order_relaxed);
     Found found;
-    const cudaError_t code = cudaGetDeviceCount(&found.count); // starts the driver, makes no context
+    const cudaError_t code = cudaGetDeviceCount(&found.count);  // starts the driver, makes no context
     if (code != cudaSuccess) {
         cudaGetLastError();
         found.count = 0;
@@ -40,11 +41,15 @@ Found look_for_devices() {
 
 const Found& found_devices() {
     // Leaked, as everything of the backend: streams may be used while the process ends.
-    static const Found* found = new Found(look_for_devices());
+    static const Found* found = [] {
+        auto* answer = new Found(look_for_devices());
+        looked.store(true, std::memory_order_release);
+        return answer;
+    }();
     return *found;
 }
 
-} // namespace
+}  // namespace
 
 CudaBackend& the_backend() noexcept {
     static auto* backend = new CudaBackend;
@@ -52,15 +57,20 @@ CudaBackend& the_backend() noexcept {
 }
 
 int CudaBackend::device_count() noexcept {
-    // In a child that was forked while the parent looked, the answer never came: do not wait for it.
+    // In a child that was forked while another thread looked, the answer never comes: do not wait for it.
+    if (is_forked() && !looked.load(std::memory_order_acquire)) return 0;
     try {
         return found_devices().count;
     } catch (...) {
-        return 0; // no memory
+        return 0;  // no memory
     }
 }
 
-std::string CudaBackend::unavailable_reason() { return found_devices().reason; }
+std::string CudaBackend::unavailable_reason() {
+    if (is_forked() && !looked.load(std::memory_order_acquire))
+        return "this process was forked while CUDA was starting";
+    return found_devices().reason;
+}
 
 DeviceInfo CudaBackend::describe(int device) {
     const SourceLocation nowhere;
@@ -77,8 +87,8 @@ DeviceInfo CudaBackend::describe(int device) {
     char bus_id[32] = {};
     check(cudaDeviceGetPCIBusId(bus_id, sizeof bus_id, device), "cudaDeviceGetPCIBusId", device, nowhere);
     info.bus_id = bus_id;
-    // The range of priorities is a property of contexts, so asking for it would start the device. Devices of one
-    // architecture have the same: one that is in use is asked in its place.
+    // The range of priorities is a property of contexts, so asking for it would start the device. Devices of
+    // one architecture have the same: one that is in use is asked in its place.
     for (int other = 0; other < device_count(); ++other) {
         const Gpu* g = gpu_if_used(other);
         if (g == nullptr) continue;
@@ -104,10 +114,10 @@ std::size_t CudaBackend::free_memory(int device) {
     check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo", device, nowhere);
     // What the pool keeps without using it is free to heddle's allocations.
     std::uint64_t reserved = 0, used = 0;
-    check(cudaMemPoolGetAttribute(g.pool, cudaMemPoolAttrReservedMemCurrent, &reserved), "cudaMemPoolGetAttribute",
+    check(cudaMemPoolGetAttribute(g.pool, cudaMemPoolAttrReservedMemCurrent, &reserved),
+          "cudaMemPoolGetAttribute", device, nowhere);
+    check(cudaMemPoolGetAttribute(g.pool, cudaMemPoolAttrUsedMemCurrent, &used), "cudaMemPoolGetAttribute",
           device, nowhere);
-    check(cudaMemPoolGetAttribute(g.pool, cudaMemPoolAttrUsedMemCurrent, &used), "cudaMemPoolGetAttribute", device,
-          nowhere);
     return free + static_cast<std::size_t>(reserved > used ? reserved - used : 0);
 }
 
@@ -128,16 +138,16 @@ int CudaBackend::concurrent_queues(int) {
 }
 
 bool CudaBackend::peer_reachable(int device, int memory_device) noexcept {
-    return device == memory_device; // heddle's pools are not mapped on other devices (yet)
+    return device == memory_device;  // heddle's pools are not mapped on other devices (yet)
 }
 
 void CudaBackend::synchronize_device(int device, const SourceLocation& where) {
     refuse_forked("synchronize_device", where);
     Gpu* g = gpu_if_used(device);
-    if (g == nullptr || g->lost.load(std::memory_order_acquire)) return; // core tells the failure
+    if (g == nullptr || g->lost.load(std::memory_order_acquire)) return;  // core tells the failure
     RelaxedCapture relaxed;
-    // Stream by stream, and not those that are capturing: their work does not run now. Through events, because other
-    // threads may destroy their streams meanwhile.
+    // Stream by stream, and not those that are capturing: their work does not run now. Through events,
+    // because other threads may destroy their streams meanwhile.
     struct Point {
         StreamRecord* stream;
         std::uint64_t submissions;
@@ -145,7 +155,8 @@ void CudaBackend::synchronize_device(int device, const SourceLocation& where) {
     };
     std::vector<StreamRecord*> streams;
     for_each_stream([&](StreamRecord& s) {
-        if (s.device.is_cuda() && s.device.index() == device && !s.has(stream_flag::dead)) streams.push_back(&s);
+        if (s.device.is_cuda() && s.device.index() == device && !s.has(stream_flag::dead))
+            streams.push_back(&s);
     });
     std::vector<Point> points;
     points.reserve(streams.size());
@@ -163,19 +174,22 @@ void CudaBackend::synchronize_device(int device, const SourceLocation& where) {
     for (const Point& p : points) {
         const CUresult code = driver.event_synchronize(p.event);
         give_event(*g, p.event);
-        if (is_sticky(as_runtime(code))) mark_lost(device, as_runtime(code), "cuEventSynchronize", nullptr, where);
+        if (is_sticky(as_runtime(code)))
+            mark_lost(device, as_runtime(code), "cuEventSynchronize", nullptr, where);
         else if (code == CUDA_SUCCESS) see_complete(*p.stream, p.submissions);
     }
     if (g->lost.load(std::memory_order_acquire)) return;
     if (!any_capture) {
-        // And what heddle cannot see: closed streams, and those of others. Beside a capture this would be refused, or spoil it.
+        // And what heddle cannot see: closed streams, and those of others. Beside a capture this would be
+        // refused, or spoil it.
         InContext in(*g);
         const cudaError_t code = cudaDeviceSynchronize();
         if (is_sticky(code)) {
             cudaGetLastError();
             mark_lost(device, code, "cudaDeviceSynchronize", nullptr, where);
         } else if (code >= cudaErrorStreamCaptureUnsupported && code <= cudaErrorStreamCaptureWrongThread) {
-            cudaGetLastError(); // somebody else's capture: heddle's own streams are done, that is what was promised
+            // Somebody else's capture. heddle's own streams are done: that is what was promised.
+            cudaGetLastError();
         } else {
             check(code, "cudaDeviceSynchronize", device, where);
         }
@@ -196,17 +210,18 @@ void CudaBackend::poll_outstanding() noexcept {
         }
         if (look == nullptr) continue;
         RelaxedCapture relaxed;
-        const CUresult code = driver.stream_query(look); // a lost device answers with its sticky error
+        const CUresult code = driver.stream_query(look);  // a lost device answers with its sticky error
         if (code != CUDA_ERROR_NOT_READY) note_failure(code, "cuStreamQuery", i);
     }
 }
 
 void CudaBackend::after_fork() noexcept {
-    if (looked.load(std::memory_order_relaxed)) set_forked(); // a driver that was started does not survive a fork
+    if (looking.load(std::memory_order_relaxed))
+        set_forked();  // a driver that was started does not survive a fork
 }
 
-} // namespace cu
+}  // namespace cu
 
 Backend& cuda_backend() { return cu::the_backend(); }
 
-} // namespace heddle::detail
+}  // namespace heddle::detail

@@ -6,12 +6,15 @@ Driver driver;
 
 namespace {
 
-template <class F>
-bool look_up(F& function, const char* name, unsigned version) noexcept {
+// Functions are found in the form that they had in this version; the types in driver.hpp are those forms.
+constexpr unsigned version = 12030;
+
+template <class F> bool look_up(F& function, const char* name) noexcept {
     void* found = nullptr;
     cudaDriverEntryPointQueryResult result{};
-    if (cudaGetDriverEntryPointByVersion(name, &found, version, cudaEnableLegacyStream, &result) != cudaSuccess) {
-        cudaGetLastError(); // handled here: nobody else shall find it
+    if (cudaGetDriverEntryPointByVersion(name, &found, version, cudaEnableLegacyStream, &result) !=
+        cudaSuccess) {
+        cudaGetLastError();  // handled here: nobody else shall find it
         return false;
     }
     if (result != cudaDriverEntryPointSuccess || found == nullptr) return false;
@@ -19,34 +22,28 @@ bool look_up(F& function, const char* name, unsigned version) noexcept {
     return true;
 }
 
-} // namespace
+}  // namespace
 
 bool load_driver(const char*& missing) noexcept {
-    const auto need = [&](auto& function, const char* name, unsigned version) {
-        if (look_up(function, name, version)) return true;
+    const auto need = [&](auto& function, const char* name) {
+        if (look_up(function, name)) return true;
         missing = name;
         return false;
     };
-    // The number after each name is the version of the signature in cudaTypedefs.h.
-    const bool all = need(driver.device_get, "cuDeviceGet", 2000) &&
-                     need(driver.primary_context, "cuDevicePrimaryCtxRetain", 7000) &&
-                     need(driver.current_context, "cuCtxGetCurrent", 4000) &&
-                     need(driver.push_context, "cuCtxPushCurrent", 4000) &&
-                     need(driver.pop_context, "cuCtxPopCurrent", 4000) &&
-                     need(driver.context_device, "cuCtxGetDevice", 2000) &&
-                     need(driver.exchange_capture_mode, "cuThreadExchangeStreamCaptureMode", 10010) &&
-                     need(driver.event_record, "cuEventRecord", 2000) &&
-                     need(driver.event_query, "cuEventQuery", 2000) &&
-                     need(driver.event_synchronize, "cuEventSynchronize", 2000) &&
-                     need(driver.stream_wait_event, "cuStreamWaitEvent", 3020) &&
-                     need(driver.stream_query, "cuStreamQuery", 2000) &&
-                     need(driver.stream_synchronize, "cuStreamSynchronize", 2000) &&
-                     need(driver.stream_context, "cuStreamGetCtx", 9020) &&
-                     need(driver.stream_id, "cuStreamGetId", 12000) &&
-                     need(driver.capture_info, "cuStreamGetCaptureInfo", 12030) &&
-                     need(driver.pointer_attributes, "cuPointerGetAttributes", 7000);
-    look_up(driver.stream_wait_value, "cuStreamWaitValue64", 11070);
+    const bool all =
+        need(driver.device_get, "cuDeviceGet") && need(driver.primary_context, "cuDevicePrimaryCtxRetain") &&
+        need(driver.current_context, "cuCtxGetCurrent") && need(driver.push_context, "cuCtxPushCurrent") &&
+        need(driver.pop_context, "cuCtxPopCurrent") && need(driver.context_device, "cuCtxGetDevice") &&
+        need(driver.exchange_capture_mode, "cuThreadExchangeStreamCaptureMode") &&
+        need(driver.event_record, "cuEventRecord") && need(driver.event_query, "cuEventQuery") &&
+        need(driver.event_synchronize, "cuEventSynchronize") &&
+        need(driver.stream_wait_event, "cuStreamWaitEvent") && need(driver.stream_query, "cuStreamQuery") &&
+        need(driver.stream_synchronize, "cuStreamSynchronize") &&
+        need(driver.stream_context, "cuStreamGetCtx") && need(driver.stream_id, "cuStreamGetId") &&
+        need(driver.capture_info, "cuStreamGetCaptureInfo") &&
+        need(driver.pointer_attributes, "cuPointerGetAttributes");
+    look_up(driver.stream_wait_value, "cuStreamWaitValue64");
     return all;
 }
 
-} // namespace heddle::detail::cu
+}  // namespace heddle::detail::cu

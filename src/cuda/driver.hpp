@@ -1,4 +1,5 @@
-// Driver functions that the runtime has no good form of, looked up at run time: heddle links the static runtime only.
+// Driver functions that the runtime has no good form of, looked up at run time: heddle links the static
+// runtime only.
 #pragma once
 
 #include <cuda.h>
@@ -8,8 +9,9 @@
 namespace heddle::detail::cu {
 
 /// The functions of the CUDA driver that heddle calls itself. Against their runtime twins they have three
-/// advantages: none initialises device 0 on a thread without a current device, none touches the runtime's "last error", and contexts can be
-/// pushed and popped, which leaves a thread exactly as it was (cudaSetDevice initialises the device it restores).
+/// advantages: none initialises device 0 on a thread without a current device, none touches the runtime's
+/// "last error", and contexts can be pushed and popped, which leaves a thread exactly as it was
+/// (cudaSetDevice initialises the device it restores).
 struct Driver {
     PFN_cuDeviceGet_v2000 device_get = nullptr;
     PFN_cuDevicePrimaryCtxRetain_v7000 primary_context = nullptr;
@@ -28,7 +30,7 @@ struct Driver {
     PFN_cuStreamGetId_v12000 stream_id = nullptr;
     PFN_cuStreamGetCaptureInfo_v12030 capture_info = nullptr;
     PFN_cuPointerGetAttributes_v7000 pointer_attributes = nullptr;
-    PFN_cuStreamWaitValue64_v11070 stream_wait_value = nullptr; ///< may be missing
+    PFN_cuStreamWaitValue64_v11070 stream_wait_value = nullptr;  ///< may be missing
 };
 
 /// Null pointers until load_driver().
@@ -40,4 +42,4 @@ bool load_driver(const char*& missing) noexcept;
 /// The driver's result codes have the runtime's numbers.
 inline cudaError_t as_runtime(CUresult code) noexcept { return static_cast<cudaError_t>(code); }
 
-} // namespace heddle::detail::cu
+}  // namespace heddle::detail::cu

@@ -77,7 +77,8 @@ std::string unfinished_streams(int device) {
     int count = 0;
     for_each_stream([&](StreamRecord& s) {
         if (!s.device.is_cuda() || s.device.index() != device || s.has(stream_flag::dead)) return;
-        if (s.submissions.load(std::memory_order_acquire) <= s.seen_complete.load(std::memory_order_relaxed)) return;
+        if (s.submissions.load(std::memory_order_acquire) <= s.seen_complete.load(std::memory_order_relaxed))
+            return;
         if (++count > 8) return;
         names += (names.empty() ? "" : ", ") + s.display_name();
     });
@@ -85,7 +86,8 @@ std::string unfinished_streams(int device) {
     return names;
 }
 
-Failure make_loss(int device, cudaError_t code, const char* call, StreamRecord* stream, const SourceLocation& where) {
+Failure make_loss(int device, cudaError_t code, const char* call, StreamRecord* stream,
+                  const SourceLocation& where) {
     const std::string names = unfinished_streams(device);
     std::string message = "cuda:" + std::to_string(device) + " is lost (" + cudaGetErrorString(code) +
                           "): nothing runs on it any more in this process. ";
@@ -96,7 +98,7 @@ Failure make_loss(int device, cudaError_t code, const char* call, StreamRecord* 
 
 std::atomic<bool> forked{false};
 
-} // namespace
+}  // namespace
 
 Failure mark_lost(int device, cudaError_t code, const char* call, StreamRecord* stream,
                   const SourceLocation& where) noexcept {
@@ -116,14 +118,15 @@ Failure mark_lost(int device, cudaError_t code, const char* call, StreamRecord* 
             s.poison(failure, s.seen_complete.load(std::memory_order_relaxed) + 1);
         });
     } catch (...) {
-        // No memory to say more: without a failure, or with some streams unpoisoned, each call on the device still fails.
+        // No memory to say more: without a failure, or with some streams unpoisoned, each call on the device
+        // still fails.
     }
     if (g != nullptr) fail_outstanding(*g, failure);
     return failure;
 }
 
 void fail(cudaError_t code, const char* call, int device, StreamRecord* stream, const SourceLocation& where) {
-    cudaGetLastError(); // told here, by exception: nobody else shall find it
+    cudaGetLastError();  // told here, by exception: nobody else shall find it
     refuse_forked(call, where);
     if (is_sticky(code) && device >= 0) {
         if (Failure failure = mark_lost(device, code, call, stream, where)) throw_error(*failure);
@@ -135,7 +138,8 @@ void fail(cudaError_t code, const char* call, int device, StreamRecord* stream, 
 void note_failure(cudaError_t code, const char* call, int device) noexcept {
     if (code == cudaSuccess || is_unloading(code) || is_forked()) return;
     cudaGetLastError();
-    if (const Gpu* g = gpu_if_used(device); g != nullptr && g->lost.load(std::memory_order_acquire)) return; // told before
+    if (const Gpu* g = gpu_if_used(device); g != nullptr && g->lost.load(std::memory_order_acquire))
+        return;  // told before
     try {
         const SourceLocation nowhere;
         if (is_sticky(code)) {
@@ -150,11 +154,13 @@ void note_failure(cudaError_t code, const char* call, int device) noexcept {
 }
 
 void throw_usage(std::string message, const char* call, StreamRecord* stream, const SourceLocation& where) {
-    if (stream != nullptr) throw_error(stream_error(ErrorCode::usage, *stream, std::move(message), call, where));
+    if (stream != nullptr)
+        throw_error(stream_error(ErrorCode::usage, *stream, std::move(message), call, where));
     throw_coded(ErrorCode::usage, std::move(message), call, -1, where);
 }
 
-void throw_coded(ErrorCode code, std::string message, const char* call, int device, const SourceLocation& where) {
+void throw_coded(ErrorCode code, std::string message, const char* call, int device,
+                 const SourceLocation& where) {
     ErrorInfo info;
     info.code = code;
     info.message = std::move(message);
@@ -169,20 +175,22 @@ Failure failure_until(StreamRecord& stream, std::uint64_t submissions) noexcept 
     try {
         return stream.failure_up_to(submissions);
     } catch (...) {
-        return nullptr; // a lock or an allocation failed; the stream itself still tells
+        return nullptr;  // a lock or an allocation failed; the stream itself still tells
     }
 }
 
 bool is_forked() noexcept { return forked.load(std::memory_order_relaxed); }
 
 void refuse_forked(const char* call, const SourceLocation& where) {
-    if (!is_forked()) [[likely]] return;
+    if (!is_forked()) [[likely]]
+        return;
     throw_coded(ErrorCode::forked,
-                "this process is the child of a fork() of one that used CUDA, and CUDA does not work in it: fork before "
+                "this process is the child of a fork() of one that used CUDA, and CUDA does not work in it: "
+                "fork before "
                 "using CUDA, or start a new program",
                 call, -1, where);
 }
 
 void set_forked() noexcept { forked.store(true, std::memory_order_relaxed); }
 
-} // namespace heddle::detail::cu
+}  // namespace heddle::detail::cu

@@ -25,10 +25,12 @@ inline bool is_unloading(cudaError_t code) noexcept {
 
 /// The one check of native calls.
 inline void check(cudaError_t code, const char* call, int device, const SourceLocation& where) {
-    if (code != cudaSuccess) [[unlikely]] fail(code, call, device, nullptr, where);
+    if (code != cudaSuccess) [[unlikely]]
+        fail(code, call, device, nullptr, where);
 }
 inline void check(cudaError_t code, const char* call, StreamRecord& stream, const SourceLocation& where) {
-    if (code != cudaSuccess) [[unlikely]] fail(code, call, stream.device.index(), &stream, where);
+    if (code != cudaSuccess) [[unlikely]]
+        fail(code, call, stream.device.index(), &stream, where);
 }
 inline void check(CUresult code, const char* call, int device, const SourceLocation& where) {
     check(static_cast<cudaError_t>(code), call, device, where);
@@ -43,13 +45,14 @@ inline void note_failure(CUresult code, const char* call, int device) noexcept {
     note_failure(static_cast<cudaError_t>(code), call, device);
 }
 
-/// The first sticky error of a device marks it lost: its streams are poisoned and what waits for it on the host is
-/// woken. Later calls change nothing. Returns the failure that was first. Never throws.
+/// The first sticky error of a device marks it lost: its streams are poisoned and what waits for it on the
+/// host is woken. Later calls change nothing. Returns the failure that was first. Never throws.
 Failure mark_lost(int device, cudaError_t code, const char* call, StreamRecord* stream,
                   const SourceLocation& where) noexcept;
 
 /// An error of this backend without a native code.
-[[noreturn]] void throw_usage(std::string message, const char* call, StreamRecord* stream, const SourceLocation& where);
+[[noreturn]] void throw_usage(std::string message, const char* call, StreamRecord* stream,
+                              const SourceLocation& where);
 [[noreturn]] void throw_coded(ErrorCode code, std::string message, const char* call, int device,
                               const SourceLocation& where);
 
@@ -61,4 +64,4 @@ bool is_forked() noexcept;
 void set_forked() noexcept;
 void refuse_forked(const char* call, const SourceLocation& where);
 
-} // namespace heddle::detail::cu
+}  // namespace heddle::detail::cu

@@ -10,24 +10,26 @@ namespace {
 
 /// The event that waits on `stream` use: one for each stream, made at the first wait on it.
 ///
-/// Two threads may use it at once: the later record then stands for both waits, which makes one of them wait for more than
-/// it must, never for less. Nor can a record made in a capture be mistaken for another: each wait comes right after
-/// a record of its own call.
+/// Two threads may use it at once: the later record then stands for both waits, which makes one of them wait
+/// for more than it must, never for less. Nor can a record made in a capture be mistaken for another: each
+/// wait comes right after a record of its own call.
 cudaEvent_t cached_event(StreamRecord& stream, const SourceLocation& where) {
     std::atomic_ref<void*> slot(stream.cached_event);
-    if (void* event = slot.load(std::memory_order_acquire)) [[likely]] return static_cast<cudaEvent_t>(event);
+    if (void* event = slot.load(std::memory_order_acquire)) [[likely]]
+        return static_cast<cudaEvent_t>(event);
     Gpu& g = gpu_of(stream);
     cudaEvent_t fresh = take_event(g, where);
     void* expected = nullptr;
     if (slot.compare_exchange_strong(expected, fresh, std::memory_order_acq_rel)) return fresh;
-    give_event(g, fresh); // another thread was faster
+    give_event(g, fresh);  // another thread was faster
     return static_cast<cudaEvent_t>(expected);
 }
 
 void refuse_captured(EventState& event, const char* call, const SourceLocation& where) {
     refuse_forked(call, where);
     if (event.capture_id != 0)
-        throw_usage("the event's newest record was made in a capture: it marks a point of the graph, which nobody can "
+        throw_usage("the event's newest record was made in a capture: it marks a point of the graph, which "
+                    "nobody can "
                     "wait for on the host",
                     call, nullptr, where);
 }
@@ -47,7 +49,7 @@ bool check_event(CUresult code, const char* call, EventState& event, const Sourc
     return false;
 }
 
-} // namespace
+}  // namespace
 
 void CudaBackend::wait_stream(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where) {
     cudaEvent_t event = cached_event(other, where);
@@ -78,7 +80,8 @@ void CudaBackend::close_event(EventState& event) noexcept {
     if (g == nullptr) return;
     const auto destroy = [g, native] {
         InContext in(*g);
-        note_failure(cudaEventDestroy(native), "cudaEventDestroy", g->index); // pending waits keep their meaning
+        note_failure(cudaEventDestroy(native), "cudaEventDestroy",
+                     g->index);  // pending waits keep their meaning
     };
     if (!in_callback) return destroy();
     try {
@@ -88,7 +91,8 @@ void CudaBackend::close_event(EventState& event) noexcept {
     }
 }
 
-void CudaBackend::forget_record(EventState&) noexcept {} // the native event's old record is simply not asked for
+void CudaBackend::forget_record(EventState&) noexcept {
+}  // the native event's old record is simply not asked for
 
 void CudaBackend::record(EventState& event, StreamRecord& stream, const SourceLocation& where) {
     check(record_on(gpu_of(stream), native_of(event), native_of(stream)), "cuEventRecord", stream, where);
@@ -126,7 +130,7 @@ double CudaBackend::elapsed_ms(EventState& start, EventState& end, const SourceL
     RelaxedCapture relaxed;
     for (EventState* event : {&start, &end}) {
         if (!check_event(driver.event_synchronize(native_of(*event)), "cuEventSynchronize", *event, where))
-            gpu(event->device.index(), where); // throws DeviceLost
+            gpu(event->device.index(), where);  // throws DeviceLost
     }
     InContext in(gpu(start.device.index(), where));
     float milliseconds = 0;
@@ -146,7 +150,8 @@ Failure CudaBackend::failure_of(EventState& event) {
 EventHandle CudaBackend::export_event(EventState& event, const SourceLocation& where) {
     InContext in(gpu(event.device.index(), where));
     cudaIpcEventHandle_t native{};
-    check(cudaIpcGetEventHandle(&native, native_of(event)), "cudaIpcGetEventHandle", event.device.index(), where);
+    check(cudaIpcGetEventHandle(&native, native_of(event)), "cudaIpcGetEventHandle", event.device.index(),
+          where);
     EventHandle handle;
     static_assert(sizeof native.reserved == sizeof handle.bytes);
     std::memcpy(handle.bytes.data(), native.reserved, sizeof native.reserved);
@@ -166,8 +171,8 @@ void CudaBackend::import_event(EventState& event, const EventHandle& handle, con
     event.options.interprocess = true;
     event.native = native;
     event.owns_native = false;
-    event.handed_out = true; // the other process records it
+    event.handed_out = true;  // the other process records it
     event.recorded = true;
 }
 
-} // namespace heddle::detail::cu
+}  // namespace heddle::detail::cu

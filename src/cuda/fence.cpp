@@ -19,7 +19,7 @@ void add_fence(Fences& fences, StreamRecord& user) {
     Fence fence;
     if (user.device.is_cpu()) {
         fence.done = make_completion();
-        fences.push_back(fence); // first, so that nothing can fail behind the fence
+        fences.push_back(fence);  // first, so that nothing can fail behind the fence
         user.backend->fence(user, fence.done);
         return;
     }
@@ -36,7 +36,8 @@ void add_fence(Fences& fences, StreamRecord& user) {
             fence.event = fresh;
             fence.own = true;
         } else {
-            // Its zombie gives this event back only when it is reached: whatever it stands for later, it is safe to ask.
+            // Its zombie gives this event back only when it is reached: whatever it stands for later, it is
+            // safe to ask.
             fence.event = static_cast<cudaEvent_t>(user.final_event);
         }
     }
@@ -84,4 +85,4 @@ bool passed(Fences& fences) noexcept {
     return true;
 }
 
-} // namespace heddle::detail::cu
+}  // namespace heddle::detail::cu

@@ -13,8 +13,8 @@ namespace heddle::detail::cu {
 struct Fence {
     Gpu* gpu = nullptr;
     cudaEvent_t event = nullptr;
-    bool own = false;   ///< the event goes back to the pool
-    CompletionRef done; ///< a CPU stream's instead
+    bool own = false;    ///< the event goes back to the pool
+    CompletionRef done;  ///< a CPU stream's instead
 };
 
 using Fences = std::vector<Fence>;
@@ -22,13 +22,15 @@ using Fences = std::vector<Fence>;
 /// Whether work of one of them is being captured now: then no fence can be set.
 bool any_capturing(StreamRecord* const* users, std::size_t count) noexcept;
 
-/// Adds what stands for all that `user` was given until now; nothing if it is known to be done. Wants RelaxedCapture.
+/// Adds what stands for all that `user` was given until now; nothing if it is known to be done. Wants
+/// RelaxedCapture.
 void add_fence(Fences& fences, StreamRecord& user);
 
-/// Makes `stream` wait for all that `user` was given until now; on the CPU side through `awaits`. Wants RelaxedCapture.
+/// Makes `stream` wait for all that `user` was given until now; on the CPU side through `awaits`. Wants
+/// RelaxedCapture.
 void wait_for_user(Gpu& g, Reclaimer& on, StreamRecord& user);
 
 /// Whether all are passed; those that are go out of the list. Wants RelaxedCapture.
 bool passed(Fences& fences) noexcept;
 
-} // namespace heddle::detail::cu
+}  // namespace heddle::detail::cu

@@ -15,19 +15,22 @@ struct alignas(16) Pattern {
     unsigned char bytes[max_pattern];
 };
 
-// A row is `words` words W of which the pattern has `period`. Rows beyond the grid and words beyond it are strode over.
+// A row is `words` words W of which the pattern has `period`. Rows beyond the grid and words beyond it are
+// strode over.
 template <class W>
-__global__ void __launch_bounds__(threads)
-    fill_words(char* to, std::size_t words, std::size_t rows, std::size_t pitch, unsigned period, Pattern pattern) {
+__global__ void __launch_bounds__(threads) fill_words(char* to, std::size_t words, std::size_t rows,
+                                                      std::size_t pitch, unsigned period, Pattern pattern) {
     const W* source = reinterpret_cast<const W*>(pattern.bytes);
     const std::size_t step = std::size_t{gridDim.x} * threads;
     for (std::size_t row = blockIdx.y; row < rows; row += gridDim.y) {
         W* line = reinterpret_cast<W*>(to + row * pitch);
         if (period == 1) {
             const W word = source[0];
-            for (std::size_t i = std::size_t{blockIdx.x} * threads + threadIdx.x; i < words; i += step) line[i] = word;
+            for (std::size_t i = std::size_t{blockIdx.x} * threads + threadIdx.x; i < words; i += step)
+                line[i] = word;
         } else {
-            // The place in the pattern is carried along: a division for every word would cost more than the word.
+            // The place in the pattern is carried along: a division for every word would cost more than the
+            // word.
             std::size_t i = std::size_t{blockIdx.x} * threads + threadIdx.x;
             unsigned phase = static_cast<unsigned>(i % period);
             const unsigned advance = static_cast<unsigned>(step % period);
@@ -83,21 +86,24 @@ cudaError_t repeat_as(const Rectangle& to, std::size_t size, int processors, cud
     std::size_t words = to.bytes / sizeof(W), rows = to.rows, pitch = to.pitch, period = size / sizeof(W);
     char* data = static_cast<char*>(to.data);
     void* arguments[] = {&data, &words, &rows, &pitch, &period};
-    return cudaLaunchKernel(reinterpret_cast<const void*>(&repeat_words<W>), grid_for(words, rows, processors),
-                            dim3(threads), arguments, 0, stream);
+    return cudaLaunchKernel(reinterpret_cast<const void*>(&repeat_words<W>),
+                            grid_for(words, rows, processors), dim3(threads), arguments, 0, stream);
 }
 
-} // namespace
+}  // namespace
 
 cudaError_t load_fill_kernels(const char*& call) noexcept {
     call = "cudaFuncGetAttributes";
-    const void* const kernels[] = {
-        reinterpret_cast<const void*>(&fill_words<std::uint8_t>),  reinterpret_cast<const void*>(&fill_words<std::uint16_t>),
-        reinterpret_cast<const void*>(&fill_words<std::uint32_t>), reinterpret_cast<const void*>(&fill_words<std::uint64_t>),
-        reinterpret_cast<const void*>(&fill_words<uint4>),         reinterpret_cast<const void*>(&repeat_words<std::uint8_t>),
-        reinterpret_cast<const void*>(&repeat_words<std::uint32_t>), reinterpret_cast<const void*>(&repeat_words<uint4>)};
+    const void* const kernels[] = {reinterpret_cast<const void*>(&fill_words<std::uint8_t>),
+                                   reinterpret_cast<const void*>(&fill_words<std::uint16_t>),
+                                   reinterpret_cast<const void*>(&fill_words<std::uint32_t>),
+                                   reinterpret_cast<const void*>(&fill_words<std::uint64_t>),
+                                   reinterpret_cast<const void*>(&fill_words<uint4>),
+                                   reinterpret_cast<const void*>(&repeat_words<std::uint8_t>),
+                                   reinterpret_cast<const void*>(&repeat_words<std::uint32_t>),
+                                   reinterpret_cast<const void*>(&repeat_words<uint4>)};
     for (const void* kernel : kernels) {
-        cudaFuncAttributes unused; // asking for them loads the code
+        cudaFuncAttributes unused;  // asking for them loads the code
         if (const cudaError_t code = cudaFuncGetAttributes(&unused, kernel); code != cudaSuccess) return code;
     }
     return cudaSuccess;
@@ -109,7 +115,8 @@ cudaError_t launch_fill(const Rectangle& to, const void* value, std::size_t size
     std::memcpy(pattern.bytes, value, size);
     // Patterns that divide 16 bytes are written 16 at a time where the memory allows it.
     if (16 % size == 0 && fits(to, 16, 16)) {
-        for (std::size_t filled = size; filled < 16; filled *= 2) std::memcpy(pattern.bytes + filled, pattern.bytes, filled);
+        for (std::size_t filled = size; filled < 16; filled *= 2)
+            std::memcpy(pattern.bytes + filled, pattern.bytes, filled);
         return fill_as<uint4>(to, pattern, 16, processors, stream);
     }
     if (fits(to, size, 16)) return fill_as<uint4>(to, pattern, size, processors, stream);
@@ -119,10 +126,11 @@ cudaError_t launch_fill(const Rectangle& to, const void* value, std::size_t size
     return fill_as<std::uint8_t>(to, pattern, size, processors, stream);
 }
 
-cudaError_t launch_repeat(const Rectangle& to, std::size_t size, int processors, cudaStream_t stream) noexcept {
+cudaError_t launch_repeat(const Rectangle& to, std::size_t size, int processors,
+                          cudaStream_t stream) noexcept {
     if (fits(to, size, 16)) return repeat_as<uint4>(to, size, processors, stream);
     if (fits(to, size, 4)) return repeat_as<std::uint32_t>(to, size, processors, stream);
     return repeat_as<std::uint8_t>(to, size, processors, stream);
 }
 
-} // namespace heddle::detail::cu
+}  // namespace heddle::detail::cu

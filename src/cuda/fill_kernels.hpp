@@ -7,7 +7,7 @@
 
 namespace heddle::detail::cu {
 
-inline constexpr std::size_t max_pattern = 64; ///< bytes of a pattern that travels with the launch
+inline constexpr std::size_t max_pattern = 64;  ///< bytes of a pattern that travels with the launch
 
 /// A rectangle of device memory: `rows` rows of `bytes`, `pitch` apart.
 struct Rectangle {
@@ -25,6 +25,7 @@ cudaError_t launch_fill(const Rectangle& to, const void* pattern, std::size_t si
                         cudaStream_t stream) noexcept;
 
 /// Repeats the first `size` bytes of the rectangle, which divide to.bytes, in the rest of it.
-cudaError_t launch_repeat(const Rectangle& to, std::size_t size, int processors, cudaStream_t stream) noexcept;
+cudaError_t launch_repeat(const Rectangle& to, std::size_t size, int processors,
+                          cudaStream_t stream) noexcept;
 
-} // namespace heddle::detail::cu
+}  // namespace heddle::detail::cu

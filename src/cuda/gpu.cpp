@@ -9,7 +9,8 @@ namespace heddle::detail::cu {
 
 namespace {
 
-std::atomic<Gpu*> used_gpus[max_devices]; // never given back: pending work may need them until the process is gone
+std::atomic<Gpu*>
+    used_gpus[max_devices];  // never given back: pending work may need them until the process is gone
 std::mutex& start_mutex() {
     static auto* mutex = new std::mutex;
     return *mutex;
@@ -45,15 +46,16 @@ cudaMemPool_t make_pool(int device, const SourceLocation& where) {
     properties.location.id = device;
     cudaMemPool_t pool = nullptr;
     check(cudaMemPoolCreate(&pool, &properties), "cudaMemPoolCreate", device, where);
-    // Memory stays with the pool: giving it back at every synchronisation costs 34 µs an allocation instead of 2 (DESIGN 7).
+    // Memory stays with the pool: giving it back at every synchronisation costs 34 µs an allocation instead
+    // of 2 (DESIGN 7).
     std::uint64_t keep_all = UINT64_MAX;
-    check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep_all), "cudaMemPoolSetAttribute", device,
-          where);
-    // No hidden waits: the pool may not make a stream wait for another one's free in order to reuse its memory. When
-    // memory is short, allocate() allows it after all.
+    check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep_all),
+          "cudaMemPoolSetAttribute", device, where);
+    // No hidden waits: the pool may not make a stream wait for another one's free in order to reuse its
+    // memory. When memory is short, allocate() allows it after all.
     int no = 0;
-    check(cudaMemPoolSetAttribute(pool, cudaMemPoolReuseAllowInternalDependencies, &no), "cudaMemPoolSetAttribute",
-          device, where);
+    check(cudaMemPoolSetAttribute(pool, cudaMemPoolReuseAllowInternalDependencies, &no),
+          "cudaMemPoolSetAttribute", device, where);
     return pool;
 }
 
@@ -62,7 +64,7 @@ Gpu& start(int index, const SourceLocation& where) {
     if (Gpu* g = used_gpus[index].load(std::memory_order_acquire)) return *g;
     auto g = std::make_unique<Gpu>();
     g->index = index;
-    RelaxedCapture relaxed; // somebody's capture may be open while this device is first used
+    RelaxedCapture relaxed;  // somebody's capture may be open while this device is first used
     CUdevice device = 0;
     check(driver.device_get(&device, index), "cuDeviceGet", index, where);
     check(driver.primary_context(&g->context, device), "cuDevicePrimaryCtxRetain", index, where);
@@ -78,7 +80,7 @@ Gpu& start(int index, const SourceLocation& where) {
     return *g.release();
 }
 
-} // namespace
+}  // namespace
 
 Gpu* gpu_if_used(int index) noexcept {
     return index >= 0 && index < max_devices ? used_gpus[index].load(std::memory_order_acquire) : nullptr;
@@ -103,7 +105,8 @@ cudaEvent_t take_event(Gpu& g, const SourceLocation& where) {
     }
     InContext in(g);
     cudaEvent_t event = nullptr;
-    check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreateWithFlags", g.index, where);
+    check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreateWithFlags", g.index,
+          where);
     return event;
 }
 
@@ -130,7 +133,8 @@ std::uint64_t capture_of(Gpu& g, cudaStream_t stream) noexcept {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     cuuint64_t id = 0;
     const CUresult code = driver.capture_info(stream, &status, &id, nullptr, nullptr, nullptr, nullptr);
-    // The legacy stream beside somebody's capture on a blocking stream: as good as capturing, it cannot be used.
+    // The legacy stream beside somebody's capture on a blocking stream: as good as capturing, it cannot be
+    // used.
     if (code == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) return UINT64_MAX;
     if (code != CUDA_SUCCESS || status == CU_STREAM_CAPTURE_STATUS_NONE) return 0;
     // A spoiled capture has no id any more, but it is one until it is ended.
@@ -144,7 +148,7 @@ void defer(Gpu& g, std::function<void()> action) {
 }
 
 void do_chores_now(Gpu& g) noexcept {
-    constexpr std::ptrdiff_t at_once = 16; // each costs a query: a caller shall not pay for hundreds
+    constexpr std::ptrdiff_t at_once = 16;  // each costs a query: a caller shall not pay for hundreds
     if (in_callback || is_forked()) return;
     std::vector<Zombie> zombies;
     std::vector<std::function<void()>> actions;
@@ -155,7 +159,7 @@ void do_chores_now(Gpu& g) noexcept {
         g.zombies.erase(g.zombies.begin(), last);
         actions.swap(g.deferred);
     } catch (...) {
-        return; // no memory: another time
+        return;  // no memory: another time
     }
     RelaxedCapture relaxed;
     std::erase_if(zombies, [&](Zombie& z) { return bury(g, z); });
@@ -171,8 +175,8 @@ void do_chores_now(Gpu& g) noexcept {
         g.zombies.insert(g.zombies.end(), zombies.begin(), zombies.end());
         g.chores.store(static_cast<int>(g.zombies.size() + g.deferred.size()), std::memory_order_relaxed);
     } catch (...) {
-        report(std::current_exception()); // their records are lost, nothing else
+        report(std::current_exception());  // their records are lost, nothing else
     }
 }
 
-} // namespace heddle::detail::cu
+}  // namespace heddle::detail::cu

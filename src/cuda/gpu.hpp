@@ -26,7 +26,7 @@ struct Limits {
     int max_threads_per_block = 0;
     int max_block[3] = {};
     int max_grid[3] = {};
-    int max_shared = 0; ///< dynamic shared memory without opting in
+    int max_shared = 0;  ///< dynamic shared memory without opting in
     int max_shared_opt_in = 0;
     int processors = 0;
 };
@@ -34,7 +34,7 @@ struct Limits {
 /// A closed stream whose last work may still run.
 struct Zombie {
     StreamRecord* stream;
-    cudaStream_t native; ///< not destroyed yet: it was capturing, or closed inside a host function
+    cudaStream_t native;  ///< not destroyed yet: it was capturing, or closed inside a host function
 };
 
 /// A stream of heddle's own on which memory is freed that several streams used.
@@ -52,28 +52,28 @@ struct Notifier {
 /// One device in use. Made when it is first used, never given back.
 struct Gpu {
     int index = 0;
-    CUcontext context = nullptr; ///< the primary context, retained
+    CUcontext context = nullptr;  ///< the primary context, retained
     PriorityRange priorities;
     Limits limits;
     cudaMemPool_t pool = nullptr;
 
     std::atomic<bool> lost{false};
     std::mutex lost_mutex;
-    Failure failure; ///< why it is lost
+    Failure failure;  ///< why it is lost
 
     std::mutex event_mutex;
-    std::vector<cudaEvent_t> free_events; ///< without timing; none is ever destroyed
+    std::vector<cudaEvent_t> free_events;  ///< without timing; none is ever destroyed
 
-    std::atomic<int> chores{0}; ///< how many zombies and deferred actions there are
-    std::mutex chores_mutex;    ///< guards the next two
+    std::atomic<int> chores{0};  ///< how many zombies and deferred actions there are
+    std::mutex chores_mutex;     ///< guards the next two
     std::vector<Zombie> zombies;
-    std::vector<std::function<void()>> deferred; ///< tried again by do_chores(); may defer itself anew
+    std::vector<std::function<void()>> deferred;  ///< tried again by do_chores(); may defer itself anew
 
     std::mutex reclaim_mutex;
     std::vector<Reclaimer> reclaimers;
     std::size_t last_reclaimer = 0;
 
-    std::mutex notify_mutex; ///< guards the next two; taken in callbacks too: no CUDA call under it
+    std::mutex notify_mutex;  ///< guards the next two; taken in callbacks too: no CUDA call under it
     Notifier* free_notifiers = nullptr;
     Notification* outstanding = nullptr;
 
@@ -86,8 +86,8 @@ Gpu& gpu(int index, const SourceLocation& where);
 Gpu* gpu_if_used(int index) noexcept;
 inline Gpu& gpu_of(const StreamState& stream) noexcept { return *gpu_if_used(stream.device.index()); }
 
-/// Makes the device's context current while it lives, if it is not. Contexts are pushed and popped instead of calling
-/// cudaSetDevice: that would initialise device 0 when it restores it.
+/// Makes the device's context current while it lives, if it is not. Contexts are pushed and popped instead of
+/// calling cudaSetDevice: that would initialise device 0 when it restores it.
 class InContext {
 public:
     explicit InContext(const Gpu& g) noexcept : InContext(g.context, true) {}
@@ -113,11 +113,13 @@ private:
 };
 
 /// cudaStreamLegacy and cudaStreamPerThread mean the current device's; all other handles know theirs.
-inline bool is_default_handle(const void* native) noexcept { return reinterpret_cast<std::uintptr_t>(native) <= 2; }
+inline bool is_default_handle(const void* native) noexcept {
+    return reinterpret_cast<std::uintptr_t>(native) <= 2;
+}
 
-/// Around runtime calls on a stream. A thread without any context would make the runtime initialise device 0, so
-/// the stream's own is put there for the call; the default streams always need theirs. Otherwise nothing is switched: CUDA 13
-/// runs calls on the stream's device.
+/// Around runtime calls on a stream. A thread without any context would make the runtime initialise device 0,
+/// so the stream's own is put there for the call; the default streams always need theirs. Otherwise nothing
+/// is switched: CUDA 13 runs calls on the stream's device.
 class OnStream : public InContext {
 public:
     OnStream(const Gpu& g, const void* native) noexcept
@@ -133,8 +135,8 @@ private:
 /// This thread is the driver's and runs one of our callbacks: no CUDA call is allowed.
 inline constinit thread_local bool in_callback = false;
 
-/// Housekeeping may query and wait for things unrelated to captures: this thread's mode is relaxed for it, so that
-/// nobody's capture is spoiled.
+/// Housekeeping may query and wait for things unrelated to captures: this thread's mode is relaxed for it, so
+/// that nobody's capture is spoiled.
 class RelaxedCapture {
 public:
     RelaxedCapture() noexcept { exchange(); }
@@ -161,8 +163,8 @@ private:
     bool before_;
 };
 
-/// Events without timing, for heddle's own use. An event may be given back as soon as the wait on its record has been
-/// asked for: a later record does not change what that wait means.
+/// Events without timing, for heddle's own use. An event may be given back as soon as the wait on its record
+/// has been asked for: a later record does not change what that wait means.
 cudaEvent_t take_event(Gpu& g, const SourceLocation& where);
 void give_event(Gpu& g, cudaEvent_t event) noexcept;
 
@@ -171,12 +173,14 @@ bool is_reached(Gpu& g, cudaEvent_t event) noexcept;
 
 /// Records an event on a stream of `g`, and makes a stream wait for one; the driver's forms of both.
 inline CUresult record_on(Gpu& g, cudaEvent_t event, cudaStream_t stream) noexcept {
-    if (!is_default_handle(stream)) [[likely]] return driver.event_record(event, stream);
+    if (!is_default_handle(stream)) [[likely]]
+        return driver.event_record(event, stream);
     InContext in(g);
     return driver.event_record(event, stream);
 }
 inline CUresult wait_on(Gpu& g, cudaStream_t stream, cudaEvent_t event) noexcept {
-    if (!is_default_handle(stream)) [[likely]] return driver.stream_wait_event(stream, event, 0);
+    if (!is_default_handle(stream)) [[likely]]
+        return driver.stream_wait_event(stream, event, 0);
     InContext in(g);
     return driver.stream_wait_event(stream, event, 0);
 }
@@ -185,7 +189,8 @@ inline CUresult wait_on(Gpu& g, cudaStream_t stream, cudaEvent_t event) noexcept
 std::uint64_t capture_of(Gpu& g, cudaStream_t stream) noexcept;
 /// The same for a stream; asks only where there can be one.
 inline std::uint64_t capture_of(StreamRecord& stream) noexcept {
-    if (!stream.has(stream_flag::capturing | stream_flag::handed_out)) [[likely]] return 0;
+    if (!stream.has(stream_flag::capturing | stream_flag::handed_out)) [[likely]]
+        return 0;
     return capture_of(gpu_of(stream), static_cast<cudaStream_t>(stream.native));
 }
 
@@ -194,7 +199,8 @@ void defer(Gpu& g, std::function<void()> action);
 /// Recycles closed streams that are done, and tries deferred actions again.
 void do_chores_now(Gpu& g) noexcept;
 inline void do_chores(Gpu& g) noexcept {
-    if (g.chores.load(std::memory_order_relaxed) != 0) [[unlikely]] do_chores_now(g);
+    if (g.chores.load(std::memory_order_relaxed) != 0) [[unlikely]]
+        do_chores_now(g);
 }
 /// Gives a closed stream's record back if its work is done. False: not yet. (stream.cpp)
 bool bury(Gpu& g, Zombie& zombie) noexcept;
@@ -204,4 +210,4 @@ void fail_outstanding(Gpu& g, const Failure& failure) noexcept;
 /// A stream that the device has not told the end of yet, or null. Under g.notify_mutex. (notify.cpp)
 cudaStream_t stream_of_outstanding(const Gpu& g) noexcept;
 
-} // namespace heddle::detail::cu
+}  // namespace heddle::detail::cu

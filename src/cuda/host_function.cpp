@@ -18,9 +18,9 @@ struct HostNode {
     StreamRecord* stream;
     const OpType* type;
     std::size_t count;
-    std::uint64_t at; ///< the submission it is
+    std::uint64_t at;  ///< the submission it is
     SourceLocation where;
-    bool in_graph; ///< belongs to a graph, which may run it often
+    bool in_graph;  ///< belongs to a graph, which may run it often
     void* closure;
 
     static std::size_t offset(const OpType& t) noexcept {
@@ -60,20 +60,21 @@ std::string what_of(const std::exception_ptr& exception) {
 
 void poison_by(const HostNode& node, const std::exception_ptr& exception) noexcept {
     try {
-        ErrorInfo info = stream_error(ErrorCode::work_failed, *node.stream,
-                                      "a host function failed: " + what_of(exception), "launch_host", node.where);
+        ErrorInfo info =
+            stream_error(ErrorCode::work_failed, *node.stream,
+                         "a host function failed: " + what_of(exception), "launch_host", node.where);
         info.cause = exception;
         node.stream->poison(std::make_shared<const ErrorInfo>(std::move(info)), node.at);
     } catch (...) {
-        report(std::current_exception()); // no memory for the failure
+        report(std::current_exception());  // no memory for the failure
     }
 }
 
 /// On a thread of the driver's.
 void run_node(void* data) {
     HostNode* node = static_cast<HostNode*>(data);
-    InHostFunction marked; // waits are refused
-    InCallback in;         // and what its destructors give up is given back later: no CUDA call is allowed here
+    InHostFunction marked;  // waits are refused
+    InCallback in;  // and what its destructors give up is given back later: no CUDA call is allowed here
     // Only a failure of what came before it: one that was learnt early may belong to later work.
     const bool drop = !node->type->is_cleanup && failure_until(*node->stream, node->at) != nullptr;
     if (!drop) {
@@ -86,7 +87,8 @@ void run_node(void* data) {
     if (!node->in_graph) destroy_node(node);
 }
 
-/// Gives the node to the graph that the stream is being captured into, which keeps it as long as it may run it.
+/// Gives the node to the graph that the stream is being captured into, which keeps it as long as it may run
+/// it.
 void give_to_graph(StreamRecord& stream, HostNode* node, const SourceLocation& where) {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     CUgraph graph = nullptr;
@@ -97,20 +99,20 @@ void give_to_graph(StreamRecord& stream, HostNode* node, const SourceLocation& w
         InCallback in;
         destroy_node(static_cast<HostNode*>(data));
     };
-    check(cudaUserObjectCreate(&object, node, destroy, 1, cudaUserObjectNoDestructorSync), "cudaUserObjectCreate",
+    check(cudaUserObjectCreate(&object, node, destroy, 1, cudaUserObjectNoDestructorSync),
+          "cudaUserObjectCreate", stream, where);
+    check(cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove), "cudaGraphRetainUserObject",
           stream, where);
-    check(cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove), "cudaGraphRetainUserObject", stream,
-          where);
 }
 
-} // namespace
+}  // namespace
 
 void CudaBackend::enqueue(StreamRecord& stream, const OpType& type, void* self, std::size_t count,
                           const SourceLocation& where) {
     HostNode* node = make_node(stream, type, self, count, where);
     node->in_graph = capture_of(stream) != 0;
-    const bool in_graph = node->in_graph; // the node may be gone once it is given
-    stream.set(stream_flag::fallible);    // before: others must know in time that a failure may come late
+    const bool in_graph = node->in_graph;  // the node may be gone once it is given
+    stream.set(stream_flag::fallible);     // before: others must know in time that a failure may come late
     cudaError_t code;
     {
         OnStream on(gpu_of(stream), stream.native);
@@ -141,4 +143,4 @@ void run_on_host(Gpu& g, StreamRecord& stream, std::function<void()> function, c
     given.release();
 }
 
-} // namespace heddle::detail::cu
+}  // namespace heddle::detail::cu

@@ -8,8 +8,8 @@
 
 namespace heddle::detail::cu {
 
-/// Calls function() once in stream order, on one of the driver's threads, where it may not call CUDA. What it throws is
-/// reported. Not for capturing streams: a graph would call it again.
+/// Calls function() once in stream order, on one of the driver's threads, where it may not call CUDA. What it
+/// throws is reported. Not for capturing streams: a graph would call it again.
 void run_on_host(Gpu& g, StreamRecord& stream, std::function<void()> function, const SourceLocation& where);
 
-} // namespace heddle::detail::cu
+}  // namespace heddle::detail::cu

@@ -1,4 +1,5 @@
-// What launches in the callers' code need of the library: limits of grids, kernels' names, and what their failures mean.
+// What launches in the callers' code need of the library: limits of grids, kernels' names, and what their
+// failures mean.
 #include <atomic>
 #include <cstdlib>
 #include <memory>
@@ -15,8 +16,8 @@ namespace cu {
 
 namespace {
 
-/// That a kernel may have so much dynamic shared memory on a device. Few kernels need more than 48 KB, so a list that
-/// only grows is read without a lock.
+/// That a kernel may have so much dynamic shared memory on a device. Few kernels need more than 48 KB, so a
+/// list that only grows is read without a lock.
 struct Raised {
     const void* kernel;
     int device;
@@ -32,7 +33,8 @@ void raise_shared(StreamState& stream, std::size_t bytes, const void* kernel, co
     if (known != nullptr && known->bytes.load(std::memory_order_relaxed) >= bytes) return;
     {
         InContext in(gpu_of(stream));
-        check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+        check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                   static_cast<int>(bytes)),
               "cudaFuncSetAttribute", record_of(stream), where);
     }
     if (known != nullptr) return known->bytes.store(bytes, std::memory_order_relaxed);
@@ -72,29 +74,34 @@ void raise_shared(StreamState& stream, std::size_t bytes, const void* kernel, co
 std::string readable(const char* name) {
     if (name[0] == '_' && name[1] == 'Z') {
         int status = 0;
-        const std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(name, nullptr, nullptr, &status), &std::free);
+        const std::unique_ptr<char, void (*)(void*)> text(
+            abi::__cxa_demangle(name, nullptr, nullptr, &status), &std::free);
         if (status == 0 && text != nullptr) return text.get();
     }
     return kernel_name(name);
 }
 
-} // namespace
+}  // namespace
 
-} // namespace cu
+}  // namespace cu
 
 void check_grid(StreamState& stream, const Grid& grid, const void* kernel) {
     if (!stream.device.is_cuda()) [[unlikely]]
-        cu::throw_usage("a __global__ function runs on CUDA devices only; a portable kernel (an object with a HEDDLE_FN "
-                        "operator()) would run here",
-                        "launch", &record_of(stream), grid.where);
+        cu::throw_usage(
+            "a __global__ function runs on CUDA devices only; a portable kernel (an object with a HEDDLE_FN "
+            "operator()) would run here",
+            "launch", &record_of(stream), grid.where);
     const cu::Limits& l = cu::gpu_of(stream).limits;
-    const auto in = [](unsigned value, int most) { return value - 1u < static_cast<unsigned>(most); }; // and not 0
+    const auto in = [](unsigned value, int most) {
+        return value - 1u < static_cast<unsigned>(most);
+    };  // and not 0
     const auto &b = grid.block, &g = grid.grid;
     const bool fits = in(b.x, l.max_block[0]) && in(b.y, l.max_block[1]) && in(b.z, l.max_block[2]) &&
                       in(g.x, l.max_grid[0]) && in(g.y, l.max_grid[1]) && in(g.z, l.max_grid[2]) &&
                       std::size_t{b.x} * b.y * b.z <= static_cast<std::size_t>(l.max_threads_per_block) &&
                       grid.shared_bytes <= static_cast<std::size_t>(l.max_shared_opt_in);
-    if (!fits) [[unlikely]] cu::refuse(stream, grid, l);
+    if (!fits) [[unlikely]]
+        cu::refuse(stream, grid, l);
     if (grid.shared_bytes > static_cast<std::size_t>(l.max_shared)) [[unlikely]]
         cu::raise_shared(stream, grid.shared_bytes, kernel, grid.where);
 }
@@ -109,12 +116,13 @@ const char* global_name(const void* kernel) noexcept {
 void throw_launch_failed(StreamState& stream, const char* pretty, int native, SourceLocation where) {
     const auto code = static_cast<cudaError_t>(native);
     StreamRecord& record = record_of(stream);
-    cudaGetLastError(); // told here, by exception
+    cudaGetLastError();  // told here, by exception
     cu::refuse_forked("launch", where);
     if (cu::is_sticky(code)) cu::fail(code, "cudaLaunchKernel", stream.device.index(), &record, where);
-    const bool misuse = code == cudaErrorInvalidConfiguration || code == cudaErrorInvalidValue ||
-                        code == cudaErrorLaunchOutOfResources || code == cudaErrorCooperativeLaunchTooLarge ||
-                        (code >= cudaErrorStreamCaptureUnsupported && code <= cudaErrorStreamCaptureWrongThread);
+    const bool misuse =
+        code == cudaErrorInvalidConfiguration || code == cudaErrorInvalidValue ||
+        code == cudaErrorLaunchOutOfResources || code == cudaErrorCooperativeLaunchTooLarge ||
+        (code >= cudaErrorStreamCaptureUnsupported && code <= cudaErrorStreamCaptureWrongThread);
     const bool no_code = code == cudaErrorInvalidDeviceFunction || code == cudaErrorNoKernelImageForDevice;
     std::string message = "kernel " + cu::readable(pretty) + " was not launched: " + cudaGetErrorString(code);
     if (code == cudaErrorLaunchOutOfResources) message += " (fewer threads in a block need fewer registers)";
@@ -128,4 +136,4 @@ void throw_launch_failed(StreamState& stream, const char* pretty, int native, So
     throw_error(std::move(info));
 }
 
-} // namespace heddle::detail
+}  // namespace heddle::detail

@@ -18,8 +18,8 @@ void set_internal_waits(Gpu& g, int allowed) noexcept {
                  "cudaMemPoolSetAttribute", g.index);
 }
 
-/// The pool had nothing: gives back what can be given back, and allows the driver to make the stream wait for memory that
-/// was freed on other streams.
+/// The pool had nothing: gives back what can be given back, and allows the driver to make the stream wait for
+/// memory that was freed on other streams.
 cudaError_t allocate_when_short(Gpu& g, void** data, std::size_t bytes, cudaStream_t stream) noexcept {
     std::lock_guard lock(g.out_of_memory_mutex);
     do_chores(g);
@@ -31,7 +31,8 @@ cudaError_t allocate_when_short(Gpu& g, void** data, std::size_t bytes, cudaStre
     return code;
 }
 
-[[noreturn]] void throw_out_of_memory(Gpu& g, std::size_t bytes, StreamRecord& stream, const SourceLocation& where) {
+[[noreturn]] void throw_out_of_memory(Gpu& g, std::size_t bytes, StreamRecord& stream,
+                                      const SourceLocation& where) {
     cudaGetLastError();
     std::size_t free = 0, total = 0;
     {
@@ -39,21 +40,22 @@ cudaError_t allocate_when_short(Gpu& g, void** data, std::size_t bytes, cudaStre
         InContext in(g);
         if (cudaMemGetInfo(&free, &total) != cudaSuccess) cudaGetLastError();
     }
-    ErrorInfo info = stream_error(ErrorCode::out_of_memory, stream,
-                                  "no " + std::to_string(bytes) + " bytes on cuda:" + std::to_string(g.index) + ": " +
-                                      std::to_string(free) + " of " + std::to_string(total) + " are free",
-                                  "cudaMallocFromPoolAsync", where);
+    ErrorInfo info =
+        stream_error(ErrorCode::out_of_memory, stream,
+                     "no " + std::to_string(bytes) + " bytes on cuda:" + std::to_string(g.index) + ": " +
+                         std::to_string(free) + " of " + std::to_string(total) + " are free",
+                     "cudaMallocFromPoolAsync", where);
     info.native_code = cudaErrorMemoryAllocation;
     info.native_name = cudaGetErrorName(cudaErrorMemoryAllocation);
     throw_error(std::move(info));
 }
 
-/// A stream on which memory is freed that others used: an idle one, so that one long wait does not hold up the rest.
-/// Few, because every stream that waits takes part of a hardware queue.
+/// A stream on which memory is freed that others used: an idle one, so that one long wait does not hold up
+/// the rest. Few, because every stream that waits takes part of a hardware queue.
 Reclaimer& take_reclaimer(Gpu& g) {
     constexpr std::size_t most = 4;
     std::lock_guard lock(g.reclaim_mutex);
-    g.reclaimers.reserve(most); // references stay good
+    g.reclaimers.reserve(most);  // references stay good
     for (Reclaimer& r : g.reclaimers)
         if (driver.stream_query(r.stream) == CUDA_SUCCESS) return r;
     if (g.reclaimers.size() < most) {
@@ -71,20 +73,25 @@ Reclaimer& take_reclaimer(Gpu& g) {
 /// The common case: one stream allocated, used and frees. False: it is closed, or of another device.
 bool free_on(Gpu& g, StreamRecord& user, void* data) noexcept {
     if (!user.device.is_cuda() || user.device.index() != g.index) return false;
-    std::lock_guard life(user.life);
-    if (user.native == nullptr) return false;
-    OnStream on(g, user.native);
-    note_failure(cudaFreeAsync(data, native_of(user)), "cudaFreeAsync", g.index);
+    cudaError_t code;
+    {
+        std::lock_guard life(user.life);
+        if (user.native == nullptr) return false;
+        OnStream on(g, user.native);
+        code = cudaFreeAsync(data, native_of(user));
+    }
+    note_failure(code, "cudaFreeAsync", g.index);  // not under the lock: it may call the user's hook
     return true;
 }
 
-} // namespace
+}  // namespace
 
 void* CudaBackend::allocate(StreamRecord& stream, std::size_t bytes, const SourceLocation& where) {
     Gpu& g = gpu(stream.device.index(), where);
     if (capture_of(stream) != 0)
         throw_coded(ErrorCode::unsupported,
-                    "memory cannot be allocated on a stream that is capturing: the graph would own it. Allocate before the "
+                    "memory cannot be allocated on a stream that is capturing: the graph would own it. "
+                    "Allocate before the "
                     "capture",
                     "allocate", g.index, where);
     void* data = nullptr;
@@ -94,7 +101,8 @@ void* CudaBackend::allocate(StreamRecord& stream, std::size_t bytes, const Sourc
         cudaGetLastError();
         code = allocate_when_short(g, &data, bytes, native_of(stream));
         if (code == cudaErrorMemoryAllocation) throw_out_of_memory(g, bytes, stream, where);
-        count_submission(stream); // perhaps it waits for another stream now: waits on it are no longer redundant
+        count_submission(
+            stream);  // perhaps it waits for another stream now: waits on it are no longer redundant
     }
     check(code, "cudaMallocFromPoolAsync", stream, where);
     return data;
@@ -105,15 +113,17 @@ void CudaBackend::free(void* data, std::size_t bytes, int device, StreamRecord* 
     Gpu* g = gpu_if_used(device);
     if (is_forked() || g == nullptr || g->lost.load(std::memory_order_acquire)) return;
     try {
-        // In a callback nothing of CUDA may be called; in a capture a free, or an event, would become part of the graph.
+        // In a callback nothing of CUDA may be called; in a capture a free, or an event, would become part of
+        // the graph.
         if (in_callback || any_capturing(users, user_count)) {
-            return defer(*g, [this, data, bytes, device, list = std::vector<StreamRecord*>(users, users + user_count)] {
+            return defer(*g, [this, data, bytes, device,
+                              list = std::vector<StreamRecord*>(users, users + user_count)] {
                 free(data, bytes, device, list.data(), list.size());
             });
         }
         if (user_count == 1 && free_on(*g, *users[0], data)) return;
-        // No user is held up: a stream of heddle's own waits for all of them. They may be closed; another stream in
-        // the record of one that is long gone is waited for needlessly, which does no harm.
+        // No user is held up: a stream of heddle's own waits for all of them. They may be closed; another
+        // stream in the record of one that is long gone is waited for needlessly, which does no harm.
         RelaxedCapture relaxed;
         Reclaimer& on = take_reclaimer(*g);
         for (std::size_t i = 0; i < user_count; ++i) wait_for_user(*g, on, *users[i]);
@@ -121,15 +131,15 @@ void CudaBackend::free(void* data, std::size_t bytes, int device, StreamRecord* 
         check(cudaFreeAsync(data, on.stream), "cudaFreeAsync", device, {});
         do_chores(*g);
     } catch (...) {
-        report(std::current_exception()); // the memory stays allocated: it may be in use
+        report(std::current_exception());  // the memory stays allocated: it may be in use
     }
 }
 
 void* CudaBackend::allocate_pinned(std::size_t bytes, const SourceLocation& where) {
     refuse_forked("pinned", where);
     if (in_callback)
-        throw_usage("a host function of a CUDA stream may not call CUDA, and pinned memory is CUDA's", "pinned", nullptr,
-                    where);
+        throw_usage("a host function of a CUDA stream may not call CUDA, and pinned memory is CUDA's",
+                    "pinned", nullptr, where);
     return pinned_cache().take(bytes, where);
 }
 
@@ -140,10 +150,11 @@ void CudaBackend::free_pinned(void* data, std::size_t bytes, StreamRecord* const
         if (in_callback || any_capturing(users, user_count)) {
             for (std::size_t i = 0; i < user_count; ++i) {
                 if (!users[i]->device.is_cuda()) continue;
-                return defer(gpu_of(*users[i]),
-                             [this, data, bytes, list = std::vector<StreamRecord*>(users, users + user_count)] {
-                                 free_pinned(data, bytes, list.data(), list.size());
-                             });
+                return defer(
+                    gpu_of(*users[i]),
+                    [this, data, bytes, list = std::vector<StreamRecord*>(users, users + user_count)] {
+                        free_pinned(data, bytes, list.data(), list.size());
+                    });
             }
         }
         Fences fences;
@@ -153,7 +164,7 @@ void CudaBackend::free_pinned(void* data, std::size_t bytes, StreamRecord* const
         }
         pinned_cache().give(data, std::move(fences));
     } catch (...) {
-        report(std::current_exception()); // the block stays taken: it may be in use
+        report(std::current_exception());  // the block stays taken: it may be in use
     }
 }
 
@@ -165,9 +176,10 @@ bool CudaBackend::classify(const void* data, Place& place) noexcept {
     CUpointer_attribute asked[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
                                    CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
     void* answers[] = {&type, &managed, &device};
-    if (driver.pointer_attributes(3, asked, answers, reinterpret_cast<CUdeviceptr>(data)) != CUDA_SUCCESS) return false;
+    if (driver.pointer_attributes(3, asked, answers, reinterpret_cast<CUdeviceptr>(data)) != CUDA_SUCCESS)
+        return false;
     if (type == CU_MEMORYTYPE_DEVICE || managed != 0) {
-        if (device < 0) return false; // managed memory without a home on a device
+        if (device < 0) return false;  // managed memory without a home on a device
         place = {Device::unchecked(DeviceKind::cuda, device), MemoryKind::device};
         return true;
     }
@@ -176,4 +188,4 @@ bool CudaBackend::classify(const void* data, Place& place) noexcept {
     return true;
 }
 
-} // namespace heddle::detail::cu
+}  // namespace heddle::detail::cu

@@ -1,7 +1,8 @@
 // From the device to the host: completions that happen when an event is reached.
 //
-// Each notification has a stream of heddle's own to itself for as long as it is pending: it waits there for the event and
-// then calls back. So the source stream is not held up, and notifications do not wait for each other.
+// Each notification has a stream of heddle's own to itself for as long as it is pending: it waits there for
+// the event and then calls back. So the source stream is not held up, and notifications do not wait for each
+// other.
 #include <memory>
 
 #include "core/registry.hpp"
@@ -13,19 +14,19 @@ struct Notification {
     CompletionRef done;
     Gpu* gpu = nullptr;
     Notifier* notifier = nullptr;
-    StreamRecord* source = nullptr; ///< pinned; whose failure `done` gets. Null: nobody's
+    StreamRecord* source = nullptr;  ///< pinned; whose failure `done` gets. Null: nobody's
     std::uint64_t stream_id = 0;
     std::uint64_t submissions = 0;
-    cudaEvent_t own_event = nullptr; ///< from the device's pool
-    bool told = false;               ///< `done` has happened: because the device was lost, perhaps
+    cudaEvent_t own_event = nullptr;  ///< from the device's pool
+    bool told = false;                ///< `done` has happened: because the device was lost, perhaps
     Notification* previous = nullptr;
     Notification* next = nullptr;
 };
 
 namespace {
 
-/// How the device calls back. A stream callback is also called, with the error, when the device is lost (CUDA's
-/// documentation of cudaStreamAddCallback); a host function is not, but costs less to give.
+/// How the device calls back. A stream callback is also called, with the error, when the device is lost
+/// (CUDA's documentation of cudaStreamAddCallback); a host function is not, but costs less to give.
 enum class CallBack { stream_callback, host_function };
 constexpr CallBack call_back = CallBack::stream_callback;
 
@@ -70,7 +71,7 @@ void called_back(void* data, cudaError_t status) noexcept {
     Gpu& g = *note.gpu;
     Failure failure;
     if (status != cudaSuccess && !is_unloading(status))
-        failure = mark_lost(g.index, status, "cudaStreamAddCallback", nullptr, {}); // tells this one as well
+        failure = mark_lost(g.index, status, "cudaStreamAddCallback", nullptr, {});  // tells this one as well
     else if (note.source != nullptr && note.source->id.load(std::memory_order_acquire) == note.stream_id)
         failure = failure_until(*note.source, note.submissions);
     bool told;
@@ -109,36 +110,35 @@ void arm(Notification& note, const SourceLocation& where) {
                 note.notifier->stream, [](void* data) { called_back(data, cudaSuccess); }, &note);
         }
     }
-    if (code == cudaSuccess) return; // `note` may be gone already
+    if (code == cudaSuccess) return;  // `note` may be gone already
+    bool told;
     {
         std::lock_guard lock(g.notify_mutex);
+        told = note.told;
         unlink(g, note);
     }
     give_back(g, note.notifier);
     let_go(note);
-    check(code, call, g.index, where);
+    if (!told) check(code, call, g.index, where);
 }
 
-} // namespace
-
-void CudaBackend::signal(EventState& event, CompletionRef done, const SourceLocation& where) {
-    if (!event.recorded) return done->complete();
-    if (event.capture_id != 0)
-        throw_usage("the event was recorded in a capture: a CPU stream cannot wait for a point of a graph", "wait_event",
-                    nullptr, where);
+/// signal(), but throws DeviceLost.
+void request(CudaBackend& backend, EventState& event, const CompletionRef& done,
+             const SourceLocation& where) {
     Gpu& g = gpu(event.device.index(), where);
     RelaxedCapture relaxed;
     const CUresult code = driver.event_query(native_of(event));
-    if (code == CUDA_SUCCESS) return done->complete(failure_of(event));
+    if (code == CUDA_SUCCESS) return done->complete(backend.failure_of(event));
     if (code != CUDA_ERROR_NOT_READY) check(code, "cuEventQuery", g.index, where);
 
     auto note = std::make_unique<Notification>();
-    note->done = std::move(done);
+    note->done = done;
     note->gpu = &g;
     note->stream_id = event.stream_id;
     note->submissions = event.submissions;
     note->notifier = lease(g, where);
-    if (const CUresult waited = wait_on(g, note->notifier->stream, native_of(event)); waited != CUDA_SUCCESS) {
+    if (const CUresult waited = wait_on(g, note->notifier->stream, native_of(event));
+        waited != CUDA_SUCCESS) {
         give_back(g, note->notifier);
         check(waited, "cuStreamWaitEvent", g.index, where);
     }
@@ -153,6 +153,21 @@ void CudaBackend::signal(EventState& event, CompletionRef done, const SourceLoca
     arm(*note.release(), where);
 }
 
+}  // namespace
+
+void CudaBackend::signal(EventState& event, CompletionRef done, const SourceLocation& where) {
+    if (!event.recorded) return done->complete();
+    if (event.capture_id != 0)
+        throw_usage("the event was recorded in a capture: a CPU stream cannot wait for a point of a graph",
+                    "wait_event", nullptr, where);
+    try {
+        request(*this, event, done, where);
+    } catch (const DeviceLost& lost) {
+        // Whoever waits is told as of any other failure; the call itself is as good as it was a moment earlier.
+        done->complete(std::make_shared<const ErrorInfo>(lost.info()));
+    }
+}
+
 void CudaBackend::fence(StreamRecord& stream, CompletionRef done) noexcept {
     if (is_forked()) return done->complete();
     Gpu& g = gpu_of(stream);
@@ -162,7 +177,7 @@ void CudaBackend::fence(StreamRecord& stream, CompletionRef done) noexcept {
         const SourceLocation nowhere;
         RelaxedCapture relaxed;
         auto note = std::make_unique<Notification>();
-        note->done = std::move(done);
+        note->done = done;
         note->gpu = &g;
         note->own_event = take_event(g, nowhere);
         note->notifier = lease(g, nowhere);
@@ -184,9 +199,11 @@ void CudaBackend::fence(StreamRecord& stream, CompletionRef done) noexcept {
         give_event(g, note->own_event);
         // Nothing to wait for; or the device is lost, and with it whoever could still touch the memory.
         note_failure(code, "cuStreamWaitEvent", g.index);
-        if (code == CUDA_SUCCESS || is_sticky(as_runtime(code))) note->done->complete();
+        if (code == CUDA_SUCCESS || is_sticky(as_runtime(code))) done->complete();
+    } catch (const DeviceLost&) {
+        done->complete();
     } catch (...) {
-        report(std::current_exception()); // the memory stays: nobody knows whether it is in use
+        report(std::current_exception());  // the memory stays: nobody knows whether it is in use
     }
 }
 
@@ -210,4 +227,4 @@ cudaStream_t stream_of_outstanding(const Gpu& g) noexcept {
     return g.outstanding != nullptr ? g.outstanding->notifier->stream : nullptr;
 }
 
-} // namespace heddle::detail::cu
+}  // namespace heddle::detail::cu

@@ -14,8 +14,8 @@ namespace {
 constexpr std::size_t KiB = 1024, MiB = 1024 * KiB;
 constexpr std::size_t smallest = 4 * KiB;
 constexpr std::size_t slab_bytes = 2 * MiB;
-constexpr std::size_t from_slab = 256 * KiB; ///< blocks up to this are cut from slabs: one pinning for many
-constexpr std::size_t large = 64 * MiB;      ///< beyond it a power of two would waste too much
+constexpr std::size_t from_slab = 256 * KiB;  ///< blocks up to this are cut from slabs: one pinning for many
+constexpr std::size_t large = 64 * MiB;       ///< beyond it a power of two would waste too much
 
 std::size_t round_up(std::size_t bytes) noexcept {
     if (bytes <= large) return std::max(smallest, std::bit_ceil(bytes));
@@ -32,7 +32,7 @@ Gpu& some_gpu(const SourceLocation& where) {
     return gpu(0, where);
 }
 
-} // namespace
+}  // namespace
 
 PinnedCache& pinned_cache() {
     static auto* cache = new PinnedCache;
@@ -55,7 +55,7 @@ void* PinnedCache::take(std::size_t bytes, const SourceLocation& where) {
 }
 
 void* PinnedCache::find(std::size_t bytes, std::size_t most) noexcept {
-    constexpr int tries = 4; // those given back first are the likeliest to be free
+    constexpr int tries = 4;  // those given back first are the likeliest to be free
     for (auto list = idle_.lower_bound(bytes); list != idle_.end() && list->first <= most; ++list) {
         auto& blocks = list->second;
         const auto end = blocks.begin() + std::min<std::ptrdiff_t>(tries, std::ssize(blocks));
@@ -82,7 +82,8 @@ void* PinnedCache::allocate(std::size_t bytes, const SourceLocation& where) {
     if (code == cudaErrorMemoryAllocation) {
         cudaGetLastError();
         throw_coded(ErrorCode::out_of_memory,
-                    "no " + std::to_string(bytes) + " bytes of pinned memory: the system cannot lock that many pages",
+                    "no " + std::to_string(bytes) +
+                        " bytes of pinned memory: the system cannot lock that many pages",
                     "cudaHostAlloc", g.index, where);
     }
     check(code, "cudaHostAlloc", g.index, where);
@@ -91,7 +92,7 @@ void* PinnedCache::allocate(std::size_t bytes, const SourceLocation& where) {
 
 void* PinnedCache::cut_from_slab(std::size_t bytes, const SourceLocation& where) {
     std::lock_guard lock(slab_mutex_);
-    if (slab_left_ < bytes) { // what is left of the old slab is less than a block: it is lost
+    if (slab_left_ < bytes) {  // what is left of the old slab is less than a block: it is lost
         slab_ = static_cast<std::byte*>(allocate(slab_bytes, where));
         slab_left_ = slab_bytes;
     }
@@ -127,4 +128,4 @@ void PinnedCache::give(void* data, Fences fences) noexcept {
     }
 }
 
-} // namespace heddle::detail::cu
+}  // namespace heddle::detail::cu

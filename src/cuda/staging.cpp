@@ -16,17 +16,19 @@ namespace {
 // The link carries 49 GB/s in pieces of 1 MB and 54 in pieces of 4 (DESIGN 7); smaller ones start sooner.
 constexpr std::size_t piece_bytes = 2 * 1024 * 1024;
 constexpr std::size_t pieces = 8;
-constexpr std::size_t ordered_bytes = 16 * 1024 * 1024; ///< a piece of stage_in_order
+constexpr std::size_t ordered_bytes = 16 * 1024 * 1024;  ///< a piece of stage_in_order
 
 const Place pinned_place{Device::unchecked(DeviceKind::cpu, 0), MemoryKind::pinned};
 
-/// A part of a copy: `rows` rows from `row` on, of each the `bytes` from `first` on. More than one row: whole ones.
+/// A part of a copy: `rows` rows from `row` on, of each the `bytes` from `first` on. More than one row: whole
+/// ones.
 struct Part {
     std::size_t row, rows, first, bytes;
 
     std::size_t total() const noexcept { return rows * bytes; }
     Piece of(const Piece& whole) const noexcept {
-        return {static_cast<char*>(whole.data) + row * whole.pitch + first, bytes, rows, whole.pitch, whole.place};
+        return {static_cast<char*>(whole.data) + row * whole.pitch + first, bytes, rows, whole.pitch,
+                whole.place};
     }
     Rows rows_of(const Piece& whole) const noexcept {
         return {static_cast<std::byte*>(whole.data) + row * whole.pitch + first, whole.pitch};
@@ -36,8 +38,7 @@ struct Part {
 };
 
 /// Calls function(part) for parts of at most `most` bytes that make up the whole.
-template <class F>
-void cut(const Piece& whole, std::size_t most, F&& function) {
+template <class F> void cut(const Piece& whole, std::size_t most, F&& function) {
     if (whole.bytes > most) {
         for (std::size_t row = 0; row < whole.rows; ++row)
             for (std::size_t first = 0; first < whole.bytes; first += most)
@@ -54,9 +55,9 @@ class Pieces {
 public:
     struct Slot {
         void* data = nullptr;
-        cudaEvent_t event = nullptr; ///< behind the newest copy that uses it
+        cudaEvent_t event = nullptr;  ///< behind the newest copy that uses it
         bool pending = false;
-        bool unknown = false; ///< a copy may use it, and no event tells
+        bool unknown = false;  ///< a copy may use it, and no event tells
         Part part{};
     };
 
@@ -64,7 +65,7 @@ public:
         : g_(g), stream_(stream), bytes_(std::min(total, piece_bytes)), where_(where) {}
     ~Pieces() {
         for (Slot& slot : slots_) {
-            if (slot.data == nullptr || slot.unknown) continue; // lost rather than used twice at once
+            if (slot.data == nullptr || slot.unknown) continue;  // lost rather than used twice at once
             Fences fences;
             try {
                 if (slot.pending) {
@@ -72,7 +73,7 @@ public:
                     slot.event = nullptr;
                 }
             } catch (...) {
-                continue; // no memory to remember it by
+                continue;  // no memory to remember it by
             }
             give_event(g_, slot.event);
             pinned_cache().give(slot.data, std::move(fences));
@@ -116,9 +117,10 @@ private:
     std::array<Slot, pieces> slots_;
 };
 
-} // namespace
+}  // namespace
 
-void stage_to_device(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& from, const SourceLocation& where) {
+void stage_to_device(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& from,
+                     const SourceLocation& where) {
     Pieces ring(g, stream, to.bytes * to.rows, where);
     std::size_t n = 0;
     cut(to, ring.bytes(), [&](const Part& part) {
@@ -129,40 +131,49 @@ void stage_to_device(Gpu& g, StreamRecord& stream, const Piece& to, const Piece&
     });
 }
 
-void stage_from_device(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& from, const SourceLocation& where) {
+void stage_from_device(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& from,
+                       const SourceLocation& where) {
     check_may_wait("copy to pageable memory", where);
     Pieces ring(g, stream, to.bytes * to.rows, where);
     const auto unload = [&](Pieces::Slot& slot) {
         if (!slot.pending) return;
         ring.wait(slot);
-        copy_on_host(slot.part.rows_of(to), slot.part.packed_rows(slot.data), slot.part.bytes, slot.part.rows);
+        copy_on_host(slot.part.rows_of(to), slot.part.packed_rows(slot.data), slot.part.bytes,
+                     slot.part.rows);
     };
     std::size_t n = 0;
     cut(from, ring.bytes(), [&](const Part& part) {
         Pieces::Slot& slot = ring.slot(n++);
-        unload(slot); // its part of one round ago, while the later ones are on their way
+        unload(slot);  // its part of one round ago, while the later ones are on their way
         slot.part = part;
         ring.copy(slot, part.packed(slot.data), part.of(from));
     });
     for (std::size_t i = n > pieces ? n - pieces : 0; i < n; ++i) unload(ring.slot(i));
 }
 
-void stage_in_order(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& from, const SourceLocation& where) {
+void stage_in_order(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& from,
+                    const SourceLocation& where) {
     const bool upload = to.place.device.is_cuda();
     const std::size_t bytes = std::min(to.bytes * to.rows, ordered_bytes);
     // One piece is enough: all that uses it is in the stream's order.
     void* piece = pinned_cache().take(bytes, where);
-    cut(to, bytes, [&](const Part& part) { // an error here loses the piece: the stream may be using it
+    cut(to, bytes, [&](const Part& part) {  // an error here loses the piece: the stream may be using it
         const Rows packed = part.packed_rows(piece);
         if (upload) {
             run_on_host(
-                g, stream, [part, packed, host = part.rows_of(from)] { copy_on_host(packed, host, part.bytes, part.rows); },
+                g, stream,
+                [part, packed, host = part.rows_of(from)] {
+                    copy_on_host(packed, host, part.bytes, part.rows);
+                },
                 where);
             copy_natively(g, stream, part.of(to), part.packed(piece), where);
         } else {
             copy_natively(g, stream, part.packed(piece), part.of(from), where);
             run_on_host(
-                g, stream, [part, packed, host = part.rows_of(to)] { copy_on_host(host, packed, part.bytes, part.rows); },
+                g, stream,
+                [part, packed, host = part.rows_of(to)] {
+                    copy_on_host(host, packed, part.bytes, part.rows);
+                },
                 where);
         }
     });
@@ -172,4 +183,4 @@ void stage_in_order(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& 
     pinned_cache().give(piece, std::move(fences));
 }
 
-} // namespace heddle::detail::cu
+}  // namespace heddle::detail::cu

@@ -11,7 +11,8 @@ namespace {
 
 void refuse_capture(StreamRecord& stream, const char* call, const SourceLocation& where) {
     if (capture_of(stream) != 0)
-        throw_usage("the stream is capturing: nothing runs until the graph is launched, so there is nothing to wait for",
+        throw_usage("the stream is capturing: nothing runs until the graph is launched, so there is nothing "
+                    "to wait for",
                     call, &stream, where);
 }
 
@@ -21,8 +22,9 @@ void handle_loss(StreamRecord& stream, CUresult code, const char* call, const So
         stream.poison(failure, stream.seen_complete.load(std::memory_order_relaxed) + 1);
 }
 
-/// Takes the native stream away from whoever would touch it on behalf of freed memory, leaving them the event behind
-/// its last work. Returns what is to be destroyed. Throws when no event can be made; then nothing has changed.
+/// Takes the native stream away from whoever would touch it on behalf of freed memory, leaving them the event
+/// behind its last work. Returns what is to be destroyed. Throws when no event can be made; then nothing has
+/// changed.
 cudaStream_t take_native(Gpu& g, StreamRecord& stream, bool captured) {
     cudaEvent_t event = nullptr;
     const bool may_have_work =
@@ -44,10 +46,11 @@ cudaStream_t take_native(Gpu& g, StreamRecord& stream, bool captured) {
 void destroy(Gpu& g, cudaStream_t native) noexcept {
     if (native == nullptr) return;
     InContext in(g);
-    note_failure(cudaStreamDestroy(native), "cudaStreamDestroy", g.index); // returns at once; the work goes on
+    note_failure(cudaStreamDestroy(native), "cudaStreamDestroy",
+                 g.index);  // returns at once; the work goes on
 }
 
-} // namespace
+}  // namespace
 
 void CudaBackend::open_stream(StreamRecord& stream, const SourceLocation& where) {
     Gpu& g = gpu(stream.device.index(), where);
@@ -78,7 +81,7 @@ void CudaBackend::close_stream(StreamRecord& stream) noexcept {
         g.zombies.push_back(zombie);
         g.chores.store(static_cast<int>(g.zombies.size() + g.deferred.size()), std::memory_order_relaxed);
     } catch (...) {
-        report(std::current_exception()); // the record is lost, nothing else
+        report(std::current_exception());  // the record is lost, nothing else
     }
     do_chores(g);
 }
@@ -86,8 +89,8 @@ void CudaBackend::close_stream(StreamRecord& stream) noexcept {
 bool bury(Gpu& g, Zombie& zombie) noexcept {
     StreamRecord& stream = *zombie.stream;
     if (zombie.native != nullptr) {
-        // Recording in a capture, or destroying a stream that is part of one, would spoil it: later. Wrapped streams are
-        // not ours to look at once their wrapper is gone, so for them it is now or never.
+        // Recording in a capture, or destroying a stream that is part of one, would spoil it: later. Wrapped
+        // streams are not ours to look at once their wrapper is gone, so for them it is now or never.
         const bool captured = capture_of(stream) != 0;
         if (captured && stream.owns_native) return false;
         try {
@@ -160,4 +163,4 @@ void CudaBackend::reset_failure(StreamRecord& stream, const SourceLocation& wher
     gpu(stream.device.index(), where);
 }
 
-} // namespace heddle::detail::cu
+}  // namespace heddle::detail::cu

@@ -15,7 +15,8 @@ namespace detail::cu {
 
 namespace {
 
-/// Streams whose handles others hold, by device and the driver's id: handles come back for new streams, ids do not.
+/// Streams whose handles others hold, by device and the driver's id: handles come back for new streams, ids
+/// do not.
 struct Handles {
     std::mutex mutex;
     std::map<std::pair<int, unsigned long long>, StreamRecord*> records;
@@ -66,7 +67,7 @@ int device_of(cudaStream_t native, const SourceLocation& where) {
     return found;
 }
 
-} // namespace
+}  // namespace
 
 void remember_handle(StreamRecord& stream, const SourceLocation& where) {
     Gpu& g = gpu_of(stream);
@@ -83,7 +84,7 @@ void forget_handle(StreamRecord& stream) noexcept {
     std::erase_if(all.records, [&](const auto& entry) { return entry.second == &stream; });
 }
 
-} // namespace detail::cu
+}  // namespace detail::cu
 
 namespace cuda {
 
@@ -92,7 +93,8 @@ using namespace detail;
 cudaStream_t native_handle(StreamRef stream, SourceLocation where) {
     StreamRecord& record = record_of(stream.state());
     if (record.has(stream_flag::dead))
-        cu::throw_usage("the stream was destroyed, moved from, or never one", "native_handle", nullptr, where);
+        cu::throw_usage("the stream was destroyed, moved from, or never one", "native_handle", nullptr,
+                        where);
     if (!record.device.is_cuda())
         cu::throw_usage("a stream of a CPU device has no CUDA handle", "native_handle", &record, where);
     cu::refuse_forked("native_handle", where);
@@ -118,10 +120,12 @@ Stream wrap_stream(cudaStream_t native, SourceLocation where) {
 }
 
 Stream wrap_stream(cudaStream_t native, Device device, SourceLocation where) {
-    if (!device.is_cuda()) cu::throw_usage("a CUDA stream lives on a CUDA device", "wrap_stream", nullptr, where);
+    if (!device.is_cuda())
+        cu::throw_usage("a CUDA stream lives on a CUDA device", "wrap_stream", nullptr, where);
     cu::refuse_forked("wrap_stream", where);
     cu::Gpu& g = cu::gpu(device.index(), where);
-    if (native == nullptr) native = cudaStreamLegacy; // the same stream, and a handle that all functions know
+    if (native == nullptr)
+        native = cudaStreamLegacy;  // the same stream, and a handle that all functions know
     const unsigned long long id = cu::id_of(g, native, where);
     const int priority = cu::priority_of(g, native, where);
     cu::Handles& all = cu::handles();
@@ -142,9 +146,10 @@ Stream wrap_stream(cudaStream_t native, Device device, SourceLocation where) {
 }
 
 Event wrap_event(cudaEvent_t native, Device device, SourceLocation where) {
-    if (!device.is_cuda()) cu::throw_usage("a CUDA event lives on a CUDA device", "wrap_event", nullptr, where);
+    if (!device.is_cuda())
+        cu::throw_usage("a CUDA event lives on a CUDA device", "wrap_event", nullptr, where);
     cu::gpu(device.index(), where);
-    auto* state = new EventState; // give_event() deletes what owns no native event
+    auto* state = new EventState;  // give_event() deletes what owns no native event
     state->backend = &cuda_backend();
     state->device = device;
     state->native = native;
@@ -161,5 +166,5 @@ void check(cudaError_t code, const char* call, SourceLocation where) {
     cu::check(code, call, device, where);
 }
 
-} // namespace cuda
-} // namespace heddle
+}  // namespace cuda
+}  // namespace heddle

@@ -10,4 +10,4 @@ void remember_handle(StreamRecord& stream, const SourceLocation& where);
 /// The record is about to go.
 void forget_handle(StreamRecord& stream) noexcept;
 
-} // namespace heddle::detail::cu
+}  // namespace heddle::detail::cu

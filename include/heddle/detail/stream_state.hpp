@@ -19,6 +19,7 @@ inline constexpr std::uint32_t forked = 1u << 2;      ///< belongs to the parent
 inline constexpr std::uint32_t fallible = 1u << 3;    ///< depends on host functions whose failure is learnt late
 inline constexpr std::uint32_t capturing = 1u << 4;   ///< known to take part in a capture
 inline constexpr std::uint32_t handed_out = 1u << 5;  ///< others hold the native handle: its work cannot be counted
+inline constexpr std::uint32_t internal = 1u << 6;    ///< a branch of fork_join: its failure is reported by what it was joined into
 
 inline constexpr std::uint32_t slow_submit = dead | poisoned | forked | fallible;
 inline constexpr std::uint32_t slow_order = slow_submit | capturing | handed_out;

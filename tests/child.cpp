@@ -1,0 +1,90 @@
+#include "child.hpp"
+
+#include "support.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char** environ;
+
+namespace heddle_test {
+
+namespace {
+
+ChildResult wait_for(pid_t child) {
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    ChildResult result;
+    if (WIFEXITED(status)) result.status = WEXITSTATUS(status);
+    if (WIFSIGNALED(status)) result.signal = WTERMSIG(status);
+    return result;
+}
+
+} // namespace
+
+void end_if_it_hangs() { alarm(120); }
+
+ChildResult run_test_case(const std::string& name, const std::vector<std::string>& environment) {
+    char path[] = "/tmp/heddle_child_XXXXXX";
+    const int file = mkstemp(path);
+    if (file < 0) throw std::runtime_error("no temporary file");
+
+    std::vector<std::string> variables = environment;
+    for (char** e = environ; *e != nullptr; ++e) {
+        const std::string given = *e;
+        const bool replaced = std::any_of(environment.begin(), environment.end(), [&](const std::string& v) {
+            return given.compare(0, v.find('=') + 1, v, 0, v.find('=') + 1) == 0;
+        });
+        if (!replaced) variables.push_back(given);
+    }
+    std::vector<char*> envp;
+    for (std::string& v : variables) envp.push_back(v.data());
+    envp.push_back(nullptr);
+    std::string program = "/proc/self/exe", test = name;
+    char* argv[] = {program.data(), test.data(), nullptr};
+
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, file, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, file, STDERR_FILENO);
+    pid_t child = 0;
+    const int failed = posix_spawn(&child, program.c_str(), &actions, nullptr, argv, envp.data());
+    posix_spawn_file_actions_destroy(&actions);
+    if (failed != 0) throw std::runtime_error("the child could not be started");
+
+    ChildResult result = wait_for(child);
+    lseek(file, 0, SEEK_SET);
+    char buffer[4096];
+    for (ssize_t got; (got = read(file, buffer, sizeof buffer)) > 0;) result.output.append(buffer, static_cast<std::size_t>(got));
+    close(file);
+    unlink(path);
+    return result;
+}
+
+ChildResult run_forked(const std::function<int()>& body) {
+    const pid_t child = fork();
+    if (child < 0) throw std::runtime_error("fork failed");
+    if (child == 0) {
+        end_if_it_hangs();
+        int status = 99;
+        try {
+            status = body();
+        } catch (const Error& error) {
+            std::fprintf(stderr, "in the child: %s\n", error.what());
+            status = 98;
+        } catch (const std::exception& error) {
+            std::fprintf(stderr, "in the child: %s\n", error.what());
+        }
+        _exit(status);
+    }
+    return wait_for(child);
+}
+
+} // namespace heddle_test

@@ -1,0 +1,131 @@
+// Work that is said to run side by side really does: kernels that wait for each other's flags.
+#include "../support.hpp"
+
+#include <heddle/cuda.hpp>
+
+using namespace heddle_test;
+
+namespace {
+
+#define SKIP_WITHOUT_CUDA()                                                                                            \
+    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
+
+Device gpu() { return Device("cuda:0"); }
+
+/// Says that it is there, and waits, for some seconds at most, until `all` are. met[self] = 1 if they came.
+__global__ void meet(int* arrived, int all, int* met, int self) {
+    atomicAdd(arrived, 1);
+    const long long begin = clock64();
+    while (atomicAdd(arrived, 0) < all)
+        if (clock64() - begin > 20'000'000'000ll) return;
+    met[self] = 1;
+}
+
+} // namespace
+
+TEST_CASE("kernels on two streams run at the same time", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const Stream a(gpu()), b(gpu());
+    Array<int> arrived = zeros<int>(a, 1), met = zeros<int>(a, 2);
+    b.wait_stream(a);
+    launch(a, meet, grid(1, 1), arrived, 2, met, 0);
+    launch(b, meet, grid(1, 1), arrived, 2, met, 1);
+    a.wait_stream(b);
+    CHECK(to_host(a, met) == std::vector<int>{1, 1});
+}
+
+TEST_CASE("the branches of a fork run at the same time", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const Stream base(gpu());
+    constexpr int branches = 6; // fewer than a GPU's hardware queues
+    Array<int> arrived = zeros<int>(base, 1), met = zeros<int>(base, branches);
+    fork_join_n(base, branches, [&](std::size_t i) {
+        launch(meet, grid(1, 1), arrived, branches, met, static_cast<int>(i));
+    });
+    CHECK(to_host(base, met) == std::vector<int>(branches, 1));
+}
+
+TEST_CASE("a scope without waiting runs beside the stream it replaces", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const Stream outer(gpu()), inner(gpu());
+    Array<int> arrived = zeros<int>(outer, 1), met = zeros<int>(outer, 2);
+    outer.synchronize();
+    const ScopedStream in{outer};
+    launch(meet, grid(1, 1), arrived, 2, met, 0);
+    {
+        const ScopedStream in_inner{inner, {.wait_on_enter = false, .wait_on_exit = true}};
+        launch(meet, grid(1, 1), arrived, 2, met, 1);
+    }
+    CHECK(to_host(outer, met) == std::vector<int>{1, 1});
+}
+
+TEST_CASE("leases of a pool run at the same time", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    StreamPool pool(gpu());
+    const StreamPool::Lease a = pool.lease(), b = pool.lease(), c = pool.lease();
+    Array<int> arrived = zeros<int>(a, 1), met = zeros<int>(a, 3);
+    a.synchronize();
+    int self = 0;
+    for (StreamRef s : {StreamRef(a), StreamRef(b), StreamRef(c)}) launch(s, meet, grid(1, 1), arrived, 3, met, self++);
+    b.synchronize();
+    c.synchronize();
+    CHECK(to_host(a, met) == std::vector<int>(3, 1));
+}
+
+TEST_CASE("pinned copies in both directions and a kernel are under way together", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    // The kernel ends only after both copies behind the gate have been made on other streams: their events say so.
+    const Drained drained;
+    const Stream compute(gpu()), up(gpu()), down(gpu());
+    Array<int> arrived = zeros<int>(compute, 1), met = zeros<int>(compute, 1), x = zeros<int>(compute, 1000),
+               y = full<int>(compute, 1000, 4);
+    Array<int> in = pinned<int>(1000), out = pinned<int>(1000);
+    std::fill(in.data(), in.data() + 1000, 3);
+    compute.synchronize();
+    launch(compute, meet, grid(1, 1), arrived, 2, met, 0); // waits for the second arrival
+    copy(up, x, in);
+    copy(down, out, y);
+    up.synchronize(); // would wait for the kernel's limit if copies waited for kernels
+    down.synchronize();
+    const bool kernel_still_there = !compute.is_complete();
+    fill(up, arrived, 2);
+    CHECK(to_host(compute, met)[0] == 1);
+    CHECK(kernel_still_there);
+    CHECK(out[999] == 4);
+    CHECK(to_host(up, x)[999] == 3);
+}
+
+TEST_CASE("freeing and taking pinned memory does not wait for a busy GPU", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const Drained drained;
+    const Stream compute(gpu()), other(gpu());
+    Array<int> arrived = zeros<int>(compute, 1), met = zeros<int>(compute, 1);
+    { const Array<int> warm = pinned<int>(100'000); }
+    compute.synchronize();
+    launch(compute, meet, grid(1, 1), arrived, 2, met, 0);
+    for (int i = 0; i < 10; ++i) { const Array<int> staging = pinned<int>(100'000); }
+    const bool kernel_still_there = !compute.is_complete();
+    fill(other, arrived, 2);
+    CHECK(to_host(compute, met)[0] == 1); // not given up: nothing above waited for the kernel
+    CHECK(kernel_still_there);
+}
+
+TEST_CASE("destroying streams, events and arrays does not wait for a busy GPU", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const Drained drained;
+    const Stream compute(gpu()), other(gpu());
+    Array<int> arrived = zeros<int>(compute, 1), met = zeros<int>(compute, 1);
+    compute.synchronize();
+    launch(compute, meet, grid(1, 1), arrived, 2, met, 0);
+    {
+        const Stream waits(gpu());
+        waits.wait_stream(compute);
+        Array<int> x = zeros<int>(waits, 1000);
+        const Event event = waits.record_event();
+        launch_host(waits, [] {});
+    }
+    const bool kernel_still_there = !compute.is_complete();
+    fill(other, arrived, 2);
+    CHECK(to_host(compute, met)[0] == 1);
+    CHECK(kernel_still_there);
+}

@@ -1,0 +1,220 @@
+// Launches of __global__ functions.
+#include "../support.hpp"
+
+#include <heddle/cuda.hpp>
+
+#include <cstdint>
+
+using namespace heddle_test;
+
+namespace {
+
+#define SKIP_WITHOUT_CUDA()                                                                                            \
+    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
+
+__global__ void write_indices(int* out, int n) {
+    const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+    if (i < n) out[i] = i;
+}
+
+__global__ void scale(const float* in, float* out, float factor, std::size_t n) {
+    const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (i < n) out[i] = in[i] * factor;
+}
+
+__global__ void take_view(View<const int> in, View<int> out) {
+    const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (i < in.size()) out[i] = in[i] + 1;
+}
+
+__global__ void reverse_in_shared(int* data) {
+    extern __shared__ int scratch[];
+    scratch[threadIdx.x] = data[threadIdx.x];
+    __syncthreads();
+    data[threadIdx.x] = scratch[blockDim.x - 1 - threadIdx.x];
+}
+
+__global__ void write_shape(unsigned* out) {
+    if (threadIdx.x + threadIdx.y + threadIdx.z != 0 || blockIdx.x + blockIdx.y + blockIdx.z != 0) return;
+    out[0] = gridDim.x, out[1] = gridDim.y, out[2] = gridDim.z;
+    out[3] = blockDim.x, out[4] = blockDim.y, out[5] = blockDim.z;
+}
+
+__global__ void no_arguments() {}
+
+Device gpu() { return Device("cuda:0"); }
+
+} // namespace
+
+TEST_CASE("a __global__ function runs with the grid and block asked for", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const Stream s(gpu());
+    Array<unsigned> shape = zeros<unsigned>(s, 6);
+    launch(s, write_shape, grid(dim3(2, 3, 4), dim3(8, 4, 2)), shape);
+    CHECK(to_host(s, shape) == std::vector<unsigned>{2, 3, 4, 8, 4, 2});
+}
+
+TEST_CASE("an array stands where a __global__ function takes a pointer", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const Stream s(gpu());
+    Array<int> x = zeros<int>(s, 1000);
+    launch(s, write_indices, grid(4, 256), x, 1000);
+    CHECK(to_host(s, x)[999] == 999);
+    launch(s, write_indices, grid(1, 32), x.view().subview(100, 10), 10);
+    CHECK(to_host(s, x)[100] == 0);
+    CHECK(to_host(s, x)[109] == 9);
+    CHECK(to_host(s, x)[110] == 110);
+}
+
+TEST_CASE("arguments are converted to what the __global__ function declares", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const Stream s(gpu());
+    Array<float> in = full<float>(s, 100, 2.0f), out = zeros<float>(s, 100);
+    launch(s, scale, grid(1, 128), in, out, 3, 100); // int for float and std::size_t
+    CHECK(to_host(s, out) == std::vector<float>(100, 6.0f));
+}
+
+TEST_CASE("a __global__ function may take views and use shared memory", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const Stream s(gpu());
+    Array<int> x = from_host(s, std::vector<int>{1, 2, 3, 4}), y = zeros<int>(s, 4);
+    launch(s, take_view, grid(1, 32), x, y);
+    launch(s, reverse_in_shared, grid(1, 4, 4 * sizeof(int)), y);
+    CHECK(to_host(s, y) == std::vector<int>{5, 4, 3, 2});
+    launch(s, no_arguments, grid(1, 1));
+    s.synchronize();
+}
+
+TEST_CASE("without a stream a __global__ function runs on the current stream", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const Drained drained;
+    Gate gate;
+    const Stream s(gpu());
+    Array<int> x = zeros<int>(s, 10);
+    s.synchronize();
+    const ScopedStream in{s};
+    gate.hold(s);
+    launch(write_indices, grid(1, 32), x, 10);
+    CHECK_FALSE(s.is_complete());
+    gate.open();
+    CHECK(to_host(s, x)[9] == 9);
+}
+
+TEST_CASE("a __global__ function on a CPU stream is a usage error", "[cuda]") {
+    const Stream s(cpu_device());
+    Array<int> x = zeros<int>(s, 10);
+    const unsigned line = __LINE__ + 1;
+    const auto error = error_of([&] { launch(s, write_indices, grid(1, 32), x, 10); });
+    REQUIRE(error);
+    CHECK(error->code() == ErrorCode::usage);
+    CHECK(error->where().line == line);
+    s.synchronize();
+    CHECK_FALSE(s.is_poisoned());
+}
+
+TEST_CASE("impossible grids and blocks are usage errors before the launch", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const Stream s(gpu());
+    Array<int> x = zeros<int>(s, 10);
+    const auto code_of = [&](const Grid& g) {
+        const auto error = error_of([&] { launch(s, write_indices, g, x, 10); });
+        return error ? error->code() : ErrorCode::native;
+    };
+    CHECK(code_of(grid(1, 1025)) == ErrorCode::usage);
+    CHECK(code_of(grid(dim3(1), dim3(32, 32, 2))) == ErrorCode::usage);
+    CHECK(code_of(grid(dim3(1), dim3(1, 1, 65))) == ErrorCode::usage);
+    CHECK(code_of(grid(0, 32)) == ErrorCode::usage);
+    CHECK(code_of(grid(1, 0)) == ErrorCode::usage);
+    CHECK(code_of(grid(dim3(1, 65536), dim3(1))) == ErrorCode::usage);
+    CHECK(code_of(grid(1, 32, std::size_t{1} << 30)) == ErrorCode::usage);
+    launch(s, write_indices, grid(1, 32), x, 10); // the stream is as good as before
+    CHECK(to_host(s, x)[9] == 9);
+}
+
+TEST_CASE("memory out of reach and arrays that are gone are refused", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const Stream s(gpu()), cpu(cpu_device());
+    Array<int> here = zeros<int>(cpu, 10);
+    CHECK_THROWS_AS(launch(s, write_indices, grid(1, 32), here, 10), UsageError);
+    View<int> left;
+    {
+        Array<int> x = zeros<int>(s, 10);
+        left = x;
+    }
+    CHECK_THROWS_AS(launch(s, write_indices, grid(1, 32), left, 10), UsageError);
+    s.synchronize();
+}
+
+TEST_CASE("an array that a __global__ function uses is freed after it", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const Drained drained;
+    const Stream home(gpu()), user(gpu());
+    Array<float> result = zeros<float>(user, 10'000);
+    Gate gate;
+    {
+        Array<float> x = full<float>(home, 10'000, 2.0f);
+        user.wait_stream(home);
+        user.synchronize();
+        gate.hold(user);
+        launch(user, scale, grid(40, 256), x, result, 3.0f, 10'000);
+    }
+    for (int i = 0; i < 4; ++i) {
+        const Array<float> again = full<float>(home, 10'000, -1.0f);
+        home.synchronize();
+    }
+    gate.open();
+    CHECK(to_host(user, result) == std::vector<float>(10'000, 6.0f));
+}
+
+TEST_CASE("a launch of a __global__ function is described and counted", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    struct Watch final : Observer {
+        std::string name;
+        unsigned line = 0;
+        std::vector<Access> accesses;
+        Watch() { add_observer(*this); }
+        ~Watch() { remove_observer(*this); }
+        void on_op(const Op& op) noexcept override {
+            if (op.kind != OpKind::launch) return;
+            name = op.name;
+            line = op.where.line;
+            accesses.assign(op.accesses.begin(), op.accesses.end());
+        }
+    };
+    const Stream s(gpu());
+    Array<float> in = full<float>(s, 100, 2.0f), out = zeros<float>(s, 100);
+    const Counted counted;
+    Watch watch;
+    const unsigned line = __LINE__ + 1;
+    launch(s, scale, grid(1, 128), in, out, 3.0f, 100);
+    CHECK(counted.since().launches == 1);
+    CHECK_THAT(watch.name, contains("scale"));
+    CHECK(watch.line == line);
+    REQUIRE(watch.accesses.size() >= 2);
+    CHECK_FALSE(watch.accesses[0].writes); // const float*
+    CHECK(watch.accesses[1].writes);
+    s.synchronize();
+}
+
+namespace heddle_test {
+struct CountBytes {
+    HEDDLE_FN void operator()(std::size_t i, View<std::uint8_t> y) const {
+        if (i < y.size()) ++y[i];
+    }
+};
+struct CountRows {
+    HEDDLE_FN void operator()(std::size_t x, std::size_t y, View<std::uint8_t> out) const {
+        if (x + y < out.size()) ++out[x + y];
+    }
+};
+} // namespace heddle_test
+
+TEST_CASE("an extent that no grid can hold is refused, not cut short", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const Stream s(gpu());
+    Array<std::uint8_t> x = zeros<std::uint8_t>(s, 10);
+    CHECK_THROWS_AS(launch(s, CountBytes{}, dim((std::size_t{1} << 40) + 1), x), UsageError);
+    CHECK_THROWS_AS(launch(s, CountRows{}, dim((std::size_t{1} << 37) + 1, 1), x), UsageError);
+    CHECK(to_host(s, x)[0] == 0);
+    CHECK_FALSE(s.is_poisoned());
+}

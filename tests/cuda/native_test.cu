@@ -1,0 +1,286 @@
+// Native handles in and out, and captures that others began.
+#include "../support.hpp"
+
+#include <heddle/cuda.hpp>
+
+using namespace heddle_test;
+
+namespace {
+
+#define SKIP_WITHOUT_CUDA()                                                                                            \
+    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
+
+Device gpu() { return Device("cuda:0"); }
+
+__global__ void add(int* data, int value) { data[threadIdx.x] += value; }
+
+/// A native stream of somebody else.
+struct Native {
+    cudaStream_t handle = nullptr;
+    Native() { cuda::check(cudaStreamCreateWithFlags(&handle, cudaStreamNonBlocking), "cudaStreamCreateWithFlags"); }
+    ~Native() { cudaStreamDestroy(handle); }
+    Native(const Native&) = delete;
+};
+
+/// A capture that somebody else began on a stream; ended at the latest by the destructor.
+struct Capture {
+    explicit Capture(cudaStream_t stream) : stream_(stream) {
+        cuda::check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "cudaStreamBeginCapture");
+    }
+    ~Capture() {
+        if (stream_ != nullptr) end();
+        if (graph != nullptr) cudaGraphDestroy(graph);
+    }
+    cudaError_t end() { return cudaStreamEndCapture(std::exchange(stream_, nullptr), &graph); }
+    std::size_t nodes() const {
+        std::size_t n = 0;
+        cuda::check(cudaGraphGetNodes(graph, nullptr, &n), "cudaGraphGetNodes");
+        return n;
+    }
+    cudaGraph_t graph = nullptr;
+
+private:
+    cudaStream_t stream_;
+};
+
+} // namespace
+
+TEST_CASE("a wrapped stream is the native stream", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const Native native;
+    const Stream s = cuda::wrap_stream(native.handle);
+    CHECK(s.device() == gpu());
+    CHECK(cuda::native_handle(s) == native.handle);
+    Array<int> x = zeros<int>(s, 32);
+    add<<<1, 32, 0, native.handle>>>(x.data(), 5);
+    launch(s, add, grid(1, 32), x, 1);
+    CHECK(to_host(s, x) == std::vector<int>(32, 6));
+}
+
+TEST_CASE("two wrappers of one native stream are the same stream", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const Native native, other;
+    const Stream a = cuda::wrap_stream(native.handle), b = cuda::wrap_stream(native.handle, gpu()),
+                 c = cuda::wrap_stream(other.handle);
+    CHECK(a == b);
+    CHECK(a.id() == b.id());
+    CHECK_FALSE(a == c);
+}
+
+TEST_CASE("one of two wrappers may go, the other stays good", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const Native native;
+    const Stream a = cuda::wrap_stream(native.handle);
+    { const Stream b = cuda::wrap_stream(native.handle); }
+    launch_host(a, [] {});
+    a.synchronize();
+    CHECK(static_cast<bool>(a));
+}
+
+TEST_CASE("destroying a wrapper leaves the native stream alone", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const Native native;
+    { const Stream s = cuda::wrap_stream(native.handle); }
+    CHECK(cudaStreamSynchronize(native.handle) == cudaSuccess);
+    const Stream again = cuda::wrap_stream(native.handle);
+    launch_host(again, [] {});
+    again.synchronize();
+}
+
+TEST_CASE("the stream that heddle made wraps to itself", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const Stream s(gpu());
+    const Stream wrapped = cuda::wrap_stream(cuda::native_handle(s));
+    CHECK(wrapped == s);
+}
+
+TEST_CASE("CUDA's default streams can be wrapped", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    for (cudaStream_t native : {cudaStream_t{nullptr}, cudaStreamLegacy, cudaStreamPerThread}) {
+        const Stream s = cuda::wrap_stream(native, gpu());
+        CHECK(s.device() == gpu());
+        Array<int> x = zeros<int>(s, 32);
+        launch(s, add, grid(1, 32), x, 3);
+        CHECK(to_host(s, x) == std::vector<int>(32, 3));
+        const Stream own(gpu());
+        own.wait_stream(s);
+        s.wait_stream(own);
+        s.synchronize();
+    }
+}
+
+TEST_CASE("a wait on a stream whose handle was handed out is never elided", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const Stream a(gpu()), b(gpu());
+    launch_host(b, [] {});
+    a.wait_stream(b);
+    (void)cuda::native_handle(b);
+    for (int i = 0; i < 3; ++i) {
+        const Counted counted;
+        a.wait_stream(b);
+        CHECK(counted.since().waits_inserted == 1);
+        CHECK(counted.since().waits_elided == 0);
+    }
+}
+
+TEST_CASE("work that others gave to a handed-out stream is waited for", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const Drained drained;
+    Gate gate;
+    const Stream a(gpu()), b(gpu());
+    Array<int> x = zeros<int>(b, 32);
+    b.synchronize();
+    const cudaStream_t native = cuda::native_handle(b);
+    gate.hold(b);
+    a.wait_stream(b);
+    add<<<1, 32, 0, native>>>(x.data(), 5);
+    a.wait_stream(b);
+    launch(a, add, grid(1, 32), x, 1);
+    gate.open();
+    CHECK(to_host(a, x) == std::vector<int>(32, 6));
+}
+
+TEST_CASE("a stream of heddle's is not ordered with the legacy default stream", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const Stream s(gpu());
+    unsigned flags = 0;
+    cuda::check(cudaStreamGetFlags(cuda::native_handle(s), &flags), "cudaStreamGetFlags");
+    CHECK(flags == cudaStreamNonBlocking);
+    cuda::check(cudaStreamGetFlags(cuda::native_handle(default_stream(gpu())), &flags), "cudaStreamGetFlags");
+    CHECK(flags == cudaStreamNonBlocking);
+}
+
+TEST_CASE("a native event goes in and out", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const Drained drained;
+    Gate gate;
+    const Stream a(gpu()), b(gpu());
+    gate.hold(a);
+    launch_host(a, [] {});
+    const Event ours = a.record_event();
+    CHECK(cudaEventQuery(cuda::native_handle(ours)) == cudaErrorNotReady);
+
+    cudaEvent_t theirs = nullptr;
+    cuda::check(cudaEventCreateWithFlags(&theirs, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+    cuda::check(cudaEventRecord(theirs, cuda::native_handle(a)), "cudaEventRecord");
+    {
+        const Event wrapped = cuda::wrap_event(theirs, gpu());
+        CHECK(wrapped.is_recorded());
+        CHECK_FALSE(wrapped.is_complete());
+        b.wait_event(wrapped);
+        launch_host(b, [] {});
+        CHECK_FALSE(b.is_complete());
+        gate.open();
+        wrapped.synchronize();
+    }
+    CHECK(cudaEventQuery(theirs) == cudaSuccess); // still theirs
+    cudaEventDestroy(theirs);
+    b.synchronize();
+}
+
+TEST_CASE("a native call is checked heddle's way", "[cuda]") {
+    cuda::check(cudaSuccess, "nothing");
+    const unsigned line = __LINE__ + 1;
+    const auto error = error_of([] { cuda::check(cudaErrorInvalidValue, "cudaSomething"); });
+    REQUIRE(error);
+    CHECK(error->native_code() == cudaErrorInvalidValue);
+    CHECK(error->native_name() == "cudaErrorInvalidValue");
+    CHECK(error->call() == "cudaSomething");
+    CHECK(error->where().line == line);
+    CHECK_THROWS_AS(cuda::check(cudaErrorMemoryAllocation, "cudaMalloc"), OutOfMemory);
+}
+
+TEST_CASE("scopes and forks work inside a capture that others began", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const Native native;
+    const Stream s = cuda::wrap_stream(native.handle);
+    const Stream inner(gpu());
+    Array<int> x = zeros<int>(s, 32), y = zeros<int>(s, 32);
+    s.synchronize();
+    Capture capture(native.handle);
+    CHECK(s.is_capturing());
+    {
+        const ScopedStream in{s, {.wait_on_enter = false}};
+        launch(add, grid(1, 32), x, 1);
+        {
+            const ScopedStream forked{inner, {.wait_on_enter = true, .wait_on_exit = true}};
+            CHECK(inner.is_capturing());
+            launch(add, grid(1, 32), x, 2);
+        }
+        fork_join([&] { launch(add, grid(1, 32), x, 3); }, [&] { launch(add, grid(1, 32), y, 4); });
+    }
+    REQUIRE(capture.end() == cudaSuccess);
+    CHECK(capture.nodes() == 4);
+    CHECK_FALSE(s.is_capturing());
+    CHECK_FALSE(inner.is_capturing());
+
+    cudaGraphExec_t exec = nullptr;
+    cuda::check(cudaGraphInstantiate(&exec, capture.graph, 0), "cudaGraphInstantiate");
+    cuda::check(cudaGraphLaunch(exec, native.handle), "cudaGraphLaunch");
+    CHECK(to_host(s, x) == std::vector<int>(32, 6));
+    CHECK(to_host(s, y) == std::vector<int>(32, 4));
+    cudaGraphExecDestroy(exec);
+}
+
+TEST_CASE("a scope that would tie a capture to a stream outside it is refused, and the capture is not spoiled", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const Native native;
+    const Stream s = cuda::wrap_stream(native.handle), outside(gpu()), inside(gpu());
+    Array<int> x = zeros<int>(outside, 32);
+    launch_host(outside, [] {});
+    outside.synchronize();
+    launch_host(outside, [] {});
+    Capture capture(native.handle);
+    {
+        const ScopedStream in_outside{outside, {.wait_on_enter = false}};
+        const auto error = error_of([&] { const ScopedStream in{s}; });
+        REQUIRE(error);
+        CHECK(error->code() == ErrorCode::usage);
+        CHECK(current_stream() == outside); // not entered
+    }
+    CHECK_THROWS_AS(s.wait_stream(outside), UsageError);
+    CHECK_THROWS_AS(s.wait_event(outside.record_event()), UsageError);
+    launch(s, add, grid(1, 32), x, 1);
+    REQUIRE(capture.end() == cudaSuccess);
+    CHECK(capture.nodes() == 1);
+    outside.synchronize();
+}
+
+TEST_CASE("what was known before a capture elides no wait in it", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const Native native;
+    const Stream s = cuda::wrap_stream(native.handle), other(gpu());
+    Array<int> x = zeros<int>(s, 32);
+    other.wait_stream(s);
+    other.wait_stream(s);
+    s.synchronize();
+    other.synchronize();
+    Capture capture(native.handle);
+    const Counted counted;
+    other.wait_stream(s); // brings other into the capture
+    CHECK(counted.since().waits_elided == 0);
+    CHECK(other.is_capturing());
+    launch(other, add, grid(1, 32), x, 1);
+    s.wait_stream(other);
+    REQUIRE(capture.end() == cudaSuccess);
+    CHECK(capture.nodes() == 1);
+}
+
+TEST_CASE("host waits on a capturing stream are refused, and the capture is not spoiled", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const Native native;
+    const Stream s = cuda::wrap_stream(native.handle);
+    Array<int> x = zeros<int>(s, 32);
+    s.synchronize();
+    const Stream elsewhere(gpu());
+    Capture capture(native.handle);
+    CHECK_THROWS_AS(s.synchronize(), UsageError);
+    CHECK_THROWS_AS(s.is_complete(), UsageError);
+    CHECK_THROWS_AS(to_host(s, x), UsageError);
+    launch_host(elsewhere, [] {});
+    elsewhere.synchronize(); // other streams are not concerned
+    launch(s, add, grid(1, 32), x, 1);
+    const Event recorded = s.record_event();
+    CHECK_THROWS_AS(recorded.synchronize(), UsageError);
+    REQUIRE(capture.end() == cudaSuccess);
+}

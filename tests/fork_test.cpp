@@ -1,0 +1,163 @@
+// fork(): what a child inherits is refused clearly; new streams of CPU devices work.
+#include "child.hpp"
+#include "kernels.hpp"
+#include "support.hpp"
+
+#include <cstdio>
+
+using namespace heddle_test;
+
+namespace {
+
+/// 0 if a new CPU stream does everything, else a number that says what went wrong.
+int use_a_new_stream() {
+    const Stream s(cpu_device()), other(cpu_device());
+    Array<int> x = full<int>(s, 10'000, 1);
+    launch(s, Add{}, dim(10'000), x, 2);
+    other.wait_stream(s);
+    if (to_host(other, x) != std::vector<int>(10'000, 3)) return 1;
+    std::atomic<bool> ran{false};
+    launch_host(s, [&] { ran = true; });
+    const Event event = s.record_event();
+    event.synchronize();
+    if (!ran) return 2;
+    synchronize_device(cpu_device());
+    return 0;
+}
+
+template <class F>
+bool is_forked_error(F&& call) {
+    const auto error = error_of(call);
+    if (!error) std::fprintf(stderr, "in the child: not refused\n");
+    if (error && error->code() != ErrorCode::forked) std::fprintf(stderr, "in the child: %s\n", error->what());
+    return error && error->code() == ErrorCode::forked;
+}
+
+} // namespace
+
+#define SKIP_UNDER_TSAN()                                                                                              \
+    if (HEDDLE_TEST_TSAN) HEDDLE_SKIP("ThreadSanitizer allows no threads in the child of a process with threads")
+
+TEST_CASE("the child of a fork is refused its parent's streams, clearly") {
+    SKIP_UNDER_TSAN();
+    const Stream s(test_device());
+    launch_host(s, [] {});
+    s.synchronize();
+    Event event = s.record_event();
+    const ChildResult child = run_forked([&] {
+        if (!is_forked_error([&] { launch_host(s, [] {}); })) return 1;
+        if (!is_forked_error([&] { s.synchronize(); })) return 2;
+        if (!is_forked_error([&] { s.record_event(); })) return 3;
+        if (!is_forked_error([&] { empty<int>(s, 4); })) return 4;
+        const Stream mine(cpu_device());
+        if (!is_forked_error([&] { mine.wait_stream(s); })) return 5;
+        if (!is_forked_error([&] { const ScopedStream in{s}; })) return 6;
+        return 0;
+    });
+    CHECK(child.signal == 0);
+    CHECK(child.status == 0);
+    launch_host(s, [] {});
+    s.synchronize(); // the parent goes on
+}
+
+TEST_CASE("the child of a fork can use new CPU streams") {
+    SKIP_UNDER_TSAN();
+    const Stream s(test_device());
+    launch_host(s, [] {});
+    s.synchronize();
+    const ChildResult child = run_forked([] { return use_a_new_stream(); });
+    CHECK(child.signal == 0);
+    CHECK(child.status == 0);
+}
+
+TEST_CASE("the child of a fork can use new CPU streams when its parent has work pending") {
+    SKIP_UNDER_TSAN();
+    const Drained drained;
+    std::atomic<int> ran{0};
+    Gate gate;
+    const Stream held(test_device()), busy(cpu_device());
+    gate.hold(held);
+    launch_host(held, [&] { ++ran; });
+    const Flag running, release;
+    launch_host(busy, [running, release] {
+        running.set();
+        release.wait();
+    });
+    REQUIRE(running.wait());
+    const ChildResult child = run_forked([] { return use_a_new_stream(); });
+    release.set();
+    CHECK(child.signal == 0);
+    CHECK(child.status == 0);
+    gate.open();
+    held.synchronize();
+    CHECK(ran == 1); // in the parent, once
+}
+
+TEST_CASE("the child of a fork may destroy what it inherited") {
+    SKIP_UNDER_TSAN();
+    auto s = std::make_unique<Stream>(test_device());
+    auto x = std::make_unique<Array<int>>(full<int>(*s, 100, 7));
+    auto event = std::make_unique<Event>(s->record_event());
+    auto staging = std::make_unique<Array<int>>(pinned<int>(100));
+    s->synchronize();
+    const ChildResult child = run_forked([&] {
+        const Reports reports;
+        event.reset();
+        x.reset();
+        staging.reset();
+        s.reset();
+        return use_a_new_stream();
+    });
+    CHECK(child.signal == 0);
+    CHECK(child.status == 0);
+    CHECK(to_host(*s, *x) == std::vector<int>(100, 7)); // the parent's are untouched
+}
+
+TEST_CASE("a child can be forked while other threads use heddle, and can use it too") {
+    SKIP_UNDER_TSAN();
+    std::atomic<bool> stop{false};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 3; ++t)
+        threads.emplace_back([&] {
+            while (!stop) {
+                const Stream s(cpu_device()), other(cpu_device());
+                Array<int> x = zeros<int>(s, 1000);
+                launch(s, Add{}, dim(1000), x, 1);
+                other.wait_stream(s);
+                launch_host(other, [] {});
+                other.synchronize();
+            }
+        });
+    for (int i = 0; i < 20; ++i) {
+        const ChildResult child = run_forked([] { return use_a_new_stream(); });
+        CHECK(child.signal == 0);
+        CHECK(child.status == 0);
+        if (child.status != 0) break;
+    }
+    stop = true;
+    for (std::thread& t : threads) t.join();
+}
+
+TEST_CASE("a child's child can use heddle too") {
+    SKIP_UNDER_TSAN();
+    const ChildResult child = run_forked([] {
+        if (const int wrong = use_a_new_stream(); wrong != 0) return wrong;
+        const ChildResult grandchild = run_forked([] { return use_a_new_stream(); });
+        return grandchild.status;
+    });
+    CHECK(child.signal == 0);
+    CHECK(child.status == 0);
+}
+
+TEST_CASE("the child of a process that used CUDA is refused CUDA, clearly", "[cuda]") {
+    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device");
+    SKIP_UNDER_TSAN();
+    const Stream s(Device("cuda:0"));
+    launch_host(s, [] {});
+    s.synchronize();
+    const ChildResult child = run_forked([] {
+        return is_forked_error([] { const Stream mine(Device::unchecked(DeviceKind::cuda, 0)); }) ? 0 : 1;
+    });
+    CHECK(child.signal == 0);
+    CHECK(child.status == 0);
+}

@@ -1,0 +1,223 @@
+// Processes: the environment, exit with work pending, static objects in any order, the default report hook.
+#include "child.hpp"
+#include "kernels.hpp"
+#include "support.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+
+using namespace heddle_test;
+
+namespace {
+
+/// Runs a hidden test case; it must succeed and say nothing on standard error.
+void expect_clean(const std::string& name) {
+    const ChildResult child = run_test_case(name);
+    INFO(child.output);
+    CHECK(child.signal == 0);
+    CHECK(child.status == 0);
+    CHECK(child.output.find("heddle") == std::string::npos); // nothing reported
+}
+
+/// Objects of every sort with work pending.
+struct Everything {
+    Stream stream{test_device()};
+    Stream second{test_device()};
+    StreamPool pool{test_device()};
+    StreamPool::Lease lease{pool.lease()};
+    Event event{test_device()};
+    Array<int> array{zeros<int>(stream, 100'000)};
+    Array<int> staging{pinned<int>(100'000)};
+
+    void give_work() {
+        for (int i = 0; i < 200; ++i) {
+            launch(stream, Add{}, dim(array.size()), array, 1);
+            copy(stream, staging, array);
+            launch_host(stream, [] {});
+            second.wait_stream(stream);
+            launch_host(second, [] {});
+            launch_host(lease, [] {});
+        }
+        event.record(second);
+        lease.wait_event(event);
+        launch_host(default_stream(test_device()), [] {});
+        launch_host(Stream::per_thread(test_device()), [] {});
+    }
+};
+
+/// Uses heddle when it is destroyed, which is after main.
+struct UsesHeddleLate {
+    ~UsesHeddleLate() {
+        const Stream s(cpu_device());
+        Array<int> x = full<int>(s, 100, 1);
+        bool ran = false;
+        launch(s, Add{}, dim(100), x, 1);
+        launch_host(s, [&] { ran = true; });
+        if (to_host(s, x)[99] != 2 || !ran) {
+            std::fprintf(stderr, "heddle did not work after main\n");
+            std::_Exit(3);
+        }
+    }
+};
+
+} // namespace
+
+TEST_CASE("child: exit with pending work on static objects", "[.child]") {
+    end_if_it_hangs();
+    static Everything everything;
+    everything.give_work();
+    std::exit(0);
+}
+
+TEST_CASE("child: exit with pending work on local objects", "[.child]") {
+    end_if_it_hangs();
+    Everything everything;
+    everything.give_work();
+    std::exit(0);
+}
+
+TEST_CASE("child: exit with static objects made before heddle was used", "[.child]") {
+    end_if_it_hangs();
+    static UsesHeddleLate late;
+    static Everything everything;
+    everything.give_work();
+    std::exit(0);
+}
+
+TEST_CASE("child: exit with a stream that is held for ever", "[.child]") {
+    end_if_it_hangs();
+    auto* const gate = new Gate; // never opened
+    static Stream s(test_device());
+    gate->hold(s);
+    launch_host(s, [] {});
+    static Array<int> x = zeros<int>(s, 100);
+    std::exit(0);
+}
+
+TEST_CASE("child: exit while a host function runs", "[.child]") {
+    end_if_it_hangs();
+    const Flag running, never;
+    static Stream s(cpu_device());
+    launch_host(s, [running, never] {
+        running.set();
+        never.wait();
+    });
+    running.wait();
+    std::exit(0);
+}
+
+TEST_CASE("child: exit while other threads give work", "[.child]") {
+    end_if_it_hangs();
+    std::atomic<int> begun{0};
+    for (int t = 0; t < 4; ++t)
+        std::thread([&] {
+            const Stream s(cpu_device());
+            ++begun;
+            for (;;) {
+                Array<int> x = zeros<int>(s, 1000);
+                launch(s, Add{}, dim(1000), x, 1);
+                launch_host(s, [] {});
+                s.synchronize();
+            }
+        }).detach();
+    eventually([&] { return begun == 4; });
+    std::exit(0);
+}
+
+TEST_CASE("child: exit inside of scopes", "[.child]") {
+    end_if_it_hangs();
+    const Stream a(test_device()), b(test_device());
+    const ScopedStream in_a{a, {.wait_on_enter = true, .wait_on_exit = true}};
+    static ScopedStream in_b{b};
+    launch_host([] {});
+    std::exit(0);
+}
+
+TEST_CASE("exit with pending work on static objects is clean") {
+    expect_clean("child: exit with pending work on static objects");
+}
+TEST_CASE("exit with pending work on local objects is clean") {
+    expect_clean("child: exit with pending work on local objects");
+}
+TEST_CASE("static objects older than heddle may use it when they are destroyed") {
+    expect_clean("child: exit with static objects made before heddle was used");
+}
+TEST_CASE("exit with work that can never run is clean") {
+    if (!test_device().is_cpu()) HEDDLE_SKIP("the driver waits for work on a GPU when the process ends");
+    expect_clean("child: exit with a stream that is held for ever");
+}
+TEST_CASE("exit while a host function runs is clean") { expect_clean("child: exit while a host function runs"); }
+TEST_CASE("exit while other threads give work is clean") { expect_clean("child: exit while other threads give work"); }
+
+TEST_CASE("exit inside of scopes does no harm") {
+    const ChildResult child = run_test_case("child: exit inside of scopes");
+    INFO(child.output);
+    CHECK(child.signal == 0);
+    CHECK(child.status == 0); // what is reported is another matter
+}
+
+// The environment -----------------------------------------------------------------------------------------------------
+
+TEST_CASE("child: says what devices there are", "[.child]") {
+    end_if_it_hangs();
+    const auto error = error_of([] { default_device(); });
+    std::printf("default:%s\n", error ? to_string(error->code()) : default_device().name().c_str());
+    std::printf("devices:%d\n", device_count(DeviceKind::cpu));
+    std::printf("workers:%d\n", cpu_workers());
+    const Stream s(cpu_device());
+    launch_host(s, [] {});
+    s.synchronize();
+    std::printf("works\n");
+}
+
+TEST_CASE("HEDDLE_DEVICE names the default device") {
+    const auto child = run_test_case("child: says what devices there are", {"HEDDLE_DEVICE=cpu:1", "HEDDLE_CPU_DEVICES=3"});
+    CHECK_THAT(child.output, contains("default:cpu:1\n"));
+    CHECK_THAT(child.output, contains("devices:3\n"));
+    CHECK_THAT(child.output, contains("works"));
+}
+
+TEST_CASE("a HEDDLE_DEVICE that is none is an error where the default device is asked for, and no crash") {
+    for (const char* value : {"HEDDLE_DEVICE=toaster", "HEDDLE_DEVICE=cuda:77", "HEDDLE_DEVICE=cpu:63"}) {
+        CAPTURE(value);
+        const auto child = run_test_case("child: says what devices there are", {value, "HEDDLE_CPU_DEVICES=1"});
+        CHECK(child.signal == 0);
+        const std::string code = to_string(std::string(value) == "HEDDLE_DEVICE=toaster" ? ErrorCode::usage : ErrorCode::no_device);
+        CHECK_THAT(child.output, contains("default:" + code));
+    }
+}
+
+TEST_CASE("HEDDLE_CPU_THREADS says how many workers there are") {
+    for (const char* n : {"1", "3"}) {
+        const auto child = run_test_case("child: says what devices there are", {std::string("HEDDLE_CPU_THREADS=") + n});
+        CHECK_THAT(child.output, contains(std::string("workers:") + n + "\n"));
+        CHECK_THAT(child.output, contains("works"));
+    }
+}
+
+TEST_CASE("nonsense in the environment leaves a CPU device that works") {
+    for (const char* value : {"", "0", "-1", "abc", "1000000"}) {
+        CAPTURE(value);
+        const auto child = run_test_case("child: says what devices there are",
+                                         {std::string("HEDDLE_CPU_DEVICES=") + value, "HEDDLE_CPU_THREADS=" + std::string(value)});
+        INFO(child.output);
+        CHECK(child.signal == 0);
+        CHECK(child.output.find("devices:0") == std::string::npos);
+        CHECK(child.output.find("workers:0") == std::string::npos);
+        CHECK_THAT(child.output, contains("works"));
+    }
+}
+
+TEST_CASE("child: leaves scopes out of order", "[.child]") {
+    const Stream a(cpu_device(), {.priority = 0, .name = "the one in the report"}), b(cpu_device());
+    auto first = std::make_unique<ScopedStream>(a);
+    const ScopedStream second{b};
+    first.reset();
+}
+
+TEST_CASE("without a report hook errors that cannot be thrown go to standard error") {
+    const auto child = run_test_case("child: leaves scopes out of order");
+    CHECK(child.status == 0);
+    CHECK_THAT(child.output, contains("process_test.cpp"));
+    CHECK_THAT(child.output, contains("heddle"));
+}

@@ -1,0 +1,144 @@
+#include "support.hpp"
+
+#include "core/backend.hpp"
+#include "core/records.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+// Allocations that cannot be granted are part of the tests, and so are children of fork().
+extern "C" const char* __asan_default_options();
+extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
+extern "C" const char* __tsan_default_options();
+extern "C" const char* __tsan_default_options() { return "allocator_may_return_null=1:die_after_fork=0"; }
+
+namespace heddle_test {
+
+namespace {
+
+// CUDA loads a kernel when it is first launched, which waits for kernels that run: with a stream held at a gate that could
+// be for ever.
+[[maybe_unused]] const int load_eagerly = setenv("CUDA_MODULE_LOADING", "EAGER", 0);
+
+DeviceKind test_kind() {
+    const char* kind = std::getenv("HEDDLE_TEST_DEVICE");
+    return kind != nullptr && std::string(kind) == "cuda" ? DeviceKind::cuda : DeviceKind::cpu;
+}
+
+} // namespace
+
+Device test_device() { return Device(test_kind(), 0); }
+
+std::vector<Device> test_devices() {
+    std::vector<Device> all = devices();
+    std::erase_if(all, [](Device d) { return d.kind() != test_kind(); });
+    return all;
+}
+
+Device cpu_device() { return Device("cpu:0"); }
+
+int cpu_workers() { return cpu_device().info().processors; }
+
+std::size_t repetitions(std::size_t on_cpu, std::size_t on_cuda) {
+    return test_kind() == DeviceKind::cuda ? on_cuda : HEDDLE_TEST_TSAN != 0 ? (on_cpu + 3) / 4 : on_cpu;
+}
+
+// The host function after the wait is what makes the keeper a stream that has been given something.
+Gate::Gate() : opened_(detail::make_completion()), keeper_(cpu_device(), {.priority = 0, .name = "gate"}) {
+    detail::cpu_backend().await(detail::record_of(keeper_.state()), opened_, SourceLocation::current());
+    launch_host(keeper_, [] {});
+    event_.emplace(keeper_.record_event());
+}
+
+Gate::~Gate() { open(); }
+
+void Gate::hold(StreamRef stream) const { stream.wait_event(*event_); }
+
+void Gate::open() {
+    if (!std::exchange(open_, true)) opened_->complete();
+}
+
+void Flag::set() const {
+    {
+        const std::lock_guard lock(state_->mutex);
+        state_->set = true;
+    }
+    state_->changed.notify_all();
+}
+
+bool Flag::is_set() const {
+    const std::lock_guard lock(state_->mutex);
+    return state_->set;
+}
+
+bool Flag::wait() const {
+    std::unique_lock lock(state_->mutex);
+    return state_->changed.wait_for(lock, std::chrono::minutes(2), [&] { return state_->set; });
+}
+
+void Recorder::add(std::string what) const {
+    const std::lock_guard lock(state_->mutex);
+    state_->seen.push_back(std::move(what));
+}
+
+void Recorder::note(StreamRef stream, std::string what) const {
+    launch_host(stream, [recorder = *this, what = std::move(what)] { recorder.add(what); });
+}
+
+std::vector<std::string> Recorder::seen() const {
+    const std::lock_guard lock(state_->mutex);
+    return state_->seen;
+}
+
+bool Recorder::has(const std::string& what) const {
+    const std::lock_guard lock(state_->mutex);
+    return std::find(state_->seen.begin(), state_->seen.end(), what) != state_->seen.end();
+}
+
+void settle(Device device) {
+    for (int i = 0; i < 3; ++i) {
+        Stream last(device, {.priority = device.priorities().least, .name = "settle"});
+        launch_host(last, [] {});
+        last.synchronize();
+    }
+}
+
+Drained::~Drained() {
+    for (Device device : devices()) {
+        try {
+            synchronize_device(device);
+        } catch (...) { // the test has looked at the failures it expects
+        }
+    }
+}
+
+Reports::Reports()
+    : before_(set_report_hook([state = state_](const Error& error) {
+          const std::lock_guard lock(state->mutex);
+          state->errors.push_back(error);
+      })) {}
+
+Reports::~Reports() { set_report_hook(before_); }
+
+std::vector<Error> Reports::all() const {
+    const std::lock_guard lock(state_->mutex);
+    return state_->errors;
+}
+
+std::string cause_of(const Error& error) {
+    if (error.cause() == nullptr) return "(no cause)";
+    try {
+        std::rethrow_exception(error.cause());
+    } catch (const std::exception& cause) {
+        return cause.what();
+    } catch (...) {
+        return "(not a std::exception)";
+    }
+}
+
+void poison(StreamRef stream, const std::string& text) {
+    launch_host(stream, [text] { throw Boom(text); });
+    if (!eventually([&] { return stream.is_poisoned(); })) throw std::runtime_error("the stream was never poisoned");
+}
+
+} // namespace heddle_test
