@@ -1,0 +1,53 @@
+#pragma once
+
+// Measures how long at least one of several threads is at something.
+
+#include <chrono>
+#include <mutex>
+
+namespace heddle::tool {
+
+/// Adds up the time in which at least one Busy of it lives. Thread-safe.
+class BusyClock {
+public:
+    double seconds() const {
+        const std::lock_guard lock(mutex_);
+        return std::chrono::duration<double>(total_).count();
+    }
+    void reset() {
+        const std::lock_guard lock(mutex_);
+        total_ = {};
+    }
+
+private:
+    friend class Busy;
+    using Clock = std::chrono::steady_clock;
+
+    void enter() {
+        const std::lock_guard lock(mutex_);
+        if (inside_++ == 0) since_ = Clock::now();
+    }
+    void leave() {
+        const std::lock_guard lock(mutex_);
+        if (--inside_ == 0) total_ += Clock::now() - since_;
+    }
+
+    mutable std::mutex mutex_;
+    int inside_ = 0;
+    Clock::time_point since_;
+    Clock::duration total_{};
+};
+
+/// The time in which a thread is at it.
+class Busy {
+public:
+    explicit Busy(BusyClock& clock) : clock_(clock) { clock_.enter(); }
+    ~Busy() { clock_.leave(); }
+    Busy(const Busy&) = delete;
+    Busy& operator=(const Busy&) = delete;
+
+private:
+    BusyClock& clock_;
+};
+
+}  // namespace heddle::tool

@@ -1,0 +1,131 @@
+#include "devices_command.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <heddle/heddle.hpp>
+
+#include "text.hpp"
+
+namespace heddle::tool {
+namespace {
+
+using Row = std::vector<std::string>;
+
+/// Prints rows as columns, the first row being the titles.
+void print_table(const std::vector<Row>& rows) {
+    std::vector<std::size_t> widths(rows.front().size());
+    for (const Row& row : rows)
+        for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+    for (const Row& row : rows) {
+        std::string line;
+        for (std::size_t i = 0; i < row.size(); ++i) line += fmt::format("{:<{}}", row[i], widths[i] + 2);
+        line.erase(line.find_last_not_of(' ') + 1);
+        fmt::print("{}\n", line);
+    }
+}
+
+std::string gibibytes(std::size_t bytes) {
+    return bytes == 0 ? "?" : fmt::format("{:.1f} GiB", static_cast<double>(bytes) / (1 << 30));
+}
+
+std::vector<Device> devices_of(DeviceKind kind) {
+    std::vector<Device> found;
+    for (const Device device : devices())
+        if (device.kind() == kind) found.push_back(device);
+    return found;
+}
+
+void print_devices() {
+    std::vector<Row> rows{{"device", "name", "memory", "free", "priorities", "copy engines", "processors",
+                           "compute capability"}};
+    for (const Device device : devices()) {
+        const DeviceInfo& info = device.info();
+        rows.push_back(
+            {device.name(), info.name, gibibytes(info.total_memory), gibibytes(device.free_memory()),
+             fmt::format("{}..{}", info.priorities.least, info.priorities.greatest),
+             device.is_cuda() ? std::to_string(info.copy_engines) : "-", std::to_string(info.processors),
+             device.is_cuda() ? fmt::format("{}.{}", info.compute_major, info.compute_minor) : "-"});
+    }
+    print_table(rows);
+}
+
+/// Who can use whose memory directly.
+void print_peers(const std::vector<Device>& group) {
+    std::vector<Row> rows{{"peer access"}};
+    for (const Device column : group) rows.front().push_back(column.name());
+    for (const Device row : group) {
+        rows.push_back({row.name()});
+        for (const Device column : group)
+            rows.back().push_back(row == column ? "-" : row.can_access_peer(column) ? "yes" : "no");
+    }
+    fmt::print("\n");
+    print_table(rows);
+}
+
+std::string json_device(Device device) {
+    const DeviceInfo& info = device.info();
+    std::string peers;
+    for (const Device other : devices_of(device.kind()))
+        if (other != device && device.can_access_peer(other))
+            peers += (peers.empty() ? "" : ", ") + json_string(other.name());
+    return fmt::format(
+        R"({{"device": {}, "name": {}, "total_memory": {}, "free_memory": {}, )"
+        R"("priority_least": {}, "priority_greatest": {}, "copy_engines": {}, "processors": {}, )"
+        R"("compute_capability": {}, "bus_id": {}, "peers": [{}]}})",
+        json_string(device.name()), json_string(info.name), info.total_memory, device.free_memory(),
+        info.priorities.least, info.priorities.greatest, info.copy_engines, info.processors,
+        device.is_cuda() ? fmt::format("\"{}.{}\"", info.compute_major, info.compute_minor) : "null",
+        json_string(info.bus_id), peers);
+}
+
+void print_json() {
+    std::string list;
+    for (const Device device : devices()) list += (list.empty() ? "" : ",\n  ") + json_device(device);
+    const std::string reason = cuda_unavailable_reason();
+    fmt::print("{{\"default\": {}, \"cuda_unavailable_reason\": {}, \"devices\": [\n  {}]}}\n",
+               json_string(default_device().name()), reason.empty() ? "null" : json_string(reason), list);
+}
+
+int run(bool json) {
+    try {
+        if (json) {
+            print_json();
+        } else {
+            print_devices();
+            for (const DeviceKind kind : {DeviceKind::cuda, DeviceKind::cpu})
+                if (const auto group = devices_of(kind); group.size() > 1) print_peers(group);
+            fmt::print("\ndefault: {}\n", default_device().name());
+            const std::string reason = cuda_unavailable_reason();
+            if (!reason.empty()) fmt::print("no CUDA devices: {}\n", reason);
+        }
+    } catch (const Error& error) {
+        fmt::print(stderr, "heddle: devices: {}\n", one_line(error.what()));
+        return 1;
+    }
+    return std::fflush(stdout) == 0 ? 0 : 1;
+}
+
+}  // namespace
+
+void add_devices_command(CLI::App& app, int& status) {
+    auto json = std::make_shared<bool>(false);
+    CLI::App* command = app.add_subcommand("devices", "List the devices of this machine");
+    command->footer(
+        "Priorities are those of a device's streams, least to most urgent. Copy engines are how many copies "
+        "can run\n"
+        "beside kernels. Processors are a GPU's multiprocessors, a CPU device's worker threads. Where there "
+        "are\n"
+        "several devices of a kind, a table says which can use whose memory directly; where there are no "
+        "CUDA\n"
+        "devices, a line says why.\n\n"
+        "With --json: an object of default, cuda_unavailable_reason (or null) and devices; sizes in bytes.");
+    command->add_flag("--json", *json, "Print a JSON object");
+    command->callback([json, &status] { status = run(*json); });
+}
+
+}  // namespace heddle::tool

@@ -1,0 +1,12 @@
+#pragma once
+
+// `heddle devices`
+
+#include <CLI/CLI.hpp>
+
+namespace heddle::tool {
+
+/// Adds the subcommand to `app`. When it was given, `status` becomes the program's exit status.
+void add_devices_command(CLI::App& app, int& status);
+
+}  // namespace heddle::tool

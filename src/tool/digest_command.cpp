@@ -1,0 +1,202 @@
+#include "digest_command.hpp"
+
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <heddle/heddle.hpp>
+
+#include "digest_pipeline.hpp"
+#include "interrupt.hpp"
+#include "progress.hpp"
+#include "text.hpp"
+
+namespace heddle::tool {
+namespace {
+
+struct DigestOptions {
+    std::vector<std::string> files;
+    std::string device;
+    std::string chunk;
+    std::size_t depth = 0;
+    bool serial = false;
+    bool json = false;
+    bool quiet = false;
+};
+
+void complain(std::string_view about, std::string_view reason) {
+    std::fflush(stdout);
+    fmt::print(stderr, "heddle: {}: {}\n", one_line(about), one_line(reason));
+}
+
+/// What an exception says: for failed work, what the function that failed threw.
+std::string reason_of(std::exception_ptr error) {
+    try {
+        std::rethrow_exception(std::move(error));
+    } catch (const Error& e) {
+        return e.cause() != nullptr ? reason_of(e.cause()) : e.what();
+    } catch (const std::exception& e) {
+        return e.what();
+    } catch (const Interrupted&) {
+        return "interrupted";
+    } catch (...) {
+        return "unknown failure";
+    }
+}
+
+/// One run of the command: files one after the other through one pipeline.
+class DigestRun {
+public:
+    DigestRun(const DigestOptions& options, const std::atomic<int>& signal)
+        : options_(options), signal_(signal) {}
+
+    int run() {
+        const std::optional<PipelineOptions> pipeline = pipeline_options();
+        if (!pipeline) return 1;
+        for (const std::string& path : options_.files) {
+            if (signal_ != 0) break;
+            try {
+                one_file(path, *pipeline);
+            } catch (...) {
+                pipeline_.reset();  // its streams keep the failure; the next file gets new ones
+                if (signal_ != 0) break;
+                complain(path, reason_of(std::current_exception()));
+                failed_ = true;
+            }
+        }
+        if (signal_ != 0) {
+            fmt::print(stderr, "heddle: interrupted\n");
+            return 128 + signal_;
+        }
+        if (!options_.quiet && done_ > 0) summarize(*pipeline);
+        return failed_ ? 1 : 0;
+    }
+
+private:
+    std::optional<PipelineOptions> pipeline_options() const {
+        try {
+            const Device device = options_.device.empty() ? default_device() : Device(options_.device);
+            return PipelineOptions{
+                .device = device,
+                .chunk = options_.chunk.empty() ? default_chunk(device)
+                                                : static_cast<std::size_t>(*parse_bytes(options_.chunk)),
+                .depth = options_.depth == 0 ? default_depth(device) : options_.depth,
+                .serial = options_.serial,
+                .stop = &signal_,
+            };
+        } catch (const Error&) {
+            complain(options_.device.empty() ? "default device" : options_.device,
+                     reason_of(std::current_exception()));
+            return std::nullopt;
+        }
+    }
+
+    void one_file(const std::string& path, const PipelineOptions& pipeline) {
+        const InputFile file(path);
+        if (!pipeline_) pipeline_.emplace(pipeline);
+        DigestResult result;
+        {
+            ProgressBar bar(!options_.quiet && stderr_is_terminal(), path, file.size());
+            result = pipeline_->digest(file, [&](std::uint64_t done) { bar.update(done); });
+        }
+        const std::string line =
+            options_.json ? json_line(path, result, pipeline) : verity_line(result.digest, path);
+        if (std::fputs((line + '\n').c_str(), stdout) < 0 || std::fflush(stdout) != 0)
+            throw FileError("the digest could not be written to standard output");
+        ++done_;
+        bytes_ += result.bytes;
+        setup_seconds_ += result.setup_seconds;
+        seconds_ += result.seconds;
+        busy_ += result.busy;
+        readers_ = pipeline_->readers();
+    }
+
+    static std::string json_line(const std::string& path, const DigestResult& result,
+                                 const PipelineOptions& pipeline) {
+        return fmt::format(
+            R"({{"path": {}, "digest": "sha256:{}", "bytes": {}, "seconds": {:.6f}, )"
+            R"("busy_seconds": {{"reading": {:.6f}, "copying": {:.6f}, "hashing": {:.6f}}}, )"
+            R"("setup_seconds": {:.6f}, "device": "{}", "chunk": {}, "depth": {}, "serial": {}}})",
+            json_string(path), to_hex(result.digest), result.bytes, result.seconds, result.busy.reading,
+            result.busy.copying, result.busy.hashing, result.setup_seconds, pipeline.device.name(),
+            pipeline.chunk, pipeline.depth, pipeline.serial);
+    }
+
+    void summarize(const PipelineOptions& pipeline) const {
+        const auto percent = [this](double busy) { return seconds_ > 0 ? 100 * busy / seconds_ : 0.0; };
+        const double bytes = static_cast<double>(bytes_);
+        fmt::print(stderr, "{} bytes in {:.3f} s: {:.2f} GB/s on {} ({} x {} in flight, {} readers{})\n",
+                   bytes_, seconds_, seconds_ > 0 ? bytes / seconds_ / 1e9 : 0.0, pipeline.device.name(),
+                   pipeline.depth, exact_bytes(pipeline.chunk), readers_, pipeline.serial ? ", serial" : "");
+        const std::string copying = pipeline.device.is_cpu()
+                                        ? "copying not needed"
+                                        : fmt::format("copying {:.0f} %", percent(busy_.copying));
+        fmt::print(stderr,
+                   "busy: reading {:.0f} %, {}, hashing {:.0f} %; overlap: {:.3f} s of work in {:.3f} s\n",
+                   percent(busy_.reading), copying, percent(busy_.hashing), busy_.sum(), seconds_);
+    }
+
+    const DigestOptions& options_;
+    const std::atomic<int>& signal_;
+    std::optional<DigestPipeline> pipeline_;
+    bool failed_ = false;
+    std::size_t done_ = 0;
+    std::size_t readers_ = 0;
+    std::uint64_t bytes_ = 0;
+    double setup_seconds_ = 0;
+    double seconds_ = 0;
+    StageSeconds busy_;
+};
+
+std::string check_chunk(const std::string& text) {
+    const auto bytes = parse_bytes(text);
+    if (!bytes) return "\"" + text + "\" is not a size; write 1048576, 1024K, 64M or 1G";
+    if (*bytes == 0 || *bytes % sha256_block_bytes != 0) return "the chunk must be a multiple of 4096 bytes";
+    if (*bytes > (std::uint64_t{16} << 30)) return "the chunk can be 16G at most";
+    return {};
+}
+
+}  // namespace
+
+void add_digest_command(CLI::App& app, int& status) {
+    auto options = std::make_shared<DigestOptions>();
+    CLI::App* command = app.add_subcommand("digest", "Print the fs-verity digest of each file");
+    command->footer(
+        "Each line is the one that `fsverity digest FILE` prints: SHA-256, 4096-byte blocks, no salt. Each "
+        "file is\n"
+        "streamed through the device: read by several threads, copied, and hashed, at the same time.\n\n"
+        "On standard error follow bytes, seconds and rate, how much of the time reading, copying and hashing "
+        "were\n"
+        "busy, and how many seconds of their work went into each second. Making buffers is not counted.\n\n"
+        "With --json each line is an object: path (bytes that are not UTF-8 as \\udc80 to \\udcff), digest, "
+        "bytes,\n"
+        "seconds, busy_seconds (reading, copying, hashing), setup_seconds, device, chunk, depth, serial.\n\n"
+        "Exit status: 0, or 1 if a file could not be done (the others are), 2 for wrong usage, 130 or 143 "
+        "when\n"
+        "interrupted. Standard input and special files are not supported.");
+    command->add_option("FILE", options->files, "Regular files")->required()->type_name("");
+    command
+        ->add_option(
+            "--device", options->device,
+            "Where to hash: cuda, cuda:1, cpu, ... (default: HEDDLE_DEVICE, or the first GPU, or the CPU)")
+        ->type_name("DEVICE");
+    command
+        ->add_option("--chunk", options->chunk,
+                     "Bytes read, copied and hashed at a time: a multiple of 4096, with suffix K, M or G if\n"
+                     "wanted (default: 16M on a GPU, on a CPU 512K for each worker, 1M to 16M)")
+        ->type_name("BYTES")
+        ->check(check_chunk);
+    command->add_option("--depth", options->depth, "Chunks in flight (default: 6 on a GPU, 4 on a CPU)")
+        ->type_name("N")
+        ->check(CLI::Range(2, 64));
+    command->add_flag("--serial", options->serial, "The same work without overlap, for comparison");
+    command->add_flag("--json", options->json, "Print a JSON object for each file");
+    command->add_flag("--quiet", options->quiet, "No progress bar and no figures; errors are still told");
+    command->callback([options, &status] { status = DigestRun(*options, catch_interrupts()).run(); });
+}
+
+}  // namespace heddle::tool

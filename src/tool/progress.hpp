@@ -1,0 +1,35 @@
+#pragma once
+
+// A progress bar on standard error.
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace heddle::tool {
+
+/// One line that is written over and over, about ten times a second, and goes when the bar does. Nothing at
+/// all unless `shown`.
+class ProgressBar {
+public:
+    ProgressBar(bool shown, std::string label, std::uint64_t total_bytes);
+    ~ProgressBar();
+    ProgressBar(const ProgressBar&) = delete;
+    ProgressBar& operator=(const ProgressBar&) = delete;
+
+    void update(std::uint64_t bytes_done);
+
+private:
+    using Clock = std::chrono::steady_clock;
+    bool shown_;
+    bool drawn_ = false;
+    std::string label_;
+    std::uint64_t total_;
+    Clock::time_point start_ = Clock::now();
+    Clock::time_point next_;
+};
+
+/// Whether standard error is a terminal on which a line can be written over.
+bool stderr_is_terminal();
+
+}  // namespace heddle::tool

@@ -1,0 +1,63 @@
+# For the tests of the program heddle: sourced with the program's path as $1. Gives $heddle, an empty directory $dir
+# (the current one; gone at the end), and checks that count failures.
+set -euo pipefail
+export LC_ALL=C
+heddle=$(realpath -e "$1")
+dir=$(mktemp -d)
+failures=0
+child=
+finish() {
+    local status=$?
+    trap - EXIT
+    if [ -n "$child" ]; then kill -KILL "$child" 2>/dev/null || true; fi
+    cd /
+    rm -rf "$dir"
+    if [ "$status" -eq 0 ] && [ "$failures" -gt 0 ]; then status=1; fi
+    exit "$status"
+}
+trap finish EXIT
+cd "$dir"
+
+fail() {
+    printf 'FAILED: %s\n' "$*"
+    failures=$((failures + 1))
+}
+# same WHAT GOT WANTED
+same() {
+    if [ "$2" != "$3" ]; then fail "$1"; printf '     got: %s\n  wanted: %s\n' "$2" "$3"; fi
+}
+# contains WHAT GOT PART
+contains() {
+    if [[ $2 != *"$3"* ]]; then fail "$1"; printf '     got: %s\n  wanted: ...%s...\n' "$2" "$3"; fi
+}
+# run ARGUMENT...: runs the program; leaves its $status, $out and $err.
+run() {
+    status=0
+    "$heddle" "$@" >.out 2>.err </dev/null || status=$?
+    out=$(cat .out) err=$(cat .err)
+    rm -f .out .err
+}
+# start ARGUMENT...: runs the program beside the test, as $child, until it has opened the file named last. It takes
+# SIGINT, or ignores it when $ignore_interrupt is set.
+start() {
+    local file
+    file=$(realpath -e "${!#}")
+    if [ -z "${ignore_interrupt:-}" ]; then set -m; fi   # without job control a shell's children ignore SIGINT
+    "$heddle" "$@" >.out 2>.err </dev/null &
+    child=$!
+    set +m
+    until find "/proc/$child/fd" -lname "$file" 2>/dev/null | grep -q .; do
+        if ! kill -0 "$child" 2>/dev/null; then break; fi
+        sleep 0.01
+    done
+}
+# ended: waits for $child; leaves $status, $out and $err.
+ended() {
+    status=0
+    wait "$child" 2>/dev/null || status=$?
+    child=
+    out=$(cat .out) err=$(cat .err)
+    rm -f .out .err
+}
+# pattern BYTES: that many bytes, always the same.
+pattern() { head -c "$1" < <(seq 1 20000000 2>/dev/null); }

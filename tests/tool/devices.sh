@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# `heddle devices` lists what there is, and says why there is no CUDA where there is none.
+. "$(dirname "$0")/common.bash"
+unset HEDDLE_CPU_DEVICES
+
+run devices
+same "status" "$status" 0
+same "nothing on standard error" "$err" ""
+for title in device name memory free priorities "copy engines" processors "compute capability"; do
+    contains "title" "$(head -1 <<<"$out")" "$title"
+done
+contains "the CPU" "$out" $'\ncpu:0 '
+contains "the default" "$out" $'\ndefault: '
+if [[ $out == *$'\ncuda:0 '* ]]; then
+    if [[ $out == *"no CUDA devices"* ]]; then fail "CUDA devices, and a reason why there are none"; fi
+else
+    contains "why there is no CUDA" "$out" $'\nno CUDA devices: '
+fi
+if [[ $out != *$'\ncuda:1 '* && $out == *"peer access"* ]]; then fail "peers of single devices"; fi
+
+HEDDLE_CPU_DEVICES=3 run devices
+contains "three CPU devices" "$out" $'\ncpu:2 '
+contains "peers" "$out" $'\npeer access  cpu:0  cpu:1  cpu:2'
+contains "peers: a row" "$out" $'\ncpu:1        yes    -      yes'
+
+HEDDLE_CPU_DEVICES=2 run devices --json
+same "json: status" "$status" 0
+if command -v python3 >/dev/null; then
+    checked=$(python3 -c '
+import json, sys
+o = json.loads(sys.argv[1])
+cpus = [d for d in o["devices"] if d["device"].startswith("cpu:")]
+cudas = [d for d in o["devices"] if d["device"].startswith("cuda:")]
+assert [d["device"] for d in cpus] == ["cpu:0", "cpu:1"], o
+assert cpus[0]["peers"] == ["cpu:1"] and cpus[0]["total_memory"] >= cpus[0]["free_memory"] > 0, o
+assert cpus[0]["processors"] >= 1 and cpus[0]["compute_capability"] is None, o
+assert (o["cuda_unavailable_reason"] is None) == bool(cudas), o
+assert o["default"] in [d["device"] for d in o["devices"]], o
+print("good")' "$out" 2>&1) || true
+    same "json: parsed" "$checked" good
+fi
+run devices something
+same "an argument too many: status" "$status" 2
+HEDDLE_DEVICE=toaster run devices
+same "a bad default device: status" "$status" 1
+same "a bad default device: one line" "$(wc -l <<<"$err")" 1
