@@ -82,11 +82,11 @@ struct Unit {
     double amount = 0;       ///< other than 0: figure = amount / seconds of one call (rates: more is better)
     double figure(double seconds) const { return amount != 0 ? amount / seconds : seconds * of_second; }
 };
-inline const Unit ns{"ns", 1e9, 0};
-inline const Unit us{"µs", 1e6, 0};
-inline const Unit ms{"ms", 1e3, 0};
+inline const Unit in_ns{"ns", 1e9, 0};
+inline const Unit in_us{"µs", 1e6, 0};
+inline const Unit in_ms{"ms", 1e3, 0};
 /// Of calls that move `bytes` each; GB are 10^9 bytes.
-inline Unit gb_per_s(double bytes) { return {"GB/s", 0, bytes * 1e-9}; }
+inline Unit in_gb_per_s(double bytes) { return {"GB/s", 0, bytes * 1e-9}; }
 
 struct Batches {
     int calls = 100;       ///< in a batch
@@ -144,7 +144,7 @@ public:
 
     /// A row measured here. Errors are printed, and the next row goes on.
     void compare(const std::string& name, const std::string& device, const Side& heddle, const Peer& peer,
-                 const Batches& batches = {}, const Unit& unit = ns) {
+                 const Batches& batches = {}, const Unit& unit = in_ns) {
         if (wants(name)) attempt(name, [&] { add(measure(name, device, heddle, peer, batches, unit)); });
     }
 
