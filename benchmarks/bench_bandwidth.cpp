@@ -1,6 +1,7 @@
 // How fast memory moves, beside the raw way: copies between host and device from pinned and from pageable memory, and a
 // triad (z = x + 3 y) on the device. GB are 10^9 bytes; a triad moves three floats an element. Both sides use the same memory.
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -51,8 +52,8 @@ void host_copies(bench::Report& report, Device device, bool is_pinned, const std
     const std::size_t most = all.back() / sizeof(float);
     Array<float> on_device = zeros<float>(s, most);
     Array<float> host = is_pinned ? pinned<float>(most) : pageable<float>(most);
-    fill(s, host, 1.0f);  // its pages exist
     s.synchronize();
+    std::fill_n(host.data(), most, 1.0f);  // its pages exist
     const char* const memory = is_pinned ? "pinned" : "pageable";
     for (const std::size_t bytes : all) {
         const std::size_t count = bytes / sizeof(float);
@@ -102,6 +103,7 @@ void both_ways(bench::Report& report, Device device, std::size_t bytes) {
     Array<float> on_device = zeros<float>(in, 2 * count);
     Array<float> from = pinned<float>(count), to = pinned<float>(count);
     in.synchronize();
+    for (Array<float>* host : {&from, &to}) std::fill_n(host->data(), count, 1.0f);
     const View<float> first = on_device.view().first(count), second = on_device.view().last(count);
     report.compare("host to device and device to host at once, pinned, " + size_text(bytes), device.name(), {[&](int calls) {
                        for (int i = 0; i < calls; ++i) {
