@@ -1,6 +1,6 @@
-// Overlap: chunks of pinned memory are brought in by one stream while another computes on the chunk before and takes the result
-// out. Events say when a chunk has arrived and when its buffer is free again; the host waits once, at the end.
-// Usage: example_02_overlap [DEVICE]
+// Overlap: chunks of pinned memory are brought in by one stream while another computes on the chunk before
+// and takes the result out. Events say when a chunk has arrived and when its buffer is free again; the host
+// waits once, at the end. Usage: example_02_overlap [DEVICE]
 #include <heddle/heddle.hpp>
 
 #include <cstdio>

@@ -1,5 +1,5 @@
-// fork_join: work that may run side by side, each part on a stream of its own, and the current stream after all of them.
-// Usage: example_03_fork_join [DEVICE]
+// fork_join: work that may run side by side, each part on a stream of its own, and the current stream after
+// all of them. Usage: example_03_fork_join [DEVICE]
 #include <heddle/heddle.hpp>
 
 #include <cstdio>
@@ -8,7 +8,9 @@
 using namespace heddle;
 
 struct Sequence {  // x[i] = start + i
-    HEDDLE_FN void operator()(std::size_t i, float start, View<float> x) const { x[i] = start + static_cast<float>(i); }
+    HEDDLE_FN void operator()(std::size_t i, float start, View<float> x) const {
+        x[i] = start + static_cast<float>(i);
+    }
 };
 struct Square {
     HEDDLE_FN void operator()(std::size_t i, View<float> x) const { x[i] *= x[i]; }

@@ -28,7 +28,8 @@ int main(int argc, char** argv) {
     const int rounds = device.is_cuda() ? 20'000 : 100;  // enough to see on either
     const ScopedDevice on{device};
 
-    // Smaller is more urgent. What is outside the device's range is clamped; priority() tells what the stream got.
+    // Smaller is more urgent. What is outside the device's range is clamped; priority() tells what the
+    // stream got.
     const Stream bulk{{.priority = device.priorities().least, .name = "bulk"}};
     const Stream urgent{{.priority = -1, .name = "urgent"}};
     Array<unsigned> large = full<unsigned>(bulk, n, 1), small = full<unsigned>(urgent, 1000, 1);
@@ -45,7 +46,10 @@ int main(int argc, char** argv) {
     const bool bulk_over = bulk.is_complete();
     bulk.synchronize();
 
-    std::printf("%s: urgent (priority %d) done after %.2f ms, bulk (priority %d) after %.2f ms%s\n", device.name().c_str(),
-                urgent.priority(), urgent_ms, bulk.priority(), ms(), bulk_over ? ", which was too little work to see" : "");
-    return to_host(small).back() == iterated(rounds) && to_host(large).back() == iterated(rounds * launches) ? 0 : 1;
+    std::printf("%s: urgent (priority %d) done after %.2f ms, bulk (priority %d) after %.2f ms%s\n",
+                device.name().c_str(), urgent.priority(), urgent_ms, bulk.priority(), ms(),
+                bulk_over ? ", which was too little work to see" : "");
+    return to_host(small).back() == iterated(rounds) && to_host(large).back() == iterated(rounds * launches)
+               ? 0
+               : 1;
 }

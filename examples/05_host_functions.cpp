@@ -1,5 +1,5 @@
-// Host functions: a file is read by several CPU streams at once, into pinned buffers that feed a device. Device streams wait for
-// CPU streams and the reverse, and this thread waits for neither until the end.
+// Host functions: a file is read by several CPU streams at once, into pinned buffers that feed a device.
+// Device streams wait for CPU streams and the reverse, and this thread waits for neither until the end.
 // Usage: example_05_host_functions [DEVICE [FILE]]
 #include <heddle/heddle.hpp>
 
@@ -51,18 +51,21 @@ int main(int argc, char** argv) {
     Array<unsigned> sums = zeros<unsigned>(compute, (content.size() + block_bytes - 1) / block_bytes);
     for (std::size_t offset = 0, p = 0; offset < content.size(); offset += piece, ++p) {
         Reader& reader = readers[p % readers.size()];
-        const std::size_t count = std::min(piece, content.size() - offset), blocks = (count + block_bytes - 1) / block_bytes;
+        const std::size_t count = std::min(piece, content.size() - offset),
+                          blocks = (count + block_bytes - 1) / block_bytes;
         reader.stream.wait_event(reader.copied);  // the CPU stream waits for the device
         launch_host(reader.stream, [=, to = reader.here.data()] { read_piece(path, offset, to, count); });
         compute.wait_stream(reader.stream);  // and the device for the CPU stream
         copy(compute, reader.there.view().first(count), reader.here.view().first(count));
         compute.record_event(reader.copied);
-        launch(compute, SumBlock{}, dim(blocks), reader.there.view().first(count), sums.view().subview(offset / block_bytes, blocks));
+        launch(compute, SumBlock{}, dim(blocks), reader.there.view().first(count),
+               sums.view().subview(offset / block_bytes, blocks));
     }
 
     std::size_t sum = 0, expected = 0;
     for (const unsigned s : to_host(compute, sums)) sum += s;
     for (const char byte : content) expected += static_cast<unsigned char>(byte);
-    std::printf("%s: the %zu bytes of %s add up to %zu\n", device.name().c_str(), content.size(), path.c_str(), sum);
+    std::printf("%s: the %zu bytes of %s add up to %zu\n", device.name().c_str(), content.size(),
+                path.c_str(), sum);
     return sum == expected && !content.empty() ? 0 : 1;
 }
