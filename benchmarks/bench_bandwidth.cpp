@@ -135,10 +135,12 @@ void device_memory(bench::Report& report, Device device, std::size_t bytes) {
                    device.is_cuda() ? bench::raw_triad(device, count, x.data(), y.data(), z.data())
                                     : bench::plain_triad(count, x.data(), y.data(), z.data()),
                    batches_of(3 * bytes), bench::in_gb_per_s(3.0 * static_cast<double>(bytes)));
+    const bench::Peer by_hand = device.is_cuda() ? bench::raw_copy(device, z.data(), x.data(), bytes,
+                                                                   Direction::on_device, "on the device")
+                                                 : bench::plain_copy(z.data(), x.data(), bytes);
     report.compare("copy on the device" + size + ", read and written", device.name(),
-                   copies(s, z.view(), x.view()),
-                   device.is_cuda() ? bench::Peer{} : bench::plain_copy(z.data(), x.data(), bytes),
-                   batches_of(bytes), bench::in_gb_per_s(2.0 * static_cast<double>(bytes)));
+                   copies(s, z.view(), x.view()), by_hand, batches_of(bytes),
+                   bench::in_gb_per_s(2.0 * static_cast<double>(bytes)));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,12 @@ namespace bench {
 inline std::vector<heddle::Device> chosen_devices(const Report& report) {
     std::vector<heddle::Device> chosen;
     if (!report.device().empty()) {
-        chosen.push_back(heddle::Device(report.device()));
+        try {
+            chosen.push_back(heddle::Device(report.device()));
+        } catch (const heddle::Error& error) {
+            std::fprintf(stderr, "%s\n", error.what());
+            std::exit(2);
+        }
     } else {
         for (const heddle::Device device : heddle::devices())
             if (device.index() == 0) chosen.push_back(device);

@@ -24,8 +24,9 @@ std::shared_ptr<Raw> raw_on(heddle::Device device) {
 Peer raw_copy(heddle::Device device, void* to, const void* from, std::size_t bytes, Direction direction,
               const char* name) {
     const auto raw = raw_on(device);
-    const cudaMemcpyKind kind =
-        direction == Direction::to_device ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost;
+    const cudaMemcpyKind kind = direction == Direction::to_device ? cudaMemcpyHostToDevice
+                                : direction == Direction::to_host ? cudaMemcpyDeviceToHost
+                                                                  : cudaMemcpyDeviceToDevice;
     return {std::string("cudaMemcpyAsync, ") + name, {[=](int calls) {
                 for (int i = 0; i < calls; ++i) ok(cudaMemcpyAsync(to, from, bytes, kind, raw->a));
                 ok(cudaStreamSynchronize(raw->a));

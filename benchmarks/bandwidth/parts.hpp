@@ -10,7 +10,7 @@
 
 namespace bench {
 
-enum class Direction { to_device, to_host };
+enum class Direction { to_device, to_host, on_device };
 
 /// One call: `bytes` copied; all calls of a batch in one stream, run to the end. `name` is said of the host
 /// memory.
