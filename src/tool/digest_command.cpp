@@ -187,7 +187,7 @@ void add_digest_command(CLI::App& app, int& status) {
     command
         ->add_option("--chunk", options->chunk,
                      "Bytes read, copied and hashed at a time: a multiple of 4096, with suffix K, M or G if\n"
-                     "wanted (default: 16M on a GPU, on a CPU 512K for each worker, 1M to 16M)")
+                     "wanted (default: 16M on a GPU, on a CPU 1M for each worker, 16M at most)")
         ->type_name("BYTES")
         ->check(check_chunk);
     command->add_option("--depth", options->depth, "Chunks in flight (default: 6 on a GPU, 4 on a CPU)")
