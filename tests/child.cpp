@@ -29,7 +29,7 @@ ChildResult wait_for(pid_t child) {
 
 } // namespace
 
-void end_if_it_hangs() { alarm(120); }
+void end_if_it_hangs() { alarm(HEDDLE_TEST_TSAN != 0 ? 200 : 60); }
 
 ChildResult run_test_case(const std::string& name, const std::vector<std::string>& environment) {
     char path[] = "/tmp/heddle_child_XXXXXX";

@@ -16,7 +16,7 @@ void expect_clean(const std::string& name) {
     INFO(child.output);
     CHECK(child.signal == 0);
     CHECK(child.status == 0);
-    CHECK(child.output.find("heddle") == std::string::npos); // nothing reported
+    CHECK(child.output.find("heddle:") == std::string::npos); // nothing reported
 }
 
 /// Objects of every sort with work pending.
@@ -210,7 +210,7 @@ TEST_CASE("nonsense in the environment leaves a CPU device that works") {
 
 TEST_CASE("child: leaves scopes out of order", "[.child]") {
     const Stream a(cpu_device(), {.priority = 0, .name = "the one in the report"}), b(cpu_device());
-    auto first = std::make_unique<ScopedStream>(a);
+    std::unique_ptr<ScopedStream> first(new ScopedStream(a));
     const ScopedStream second{b};
     first.reset();
 }

@@ -208,8 +208,8 @@ TEST_CASE("scopes left out of order are reported, and restore what was before al
     const Device device_before = current_device();
     const Stream a(test_device()), b(test_device());
     {
-        auto first = std::make_unique<ScopedStream>(a);
-        auto second = std::make_unique<ScopedStream>(b);
+        std::unique_ptr<ScopedStream> first(new ScopedStream(a));
+        std::unique_ptr<ScopedStream> second(new ScopedStream(b));
         first.reset();
         CHECK(reports.count() == 1);
         CHECK(reports.all()[0].code() == ErrorCode::usage);
@@ -244,4 +244,22 @@ TEST_CASE("a scope left on another thread is reported, and that thread keeps wha
     CHECK(works_after);
     REQUIRE(reports.count() == 1);
     CHECK(reports.all()[0].code() == ErrorCode::usage);
+}
+
+TEST_CASE("scopes nest deeply, or are refused clearly, and all of them are left") {
+    const Stream s(test_device());
+    const StreamRef before = current_stream(test_device());
+    int entered = 0;
+    const auto nest = [&](auto& self, int left) -> void {
+        if (left == 0) return;
+        const ScopedStream in{s};
+        ++entered;
+        self(self, left - 1);
+    };
+    const auto error = error_of([&] { nest(nest, 1000); });
+    CHECK(entered >= 100);
+    if (error) CHECK(error->code() == ErrorCode::usage);
+    CHECK(current_stream(test_device()) == before);
+    const ScopedStream again{s};
+    CHECK(current_stream() == s);
 }

@@ -233,3 +233,26 @@ TEST_CASE("a stream that was poisoned under one lease is usable under the next")
     next.synchronize();
     CHECK(ran);
 }
+
+TEST_CASE("a stream that fails after its lease was returned is usable under the next") {
+    const Drained drained;
+    Gate gate;
+    StreamPool pool(test_device(), {.max_streams = 1, .shared = 1});
+    const Flag failing;
+    {
+        const StreamPool::Lease lease = pool.lease();
+        gate.hold(lease);
+        launch_host(lease, [failing] {
+            failing.set();
+            throw Boom("late");
+        });
+    }
+    gate.open();
+    REQUIRE(failing.wait());
+    settle(test_device());
+    const StreamPool::Lease next = pool.lease();
+    std::atomic<bool> ran{false};
+    launch_host(next, [&] { ran = true; });
+    CHECK_FALSE(error_of([&] { next.synchronize(); }));
+    CHECK(ran);
+}

@@ -73,7 +73,7 @@ bool Flag::is_set() const {
 
 bool Flag::wait() const {
     std::unique_lock lock(state_->mutex);
-    return state_->changed.wait_for(lock, std::chrono::minutes(2), [&] { return state_->set; });
+    return state_->changed.wait_for(lock, std::chrono::seconds(HEDDLE_TEST_TSAN != 0 ? 60 : 20), [&] { return state_->set; });
 }
 
 void Recorder::add(std::string what) const {

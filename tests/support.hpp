@@ -64,7 +64,7 @@ private:
     bool open_ = false;
 };
 
-/// Set once by one thread, waited for by others. Copies are the same flag. Waits are bounded (two minutes), so that a broken
+/// Set once by one thread, waited for by others. Copies are the same flag. Waits are bounded, so that a broken
 /// library makes a test fail, not hang.
 class Flag {
 public:
@@ -104,10 +104,10 @@ using Strings = std::vector<std::string>;
 /// Gives whatever could run on `device` the occasion to: less urgent work enqueued after it has run when this returns.
 void settle(Device device);
 
-/// Whether `predicate` becomes true within two minutes. For what must happen at some time, never for what must not.
+/// Whether `predicate` becomes true within a minute. For what must happen at some time, never for what must not.
 template <class P>
 bool eventually(P&& predicate) {
-    const auto limit = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::minutes(1);
     while (!predicate()) {
         if (std::chrono::steady_clock::now() > limit) return false;
         std::this_thread::yield();

@@ -71,7 +71,11 @@ public:
     operator View<T>() noexcept { return view(); }
     operator View<const T>() const noexcept { return view(); }
 
-    /// Element access for arrays in host memory (pinned, pageable, CPU devices); the user sees to the order.
+    T* begin() noexcept { return data(); }
+    T* end() noexcept { return data() + size_; }
+    const T* begin() const noexcept { return data(); }
+    const T* end() const noexcept { return data() + size_; }
+    /// Element access, as the iterators above, for arrays in host memory (pinned, pageable, CPU devices); the user sees to the order.
     T& operator[](std::size_t i) noexcept { return data()[i]; }
     const T& operator[](std::size_t i) const noexcept { return data()[i]; }
 
@@ -150,7 +154,7 @@ Array<T> from_host(std::initializer_list<T> values, SourceLocation where = Sourc
 }
 
 /// The elements as a vector. Waits on the host for the copy, which runs on `stream`, or else on the current stream of
-/// the array's device.
+/// the array's device after all that any stream was given to do with the array.
 template <detail::Source A>
 auto to_host(StreamRef stream, const A& array, SourceLocation where = SourceLocation::current()) {
     auto source = detail::as_source(array);

@@ -67,7 +67,8 @@ void copy_regions(const Region& to, const Region& from, const SourceLocation& wh
 void fill_region(StreamRef stream, const Region& to, const void* value, std::size_t size, const SourceLocation& where);
 void fill_region(const Region& to, const void* value, std::size_t size, const SourceLocation& where);
 
-/// The current stream of the device on which this memory is (host memory: of cpu:0).
+/// The current stream of the device on which this memory is (host memory: of cpu:0), after it has been ordered after every
+/// stream that used the memory.
 StreamRef home_stream(const Block* owner, const void* data);
 
 }  // namespace detail

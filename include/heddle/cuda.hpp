@@ -85,6 +85,7 @@ void launch(StreamRef stream, void (*kernel)(P...), const Grid& grid, A&&... arg
     if (!detail::may_submit(state, "launch", grid.where)) return;
     detail::check_grid(state, grid, reinterpret_cast<const void*>(kernel));
     (detail::check_argument(args, state, grid.where), ...);
+    (detail::note_argument(args, state), ...);
     std::tuple<std::remove_const_t<P>...> values{detail::global_argument<std::remove_const_t<P>>(args)...};
     const cudaError_t code = std::apply(
         [&](auto&... value) {
@@ -96,7 +97,6 @@ void launch(StreamRef stream, void (*kernel)(P...), const Grid& grid, A&&... arg
     if (code != cudaSuccess) [[unlikely]]
         detail::throw_launch_failed(state, detail::global_name(reinterpret_cast<const void*>(kernel)), code, grid.where);
     detail::count_submission(state);
-    (detail::note_argument(args, state), ...);
     if (detail::is_observed()) [[unlikely]] {
         const Access accesses[sizeof...(A) + 1] = {detail::access_of<A>(args)...};
         detail::notify({.kind = OpKind::launch, .name = detail::global_name(reinterpret_cast<const void*>(kernel)), .stream = stream,

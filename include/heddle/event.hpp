@@ -63,7 +63,7 @@ private:
     detail::EventState* state_ = nullptr;
 };
 
-/// Milliseconds between two recorded timing events of one device kind. Waits for both (UsageError where waiting is
+/// Milliseconds between two recorded timing events of one device. Waits for both (UsageError where waiting is
 /// not allowed, or an event has no timing or no record).
 double elapsed_time(const Event& start, const Event& end, SourceLocation where = SourceLocation::current());
 

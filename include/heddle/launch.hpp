@@ -47,7 +47,7 @@ inline namespace HEDDLE_COMPILED_BY {
 template <class K, int N, class... A>
     requires(std::is_class_v<K>)
 void launch(StreamRef stream, const K& kernel, const Dim<N>& d, A&&... args) {
-    static_assert(std::is_trivially_copyable_v<K>,
+    static_assert(detail::is_portable_kernel<K>,
                   "heddle::launch: the kernel is copied to the device as bytes, so it (and what a lambda captures) must be trivially copyable");
     static_assert((detail::is_kernel_argument<A> && ...),
                   "heddle::launch: arguments are arrays, views and trivially copyable values; wrap host memory in a View");
@@ -60,6 +60,7 @@ void launch(StreamRef stream, const K& kernel, const Dim<N>& d, A&&... args) {
     std::size_t count = 1;
     for (std::size_t n : d.extent) count *= n;
     if (count == 0) return;
+    (detail::note_argument(args, state), ...);
     if (state.device.is_cuda()) {
         detail::launch_on_cuda<N>(state, Operation::pretty(), d.where, kernel, d.extent,
                                   detail::KernelArg<A>(detail::kernel_argument(args))...);
@@ -67,7 +68,6 @@ void launch(StreamRef stream, const K& kernel, const Dim<N>& d, A&&... args) {
         Operation operation(kernel, d.extent, detail::kernel_argument(args)...);
         detail::enqueue(state, Operation::type, &operation, count, d.where);
     }
-    (detail::note_argument(args, state), ...);
     if (detail::is_observed()) [[unlikely]] {
         const Access accesses[sizeof...(A) + 1] = {detail::access_of<A>(args)...};
         detail::notify({.kind = OpKind::launch, .name = Operation::pretty(), .stream = stream,
@@ -79,6 +79,18 @@ template <class K, int N, class... A>
     requires(std::is_class_v<K> && !std::is_convertible_v<const K&, StreamRef>)
 void launch(const K& kernel, const Dim<N>& d, A&&... args) {
     launch(current_stream(), kernel, d, std::forward<A>(args)...);
+}
+
+/// Catches a number where dim() belongs.
+template <class K, std::integral N, class... A>
+    requires(std::is_class_v<K> && !std::is_convertible_v<const K&, StreamRef>)
+void launch(const K&, N, A&&...) {
+    static_assert(!std::is_same_v<K, K>, "heddle::launch: write dim(n) for the number of indices");
+}
+template <class K, std::integral N, class... A>
+    requires(std::is_class_v<K>)
+void launch(StreamRef, const K&, N, A&&...) {
+    static_assert(!std::is_same_v<K, K>, "heddle::launch: write dim(n) for the number of indices");
 }
 
 }  // namespace HEDDLE_COMPILED_BY

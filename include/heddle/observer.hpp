@@ -35,7 +35,8 @@ struct Op {
     SourceLocation where = {};
 };
 
-/// Sees each operation on the thread that enqueues it, after it was enqueued. Must not throw and not call into heddle.
+/// Sees each operation on the thread that enqueues it, after it was enqueued. Must not throw, nor enqueue or
+/// wait for anything; names and numbers of streams may be asked for.
 class Observer {
 public:
     virtual void on_op(const Op& op) noexcept = 0;

@@ -20,11 +20,6 @@ Place place_of(const Region& region) {
     return {Device::unchecked(DeviceKind::cpu, 0), MemoryKind::pageable};
 }
 
-/// Memory that the GPUs cannot reach by themselves.
-bool is_plain_host(const Place& place) {
-    return place.kind == MemoryKind::pageable || (place.kind == MemoryKind::device && place.device.is_cpu());
-}
-
 bool is_on_cuda(const Place& place) { return place.kind == MemoryKind::device && place.device.is_cuda(); }
 
 [[noreturn]] void refuse(std::string message, const char* call, const SourceLocation& where) {
@@ -72,21 +67,22 @@ Piece piece(const Region& region, const Place& place) {
 
 void copy_placed(StreamRecord& stream, const Region& to, const Place& to_place, const Region& from, const Place& from_place,
                  const SourceLocation& where) {
-    if (!may_submit(stream, "copy", where)) return;
+    const auto on_host = [](const Place& place) { return place.kind == MemoryKind::pageable; };
+    if (!may_submit(stream, "copy", where)) {
+        if (on_host(to_place)) throw_known_failure(stream);  // its user will look at it next
+        return;
+    }
     if (stream.device.is_cpu() && (is_on_cuda(to_place) || is_on_cuda(from_place)))
         throw_error(stream_error(ErrorCode::usage, stream,
                                  "a CPU stream cannot copy CUDA memory: name a stream of the CUDA device, or none", "copy", where));
-    // The host itself will read or write these, now: whoever still works on them must be done. On a CPU stream, memory of CPU
-    // devices is used in stream order instead.
-    const auto on_host = [&](const Place& place) {
-        return stream.device.is_cpu() ? place.kind == MemoryKind::pageable : is_plain_host(place);
-    };
+    // The host itself will read or write these, now: whoever still works on them must be done.
     if (on_host(from_place)) settle(from.owner, where);
     if (on_host(to_place)) settle(to.owner, where);
-    stream.backend->copy(stream, piece(to, to_place), piece(from, from_place), where);
-    // What the host read or wrote is done with; the rest is in use until the stream has come so far.
+    // What the host reads or writes is done with on return; the rest is in use until the stream has come so far.
     if (!on_host(to_place)) note_use(to.owner, stream);
     if (!on_host(from_place)) note_use(from.owner, stream);
+    stream.backend->copy(stream, piece(to, to_place), piece(from, from_place), where);
+    if (on_host(to_place)) throw_known_failure(stream);
     if (is_observed()) {
         const Access accesses[] = {{to.data, extent(to), true}, {from.data, extent(from), false}};
         notify({.kind = OpKind::copy, .name = direction(to_place, from_place), .stream = StreamRef(stream),
@@ -129,8 +125,8 @@ void fill_placed(StreamRecord& stream, const Region& to, const Place& place, con
     else if (is_on_cuda(place) ? !stream.device.is_cuda() : stream.device.is_cuda() && place.kind != MemoryKind::pinned)
         throw_error(stream_error(ErrorCode::usage, stream, "work on " + stream.device.name() + " cannot reach this memory", "fill",
                                  where));
-    stream.backend->fill(stream, piece(to, place), value, size, where);
     note_use(to.owner, stream);
+    stream.backend->fill(stream, piece(to, place), value, size, where);
     if (is_observed()) {
         const Access access{to.data, extent(to), true};
         notify({.kind = OpKind::fill, .name = "fill", .stream = StreamRef(stream),
@@ -162,8 +158,8 @@ void fill_region(const Region& to, const void* value, std::size_t size, const So
 StreamRef home_stream(const Block* owner, const void* data) {
     const Region region{const_cast<void*>(data), 0, const_cast<Block*>(owner)};
     const StreamRef stream = current_stream(place_of(region).device);
-    // Host memory has no stream of its own: whoever was given work on it may be writing it.
-    if (owner != nullptr && owner->kind != MemoryKind::device) wait_for_users(stream, owner, {});
+    // Whoever was given work on it may be writing it.
+    wait_for_users(stream, owner, {});
     return stream;
 }
 

@@ -15,17 +15,20 @@ namespace {
 struct Entry {
     std::atomic<bool> set{false};
     ForkLock lock;
+    bool held = false;  ///< by the thread that forks
 };
 std::array<Entry, static_cast<std::size_t>(ForkOrder::count)> entries;
 
 void lock_all() {
-    for (Entry& entry : entries)
-        if (entry.set.load(std::memory_order_acquire)) entry.lock.lock(entry.lock.object);
+    for (Entry& entry : entries) {
+        entry.held = entry.set.load(std::memory_order_acquire);
+        if (entry.held) entry.lock.lock(entry.lock.object);
+    }
 }
 
 void unlock_all() {
     for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry)
-        if (entry->set.load(std::memory_order_acquire)) entry->lock.unlock(entry->lock.object);
+        if (std::exchange(entry->held, false)) entry->lock.unlock(entry->lock.object);
 }
 
 /// What the parent's streams were, they are not here: no worker and no GPU will ever run them.

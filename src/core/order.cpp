@@ -45,7 +45,7 @@ void notify_wait(OpKind kind, const char* name, StreamRecord& waiter, StreamReco
 bool is_lost(StreamRecord& waiter) {
     if (!waiter.has(stream_flag::poisoned)) return false;
     const Failure failure = waiter.known_failure();
-    return failure != nullptr && failure->code == ErrorCode::device_lost;
+    return failure != nullptr && failure->code == ErrorCode::device_lost && failure->device == waiter.device;
 }
 
 void insert_stream_wait(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where) {
@@ -181,7 +181,10 @@ void record_event(EventState& event, StreamRecord& stream, const SourceLocation&
 bool check_submit(StreamState& state, const char* call, SourceLocation where) {
     StreamRecord& stream = record_of(state);
     check_usable(stream, call, where);
-    if (stream.known_failure() == nullptr) return true;
+    const Failure failure = stream.known_failure();
+    if (failure == nullptr) return true;
+    // A failed stream can be mended; a lost device takes everything with it, and going on makes no sense.
+    if (failure->code == ErrorCode::device_lost && failure->device == stream.device) throw_error(*failure);
     if (is_observed())
         notify({.kind = OpKind::dropped, .name = call, .stream = StreamRef(stream),
                 .sequence = stream.submissions.load(std::memory_order_relaxed), .bytes = 0, .other = {}, .accesses = {},

@@ -76,6 +76,7 @@ Failure StreamRecord::failure_up_to(std::uint64_t up_to) {
         others = dependencies;
     }
     for (const Dependency& other : others) {
+        if (other.at > up_to) continue;
         Failure theirs;
         {
             const std::lock_guard lock(other.stream->failure_mutex);
@@ -85,28 +86,42 @@ Failure StreamRecord::failure_up_to(std::uint64_t up_to) {
                 theirs = other.stream->failure;
         }
         if (theirs != nullptr) {
-            poison(theirs, submissions.load());
+            poison(theirs, other.at);
             return theirs;
         }
     }
     return nullptr;
 }
 
+void StreamRecord::forget_dependencies(std::uint64_t up_to) {
+    const std::lock_guard lock(failure_mutex);
+    std::erase_if(dependencies, [&](const Dependency& d) { return d.at <= up_to; });
+}
+
 void StreamRecord::depend_on(StreamRecord& other, std::uint64_t upto) {
     std::vector<Dependency> theirs;
     {
         const std::lock_guard lock(other.failure_mutex);
-        theirs = other.dependencies;
+        for (const Dependency& one : other.dependencies)
+            if (one.at <= upto) theirs.push_back(one);
     }
-    theirs.push_back({&other, other.id.load(), upto});
+    theirs.push_back({&other, other.id.load(), upto, 0});
+    const std::uint64_t now = submissions.load();
     const std::lock_guard lock(failure_mutex);
-    for (const Dependency& one : theirs) {
+    for (Dependency& one : theirs) {
         if (one.stream == this) continue;
-        const auto same = std::ranges::find_if(dependencies, [&](const Dependency& d) {
-            return d.stream == one.stream && d.stream_id == one.stream_id;
-        });
-        if (same == dependencies.end()) dependencies.push_back(one);
-        else same->submissions = std::max(same->submissions, one.submissions);
+        one.at = now;
+        // A wait in a loop must not grow this for ever: beyond a few, the oldest two for one stream become one, which errs on
+        // the side of blaming too much.
+        constexpr std::size_t exact = 16;
+        const auto same = [&](const Dependency& d) { return d.stream == one.stream && d.stream_id == one.stream_id; };
+        if (static_cast<std::size_t>(std::ranges::count_if(dependencies, same)) >= exact) {
+            const auto oldest = std::ranges::find_if(dependencies, same);
+            const auto next = std::find_if(oldest + 1, dependencies.end(), same);
+            next->at = oldest->at;
+            dependencies.erase(oldest);
+        }
+        dependencies.push_back(one);
     }
     set(stream_flag::fallible);
 }

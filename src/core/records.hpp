@@ -49,6 +49,7 @@ struct Dependency {
     StreamRecord* stream;
     std::uint64_t stream_id;
     std::uint64_t submissions;
+    std::uint64_t at;  ///< this stream's own count when it waited: what it was given before is not concerned
 };
 
 /// All of a stream. Made by the registry, never given back; `id` changes when it becomes another stream.
@@ -91,6 +92,8 @@ struct StreamRecord : StreamState {
     Failure known_failure();
     /// The same, if it concerns the first `submissions` pieces of work.
     Failure failure_up_to(std::uint64_t submissions);
+    /// Its first `submissions` pieces of work are done and did not fail.
+    void forget_dependencies(std::uint64_t submissions);
     /// This stream has waited for `other` when that one had been given `submissions`, and inherits its dependencies.
     void depend_on(StreamRecord& other, std::uint64_t submissions);
 };

@@ -172,6 +172,10 @@ void check_may_wait(const char* call, const SourceLocation& where) {
 }
 
 InHostFunction::InHostFunction() noexcept : before_(std::exchange(thread_states.in_host_function, true)) {}
-InHostFunction::~InHostFunction() { thread_states.in_host_function = before_; }
+InHostFunction::~InHostFunction() {
+    // What a host function sets is for itself, not for the next one on this thread.
+    if (!before_ && thread_states.of[1].touched) thread_states.of[1] = ThreadState{};
+    thread_states.in_host_function = before_;
+}
 
 }  // namespace heddle::detail

@@ -13,17 +13,26 @@ namespace {
 std::atomic<detail::StreamRecord*> default_streams[2][detail::max_devices];
 std::mutex default_streams_mutex;
 
+void check_depth(const ThreadState& thread, const SourceLocation& where) {
+    if (thread.depth == detail::max_scopes) [[unlikely]]
+        throw_error({.code = ErrorCode::usage, .message = "more than 128 scopes are open on this thread", .call = "scope",
+                     .where = where});
+}
+
 /// What set_stream and set_device change inside a scope goes when the scope does: one more saved state on top of it. Outside
 /// any scope it stays for good.
-SavedState* save_set(ThreadState& thread, const SavedState& wanted) {
-    if (thread.depth == 0) return nullptr;
+void save_set(ThreadState& thread, const SavedState& wanted, const SourceLocation& where) {
+    if (thread.depth == 0) {
+        thread.touched = true;
+        return;
+    }
     for (int i = thread.depth - 1; i >= 0 && thread.saved[i].kind == SavedState::Kind::set; --i) {
         const SavedState& seen = thread.saved[i];
-        if (wanted.has_device && seen.has_device) return nullptr;
-        if (wanted.has_stream && seen.has_stream && seen.stream_device == wanted.stream_device) return nullptr;
+        if (wanted.has_device && seen.has_device) return;
+        if (wanted.has_stream && seen.has_stream && seen.stream_device == wanted.stream_device) return;
     }
-    if (thread.depth == detail::max_scopes) return nullptr;
-    return &(thread.saved[thread.depth++] = wanted);
+    check_depth(thread, where);
+    thread.saved[thread.depth++] = wanted;
 }
 
 /// Puts back what `saved` found; if something further in found it changed in turn, that is told the older value instead.
@@ -90,21 +99,19 @@ void set_stream(StreamRef stream, SetStreamOptions options, SourceLocation where
     const Device device = stream.device();
     if (options.wait) stream.wait_stream(current_stream(device), where);
     detail::StreamState*& slot = stream_slot(thread, device);
-    save_set(thread, {.kind = SavedState::Kind::set, .has_stream = true, .stream_device = device, .stream = slot});
+    save_set(thread, {.kind = SavedState::Kind::set, .has_stream = true, .stream_device = device, .stream = slot}, where);
     slot = &stream.state();
 }
 
-void set_device(Device device, SourceLocation) {
+void set_device(Device device, SourceLocation where) {
     ThreadState& thread = detail::this_thread_state();
-    save_set(thread, {.kind = SavedState::Kind::set, .has_device = true, .device_set = thread.device_set, .device = thread.device});
+    save_set(thread, {.kind = SavedState::Kind::set, .has_device = true, .device_set = thread.device_set, .device = thread.device}, where);
     thread.device = device;
     thread.device_set = true;
 }
 
 ScopeBase::ScopeBase(SourceLocation where) : where_(where), thread_(&detail::this_thread_state()) {
-    if (thread_->depth == detail::max_scopes) [[unlikely]]
-        throw_error({.code = ErrorCode::usage, .message = "more than 128 scopes are open on this thread", .call = "scope",
-                     .where = where});
+    check_depth(*thread_, where);
     index_ = thread_->depth++;
     serial_ = thread_->next_serial++;
     SavedState& saved = thread_->saved[index_];

@@ -59,9 +59,13 @@ void StreamRef::synchronize(SourceLocation where) const {
     detail::check_usable(stream, "synchronize", where);
     detail::check_may_wait("synchronize", where);
     detail::check_not_capturing(stream, "synchronize", where);
+    const std::uint64_t given = stream.submissions.load(std::memory_order_acquire);
     stream.backend->synchronize(stream, where);
     notify_synchronize(stream, where);
-    detail::throw_known_failure(stream);
+    if (stream.has(detail::stream_flag::poisoned | detail::stream_flag::fallible)) [[unlikely]] {
+        detail::throw_known_failure(stream);
+        stream.forget_dependencies(given);
+    }
 }
 
 bool StreamRef::is_complete(SourceLocation where) const {

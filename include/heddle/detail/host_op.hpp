@@ -76,7 +76,7 @@ struct PortableOp {
             op.args);
     }
 
-    static constexpr OpType type = op_type<PortableOp>(&run, true, pretty());
+    static constexpr OpType type = op_type<PortableOp>(&run, std::is_trivially_copyable_v<K>, pretty());
 };
 
 /// A function called once.

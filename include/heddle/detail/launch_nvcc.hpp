@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <type_traits>
 
 #include <cuda_runtime_api.h>
 
@@ -11,6 +12,12 @@
 namespace heddle::detail {
 
 inline namespace compiled_by_nvcc {
+
+/// nvcc wraps __host__ __device__ lambdas in a class that is passed to the device by its bytes, though it is not trivially
+/// copyable on the host.
+template <class K>
+inline constexpr bool is_portable_kernel =
+    std::is_trivially_copyable_v<K> || __nv_is_extended_host_device_lambda_closure_type(K);
 
 inline constexpr unsigned portable_block = 256;
 

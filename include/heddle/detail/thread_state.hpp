@@ -25,6 +25,7 @@ struct SavedState {
 /// Trivially destructible and constant-initialised: reading it costs no guard.
 struct ThreadState {
     bool device_set = false;
+    bool touched = false;  ///< something was set outside of any scope
     Device device = Device::unchecked(DeviceKind::cpu, 0);
     StreamState* streams[2][max_devices] = {};  ///< by kind and index; null: the device's default stream
     int depth = 0;

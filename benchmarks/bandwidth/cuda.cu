@@ -1,0 +1,57 @@
+// bench_bandwidth: raw CUDA.
+#include <memory>
+#include <string>
+
+#include "bandwidth/parts.hpp"
+#include "raw_cuda.cuh"
+
+namespace bench {
+
+namespace {
+
+__global__ void __launch_bounds__(256) triad(std::size_t count, const float* x, const float* y, float* z) {
+    const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (i < count) z[i] = x[i] + 3.0f * y[i];
+}
+
+std::shared_ptr<Raw> raw_on(heddle::Device device) {
+    ok(cudaSetDevice(device.index()));
+    return std::make_shared<Raw>();
+}
+
+}  // namespace
+
+Peer raw_copy(heddle::Device device, void* to, const void* from, std::size_t bytes, Direction direction, const char* name) {
+    const auto raw = raw_on(device);
+    const cudaMemcpyKind kind = direction == Direction::to_device ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost;
+    return {std::string("cudaMemcpyAsync, ") + name, {[=](int calls) {
+                for (int i = 0; i < calls; ++i) ok(cudaMemcpyAsync(to, from, bytes, kind, raw->a));
+                ok(cudaStreamSynchronize(raw->a));
+            }}};
+}
+
+Peer raw_copy_both(heddle::Device device, float* on_device, float* to_host, const float* from_host, std::size_t bytes) {
+    const auto raw = raw_on(device);
+    const float* const second = on_device + bytes / sizeof(float);
+    return {"cudaMemcpyAsync on two streams", {[=](int calls) {
+                for (int i = 0; i < calls; ++i) {
+                    ok(cudaMemcpyAsync(on_device, from_host, bytes, cudaMemcpyHostToDevice, raw->a));
+                    ok(cudaMemcpyAsync(to_host, second, bytes, cudaMemcpyDeviceToHost, raw->b));
+                }
+                ok(cudaStreamSynchronize(raw->a));
+                ok(cudaStreamSynchronize(raw->b));
+            }}};
+}
+
+Peer raw_triad(heddle::Device device, std::size_t count, const float* x, const float* y, float* z) {
+    const auto raw = raw_on(device);
+    return {"<<<>>> of an equal kernel", {[=](int calls) {
+                for (int i = 0; i < calls; ++i) {
+                    triad<<<static_cast<unsigned>((count + 255) / 256), 256, 0, raw->a>>>(count, x, y, z);
+                    ok(cudaGetLastError());
+                }
+                ok(cudaStreamSynchronize(raw->a));
+            }}};
+}
+
+}  // namespace bench

@@ -1,0 +1,254 @@
+// What streams gain, and what waits between devices of two kinds cost:
+//   - small kernels on one stream, and by fork_join_n on many;
+//   - an urgent kernel beside a flood of other work, with and without priority;
+//   - round trips from a device to a CPU stream and back;
+//   - many CPU streams that wait for one device stream which is held up: does any call block its caller?
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include <heddle/heddle.hpp>
+
+#include "concurrency/parts.hpp"
+#include "devices.hpp"
+#include "spin.hpp"
+
+using namespace heddle;
+using bench::now_ns;
+using bench::Spin;
+
+namespace {
+
+void pause_us(int us) { std::this_thread::sleep_for(std::chrono::microseconds(us)); }
+
+void small_kernels(bench::Report& report, Device device) {
+    const int kernels = 320;
+    const std::uint64_t ns = device.is_cuda() ? 50'000 : 20'000;
+    const std::string what = std::to_string(kernels) + " one-block kernels of " + std::to_string(ns / 1000) + " µs, ";
+    const bench::Batches batches{.calls = 1, .pairs = 40, .seconds = 1.0};
+    const Stream base{device};
+    for (const int streams : {1, 2, 4, 8, 16, 32, 64}) {
+        const auto spread = [&] {
+            const auto launch_some = [&](StreamRef stream, int count) {
+                for (int i = 0; i < count; ++i) launch(stream, Spin{}, dim(1), ns);
+            };
+            if (streams == 1) launch_some(base, kernels);
+            else
+                fork_join_n(base, static_cast<std::size_t>(streams),
+                            [&](std::size_t, StreamRef stream) { launch_some(stream, kernels / streams); });
+            base.synchronize();
+        };
+        const std::string name = what + (streams == 1 ? "one stream" : "fork_join_n on " + std::to_string(streams));
+        if (report.wants(name))
+            report.compare(name, device.name(), {bench::repeat(spread)}, bench::raw_fork_join(device, streams, kernels, ns),
+                           batches, bench::in_ms);
+    }
+}
+
+/// About 4 ms of work for the whole device, in pieces of 20 µs (CUDA: thread blocks) or 50 µs (CPU: operations).
+class Flood {
+public:
+    explicit Flood(Device device) : device_(device) {
+        const int streams = device.is_cuda() ? 1 : 4 * device.info().processors;
+        for (int i = 0; i < streams; ++i) streams_.emplace_back(device, StreamOptions{.priority = 0, .name = "bulk"});
+    }
+    void start() {
+        if (device_.is_cuda()) {
+            const auto threads = static_cast<std::size_t>(device_.info().processors) * 2048;
+            for (int i = 0; i < 10; ++i) launch(streams_[0], Spin{}, dim(20 * threads), std::uint64_t{20'000});
+        } else {
+            for (int i = 0; i < 20; ++i)
+                for (const Stream& stream : streams_) launch(stream, Spin{}, dim(1), std::uint64_t{50'000});
+        }
+    }
+    bool is_over() const {
+        for (const Stream& stream : streams_)
+            if (!stream.is_complete()) return false;
+        return true;
+    }
+    void finish() const {
+        for (const Stream& stream : streams_) stream.synchronize();
+    }
+
+private:
+    Device device_;
+    std::vector<Stream> streams_;
+};
+
+/// µs from the launch of a small piece of work until it is seen done (CPU: until it runs; a caller that waited would run it itself,
+/// whatever its priority).
+double urgent_us(StreamRef stream) {
+    if (stream.device().is_cuda()) {
+        const std::int64_t begin = now_ns();
+        launch(stream, Spin{}, dim(1), std::uint64_t{0});
+        stream.synchronize();
+        return static_cast<double>(now_ns() - begin) * 1e-3;
+    }
+    std::atomic<std::int64_t> ran{0};
+    const std::int64_t begin = now_ns();
+    launch_host(stream, [&ran] { ran = now_ns(); });
+    while (ran == 0) pause_us(20);
+    stream.synchronize();
+    return static_cast<double>(ran - begin) * 1e-3;
+}
+
+void priorities(bench::Report& report, Device device) {
+    const std::string name = "urgent work beside a flood, from its launch until done";
+    if (!report.wants(name)) return;
+    const PriorityRange range = device.priorities();
+    const Stream urgent{device, {.priority = range.greatest, .name = "urgent"}};
+    const Stream usual{device, {.priority = range.least, .name = "usual"}};
+    Flood flood(device);
+    int idle = 0;
+    const auto sample = [&](StreamRef stream, std::vector<double>& us) {
+        flood.start();
+        pause_us(300);
+        if (flood.is_over()) ++idle;
+        us.push_back(urgent_us(stream));
+        flood.finish();
+    };
+    std::vector<double> with, without, ratios;
+    const std::size_t samples = report.quick() ? 3 : 60;
+    for (std::size_t i = 0; i < samples + 1; ++i) {
+        sample(urgent, with);
+        sample(usual, without);
+        if (i == 0) with.clear(), without.clear();  // warm-up
+        else ratios.push_back(with.back() / without.back());
+    }
+    if (idle != 0) std::fprintf(stderr, "%s: %d floods were over too soon\n", name.c_str(), idle);
+    report.add({name, device.name(), bench::median(with), bench::median(without), "µs", bench::median(ratios),
+                bench::percentile(ratios, 0.1), bench::percentile(ratios, 0.9),
+                "heddle, priority " + std::to_string(usual.priority()) + " instead of " + std::to_string(urgent.priority())});
+    report.add({"the same, 99th percentile", device.name(), bench::percentile(with, 0.99), bench::percentile(without, 0.99), "µs",
+                bench::percentile(with, 0.99) / bench::percentile(without, 0.99), bench::nothing, bench::nothing,
+                "heddle, the lower priority"});
+}
+
+/// The CPU device that `device` exchanges work with: another one, where there is one.
+Device partner_of(Device device) {
+    const int last = device_count(DeviceKind::cpu) - 1;
+    return Device(DeviceKind::cpu, device == Device(DeviceKind::cpu, last) ? 0 : last);
+}
+
+void round_trips(bench::Report& report, Device device) {
+    const Stream near{device}, far{partner_of(device)};
+    const auto counter = std::make_shared<std::atomic<long>>(0);
+    const auto hop = [&] {
+        launch(near, Spin{}, dim(1), std::uint64_t{0});
+        far.wait_stream(near);
+        launch_host(far, [counter] { counter->fetch_add(1, std::memory_order_relaxed); });
+        near.wait_stream(far);
+    };
+    const std::string tail = ": kernel, wait, host function on " + far.device().name() + ", wait";
+    const bench::Batches batches{.calls = 50, .pairs = 100, .seconds = 2.0};
+    const std::string chained = "round trip in a chain" + tail, alone = "one round trip, run to the end" + tail,
+                      host = "host cost of a round trip" + tail;
+    const bench::Peer raw = bench::raw_round_trips(device);
+    report.compare(chained, device.name(), {[&](int calls) {
+                       for (int i = 0; i < calls; ++i) hop();
+                       near.synchronize();
+                   }},
+                   raw, batches, bench::in_us);
+    report.compare(alone, device.name(), {bench::repeat([&] {
+                       hop();
+                       near.synchronize();
+                   })},
+                   raw.side.run ? bench::Peer{raw.name, {bench::repeat([&] { raw.side.run(1); })}} : bench::Peer{}, batches,
+                   bench::in_us);
+    report.compare(host, device.name(), {bench::repeat(hop), [&] { near.synchronize(); }}, {}, batches, bench::in_us);
+}
+
+/// Holds a stream until it is opened, or for two seconds: a call that waits for it is found out, and does not hang the program.
+class Gate {
+public:
+    void hold(StreamRef stream) {
+        launch_host(stream, [state = state_] {
+            std::unique_lock lock(state->mutex);
+            state->change.wait_for(lock, std::chrono::seconds(2), [&] { return state->open; });
+        });
+    }
+    void open() {
+        const std::lock_guard lock(state_->mutex);
+        state_->open = true;
+        state_->change.notify_all();
+    }
+
+private:
+    struct State {
+        std::mutex mutex;
+        std::condition_variable change;
+        bool open = false;
+    };
+    std::shared_ptr<State> state_ = std::make_shared<State>();
+};
+
+/// µs that `f` takes.
+template <class F> double us_of(F&& f) {
+    const std::int64_t begin = now_ns();
+    f();
+    return static_cast<double>(now_ns() - begin) * 1e-3;
+}
+
+void held_up(bench::Report& report, Device device, int waiting) {
+    const std::string what = std::to_string(waiting) + " CPU streams wait for one stream of " + device.name() + " that is held: ";
+    if (!report.wants(what)) return;
+    const Device cpu = partner_of(device);
+    const Stream warm{device};
+    launch(warm, Spin{}, dim(1), std::uint64_t{0});
+    warm.synchronize();
+    for (const char* time : {"the first time", "again"}) {
+        const Stream gate_stream{cpu}, held{device}, other{device};
+        std::vector<Stream> waiters;
+        for (int i = 0; i < waiting; ++i) waiters.emplace_back(cpu);
+        const auto ran = std::make_shared<std::atomic<int>>(0);
+        Gate gate;
+        gate.hold(gate_stream);
+        held.wait_stream(gate_stream);
+        launch(held, Spin{}, dim(1), std::uint64_t{0});
+        std::vector<double> waits, launches;
+        for (const Stream& waiter : waiters) {
+            waits.push_back(us_of([&] { waiter.wait_stream(held); }));
+            launches.push_back(us_of([&] { launch_host(waiter, [ran] { ran->fetch_add(1); }); }));
+        }
+        const double other_us = us_of([&] {
+            launch(other, Spin{}, dim(1), std::uint64_t{0});
+            other.synchronize();
+        });
+        const bool early = ran->load() != 0;
+        const double release_us = us_of([&] {
+            gate.open();
+            for (const Stream& waiter : waiters) waiter.synchronize();
+        });
+        const auto add = [&](const char* figure, double us) {
+            report.add({what + figure + ", " + time, device.name(), us, bench::nothing, "µs", bench::nothing, bench::nothing,
+                        bench::nothing, ""});
+        };
+        add("longest wait_stream", bench::percentile(waits, 1.0));
+        add("median wait_stream", bench::median(waits));
+        add("longest launch_host", bench::percentile(launches, 1.0));
+        add("launch and synchronize on another stream of the device", other_us);
+        add("from opening until all have run", release_us);
+        if (ran->load() != waiting) throw std::runtime_error("not every waiting stream ran its work");
+        if (early) std::fprintf(stderr, "%swork ran before the gate was opened (or it took 2 s and opened itself)\n", what.c_str());
+    }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    bench::Report report("bench_concurrency", argc, argv);
+    for (const Device device : bench::chosen_devices(report)) {
+        report.attempt("small kernels", [&] { small_kernels(report, device); });
+        report.attempt("priorities", [&] { priorities(report, device); });
+        report.attempt("round trips", [&] { round_trips(report, device); });
+        for (const int waiting : {64, 256}) report.attempt("held up", [&] { held_up(report, device, waiting); });
+    }
+    return report.finish();
+}

@@ -1,0 +1,79 @@
+// bench_concurrency: raw CUDA that does by hand what the rows do.
+#include <atomic>
+#include <memory>
+#include <vector>
+
+#include "concurrency/parts.hpp"
+#include "raw_cuda.cuh"
+#include "spin.hpp"
+
+namespace bench {
+
+namespace {
+
+__global__ void spin_kernel(std::uint64_t ns) { spin_for(ns); }
+
+/// Streams with an event each; the first is the one that the others are forked from.
+struct Streams {
+    std::vector<cudaStream_t> streams;
+    std::vector<cudaEvent_t> events;
+    explicit Streams(std::size_t count) : streams(count), events(count) {
+        for (cudaStream_t& stream : streams) ok(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+        for (cudaEvent_t& event : events) ok(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+    }
+    Streams(const Streams&) = delete;
+    Streams& operator=(const Streams&) = delete;
+    ~Streams() {
+        for (cudaStream_t stream : streams) cudaStreamDestroy(stream);
+        for (cudaEvent_t event : events) cudaEventDestroy(event);
+    }
+};
+
+void CUDART_CB count_one(void* counter) { static_cast<std::atomic<long>*>(counter)->fetch_add(1); }
+
+}  // namespace
+
+Peer raw_fork_join(heddle::Device device, int streams, int kernels, std::uint64_t ns) {
+    if (!device.is_cuda()) return {};
+    ok(cudaSetDevice(device.index()));
+    const auto launch_some = [=](cudaStream_t stream, int count) {
+        for (int i = 0; i < count; ++i) {
+            spin_kernel<<<1, 32, 0, stream>>>(ns);
+            ok(cudaGetLastError());
+        }
+    };
+    const auto all = std::make_shared<Streams>(streams == 1 ? 1 : static_cast<std::size_t>(streams) + 1);
+    const cudaStream_t base = all->streams[0];
+    if (streams == 1)
+        return {"one stream, by hand", {repeat([=] {
+                    launch_some(base, kernels);
+                    ok(cudaStreamSynchronize(all->streams[0]));
+                })}};
+    return {"the same by hand", {repeat([=] {
+                ok(cudaEventRecord(all->events[0], base));
+                for (std::size_t i = 1; i < all->streams.size(); ++i) {
+                    ok(cudaStreamWaitEvent(all->streams[i], all->events[0], 0));
+                    launch_some(all->streams[i], kernels / streams);
+                    ok(cudaEventRecord(all->events[i], all->streams[i]));
+                }
+                for (std::size_t i = 1; i < all->streams.size(); ++i) ok(cudaStreamWaitEvent(base, all->events[i], 0));
+                ok(cudaStreamSynchronize(base));
+            })}};
+}
+
+Peer raw_round_trips(heddle::Device device) {
+    if (!device.is_cuda()) return {};
+    ok(cudaSetDevice(device.index()));
+    const auto one = std::make_shared<Streams>(1);
+    const auto counter = std::make_shared<std::atomic<long>>(0);
+    return {"kernel and cudaLaunchHostFunc in one stream", {[=](int calls) {
+                for (int i = 0; i < calls; ++i) {
+                    spin_kernel<<<1, 32, 0, one->streams[0]>>>(0);
+                    ok(cudaGetLastError());
+                    ok(cudaLaunchHostFunc(one->streams[0], count_one, counter.get()));
+                }
+                ok(cudaStreamSynchronize(one->streams[0]));
+            }}};
+}
+
+}  // namespace bench

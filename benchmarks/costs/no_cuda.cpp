@@ -1,0 +1,9 @@
+// In a build without CUDA there are no CUDA devices, and nothing to stand beside them.
+#include "costs/parts.hpp"
+
+namespace bench {
+
+Peers cuda_peers(heddle::Device) { return {}; }
+void add_cuda_rows(Report&, heddle::Device) {}
+
+}  // namespace bench

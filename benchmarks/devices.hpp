@@ -1,0 +1,34 @@
+// The devices that a benchmark runs on.
+#pragma once
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include <heddle/heddle.hpp>
+
+#include "measure.hpp"
+
+namespace bench {
+
+/// The one named with --device, else the first of each kind, CUDA first. Prints what they are, and why there is no GPU.
+inline std::vector<heddle::Device> chosen_devices(const Report& report) {
+    std::vector<heddle::Device> chosen;
+    if (!report.device().empty()) {
+        chosen.push_back(heddle::Device(report.device()));
+    } else {
+        for (const heddle::Device device : heddle::devices())
+            if (device.index() == 0) chosen.push_back(device);
+    }
+    for (const heddle::Device device : chosen) {
+        const heddle::DeviceInfo& info = device.info();
+        std::printf("%s: %s, %d %s, %.1f GB\n", device.name().c_str(), info.name.c_str(), info.processors,
+                    device.is_cuda() ? "multiprocessors" : "workers", static_cast<double>(info.total_memory) * 1e-9);
+    }
+    if (heddle::device_count(heddle::DeviceKind::cuda) == 0)
+        std::printf("no CUDA device: %s\n", heddle::cuda_unavailable_reason().c_str());
+    std::printf("\n");
+    return chosen;
+}
+
+}  // namespace bench

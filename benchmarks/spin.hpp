@@ -1,0 +1,34 @@
+// Kernels that take a known time.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+#include <heddle/kernel.hpp>
+
+namespace bench {
+
+/// Nanoseconds of a clock of the processor that asks: the GPU's global timer (steps of 32 ns to 1 µs), or the host's.
+HEDDLE_FN inline std::uint64_t clock_ns() {
+#ifdef __CUDA_ARCH__
+    std::uint64_t ns;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(ns));
+    return ns;
+#else
+    using namespace std::chrono;
+    return static_cast<std::uint64_t>(duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count());
+#endif
+}
+
+HEDDLE_FN inline void spin_for(std::uint64_t ns) {
+    const std::uint64_t begin = clock_ns();
+    while (clock_ns() - begin < ns) {}
+}
+
+/// A portable kernel of which every index takes `ns`.
+struct Spin {
+    HEDDLE_FN void operator()(std::size_t, std::uint64_t ns) const { spin_for(ns); }
+};
+
+}  // namespace bench

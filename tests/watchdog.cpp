@@ -1,0 +1,47 @@
+// Ends the program, and says in which test, when a test hangs.
+#define CATCH_CONFIG_EXTERNAL_INTERFACES // Catch2 2.13 shows listeners only then
+#include "support.hpp"
+
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <unistd.h>
+
+#if __has_include(<catch2/catch_all.hpp>)
+#include <catch2/reporters/catch_reporter_event_listener.hpp>
+#include <catch2/reporters/catch_reporter_registrars.hpp>
+#endif
+
+namespace {
+
+constexpr unsigned patience_s = HEDDLE_TEST_TSAN != 0 ? 300 : 100;
+
+char running[512] = "";
+
+extern "C" void say_and_abort(int) {
+    for (const char* text : {"\nthis test hangs: ", static_cast<const char*>(running), "\n"})
+        if (write(STDERR_FILENO, text, std::strlen(text)) < 0) break;
+    std::signal(SIGABRT, SIG_DFL);
+    std::abort();
+}
+
+#if __has_include(<catch2/catch_all.hpp>)
+using ListenerBase = Catch::EventListenerBase;
+#else
+using ListenerBase = Catch::TestEventListenerBase;
+#endif
+
+class Watchdog final : public ListenerBase {
+public:
+    using ListenerBase::ListenerBase;
+    void testCaseStarting(const Catch::TestCaseInfo& test) override {
+        std::strncpy(running, test.name.c_str(), sizeof running - 1);
+        std::signal(SIGALRM, say_and_abort);
+        alarm(patience_s);
+    }
+    void testCaseEnded(const Catch::TestCaseStats&) override { alarm(0); }
+};
+
+} // namespace
+
+CATCH_REGISTER_LISTENER(Watchdog)
