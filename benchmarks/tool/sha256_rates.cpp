@@ -28,7 +28,7 @@ template <class Work> double best_seconds(int runs, Work work) {
 
 std::vector<std::uint8_t> some_bytes(std::size_t count) {
     std::vector<std::uint8_t> bytes(count);
-    std::uint64_t x = 88172645463325252u; // Marsaglia's xorshift
+    std::uint64_t x = 88172645463325252u;  // Marsaglia's xorshift
     for (std::uint8_t& byte : bytes) {
         x ^= x << 13;
         x ^= x >> 7;
@@ -95,8 +95,8 @@ void measure_device() {
                                     hash_blocks<<<static_cast<unsigned>((count + threads - 1) / threads),
                                                   threads, 0, streams[s]>>>(data[s], count, digests[s]);
                             check(cudaDeviceSynchronize());
-                        })
-                    / rounds;
+                        }) /
+                    rounds;
                 const double bytes = static_cast<double>(used * count * sha256_block_bytes);
                 std::printf("  %zu stream%s %7.1f GB/s (%6.1f us)", used, used == 1 ? " " : "s",
                             bytes / seconds * 1e-9, seconds * 1e6);
@@ -115,7 +115,7 @@ void measure_device() {
 
 #endif
 
-} // namespace
+}  // namespace
 
 int main() {
     for (const std::size_t mib : {std::size_t{1}, std::size_t{64}}) {

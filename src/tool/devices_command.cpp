@@ -104,7 +104,7 @@ int run(bool json) {
             if (!reason.empty()) fmt::print("no CUDA devices: {}\n", reason);
         }
     } catch (const Error& error) {
-        fmt::print(stderr, "heddle: devices: {}\n", one_line(error.what()));
+        fmt::print(stderr, "heddle: devices: {}\n", one_line(error.info().message));
         return 1;
     }
     return std::fflush(stdout) == 0 ? 0 : 1;

@@ -1,5 +1,6 @@
 #include "digest_command.hpp"
 
+#include <chrono>
 #include <cstdio>
 #include <exception>
 #include <memory>
@@ -38,7 +39,10 @@ std::string reason_of(std::exception_ptr error) {
     try {
         std::rethrow_exception(std::move(error));
     } catch (const Error& e) {
-        return e.cause() != nullptr ? reason_of(e.cause()) : e.what();
+        if (e.cause() != nullptr) return reason_of(e.cause());
+        return e.native_name().empty()
+                   ? e.info().message
+                   : fmt::format("{} ({}: {})", e.info().message, e.call(), e.native_name());
     } catch (const std::exception& e) {
         return e.what();
     } catch (const Interrupted&) {
@@ -97,12 +101,15 @@ private:
 
     void one_file(const std::string& path, const PipelineOptions& pipeline) {
         const InputFile file(path);
+        const auto start = std::chrono::steady_clock::now();
         if (!pipeline_) pipeline_.emplace(pipeline);
+        const std::chrono::duration<double> starting = std::chrono::steady_clock::now() - start;
         DigestResult result;
         {
             ProgressBar bar(!options_.quiet && stderr_is_terminal(), path, file.size());
             result = pipeline_->digest(file, [&](std::uint64_t done) { bar.update(done); });
         }
+        result.setup_seconds += starting.count();
         const std::string line =
             options_.json ? json_line(path, result, pipeline) : verity_line(result.digest, path);
         if (std::fputs((line + '\n').c_str(), stdout) < 0 || std::fflush(stdout) != 0)
@@ -129,9 +136,12 @@ private:
     void summarize(const PipelineOptions& pipeline) const {
         const auto percent = [this](double busy) { return seconds_ > 0 ? 100 * busy / seconds_ : 0.0; };
         const double bytes = static_cast<double>(bytes_);
-        fmt::print(stderr, "{} bytes in {:.3f} s: {:.2f} GB/s on {} ({} x {} in flight, {} readers{})\n",
-                   bytes_, seconds_, seconds_ > 0 ? bytes / seconds_ / 1e9 : 0.0, pipeline.device.name(),
-                   pipeline.depth, exact_bytes(pipeline.chunk), readers_, pipeline.serial ? ", serial" : "");
+        fmt::print(
+            stderr,
+            "{} bytes in {:.3f} s: {:.2f} GB/s on {} ({} x {} in flight, {} readers{}; set up in {:.3f} s)\n",
+            bytes_, seconds_, seconds_ > 0 ? bytes / seconds_ / 1e9 : 0.0, pipeline.device.name(),
+            pipeline.depth, exact_bytes(pipeline.chunk), readers_, pipeline.serial ? ", serial" : "",
+            setup_seconds_);
         const std::string copying = pipeline.device.is_cpu()
                                         ? "copying not needed"
                                         : fmt::format("copying {:.0f} %", percent(busy_.copying));
@@ -169,9 +179,11 @@ void add_digest_command(CLI::App& app, int& status) {
         "Each line is the one that `fsverity digest FILE` prints: SHA-256, 4096-byte blocks, no salt. Each "
         "file is\n"
         "streamed through the device: read by several threads, copied, and hashed, at the same time.\n\n"
-        "On standard error follow bytes, seconds and rate, how much of the time reading, copying and hashing "
+        "On standard error follow bytes, seconds and rate; how much of the time reading, copying and hashing "
         "were\n"
-        "busy, and how many seconds of their work went into each second. Making buffers is not counted.\n\n"
+        "busy; and their overlap: the seconds of work done in the seconds that passed. Starting the device "
+        "and\n"
+        "making buffers is told apart, as set-up.\n\n"
         "With --json each line is an object: path (bytes that are not UTF-8 as \\udc80 to \\udcff), digest, "
         "bytes,\n"
         "seconds, busy_seconds (reading, copying, hashing), setup_seconds, device, chunk, depth, serial.\n\n"
@@ -187,7 +199,7 @@ void add_digest_command(CLI::App& app, int& status) {
     command
         ->add_option("--chunk", options->chunk,
                      "Bytes read, copied and hashed at a time: a multiple of 4096, with suffix K, M or G if\n"
-                     "wanted (default: 16M on a GPU, on a CPU 512K for each worker, 1M to 16M)")
+                     "wanted (default: 16M on a GPU, on a CPU 1M for each worker, 16M at most)")
         ->type_name("BYTES")
         ->check(check_chunk);
     command->add_option("--depth", options->depth, "Chunks in flight (default: 6 on a GPU, 4 on a CPU)")

@@ -23,7 +23,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 
 std::size_t default_chunk(Device device) {
     if (device.is_cuda()) return 16 << 20;  // blocks enough to hash faster than the link brings them
-    return std::clamp<std::size_t>(workers(device) << 19, 1 << 20, 16 << 20);  // small, for the caches' sake
+    return std::clamp<std::size_t>(workers(device) << 20, 1 << 20, 16 << 20);  // small, for the caches' sake
 }
 
 std::size_t default_depth(Device device) { return device.is_cuda() ? 6 : 4; }
@@ -43,7 +43,7 @@ DigestPipeline::DigestPipeline(const PipelineOptions& options)
       copying_(options.device, {.name = "copying"}),
       hashing_(options.device,
                {.priority = -1, .name = "hashing"}),  // before reading: it makes room for that
-      finishing_(options.device), root_(pinned<std::uint8_t>(sha256_bytes)) {
+      finishing_(options.device), root_(host_memory(hashing_, sha256_bytes)) {
     const std::size_t readers = std::min(max_readers, workers(cpu_));
     for (std::size_t i = 0; i < readers; ++i)
         readers_.push_back(Stream(cpu_, {.name = "reader " + std::to_string(i)}));
@@ -198,9 +198,15 @@ void DigestPipeline::make_slots(const InputFile& file) {
     const std::size_t bytes = slots == 0 ? 0 : chunk_at(file, 0).padded;
     for (std::size_t i = 0; i < slots; ++i) {
         if (slots_[i].host.size() >= bytes) continue;
-        slots_[i].host = pinned<std::uint8_t>(bytes);
+        slots_[i].host = host_memory(slots_[i].reading, bytes);
         if (options_.device.is_cuda()) slots_[i].device = empty<std::uint8_t>(copying_, bytes);
     }
+}
+
+/// Memory that this program and the device both reach: pinned for a GPU, a CPU device's own for that. `stream`, where
+/// it is a CPU's, is the first to use it.
+Array<std::uint8_t> DigestPipeline::host_memory(StreamRef stream, std::size_t bytes) const {
+    return options_.device.is_cuda() ? pinned<std::uint8_t>(bytes) : empty<std::uint8_t>(stream, bytes);
 }
 
 /// Waits until nothing that was enqueued runs any more, whatever became of it.

@@ -72,7 +72,7 @@ private:
     /// Where a chunk is while it is under way.
     struct Slot {
         Stream reading;              ///< of a CPU device: a chunk's read, from its first part to its last
-        Array<std::uint8_t> host;    ///< pinned: the chunk as it was read
+        Array<std::uint8_t> host;    ///< the chunk as it was read
         Array<std::uint8_t> device;  ///< its copy; empty where the device is a CPU
         Event hashed;                ///< the copy may be overwritten
     };
@@ -98,6 +98,7 @@ private:
 
     Chunk chunk_at(const InputFile& file, std::uint64_t index) const;
     void make_slots(const InputFile& file);
+    Array<std::uint8_t> host_memory(StreamRef stream, std::size_t bytes) const;
     Sha256Digest run(const InputFile& file, const Progress& progress, StageSeconds& busy);
     void enqueue(const InputFile& file, const Chunk& chunk, Slot& slot, Times& times, DigestTree& tree);
     void read(const InputFile& file, const Chunk& chunk, Slot& slot);
@@ -116,7 +117,7 @@ private:
     std::vector<Slot> slots_;
     std::vector<Times> times_;  ///< of the chunks enqueued, in a ring
     Interval finishing_;        ///< when the device was at what is left of the tree after the last chunk
-    Array<std::uint8_t> root_;  ///< pinned: the root hash, back from the device
+    Array<std::uint8_t> root_;  ///< the root hash, back from the device
     BusyClock reading_;
 };
 

@@ -12,13 +12,13 @@
 
 namespace heddle::tool {
 
-inline constexpr std::size_t sha256_bytes = 32;         ///< Bytes of a digest.
-inline constexpr std::size_t sha256_block_bytes = 4096; ///< Bytes of the fixed-size message.
+inline constexpr std::size_t sha256_bytes = 32;          ///< Bytes of a digest.
+inline constexpr std::size_t sha256_block_bytes = 4096;  ///< Bytes of the fixed-size message.
 
 /// How a CPU computes SHA-256. Digests do not depend on it.
 enum class Sha256Path {
-    portable,     ///< integer arithmetic, one message at a time
-    instructions, ///< x86 SHA extensions, two messages at a time
+    portable,      ///< integer arithmetic, one message at a time
+    instructions,  ///< x86 SHA extensions, two messages at a time
 };
 
 /// The fastest path of this CPU; asked of the CPU once.
@@ -42,7 +42,7 @@ namespace detail {
 HEDDLE_FN inline void load_aligned_words(const std::uint8_t* data, std::uint32_t (&w)[16]) {
 #ifdef __CUDA_ARCH__
     const uint4* quads = reinterpret_cast<const uint4*>(data);
-    for (int i = 0; i < 4; ++i) { // whole 32-byte sectors, each fetched once
+    for (int i = 0; i < 4; ++i) {  // whole 32-byte sectors, each fetched once
         const uint4 quad = __ldg(quads + i);
         w[4 * i] = swap_bytes(quad.x);
         w[4 * i + 1] = swap_bytes(quad.y);
@@ -80,11 +80,11 @@ HEDDLE_FN inline void sha256_block_portable(const std::uint8_t* data, std::uint8
 #ifdef __CUDA_ARCH__
 #pragma unroll 1
 #endif
-    for (int step = 0; step <= steps; ++step) { // one copy of the code: the padding is a step like any other
+    for (int step = 0; step <= steps; ++step) {  // one copy of the code: the padding is a step like any other
         std::uint32_t w[16];
         for (int i = 0; i < 16; ++i) w[i] = next[i];
         const int ahead = step < steps - 1 ? step + 1 : steps - 1;
-        load_aligned_words(data + 64 * ahead, next); // arrives while this step computes
+        load_aligned_words(data + 64 * ahead, next);  // arrives while this step computes
         if (step >= steps - 1) {
             for (int i = 1; i < 15; ++i) next[i] = 0;
             next[0] = 0x80000000;
@@ -124,7 +124,7 @@ HEDDLE_FN inline void sha256_portable(const std::uint8_t* data, std::uint64_t si
     store_digest(state, digest);
 }
 
-} // namespace detail
+}  // namespace detail
 
 /// Digest (32 bytes) of the 4096 bytes at `data`. On a device `data` is aligned to 16 bytes and `digest` to
 /// 4, and nothing may write to `data` while the kernel runs.
@@ -175,4 +175,4 @@ HEDDLE_FN inline void sha256(const std::uint8_t* data, std::size_t size, std::ui
 #endif
 }
 
-} // namespace heddle::tool
+}  // namespace heddle::tool

@@ -70,7 +70,7 @@ HEDDLE_SHA_TARGET [[gnu::always_inline]] inline void four_rounds(Lane (&state)[l
         sum[i] = _mm_shuffle_epi32(sum[i], 0x0e);
         state[i].abef = _mm_sha256rnds2_epu32(state[i].abef, state[i].cdgh, sum[i]);
     }
-    if constexpr (quad < 12) { // the words of four quads later, in place of those just used
+    if constexpr (quad < 12) {  // the words of four quads later, in place of those just used
         for (std::size_t i = 0; i < lanes; ++i) {
             const __m128i latest = w[i][(quad + 3) % 4];
             const __m128i middle = _mm_alignr_epi8(latest, w[i][(quad + 2) % 4], 4);
@@ -89,9 +89,10 @@ HEDDLE_SHA_TARGET [[gnu::always_inline]] inline void all_rounds(Lane (&state)[la
 /// Takes `steps` times 64 bytes of each lane's message into its state. Meanwhile the same bytes at `upcoming`
 /// are fetched into the cache: the processor's own prefetching stops at every page, and a page is a block.
 template <std::size_t lanes>
-HEDDLE_SHA_TARGET [[gnu::always_inline]] inline void
-absorb(Lane (&lane)[lanes], const std::uint8_t* const (&data)[lanes],
-       const std::uint8_t* const (&upcoming)[lanes], std::size_t steps) {
+HEDDLE_SHA_TARGET [[gnu::always_inline]] inline void absorb(Lane (&lane)[lanes],
+                                                            const std::uint8_t* const (&data)[lanes],
+                                                            const std::uint8_t* const (&upcoming)[lanes],
+                                                            std::size_t steps) {
     for (std::size_t step = 0; step < steps; ++step) {
         Lane before[lanes];
         __m128i w[lanes][4];
@@ -139,7 +140,7 @@ HEDDLE_SHA_TARGET void blocks_by_instructions(const std::uint8_t* const (&data)[
 HEDDLE_SHA_TARGET void message_by_instructions(const std::uint8_t* data, std::size_t size,
                                                std::uint8_t* digest) {
     const std::size_t whole = size / 64;
-    std::uint8_t tail[128] = {}; // what is left over, with the padding: one step or two
+    std::uint8_t tail[128] = {};  // what is left over, with the padding: one step or two
     if (size % 64 != 0) std::memcpy(tail, data + 64 * whole, size % 64);
     tail[size % 64] = 0x80;
     const std::size_t tail_steps = size % 64 < 56 ? 1 : 2;
@@ -155,7 +156,7 @@ HEDDLE_SHA_TARGET void message_by_instructions(const std::uint8_t* data, std::si
     detail::store_digest(words, digest);
 }
 
-#else // no other processor's SHA instructions are used yet
+#else  // no other processor's SHA instructions are used yet
 
 bool has_instructions() { return false; }
 
@@ -171,7 +172,7 @@ void message_by_instructions(const std::uint8_t* data, std::size_t size, std::ui
 
 #endif
 
-} // namespace
+}  // namespace
 
 Sha256Path sha256_best_path() {
     static const Sha256Path best = has_instructions() ? Sha256Path::instructions : Sha256Path::portable;
@@ -212,4 +213,4 @@ void sha256_by(Sha256Path path, const std::uint8_t* data, std::size_t size, std:
     }
 }
 
-} // namespace heddle::tool
+}  // namespace heddle::tool

@@ -21,8 +21,8 @@ namespace heddle::tool {
 
 using Sha256Digest = std::array<std::uint8_t, sha256_bytes>;
 
-inline constexpr std::uint64_t digests_per_block = sha256_block_bytes / sha256_bytes; // 128
-inline constexpr int max_verity_levels = 8; ///< Enough for 2^64 bytes: 52 bits of blocks, 7 bits a level.
+inline constexpr std::uint64_t digests_per_block = sha256_block_bytes / sha256_bytes;  // 128
+inline constexpr int max_verity_levels = 8;  ///< Enough for 2^64 bytes: 52 bits of blocks, 7 bits a level.
 
 /// How many blocks of 4096 bytes hold `bytes`.
 constexpr std::uint64_t verity_blocks(std::uint64_t bytes) {
@@ -34,7 +34,7 @@ constexpr std::uint64_t verity_blocks(std::uint64_t bytes) {
 /// Level 0 is the file, level 1 the digests of its blocks, and so on. Every level from 1 on is kept as whole
 /// blocks: where the digests of level l - 1 end, zeros fill the last block of level l.
 class VerityTree {
-  public:
+public:
     explicit constexpr VerityTree(std::uint64_t file_bytes) : file_bytes_{file_bytes} {
         blocks_[0] = verity_blocks(file_bytes);
         while (blocks_[static_cast<std::size_t>(levels_)] > 1) {
@@ -68,7 +68,7 @@ class VerityTree {
         return sum;
     }
 
-  private:
+private:
     std::uint64_t file_bytes_;
     int levels_ = 0;
     std::array<std::uint64_t, max_verity_levels + 1> blocks_{};
@@ -80,9 +80,9 @@ class VerityTree {
 constexpr std::array<std::uint8_t, 256> verity_descriptor(std::uint64_t file_bytes,
                                                           const Sha256Digest& root) {
     std::array<std::uint8_t, 256> descriptor{};
-    descriptor[0] = 1;  // version
-    descriptor[1] = 1;  // FS_VERITY_HASH_ALG_SHA256
-    descriptor[2] = 12; // 4096-byte blocks
+    descriptor[0] = 1;   // version
+    descriptor[1] = 1;   // FS_VERITY_HASH_ALG_SHA256
+    descriptor[2] = 12;  // 4096-byte blocks
     for (std::size_t i = 0; i < 8; ++i) descriptor[8 + i] = static_cast<std::uint8_t>(file_bytes >> (8 * i));
     for (std::size_t i = 0; i < sha256_bytes; ++i) descriptor[16 + i] = root[i];
     return descriptor;
@@ -113,4 +113,4 @@ inline std::string verity_line(const Sha256Digest& digest, std::string_view path
     return "sha256:" + to_hex(digest) + " " + std::string{path};
 }
 
-} // namespace heddle::tool
+}  // namespace heddle::tool

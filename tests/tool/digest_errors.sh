@@ -62,11 +62,11 @@ same "shrinking before another: output" "$out" "${good_line% good} after"
 run digest --device cpu:77 good
 same "a device that is not there: status" "$status" 1
 same "a device that is not there: output" "$out" ""
-contains "a device that is not there: message" "$err" "heddle: cpu:77: "
+contains "a device that is not there: message" "$err" "heddle: cpu:77: there is no device cpu:77: "
 same "a device that is not there: one line" "$(wc -l <<<"$err")" 1
 run digest --device toaster good
 same "no device at all: status" "$status" 1
-contains "no device at all: message" "$err" "heddle: toaster: "
+contains "no device at all: message" "$err" "heddle: toaster: \"toaster\" is not a device"
 same "no device at all: one line" "$(wc -l <<<"$err")" 1
 HEDDLE_DEVICE=toaster run digest good
 same "a bad default device: status" "$status" 1
@@ -75,7 +75,7 @@ same "a bad default device: one line" "$(wc -l <<<"$err")" 1
 if ! "$heddle" devices | grep -q '^cuda:0'; then
     run digest --device cuda good
     same "no GPU: status" "$status" 1
-    contains "no GPU: message" "$err" "heddle: cuda: "
+    contains "no GPU: message" "$err" "heddle: cuda: there is no device cuda:0: "
 fi
 
 # Standard output that takes nothing.

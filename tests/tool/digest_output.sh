@@ -14,7 +14,7 @@ contains "figures: overlap" "$err" "overlap: "
 same "figures: two lines" "$(wc -l <<<"$err")" 2
 if [[ $err == *$'\r'* || $err == *$'\e'* ]]; then fail "a progress bar in a pipe"; fi
 run digest --serial good
-contains "serial: said" "$err" ", serial)"
+contains "serial: said" "$err" ", serial; set up in "
 run digest missing
 same "figures: none where nothing was done" "$err" "heddle: missing: No such file or directory"
 run digest --quiet good

@@ -83,20 +83,20 @@ const Golden golden_large[] = {
     {128 * 128 * block + 1, 3, "30b436dea9fbcd9d2d3568856e51f145e2f533a1db7d6a7c048243aff20706d0"},
 };
 
-} // namespace
+}  // namespace
 
 TEST_CASE("SHA-256 gives the digests of FIPS 180-4 and of NIST's examples", "[tool][sha256][cpu]") {
     for (const Sha256Path path : paths_here()) {
         CHECK(digest_hex(path, {}) == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
-        CHECK(digest_hex(path, text("abc"))
-              == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
-        CHECK(digest_hex(path, text("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq"))
-              == "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+        CHECK(digest_hex(path, text("abc")) ==
+              "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+        CHECK(digest_hex(path, text("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq")) ==
+              "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
         CHECK(digest_hex(path, text("abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmn"
-                                    "hijklmnoijklmnopjklmnopqklmnopqrlmnopqrsmnopqrstnopqrstu"))
-              == "cf5b16a778af8380036ce59e7b0492370b249b11e8f07a51afac45037afee9d1");
-        CHECK(digest_hex(path, Bytes(1000000, 'a'))
-              == "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+                                    "hijklmnoijklmnopjklmnopqklmnopqrlmnopqrsmnopqrstnopqrstu")) ==
+              "cf5b16a778af8380036ce59e7b0492370b249b11e8f07a51afac45037afee9d1");
+        CHECK(digest_hex(path, Bytes(1000000, 'a')) ==
+              "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
     }
 }
 
@@ -204,6 +204,6 @@ TEST_CASE("the line is the one that fsverity prints, with the path as given", "[
     Sha256Digest digest{};
     digest[0] = 0x0f;
     digest[31] = 0xa0;
-    CHECK(verity_line(digest, "a b/ü")
-          == "sha256:0f000000000000000000000000000000000000000000000000000000000000a0 a b/ü");
+    CHECK(verity_line(digest, "a b/ü") ==
+          "sha256:0f000000000000000000000000000000000000000000000000000000000000a0 a b/ü");
 }
