@@ -21,13 +21,17 @@ void expect_clean(const std::string& name) {
 
 /// Objects of every sort with work pending.
 struct Everything {
-    Stream stream{test_device()};
-    Stream second{test_device()};
-    StreamPool pool{test_device()};
-    StreamPool::Lease lease{pool.lease()};
-    Event event{test_device()};
-    Array<int> array{zeros<int>(stream, 100'000)};
-    Array<int> staging{pinned<int>(100'000)};
+    Stream stream;
+    Stream second;
+    StreamPool pool;
+    StreamPool::Lease lease;
+    Event event;
+    Array<int> array;
+    Array<int> staging;
+
+    Everything()
+        : stream(test_device()), second(test_device()), pool(test_device()), lease(pool.lease()), event(test_device()),
+          array(zeros<int>(stream, 100'000)), staging(pinned<int>(100'000)) {}
 
     void give_work() {
         for (int i = 0; i < 200; ++i) {

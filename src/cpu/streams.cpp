@@ -30,8 +30,9 @@ void CpuBackend::close_stream(StreamRecord& stream) noexcept {
 }
 
 CompletionRef pending_work(StreamRecord& stream) {
+    if (stream.has(stream_flag::forked)) return {};  // not even its lock can be trusted
     const std::lock_guard lock(stream.life);
-    if (stream.native == nullptr || stream.has(stream_flag::forked)) return {};
+    if (stream.native == nullptr) return {};
     if (stream.final_event != nullptr) return final_of(stream);
     Queue& queue = queue_of(stream);
     if (queue.is_idle()) return {};

@@ -16,15 +16,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Waits between two looks, given how long nothing has happened.
+/// Waits between two looks, given how long nothing has happened. At first it only offers the core to others: where timers are
+/// coarse (in many virtual machines) the shortest sleep lasts a millisecond.
 void rest(Clock::duration idle) noexcept {
     using namespace std::chrono_literals;
-    if (idle < 50us) {
-        for (int i = 0; i < 20; ++i) std::atomic_signal_fence(std::memory_order_seq_cst);
-        std::this_thread::yield();
-        return;
-    }
-    std::this_thread::sleep_for(idle < 1ms ? 5us : idle < 20ms ? 25us : 100us);
+    static const Clock::duration patience = std::thread::hardware_concurrency() > 2 ? 5ms : 200us;
+    if (idle < patience) std::this_thread::yield();
+    else std::this_thread::sleep_for(50us);
 }
 
 }  // namespace
@@ -108,7 +106,7 @@ void Watcher::work() noexcept {
     prctl(PR_SET_TIMERSLACK, 1000UL);  // ns; short rests would last 50 µs longer otherwise
     const RelaxedCapture relaxed;      // looking at events here spoils nobody's capture
     // Staying awake for a moment saves the wake-up when waits follow each other.
-    constexpr auto linger = std::chrono::microseconds(200);
+    constexpr auto linger = std::chrono::microseconds(100);
     std::vector<Notification*> active;
     Clock::time_point last = Clock::now();
     std::unique_lock lock(mutex_);

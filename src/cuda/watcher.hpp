@@ -24,7 +24,7 @@ struct Notification {
     std::uint64_t submissions = 0;
 };
 
-/// The watching thread sleeps while nothing is outstanding. It looks often at first, then less and less: a wait of
+/// The watching thread sleeps while nothing is outstanding. It looks all the time at first and then less often: a wait of
 /// microseconds is noticed within microseconds, a wait of seconds costs next to nothing.
 class Watcher {
 public:
