@@ -41,9 +41,9 @@ DigestPipeline::Interval::Interval(Device device)
 DigestPipeline::DigestPipeline(const PipelineOptions& options)
     : options_(options), cpu_(options.device.is_cpu() ? options.device : Device(DeviceKind::cpu, 0)),
       copying_(options.device, {.name = "copying"}),
-      hashing_(options.device,
-               {.priority = -1, .name = "hashing"}),  // before reading: it makes room for that
-      finishing_(options.device), root_(host_memory(hashing_, sha256_bytes)) {
+      // More urgent than reading, where both are work for the same threads: it makes room to read to.
+      hashing_(options.device, {.priority = -1, .name = "hashing"}), finishing_(options.device),
+      root_(host_memory(hashing_, sha256_bytes)) {
     const std::size_t readers = std::min(max_readers, workers(cpu_));
     for (std::size_t i = 0; i < readers; ++i)
         readers_.push_back(Stream(cpu_, {.name = "reader " + std::to_string(i)}));
