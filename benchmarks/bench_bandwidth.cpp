@@ -1,6 +1,8 @@
-// How fast memory moves, beside the raw way: copies between host and device from pinned and from pageable memory, and a
-// triad (z = x + 3 y) on the device. GB are 10^9 bytes; a triad moves three floats an element. Both sides use the same memory.
+// How fast memory moves, beside the raw way: copies between host and device from pinned and from pageable
+// memory, and a triad (z = x + 3 y) on the device. GB are 10^9 bytes; a triad moves three floats an
+// element. Both sides use the same memory.
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -40,7 +42,8 @@ template <class To, class From> bench::Side copies(StreamRef stream, To to, From
 
 std::vector<std::size_t> sizes(bool quick, std::size_t first, std::size_t last) {
     std::vector<std::size_t> all;
-    for (std::size_t bytes = first; bytes <= last && (!quick || bytes <= (4u << 20)); bytes *= 4) all.push_back(bytes);
+    for (std::size_t bytes = first; bytes <= last && (!quick || bytes <= (4u << 20)); bytes *= 4)
+        all.push_back(bytes);
     if (all.empty() || (!quick && all.back() != last)) all.push_back(quick ? first : last);
     return all;
 }
@@ -51,8 +54,8 @@ void host_copies(bench::Report& report, Device device, bool is_pinned, const std
     const std::size_t most = all.back() / sizeof(float);
     Array<float> on_device = zeros<float>(s, most);
     Array<float> host = is_pinned ? pinned<float>(most) : pageable<float>(most);
-    fill(s, host, 1.0f);  // its pages exist
     s.synchronize();
+    std::fill_n(host.data(), most, 1.0f);  // its pages exist
     const char* const memory = is_pinned ? "pinned" : "pageable";
     for (const std::size_t bytes : all) {
         const std::size_t count = bytes / sizeof(float);
@@ -60,9 +63,9 @@ void host_copies(bench::Report& report, Device device, bool is_pinned, const std
         const std::string tail = std::string(memory) + ", " + size_text(bytes);
         const auto add = [&](const std::string& name, View<float> to, View<float> from, Direction direction) {
             if (!report.wants(name)) return;
-            const bench::Peer peer = device.is_cuda()
-                                         ? bench::raw_copy(device, to.data(), from.data(), bytes, direction, memory)
-                                         : bench::plain_copy(to.data(), from.data(), bytes);
+            const bench::Peer peer =
+                device.is_cuda() ? bench::raw_copy(device, to.data(), from.data(), bytes, direction, memory)
+                                 : bench::plain_copy(to.data(), from.data(), bytes);
             report.compare(name, device.name(), copies(s, to, from), peer, batches_of(bytes),
                            bench::in_gb_per_s(static_cast<double>(bytes)));
         };
@@ -84,9 +87,9 @@ void vector_copies(bench::Report& report, Device device, const std::vector<std::
         const std::string tail = "std::vector, " + size_text(bytes);
         const auto add = [&](const std::string& name, View<float> to, View<float> from, Direction direction) {
             if (!report.wants(name)) return;
-            const bench::Peer peer = device.is_cuda()
-                                         ? bench::raw_copy(device, to.data(), from.data(), bytes, direction, "pageable")
-                                         : bench::plain_copy(to.data(), from.data(), bytes);
+            const bench::Peer peer = device.is_cuda() ? bench::raw_copy(device, to.data(), from.data(), bytes,
+                                                                        direction, "pageable")
+                                                      : bench::plain_copy(to.data(), from.data(), bytes);
             report.compare(name, device.name(), copies(s, to, from), peer, batches_of(bytes),
                            bench::in_gb_per_s(static_cast<double>(bytes)));
         };
@@ -102,8 +105,10 @@ void both_ways(bench::Report& report, Device device, std::size_t bytes) {
     Array<float> on_device = zeros<float>(in, 2 * count);
     Array<float> from = pinned<float>(count), to = pinned<float>(count);
     in.synchronize();
+    for (Array<float>* host : {&from, &to}) std::fill_n(host->data(), count, 1.0f);
     const View<float> first = on_device.view().first(count), second = on_device.view().last(count);
-    report.compare("host to device and device to host at once, pinned, " + size_text(bytes), device.name(), {[&](int calls) {
+    report.compare("host to device and device to host at once, pinned, " + size_text(bytes), device.name(),
+                   {[&](int calls) {
                        for (int i = 0; i < calls; ++i) {
                            copy(in, first, from);
                            copy(out, to, second);
@@ -111,8 +116,9 @@ void both_ways(bench::Report& report, Device device, std::size_t bytes) {
                        in.synchronize();
                        out.synchronize();
                    }},
-                   device.is_cuda() ? bench::raw_copy_both(device, on_device.data(), to.data(), from.data(), bytes)
-                                    : bench::Peer{},
+                   device.is_cuda()
+                       ? bench::raw_copy_both(device, on_device.data(), to.data(), from.data(), bytes)
+                       : bench::Peer{},
                    batches_of(bytes), bench::in_gb_per_s(2.0 * static_cast<double>(bytes)));
 }
 
@@ -129,8 +135,11 @@ void device_memory(bench::Report& report, Device device, std::size_t bytes) {
                    device.is_cuda() ? bench::raw_triad(device, count, x.data(), y.data(), z.data())
                                     : bench::plain_triad(count, x.data(), y.data(), z.data()),
                    batches_of(3 * bytes), bench::in_gb_per_s(3.0 * static_cast<double>(bytes)));
-    report.compare("copy on the device" + size + ", read and written", device.name(), copies(s, z.view(), x.view()),
-                   device.is_cuda() ? bench::Peer{} : bench::plain_copy(z.data(), x.data(), bytes), batches_of(bytes),
+    const bench::Peer by_hand = device.is_cuda() ? bench::raw_copy(device, z.data(), x.data(), bytes,
+                                                                   Direction::on_device, "on the device")
+                                                 : bench::plain_copy(z.data(), x.data(), bytes);
+    report.compare("copy on the device" + size + ", read and written", device.name(),
+                   copies(s, z.view(), x.view()), by_hand, batches_of(bytes),
                    bench::in_gb_per_s(2.0 * static_cast<double>(bytes)));
 }
 
@@ -143,12 +152,14 @@ int main(int argc, char** argv) {
     for (const Device device : bench::chosen_devices(report)) {
         // On a CPU device host and device memory are one; a few sizes show the copy's own cost.
         const std::size_t last = device.is_cuda() ? 512 * mb : 64 * mb;
-        report.attempt("pinned", [&] { host_copies(report, device, true, sizes(quick, mb, std::min(last, 256 * mb))); });
+        report.attempt(
+            "pinned", [&] { host_copies(report, device, true, sizes(quick, mb, std::min(last, 256 * mb))); });
         report.attempt("pageable", [&] { host_copies(report, device, false, sizes(quick, 64 * kb, last)); });
         report.attempt("vectors", [&] { vector_copies(report, device, sizes(quick, 16 * mb, 64 * mb)); });
         report.attempt("both ways", [&] { both_ways(report, device, quick ? 4 * mb : 64 * mb); });
         for (const std::size_t bytes : {mb, 256 * mb})
-            if (!quick || bytes == mb) report.attempt("on the device", [&] { device_memory(report, device, bytes); });
+            if (!quick || bytes == mb)
+                report.attempt("on the device", [&] { device_memory(report, device, bytes); });
     }
     return report.finish();
 }

@@ -31,7 +31,8 @@ void pause_us(int us) { std::this_thread::sleep_for(std::chrono::microseconds(us
 void small_kernels(bench::Report& report, Device device) {
     const int kernels = 320;
     const std::uint64_t ns = device.is_cuda() ? 50'000 : 20'000;
-    const std::string what = std::to_string(kernels) + " one-block kernels of " + std::to_string(ns / 1000) + " µs, ";
+    const std::string what =
+        std::to_string(kernels) + " one-block kernels of " + std::to_string(ns / 1000) + " µs, ";
     const bench::Batches batches{.calls = 1, .pairs = 40, .seconds = 1.0};
     const Stream base{device};
     for (const int streams : {1, 2, 4, 8, 16, 32, 64}) {
@@ -45,24 +46,28 @@ void small_kernels(bench::Report& report, Device device) {
                             [&](std::size_t, StreamRef stream) { launch_some(stream, kernels / streams); });
             base.synchronize();
         };
-        const std::string name = what + (streams == 1 ? "one stream" : "fork_join_n on " + std::to_string(streams));
+        const std::string name =
+            what + (streams == 1 ? "one stream" : "fork_join_n on " + std::to_string(streams));
         if (report.wants(name))
-            report.compare(name, device.name(), {bench::repeat(spread)}, bench::raw_fork_join(device, streams, kernels, ns),
-                           batches, bench::in_ms);
+            report.compare(name, device.name(), {bench::repeat(spread)},
+                           bench::raw_fork_join(device, streams, kernels, ns), batches, bench::in_ms);
     }
 }
 
-/// About 4 ms of work for the whole device, in pieces of 20 µs (CUDA: thread blocks) or 50 µs (CPU: operations).
+/// About 4 ms of work for the whole device, in pieces of 20 µs (CUDA: thread blocks) or 50 µs (CPU:
+/// operations).
 class Flood {
 public:
     explicit Flood(Device device) : device_(device) {
         const int streams = device.is_cuda() ? 1 : 4 * device.info().processors;
-        for (int i = 0; i < streams; ++i) streams_.emplace_back(device, StreamOptions{.priority = 0, .name = "bulk"});
+        for (int i = 0; i < streams; ++i)
+            streams_.emplace_back(device, StreamOptions{.priority = 0, .name = "bulk"});
     }
     void start() {
         if (device_.is_cuda()) {
             const auto threads = static_cast<std::size_t>(device_.info().processors) * 2048;
-            for (int i = 0; i < 10; ++i) launch(streams_[0], Spin{}, dim(20 * threads), std::uint64_t{20'000});
+            for (int i = 0; i < 10; ++i)
+                launch(streams_[0], Spin{}, dim(20 * threads), std::uint64_t{20'000});
         } else {
             for (int i = 0; i < 20; ++i)
                 for (const Stream& stream : streams_) launch(stream, Spin{}, dim(1), std::uint64_t{50'000});
@@ -82,8 +87,8 @@ private:
     std::vector<Stream> streams_;
 };
 
-/// µs from the launch of a small piece of work until it is seen done (CPU: until it runs; a caller that waited would run it itself,
-/// whatever its priority).
+/// µs from the launch of a small piece of work until it is seen done (CPU: until it runs; a caller that
+/// waited would run it itself, whatever its priority).
 double urgent_us(StreamRef stream) {
     if (stream.device().is_cuda()) {
         const std::int64_t begin = now_ns();
@@ -125,10 +130,12 @@ void priorities(bench::Report& report, Device device) {
     if (idle != 0) std::fprintf(stderr, "%s: %d floods were over too soon\n", name.c_str(), idle);
     report.add({name, device.name(), bench::median(with), bench::median(without), "µs", bench::median(ratios),
                 bench::percentile(ratios, 0.1), bench::percentile(ratios, 0.9),
-                "heddle, priority " + std::to_string(usual.priority()) + " instead of " + std::to_string(urgent.priority())});
-    report.add({"the same, 99th percentile", device.name(), bench::percentile(with, 0.99), bench::percentile(without, 0.99), "µs",
-                bench::percentile(with, 0.99) / bench::percentile(without, 0.99), bench::nothing, bench::nothing,
-                "heddle, the lower priority"});
+                "heddle, priority " + std::to_string(usual.priority()) + " instead of " +
+                    std::to_string(urgent.priority())});
+    report.add({"the same, 99th percentile", device.name(), bench::percentile(with, 0.99),
+                bench::percentile(without, 0.99), "µs",
+                bench::percentile(with, 0.99) / bench::percentile(without, 0.99), bench::nothing,
+                bench::nothing, "heddle, the lower priority"});
 }
 
 /// The CPU device that `device` exchanges work with: another one, where there is one.
@@ -148,7 +155,8 @@ void round_trips(bench::Report& report, Device device) {
     };
     const std::string tail = ": kernel, wait, host function on " + far.device().name() + ", wait";
     const bench::Batches batches{.calls = 50, .pairs = 100, .seconds = 2.0};
-    const std::string chained = "round trip in a chain" + tail, alone = "one round trip, run to the end" + tail,
+    const std::string chained = "round trip in a chain" + tail,
+                      alone = "one round trip, run to the end" + tail,
                       host = "host cost of a round trip" + tail;
     const bench::Peer raw = bench::raw_round_trips(device);
     report.compare(chained, device.name(), {[&](int calls) {
@@ -160,12 +168,15 @@ void round_trips(bench::Report& report, Device device) {
                        hop();
                        near.synchronize();
                    })},
-                   raw.side.run ? bench::Peer{raw.name, {bench::repeat([&] { raw.side.run(1); })}} : bench::Peer{}, batches,
+                   raw.side.run ? bench::Peer{raw.name, {bench::repeat([&] { raw.side.run(1); })}}
+                                : bench::Peer{},
+                   batches, bench::in_us);
+    report.compare(host, device.name(), {bench::repeat(hop), [&] { near.synchronize(); }}, {}, batches,
                    bench::in_us);
-    report.compare(host, device.name(), {bench::repeat(hop), [&] { near.synchronize(); }}, {}, batches, bench::in_us);
 }
 
-/// Holds a stream until it is opened, or for two seconds: a call that waits for it is found out, and does not hang the program.
+/// Holds a stream until it is opened, or for two seconds: a call that waits for it is found out, and does
+/// not hang the program.
 class Gate {
 public:
     void hold(StreamRef stream) {
@@ -197,7 +208,8 @@ template <class F> double us_of(F&& f) {
 }
 
 void held_up(bench::Report& report, Device device, int waiting) {
-    const std::string what = std::to_string(waiting) + " CPU streams wait for one stream of " + device.name() + " that is held: ";
+    const std::string what =
+        std::to_string(waiting) + " CPU streams wait for one stream of " + device.name() + " that is held: ";
     if (!report.wants(what)) return;
     const Device cpu = partner_of(device);
     const Stream warm{device};
@@ -227,8 +239,8 @@ void held_up(bench::Report& report, Device device, int waiting) {
             for (const Stream& waiter : waiters) waiter.synchronize();
         });
         const auto add = [&](const char* figure, double us) {
-            report.add({what + figure + ", " + time, device.name(), us, bench::nothing, "µs", bench::nothing, bench::nothing,
-                        bench::nothing, ""});
+            report.add({what + figure + ", " + time, device.name(), us, bench::nothing, "µs", bench::nothing,
+                        bench::nothing, bench::nothing, ""});
         };
         add("longest wait_stream", bench::percentile(waits, 1.0));
         add("median wait_stream", bench::median(waits));
@@ -236,7 +248,9 @@ void held_up(bench::Report& report, Device device, int waiting) {
         add("launch and synchronize on another stream of the device", other_us);
         add("from opening until all have run", release_us);
         if (ran->load() != waiting) throw std::runtime_error("not every waiting stream ran its work");
-        if (early) std::fprintf(stderr, "%swork ran before the gate was opened (or it took 2 s and opened itself)\n", what.c_str());
+        if (early)
+            std::fprintf(stderr, "%swork ran before the gate was opened (or it took 2 s and opened itself)\n",
+                         what.c_str());
     }
 }
 
@@ -248,7 +262,8 @@ int main(int argc, char** argv) {
         report.attempt("small kernels", [&] { small_kernels(report, device); });
         report.attempt("priorities", [&] { priorities(report, device); });
         report.attempt("round trips", [&] { round_trips(report, device); });
-        for (const int waiting : {64, 256}) report.attempt("held up", [&] { held_up(report, device, waiting); });
+        for (const int waiting : {64, 256})
+            report.attempt("held up", [&] { held_up(report, device, waiting); });
     }
     return report.finish();
 }

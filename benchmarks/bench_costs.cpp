@@ -1,7 +1,9 @@
-// What heddle's calls cost the calling thread, beside the raw calls that do the same by hand; on each kind of device. Figures are
-// for one call. On CPU devices the worker threads run beside the caller; whole runs, execution included, are in costs/cpu.cpp.
+// What heddle's calls cost the calling thread, beside the raw calls that do the same by hand; on each kind
+// of device. Figures are for one call. On CPU devices the worker threads run beside the caller; whole runs,
+// execution included, are in costs/cpu.cpp.
 //
-// No batch gives a GPU more than 200 operations before it is waited for (untimed), so that a full launch queue never blocks.
+// No batch gives a GPU more than 200 operations before it is waited for (untimed), so that a full launch
+// queue never blocks.
 
 #include <cstdio>
 #include <memory>
@@ -23,7 +25,9 @@ struct Empty {
     HEDDLE_FN void operator()(std::size_t) const {}
 };
 struct Saxpy {
-    HEDDLE_FN void operator()(std::size_t i, float a, View<const float> x, View<float> y) const { y[i] += a * x[i]; }
+    HEDDLE_FN void operator()(std::size_t i, float a, View<const float> x, View<float> y) const {
+        y[i] += a * x[i];
+    }
 };
 
 constexpr int floats = bench::small_bytes / sizeof(float);
@@ -31,8 +35,8 @@ constexpr bench::Batches enqueuing{.calls = 100, .pairs = 4000, .seconds = 1.0};
 constexpr bench::Batches host_only{.calls = 2000, .pairs = 1000, .seconds = 0.5};  // does not
 constexpr bench::Batches slow{.calls = 20, .pairs = 1000, .seconds = 1.0};         // tens of µs a call
 
-/// Rows of one device. Every row has streams of its own: what one leaves behind on a stream (host functions make its failures come late,
-/// say) does not slow the next.
+/// Rows of one device. Every row has streams of its own: what one leaves behind on a stream (host functions
+/// make its failures come late, say) does not slow the next.
 class Rows {
 public:
     Rows(bench::Report& report, Device device, bench::Peers peers)
@@ -51,7 +55,8 @@ private:
     void add(const char* name, Side side, const bench::Batches& batches) {
         if (!side.settle) side.settle = [device = device_] { synchronize_device(device); };
         const auto peer = peers_.find(name);
-        report_.compare(name, device_.name(), side, peer != peers_.end() ? peer->second : bench::Peer{}, batches);
+        report_.compare(name, device_.name(), side, peer != peers_.end() ? peer->second : bench::Peer{},
+                        batches);
     }
 
     void add_launches() {
@@ -69,7 +74,8 @@ private:
             })},
             slow);
         const Stream host{device_};
-        add(row::host_function, {repeat([&] { launch_host(host, [] {}); })}, {.calls = 50, .pairs = 2000, .seconds = 1.0});
+        add(row::host_function, {repeat([&] { launch_host(host, [] {}); })},
+            {.calls = 50, .pairs = 2000, .seconds = 1.0});
     }
 
     void add_order() {
@@ -89,11 +95,14 @@ private:
             b.synchronize();
         };
         add(row::wait_event,
-            {.run = repeat([&](int i) { a.wait_event(events[static_cast<std::size_t>(i)]); }), .settle = {}, .prepare = record_all},
+            {.run = repeat([&](int i) { a.wait_event(events[static_cast<std::size_t>(i)]); }),
+             .settle = {},
+             .prepare = record_all},
             enqueuing);
         add("wait_event, elided", {repeat([&] { a.wait_event(events.back()); })}, host_only);
 
-        // A wait is work too, so two streams that wait for each other in turn always have to. One call is one wait.
+        // A wait is work too, so two streams that wait for each other in turn always have to. One call is
+        // one wait.
         add(row::wait_stream, {[&](int calls) {
                 for (int i = 0; i < calls; i += 2) {
                     a.wait_stream(b);
@@ -109,7 +118,8 @@ private:
         add("wait_stream, elided", {repeat([&] { a.wait_stream(b); })}, host_only);
 
         const auto two = [&] {
-            fork_join(a, [] { launch(Empty{}, dim(1)); }, [] { launch(Empty{}, dim(1)); });
+            fork_join(
+                a, [] { launch(Empty{}, dim(1)); }, [] { launch(Empty{}, dim(1)); });
         };
         add(row::fork_join, {repeat(two)}, slow);
     }
@@ -124,10 +134,14 @@ private:
             })},
             enqueuing);
         // The wait on leaving is work of `outer`, so that the next one on entering is needed.
-        add(row::scope_both, {repeat([&] { const ScopedStream in{inner, {.wait_on_exit = true}}; })},
+        add(row::scope_both, {repeat([&] {
+                const ScopedStream in{inner, {.wait_on_exit = true}};
+            })},
             {.calls = 50, .pairs = 4000, .seconds = 1.0});
         add("ScopedStream, elided wait", {repeat([&] { const ScopedStream in{inner}; })}, host_only);
-        add("ScopedStream, no wait asked for", {repeat([&] { const ScopedStream in{inner, {.wait_on_enter = false}}; })},
+        add("ScopedStream, no wait asked for", {repeat([&] {
+                const ScopedStream in{inner, {.wait_on_enter = false}};
+            })},
             host_only);
         add("ScopedDevice", {repeat([&] { const ScopedDevice in{device_}; })}, host_only);
         add("current_stream()", {repeat([&] { bench::keep(current_stream()); })}, host_only);
@@ -146,8 +160,8 @@ private:
     void add_makers() {
         add(row::event_make, {repeat([&] { const Event event{device_}; })}, host_only);
         StreamPool pool{device_};
-        add("stream leased from a pool and given back", {repeat([&] { const StreamPool::Lease lease = pool.lease(); })},
-            host_only);
+        add("stream leased from a pool and given back",
+            {repeat([&] { const StreamPool::Lease lease = pool.lease(); })}, host_only);
         add("stream shared from a pool", {repeat([&] { bench::keep(pool.shared()); })}, host_only);
         add(row::stream_make, {repeat([&] { const Stream stream{device_}; })}, slow);
     }
@@ -164,7 +178,9 @@ private:
         add(row::fill_zero, {repeat([&] { fill_zero(s, x); })}, enqueuing);
     }
 
-    template <class T> static void keep(T&& made) { bench::keep(made); }  // and destroys it, if it is a temporary
+    template <class T> static void keep(T&& made) {
+        bench::keep(made);
+    }  // and destroys it, if it is a temporary
 
     bench::Report& report_;
     Device device_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -11,11 +12,17 @@
 
 namespace bench {
 
-/// The one named with --device, else the first of each kind, CUDA first. Prints what they are, and why there is no GPU.
+/// The one named with --device, else the first of each kind, CUDA first. Prints what they are, and why
+/// there is no GPU.
 inline std::vector<heddle::Device> chosen_devices(const Report& report) {
     std::vector<heddle::Device> chosen;
     if (!report.device().empty()) {
-        chosen.push_back(heddle::Device(report.device()));
+        try {
+            chosen.push_back(heddle::Device(report.device()));
+        } catch (const heddle::Error& error) {
+            std::fprintf(stderr, "%s\n", error.what());
+            std::exit(2);
+        }
     } else {
         for (const heddle::Device device : heddle::devices())
             if (device.index() == 0) chosen.push_back(device);
@@ -23,7 +30,8 @@ inline std::vector<heddle::Device> chosen_devices(const Report& report) {
     for (const heddle::Device device : chosen) {
         const heddle::DeviceInfo& info = device.info();
         std::printf("%s: %s, %d %s, %.1f GB\n", device.name().c_str(), info.name.c_str(), info.processors,
-                    device.is_cuda() ? "multiprocessors" : "workers", static_cast<double>(info.total_memory) * 1e-9);
+                    device.is_cuda() ? "multiprocessors" : "workers",
+                    static_cast<double>(info.total_memory) * 1e-9);
     }
     if (heddle::device_count(heddle::DeviceKind::cuda) == 0)
         std::printf("no CUDA device: %s\n", heddle::cuda_unavailable_reason().c_str());

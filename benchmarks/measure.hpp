@@ -1,8 +1,8 @@
-// Measuring one way of doing something beside another, in one process: batches of the two alternate, so that whatever
-// disturbs the machine disturbs both. Nothing here knows heddle.
+// Measuring one way of doing something beside another, in one process: batches of the two alternate, so
+// that whatever disturbs the machine disturbs both. Nothing here knows heddle.
 //
-// A row's two figures are medians over all batches; its ratio is the median of the ratios of neighbouring batches, with the
-// 10th and 90th percentile of those as its spread.
+// A row's two figures are medians over all batches; its ratio is the median of the ratios of neighbouring
+// batches, with the 10th and 90th percentile of those as its spread.
 #pragma once
 
 #include <unistd.h>
@@ -49,8 +49,9 @@ inline double percentile(std::vector<double> values, double p) {
 }
 inline double median(std::vector<double> values) { return percentile(std::move(values), 0.5); }
 
-/// One of the two ways. Only `run` is timed; it makes `calls` calls. `prepare` comes before each batch and `settle` after
-/// it: a settle that waits for the device is what keeps a launch queue (about 1000 entries on a GPU) from ever being full.
+/// One of the two ways. Only `run` is timed; it makes `calls` calls. `prepare` comes before each batch and
+/// `settle` after it: a settle that waits for the device is what keeps a launch queue (about 1000 entries
+/// on a GPU) from ever being full.
 struct Side {
     std::function<void(int calls)> run;
     std::function<void()> settle = {};
@@ -103,12 +104,13 @@ struct Result {
     std::string peer;                                                  ///< what `raw` is
 };
 
-/// The command line, and the rows that a program has measured so far: a Markdown table on standard output, and a JSON file
-/// that is complete after every row.
+/// The command line, and the rows that a program has measured so far: a Markdown table on standard output,
+/// and a JSON file that is complete after every row.
 class Report {
 public:
-    /// Options: --quick (a smoke test), --json FILE, --only TEXT (rows whose name has it), --device NAME, --limit SECONDS (for one
-    /// row, then the program ends with status 124). Leaves on --help and on what it does not know.
+    /// Options: --quick (a smoke test), --json FILE, --only TEXT (rows whose name has it), --device NAME,
+    /// --limit SECONDS (for one row, then the program ends with status 124). Leaves on --help and on what
+    /// it does not know.
     Report(const char* program, int argc, char** argv) : program_(program) {
         for (int i = 1; i < argc; ++i) {
             const std::string_view option = argv[i];
@@ -166,13 +168,16 @@ public:
 
     /// A row measured elsewhere.
     void add(Result result) {
-        if (results_.empty()) std::printf("| what | device | heddle | raw | unit | ratio | p10 to p90 | raw is |\n"
-                                          "| --- | --- | ---: | ---: | --- | ---: | --- | --- |\n");
-        const std::string spread =
-            std::isnan(result.ratio_p10) ? "-" : text(result.ratio_p10, 3) + " to " + text(result.ratio_p90, 3);
+        if (results_.empty())
+            std::printf("| what | device | heddle | raw | unit | ratio | p10 to p90 | raw is |\n"
+                        "| --- | --- | ---: | ---: | --- | ---: | --- | --- |\n");
+        const std::string spread = std::isnan(result.ratio_p10)
+                                       ? "-"
+                                       : text(result.ratio_p10, 3) + " to " + text(result.ratio_p90, 3);
         std::printf("| %s | %s | %s | %s | %s | %s | %s | %s |\n", result.name.c_str(), result.device.c_str(),
-                    text(result.heddle).c_str(), text(result.raw).c_str(), result.unit.c_str(), text(result.ratio, 3).c_str(),
-                    spread.c_str(), result.peer.empty() ? "-" : result.peer.c_str());
+                    text(result.heddle).c_str(), text(result.raw).c_str(), result.unit.c_str(),
+                    text(result.ratio, 3).c_str(), spread.c_str(),
+                    result.peer.empty() ? "-" : result.peer.c_str());
         std::fflush(stdout);
         results_.push_back(std::move(result));
         write_json();
@@ -184,7 +189,8 @@ public:
 private:
     [[noreturn]] void usage(int status) const {
         std::fprintf(status == 0 ? stdout : stderr,
-                     "usage: %s [--quick] [--json FILE] [--only TEXT] [--device NAME] [--limit SECONDS]\n", program_.c_str());
+                     "usage: %s [--quick] [--json FILE] [--only TEXT] [--device NAME] [--limit SECONDS]\n",
+                     program_.c_str());
         std::exit(status);
     }
 
@@ -232,10 +238,14 @@ private:
             theirs.push_back(raw);
             ratios.push_back(own / raw);
         }
-        return {name,           device,
-                median(ours),   median(theirs),
-                unit.name,      median(ratios),
-                percentile(ratios, 0.1), percentile(ratios, 0.9),
+        return {name,
+                device,
+                median(ours),
+                median(theirs),
+                unit.name,
+                median(ratios),
+                percentile(ratios, 0.1),
+                percentile(ratios, 0.9),
                 paired ? peer.name : ""};
     }
 
@@ -274,7 +284,8 @@ private:
             const std::string line = "{\"name\": " + json(r.name) + ", \"device\": " + json(r.device) +
                                      ", \"heddle\": " + json(r.heddle) + ", \"raw\": " + json(r.raw) +
                                      ", \"unit\": " + json(r.unit) + ", \"ratio\": " + json(r.ratio) +
-                                     ", \"ratio_p10\": " + json(r.ratio_p10) + ", \"ratio_p90\": " + json(r.ratio_p90) +
+                                     ", \"ratio_p10\": " + json(r.ratio_p10) +
+                                     ", \"ratio_p90\": " + json(r.ratio_p90) +
                                      ", \"peer\": " + (r.peer.empty() ? "null" : json(r.peer)) + "}";
             std::fprintf(file, "%s\n  %s", separator, line.c_str());
             separator = ",";

@@ -10,22 +10,27 @@
 namespace bench {
 
 [[noreturn]] inline void raw_failed(cudaError_t code) {
-    throw std::runtime_error(std::string("raw CUDA: ") + cudaGetErrorName(code) + ": " + cudaGetErrorString(code));
+    throw std::runtime_error(std::string("raw CUDA: ") + cudaGetErrorName(code) + ": " +
+                             cudaGetErrorString(code));
 }
 
 /// Every native call is checked, as heddle checks them.
 inline void ok(cudaError_t code) {
-    if (code != cudaSuccess) [[unlikely]] raw_failed(code);
+    if (code != cudaSuccess) [[unlikely]]
+        raw_failed(code);
 }
 
-/// What one raw side uses; lives as long as the functions that share it. The device must be current when it is made.
+/// What one raw side uses; lives as long as the functions that share it. The device must be current when it
+/// is made.
 struct Raw {
-    cudaStream_t a = nullptr, b = nullptr, c = nullptr;         ///< non-blocking
-    cudaEvent_t of_a = nullptr, of_b = nullptr, of_c = nullptr; ///< without timing
+    cudaStream_t a = nullptr, b = nullptr, c = nullptr;          ///< non-blocking
+    cudaEvent_t of_a = nullptr, of_b = nullptr, of_c = nullptr;  ///< without timing
 
     Raw() {
-        for (cudaStream_t* stream : {&a, &b, &c}) ok(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking));
-        for (cudaEvent_t* event : {&of_a, &of_b, &of_c}) ok(cudaEventCreateWithFlags(event, cudaEventDisableTiming));
+        for (cudaStream_t* stream : {&a, &b, &c})
+            ok(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking));
+        for (cudaEvent_t* event : {&of_a, &of_b, &of_c})
+            ok(cudaEventCreateWithFlags(event, cudaEventDisableTiming));
     }
     Raw(const Raw&) = delete;
     Raw& operator=(const Raw&) = delete;

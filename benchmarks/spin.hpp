@@ -9,7 +9,8 @@
 
 namespace bench {
 
-/// Nanoseconds of a clock of the processor that asks: the GPU's global timer (steps of 32 ns to 1 µs), or the host's.
+/// Nanoseconds of a clock of the processor that asks: the GPU's global timer (steps of 32 ns to 1 µs), or
+/// the host's.
 HEDDLE_FN inline std::uint64_t clock_ns() {
 #ifdef __CUDA_ARCH__
     std::uint64_t ns;
@@ -17,7 +18,8 @@ HEDDLE_FN inline std::uint64_t clock_ns() {
     return ns;
 #else
     using namespace std::chrono;
-    return static_cast<std::uint64_t>(duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count());
+    return static_cast<std::uint64_t>(
+        duration_cast<nanoseconds>(steady_clock::now().time_since_epoch()).count());
 #endif
 }
 

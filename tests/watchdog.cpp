@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #if __has_include(<catch2/catch_all.hpp>)
+#include <catch2/catch_test_case_info.hpp>
 #include <catch2/reporters/catch_reporter_event_listener.hpp>
 #include <catch2/reporters/catch_reporter_registrars.hpp>
 #endif

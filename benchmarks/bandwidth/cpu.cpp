@@ -40,7 +40,9 @@ public:
     }
 
 private:
-    static std::ptrdiff_t size() { return static_cast<std::ptrdiff_t>(std::max(1u, std::thread::hardware_concurrency())); }
+    static std::ptrdiff_t size() {
+        return static_cast<std::ptrdiff_t>(std::max(1u, std::thread::hardware_concurrency()));
+    }
     std::function<void(std::ptrdiff_t, std::ptrdiff_t)> work_;
     std::barrier<> begin_, end_;
     std::vector<std::thread> threads_;

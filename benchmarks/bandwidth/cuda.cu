@@ -21,16 +21,20 @@ std::shared_ptr<Raw> raw_on(heddle::Device device) {
 
 }  // namespace
 
-Peer raw_copy(heddle::Device device, void* to, const void* from, std::size_t bytes, Direction direction, const char* name) {
+Peer raw_copy(heddle::Device device, void* to, const void* from, std::size_t bytes, Direction direction,
+              const char* name) {
     const auto raw = raw_on(device);
-    const cudaMemcpyKind kind = direction == Direction::to_device ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost;
+    const cudaMemcpyKind kind = direction == Direction::to_device ? cudaMemcpyHostToDevice
+                                : direction == Direction::to_host ? cudaMemcpyDeviceToHost
+                                                                  : cudaMemcpyDeviceToDevice;
     return {std::string("cudaMemcpyAsync, ") + name, {[=](int calls) {
                 for (int i = 0; i < calls; ++i) ok(cudaMemcpyAsync(to, from, bytes, kind, raw->a));
                 ok(cudaStreamSynchronize(raw->a));
             }}};
 }
 
-Peer raw_copy_both(heddle::Device device, float* on_device, float* to_host, const float* from_host, std::size_t bytes) {
+Peer raw_copy_both(heddle::Device device, float* on_device, float* to_host, const float* from_host,
+                   std::size_t bytes) {
     const auto raw = raw_on(device);
     const float* const second = on_device + bytes / sizeof(float);
     return {"cudaMemcpyAsync on two streams", {[=](int calls) {

@@ -56,7 +56,8 @@ Peer raw_fork_join(heddle::Device device, int streams, int kernels, std::uint64_
                     launch_some(all->streams[i], kernels / streams);
                     ok(cudaEventRecord(all->events[i], all->streams[i]));
                 }
-                for (std::size_t i = 1; i < all->streams.size(); ++i) ok(cudaStreamWaitEvent(base, all->events[i], 0));
+                for (std::size_t i = 1; i < all->streams.size(); ++i)
+                    ok(cudaStreamWaitEvent(base, all->events[i], 0));
                 ok(cudaStreamSynchronize(base));
             })}};
 }

@@ -9,8 +9,8 @@
 
 namespace bench {
 
-/// One call: `kernels` kernels of one block and `ns` each, on `streams` streams forked from one and joined into it (one
-/// stream: on itself), run to the end.
+/// One call: `kernels` kernels of one block and `ns` each, on `streams` streams forked from one and joined
+/// into it (one stream: on itself), run to the end.
 Peer raw_fork_join(heddle::Device device, int streams, int kernels, std::uint64_t ns);
 
 /// One call: a kernel and, after it, a host function; all calls in one stream, run to the end.

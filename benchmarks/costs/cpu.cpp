@@ -16,7 +16,8 @@ namespace bench {
 
 namespace {
 
-/// The queue one writes when there is none: a vector under a mutex, a thread that takes all of it at once and runs it.
+/// The queue one writes when there is none: a vector under a mutex, a thread that takes all of it at once
+/// and runs it.
 class PlainQueue {
 public:
     PlainQueue() : thread_([this] { run(); }) {}
@@ -112,7 +113,8 @@ void add_waits(Report& report, Device device) {
     const Stream a{device}, b{device};
     Counter counter;
     // One call: an operation and the wait that brings the other stream after it.
-    report.compare("two streams in turn: launch_host, wait_stream, run to the end", device.name(), {[&](int calls) {
+    report.compare("two streams in turn: launch_host, wait_stream, run to the end", device.name(),
+                   {[&](int calls) {
                        for (int i = 0; i < calls; i += 2) {
                            launch_host(a, [&counter] { ++counter.value; });
                            b.wait_stream(a);
@@ -152,11 +154,12 @@ Peers cpu_peers() {
     const auto settle = [queue] { queue->synchronize(); };
     const auto push = repeat([queue] { queue->push([] {}); });
     for (const char* name : {row::launch_empty, row::host_function}) peers[name] = {plain, {push, settle}};
-    peers[row::launch_synchronize] = {plain, {repeat([queue] {
-                                                  queue->push([] {});
-                                                  queue->synchronize();
-                                              }),
-                                              settle}};
+    peers[row::launch_synchronize] = {plain,
+                                      {repeat([queue] {
+                                           queue->push([] {});
+                                           queue->synchronize();
+                                       }),
+                                       settle}};
     const auto buffers = std::make_shared<std::vector<char>>(2 * small_bytes);
     const Side memory_copy{repeat([buffers] {
         std::memcpy(buffers->data(), buffers->data() + small_bytes, small_bytes);

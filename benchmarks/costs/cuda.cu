@@ -1,4 +1,5 @@
-// bench_costs on CUDA devices: the raw calls by hand, and heddle's rows of __global__ functions and of two devices.
+// bench_costs on CUDA devices: the raw calls by hand, and heddle's rows of __global__ functions and of two
+// devices.
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -34,7 +35,8 @@ void synchronize_device_of(Device device) {
     synchronize_raw_device();
 }
 
-/// A pool that keeps what is freed, as heddle's does. Never destroyed: memory of it may be in use until the process ends.
+/// A pool that keeps what is freed, as heddle's does. Never destroyed: memory of it may be in use until the
+/// process ends.
 cudaMemPool_t keeping_pool(int device) {
     cudaMemPoolProps properties{};
     properties.allocType = cudaMemAllocationTypePinned;
@@ -128,9 +130,11 @@ Peers cuda_peers(Device device) {
         repeat([=] { ok(cudaLaunchHostFunc(raw->c, do_nothing, nullptr)); }));
 
     add(row::record, "cudaEventRecord", repeat([=] { ok(cudaEventRecord(raw->of_a, a)); }));
-    add(row::record_new, "cudaEventRecord, event at hand", repeat([=] { ok(cudaEventRecord(raw->of_a, a)); }));
+    add(row::record_new, "cudaEventRecord, event at hand",
+        repeat([=] { ok(cudaEventRecord(raw->of_a, a)); }));
     add(row::wait_event, "cudaStreamWaitEvent",
-        repeat([=](int i) { ok(cudaStreamWaitEvent(a, events->events[static_cast<std::size_t>(i)], 0)); }), [=] {
+        repeat([=](int i) { ok(cudaStreamWaitEvent(a, events->events[static_cast<std::size_t>(i)], 0)); }),
+        [=] {
             for (std::size_t i = 0; i < 100; ++i) {
                 empty_indexed<<<1, 32, 0, b>>>(1);
                 ok(cudaGetLastError());
@@ -210,11 +214,13 @@ void add_global_rows(Report& report, Device device) {
     const auto settle = [device] { synchronize_device_of(device); };
     const auto add = [&](const char* name, std::function<void(int)> heddle, const char* what,
                          std::function<void(int)> by_hand) {
-        report.compare(name, device.name(), {std::move(heddle), settle}, {what, {std::move(by_hand), settle}}, batches);
+        report.compare(name, device.name(), {std::move(heddle), settle}, {what, {std::move(by_hand), settle}},
+                       batches);
     };
     const auto by_call = [&] {
         void* arguments[1] = {nullptr};
-        ok(cudaLaunchKernel(reinterpret_cast<const void*>(&empty_kernel), dim3(1), dim3(1), arguments, 0, raw->a));
+        ok(cudaLaunchKernel(reinterpret_cast<const void*>(&empty_kernel), dim3(1), dim3(1), arguments, 0,
+                            raw->a));
     };
     const auto by_brackets = [&] {
         empty_kernel<<<1, 1, 0, raw->a>>>();
@@ -224,7 +230,8 @@ void add_global_rows(Report& report, Device device) {
     const char* const empty = "launch, __global__, no arguments";
     add(empty, repeat(explicit_launch), "cudaLaunchKernel", repeat(by_call));
     add(empty, repeat(explicit_launch), "<<<>>>", repeat(by_brackets));
-    add("raw beside raw: <<<>>> and cudaLaunchKernel", repeat(by_brackets), "cudaLaunchKernel", repeat(by_call));
+    add("raw beside raw: <<<>>> and cudaLaunchKernel", repeat(by_brackets), "cudaLaunchKernel",
+        repeat(by_call));
 
     float *const raw_x = x.data(), *const raw_y = y.data();
     const char* const five = "launch, __global__, 5 arguments";
@@ -236,7 +243,8 @@ void add_global_rows(Report& report, Device device) {
             const float* in = raw_x;
             float* out = raw_y;
             void* arguments[] = {&n, &a, &b, &in, &out};
-            ok(cudaLaunchKernel(reinterpret_cast<const void*>(&five_arguments), dim3(1), dim3(32), arguments, 0, raw->a));
+            ok(cudaLaunchKernel(reinterpret_cast<const void*>(&five_arguments), dim3(1), dim3(32), arguments,
+                                0, raw->a));
         }));
     add(five, repeat(five_launch), "<<<>>>", repeat([&] {
             five_arguments<<<1, 32, 0, raw->a>>>(32, 2.0f, 3.0, raw_x, raw_y);
@@ -244,8 +252,8 @@ void add_global_rows(Report& report, Device device) {
         }));
     {
         const ScopedStream in{s};
-        add("launch, __global__, on the current stream", repeat([&] { launch(empty_kernel, grid(1, 1)); }), "cudaLaunchKernel",
-            repeat(by_call));
+        add("launch, __global__, on the current stream", repeat([&] { launch(empty_kernel, grid(1, 1)); }),
+            "cudaLaunchKernel", repeat(by_call));
     }
 }
 
@@ -277,12 +285,13 @@ void add_two_device_rows(Report& report, Device near, Device far) {
                      settle}});
     report.compare("launch on another device's stream", near.name(),
                    {repeat([&] { launch(b, empty_kernel, grid(1, 1)); }), settle},
-                   {"cudaLaunchKernel", {repeat([&] {
-                                             void* arguments[1] = {nullptr};
-                                             ok(cudaLaunchKernel(reinterpret_cast<const void*>(&empty_kernel), dim3(1),
-                                                                 dim3(1), arguments, 0, raw_far->a));
-                                         }),
-                                         settle}});
+                   {"cudaLaunchKernel",
+                    {repeat([&] {
+                         void* arguments[1] = {nullptr};
+                         ok(cudaLaunchKernel(reinterpret_cast<const void*>(&empty_kernel), dim3(1), dim3(1),
+                                             arguments, 0, raw_far->a));
+                     }),
+                     settle}});
 }
 
 }  // namespace

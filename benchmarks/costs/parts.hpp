@@ -21,8 +21,8 @@ Peers cpu_peers();
 /// Rows of whole runs, execution included: chains, waits to and fro.
 void add_cpu_rows(Report& report, heddle::Device device);
 
-/// oneTBB's ways of running `calls` trivial operations one after the other, execution included; empty where there is no
-/// oneTBB (tbb.cpp). Each operation adds one to `counter`.
+/// oneTBB's ways of running `calls` trivial operations one after the other, execution included; empty where
+/// there is no oneTBB (tbb.cpp). Each operation adds one to `counter`.
 std::vector<Peer> tbb_chains(long& counter);
 
 /// Bytes of the small copies, fills and allocations of both sides.

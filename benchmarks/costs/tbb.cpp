@@ -22,7 +22,8 @@ struct Chain {
     Chain(int count, long& counter) {
         nodes.reserve(static_cast<std::size_t>(count));
         for (int i = 0; i < count; ++i) {
-            nodes.push_back(std::make_unique<Node>(graph, [&counter](const flow::continue_msg&) { ++counter; }));
+            nodes.push_back(
+                std::make_unique<Node>(graph, [&counter](const flow::continue_msg&) { ++counter; }));
             if (i > 0) flow::make_edge(*nodes[nodes.size() - 2], *nodes.back());
         }
     }
@@ -40,9 +41,9 @@ std::vector<Peer> tbb_chains(long& counter) {
                      {[&counter](int calls) { Chain(calls, counter).run(); }}});
 
     const auto built = std::make_shared<std::unique_ptr<Chain>>();
-    peers.push_back({"oneTBB, chain of continue_nodes built before, run",
-                     {[&counter, built](int calls) {
-                         if (*built == nullptr) *built = std::make_unique<Chain>(calls, counter);  // in the warm-up
+    peers.push_back({"oneTBB, chain of continue_nodes built before, run", {[&counter, built](int calls) {
+                         if (*built == nullptr)
+                             *built = std::make_unique<Chain>(calls, counter);  // in the warm-up
                          (*built)->run();
                      }}});
 

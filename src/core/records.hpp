@@ -114,6 +114,7 @@ struct EventState {
     std::uint64_t stream_id = 0;
     std::uint64_t submissions = 0;       ///< the stream's count when it was recorded
     std::uint64_t capture_id = 0;        ///< not 0: the newest record was made in that capture
+    std::atomic<void*> watched{nullptr};  ///< CUDA: the notification that looks at `native` now
     EventState* next_free = nullptr;
 
     static Event make(EventState& state) noexcept { return Event(&state); }

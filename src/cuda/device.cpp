@@ -5,6 +5,7 @@
 
 #include "core/registry.hpp"
 #include "cuda/backend.hpp"
+#include "cuda/watcher.hpp"
 
 namespace heddle::detail {
 
@@ -203,21 +204,13 @@ void CudaBackend::poll_outstanding() noexcept {
         Gpu* g = gpu_if_used(i);
         if (g == nullptr || g->lost.load(std::memory_order_acquire)) continue;
         do_chores(*g);
-        cudaStream_t look = nullptr;
-        {
-            std::lock_guard lock(g->notify_mutex);
-            look = stream_of_outstanding(*g);
-        }
-        if (look == nullptr) continue;
-        RelaxedCapture relaxed;
-        const CUresult code = driver.stream_query(look);  // a lost device answers with its sticky error
-        if (code != CUDA_ERROR_NOT_READY) note_failure(code, "cuStreamQuery", i);
     }
 }
 
 void CudaBackend::after_fork() noexcept {
     if (looking.load(std::memory_order_relaxed))
         set_forked();  // a driver that was started does not survive a fork
+    forget_watcher();
 }
 
 }  // namespace cu

@@ -121,8 +121,7 @@ Failure mark_lost(int device, cudaError_t code, const char* call, StreamRecord* 
         // No memory to say more: without a failure, or with some streams unpoisoned, each call on the device
         // still fails.
     }
-    if (g != nullptr) fail_outstanding(*g, failure);
-    return failure;
+    return failure;  // notifications that are outstanding get it from the watcher
 }
 
 void fail(cudaError_t code, const char* call, int device, StreamRecord* stream, const SourceLocation& where) {

@@ -3,6 +3,7 @@
 
 #include "core/registry.hpp"
 #include "cuda/backend.hpp"
+#include "cuda/watcher.hpp"
 
 namespace heddle::detail::cu {
 
@@ -72,6 +73,7 @@ void CudaBackend::open_event(EventState& event, const SourceLocation& where) {
 }
 
 void CudaBackend::close_event(EventState& event) noexcept {
+    if (watcher().detach(event)) event.native = nullptr;  // the notification destroys it
     cudaEvent_t native = native_of(event);
     event.native = nullptr;
     // Wrapped events belong to others; imported ones are ours to close.
@@ -95,6 +97,8 @@ void CudaBackend::forget_record(EventState&) noexcept {
 }  // the native event's old record is simply not asked for
 
 void CudaBackend::record(EventState& event, StreamRecord& stream, const SourceLocation& where) {
+    if (event.watched.load(std::memory_order_relaxed) != nullptr) [[unlikely]]
+        detach_notification(event, where);
     check(record_on(gpu_of(stream), native_of(event), native_of(stream)), "cuEventRecord", stream, where);
 }
 

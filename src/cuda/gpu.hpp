@@ -19,7 +19,6 @@
 namespace heddle::detail::cu {
 
 class AwaitLine;
-struct Notification;
 
 /// Numbers of a device that are asked for often.
 struct Limits {
@@ -43,7 +42,7 @@ struct Reclaimer {
     AwaitLine* awaits;
 };
 
-/// A stream of heddle's own that tells the host of one event at a time.
+/// A stream of heddle's own on which one notification at a time stands in for an event that is not ours.
 struct Notifier {
     cudaStream_t stream;
     Notifier* next_free;
@@ -73,9 +72,8 @@ struct Gpu {
     std::vector<Reclaimer> reclaimers;
     std::size_t last_reclaimer = 0;
 
-    std::mutex notify_mutex;  ///< guards the next two; taken in callbacks too: no CUDA call under it
+    std::mutex notify_mutex;  ///< guards the next one
     Notifier* free_notifiers = nullptr;
-    Notification* outstanding = nullptr;
 
     std::mutex out_of_memory_mutex;
 };
@@ -205,9 +203,8 @@ inline void do_chores(Gpu& g) noexcept {
 /// Gives a closed stream's record back if its work is done. False: not yet. (stream.cpp)
 bool bury(Gpu& g, Zombie& zombie) noexcept;
 
-/// What a lost device will never tell: completes the outstanding notifications with `failure`. (notify.cpp)
-void fail_outstanding(Gpu& g, const Failure& failure) noexcept;
-/// A stream that the device has not told the end of yet, or null. Under g.notify_mutex. (notify.cpp)
-cudaStream_t stream_of_outstanding(const Gpu& g) noexcept;
+/// Before an event's native event is recorded anew or destroyed: a notification that still asks for its last record keeps
+/// the native event, and the event gets another. (notify.cpp)
+void detach_notification(EventState& event, const SourceLocation& where);
 
 }  // namespace heddle::detail::cu

@@ -1,0 +1,35 @@
+// Scopes: write as if there were one stream, and open a scope where work may overlap.
+// Usage: example_01_scopes [DEVICE]
+#include <heddle/heddle.hpp>
+
+#include <cstdio>
+
+using namespace heddle;
+
+struct Scale {  // a portable kernel: the index first, then its arguments
+    HEDDLE_FN void operator()(std::size_t i, float factor, View<float> x) const { x[i] *= factor; }
+};
+struct Add {
+    HEDDLE_FN void operator()(std::size_t i, View<const float> x, View<float> y) const { y[i] += x[i]; }
+};
+
+int main(int argc, char** argv) {
+    constexpr std::size_t n = 1 << 20;
+    const ScopedDevice on{argc > 1 ? Device(argv[1]) : default_device()};
+    Array<float> x = full<float>(n, 1), y = full<float>(n, 2);  // enqueued on the current stream
+
+    const Stream side{{.name = "side"}};
+    {
+        const ScopedStream in{side};        // side waits for what made x and y, and is now the current stream
+        launch(Scale{}, dim(n), 10.0f, x);  // on side
+    }
+    launch(Scale{}, dim(n), 3.0f, y);    // on the first stream again: may run beside the launch above
+    current_stream().wait_stream(side);  // what follows comes after both
+    launch(Add{}, dim(n), x, y);
+
+    const std::vector<float> sum = to_host(y);  // waits on the host for the copy
+    std::printf("%s: %g\n", current_device().name().c_str(), static_cast<double>(sum[n - 1]));
+    for (const float value : sum)
+        if (value != 16.0f) return 1;
+    return 0;
+}

@@ -1,0 +1,51 @@
+// Overlap: chunks of pinned memory are brought in by one stream while another computes on the chunk before
+// and takes the result out. Events say when a chunk has arrived and when its buffer is free again; the host
+// waits once, at the end. Usage: example_02_overlap [DEVICE]
+#include <heddle/heddle.hpp>
+
+#include <cstdio>
+#include <vector>
+
+using namespace heddle;
+
+struct Polynomial {
+    HEDDLE_FN void operator()(std::size_t i, View<float> x) const { x[i] = (x[i] + 2) * x[i] + 1; }
+};
+
+int main(int argc, char** argv) {
+    constexpr std::size_t chunk = 1 << 18, chunks = 24, depth = 3;  // elements, pieces, buffers
+    const Device device = argc > 1 ? Device(argv[1]) : Device();
+    const ScopedDevice on{device};
+
+    Array<float> input = pinned<float>(chunk * chunks), output = pinned<float>(chunk * chunks);
+    for (std::size_t i = 0; i < input.size(); ++i) input[i] = static_cast<float>(i % 1000);
+
+    const Stream transfer{{.name = "transfer"}}, compute{{.name = "compute"}};
+    struct Buffer {
+        Array<float> data;
+        Event is_free;  // never recorded, it counts as reached
+    };
+    std::vector<Buffer> ring;
+    for (std::size_t i = 0; i < depth; ++i) ring.push_back({empty<float>(transfer, chunk), Event(device)});
+
+    for (std::size_t c = 0; c < chunks; ++c) {
+        Buffer& buffer = ring[c % depth];
+        transfer.wait_event(buffer.is_free);
+        copy(transfer, buffer.data, input.view().subview(c * chunk, chunk));
+        const Event arrived = transfer.record_event();
+
+        compute.wait_event(arrived);
+        launch(compute, Polynomial{}, dim(chunk), buffer.data);
+        copy(compute, output.view().subview(c * chunk, chunk), buffer.data);
+        compute.record_event(buffer.is_free);
+    }
+    compute.synchronize();
+
+    for (std::size_t i = 0; i < output.size(); ++i)
+        if (output[i] != (input[i] + 2) * input[i] + 1) {
+            std::printf("element %zu is %g\n", i, static_cast<double>(output[i]));
+            return 1;
+        }
+    std::printf("%s: %zu chunks of %zu elements\n", device.name().c_str(), chunks, chunk);
+    return 0;
+}

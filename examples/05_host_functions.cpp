@@ -1,0 +1,71 @@
+// Host functions: a file is read by several CPU streams at once, into pinned buffers that feed a device.
+// Device streams wait for CPU streams and the reverse, and this thread waits for neither until the end.
+// Usage: example_05_host_functions [DEVICE [FILE]]
+#include <heddle/heddle.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+using namespace heddle;
+
+constexpr std::size_t block_bytes = 4096;  // what one index adds up
+
+struct SumBlock {
+    HEDDLE_FN void operator()(std::size_t i, View<const unsigned char> bytes, View<unsigned> sums) const {
+        const std::size_t end = (i + 1) * block_bytes < bytes.size() ? (i + 1) * block_bytes : bytes.size();
+        sums[i] = 0;
+        for (std::size_t at = i * block_bytes; at < end; ++at) sums[i] += bytes[at];
+    }
+};
+
+struct Reader {  // a CPU stream with its buffers
+    Stream stream;
+    Array<unsigned char> here, there;  // pinned, and on the device
+    Event copied;                      // `here` may be overwritten
+};
+
+void read_piece(const std::string& path, std::size_t offset, unsigned char* to, std::size_t count) {
+    std::ifstream file(path, std::ios::binary);
+    file.seekg(static_cast<std::streamoff>(offset));
+    if (!file.read(reinterpret_cast<char*>(to), static_cast<std::streamsize>(count)))
+        throw std::runtime_error("cannot read " + path);  // poisons the reader's stream and what waits for it
+}
+
+int main(int argc, char** argv) {
+    constexpr std::size_t piece = 64 * block_bytes;
+    const Device device = argc > 1 ? Device(argv[1]) : Device();
+    const std::string path = argc > 2 ? argv[2] : "/proc/self/exe";
+    std::ifstream file(path, std::ios::binary);
+    const std::string content{std::istreambuf_iterator<char>(file), {}};  // to compare with
+
+    const Stream compute{device, {.name = "compute"}};
+    std::vector<Reader> readers;
+    for (int i = 0; i < 4; ++i)
+        readers.push_back({Stream(Device("cpu"), {.name = "reader"}), pinned<unsigned char>(piece),
+                           empty<unsigned char>(compute, piece), Event(device)});
+
+    Array<unsigned> sums = zeros<unsigned>(compute, (content.size() + block_bytes - 1) / block_bytes);
+    for (std::size_t offset = 0, p = 0; offset < content.size(); offset += piece, ++p) {
+        Reader& reader = readers[p % readers.size()];
+        const std::size_t count = std::min(piece, content.size() - offset),
+                          blocks = (count + block_bytes - 1) / block_bytes;
+        reader.stream.wait_event(reader.copied);  // the CPU stream waits for the device
+        launch_host(reader.stream, [=, to = reader.here.data()] { read_piece(path, offset, to, count); });
+        compute.wait_stream(reader.stream);  // and the device for the CPU stream
+        copy(compute, reader.there.view().first(count), reader.here.view().first(count));
+        compute.record_event(reader.copied);
+        launch(compute, SumBlock{}, dim(blocks), reader.there.view().first(count),
+               sums.view().subview(offset / block_bytes, blocks));
+    }
+
+    std::size_t sum = 0, expected = 0;
+    for (const unsigned s : to_host(compute, sums)) sum += s;
+    for (const char byte : content) expected += static_cast<unsigned char>(byte);
+    std::printf("%s: the %zu bytes of %s add up to %zu\n", device.name().c_str(), content.size(),
+                path.c_str(), sum);
+    return sum == expected && !content.empty() ? 0 : 1;
+}

@@ -1,0 +1,60 @@
+// Errors: misuse is refused before anything is enqueued; work that fails poisons its stream, until the
+// failure is cleared. Usage: example_06_errors [DEVICE]
+#include <heddle/heddle.hpp>
+
+#include <cstdio>
+#include <stdexcept>
+
+using namespace heddle;
+
+struct Increment {
+    HEDDLE_FN void operator()(std::size_t i, View<int> x) const { ++x[i]; }
+};
+
+/// Runs `f`, which has to throw an E, and prints what it says.
+template <class E, class F> bool throws(const char* what, F&& f) {
+    try {
+        f();
+    } catch (const E& error) {
+        std::printf("%s: %s\n", what, error.what());
+        return true;
+    }
+    std::printf("%s: no error\n", what);
+    return false;
+}
+
+int main(int argc, char** argv) {
+    const Device device = argc > 1 ? Device(argv[1]) : Device();
+    const Stream stream{device, {.name = "worker"}};
+    Array<int> x = zeros<int>(stream, 100), y = zeros<int>(stream, 50);
+    bool right = true;
+
+    // Misuse: a UsageError, and x is as before. The error knows the call, the stream and the source line as
+    // data.
+    right &= throws<UsageError>("sizes that differ", [&] { copy(stream, y, x); });
+    right &= throws<UsageError>("a part that is none", [&] { copy(stream, y, x.view().subview(80, 50)); });
+    right &= throws<NoDevice>("a device that is none", [&] { const Stream nowhere{Device("cpu:63")}; });
+    right &= throws<UsageError>("a wait in a host function", [&] {
+        const Stream cpu{Device("cpu")};
+        launch_host(cpu, [&] { stream.synchronize(); });
+        try {
+            cpu.synchronize();
+        } catch (const WorkFailed& error) {
+            std::rethrow_exception(error.cause());  // what the host function threw
+        }
+    });
+
+    // Work that fails: every synchronisation says so, and later work is dropped.
+    launch_host(stream, [] { throw std::runtime_error("the disk is full"); });
+    right &= throws<WorkFailed>("work that failed", [&] { stream.synchronize(); });
+    launch(stream, Increment{}, dim(x.size()), x);  // dropped
+    right &= throws<WorkFailed>("and again", [&] { stream.synchronize(); });
+    right &= stream.is_poisoned();
+
+    // Once cleared, the stream works again; the launch that was dropped stays so.
+    right &= stream.clear_error() != nullptr && !stream.is_poisoned();
+    launch(stream, Increment{}, dim(x.size()), x);
+    right &= to_host(stream, x).back() == 1;
+    std::printf("%s: %s\n", device.name().c_str(), right ? "right" : "wrong");
+    return right ? 0 : 1;
+}

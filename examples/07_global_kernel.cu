@@ -1,0 +1,61 @@
+// CUDA's own kernels, and other CUDA code on heddle's streams. For CUDA devices.
+// Usage: example_07_global_kernel [DEVICE]
+#include <heddle/cuda.hpp>
+
+#include <cstdio>
+
+using namespace heddle;
+
+__global__ void add_neighbours(std::size_t n, const float* x, float* y) {
+    extern __shared__ float tile[];
+    const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    tile[threadIdx.x] = i < n ? x[i] : 0.0f;
+    __syncthreads();
+    if (i < n) y[i] = tile[threadIdx.x] + tile[threadIdx.x ^ 1u];
+}
+
+__global__ void negate(std::size_t n, float* y) {
+    const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = -y[i];
+}
+
+/// What a library of others does with a native stream.
+void negate_all(cudaStream_t stream, float* y, std::size_t n) {
+    negate<<<static_cast<unsigned>((n + 127) / 128), 128, 0, stream>>>(n, y);
+    cuda::check(cudaGetLastError(), "negate");  // throws what the code means, as heddle does
+}
+
+int main(int argc, char** argv) {
+    if (device_count(DeviceKind::cuda) == 0) {
+        std::printf("no CUDA device: %s\n", cuda_unavailable_reason().c_str());
+        return 77;  // skipped
+    }
+    constexpr std::size_t n = 1 << 16, block = 256;
+    const Device device(argc > 1 ? argv[1] : "cuda");
+    const ScopedDevice on{device};
+    Array<float> x = full<float>(n, 3), y = empty<float>(n);
+
+    // Arrays stand where the kernel takes pointers; number and types of the arguments are checked when
+    // compiling.
+    launch(add_neighbours, grid(n / block, block, block * sizeof(float)), n, x, y);
+
+    // heddle's stream given to others: from now on no wait on it is left out, because heddle cannot see
+    // what they do. Nor does it see that y is used: saying so lets y be freed in time.
+    const Stream side{device};
+    side.wait_stream(current_stream());
+    negate_all(cuda::native_handle(side), y.data(), n);
+    y.used_on(side);
+
+    // A stream of others as heddle's.
+    cudaStream_t native = nullptr;
+    cuda::check(cudaStreamCreateWithFlags(&native, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+    float last = 0;
+    {
+        const Stream theirs = cuda::wrap_stream(native);
+        theirs.wait_stream(side);
+        last = to_host(theirs, y).back();
+    }
+    cuda::check(cudaStreamDestroy(native), "cudaStreamDestroy");
+    std::printf("%s: %g\n", device.name().c_str(), static_cast<double>(last));
+    return last == -6.0f ? 0 : 1;
+}

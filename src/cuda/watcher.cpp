@@ -1,0 +1,157 @@
+#include "cuda/watcher.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <thread>
+
+#include "core/registry.hpp"
+#include "cuda/backend.hpp"
+
+namespace heddle::detail::cu {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Waits between two looks, given how long nothing has happened.
+void rest(Clock::duration idle) noexcept {
+    using namespace std::chrono_literals;
+    if (idle < 50us) {
+        for (int i = 0; i < 20; ++i) std::atomic_signal_fence(std::memory_order_seq_cst);
+        std::this_thread::yield();
+        return;
+    }
+    std::this_thread::sleep_for(idle < 1ms ? 5us : idle < 20ms ? 25us : 100us);
+}
+
+}  // namespace
+
+void Watcher::watch(Notification* note) {
+    const std::lock_guard lock(mutex_);
+    incoming_.push_back(note);
+    if (note->event != nullptr) note->event->watched.store(note, std::memory_order_release);
+    if (!running_) {
+        std::thread([this] { work(); }).detach();
+        running_ = true;
+        std::atexit([] { watcher().stop(); });
+    }
+    wake_.notify_one();
+}
+
+bool Watcher::join(EventState& event, const CompletionRef& done) {
+    const std::lock_guard lock(mutex_);
+    auto* note = static_cast<Notification*>(event.watched.load(std::memory_order_relaxed));
+    if (note == nullptr) return false;
+    note->done.push_back(done);
+    return true;
+}
+
+bool Watcher::detach(EventState& event) noexcept {
+    const std::lock_guard lock(mutex_);
+    auto* note = static_cast<Notification*>(event.watched.exchange(nullptr));
+    if (note == nullptr) return false;
+    note->event = nullptr;
+    return true;
+}
+
+void Watcher::tell(Notification& note, Failure failure) noexcept {
+    std::vector<CompletionRef> done;
+    bool ours;
+    {
+        const std::lock_guard lock(mutex_);
+        done.swap(note.done);
+        ours = note.owns && note.event == nullptr;
+        if (note.event != nullptr) note.event->watched.store(nullptr, std::memory_order_relaxed);
+    }
+    if (note.notifier != nullptr) {
+        const std::lock_guard lock(note.gpu->notify_mutex);
+        note.notifier->next_free = std::exchange(note.gpu->free_notifiers, note.notifier);
+    }
+    for (const CompletionRef& one : done) one->complete(failure);
+    if (note.source != nullptr) note.source->pins.fetch_sub(1, std::memory_order_release);
+    if (ours && note.plain) {
+        give_event(*note.gpu, note.native);
+    } else if (ours) {
+        InContext in(*note.gpu);
+        note_failure(cudaEventDestroy(note.native), "cudaEventDestroy", note.gpu->index);
+    }
+    delete &note;
+}
+
+bool Watcher::look(Notification& note) noexcept {
+    Gpu& g = *note.gpu;
+    Failure failure;
+    if (!g.lost.load(std::memory_order_acquire)) {
+        const CUresult code = driver.event_query(note.native);
+        if (code == CUDA_ERROR_NOT_READY) return false;
+        if (code == CUDA_SUCCESS) {
+            if (note.source != nullptr && note.source->id.load(std::memory_order_acquire) == note.stream_id)
+                failure = failure_until(*note.source, note.submissions);
+            tell(note, std::move(failure));
+            return true;
+        }
+        if (is_unloading(as_runtime(code))) return false;  // the process ends: nobody will be told any more
+        failure = mark_lost(g.index, as_runtime(code), "cuEventQuery", nullptr, {});
+    } else {
+        const std::lock_guard lock(g.lost_mutex);
+        failure = g.failure;
+    }
+    tell(note, std::move(failure));
+    return true;
+}
+
+void Watcher::work() noexcept {
+    pthread_setname_np(pthread_self(), "heddle-cuda");
+    prctl(PR_SET_TIMERSLACK, 1000UL);  // ns; short rests would last 50 µs longer otherwise
+    const RelaxedCapture relaxed;      // looking at events here spoils nobody's capture
+    // Staying awake for a moment saves the wake-up when waits follow each other.
+    constexpr auto linger = std::chrono::microseconds(200);
+    std::vector<Notification*> active;
+    Clock::time_point last = Clock::now();
+    std::unique_lock lock(mutex_);
+    while (!stop_) {
+        if (!incoming_.empty()) {
+            active.insert(active.end(), incoming_.begin(), incoming_.end());
+            incoming_.clear();
+            last = Clock::now();
+        }
+        if (active.empty() && Clock::now() - last > linger) {
+            wake_.wait(lock, [&] { return stop_ || !incoming_.empty(); });
+            continue;
+        }
+        lock.unlock();
+        if (std::erase_if(active, [this](Notification* note) { return look(*note); }) != 0) last = Clock::now();
+        rest(Clock::now() - last);
+        lock.lock();
+    }
+    running_ = false;
+    stopped_.notify_all();
+}
+
+void Watcher::stop() noexcept {
+    std::unique_lock lock(mutex_);
+    stop_ = true;
+    wake_.notify_all();
+    stopped_.wait_for(lock, std::chrono::milliseconds(500), [&] { return !running_; });
+}
+
+namespace {
+std::atomic<Watcher*> instance{nullptr};
+}
+
+Watcher& watcher() {
+    Watcher* made = instance.load(std::memory_order_acquire);
+    if (made == nullptr) {
+        auto* fresh = new Watcher;  // never destroyed
+        if (instance.compare_exchange_strong(made, fresh, std::memory_order_acq_rel)) return *fresh;
+        delete fresh;
+    }
+    return *made;
+}
+
+void forget_watcher() noexcept { instance.store(nullptr); }
+
+}  // namespace heddle::detail::cu

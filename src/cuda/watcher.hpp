@@ -1,0 +1,55 @@
+// From the device to the host: a thread that looks at events while someone waits for them.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "cuda/gpu.hpp"
+
+namespace heddle::detail::cu {
+
+/// An event that is looked at until it is reached.
+struct Notification {
+    Gpu* gpu = nullptr;
+    cudaEvent_t native = nullptr;
+    std::vector<CompletionRef> done;      ///< under the watcher's mutex
+    EventState* event = nullptr;          ///< a user's event that `native` is in; null: `native` is the notification's
+    bool owns = true;                     ///< false: a closed stream's final event, which stays its
+    bool plain = true;                    ///< `native` comes from the device's pool and goes back there
+    Notifier* notifier = nullptr;         ///< a stream of heddle's own that goes back to its list
+    StreamRecord* source = nullptr;       ///< pinned; whose failure `done` gets. Null: nobody's
+    std::uint64_t stream_id = 0;
+    std::uint64_t submissions = 0;
+};
+
+/// The watching thread sleeps while nothing is outstanding. It looks often at first, then less and less: a wait of
+/// microseconds is noticed within microseconds, a wait of seconds costs next to nothing.
+class Watcher {
+public:
+    void watch(Notification* note);
+    /// One more completion for an event that is being looked at. False: it is not, or not any more.
+    bool join(EventState& event, const CompletionRef& done);
+    /// The event is about to be recorded anew or destroyed. True: the native event belongs to a notification from now on,
+    /// and the event needs another.
+    bool detach(EventState& event) noexcept;
+    void stop() noexcept;
+
+private:
+    void work() noexcept;
+    bool look(Notification& note) noexcept;  ///< true: told
+    void tell(Notification& note, Failure failure) noexcept;
+
+    std::mutex mutex_;
+    std::condition_variable wake_;
+    std::condition_variable stopped_;
+    std::vector<Notification*> incoming_;
+    bool running_ = false;
+    bool stop_ = false;
+};
+
+Watcher& watcher();
+void forget_watcher() noexcept;  ///< in the child of a fork
+
+}  // namespace heddle::detail::cu
