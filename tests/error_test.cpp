@@ -17,7 +17,7 @@ ErrorInfo example(ErrorCode code) {
     info.device = Device("cpu:0");
     info.stream_id = 42;
     info.stream = "the stream";
-    info.where = {"the_file.cpp", "the_function", 1234};
+    info.where = {"the_file.cpp", 1234};
     return info;
 }
 
@@ -44,6 +44,7 @@ TEST_CASE("an error carries everything it was made of") {
     CHECK(error.stream_id() == 42);
     CHECK(error.stream() == "the stream");
     CHECK(error.where().line == 1234);
+    CHECK(std::string(error.where().file) == "the_file.cpp");
     CHECK(error.info().message == "the message");
     CHECK(error.cause() == nullptr);
 }

@@ -5,6 +5,7 @@
 
 #include "core/registry.hpp"
 #include "cpu/backend.hpp"
+#include <heddle/detail/thread_state.hpp>
 
 namespace heddle::detail::cpu {
 
@@ -79,19 +80,18 @@ struct CopyOp {
     }
     static const OpType type;
 };
-const OpType CopyOp::type = op_type<CopyOp>(&CopyOp::run, true, "copy");
+const OpType CopyOp::type = op_type<CopyOp>(&CopyOp::run, true, "copy", "copy");
 
 /// Copies out of a snapshot that was taken of pageable memory.
 struct SnapshotOp {
     CopyOp copy;
     std::unique_ptr<std::byte[]> snapshot;
-    static void run(void* self, std::size_t, std::size_t) {
-        auto& op = *static_cast<SnapshotOp*>(self);
-        CopyOp::run(&op.copy, 0, CopyOp::parts(op.copy.to));
+    static void run(void* self, std::size_t begin, std::size_t end) {
+        CopyOp::run(&static_cast<SnapshotOp*>(self)->copy, begin, end);
     }
     static const OpType type;
 };
-const OpType SnapshotOp::type = op_type<SnapshotOp>(&SnapshotOp::run, false, "copy");
+const OpType SnapshotOp::type = op_type<SnapshotOp>(&SnapshotOp::run, false, "copy", "copy");
 
 /// Fills a piece with copies of a value of up to 64 bytes; larger values stand in a buffer.
 struct FillOp {
@@ -135,7 +135,7 @@ struct FillOp {
     }
     static const OpType type;
 };
-const OpType FillOp::type = op_type<FillOp>(&FillOp::run, false, "fill");
+const OpType FillOp::type = op_type<FillOp>(&FillOp::run, false, "fill", "fill");
 
 }  // namespace
 
@@ -143,13 +143,20 @@ void CpuBackend::copy(StreamRecord& stream, const Piece& to, const Piece& from, 
     CopyOp op{to, from};
     const std::size_t parts = CopyOp::parts(to);
     if (from.place.kind == MemoryKind::pageable && to.place.kind != MemoryKind::pageable) {
-        // The source may change when we return. Its bytes are taken now, so that the caller need not wait for the stream.
+        // The source may change when we return. When the stream has nothing to do, or the copy is large, it is simply waited for;
+        // else the bytes are taken now, so that the caller need not wait for the work before.
+        constexpr std::size_t large = 64 << 20;
+        if (!thread_states.in_host_function && (queue_of(stream).is_idle() || from.bytes * from.rows > large)) {
+            enqueue(stream, CopyOp::type, &op, parts, where);
+            synchronize(stream, where);
+            return;
+        }
         SnapshotOp later{op, std::make_unique_for_overwrite<std::byte[]>(from.bytes * from.rows)};
         const Piece compact{later.snapshot.get(), from.bytes, from.rows, from.bytes, from.place};
         CopyOp now{compact, from};
         CopyOp::run(&now, 0, parts);
         later.copy.from = compact;
-        enqueue(stream, SnapshotOp::type, &later, 1, where);
+        enqueue(stream, SnapshotOp::type, &later, parts, where);
         return;
     }
     enqueue(stream, CopyOp::type, &op, parts, where);

@@ -61,14 +61,14 @@ ChunkPool& chunks() {
     return *instance;
 }
 
-const OpType no_closure{nullptr, nullptr, nullptr, 0, 1, "", false};
+const OpType no_closure{nullptr, nullptr, nullptr, 0, 1, "", "", false};
 
 struct Signal {
     CompletionRef done;
     bool timing;
 };
-const OpType signal_type = op_type<Signal>(nullptr, false, "signal");
-const OpType wait_type = op_type<CompletionRef>(nullptr, false, "wait");
+const OpType signal_type = op_type<Signal>(nullptr, false, "record_event", "signal");
+const OpType wait_type = op_type<CompletionRef>(nullptr, false, "wait_event", "wait");
 
 std::int64_t now_ns() noexcept {
     return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -87,9 +87,8 @@ Failure failure_from_exception(StreamRecord& stream, const Operation& op) noexce
             text = "an exception that is no std::exception";
         }
         ErrorInfo info = stream_error(ErrorCode::work_failed, stream,
-                                      (op.count == 1 ? "a host function or kernel (" : "a kernel (") + kernel_name(op.type->pretty) +
-                                          ") threw: " + text + "; later work on this stream, and on what waits for it, is dropped",
-                                      "launch", op.where);
+                                      kernel_name(op.type->pretty) + " threw: " + text + "; later work on this stream, and on what waits for it, is dropped",
+                                      op.type->call, op.where);
         info.cause = std::current_exception();
         return std::make_shared<const ErrorInfo>(std::move(info));
     } catch (...) {

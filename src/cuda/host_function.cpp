@@ -62,7 +62,9 @@ void poison_by(const HostNode& node, const std::exception_ptr& exception) noexce
     try {
         ErrorInfo info =
             stream_error(ErrorCode::work_failed, *node.stream,
-                         "a host function failed: " + what_of(exception), "launch_host", node.where);
+                         kernel_name(node.type->pretty) + " threw: " + what_of(exception) +
+                             "; later work on this stream, and on what waits for it, is dropped",
+                         node.type->call, node.where);
         info.cause = exception;
         node.stream->poison(std::make_shared<const ErrorInfo>(std::move(info)), node.at);
     } catch (...) {

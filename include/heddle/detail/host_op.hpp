@@ -18,6 +18,7 @@ struct OpType {
     void (*destroy)(void* self) noexcept;                         ///< null: nothing to do
     std::uint32_t size;
     std::uint32_t align;
+    const char* call;     ///< the public function: "launch", "launch_host", "copy", ...
     const char* pretty;   ///< __PRETTY_FUNCTION__ of the type: kernel_name() takes the name out of it
     bool is_cleanup;      ///< runs on poisoned streams too
 };
@@ -27,14 +28,14 @@ struct OpType {
 void enqueue(StreamState& stream, const OpType& type, void* self, std::size_t count, const SourceLocation& where);
 
 template <class T>
-constexpr OpType op_type(void (*run)(void*, std::size_t, std::size_t), bool trivial, const char* pretty,
-                         bool is_cleanup = false) {
+constexpr OpType op_type(void (*run)(void*, std::size_t, std::size_t), bool trivial, const char* call,
+                         const char* pretty, bool is_cleanup = false) {
     return {run,
             trivial ? nullptr : +[](void* from, void* to) noexcept {
                 ::new (to) T(std::move(*static_cast<T*>(from)));
             },
             std::is_trivially_destructible_v<T> ? nullptr : +[](void* self) noexcept { static_cast<T*>(self)->~T(); },
-            static_cast<std::uint32_t>(sizeof(T)), static_cast<std::uint32_t>(alignof(T)), pretty, is_cleanup};
+            static_cast<std::uint32_t>(sizeof(T)), static_cast<std::uint32_t>(alignof(T)), call, pretty, is_cleanup};
 }
 
 /// A portable kernel with its extents and arguments.
@@ -76,7 +77,7 @@ struct PortableOp {
             op.args);
     }
 
-    static constexpr OpType type = op_type<PortableOp>(&run, std::is_trivially_copyable_v<K>, pretty());
+    static constexpr OpType type = op_type<PortableOp>(&run, std::is_trivially_copyable_v<K>, "launch", pretty());
 };
 
 /// A function called once.
@@ -86,7 +87,7 @@ struct HostFunction {
 
     static constexpr const char* pretty() noexcept { return __PRETTY_FUNCTION__; }
     static void run(void* self, std::size_t, std::size_t) { static_cast<HostFunction*>(self)->function(); }
-    static constexpr OpType type = op_type<HostFunction>(&run, std::is_trivially_copyable_v<F>, pretty());
+    static constexpr OpType type = op_type<HostFunction>(&run, std::is_trivially_copyable_v<F>, "launch_host", pretty());
 };
 
 }  // namespace heddle::detail

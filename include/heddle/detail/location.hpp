@@ -4,16 +4,15 @@
 namespace heddle {
 
 /// A place in a source file. Public functions take one as their last, defaulted argument.
-/// (std::source_location is missing with clang 14; the builtins below are in every supported compiler.)
+/// (std::source_location is missing with clang 14; and nvcc 13.0 crashes on the function's name in the default member initialiser of
+/// a class, so only the two builtins below are used.)
 struct SourceLocation {
     const char* file = "";
-    const char* function = "";
     unsigned line = 0;
 
     static constexpr SourceLocation current(const char* file = __builtin_FILE(),
-                                            const char* function = __builtin_FUNCTION(),
                                             unsigned line = __builtin_LINE()) noexcept {
-        return {file, function, line};
+        return {file, line};
     }
 };
 
