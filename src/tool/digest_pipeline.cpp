@@ -203,8 +203,8 @@ void DigestPipeline::make_slots(const InputFile& file) {
     }
 }
 
-/// Memory that this program and the device both reach: pinned for a GPU, a CPU device's own for that. `stream`,
-/// where it is a CPU's, is the first to use it.
+/// Memory that this program and the device both reach: pinned for a GPU, a CPU device's own for that.
+/// `stream`, where it is a CPU's, is the first to use it.
 Array<std::uint8_t> DigestPipeline::host_memory(StreamRef stream, std::size_t bytes) const {
     return options_.device.is_cuda() ? pinned<std::uint8_t>(bytes) : empty<std::uint8_t>(stream, bytes);
 }
