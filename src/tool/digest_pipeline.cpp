@@ -41,9 +41,9 @@ DigestPipeline::Interval::Interval(Device device)
 DigestPipeline::DigestPipeline(const PipelineOptions& options)
     : options_(options), cpu_(options.device.is_cpu() ? options.device : Device(DeviceKind::cpu, 0)),
       copying_(options.device, {.name = "copying"}),
-      hashing_(options.device,
-               {.priority = -1, .name = "hashing"}),  // before reading: it makes room for that
-      finishing_(options.device), root_(host_memory(hashing_, sha256_bytes)) {
+      // More urgent than reading, where both are work for the same threads: it makes room to read to.
+      hashing_(options.device, {.priority = -1, .name = "hashing"}), finishing_(options.device),
+      root_(host_memory(hashing_, sha256_bytes)) {
     const std::size_t readers = std::min(max_readers, workers(cpu_));
     for (std::size_t i = 0; i < readers; ++i)
         readers_.push_back(Stream(cpu_, {.name = "reader " + std::to_string(i)}));
@@ -148,8 +148,8 @@ void DigestPipeline::read(const InputFile& file, const Chunk& chunk, Slot& slot)
     for (std::size_t i = 0; i < used; ++i) slot.reading.wait_stream(readers_[i]);
 }
 
-/// On copying_, which is current: after the chunk's reading and after the hashing of what the device buffer held; the
-/// slot is read to again after it.
+/// On copying_, which is current: after the chunk's reading and after the hashing of what the device buffer
+/// held; the slot is read to again after it.
 void DigestPipeline::copy_to_device(const Chunk& chunk, Slot& slot, Times& times) {
     wait_stream(slot.reading);
     wait_event(slot.hashed);
@@ -203,8 +203,8 @@ void DigestPipeline::make_slots(const InputFile& file) {
     }
 }
 
-/// Memory that this program and the device both reach: pinned for a GPU, a CPU device's own for that. `stream`, where
-/// it is a CPU's, is the first to use it.
+/// Memory that this program and the device both reach: pinned for a GPU, a CPU device's own for that.
+/// `stream`, where it is a CPU's, is the first to use it.
 Array<std::uint8_t> DigestPipeline::host_memory(StreamRef stream, std::size_t bytes) const {
     return options_.device.is_cuda() ? pinned<std::uint8_t>(bytes) : empty<std::uint8_t>(stream, bytes);
 }

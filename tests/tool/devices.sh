@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # `heddle devices` lists what there is, and says why there is no CUDA where there is none.
 . "$(dirname "$0")/common.bash"
-unset HEDDLE_CPU_DEVICES
+unset HEDDLE_CPU_DEVICES HEDDLE_DEVICE
 
 run devices
 same "status" "$status" 0
