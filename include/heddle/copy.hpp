@@ -78,7 +78,8 @@ StreamRef home_stream(const Block* owner, const void* data);
 ///
 /// With a stream, the copy runs on it and nothing else is ordered. Without one it runs on the destination's current
 /// stream if that is on a CUDA device, else on the source's if that is, else on the CPU device's, and is ordered after what the current
-/// stream of the other side was given before, and before what it is given afterwards.
+/// stream of the other side's device was given before, and before what it is given afterwards (pinned memory is on
+/// cpu:0's side once a CPU stream was given work on it).
 ///
 /// Device and pinned memory: asynchronous; both must stay until it has run (arrays see to that themselves). Pageable
 /// memory is safe on return: a pageable source may be changed, a pageable destination is filled, which can mean

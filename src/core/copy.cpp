@@ -109,8 +109,12 @@ void copy_regions(const Region& to, const Region& from, const SourceLocation& wh
     const StreamRef stream = current_stream(device);
     // The other side's device has a current stream too: the copy comes after what that was given before, and before what it is
     // given next.
-    const Place& other_place = to_place.kind == MemoryKind::device && to_place.device == device ? from_place : to_place;
-    const bool both = other_place.kind == MemoryKind::device && other_place.device != device;
+    const bool at_destination = to_place.kind == MemoryKind::device && to_place.device == device;
+    const Place& other_place = at_destination ? from_place : to_place;
+    // Pinned memory is everybody's: CPU streams count where they were given work on it.
+    const bool both = other_place.device != device &&
+                      (other_place.kind == MemoryKind::device ||
+                       (other_place.kind == MemoryKind::pinned && used_on_cpu(at_destination ? from.owner : to.owner)));
     const StreamRef other = both ? current_stream(other_place.device) : stream;
     if (both) stream.wait_stream(other, where);
     copy_placed(record_of(stream.state()), to, to_place, from, from_place, where);

@@ -168,6 +168,11 @@ void wait_for_users(StreamRef stream, const Block* block, const SourceLocation& 
             order_after_stream(record_of(stream.state()), *user, where);
 }
 
+bool used_on_cpu(const Block* block) {
+    if (block == nullptr) return false;
+    return std::ranges::any_of(users_of(*block), [](const StreamRecord* user) { return user->device.is_cpu(); });
+}
+
 void settle(const Block* block, const SourceLocation& where) {
     if (block == nullptr) return;
     for (StreamRecord* user : users_of(*block)) {

@@ -8,6 +8,8 @@ namespace heddle::detail {
 
 /// Orders `stream` after every stream that used the block.
 void wait_for_users(StreamRef stream, const Block* block, const SourceLocation& where);
+/// Whether a CPU stream was given work on the block.
+bool used_on_cpu(const Block* block);
 /// Waits on the host for every stream that used the block: before the host itself reads or writes it.
 void settle(const Block* block, const SourceLocation& where);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <shared_mutex>
+#include <thread>
 #include <vector>
 
 #include "core/fork.hpp"
@@ -10,8 +11,32 @@
 namespace heddle {
 
 namespace {
+/// Many may be in it to read, or one to write. (std::shared_mutex cannot be released in the child of a fork: it knows its owner
+/// by a number that is another there.)
+class SharedLock {
+public:
+    void lock() noexcept {
+        for (int free = 0; !state_.compare_exchange_weak(free, -1, std::memory_order_acquire); free = 0)
+            std::this_thread::yield();
+    }
+    void unlock() noexcept { state_.store(0, std::memory_order_release); }
+    void lock_shared() noexcept {
+        for (int seen = state_.load(std::memory_order_relaxed);;) {
+            if (seen >= 0 && state_.compare_exchange_weak(seen, seen + 1, std::memory_order_acquire)) return;
+            if (seen < 0) {
+                std::this_thread::yield();
+                seen = state_.load(std::memory_order_relaxed);
+            }
+        }
+    }
+    void unlock_shared() noexcept { state_.fetch_sub(1, std::memory_order_release); }
+
+private:
+    std::atomic<int> state_{0};  // readers inside; -1: a writer
+};
+
 struct Observers {
-    std::shared_mutex mutex;
+    SharedLock mutex;
     std::vector<Observer*> all;
 };
 Observers& observers() {
