@@ -57,8 +57,7 @@ void launch(StreamRef stream, const K& kernel, const Dim<N>& d, A&&... args) {
     detail::StreamState& state = stream.state();
     if (!detail::may_submit(state, "launch", d.where)) return;
     (detail::check_argument(args, state, d.where), ...);
-    std::size_t count = 1;
-    for (std::size_t n : d.extent) count *= n;
+    const std::size_t count = detail::count_of(d.extent, N, d.where);
     if (count == 0) return;
     (detail::note_argument(args, state), ...);
     if (state.device.is_cuda()) {

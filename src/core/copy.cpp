@@ -125,8 +125,9 @@ namespace {
 void fill_placed(StreamRecord& stream, const Region& to, const Place& place, const void* value, std::size_t size,
                  const SourceLocation& where) {
     if (!may_submit(stream, "fill", where)) return;
-    if (to.owner != nullptr) check_reach(to.owner, stream, where);
-    else if (is_on_cuda(place) ? !stream.device.is_cuda() : stream.device.is_cuda() && place.kind != MemoryKind::pinned)
+    // Host memory can be filled on any device's stream; a device's, where its kernels reach.
+    if (to.owner != nullptr && place.kind == MemoryKind::device && place.device.is_cuda()) check_reach(to.owner, stream, where);
+    else if (is_on_cuda(place) && !stream.device.is_cuda())
         throw_error(stream_error(ErrorCode::usage, stream, "work on " + stream.device.name() + " cannot reach this memory", "fill",
                                  where));
     note_use(to.owner, stream);
@@ -160,6 +161,7 @@ void fill_region(const Region& to, const void* value, std::size_t size, const So
 }
 
 StreamRef home_stream(const Block* owner, const void* data) {
+    if (owner != nullptr && !owner->alive.load(std::memory_order_relaxed)) throw_dead_block(*owner, {});
     const Region region{const_cast<void*>(data), 0, const_cast<Block*>(owner)};
     const StreamRef stream = current_stream(place_of(region).device);
     // Whoever was given work on it may be writing it.

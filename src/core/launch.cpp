@@ -1,6 +1,7 @@
 #include <string>
 
 #include <heddle/detail/host_op.hpp>
+#include <heddle/detail/kernel_args.hpp>
 #include <heddle/detail/launch_cxx.hpp>
 
 #include "core/registry.hpp"
@@ -30,6 +31,11 @@ std::string kernel_name(const char* pretty) {
         else if (depth == 0 && (c == ';' || c == ',' || c == ']')) break;
     }
     return std::string(text.substr(begin, end - begin));
+}
+
+void throw_too_many_indices(SourceLocation where) {
+    throw_error({.code = ErrorCode::usage, .message = "the extents given to dim() have a product beyond what can be counted",
+                 .call = "launch", .where = where});
 }
 
 void throw_not_compiled_for_cuda(const StreamState& stream, const char* pretty, SourceLocation where) {

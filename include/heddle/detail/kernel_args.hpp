@@ -21,6 +21,21 @@ using KernelArg = std::remove_cvref_t<decltype(kernel_argument(std::declval<std:
 template <class A>
 inline constexpr bool is_kernel_argument = std::is_trivially_copyable_v<KernelArg<A>>;
 
+[[noreturn]] void throw_too_many_indices(SourceLocation where);
+
+/// How many indices a launch has; UsageError if that is no number.
+inline std::size_t count_of(const std::size_t* extent, int dimensions, const SourceLocation& where) {
+    std::size_t count = 1;
+    bool overflow = false, none = false;
+    for (int i = 0; i < dimensions; ++i) {
+        none |= extent[i] == 0;
+        overflow |= __builtin_mul_overflow(count, extent[i], &count);
+    }
+    if (none) return 0;
+    if (overflow) [[unlikely]] throw_too_many_indices(where);
+    return count;
+}
+
 template <class T> struct ViewTraits { static constexpr bool is_view = false; };
 template <class T> struct ViewTraits<View<T>> {
     static constexpr bool is_view = true;
