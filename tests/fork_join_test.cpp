@@ -203,6 +203,19 @@ TEST_CASE("work that fails in a branch poisons the base, and no later fork") {
     CHECK_FALSE(other.is_poisoned());
 }
 
+TEST_CASE("a failure in a branch is the base's: cleared there, it comes out nowhere else") {
+    const Stream base(test_device());
+    fork_join(base, [] { launch_host([] { throw Boom("in a branch"); }); }, [] { launch_host([] {}); });
+    CHECK_THROWS_AS(base.synchronize(), WorkFailed);
+    CHECK(base.clear_error() != nullptr);
+    CHECK_FALSE(error_of([] { synchronize_device(test_device()); }));
+    std::atomic<int> ran{0};
+    for (int i = 0; i < 20; ++i)
+        fork_join_n(base, 3, [&](std::size_t) { launch_host([&] { ++ran; }); });
+    base.synchronize();
+    CHECK(ran == 60);
+}
+
 TEST_CASE("kernels of branches see what was before, and what follows sees what they wrote") {
     const Stream base(test_device());
     const std::size_t n = 10'000;

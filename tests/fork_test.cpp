@@ -35,11 +35,11 @@ bool is_forked_error(F&& call) {
 
 } // namespace
 
-#define SKIP_UNDER_TSAN()                                                                                              \
-    if (HEDDLE_TEST_TSAN) HEDDLE_SKIP("ThreadSanitizer allows no threads in the child of a process with threads")
+#define SKIP_IF_SANITIZED()                                                                                            \
+    if (HEDDLE_TEST_SANITIZED) HEDDLE_SKIP("sanitizers do not work in the child of a process with threads")
 
 TEST_CASE("the child of a fork is refused its parent's streams, clearly") {
-    SKIP_UNDER_TSAN();
+    SKIP_IF_SANITIZED();
     const Stream s(test_device());
     launch_host(s, [] {});
     s.synchronize();
@@ -61,7 +61,7 @@ TEST_CASE("the child of a fork is refused its parent's streams, clearly") {
 }
 
 TEST_CASE("the child of a fork can use new CPU streams") {
-    SKIP_UNDER_TSAN();
+    SKIP_IF_SANITIZED();
     const Stream s(test_device());
     launch_host(s, [] {});
     s.synchronize();
@@ -71,7 +71,7 @@ TEST_CASE("the child of a fork can use new CPU streams") {
 }
 
 TEST_CASE("the child of a fork can use new CPU streams when its parent has work pending") {
-    SKIP_UNDER_TSAN();
+    SKIP_IF_SANITIZED();
     const Drained drained;
     std::atomic<int> ran{0};
     Gate gate;
@@ -94,7 +94,7 @@ TEST_CASE("the child of a fork can use new CPU streams when its parent has work 
 }
 
 TEST_CASE("the child of a fork may destroy what it inherited") {
-    SKIP_UNDER_TSAN();
+    SKIP_IF_SANITIZED();
     auto s = std::make_unique<Stream>(test_device());
     auto x = std::make_unique<Array<int>>(full<int>(*s, 100, 7));
     auto event = std::make_unique<Event>(s->record_event());
@@ -114,7 +114,7 @@ TEST_CASE("the child of a fork may destroy what it inherited") {
 }
 
 TEST_CASE("a child can be forked while other threads use heddle, and can use it too") {
-    SKIP_UNDER_TSAN();
+    SKIP_IF_SANITIZED();
     std::atomic<bool> stop{false};
     std::vector<std::thread> threads;
     for (int t = 0; t < 3; ++t)
@@ -139,7 +139,7 @@ TEST_CASE("a child can be forked while other threads use heddle, and can use it 
 }
 
 TEST_CASE("a child's child can use heddle too") {
-    SKIP_UNDER_TSAN();
+    SKIP_IF_SANITIZED();
     const ChildResult child = run_forked([] {
         if (const int wrong = use_a_new_stream(); wrong != 0) return wrong;
         const ChildResult grandchild = run_forked([] { return use_a_new_stream(); });
@@ -151,7 +151,7 @@ TEST_CASE("a child's child can use heddle too") {
 
 TEST_CASE("the child of a process that used CUDA is refused CUDA, clearly", "[cuda]") {
     if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device");
-    SKIP_UNDER_TSAN();
+    SKIP_IF_SANITIZED();
     const Stream s(Device("cuda:0"));
     launch_host(s, [] {});
     s.synchronize();

@@ -90,7 +90,7 @@ TEST_CASE("child: exit with static objects made before heddle was used", "[.chil
 
 TEST_CASE("child: exit with a stream that is held for ever", "[.child]") {
     end_if_it_hangs();
-    auto* const gate = new Gate; // never opened
+    static Gate* const gate = new Gate; // never opened nor destroyed
     static Stream s(test_device());
     gate->hold(s);
     launch_host(s, [] {});

@@ -17,15 +17,23 @@
 #include <thread>
 #include <vector>
 
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define __SANITIZE_THREAD__ 1
+#endif
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
 #if defined(__SANITIZE_THREAD__)
 #define HEDDLE_TEST_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define HEDDLE_TEST_TSAN 1
-#endif
-#endif
-#ifndef HEDDLE_TEST_TSAN
+#else
 #define HEDDLE_TEST_TSAN 0
+#endif
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define HEDDLE_TEST_SANITIZED 1
+#else
+#define HEDDLE_TEST_SANITIZED 0
 #endif
 
 namespace heddle_test {
