@@ -153,7 +153,8 @@ TEST_CASE("many streams may wait for one event") {
     launch_host(source, [&] { source_ran = true; });
     const Event event = source.record_event();
     std::vector<Stream> waiting;
-    for (int i = 0; i < 64; ++i) {
+    const int streams = static_cast<int>(repetitions(64, 6)); // more held streams than hardware queues hold up the host
+    for (int i = 0; i < streams; ++i) {
         waiting.emplace_back(test_device());
         waiting.back().wait_event(event);
         launch_host(waiting.back(), [&] {
@@ -163,7 +164,7 @@ TEST_CASE("many streams may wait for one event") {
     }
     gate.open();
     for (const Stream& s : waiting) s.synchronize();
-    CHECK(ran == 64);
+    CHECK(ran == streams);
     CHECK(early == 0);
 }
 
@@ -174,7 +175,8 @@ TEST_CASE("a stream may wait for many events") {
     Gate gate;
     std::vector<Stream> sources;
     const Stream s(test_device());
-    for (int i = 0; i < 64; ++i) {
+    const int streams = static_cast<int>(repetitions(64, 6)); // more held streams than hardware queues hold up the host
+    for (int i = 0; i < streams; ++i) {
         sources.emplace_back(test_device());
         gate.hold(sources.back());
         launch_host(sources.back(), [&] { ++ran; });
@@ -183,7 +185,7 @@ TEST_CASE("a stream may wait for many events") {
     launch_host(s, [&] { at_the_end = ran; });
     gate.open();
     s.synchronize();
-    CHECK(at_the_end == 64);
+    CHECK(at_the_end == streams);
 }
 
 TEST_CASE("an event may be destroyed with its record and waits on it pending") {
