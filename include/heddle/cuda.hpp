@@ -97,12 +97,10 @@ void launch(StreamRef stream, void (*kernel)(P...), const Grid& grid, A&&... arg
     if (code != cudaSuccess) [[unlikely]]
         detail::throw_launch_failed(state, detail::global_name(reinterpret_cast<const void*>(kernel)), code, grid.where);
     detail::count_submission(state);
-    if (detail::is_observed()) [[unlikely]] {
-        const Access accesses[sizeof...(A) + 1] = {detail::access_of<A>(args)...};
-        detail::notify({.kind = OpKind::launch, .name = detail::global_name(reinterpret_cast<const void*>(kernel)), .stream = stream,
-                        .sequence = state.submissions.load(std::memory_order_relaxed), .bytes = 0, .other = {},
-                        .accesses = {accesses, sizeof...(A)}, .where = grid.where});
-    }
+    if (detail::is_observed()) [[unlikely]]
+        detail::notify_launch<detail::ParameterList<P...>, 0, A...>(
+            detail::global_name(reinterpret_cast<const void*>(kernel)), state, grid.where,
+            std::index_sequence_for<A...>(), args...);
 }
 template <class... P, class... A>
 void launch(void (*kernel)(P...), const Grid& grid, A&&... args) {

@@ -67,12 +67,9 @@ void launch(StreamRef stream, const K& kernel, const Dim<N>& d, A&&... args) {
         Operation operation(kernel, d.extent, detail::kernel_argument(args)...);
         detail::enqueue(state, Operation::type, &operation, count, d.where);
     }
-    if (detail::is_observed()) [[unlikely]] {
-        const Access accesses[sizeof...(A) + 1] = {detail::access_of<A>(args)...};
-        detail::notify({.kind = OpKind::launch, .name = Operation::pretty(), .stream = stream,
-                        .sequence = state.submissions.load(std::memory_order_relaxed), .bytes = 0, .other = {},
-                        .accesses = {accesses, sizeof...(A)}, .where = d.where});
-    }
+    if (detail::is_observed()) [[unlikely]]
+        detail::notify_launch<typename detail::CallOperator<K>::Type, N, A...>(
+            Operation::pretty(), state, d.where, std::index_sequence_for<A...>(), args...);
 }
 template <class K, int N, class... A>
     requires(std::is_class_v<K> && !std::is_convertible_v<const K&, StreamRef>)

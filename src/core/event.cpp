@@ -1,5 +1,6 @@
 #include <heddle/event.hpp>
 
+#include <heddle/observer.hpp>
 #include <heddle/scope.hpp>
 
 #include "core/order.hpp"
@@ -82,6 +83,10 @@ void Event::synchronize(SourceLocation where) const {
     if (!event.recorded) return;
     check_not_captured(event, "synchronize", where);
     event.backend->synchronize(event, where);
+    if (detail::is_observed())
+        detail::notify({.kind = OpKind::synchronize, .name = "Event::synchronize",
+                        .stream = event.stream != nullptr ? StreamRef(*event.stream) : StreamRef(), .sequence = 0,
+                        .bytes = 0, .other = {}, .accesses = {}, .where = where});
     throw_failure_of(event);
 }
 

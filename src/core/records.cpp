@@ -1,5 +1,7 @@
 #include "core/records.hpp"
 
+#include "core/registry.hpp"
+
 #include <algorithm>
 #include <thread>
 
@@ -58,11 +60,14 @@ void WaitedFor::forget() noexcept {
 }
 
 void StreamRecord::poison(Failure reason, std::uint64_t at) {
-    const std::lock_guard lock(failure_mutex);
-    if (failure != nullptr) return;
-    failure = std::move(reason);
-    failed_at = at;
-    set(stream_flag::poisoned);
+    {
+        const std::lock_guard lock(failure_mutex);
+        if (failure != nullptr) return;
+        failure = reason;
+        failed_at = at;
+        set(stream_flag::poisoned);
+    }
+    if (has(stream_flag::dead)) report(Error(*reason));  // nobody is left to synchronise with it
 }
 
 Failure StreamRecord::known_failure() { return failure_up_to(~std::uint64_t{0}); }

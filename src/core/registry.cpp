@@ -11,6 +11,7 @@ namespace heddle::detail {
 namespace {
 
 constexpr int slab_size = 128;
+constexpr int least_free = 1024;  // closed streams before a record is used again
 constexpr int max_slabs = 1 << 16;
 
 /// Where event states wait for their next use: one list for each device and each set of options.
@@ -21,7 +22,12 @@ struct EventPool {
 
 struct Registry {
     std::mutex mutex;  ///< guards the free list and growth
-    StreamRecord* free[2] = {};
+    /// Records wait their turn here, oldest first: a StreamRef that outlives its stream finds it dead for a good while.
+    struct Free {
+        StreamRecord* first = nullptr;
+        StreamRecord* last = nullptr;
+        int count = 0;
+    } free[2];
     std::atomic<int> slabs{0};
     std::array<std::atomic<StreamRecord*>, max_slabs> slab{};
     std::atomic<std::uint64_t> next_id{1};
@@ -45,6 +51,13 @@ Registry& registry() {
     return *instance;
 }
 
+void push(Registry::Free& free, StreamRecord& stream) noexcept {
+    stream.next_free = nullptr;
+    (free.last != nullptr ? free.last->next_free : free.first) = &stream;
+    free.last = &stream;
+    ++free.count;
+}
+
 EventPool& pool_of(Device device, EventOptions options) {
     const int set = (options.timing ? 1 : 0) | (options.blocking ? 2 : 0) | (options.interprocess ? 4 : 0);
     return registry().events[static_cast<int>(device.kind())][device.index()][set];
@@ -63,7 +76,7 @@ StreamRecord& new_stream_record(Device device) {
     StreamRecord* record = nullptr;
     {
         const std::lock_guard lock(all.mutex);
-        if (all.free[kind] == nullptr) {
+        if (all.free[kind].count < least_free) {
             const int index = all.slabs.load();
             if (index == max_slabs)
                 throw_error({.code = ErrorCode::out_of_memory, .message = "too many streams", .call = "Stream",
@@ -71,9 +84,12 @@ StreamRecord& new_stream_record(Device device) {
             auto* slab = new StreamRecord[slab_size];
             all.slab[static_cast<std::size_t>(index)].store(slab, std::memory_order_release);
             all.slabs.store(index + 1, std::memory_order_release);
-            for (int i = slab_size - 1; i >= 0; --i) slab[i].next_free = std::exchange(all.free[kind], &slab[i]);
+            for (int i = 0; i < slab_size; ++i) push(all.free[kind], slab[i]);
         }
-        record = std::exchange(all.free[kind], all.free[kind]->next_free);
+        Registry::Free& free = all.free[kind];
+        record = std::exchange(free.first, free.first->next_free);
+        if (free.first == nullptr) free.last = nullptr;
+        --free.count;
     }
     record->id.store(all.next_id.fetch_add(1));
     record->device = device;
@@ -115,10 +131,10 @@ void recycle_stream(StreamRecord& stream) noexcept {
     Registry& all = registry();
     const int kind = static_cast<int>(stream.device.kind());
     const std::lock_guard lock(all.mutex);
-    stream.next_free = std::exchange(all.free[kind], &stream);
+    push(all.free[kind], stream);
 }
 
-void forget_free_streams() noexcept { registry().free[0] = registry().free[1] = nullptr; }
+void forget_free_streams() noexcept { registry().free[0] = registry().free[1] = {}; }
 
 void for_each_stream(const std::function<void(StreamRecord&)>& function) {
     Registry& all = registry();

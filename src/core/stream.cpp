@@ -151,6 +151,9 @@ void synchronize_device(Device device, SourceLocation where) {
             detail::check_not_capturing(stream, "synchronize_device", where);
     });
     detail::backend_of(device.kind()).synchronize_device(device.index(), where);
+    if (detail::is_observed())
+        detail::notify({.kind = OpKind::synchronize, .name = "synchronize_device", .stream = {}, .sequence = 0, .bytes = 0,
+                        .other = {}, .accesses = {}, .where = where});
     detail::Failure first;
     detail::for_each_stream([&](StreamRecord& stream) {
         if (first == nullptr && stream.device == device &&

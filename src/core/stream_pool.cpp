@@ -143,8 +143,11 @@ StreamPool::Lease::Lease(Lease&& other) noexcept : StreamRef(*other.state_), poo
 }
 
 StreamPool::Lease& StreamPool::Lease::operator=(Lease&& other) noexcept {
-    std::swap(state_, other.state_);
-    std::swap(pool_, other.pool_);
+    if (this != &other) {
+        if (pool_ != nullptr) static_cast<StreamPoolState*>(pool_.get())->give(detail::record_of(*state_));
+        state_ = std::exchange(other.state_, &detail::null_stream());
+        pool_ = std::move(other.pool_);
+    }
     return *this;
 }
 

@@ -21,8 +21,6 @@ using KernelArg = std::remove_cvref_t<decltype(kernel_argument(std::declval<std:
 template <class A>
 inline constexpr bool is_kernel_argument = std::is_trivially_copyable_v<KernelArg<A>>;
 
-[[noreturn]] void throw_too_many_indices(SourceLocation where);
-
 /// How many indices a launch has; UsageError if that is no number.
 inline std::size_t count_of(const std::size_t* extent, int dimensions, const SourceLocation& where) {
     std::size_t count = 1;
@@ -50,12 +48,61 @@ template <class A>
 void note_argument(A& a, StreamState& stream) {
     if constexpr (ViewTraits<KernelArg<A>>::is_view) note_use(kernel_argument(a).owner(), stream);
 }
+/// Whether a parameter of type P lets a kernel write through it.
+template <class P>
+inline constexpr bool is_written = true;
+template <class T>
+inline constexpr bool is_written<View<const T>> = false;
+template <class T>
+inline constexpr bool is_written<const T*> = false;
+
+/// The parameters that a kernel declares after its indices; nothing for kernels with several or templated call operators,
+/// for which the arguments have to speak.
+template <class F>
+struct Parameters {
+    template <std::size_t I, class A>
+    static constexpr bool writes = is_written<A>;
+};
+template <class... P>
+struct ParameterList {
+    template <std::size_t I, class A>
+    static constexpr bool writes = is_written<std::remove_cvref_t<std::tuple_element_t<I, std::tuple<P..., A>>>>;
+};
+template <class C, class... P> struct Parameters<void (C::*)(P...)> : ParameterList<P...> {};
+template <class C, class... P> struct Parameters<void (C::*)(P...) const> : ParameterList<P...> {};
+template <class C, class... P> struct Parameters<void (C::*)(P...) noexcept> : ParameterList<P...> {};
+template <class C, class... P> struct Parameters<void (C::*)(P...) const noexcept> : ParameterList<P...> {};
+
+template <class K>
+struct CallOperator {
+    using Type = Parameters<void>;
+};
+template <class K>
+    requires requires { &K::operator(); }
+struct CallOperator<K> {
+    using Type = Parameters<decltype(&K::operator())>;
+};
+
 template <class A>
-Access access_of(std::remove_reference_t<A>& a) noexcept {
+Access access_of(std::remove_reference_t<A>& a, bool writes) noexcept {
     if constexpr (ViewTraits<KernelArg<A>>::is_view) {
         const auto view = kernel_argument(a);
-        return {view.data(), view.size_bytes(), ViewTraits<KernelArg<A>>::writes};
+        return {view.data(), view.size_bytes(), writes && ViewTraits<KernelArg<A>>::writes};
     } else return {nullptr, 0, false};
+}
+
+/// What a launch tells observers. `first`: how many parameters stand before the arguments.
+template <class Params, std::size_t first, class... A, std::size_t... I>
+void notify_launch(const char* name, StreamState& stream, const SourceLocation& where, std::index_sequence<I...>,
+                   std::remove_reference_t<A>&... args) {
+    const Access all[sizeof...(A) + 1] = {access_of<A>(args, Params::template writes<first + I, KernelArg<A>>)...};
+    Access accesses[sizeof...(A) + 1];
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < sizeof...(A); ++i)
+        if (all[i].data != nullptr) accesses[count++] = all[i];
+    notify({.kind = OpKind::launch, .name = name, .stream = StreamRef(stream),
+            .sequence = stream.submissions.load(std::memory_order_relaxed), .bytes = 0, .other = {},
+            .accesses = {accesses, count}, .where = where});
 }
 
 template <std::size_t>

@@ -74,6 +74,8 @@ void launch_on_cuda(StreamState& stream, const char* pretty, const SourceLocatio
                     static_cast<unsigned>(std::min(blocks(extent[1], 4), max_y)),
                     static_cast<unsigned>(std::min(blocks(extent[2], 2), max_y)));
     }
+    constexpr std::size_t max_x = 0x7fffffff;
+    if (blocks(extent[0], block.x) > max_x) [[unlikely]] throw_too_many_indices(where);
     void* arguments[1 + N + sizeof...(P)];
     std::size_t used = 0;
     const auto push = [&](const void* p) { arguments[used++] = const_cast<void*>(p); };

@@ -47,6 +47,8 @@ bool check_submit(StreamState& stream, const char* call, SourceLocation where);
 /// Throws what a failed CUDA kernel launch means, and marks the device lost where it is. `code` is a cudaError_t.
 [[noreturn]] void throw_launch_failed(StreamState& stream, const char* pretty, int code, SourceLocation where);
 
+[[noreturn]] void throw_too_many_indices(SourceLocation where);
+
 /// True when work may be enqueued. False: drop it.
 inline bool may_submit(StreamState& stream, const char* call, const SourceLocation& where) {
     if ((stream.flags.load(std::memory_order_relaxed) & stream_flag::slow_submit) == 0) [[likely]] return true;
