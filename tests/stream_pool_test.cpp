@@ -65,7 +65,7 @@ TEST_CASE("a stream that was returned with work to do is not the next lease whil
     const StreamPool::Lease next = pool.lease();
     CHECK(next.id() != busy);
     launch_host(next, [] {});
-    next.synchronize(); // not behind the other lease's work
+    next.synchronize();  // not behind the other lease's work
 }
 
 TEST_CASE("at its limit a pool leases a busy stream, and its earlier work goes first") {

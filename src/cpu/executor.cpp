@@ -43,7 +43,8 @@ void Executor::remove(Runnable& work) noexcept {
     (work.next_ != nullptr ? work.next_->previous_ : list.last) = work.previous_;
     work.queued_ = false;
     if (list.first == nullptr)
-        ready_.store(ready_.load(std::memory_order_relaxed) & ~(1u << work.level_), std::memory_order_relaxed);
+        ready_.store(ready_.load(std::memory_order_relaxed) & ~(1u << work.level_),
+                     std::memory_order_relaxed);
 }
 
 bool Executor::unschedule(Runnable& work) noexcept {
@@ -109,7 +110,8 @@ int configured_workers() {
     static const int workers = [] {
         if (const char* text = std::getenv("HEDDLE_CPU_THREADS"); text != nullptr)
             if (const int wanted = std::atoi(text); wanted >= 1) return std::min(wanted, 1024);
-        cpu_set_t allowed;  // the cores this process may use, which in a container can be fewer than the machine's
+        cpu_set_t
+            allowed;  // the cores this process may use, which in a container can be fewer than the machine's
         if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) return std::max(1, CPU_COUNT(&allowed));
         return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
     }();

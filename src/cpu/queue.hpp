@@ -20,11 +20,11 @@ struct Chunk {
 static_assert(sizeof(Chunk) == 16);
 
 enum class Step : std::uint8_t {
-    work,      ///< run it
-    signal,    ///< complete a Completion
-    wait,      ///< go on when a Completion is done
-    recover,   ///< forget the failure
-    retire,    ///< the stream's owner is gone: nothing follows
+    work,     ///< run it
+    signal,   ///< complete a Completion
+    wait,     ///< go on when a Completion is done
+    recover,  ///< forget the failure
+    retire,   ///< the stream's owner is gone: nothing follows
     next_chunk,
 };
 
@@ -73,7 +73,8 @@ public:
     ~Queue();
 
     /// Adds an operation. Any thread.
-    void push(Step step, const OpType& type, void* self, std::size_t count, const SourceLocation& where, bool counts);
+    void push(Step step, const OpType& type, void* self, std::size_t count, const SourceLocation& where,
+              bool counts);
     void push_signal(CompletionRef done, bool timing);
     void push_wait(CompletionRef done, const SourceLocation& where);
     void push_recover();
