@@ -88,8 +88,10 @@ void notify_launch(const char* name, StreamState& stream, const SourceLocation& 
         access_of<A>(args, Params::template writes<first + I, KernelArg<A>>)...};
     Access accesses[sizeof...(A) + 1];
     std::size_t count = 0;
-    for (std::size_t i = 0; i < sizeof...(A); ++i)
-        if (all[i].data != nullptr) accesses[count++] = all[i];
+    const auto add = [&](const Access& access) {
+        if (access.data != nullptr) accesses[count++] = access;
+    };
+    (add(all[I]), ...);
     notify({.kind = OpKind::launch,
             .name = name,
             .stream = StreamRef(stream),
