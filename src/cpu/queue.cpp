@@ -153,7 +153,7 @@ void Queue::push(Step step, const OpType& type, void* self, std::size_t count, c
                                       std::memory_order_release);
         schedule = !std::exchange(scheduled_, true);
     }
-    if (schedule) executor().schedule(*this);
+    if (schedule) advance();
 }
 
 void Queue::push_signal(CompletionRef done, bool timing) {
@@ -174,7 +174,19 @@ void Queue::push_retire(CompletionRef done) {
 
 void Queue::run() noexcept { drain(nullptr); }
 
-void Queue::resume() noexcept { executor().schedule(*this); }
+void Queue::resume() noexcept { advance(); }
+
+void Queue::advance() noexcept {
+    // A signal can resume another queue, and so on: not deeper than the stack is sure to hold.
+    static thread_local int depth = 0;
+    constexpr int deepest = 32, most = 256;
+    if (depth == deepest) return executor().schedule(*this);
+    ++depth;
+    Next next = Next::more;
+    for (int i = 0; i < most && next == Next::more; ++i) next = step();
+    --depth;
+    if (next == Next::work || next == Next::more) executor().schedule(*this);
+}
 
 void Queue::help(const Completion& until) noexcept {
     if (executor().unschedule(*this)) drain(&until);
@@ -257,6 +269,62 @@ void Queue::finish_spread() noexcept {
     finish_work(*op, spread_.take_failure());
 }
 
+Queue::Next Queue::step() noexcept {
+    if (done_.load(std::memory_order_relaxed) == pushed_.load(std::memory_order_acquire)) {
+        const std::lock_guard lock(lock_);
+        if (done_.load(std::memory_order_relaxed) != pushed_.load(std::memory_order_relaxed))
+            return Next::more;
+        scheduled_ = false;
+        return Next::idle;
+    }
+    auto& op = *reinterpret_cast<Operation*>(head_->data() + head_offset_);
+    switch (op.step) {
+    case Step::work: return Next::work;
+    case Step::signal: {
+        const Signal signal = std::move(*static_cast<Signal*>(op.closure()));
+        static_cast<Signal*>(op.closure())->~Signal();
+        step_over(op);
+        signal.done->complete(failed_ ? failure() : nullptr, signal.timing ? now_ns() : 0);
+        return Next::more;
+    }
+    case Step::wait: {
+        auto& done = *static_cast<CompletionRef*>(op.closure());
+        if (!done->is_done() && done->add(waiting_)) return Next::suspended;  // resume() comes back here
+        fail(done->failure());
+        done.~CompletionRef();
+        step_over(op);
+        return Next::more;
+    }
+    case Step::recover:
+        failed_ = false;
+        step_over(op);
+        return Next::more;
+    case Step::retire: {
+        const Signal signal = std::move(*static_cast<Signal*>(op.closure()));
+        static_cast<Signal*>(op.closure())->~Signal();
+        StreamRecord& stream = stream_;
+        const Failure why = failed_ ? failure() : nullptr;
+        CompletionRef final;
+        {
+            const std::lock_guard lock(stream.life);
+            stream.native = nullptr;
+            final = take_final(stream);
+        }
+        delete this;
+        signal.done->complete(why);
+        recycle_stream(stream);
+        return Next::idle;
+    }
+    case Step::next_chunk: {
+        Chunk* empty = std::exchange(head_, head_->next);
+        head_offset_ = 0;
+        chunks().give(spare_.exchange(empty, std::memory_order_acq_rel));
+        return Next::more;
+    }
+    }
+    return Next::more;
+}
+
 void Queue::drain(const Completion* until) noexcept {
     constexpr int batch = 512;  // then equally urgent work gets its turn
     constexpr int looks = 100;  // for more, before giving the queue up: cheaper than being scheduled again
@@ -267,64 +335,20 @@ void Queue::drain(const Completion* until) noexcept {
                 pause();
                 continue;
             }
-            const std::lock_guard lock(lock_);
-            if (done_.load(std::memory_order_relaxed) != pushed_.load(std::memory_order_relaxed)) continue;
-            scheduled_ = false;
-            return;
+        } else {
+            looked = 0;
+            if ((until != nullptr && until->is_done()) || executor().more_urgent_ready(level()) ||
+                (++ran > batch && executor().anything_ready()))
+                return executor().schedule(*this);
         }
-        looked = 0;
-        if ((until != nullptr && until->is_done()) || executor().more_urgent_ready(level()) ||
-            (++ran > batch && executor().anything_ready())) {
-            executor().schedule(*this);
-            return;
-        }
-        auto& op = *reinterpret_cast<Operation*>(head_->data() + head_offset_);
-        switch (op.step) {
-        case Step::work:
-            if (!run_work(op)) return;  // whoever finishes it goes on from there
+        switch (step()) {
+        case Next::more: break;
+        case Next::work:
+            if (!run_work(*reinterpret_cast<Operation*>(head_->data() + head_offset_)))
+                return;  // whoever finishes it goes on from there
             break;
-        case Step::signal: {
-            const Signal signal = std::move(*static_cast<Signal*>(op.closure()));
-            static_cast<Signal*>(op.closure())->~Signal();
-            step_over(op);
-            signal.done->complete(failed_ ? failure() : nullptr, signal.timing ? now_ns() : 0);
-            break;
-        }
-        case Step::wait: {
-            auto& done = *static_cast<CompletionRef*>(op.closure());
-            if (!done->is_done() && done->add(waiting_))
-                return;  // resume() comes back here; *this is not ours any more
-            fail(done->failure());
-            done.~CompletionRef();
-            step_over(op);
-            break;
-        }
-        case Step::recover:
-            failed_ = false;
-            step_over(op);
-            break;
-        case Step::retire: {
-            const Signal signal = std::move(*static_cast<Signal*>(op.closure()));
-            static_cast<Signal*>(op.closure())->~Signal();
-            StreamRecord& stream = stream_;
-            const Failure why = failed_ ? failure() : nullptr;
-            CompletionRef final;
-            {
-                const std::lock_guard lock(stream.life);
-                stream.native = nullptr;
-                final = take_final(stream);
-            }
-            delete this;
-            signal.done->complete(why);
-            recycle_stream(stream);
-            return;
-        }
-        case Step::next_chunk: {
-            Chunk* empty = std::exchange(head_, head_->next);
-            head_offset_ = 0;
-            chunks().give(spare_.exchange(empty, std::memory_order_acq_rel));
-            break;
-        }
+        case Next::idle:
+        case Next::suspended: return;
         }
     }
 }

@@ -26,10 +26,13 @@ void CpuBackend::open_stream(StreamRecord& stream, const SourceLocation&) {
 }
 
 void CpuBackend::close_stream(StreamRecord& stream) noexcept {
-    const std::lock_guard lock(stream.life);
     CompletionRef done = make_completion();
-    set_final(stream, done);
-    queue_of(stream).push_retire(std::move(done));
+    Queue& queue = queue_of(stream);
+    {
+        const std::lock_guard lock(stream.life);
+        set_final(stream, done);
+    }
+    queue.push_retire(std::move(done));  // outside the lock: an idle queue ends at once, on this thread
 }
 
 CompletionRef pending_work(StreamRecord& stream) {
