@@ -171,11 +171,10 @@ void CpuBackend::copy(StreamRecord& stream, const Piece& to, const Piece& from, 
         enqueue(stream, SnapshotOp::type, &later, parts, where);
         return;
     }
+    const bool waits = to.place.kind == MemoryKind::pageable;
+    if (waits) check_may_wait("copy (to pageable memory)", where);  // before anything could write there later
     enqueue(stream, CopyOp::type, &op, parts, where);
-    if (to.place.kind == MemoryKind::pageable) {
-        check_may_wait("copy (to pageable memory)", where);
-        synchronize(stream, where);
-    }
+    if (waits) synchronize(stream, where);
 }
 
 void CpuBackend::fill(StreamRecord& stream, const Piece& to, const void* value, std::size_t size,

@@ -310,6 +310,8 @@ Queue::Next Queue::step() noexcept {
             stream.native = nullptr;
             final = take_final(stream);
         }
+        // Whoever pushed this may still be about to release the queue's lock.
+        { const std::lock_guard lock(lock_); }
         delete this;
         signal.done->complete(why);
         recycle_stream(stream);
