@@ -15,7 +15,7 @@ constexpr std::size_t too_much = std::numeric_limits<std::size_t>::max() / 64;
 
 TEST_CASE(
     "host functions that fail at random places: what comes after is dropped, what went before has run") {
-    for (std::uint64_t seed = 1; seed <= repetitions(60, 20); ++seed) {
+    for (std::uint64_t seed = 1; seed <= repetitions(600, 30); ++seed) {
         Random random(seed);
         const Stream s(test_device());
         const std::size_t n = 1 + random.below(40), fails = random.below(n);
@@ -40,7 +40,7 @@ TEST_CASE("many threads with failing streams: every thread learns of its own fai
         threads.emplace_back([&, t] {
             Random random(t);
             const Stream base(test_device()), other(test_device());
-            for (std::size_t i = 0; i < repetitions(60, 15); ++i) {
+            for (std::size_t i = 0; i < repetitions(400, 20); ++i) {
                 const std::string text = std::to_string(t) + "." + std::to_string(i);
                 const bool in_other = random.below(2) == 0, fails = random.below(3) != 0;
                 const auto work = [text, fails] {
@@ -65,7 +65,7 @@ TEST_CASE("many threads with failing streams: every thread learns of its own fai
 }
 
 TEST_CASE("a failure in the middle of a net of streams goes to what waits for it, and nowhere else") {
-    for (std::uint64_t seed = 1; seed <= repetitions(30, 10); ++seed) {
+    for (std::uint64_t seed = 1; seed <= repetitions(300, 15); ++seed) {
         CAPTURE(seed);
         Random random(seed);
         std::vector<Stream> streams;
@@ -96,7 +96,7 @@ TEST_CASE("what host functions carry is destroyed once, whatever fails, from man
         for (std::uint64_t t = 1; t <= 4; ++t)
             threads.emplace_back([alive, t] {
                 Random random(t);
-                for (std::size_t i = 0; i < repetitions(100, 20); ++i) {
+                for (std::size_t i = 0; i < repetitions(500, 30); ++i) {
                     const Stream a(test_device()), b(test_device());
                     for (int n = 0; n < 10; ++n) {
                         const bool fails = random.below(8) == 0;
@@ -122,7 +122,7 @@ TEST_CASE("memory that runs out in the middle of everything leaves everything us
             const Stream outer(test_device()), inner(test_device());
             Array<int> x = full<int>(outer, 1000, 0);
             int expected = 0;
-            for (std::size_t i = 0; i < repetitions(50, 10); ++i) {
+            for (std::size_t i = 0; i < repetitions(200, 10); ++i) {
                 const ScopedStream in{outer};
                 const auto error = error_of([&] {
                     const ScopedStream scope{inner, {.wait_on_enter = true, .wait_on_exit = true}};

@@ -158,6 +158,20 @@ TEST_CASE("every way to wait in a host function is a usage error, not a deadlock
     CHECK(other == 0);
 }
 
+TEST_CASE("a copy that would have to wait is refused in a host function before it is enqueued") {
+    const Drained drained;
+    const Stream s(test_device()), cpu(cpu_device());
+    Array<int> x = full<int>(cpu, 1000, 1);
+    std::vector<int> destination(1000, 7);
+    cpu.synchronize();
+    bool refused = false;
+    launch_host(s, [&] { refused = error_of([&] { copy(cpu, destination, x); }).has_value(); });
+    s.synchronize();
+    cpu.synchronize();
+    CHECK(refused);
+    CHECK(destination == std::vector<int>(1000, 7)); // its owner may be gone by now
+}
+
 TEST_CASE("after a host function its thread may wait again") {
     // A thread that waits may run work of the stream it waits for; it is not "in a host function" afterwards.
     const Stream s(test_device());

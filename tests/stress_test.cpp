@@ -133,7 +133,7 @@ private:
 
 TEST_CASE("random programs in nested scopes do what they say") {
     const Reports reports;
-    const std::size_t programs = repetitions(40, 15);
+    const std::size_t programs = repetitions(400, 20);
     for (std::size_t seed = 1; seed <= programs; ++seed) {
         CAPTURE(seed);
         Program program(test_device(), seed);
@@ -149,7 +149,7 @@ TEST_CASE("random programs on many threads at once do what they say") {
     std::vector<std::thread> threads;
     for (std::uint64_t t = 0; t < 6; ++t)
         threads.emplace_back([&, t] {
-            for (std::size_t i = 0; i < repetitions(12, 4); ++i) {
+            for (std::size_t i = 0; i < repetitions(100, 5); ++i) {
                 Program program(test_devices()[t % test_devices().size()], 1000 * (t + 1) + i);
                 program.run(50);
                 wrong += program.wrong();
@@ -169,7 +169,7 @@ TEST_CASE("random waits among shared streams, from many threads, lose no work") 
     for (std::uint64_t t = 1; t <= 4; ++t)
         threads.emplace_back([&, t] {
             Random random(t);
-            for (std::size_t i = 0; i < repetitions(1500, 200); ++i) {
+            for (std::size_t i = 0; i < repetitions(10'000, 300); ++i) {
                 const StreamRef a = streams[random.below(streams.size())],
                                 b = streams[random.below(streams.size())];
                 switch (random.below(5)) {
@@ -196,8 +196,12 @@ TEST_CASE("streams, events and arrays destroyed in any order with work pending l
     Random random(7);
     std::vector<Stream> streams;
     std::vector<Event> events;
-    std::vector<Array<int>> arrays;
-    for (std::size_t i = 0; i < repetitions(3000, 500); ++i) {
+    struct Used {
+        Array<int> array;
+        Event last;
+    };
+    std::vector<Used> arrays;
+    for (std::size_t i = 0; i < repetitions(20'000, 800); ++i) {
         if (streams.size() < 4) streams.emplace_back(test_device());
         const std::size_t s = random.below(streams.size());
         switch (random.below(8)) {
@@ -210,16 +214,21 @@ TEST_CASE("streams, events and arrays destroyed in any order with work pending l
         case 3:
             if (!events.empty()) streams[s].wait_event(events[random.below(events.size())]);
             break;
-        case 4: arrays.push_back(zeros<int>(streams[s], 1 + random.below(5000))); break;
+        case 4: {
+            Array<int> x = zeros<int>(streams[s], 1 + random.below(5000));
+            arrays.push_back({std::move(x), streams[s].record_event()});
+            break;
+        }
         case 5:
             if (!arrays.empty())
                 arrays.erase(arrays.begin() + static_cast<std::ptrdiff_t>(random.below(arrays.size())));
             break;
         case 6:
             if (!arrays.empty()) {
-                Array<int>& x = arrays[random.below(arrays.size())];
-                streams[s].wait_stream(streams[random.below(streams.size())]);
+                auto& [x, last] = arrays[random.below(arrays.size())];
+                streams[s].wait_event(last);
                 launch(streams[s], Set{}, dim(x.size()), x, 1);
+                last.record(streams[s]);
             }
             break;
         default: ++given; launch_host(streams[s], [&] { ++ran; });
