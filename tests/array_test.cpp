@@ -125,7 +125,7 @@ TEST_CASE("arrays of one stream do not overlap") {
 
 TEST_CASE("device memory is aligned for every type") {
     const Stream s(test_device());
-    for (std::size_t size : {1, 3, 100, 5000}) {
+    for (std::size_t size : {std::size_t{1}, std::size_t{3}, std::size_t{100}, std::size_t{5000}}) {
         const Array<char> a = empty<char>(s, size), b = empty<char>(s, size);
         CHECK(reinterpret_cast<std::uintptr_t>(a.data()) % 64 == 0);
         CHECK(reinterpret_cast<std::uintptr_t>(b.data()) % 64 == 0);
