@@ -157,13 +157,13 @@ void order_after_event(StreamRecord& waiter, EventState& event, const SourceLoca
         if (captures.any()) waiter.set(stream_flag::capturing);
     }
     const bool own = other == &waiter && event.stream_id == waiter.id.load(std::memory_order_relaxed);
-    if (trusted && (own || waiter.waited.covers(event.stream_id, event.submissions))) {
+    // Only a stream's own events: what wait_stream() elides by counting is not applied to events.
+    if (trusted && own) {
         if (is_observed()) notify_wait(OpKind::wait_elided, "wait_event", waiter, other, where);
         return;
     }
     if (waiter.backend == event.backend) waiter.backend->wait(waiter, event, where);
     else waiter.backend->await(waiter, event.backend->completion_of(event, where), where);
-    if (trusted) waiter.waited.note(event.stream_id, event.submissions);
     if (other != nullptr && other->has(stream_flag::fallible) && other->id.load() == event.stream_id)
         [[unlikely]]
         waiter.depend_on(*other, event.submissions);
