@@ -42,7 +42,7 @@ TEST_CASE("a copy moves bytes at any offset and touches no others") {
     int wrong = 0;
     for (std::size_t to = 0; to < 9; ++to)
         for (std::size_t from = 0; from < 9; ++from)
-            for (std::size_t n : {0, 1, 7, 8, 17, 200}) {
+            for (std::size_t n : {0u, 1u, 7u, 8u, 17u, 200u}) {
                 Array<unsigned char> y = full<unsigned char>(s, 300, 255);
                 copy(s, y.view().subview(to, n), x.view().subview(from, n));
                 std::vector<unsigned char> expected(300, 255);

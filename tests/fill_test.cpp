@@ -24,8 +24,8 @@ struct Wide {
 template <class T> int wrongly_filled(const T& background, const T& value) {
     const Stream s(test_device());
     int wrong = 0;
-    for (std::size_t first : {0, 1, 2, 3, 5})
-        for (std::size_t count : {0, 1, 2, 7, 64, 1000}) {
+    for (std::size_t first : {0u, 1u, 2u, 3u, 5u})
+        for (std::size_t count : {0u, 1u, 2u, 7u, 64u, 1000u}) {
             Array<T> x = full<T>(s, 1200, background);
             fill(s, x.view().subview(first, count), value);
             std::vector<T> expected(1200, background);

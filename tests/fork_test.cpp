@@ -115,7 +115,7 @@ TEST_CASE("the child of a fork may destroy what it inherited") {
 
 TEST_CASE("a child can be forked while other threads use heddle, and can use it too") {
     SKIP_IF_SANITIZED();
-    REQUIRE(use_a_new_stream() == 0); // what is made at the first use of all is there
+    REQUIRE(use_a_new_stream() == 0);  // what is made at the first use of all is there
     std::atomic<bool> stop{false};
     std::vector<std::thread> threads;
     for (int t = 0; t < 3; ++t)

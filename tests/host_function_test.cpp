@@ -169,7 +169,7 @@ TEST_CASE("a copy that would have to wait is refused in a host function before i
     s.synchronize();
     cpu.synchronize();
     CHECK(refused);
-    CHECK(destination == std::vector<int>(1000, 7)); // its owner may be gone by now
+    CHECK(destination == std::vector<int>(1000, 7));  // its owner may be gone by now
 }
 
 TEST_CASE("after a host function its thread may wait again") {

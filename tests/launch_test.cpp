@@ -70,7 +70,8 @@ struct ThrowAlways {
 
 /// An HEDDLE_FN lambda is a kernel too. (In a function of its own: nvcc takes none in a test case.)
 inline void launch_a_lambda(StreamRef s, Array<int>& x) {
-    const int offset = 5;
+    int offset = 0;
+    offset += 5;  // no constant: it has to be captured
     launch(
         s, [offset] HEDDLE_FN(std::size_t i, View<int> y) { y[i] = static_cast<int>(i) + offset; },
         dim(x.size()), x);

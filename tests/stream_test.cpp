@@ -280,8 +280,7 @@ TEST_CASE("ten thousand streams work") {
     std::vector<Stream> streams;
     for (std::size_t i = 0; i < n; ++i) {
         streams.emplace_back(test_device());
-        if (test_device().is_cpu())
-            gate.hold(streams.back());  // more held streams hold up a GPU's queues
+        if (test_device().is_cpu()) gate.hold(streams.back());  // more held streams hold up a GPU's queues
         launch_host(streams.back(), [&] { ++ran; });
     }
     if (test_device().is_cpu()) CHECK(ran == 0);
