@@ -44,7 +44,7 @@ void section_info() {
 
 /// One thread that runs what it is given, spinning in between.
 class Worker {
-  public:
+public:
     Worker() : thread_([this] { run(); }) {}
     ~Worker() {
         stop_ = true;
@@ -53,7 +53,7 @@ class Worker {
     void post(const std::function<void()>& job) { job_ = &job; }
     bool idle() const { return job_ == nullptr; }
 
-  private:
+private:
     void run() {
         (void)cudaSetDevice(0);
         while (!stop_) {
@@ -71,9 +71,9 @@ class Worker {
 /// A way to tell a CPU thread that a stream has come to a point.
 struct Method {
     const char* name;
-    std::function<void()> enqueue; // on the calling thread, behind the work
-    std::function<void()> watch;   // notes the time; empty where what was enqueued calls back by itself
-    bool here = false;             // watch runs on the thread that opens the gate
+    std::function<void()> enqueue;  // on the calling thread, behind the work
+    std::function<void()> watch;    // notes the time; empty where what was enqueued calls back by itself
+    bool here = false;              // watch runs on the thread that opens the gate
 };
 
 std::atomic<std::int64_t> seen{0};
@@ -362,11 +362,9 @@ int run_section_here(const char* name, int exit_fd) {
 
 [[noreturn]] void become_section(const Section& section, int exit_fd) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    setenv("CUDA_MODULE_LOADING", "EAGER", 1); // a kernel loaded beside a running gate would wait for it
-    if (section.connections != nullptr)
-        setenv("CUDA_DEVICE_MAX_CONNECTIONS", section.connections, 1);
-    else
-        unsetenv("CUDA_DEVICE_MAX_CONNECTIONS");
+    setenv("CUDA_MODULE_LOADING", "EAGER", 1);  // a kernel loaded beside a running gate would wait for it
+    if (section.connections != nullptr) setenv("CUDA_DEVICE_MAX_CONNECTIONS", section.connections, 1);
+    else unsetenv("CUDA_DEVICE_MAX_CONNECTIONS");
     const std::string fd = std::to_string(exit_fd);
     execl("/proc/self/exe", "bench_cross_waits", "--section", section.name, fd.c_str(),
           static_cast<char*>(nullptr));
@@ -409,14 +407,10 @@ int run_section(const Section& section) {
     const bool stamped = dead && read(stamps[0], &stamp, sizeof stamp) == static_cast<ssize_t>(sizeof stamp);
     close(stamps[0]);
     if (!dead) return -1;
-    if (stamped)
-        std::printf("  [exit took %.1f ms, ", static_cast<double>(end - stamp) * 1e-6);
-    else
-        std::printf("  [did not come to its end, ");
-    if (WIFSIGNALED(status))
-        std::printf("signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
-    else
-        std::printf("status %d", WEXITSTATUS(status));
+    if (stamped) std::printf("  [exit took %.1f ms, ", static_cast<double>(end - stamp) * 1e-6);
+    else std::printf("  [did not come to its end, ");
+    if (WIFSIGNALED(status)) std::printf("signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
+    else std::printf("status %d", WEXITSTATUS(status));
     std::printf(", %.1f s in all]\n", static_cast<double>(end - begin) * 1e-9);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }

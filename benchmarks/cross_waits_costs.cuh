@@ -18,8 +18,7 @@ void cost(Bench& bench, const char* name, const Function& function, int calls = 
 }
 
 /// Makes the call while a kernel runs on the source stream: does it return before the kernel ends?
-template <class Function>
-void under_gate(Bench& bench, const char* name, const Function& function) {
+template <class Function> void under_gate(Bench& bench, const char* name, const Function& function) {
     phase("%s, beside a running kernel", name);
     bench.gate.close(bench.source);
     const auto call = call_in_thread(function, 0.3);

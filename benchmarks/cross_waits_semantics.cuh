@@ -67,7 +67,7 @@ inline void section_c(bool by_event) {
     check(cudaMalloc(&on_device, 64));
     check(cudaMemcpyAsync(on_device, word, 64, cudaMemcpyHostToDevice, bench.source));
     bench.settle();
-    cudaStream_t old = make_stream(); // made first, used once, then idle
+    cudaStream_t old = make_stream();  // made first, used once, then idle
     Word* old_flag = bench.words.take();
     set_flag(old, old_flag, 1);
     check(cudaStreamSynchronize(old));
@@ -93,10 +93,8 @@ inline void section_c(bool by_event) {
             fresh_blocked_at = blocked;
             break;
         }
-        if (by_event)
-            check(cudaStreamWaitEvent(fresh, behind_gate));
-        else
-            check(bench.wait_geq(fresh, word, 1));
+        if (by_event) check(cudaStreamWaitEvent(fresh, behind_gate));
+        else check(bench.wait_geq(fresh, word, 1));
         streams.push_back(fresh);
         pause_us(100);
     }
@@ -104,8 +102,7 @@ inline void section_c(bool by_event) {
         if (at < 0)
             std::printf("  kernel on %s: never blocked, beside 0 to %d blocked streams\n", which,
                         std::min(blocked, most));
-        else
-            std::printf("  kernel on %s: BLOCKED beside %d blocked streams\n", which, at);
+        else std::printf("  kernel on %s: BLOCKED beside %d blocked streams\n", which, at);
     };
     print_first("a new stream", fresh_blocked_at);
     print_first("an old idle stream", old_blocked_at);
@@ -175,10 +172,8 @@ inline void section_d(bool trap, bool watched) {
     check(cudaStreamAddCallback(waiting, note_callback, &notes[5], 0));
     check(cudaLaunchHostFunc(waiting, note_host_function, &notes[6]));
     bench.gate.close(faulty, 6);
-    if (trap)
-        trap_kernel<<<1, 1, 0, faulty>>>();
-    else
-        poke_kernel<<<1, 1, 0, faulty>>>(reinterpret_cast<volatile int*>(16));
+    if (trap) trap_kernel<<<1, 1, 0, faulty>>>();
+    else poke_kernel<<<1, 1, 0, faulty>>>(reinterpret_cast<volatile int*>(16));
     check(cudaEventRecord(event, faulty));
     check(cudaStreamAddCallback(faulty, note_callback, &notes[0], 0));
     check(cudaLaunchHostFunc(faulty, note_host_function, &notes[1]));
@@ -207,8 +202,7 @@ inline void section_d(bool trap, bool watched) {
     until(look, 0.5);
     std::printf("  noticed after the fault (us; the first call of ours came at %.0f):\n", first_query);
     for (const Note& note : notes) {
-        if (note.at == 0)
-            std::printf("    %-58s %s\n", note.name, "not called");
+        if (note.at == 0) std::printf("    %-58s %s\n", note.name, "not called");
         else
             std::printf("    %-58s %8.0f  %s\n", note.name, static_cast<double>(note.at - fault) * 1e-3,
                         note.status < 0 ? "-" : name_of(static_cast<cudaError_t>(note.status.load())));
@@ -407,8 +401,7 @@ inline void section_g(Pending pending) {
     static cudaStream_t stream = make_stream();
     static cudaEvent_t event = make_event(cudaEventDisableTiming | cudaEventBlockingSync);
     Word* never = bench.words.take();
-    if (pending == Pending::gate || pending == Pending::polling_thread)
-        bench.gate.close(stream, 4);
+    if (pending == Pending::gate || pending == Pending::polling_thread) bench.gate.close(stream, 4);
     else if (pending == Pending::host_function)
         check(cudaLaunchHostFunc(
             stream,
@@ -417,8 +410,7 @@ inline void section_g(Pending pending) {
                 say("  the host function has returned\n");
             },
             nullptr));
-    else
-        check(bench.wait_geq(stream, never, 1));
+    else check(bench.wait_geq(stream, never, 1));
     if (pending == Pending::everything) {
         check(cudaStreamAddCallback(
             stream, [](cudaStream_t, cudaError_t, void*) { say("  the callback was called\n"); }, nullptr,
@@ -451,7 +443,7 @@ inline void section_g(Pending pending) {
 
 /// Holds a stream, an event and pinned memory once armed; its destructor tells what their release says.
 class ExitProbe {
-  public:
+public:
     explicit ExitProbe(const char* name) : name_(name) {}
     ExitProbe(const ExitProbe&) = delete;
     void arm(Gate* gate) {
@@ -484,7 +476,7 @@ class ExitProbe {
         });
     }
 
-  private:
+private:
     const char* name_;
     bool armed_ = false;
     cudaStream_t stream_{};

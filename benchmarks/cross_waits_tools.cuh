@@ -36,8 +36,7 @@ inline std::int64_t now() {
 inline double us_since(std::int64_t begin) { return static_cast<double>(now() - begin) * 1e-3; }
 
 /// Polls `condition` until it holds or `seconds` have passed; says whether it held.
-template <class Condition>
-bool until(const Condition& condition, double seconds) {
+template <class Condition> bool until(const Condition& condition, double seconds) {
     const std::int64_t end = now() + static_cast<std::int64_t>(seconds * 1e9);
     while (!condition())
         if (now() > end) return false;
@@ -85,10 +84,9 @@ inline void mark_exit() {
 }
 
 inline const char* name_of(cudaError_t code) { return cudaGetErrorName(code); }
-inline const char* name_of(CUresult code) { return name_of(static_cast<cudaError_t>(code)); } // same numbers
+inline const char* name_of(CUresult code) { return name_of(static_cast<cudaError_t>(code)); }  // same numbers
 
-template <class Code>
-void check(Code code, std::source_location at = std::source_location::current()) {
+template <class Code> void check(Code code, std::source_location at = std::source_location::current()) {
     if (static_cast<int>(code) != 0)
         fail(std::string(name_of(code)) + " at " + at.file_name() + ":" + std::to_string(at.line()));
 }
@@ -100,7 +98,7 @@ inline Word load(Word* word) { return std::atomic_ref<Word>(*word).load(std::mem
 
 /// Zeroed words of pinned memory, one to a 128-byte line; on 64-bit Linux the device address is the host's.
 class Words {
-  public:
+public:
     Words() {
         check(cudaHostAlloc(&base_, count * stride * sizeof(Word),
                             cudaHostAllocMapped | cudaHostAllocPortable));
@@ -111,7 +109,7 @@ class Words {
         return base_ + stride * next_++;
     }
 
-  private:
+private:
     static constexpr std::size_t count = 512, stride = 16;
     Word* base_ = nullptr;
     std::size_t next_ = 0;
@@ -148,7 +146,7 @@ inline void set_flag(cudaStream_t stream, Word* flag, Word value, Word* payload 
 
 /// Holds a stream with a running kernel until opened. Opening a turn opens all turns before it.
 class Gate {
-  public:
+public:
     explicit Gate(Words& words) : word_(words.take()), started_(words.take()) {}
     void launch(cudaStream_t stream, double limit_s = 8) {
         gate_kernel<<<1, 1, 0, stream>>>(word_, ++turn_, started_, static_cast<Word>(limit_s * 1e9));
@@ -165,7 +163,7 @@ class Gate {
     void open() { store(word_, turn_); }
     Word turn() const { return turn_; }
 
-  private:
+private:
     Word* word_;
     Word* started_;
     Word turn_ = 0;
@@ -178,8 +176,7 @@ struct Driver {
     decltype(&cuStreamWriteValue64) write64 = nullptr;
 };
 
-template <class Function>
-void find_driver_entry(const char* name, Function& function) {
+template <class Function> void find_driver_entry(const char* name, Function& function) {
     void* found = nullptr;
     cudaDriverEntryPointQueryResult status{};
     check(cudaGetDriverEntryPointByVersion(name, &found, 12000, cudaEnableDefault, &status));
@@ -293,11 +290,11 @@ struct Call {
 };
 
 /// Makes the call in a thread of its own and waits at most `seconds` for it.
-template <class Function>
-std::shared_ptr<Call> call_in_thread(const Function& function, double seconds) {
+template <class Function> std::shared_ptr<Call> call_in_thread(const Function& function, double seconds) {
     auto call = std::make_shared<Call>();
     std::thread([call, function] {
-        (void)cudaSetDevice(0); // a thread's first call is the dear one; whether it fails is not the question
+        (void)cudaSetDevice(
+            0);  // a thread's first call is the dear one; whether it fails is not the question
         const std::int64_t begin = now();
         call->code = static_cast<int>(function());
         call->us = us_since(begin);
@@ -315,7 +312,6 @@ std::shared_ptr<Call> try_call(const char* name, const Function& function, doubl
     if (call->returned)
         std::printf("  %-64s %-28s %10.1f us\n", name, name_of(static_cast<cudaError_t>(call->code)),
                     call->us);
-    else
-        std::printf("  %-64s STILL BLOCKED after %.1f s\n", name, seconds);
+    else std::printf("  %-64s STILL BLOCKED after %.1f s\n", name, seconds);
     return call;
 }

@@ -31,7 +31,7 @@ TEST_CASE("an array made without a stream is on the current stream's device, in 
     const ScopedStream in{s};
     Array<int> x = full<int>(5, 3);
     CHECK(x.device() == test_devices().back());
-    CHECK_FALSE(s.is_complete()); // the fill is behind the gate
+    CHECK_FALSE(s.is_complete());  // the fill is behind the gate
     gate.open();
     CHECK(to_host(x) == std::vector<int>(5, 3));
 }
@@ -118,7 +118,8 @@ TEST_CASE("arrays of one stream do not overlap") {
     for (int i = 0; i < 50; ++i) arrays.push_back(full<int>(s, 100 + static_cast<std::size_t>(i), i));
     int wrong = 0;
     for (int i = 0; i < 50; ++i)
-        wrong += to_host(s, arrays[static_cast<std::size_t>(i)]) != std::vector<int>(100 + static_cast<std::size_t>(i), i);
+        wrong += to_host(s, arrays[static_cast<std::size_t>(i)]) !=
+                 std::vector<int>(100 + static_cast<std::size_t>(i), i);
     CHECK(wrong == 0);
 }
 
@@ -171,7 +172,7 @@ TEST_CASE("too much memory is OutOfMemory, and everything still works") {
 
 TEST_CASE("a size whose bytes do not fit a number is OutOfMemory, not a small allocation") {
     const Stream s(test_device());
-    const std::size_t wraps = std::numeric_limits<std::size_t>::max() / 8 + 2; // times 8: 8
+    const std::size_t wraps = std::numeric_limits<std::size_t>::max() / 8 + 2;  // times 8: 8
     CHECK_THROWS_AS(empty<double>(s, wraps), OutOfMemory);
     CHECK_THROWS_AS(pageable<double>(wraps), OutOfMemory);
     CHECK_THROWS_AS(pinned<double>(wraps), OutOfMemory);

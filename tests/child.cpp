@@ -19,15 +19,14 @@ namespace {
 
 ChildResult wait_for(pid_t child) {
     int status = 0;
-    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
     ChildResult result;
     if (WIFEXITED(status)) result.status = WEXITSTATUS(status);
     if (WIFSIGNALED(status)) result.signal = WTERMSIG(status);
     return result;
 }
 
-} // namespace
+}  // namespace
 
 void end_if_it_hangs() { alarm(HEDDLE_TEST_TSAN != 0 ? 200 : 60); }
 
@@ -62,7 +61,8 @@ ChildResult run_test_case(const std::string& name, const std::vector<std::string
     ChildResult result = wait_for(child);
     lseek(file, 0, SEEK_SET);
     char buffer[4096];
-    for (ssize_t got; (got = read(file, buffer, sizeof buffer)) > 0;) result.output.append(buffer, static_cast<std::size_t>(got));
+    for (ssize_t got; (got = read(file, buffer, sizeof buffer)) > 0;)
+        result.output.append(buffer, static_cast<std::size_t>(got));
     close(file);
     unlink(path);
     return result;
@@ -87,4 +87,4 @@ ChildResult run_forked(const std::function<int()>& body) {
     return wait_for(child);
 }
 
-} // namespace heddle_test
+}  // namespace heddle_test

@@ -8,9 +8,9 @@
 namespace heddle_test {
 
 struct ChildResult {
-    int status = -1;    ///< exit status; -1 when a signal ended it
-    int signal = 0;     ///< that signal (SIGALRM: it hung)
-    std::string output; ///< standard output and standard error (run_test_case only)
+    int status = -1;     ///< exit status; -1 when a signal ended it
+    int signal = 0;      ///< that signal (SIGALRM: it hung)
+    std::string output;  ///< standard output and standard error (run_test_case only)
 };
 
 /// Runs a hidden test case of this program in a new process, with "NAME=value" added to its environment.
@@ -22,4 +22,4 @@ ChildResult run_forked(const std::function<int()>& body);
 /// The process ends by SIGALRM if it is still there after a while.
 void end_if_it_hangs();
 
-} // namespace heddle_test
+}  // namespace heddle_test

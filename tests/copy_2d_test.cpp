@@ -15,15 +15,16 @@ std::vector<int> counting(std::size_t n) {
 }
 
 /// The rectangle of `rows` x `columns` that begins at `from` in `source` written to `to` in `destination`.
-std::vector<int> pasted(std::vector<int> destination, std::size_t to, std::size_t to_pitch, const std::vector<int>& source,
-                        std::size_t from, std::size_t from_pitch, std::size_t rows, std::size_t columns) {
+std::vector<int> pasted(std::vector<int> destination, std::size_t to, std::size_t to_pitch,
+                        const std::vector<int>& source, std::size_t from, std::size_t from_pitch,
+                        std::size_t rows, std::size_t columns) {
     for (std::size_t r = 0; r < rows; ++r)
         for (std::size_t c = 0; c < columns; ++c)
             destination[to + r * to_pitch + c] = source[from + r * from_pitch + c];
     return destination;
 }
 
-} // namespace
+}  // namespace
 
 TEST_CASE("a rectangle goes into the middle of another image") {
     const Stream s(test_device());
@@ -40,7 +41,8 @@ TEST_CASE("a rectangle goes between host and device memory both ways") {
     Array<int> staging = pinned<int>(100 * 64);
     std::copy(source.begin(), source.end(), staging.data());
     Array<int> from_pinned = zeros<int>(s, 100 * 10), from_pageable = zeros<int>(s, 100 * 10);
-    copy_2d(s, View2D(from_pinned.view(), 100, 10), View2D(std::as_const(staging).view().first(99 * 64 + 10), 100, 10, 64));
+    copy_2d(s, View2D(from_pinned.view(), 100, 10),
+            View2D(std::as_const(staging).view().first(99 * 64 + 10), 100, 10, 64));
     copy_2d(s, View2D(from_pageable.view(), 100, 10), View2D(View(source).first(99 * 64 + 10), 100, 10, 64));
     const std::vector<int> expected = pasted(std::vector<int>(1000, 0), 0, 10, source, 0, 64, 100, 10);
     CHECK(to_host(s, from_pinned) == expected);
@@ -60,7 +62,8 @@ TEST_CASE("many rows and wide rows arrive") {
     const std::vector<int> source = counting(rows * pitch);
     Array<int> x = from_host(s, source), y = zeros<int>(s, rows * columns);
     copy_2d(s, View2D(y.view(), rows, columns), View2D(x.view(), rows, columns, pitch));
-    CHECK(to_host(s, y) == pasted(std::vector<int>(rows * columns), 0, columns, source, 0, pitch, rows, columns));
+    CHECK(to_host(s, y) ==
+          pasted(std::vector<int>(rows * columns), 0, columns, source, 0, pitch, rows, columns));
 }
 
 TEST_CASE("rectangles side by side in one image do not overlap") {
@@ -76,7 +79,8 @@ TEST_CASE("rectangles that share an element are refused") {
     const Stream s(test_device());
     Array<int> x = zeros<int>(s, 8 * 10);
     const View<int> v = x;
-    CHECK_THROWS_AS(copy_2d(s, View2D(v.subview(4, 75), 8, 5, 10), View2D(v.first(75), 8, 5, 10)), UsageError);
+    CHECK_THROWS_AS(copy_2d(s, View2D(v.subview(4, 75), 8, 5, 10), View2D(v.first(75), 8, 5, 10)),
+                    UsageError);
     CHECK_THROWS_AS(copy_2d(s, View2D(v, 8, 10), View2D(v, 8, 10)), UsageError);
     CHECK_THROWS_AS(copy_2d(s, View2D(v.last(40), 4, 10), View2D(v.subview(10, 40), 4, 10)), UsageError);
     s.synchronize();
@@ -96,7 +100,7 @@ TEST_CASE("a rectangle that is not in its memory cannot be made") {
     const View<int> v(memory);
     const std::size_t huge = std::numeric_limits<std::size_t>::max();
     CHECK_NOTHROW(View2D(v, 10, 10));
-    CHECK_NOTHROW(View2D(v, 10, 1, 11)); // ends with element 99
+    CHECK_NOTHROW(View2D(v, 10, 1, 11));  // ends with element 99
     CHECK_NOTHROW(View2D(v, 0, 200));
     CHECK_THROWS_AS(View2D(v, 11, 10), UsageError);
     CHECK_THROWS_AS(View2D(v, 10, 2, 11), UsageError);

@@ -28,7 +28,7 @@ private:
 
 using Ids = std::vector<std::uint64_t>;
 
-} // namespace
+}  // namespace
 
 TEST_CASE("without a stream a copy to a device runs on that device's current stream") {
     const Stream s(test_device());
@@ -123,7 +123,7 @@ TEST_CASE("what both devices' streams are given after a copy comes after it", "[
     b.synchronize();
     gate.hold(b);
     copy(y, x);
-    fill(a, x, 9); // would spoil the source if it did not wait
+    fill(a, x, 9);  // would spoil the source if it did not wait
     launch(b, Add{}, dim(1000), y, 10);
     settle(a.device());
     gate.open();
@@ -145,7 +145,7 @@ TEST_CASE("a copy with a stream is ordered with that stream only", "[multi]") {
     const Counted counted;
     copy(c, y, x);
     CHECK(counted.since().waits_inserted == 0);
-    c.synchronize(); // would not return if it waited for a or b
+    c.synchronize();  // would not return if it waited for a or b
     CHECK(to_host(c, y) == std::vector<int>(1000, 1));
 }
 
@@ -170,7 +170,8 @@ TEST_CASE("to_host without a stream uses the array's device and its current stre
     const ScopedStream in{s};
     const ScopedDevice elsewhere{cpu_device()};
     fill(s, x, 3);
-    CHECK(to_host(x) == std::vector<int>(100, 3)); // ordered after the fill, though another device is current
+    CHECK(to_host(x) ==
+          std::vector<int>(100, 3));  // ordered after the fill, though another device is current
 }
 
 TEST_CASE("to_host waits for its own stream and for no other") {
@@ -179,5 +180,5 @@ TEST_CASE("to_host waits for its own stream and for no other") {
     const Stream held(test_device()), s(test_device());
     gate.hold(held);
     launch_host(held, [] {});
-    CHECK(to_host(s, full<int>(s, 10, 1)) == std::vector<int>(10, 1)); // would not return
+    CHECK(to_host(s, full<int>(s, 10, 1)) == std::vector<int>(10, 1));  // would not return
 }

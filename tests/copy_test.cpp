@@ -16,10 +16,11 @@ std::vector<int> counting(std::size_t n, int first = 0) {
     return v;
 }
 
-} // namespace
+}  // namespace
 
 TEST_CASE("a copy takes all elements, whatever their number") {
-    const std::size_t n = GENERATE(1u, 2u, 3u, 63u, 64u, 65u, 4095u, 4096u, 4097u, 65'536u, 1'000'003u, 5'000'000u);
+    const std::size_t n =
+        GENERATE(1u, 2u, 3u, 63u, 64u, 65u, 4095u, 4096u, 4097u, 65'536u, 1'000'003u, 5'000'000u);
     CAPTURE(n);
     const Stream s(test_device());
     const std::vector<int> source = counting(n);
@@ -80,7 +81,7 @@ TEST_CASE("a copy waits its turn on its stream") {
     fill(s, x, 7);
     copy(s, y, x);
     const Stream other(test_device());
-    CHECK(to_host(other, y) == std::vector<int>(100, 2)); // held
+    CHECK(to_host(other, y) == std::vector<int>(100, 2));  // held
     gate.open();
     CHECK(to_host(s, y) == std::vector<int>(100, 7));
 }
@@ -93,7 +94,7 @@ TEST_CASE("a copy from pinned memory reads it when its turn comes") {
     std::fill(source.data(), source.data() + 1000, 1);
     Array<int> x = empty<int>(s, 1000);
     gate.hold(s);
-    copy(s, x, source); // returns although the stream is held
+    copy(s, x, source);  // returns although the stream is held
     std::fill(source.data(), source.data() + 1000, 2);
     gate.open();
     CHECK(to_host(s, x) == std::vector<int>(1000, 2));
@@ -126,7 +127,7 @@ TEST_CASE("a pageable source may be changed as soon as the copy returns") {
     std::vector<int> source = counting(n);
     Array<int> x = empty<int>(s, n);
     gate.hold(s);
-    copy(s, x, source); // returns although the stream is held
+    copy(s, x, source);  // returns although the stream is held
     const std::vector<int> expected = source;
     std::fill(source.begin(), source.end(), -1);
     gate.open();
@@ -142,7 +143,7 @@ TEST_CASE("a pageable array that nothing writes is copied from without waiting, 
     bool in_time = false;
     std::fill(host.data(), host.data() + 100, 1);
     gate.hold(s);
-    std::thread opener([&] { // so that a copy which waits for the gate makes the test fail, not hang
+    std::thread opener([&] {  // so that a copy which waits for the gate makes the test fail, not hang
         in_time = returned.wait();
         gate.open();
     });
@@ -165,7 +166,7 @@ TEST_CASE("a pageable array that a stream is still to write is copied from after
     other.synchronize();
     gate.hold(s);
     launch(s, Set{}, dim(100), host, 2);
-    other.wait_stream(s); // as its user must say
+    other.wait_stream(s);  // as its user must say
     std::thread opener([&] { gate.open(); });
     copy(other, x, host);
     opener.join();
@@ -174,7 +175,7 @@ TEST_CASE("a pageable array that a stream is still to write is copied from after
 
 TEST_CASE("a large pageable source may be changed as soon as the copy returns") {
     const Stream s(test_device());
-    const std::size_t n = 20'000'000; // more than the staging buffers hold
+    const std::size_t n = 20'000'000;  // more than the staging buffers hold
     std::vector<int> source = counting(n);
     Array<int> x = empty<int>(s, n);
     copy(s, x, source);

@@ -16,8 +16,8 @@ TEST_CASE("a device is named by its kind and index") {
 }
 
 TEST_CASE("text that names no device is a usage error which repeats it") {
-    const std::string text = GENERATE("", "gpu", "cpu:", "cpu:x", "cpu:1x", "cpu:-1", "cpu :0", "cuda:99999999999999999999",
-                                      "cpu:0:0", "CPU");
+    const std::string text = GENERATE("", "gpu", "cpu:", "cpu:x", "cpu:1x", "cpu:-1", "cpu :0",
+                                      "cuda:99999999999999999999", "cpu:0:0", "CPU");
     CAPTURE(text);
     const auto error = error_of([&] { Device{text}; });
     REQUIRE(error);
@@ -81,7 +81,8 @@ TEST_CASE("the list of devices has each one once, CUDA devices first") {
     REQUIRE(all.size() == cudas + static_cast<std::size_t>(device_count(DeviceKind::cpu)));
     for (std::size_t i = 0; i < all.size(); ++i) {
         const bool is_cuda = i < cudas;
-        CHECK(all[i] == Device(is_cuda ? DeviceKind::cuda : DeviceKind::cpu, static_cast<int>(is_cuda ? i : i - cudas)));
+        CHECK(all[i] == Device(is_cuda ? DeviceKind::cuda : DeviceKind::cpu,
+                               static_cast<int>(is_cuda ? i : i - cudas)));
     }
     CHECK(std::unordered_set<Device>(all.begin(), all.end()).size() == all.size());
 }

@@ -21,7 +21,7 @@ ErrorInfo example(ErrorCode code) {
     return info;
 }
 
-} // namespace
+}  // namespace
 
 TEST_CASE("each error code is thrown as its own class") {
     CHECK_THROWS_AS(throw_error(example(ErrorCode::usage)), UsageError);
@@ -77,8 +77,9 @@ TEST_CASE("copies of an error share its data") {
 
 TEST_CASE("every error code has its own text") {
     std::set<std::string> texts;
-    for (ErrorCode code : {ErrorCode::usage, ErrorCode::no_device, ErrorCode::out_of_memory, ErrorCode::unsupported,
-                           ErrorCode::work_failed, ErrorCode::device_lost, ErrorCode::native, ErrorCode::forked})
+    for (ErrorCode code :
+         {ErrorCode::usage, ErrorCode::no_device, ErrorCode::out_of_memory, ErrorCode::unsupported,
+          ErrorCode::work_failed, ErrorCode::device_lost, ErrorCode::native, ErrorCode::forked})
         texts.insert(to_string(code));
     CHECK(texts.size() == 8);
     CHECK(texts.count("") == 0);
@@ -102,7 +103,7 @@ TEST_CASE("what a destructor cannot throw goes to the report hook") {
         const ScopedStream in{outer};
         auto broken = std::make_unique<ScopedStream>(inner);
         const ScopedStream later{outer};
-        broken.reset(); // out of order
+        broken.reset();  // out of order
     }
     REQUIRE(reports.count() >= 1);
     CHECK(reports.all().front().code() == ErrorCode::usage);

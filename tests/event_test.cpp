@@ -52,7 +52,7 @@ TEST_CASE("what a stream is given after an event does not hold the event up") {
     const Event event = s.record_event();
     gate.hold(s);
     launch_host(s, [] {});
-    event.synchronize(); // would not return if it meant the whole stream
+    event.synchronize();  // would not return if it meant the whole stream
     CHECK(event.is_complete());
     CHECK_FALSE(s.is_complete());
 }
@@ -91,7 +91,8 @@ TEST_CASE("what a stream was given before it waits for an event does not wait") 
     CHECK(seen.seen() == Strings{"earlier"});
 }
 
-TEST_CASE("a wait means the record that was newest when it was asked for: recording again does not shorten it") {
+TEST_CASE(
+    "a wait means the record that was newest when it was asked for: recording again does not shorten it") {
     const Recorder seen;
     const Drained drained;
     Gate gate;
@@ -102,7 +103,7 @@ TEST_CASE("a wait means the record that was newest when it was asked for: record
     event.record(a);
     b.wait_event(event);
     seen.note(b, "b");
-    event.record(c); // c is idle
+    event.record(c);  // c is idle
     event.synchronize();
     CHECK(event.is_complete());
     settle(test_device());
@@ -112,7 +113,8 @@ TEST_CASE("a wait means the record that was newest when it was asked for: record
     CHECK(seen.seen() == Strings{"a", "b"});
 }
 
-TEST_CASE("a wait means the record that was newest when it was asked for: recording again does not lengthen it") {
+TEST_CASE(
+    "a wait means the record that was newest when it was asked for: recording again does not lengthen it") {
     const Drained drained;
     Gate gate;
     const Stream a(test_device()), b(test_device()), c(test_device());
@@ -124,7 +126,7 @@ TEST_CASE("a wait means the record that was newest when it was asked for: record
     launch_host(a, [] {});
     event.record(a);
     launch_host(b, [] {});
-    b.synchronize(); // would not return if it waited for the second record
+    b.synchronize();  // would not return if it waited for the second record
     CHECK_FALSE(event.is_complete());
 }
 
@@ -153,7 +155,8 @@ TEST_CASE("many streams may wait for one event") {
     launch_host(source, [&] { source_ran = true; });
     const Event event = source.record_event();
     std::vector<Stream> waiting;
-    const int streams = static_cast<int>(repetitions(64, 6)); // more held streams than hardware queues hold up the host
+    const int streams =
+        static_cast<int>(repetitions(64, 6));  // more held streams than hardware queues hold up the host
     for (int i = 0; i < streams; ++i) {
         waiting.emplace_back(test_device());
         waiting.back().wait_event(event);
@@ -175,7 +178,8 @@ TEST_CASE("a stream may wait for many events") {
     Gate gate;
     std::vector<Stream> sources;
     const Stream s(test_device());
-    const int streams = static_cast<int>(repetitions(64, 6)); // more held streams than hardware queues hold up the host
+    const int streams =
+        static_cast<int>(repetitions(64, 6));  // more held streams than hardware queues hold up the host
     for (int i = 0; i < streams; ++i) {
         sources.emplace_back(test_device());
         gate.hold(sources.back());

@@ -11,9 +11,10 @@ namespace {
 
 constexpr std::size_t too_much = std::numeric_limits<std::size_t>::max() / 64;
 
-} // namespace
+}  // namespace
 
-TEST_CASE("host functions that fail at random places: what comes after is dropped, what went before has run") {
+TEST_CASE(
+    "host functions that fail at random places: what comes after is dropped, what went before has run") {
     for (std::uint64_t seed = 1; seed <= repetitions(600, 30); ++seed) {
         Random random(seed);
         const Stream s(test_device());
@@ -129,7 +130,8 @@ TEST_CASE("memory that runs out in the middle of everything leaves everything us
                     switch (random.below(3)) {
                     case 0: zeros<double>(too_much); break;
                     case 1: pinned<double>(too_much); break;
-                    default: fork_join([&] { launch(Add{}, dim(1000), x, 1); }, [] { empty<double>(too_much); });
+                    default:
+                        fork_join([&] { launch(Add{}, dim(1000), x, 1); }, [] { empty<double>(too_much); });
                     }
                 });
                 wrong += !error || error->code() != ErrorCode::out_of_memory;

@@ -21,8 +21,7 @@ struct Wide {
 };
 
 /// Fills the middle of an array, at several offsets and lengths, and looks at all of it.
-template <class T>
-int wrongly_filled(const T& background, const T& value) {
+template <class T> int wrongly_filled(const T& background, const T& value) {
     const Stream s(test_device());
     int wrong = 0;
     for (std::size_t first : {0, 1, 2, 3, 5})
@@ -36,7 +35,7 @@ int wrongly_filled(const T& background, const T& value) {
     return wrong;
 }
 
-} // namespace
+}  // namespace
 
 TEST_CASE("a fill sets every element of its part and no other, for values of every size") {
     CHECK(wrongly_filled<std::uint8_t>(1, 0xab) == 0);

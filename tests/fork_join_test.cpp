@@ -41,8 +41,9 @@ TEST_CASE("branches come after what the base was given, and what the base is giv
     const Stream base(test_device());
     gate.hold(base);
     seen.note(base, "before");
-    fork_join(base, [&] { seen.note(current_stream(), "branch"); }, [&] { seen.note(current_stream(), "branch"); },
-              [&] { seen.note(current_stream(), "branch"); });
+    fork_join(
+        base, [&] { seen.note(current_stream(), "branch"); }, [&] { seen.note(current_stream(), "branch"); },
+        [&] { seen.note(current_stream(), "branch"); });
     seen.note(base, "after");
     settle(test_device());
     CHECK(seen.seen().empty());
@@ -77,13 +78,16 @@ TEST_CASE("branches do not wait for each other") {
     Gate gate;
     const Stream base(test_device());
     StreamRef second;
-    fork_join(base, [&](StreamRef s) {
-        gate.hold(s);
-        launch_host(s, [] {});
-    }, [&](StreamRef s) {
-        launch_host(s, [] {});
-        s.synchronize(); // would not return if it were behind the first
-    });
+    fork_join(
+        base,
+        [&](StreamRef s) {
+            gate.hold(s);
+            launch_host(s, [] {});
+        },
+        [&](StreamRef s) {
+            launch_host(s, [] {});
+            s.synchronize();  // would not return if it were behind the first
+        });
     CHECK_FALSE(base.is_complete());
     gate.open();
     base.synchronize();
@@ -136,15 +140,17 @@ TEST_CASE("forks nest") {
     const Stream base(test_device());
     gate.hold(base);
     seen.note(base, "1 before");
-    fork_join(base, [&] {
-        const StreamRef branch = current_stream();
-        seen.note(branch, "2 branch");
-        fork_join([&] { seen.note(current_stream(), "3 leaf"); }, [&] { seen.note(current_stream(), "3 leaf"); });
-        CHECK(current_stream() == branch);
-        seen.note(branch, "4 branch");
-    }, [&] {
-        fork_join([&] { seen.note(current_stream(), "2 other"); });
-    });
+    fork_join(
+        base,
+        [&] {
+            const StreamRef branch = current_stream();
+            seen.note(branch, "2 branch");
+            fork_join([&] { seen.note(current_stream(), "3 leaf"); },
+                      [&] { seen.note(current_stream(), "3 leaf"); });
+            CHECK(current_stream() == branch);
+            seen.note(branch, "4 branch");
+        },
+        [&] { fork_join([&] { seen.note(current_stream(), "2 other"); }); });
     seen.note(base, "5 after");
     gate.open();
     base.synchronize();
@@ -163,13 +169,17 @@ TEST_CASE("what a branch throws comes out after all branches were joined; later 
     const Stream base(test_device());
     bool called = false;
     const auto fork = [&] {
-        fork_join(base, [&] {
-            gate.hold(current_stream());
-            seen.note(current_stream(), "first");
-        }, [&] {
-            seen.note(current_stream(), "second");
-            throw Boom("branch");
-        }, [&] { called = true; });
+        fork_join(
+            base,
+            [&] {
+                gate.hold(current_stream());
+                seen.note(current_stream(), "first");
+            },
+            [&] {
+                seen.note(current_stream(), "second");
+                throw Boom("branch");
+            },
+            [&] { called = true; });
     };
     CHECK_THROWS_WITH(fork(), "branch");
     CHECK_FALSE(called);
@@ -192,26 +202,26 @@ TEST_CASE("the current stream is restored when a branch throws") {
 
 TEST_CASE("work that fails in a branch poisons the base, and no later fork") {
     const Stream base(test_device());
-    fork_join(base, [] { launch_host([] { throw Boom("in a branch"); }); }, [] { launch_host([] {}); });
+    fork_join(
+        base, [] { launch_host([] { throw Boom("in a branch"); }); }, [] { launch_host([] {}); });
     const auto error = error_of([&] { base.synchronize(); });
     REQUIRE(error);
     CHECK(cause_of(*error) == "in a branch");
     const Stream other(test_device());
-    for (int i = 0; i < 10; ++i)
-        fork_join_n(other, 4, [](std::size_t) { launch_host([] {}); });
+    for (int i = 0; i < 10; ++i) fork_join_n(other, 4, [](std::size_t) { launch_host([] {}); });
     other.synchronize();
     CHECK_FALSE(other.is_poisoned());
 }
 
 TEST_CASE("a failure in a branch is the base's: cleared there, it comes out nowhere else") {
     const Stream base(test_device());
-    fork_join(base, [] { launch_host([] { throw Boom("in a branch"); }); }, [] { launch_host([] {}); });
+    fork_join(
+        base, [] { launch_host([] { throw Boom("in a branch"); }); }, [] { launch_host([] {}); });
     CHECK_THROWS_AS(base.synchronize(), WorkFailed);
     CHECK(base.clear_error() != nullptr);
     CHECK_FALSE(error_of([] { synchronize_device(test_device()); }));
     std::atomic<int> ran{0};
-    for (int i = 0; i < 20; ++i)
-        fork_join_n(base, 3, [&](std::size_t) { launch_host([&] { ++ran; }); });
+    for (int i = 0; i < 20; ++i) fork_join_n(base, 3, [&](std::size_t) { launch_host([&] { ++ran; }); });
     base.synchronize();
     CHECK(ran == 60);
 }
@@ -222,7 +232,8 @@ TEST_CASE("kernels of branches see what was before, and what follows sees what t
     Array<int> x = zeros<int>(base, n), y = zeros<int>(base, n);
     launch(base, Set{}, dim(n), x, 3);
     launch(base, Set{}, dim(n), y, 4);
-    fork_join(base, [&] { launch(Multiply{}, dim(n), x, 10); }, [&] { launch(Multiply{}, dim(n), y, 10); });
+    fork_join(
+        base, [&] { launch(Multiply{}, dim(n), x, 10); }, [&] { launch(Multiply{}, dim(n), y, 10); });
     launch(base, AddTo{}, dim(n), x, y);
     CHECK(to_host(base, y) == std::vector<int>(n, 70));
 }
@@ -233,17 +244,20 @@ TEST_CASE("branches of a CPU fork run at the same time") {
     const Stream base(cpu_device());
     const Flag a, b;
     bool a_met = false, b_met = false;
-    fork_join(base, [&] {
-        launch_host([&, a, b] {
-            a.set();
-            a_met = b.wait();
+    fork_join(
+        base,
+        [&] {
+            launch_host([&, a, b] {
+                a.set();
+                a_met = b.wait();
+            });
+        },
+        [&] {
+            launch_host([&, a, b] {
+                b.set();
+                b_met = a.wait();
+            });
         });
-    }, [&] {
-        launch_host([&, a, b] {
-            b.set();
-            b_met = a.wait();
-        });
-    });
     REQUIRE(eventually([&] { return base.is_complete(); }));
     CHECK(a_met);
     CHECK(b_met);

@@ -25,17 +25,17 @@ int use_a_new_stream() {
     return 0;
 }
 
-template <class F>
-bool is_forked_error(F&& call) {
+template <class F> bool is_forked_error(F&& call) {
     const auto error = error_of(call);
     if (!error) std::fprintf(stderr, "in the child: not refused\n");
-    if (error && error->code() != ErrorCode::forked) std::fprintf(stderr, "in the child: %s\n", error->what());
+    if (error && error->code() != ErrorCode::forked)
+        std::fprintf(stderr, "in the child: %s\n", error->what());
     return error && error->code() == ErrorCode::forked;
 }
 
-} // namespace
+}  // namespace
 
-#define SKIP_IF_SANITIZED()                                                                                            \
+#define SKIP_IF_SANITIZED()                                                                                  \
     if (HEDDLE_TEST_SANITIZED) HEDDLE_SKIP("sanitizers do not work in the child of a process with threads")
 
 TEST_CASE("the child of a fork is refused its parent's streams, clearly") {
@@ -57,7 +57,7 @@ TEST_CASE("the child of a fork is refused its parent's streams, clearly") {
     CHECK(child.signal == 0);
     CHECK(child.status == 0);
     launch_host(s, [] {});
-    s.synchronize(); // the parent goes on
+    s.synchronize();  // the parent goes on
 }
 
 TEST_CASE("the child of a fork can use new CPU streams") {
@@ -90,7 +90,7 @@ TEST_CASE("the child of a fork can use new CPU streams when its parent has work 
     CHECK(child.status == 0);
     gate.open();
     held.synchronize();
-    CHECK(ran == 1); // in the parent, once
+    CHECK(ran == 1);  // in the parent, once
 }
 
 TEST_CASE("the child of a fork may destroy what it inherited") {
@@ -110,7 +110,7 @@ TEST_CASE("the child of a fork may destroy what it inherited") {
     });
     CHECK(child.signal == 0);
     CHECK(child.status == 0);
-    CHECK(to_host(*s, *x) == std::vector<int>(100, 7)); // the parent's are untouched
+    CHECK(to_host(*s, *x) == std::vector<int>(100, 7));  // the parent's are untouched
 }
 
 TEST_CASE("a child can be forked while other threads use heddle, and can use it too") {

@@ -19,7 +19,8 @@ TEST_CASE("host functions run once each, in stream order") {
     CHECK(seen.seen() == Strings{"first", "second", "third"});
 }
 
-TEST_CASE("a host function sees what kernels and copies before it wrote, and what follows sees what it wrote") {
+TEST_CASE(
+    "a host function sees what kernels and copies before it wrote, and what follows sees what it wrote") {
     const Drained drained;
     const Stream s(test_device());
     Array<int> x = zeros<int>(s, 1000), staging = pinned<int>(1000);
@@ -43,10 +44,11 @@ TEST_CASE("any callable may be a host function") {
     };
     const Stream s(test_device());
     launch_host(s, Function{});
-    launch_host(s, +[] { ++called; });
+    launch_host(
+        s, +[] { ++called; });
     launch_host(s, std::function<void()>([] { ++called; }));
     int result = 0;
-    launch_host(s, [&result]() mutable { return ++result; }); // what it returns is not looked at
+    launch_host(s, [&result]() mutable { return ++result; });  // what it returns is not looked at
     s.synchronize();
     CHECK(called == 3);
     CHECK(result == 1);
@@ -75,7 +77,7 @@ TEST_CASE("what a host function carries keeps its alignment") {
     std::atomic<int> wrong{0};
     const Stream s(test_device());
     for (int i = 0; i < 100; ++i) {
-        launch_host(s, [] {}); // so that positions in a queue differ
+        launch_host(s, [] {});  // so that positions in a queue differ
         launch_host(s, [a = Aligned{}, &wrong] { wrong += reinterpret_cast<std::uintptr_t>(&a) % 64 != 0; });
         launch_host(s, [c = 'x', &wrong] { wrong += c != 'x'; });
     }
@@ -187,7 +189,7 @@ TEST_CASE("a host function may enqueue on CPU streams, its own too") {
     const Flag done;
     launch_host(s, [&, seen] {
         seen.add("outer");
-        other.wait_stream(s); // ordered after this function
+        other.wait_stream(s);  // ordered after this function
         seen.note(other, "on another");
         launch_host(other, [done] { done.set(); });
         seen.note(s, "on its own");

@@ -9,24 +9,21 @@ namespace heddle_test {
 
 /// y[i] = value
 struct Set {
-    template <class T>
-    HEDDLE_FN void operator()(std::size_t i, heddle::View<T> y, T value) const {
+    template <class T> HEDDLE_FN void operator()(std::size_t i, heddle::View<T> y, T value) const {
         y[i] = value;
     }
 };
 
 /// y[i] += value
 struct Add {
-    template <class T>
-    HEDDLE_FN void operator()(std::size_t i, heddle::View<T> y, T value) const {
+    template <class T> HEDDLE_FN void operator()(std::size_t i, heddle::View<T> y, T value) const {
         y[i] += value;
     }
 };
 
 /// y[i] *= value
 struct Multiply {
-    template <class T>
-    HEDDLE_FN void operator()(std::size_t i, heddle::View<T> y, T value) const {
+    template <class T> HEDDLE_FN void operator()(std::size_t i, heddle::View<T> y, T value) const {
         y[i] *= value;
     }
 };
@@ -38,12 +35,16 @@ struct Iota {
 
 /// y[i] += x[i]
 struct AddTo {
-    HEDDLE_FN void operator()(std::size_t i, heddle::View<const int> x, heddle::View<int> y) const { y[i] += x[i]; }
+    HEDDLE_FN void operator()(std::size_t i, heddle::View<const int> x, heddle::View<int> y) const {
+        y[i] += x[i];
+    }
 };
 
 /// y[i] = x[i]
 struct CopyKernel {
-    HEDDLE_FN void operator()(std::size_t i, heddle::View<const int> x, heddle::View<int> y) const { y[i] = x[i]; }
+    HEDDLE_FN void operator()(std::size_t i, heddle::View<const int> x, heddle::View<int> y) const {
+        y[i] = x[i];
+    }
 };
 
-} // namespace heddle_test
+}  // namespace heddle_test

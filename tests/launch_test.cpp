@@ -26,14 +26,14 @@ struct Count2 {
     }
 };
 struct Count3 {
-    HEDDLE_FN void operator()(std::size_t x, std::size_t y, std::size_t z, View<std::uint8_t> out, std::size_t nx,
-                              std::size_t ny) const {
+    HEDDLE_FN void operator()(std::size_t x, std::size_t y, std::size_t z, View<std::uint8_t> out,
+                              std::size_t nx, std::size_t ny) const {
         ++out[(z * ny + y) * nx + x];
     }
 };
 
 struct Scale {
-    float factor; // a kernel's own state goes with it
+    float factor;  // a kernel's own state goes with it
     HEDDLE_FN void operator()(std::size_t i, View<float> y) const { y[i] *= factor; }
 };
 
@@ -43,10 +43,10 @@ struct Settings {
     char c[3];
 };
 struct ManyArguments {
-    HEDDLE_FN void operator()(std::size_t i, bool flag, char c, short s, int n, std::int64_t l, float f, double d, Settings set,
-                              View<const int> in, View<double> out) const {
-        out[i] = (flag ? 1 : 0) + c + s + n + static_cast<double>(l) + static_cast<double>(f) + d + set.a + set.b + set.c[2] +
-                 in[i];
+    HEDDLE_FN void operator()(std::size_t i, bool flag, char c, short s, int n, std::int64_t l, float f,
+                              double d, Settings set, View<const int> in, View<double> out) const {
+        out[i] = (flag ? 1 : 0) + c + s + n + static_cast<double>(l) + static_cast<double>(f) + d + set.a +
+                 set.b + set.c[2] + in[i];
     }
 };
 
@@ -72,15 +72,17 @@ struct ThrowAlways {
 inline void launch_a_lambda(StreamRef s, Array<int>& x) {
     const int offset = 5;
     launch(
-        s, [offset] HEDDLE_FN(std::size_t i, View<int> y) { y[i] = static_cast<int>(i) + offset; }, dim(x.size()), x);
+        s, [offset] HEDDLE_FN(std::size_t i, View<int> y) { y[i] = static_cast<int>(i) + offset; },
+        dim(x.size()), x);
 }
 
-} // namespace heddle_test
+}  // namespace heddle_test
 
 using namespace heddle_test;
 
 TEST_CASE("a kernel runs once for each index") {
-    const std::size_t n = GENERATE(1u, 2u, 31u, 32u, 33u, 255u, 256u, 257u, 1000u, 4096u, 100'003u, 3'000'001u);
+    const std::size_t n =
+        GENERATE(1u, 2u, 31u, 32u, 33u, 255u, 256u, 257u, 1000u, 4096u, 100'003u, 3'000'001u);
     CAPTURE(n);
     const Stream s(test_device());
     Array<std::uint8_t> x = zeros<std::uint8_t>(s, n + 64);
@@ -129,7 +131,8 @@ TEST_CASE("a kernel of three dimensions is told x, y and z") {
 
 TEST_CASE("extents may be far apart: each index runs once") {
     const Stream s(test_device());
-    const auto [nx, ny] = GENERATE(std::pair<std::size_t, std::size_t>{1, 600'000}, std::pair<std::size_t, std::size_t>{600'000, 1},
+    const auto [nx, ny] = GENERATE(std::pair<std::size_t, std::size_t>{1, 600'000},
+                                   std::pair<std::size_t, std::size_t>{600'000, 1},
                                    std::pair<std::size_t, std::size_t>{3, 300'001});
     Array<std::uint8_t> out = zeros<std::uint8_t>(s, nx * ny);
     launch(s, Count2{}, dim(nx, ny), out, nx);
@@ -138,7 +141,7 @@ TEST_CASE("extents may be far apart: each index runs once") {
 
 TEST_CASE("any of three extents may be the large one") {
     const Stream s(test_device());
-    const std::size_t big = 140'001; // more than a CUDA grid's y and z allow
+    const std::size_t big = 140'001;  // more than a CUDA grid's y and z allow
     const int which = GENERATE(0, 1, 2);
     const std::size_t nx = which == 0 ? big : 2, ny = which == 1 ? big : 2, nz = which == 2 ? big : 2;
     Array<std::uint8_t> out = zeros<std::uint8_t>(s, nx * ny * nz);
@@ -171,8 +174,8 @@ TEST_CASE("arguments of every kind arrive") {
     const Stream s(test_device());
     Array<int> in = full<int>(s, 100, 1000);
     Array<double> out = zeros<double>(s, 100);
-    launch(s, ManyArguments{}, dim(100), true, char{2}, short{3}, 4, std::int64_t{5}, 6.5f, 7.25, Settings{8, 9.0, {0, 0, 10}}, in,
-           out);
+    launch(s, ManyArguments{}, dim(100), true, char{2}, short{3}, 4, std::int64_t{5}, 6.5f, 7.25,
+           Settings{8, 9.0, {0, 0, 10}}, in, out);
     CHECK(to_host(s, out) == std::vector<double>(100, 1 + 2 + 3 + 4 + 5 + 6.5 + 7.25 + 8 + 9 + 10 + 1000));
 }
 
@@ -217,7 +220,7 @@ TEST_CASE("an explicit stream runs the kernel there, whatever is current") {
     const Counted counted;
     launch(s, Add{}, dim(10), x, 1);
     CHECK(counted.since().waits_inserted + counted.since().waits_elided == 0);
-    CHECK(to_host(s, x) == std::vector<int>(10, 1)); // would not return if it ran on the current stream
+    CHECK(to_host(s, x) == std::vector<int>(10, 1));  // would not return if it ran on the current stream
 }
 
 TEST_CASE("a kernel waits its turn on its stream") {

@@ -12,7 +12,7 @@ struct AddRaw {
     HEDDLE_FN void operator()(std::size_t i, const int* x, View<int> y) const { y[i] += x[i]; }
 };
 
-} // namespace heddle_test
+}  // namespace heddle_test
 
 using namespace heddle_test;
 
@@ -27,7 +27,7 @@ void overwrite_what_is_free(StreamRef s) {
     s.synchronize();
 }
 
-} // namespace
+}  // namespace
 
 TEST_CASE("destroying a stream does not block and loses no work") {
     const Recorder seen;
@@ -37,7 +37,7 @@ TEST_CASE("destroying a stream does not block and loses no work") {
         const Stream s(test_device());
         gate.hold(s);
         for (int i = 0; i < 10; ++i) seen.note(s, std::to_string(i));
-    } // would not return if it waited
+    }  // would not return if it waited
     CHECK(seen.seen().empty());
     gate.open();
     CHECK(eventually([&] { return seen.seen().size() == 10; }));
@@ -92,7 +92,7 @@ TEST_CASE("new streams do not run behind the work of destroyed ones") {
         const Stream fresh(test_device());
         CHECK(fresh.is_complete());
         launch_host(fresh, [] {});
-        fresh.synchronize(); // would not return if it were the destroyed one
+        fresh.synchronize();  // would not return if it were the destroyed one
     }
 }
 
@@ -106,7 +106,7 @@ TEST_CASE("an array that is freed while its own stream still has work on it keep
         held.synchronize();
         gate.hold(held);
         launch(held, AddTo{}, dim(n), x, result);
-    } // freed: does not wait on the host
+    }  // freed: does not wait on the host
     overwrite_what_is_free(other);
     gate.open();
     CHECK(to_host(held, result) == std::vector<int>(n, 5));
@@ -274,14 +274,15 @@ TEST_CASE("pinned memory that is freed while a copy is to write it is given to n
     gate.open();
     s.synchronize();
     int wrong = 0;
-    for (const Array<int>& other : others) wrong += std::count(other.data(), other.data() + n, -1) != static_cast<long>(n);
+    for (const Array<int>& other : others)
+        wrong += std::count(other.data(), other.data() + n, -1) != static_cast<long>(n);
     CHECK(wrong == 0);
 }
 
 TEST_CASE("freed memory is used again: allocating and freeing without end does not run out") {
     const Stream s(test_device());
     const std::size_t size = std::size_t{64} << 20;
-    const std::size_t rounds = repetitions(400, 4000); // 25 GB and more in all on a CPU device, 250 on a GPU
+    const std::size_t rounds = repetitions(400, 4000);  // 25 GB and more in all on a CPU device, 250 on a GPU
     for (std::size_t i = 0; i < rounds; ++i) {
         const Array<char> x = empty<char>(s, size);
         fill(s, View<char>(const_cast<char*>(x.data()), 1), 'x');

@@ -4,7 +4,7 @@
 
 using namespace heddle_test;
 
-#define SKIP_WITHOUT_TWO()                                                                                             \
+#define SKIP_WITHOUT_TWO()                                                                                   \
     if (test_devices().size() < 2) HEDDLE_SKIP("needs two devices of one kind")
 
 TEST_CASE("streams of two devices wait for each other", "[multi]") {
@@ -39,7 +39,8 @@ TEST_CASE("a redundant wait between devices is elided like any other", "[multi]"
     CHECK(counted.since().waits_inserted == 0);
 }
 
-TEST_CASE("a stream scope of another device waits on the stream it replaces there, and on no other", "[multi]") {
+TEST_CASE("a stream scope of another device waits on the stream it replaces there, and on no other",
+          "[multi]") {
     SKIP_WITHOUT_TWO();
     const Recorder seen;
     const Drained drained;
@@ -60,7 +61,7 @@ TEST_CASE("a stream scope of another device waits on the stream it replaces ther
     settle(test_devices()[1]);
     CHECK(seen.seen().empty());
     there.open();
-    b.synchronize(); // would not return if it waited for a
+    b.synchronize();  // would not return if it waited for a
     CHECK(seen.seen() == Strings{"before", "b"});
 }
 
@@ -106,7 +107,7 @@ TEST_CASE("synchronising one device does not wait for the other", "[multi]") {
     gate.hold(a);
     launch_host(a, [] {});
     launch_host(b, [&] { ran = true; });
-    synchronize_device(test_devices()[1]); // would not return
+    synchronize_device(test_devices()[1]);  // would not return
     CHECK(ran);
     CHECK_FALSE(a.is_complete());
 }
@@ -132,7 +133,8 @@ TEST_CASE("a failure goes to the other device with a wait", "[multi]") {
     CHECK(error->device() == test_devices()[0]);
 }
 
-TEST_CASE("an array of one device that is freed while the other device reads it keeps its memory until then", "[multi]") {
+TEST_CASE("an array of one device that is freed while the other device reads it keeps its memory until then",
+          "[multi]") {
     SKIP_WITHOUT_TWO();
     const Drained drained;
     const std::size_t n = 50'000;
@@ -158,8 +160,9 @@ TEST_CASE("fork_join runs on the base's device, whatever is current", "[multi]")
     SKIP_WITHOUT_TWO();
     const Stream b(test_devices()[1]);
     const ScopedDevice on{test_devices()[0]};
-    fork_join(b, [&](StreamRef s) { CHECK(s.device() == test_devices()[1]); },
-              [&] { CHECK(current_device() == test_devices()[1]); });
+    fork_join(
+        b, [&](StreamRef s) { CHECK(s.device() == test_devices()[1]); },
+        [&] { CHECK(current_device() == test_devices()[1]); });
     CHECK(current_device() == test_devices()[0]);
     b.synchronize();
 }
@@ -179,7 +182,7 @@ TEST_CASE("a ring through all devices runs in order", "[multi]") {
         launch(streams[from], Add{}, dim(n), arrays[from], 1);
         streams[to].wait_stream(streams[from]);
         copy(streams[to], arrays[to], arrays[from]);
-        streams[from].wait_stream(streams[to]); // nothing is written under the copy
+        streams[from].wait_stream(streams[to]);  // nothing is written under the copy
     }
     const std::size_t last = 20 % all.size();
     CHECK(to_host(streams[last], arrays[last]) == std::vector<int>(n, 20));

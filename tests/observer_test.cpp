@@ -28,8 +28,15 @@ public:
     ~Watch() { remove_observer(*this); }
     void on_op(const Op& op) noexcept override {
         const std::lock_guard lock(mutex_);
-        seen_.push_back({op.kind, op.name != nullptr ? op.name : "", op.stream ? op.stream.id() : 0, op.sequence, op.bytes,
-                         op.other ? op.other.id() : 0, {op.accesses.begin(), op.accesses.end()}, op.where.file, op.where.line,
+        seen_.push_back({op.kind,
+                         op.name != nullptr ? op.name : "",
+                         op.stream ? op.stream.id() : 0,
+                         op.sequence,
+                         op.bytes,
+                         op.other ? op.other.id() : 0,
+                         {op.accesses.begin(), op.accesses.end()},
+                         op.where.file,
+                         op.where.line,
                          std::this_thread::get_id()});
     }
     /// The operations of one kind, and forgets all.
@@ -47,7 +54,7 @@ private:
     std::vector<Seen> seen_;
 };
 
-} // namespace
+}  // namespace
 
 TEST_CASE("a launch is described by its kernel's name, its stream and where it was written") {
     const Stream s(test_device());
@@ -58,7 +65,7 @@ TEST_CASE("a launch is described by its kernel's name, its stream and where it w
     const std::vector<Seen> ops = watch.take(OpKind::launch);
     REQUIRE(ops.size() == 1);
     CHECK_THAT(ops[0].name, contains("Add"));
-    CHECK(ops[0].name.find("PortableOp") == std::string::npos); // the user's name, not heddle's insides
+    CHECK(ops[0].name.find("PortableOp") == std::string::npos);  // the user's name, not heddle's insides
     CHECK(ops[0].stream == s.id());
     CHECK(ops[0].line == line);
     CHECK_THAT(ops[0].file, contains("observer_test.cpp"));
@@ -282,7 +289,7 @@ TEST_CASE("observers may come and go while other threads work") {
     const Stream mine(test_device());
     std::size_t missed = 0;
     for (int i = 0; i < 100; ++i) {
-        Watch watch; // its memory is gone after each turn
+        Watch watch;  // its memory is gone after each turn
         launch_host(mine, [] {});
         bool found = false;
         for (const Seen& s : watch.take(OpKind::host_function)) found = found || s.stream == mine.id();
@@ -295,8 +302,9 @@ TEST_CASE("observers may come and go while other threads work") {
 
 TEST_CASE("every kind of operation has its own text") {
     Strings texts;
-    for (OpKind kind : {OpKind::launch, OpKind::host_function, OpKind::copy, OpKind::fill, OpKind::allocate, OpKind::free,
-                        OpKind::record, OpKind::wait, OpKind::wait_elided, OpKind::dropped, OpKind::synchronize}) {
+    for (OpKind kind :
+         {OpKind::launch, OpKind::host_function, OpKind::copy, OpKind::fill, OpKind::allocate, OpKind::free,
+          OpKind::record, OpKind::wait, OpKind::wait_elided, OpKind::dropped, OpKind::synchronize}) {
         const std::string text = to_string(kind);
         CHECK_FALSE(text.empty());
         CHECK(std::find(texts.begin(), texts.end(), text) == texts.end());

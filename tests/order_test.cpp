@@ -10,24 +10,22 @@ struct Waits {
     std::uint64_t inserted, elided;
     bool operator==(const Waits&) const = default;
 };
-template <class F>
-Waits waits_of(F&& call) {
+template <class F> Waits waits_of(F&& call) {
     const Counted counted;
     call();
     return {counted.since().waits_inserted, counted.since().waits_elided};
 }
 constexpr Waits inserted{1, 0}, elided{0, 1};
 
-} // namespace
+}  // namespace
 
 namespace Catch {
-template <>
-struct StringMaker<Waits> {
+template <> struct StringMaker<Waits> {
     static std::string convert(const Waits& w) {
         return std::to_string(w.inserted) + " inserted, " + std::to_string(w.elided) + " elided";
     }
 };
-} // namespace Catch
+}  // namespace Catch
 
 TEST_CASE("wait_stream orders what comes after what the other was given before") {
     const Recorder seen;
@@ -54,7 +52,7 @@ TEST_CASE("wait_stream does not wait for what the other is given afterwards") {
     gate.hold(b);
     launch_host(b, [] {});
     launch_host(a, [] {});
-    a.synchronize(); // would not return if it waited for all of b
+    a.synchronize();  // would not return if it waited for all of b
     CHECK_FALSE(b.is_complete());
 }
 
@@ -77,7 +75,7 @@ TEST_CASE("wait_stream does not hold up what the waiter was given before, nor th
     launch_host(d, [] {});
     c.wait_stream(d);
     launch_host(d, [] {});
-    d.synchronize(); // being waited for costs it nothing
+    d.synchronize();  // being waited for costs it nothing
     CHECK(d.is_complete());
 }
 
@@ -89,7 +87,7 @@ TEST_CASE("order goes through chains of waits") {
     gate.hold(a);
     seen.note(a, "a");
     b.wait_stream(a);
-    c.wait_stream(b); // b was given nothing but the wait
+    c.wait_stream(b);  // b was given nothing but the wait
     seen.note(c, "c");
     settle(test_device());
     CHECK(seen.seen().empty());
@@ -151,7 +149,7 @@ TEST_CASE("a second wait on a stream that was given nothing since is elided") {
     launch_host(b, [] {});
     a.wait_stream(b);
     CHECK(waits_of([&] { a.wait_stream(b); }) == elided);
-    launch_host(a, [] {}); // the waiter's own work changes nothing
+    launch_host(a, [] {});  // the waiter's own work changes nothing
     CHECK(waits_of([&] { a.wait_stream(b); }) == elided);
 }
 
@@ -190,7 +188,7 @@ TEST_CASE("every kind of work on the other stream makes the wait necessary again
     CHECK(waits_after([&] { fill(b, x, 1); }) == inserted);
     CHECK(waits_after([&] { copy(b, y, x); }) == inserted);
     CHECK(waits_after([&] { launch_host(b, [] {}); }) == inserted);
-    CHECK(waits_after([&] { const Event e = b.record_event(); }) == elided); // a record is no work
+    CHECK(waits_after([&] { const Event e = b.record_event(); }) == elided);  // a record is no work
 }
 
 TEST_CASE("a scope entered again from the same stream with nothing new waits for nothing") {
@@ -227,7 +225,7 @@ TEST_CASE("a wait on a new stream is never taken for one on a destroyed stream")
         const Stream b(test_device());
         launch_host(b, [] {});
         not_inserted += waits_of([&] { a.wait_stream(b); }) != inserted;
-        b.synchronize(); // so that its record may be used again at once
+        b.synchronize();  // so that its record may be used again at once
     }
     CHECK(not_inserted == 0);
 }

@@ -112,7 +112,7 @@ TEST_CASE("every synchronisation on a poisoned stream throws its failure") {
     CHECK_THROWS_AS(synchronize(), WorkFailed);
     Array<int> x = zeros<int>(default_stream(test_device()), 4);
     CHECK_THROWS_AS(to_host(s, x), WorkFailed);
-    before.synchronize(); // what was done before the failure stays done
+    before.synchronize();  // what was done before the failure stays done
     CHECK(before.is_complete());
 }
 

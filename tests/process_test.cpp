@@ -16,7 +16,7 @@ void expect_clean(const std::string& name) {
     INFO(child.output);
     CHECK(child.signal == 0);
     CHECK(child.status == 0);
-    CHECK(child.output.find("heddle:") == std::string::npos); // nothing reported
+    CHECK(child.output.find("heddle:") == std::string::npos);  // nothing reported
 }
 
 /// Objects of every sort with work pending.
@@ -30,8 +30,8 @@ struct Everything {
     Array<int> staging;
 
     Everything()
-        : stream(test_device()), second(test_device()), pool(test_device()), lease(pool.lease()), event(test_device()),
-          array(zeros<int>(stream, 100'000)), staging(pinned<int>(100'000)) {}
+        : stream(test_device()), second(test_device()), pool(test_device()), lease(pool.lease()),
+          event(test_device()), array(zeros<int>(stream, 100'000)), staging(pinned<int>(100'000)) {}
 
     void give_work() {
         for (int i = 0; i < 200; ++i) {
@@ -64,7 +64,7 @@ struct UsesHeddleLate {
     }
 };
 
-} // namespace
+}  // namespace
 
 TEST_CASE("child: exit with pending work on static objects", "[.child]") {
     end_if_it_hangs();
@@ -90,7 +90,7 @@ TEST_CASE("child: exit with static objects made before heddle was used", "[.chil
 
 TEST_CASE("child: exit with a stream that is held for ever", "[.child]") {
     end_if_it_hangs();
-    static Gate* const gate = new Gate; // never opened nor destroyed
+    static Gate* const gate = new Gate;  // never opened nor destroyed
     static Stream s(test_device());
     gate->hold(s);
     launch_host(s, [] {});
@@ -150,14 +150,18 @@ TEST_CASE("exit with work that can never run is clean") {
     if (!test_device().is_cpu()) HEDDLE_SKIP("the driver waits for work on a GPU when the process ends");
     expect_clean("child: exit with a stream that is held for ever");
 }
-TEST_CASE("exit while a host function runs is clean") { expect_clean("child: exit while a host function runs"); }
-TEST_CASE("exit while other threads give work is clean") { expect_clean("child: exit while other threads give work"); }
+TEST_CASE("exit while a host function runs is clean") {
+    expect_clean("child: exit while a host function runs");
+}
+TEST_CASE("exit while other threads give work is clean") {
+    expect_clean("child: exit while other threads give work");
+}
 
 TEST_CASE("exit inside of scopes does no harm") {
     const ChildResult child = run_test_case("child: exit inside of scopes");
     INFO(child.output);
     CHECK(child.signal == 0);
-    CHECK(child.status == 0); // what is reported is another matter
+    CHECK(child.status == 0);  // what is reported is another matter
 }
 
 // The environment -----------------------------------------------------------------------------------------------------
@@ -175,7 +179,8 @@ TEST_CASE("child: says what devices there are", "[.child]") {
 }
 
 TEST_CASE("HEDDLE_DEVICE names the default device") {
-    const auto child = run_test_case("child: says what devices there are", {"HEDDLE_DEVICE=cpu:1", "HEDDLE_CPU_DEVICES=3"});
+    const auto child =
+        run_test_case("child: says what devices there are", {"HEDDLE_DEVICE=cpu:1", "HEDDLE_CPU_DEVICES=3"});
     CHECK_THAT(child.output, contains("default:cpu:1\n"));
     CHECK_THAT(child.output, contains("devices:3\n"));
     CHECK_THAT(child.output, contains("works"));
@@ -184,16 +189,19 @@ TEST_CASE("HEDDLE_DEVICE names the default device") {
 TEST_CASE("a HEDDLE_DEVICE that is none is an error where the default device is asked for, and no crash") {
     for (const char* value : {"HEDDLE_DEVICE=toaster", "HEDDLE_DEVICE=cuda:77", "HEDDLE_DEVICE=cpu:63"}) {
         CAPTURE(value);
-        const auto child = run_test_case("child: says what devices there are", {value, "HEDDLE_CPU_DEVICES=1"});
+        const auto child =
+            run_test_case("child: says what devices there are", {value, "HEDDLE_CPU_DEVICES=1"});
         CHECK(child.signal == 0);
-        const std::string code = to_string(std::string(value) == "HEDDLE_DEVICE=toaster" ? ErrorCode::usage : ErrorCode::no_device);
+        const std::string code = to_string(
+            std::string(value) == "HEDDLE_DEVICE=toaster" ? ErrorCode::usage : ErrorCode::no_device);
         CHECK_THAT(child.output, contains("default:" + code));
     }
 }
 
 TEST_CASE("HEDDLE_CPU_THREADS says how many workers there are") {
     for (const char* n : {"1", "3"}) {
-        const auto child = run_test_case("child: says what devices there are", {std::string("HEDDLE_CPU_THREADS=") + n});
+        const auto child =
+            run_test_case("child: says what devices there are", {std::string("HEDDLE_CPU_THREADS=") + n});
         CHECK_THAT(child.output, contains(std::string("workers:") + n + "\n"));
         CHECK_THAT(child.output, contains("works"));
     }
@@ -202,8 +210,9 @@ TEST_CASE("HEDDLE_CPU_THREADS says how many workers there are") {
 TEST_CASE("nonsense in the environment leaves a CPU device that works") {
     for (const char* value : {"", "0", "-1", "abc", "1000000"}) {
         CAPTURE(value);
-        const auto child = run_test_case("child: says what devices there are",
-                                         {std::string("HEDDLE_CPU_DEVICES=") + value, "HEDDLE_CPU_THREADS=" + std::string(value)});
+        const auto child =
+            run_test_case("child: says what devices there are", {std::string("HEDDLE_CPU_DEVICES=") + value,
+                                                                 "HEDDLE_CPU_THREADS=" + std::string(value)});
         INFO(child.output);
         CHECK(child.signal == 0);
         CHECK(child.output.find("devices:0") == std::string::npos);

@@ -21,4 +21,4 @@ private:
     std::uint64_t state_;
 };
 
-} // namespace heddle_test
+}  // namespace heddle_test

@@ -91,7 +91,7 @@ TEST_CASE("entering without waiting orders nothing") {
         const ScopedStream in{inner, {.wait_on_enter = false}};
         seen.note(current_stream(), "inner");
     }
-    inner.synchronize(); // would not return if it waited
+    inner.synchronize();  // would not return if it waited
     CHECK(seen.seen() == Strings{"inner"});
 }
 
@@ -106,7 +106,7 @@ TEST_CASE("entering orders the new stream, and not the one it replaces") {
         launch_host([] {});
     }
     launch_host(outer, [] {});
-    outer.synchronize(); // leaving does not wait by default either
+    outer.synchronize();  // leaving does not wait by default either
     CHECK_FALSE(inner.is_complete());
 }
 
@@ -141,8 +141,7 @@ TEST_CASE("leaving by an exception restores and waits all the same") {
         gate.hold(inner);
         seen.note(inner, "inner");
         throw Boom("out");
-    } catch (const Boom&) {
-    }
+    } catch (const Boom&) {}
     CHECK(current_stream() == outer);
     CHECK(current_device() == test_device());
     (void)device_before;
@@ -188,7 +187,7 @@ TEST_CASE("a scope whose stream dies inside it is left without harm") {
         CHECK_THROWS_AS(launch_host([] {}), UsageError);
     }
     CHECK(current_stream() == outer);
-    CHECK(reports.count() == 1); // the wait on leaving could not be
+    CHECK(reports.count() == 1);  // the wait on leaving could not be
 }
 
 TEST_CASE("the current stream dying before a scope is entered is a usage error, not a crash") {

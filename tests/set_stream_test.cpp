@@ -56,7 +56,7 @@ TEST_CASE("set_stream without waiting orders nothing") {
     gate.hold(a);
     set_stream(b, {.wait = false});
     launch_host([] {});
-    b.synchronize(); // would not return if it waited
+    b.synchronize();  // would not return if it waited
     CHECK(b.is_complete());
 }
 

@@ -62,17 +62,18 @@ private:
             model_[a] = model_[b];
             break;
         case 5:
-            launch_host([wrong = wrong_, at = reached_, expected = steps_] { *wrong += (*at)++ != expected; });
+            launch_host(
+                [wrong = wrong_, at = reached_, expected = steps_] { *wrong += (*at)++ != expected; });
             ++steps_;
             break;
-        case 6: // another array in its place: the old one is freed with work pending
+        case 6:  // another array in its place: the old one is freed with work pending
             arrays_[a] = full<Number>(size, value);
             model_[a] = value;
             break;
         case 7:
             if (random_.below(10) == 0) check(a);
             break;
-        case 8: { // on another stream, by way of events
+        case 8: {  // on another stream, by way of events
             const Stream other(device_);
             other.wait_event(record_event());
             launch(other, Add{}, dim(size), arrays_[a], value);
@@ -81,34 +82,32 @@ private:
             break;
         }
         case 9:
-        case 10: { // a scope on one of the program's streams, which may be current already
+        case 10: {  // a scope on one of the program's streams, which may be current already
             const ScopedStream in{any_stream(), both_ways};
             block(depth);
             break;
         }
-        case 11: { // a scope on a stream that is destroyed with its work pending
+        case 11: {  // a scope on a stream that is destroyed with its work pending
             const Stream fresh(device_);
             const ScopedStream in{fresh, both_ways};
             block(depth);
             break;
         }
-        case 12: // out of a scope by an exception
+        case 12:  // out of a scope by an exception
             try {
                 const ScopedStream in{any_stream(), both_ways};
                 block(depth);
                 throw Boom("out");
-            } catch (const Boom&) {
-            }
+            } catch (const Boom&) {}
             break;
-        default: // branches on arrays of their own, of which one may throw
+        default:  // branches on arrays of their own, of which one may throw
             try {
                 fork_join_n(arrays_.size(), [&](std::size_t i) {
                     launch(Add{}, dim(size), arrays_[i], value);
                     model_[i] += value;
                     if (value == 9 && i == 2) throw Boom("branch");
                 });
-            } catch (const Boom&) {
-            }
+            } catch (const Boom&) {}
         }
     }
 
@@ -130,7 +129,7 @@ private:
     std::shared_ptr<std::atomic<int>> wrong_ = std::make_shared<std::atomic<int>>(0);
 };
 
-} // namespace
+}  // namespace
 
 TEST_CASE("random programs in nested scopes do what they say") {
     const Reports reports;
@@ -171,18 +170,18 @@ TEST_CASE("random waits among shared streams, from many threads, lose no work") 
         threads.emplace_back([&, t] {
             Random random(t);
             for (std::size_t i = 0; i < repetitions(10'000, 300); ++i) {
-                const StreamRef a = streams[random.below(streams.size())], b = streams[random.below(streams.size())];
+                const StreamRef a = streams[random.below(streams.size())],
+                                b = streams[random.below(streams.size())];
                 switch (random.below(5)) {
                 case 0: a.wait_stream(b); break;
                 case 1: a.wait_event(b.record_event()); break;
                 case 2: {
                     const ScopedStream in{a};
-                    const ScopedStream inner{b, {.wait_on_enter = true, .wait_on_exit = random.below(2) == 0}};
+                    const ScopedStream inner{b,
+                                             {.wait_on_enter = true, .wait_on_exit = random.below(2) == 0}};
                     break;
                 }
-                default:
-                    ++given;
-                    launch_host(a, [&] { ++ran; });
+                default: ++given; launch_host(a, [&] { ++ran; });
                 }
             }
         });
@@ -209,7 +208,8 @@ TEST_CASE("streams, events and arrays destroyed in any order with work pending l
         case 0: streams.erase(streams.begin() + static_cast<std::ptrdiff_t>(s)); break;
         case 1: events.push_back(streams[s].record_event()); break;
         case 2:
-            if (!events.empty()) events.erase(events.begin() + static_cast<std::ptrdiff_t>(random.below(events.size())));
+            if (!events.empty())
+                events.erase(events.begin() + static_cast<std::ptrdiff_t>(random.below(events.size())));
             break;
         case 3:
             if (!events.empty()) streams[s].wait_event(events[random.below(events.size())]);
@@ -220,7 +220,8 @@ TEST_CASE("streams, events and arrays destroyed in any order with work pending l
             break;
         }
         case 5:
-            if (!arrays.empty()) arrays.erase(arrays.begin() + static_cast<std::ptrdiff_t>(random.below(arrays.size())));
+            if (!arrays.empty())
+                arrays.erase(arrays.begin() + static_cast<std::ptrdiff_t>(random.below(arrays.size())));
             break;
         case 6:
             if (!arrays.empty()) {
@@ -230,9 +231,7 @@ TEST_CASE("streams, events and arrays destroyed in any order with work pending l
                 last.record(streams[s]);
             }
             break;
-        default:
-            ++given;
-            launch_host(streams[s], [&] { ++ran; });
+        default: ++given; launch_host(streams[s], [&] { ++ran; });
         }
     }
     streams.clear();

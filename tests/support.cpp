@@ -25,7 +25,7 @@ DeviceKind test_kind() {
     return kind != nullptr && std::string(kind) == "cuda" ? DeviceKind::cuda : DeviceKind::cpu;
 }
 
-} // namespace
+}  // namespace
 
 Device test_device() { return Device(test_kind(), 0); }
 
@@ -73,7 +73,8 @@ bool Flag::is_set() const {
 
 bool Flag::wait() const {
     std::unique_lock lock(state_->mutex);
-    return state_->changed.wait_for(lock, std::chrono::seconds(HEDDLE_TEST_TSAN != 0 ? 60 : 20), [&] { return state_->set; });
+    return state_->changed.wait_for(lock, std::chrono::seconds(HEDDLE_TEST_TSAN != 0 ? 60 : 20),
+                                    [&] { return state_->set; });
 }
 
 void Recorder::add(std::string what) const {
@@ -107,7 +108,7 @@ Drained::~Drained() {
     for (Device device : devices()) {
         try {
             synchronize_device(device);
-        } catch (...) { // the test has looked at the failures it expects
+        } catch (...) {  // the test has looked at the failures it expects
         }
     }
 }
@@ -138,7 +139,8 @@ std::string cause_of(const Error& error) {
 
 void poison(StreamRef stream, const std::string& text) {
     launch_host(stream, [text] { throw Boom(text); });
-    if (!eventually([&] { return stream.is_poisoned(); })) throw std::runtime_error("the stream was never poisoned");
+    if (!eventually([&] { return stream.is_poisoned(); }))
+        throw std::runtime_error("the stream was never poisoned");
 }
 
-} // namespace heddle_test
+}  // namespace heddle_test

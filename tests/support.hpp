@@ -113,8 +113,7 @@ using Strings = std::vector<std::string>;
 void settle(Device device);
 
 /// Whether `predicate` becomes true within a minute. For what must happen at some time, never for what must not.
-template <class P>
-bool eventually(P&& predicate) {
+template <class P> bool eventually(P&& predicate) {
     const auto limit = std::chrono::steady_clock::now() + std::chrono::minutes(1);
     while (!predicate()) {
         if (std::chrono::steady_clock::now() > limit) return false;
@@ -161,8 +160,7 @@ private:
 };
 
 /// The heddle::Error that `call` throws; nothing if it throws none. Other exceptions come out.
-template <class F>
-std::optional<Error> error_of(F&& call) {
+template <class F> std::optional<Error> error_of(F&& call) {
     try {
         call();
     } catch (const Error& error) {
@@ -182,4 +180,4 @@ struct Boom : std::runtime_error {
 /// Gives `stream` a host function that throws Boom(text), and waits until the stream knows.
 void poison(StreamRef stream, const std::string& text = "boom");
 
-} // namespace heddle_test
+}  // namespace heddle_test

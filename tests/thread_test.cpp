@@ -8,20 +8,21 @@ using namespace heddle_test;
 
 namespace {
 
-template <class F>
-void on_threads(int count, F&& f) {
+template <class F> void on_threads(int count, F&& f) {
     std::vector<std::thread> threads;
     for (int t = 0; t < count; ++t) threads.emplace_back([&f, t] { f(t); });
     for (std::thread& thread : threads) thread.join();
 }
 
-} // namespace
+}  // namespace
 
 TEST_CASE("a scope in one thread changes nothing in another") {
     const Stream s(test_device());
     const ScopedStream in{s};
     bool default_there = false;
-    std::thread([&] { default_there = current_stream(test_device()) == default_stream(test_device()); }).join();
+    std::thread([&] {
+        default_there = current_stream(test_device()) == default_stream(test_device());
+    }).join();
     CHECK(default_there);
     CHECK(current_stream() == s);
 }
@@ -82,7 +83,7 @@ TEST_CASE("threads that share a stream each keep their own order on it") {
 
 TEST_CASE("the default stream takes work from all threads") {
     const Drained drained;
-    std::size_t ran = 0; // a stream runs one thing at a time
+    std::size_t ran = 0;  // a stream runs one thing at a time
     const std::size_t n = repetitions(500, 100);
     on_threads(4, [&](int) {
         for (std::size_t i = 0; i < n; ++i) launch_host(default_stream(test_device()), [&] { ++ran; });
@@ -159,7 +160,7 @@ TEST_CASE("per-thread streams of many threads are all different") {
     on_threads(16, [&](int t) {
         ids[static_cast<std::size_t>(t)] = Stream::per_thread(test_device()).id();
         if (++made == 16) all_made.set();
-        all_made.wait(); // all threads alive at once
+        all_made.wait();  // all threads alive at once
     });
     std::sort(ids.begin(), ids.end());
     CHECK(std::unique(ids.begin(), ids.end()) == ids.end());

@@ -1,5 +1,5 @@
 // Ends the program, and says in which test, when a test hangs.
-#define CATCH_CONFIG_EXTERNAL_INTERFACES // Catch2 2.13 shows listeners only then
+#define CATCH_CONFIG_EXTERNAL_INTERFACES  // Catch2 2.13 shows listeners only then
 #include "support.hpp"
 
 #include <csignal>
@@ -47,6 +47,6 @@ public:
     void testCaseEnded(const Catch::TestCaseStats&) override { alarm(0); }
 };
 
-} // namespace
+}  // namespace
 
 CATCH_REGISTER_LISTENER(Watchdog)

@@ -26,8 +26,7 @@ void declare_use(Block& block, StreamRef stream, SourceLocation where);
 /// zeros(), full(), from_host(), pinned(), pageable(). Move-only. T is trivially copyable.
 ///
 /// Destroying it gives the memory back, in stream order, after everything heddle gave to any stream to do with it.
-template <class T>
-class Array {
+template <class T> class Array {
     static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>,
                   "heddle::Array<T>: T is copied as bytes between devices, so it must be trivially copyable");
 
@@ -35,7 +34,8 @@ public:
     using value_type = T;
 
     Array() noexcept = default;
-    Array(detail::Block& block, std::size_t size) noexcept : block_(&block), size_(size) {}  ///< for the library
+    Array(detail::Block& block, std::size_t size) noexcept
+        : block_(&block), size_(size) {}  ///< for the library
     Array(Array&& other) noexcept
         : block_(std::exchange(other.block_, nullptr)), size_(std::exchange(other.size_, 0)) {}
     Array& operator=(Array&& other) noexcept {
@@ -58,7 +58,9 @@ public:
     std::size_t size_bytes() const noexcept { return size_ * sizeof(T); }
     bool empty() const noexcept { return size_ == 0; }
     T* data() noexcept { return block_ != nullptr ? static_cast<T*>(block_->data) : nullptr; }
-    const T* data() const noexcept { return block_ != nullptr ? static_cast<const T*>(block_->data) : nullptr; }
+    const T* data() const noexcept {
+        return block_ != nullptr ? static_cast<const T*>(block_->data) : nullptr;
+    }
 
     /// The device whose memory it is; host arrays say cpu:0.
     Device device() const noexcept {
@@ -95,8 +97,7 @@ template <class T>
 Array<T> empty(StreamRef stream, std::size_t size, SourceLocation where = SourceLocation::current()) {
     return {detail::allocate(stream, size, sizeof(T), where), size};
 }
-template <class T>
-Array<T> empty(std::size_t size, SourceLocation where = SourceLocation::current()) {
+template <class T> Array<T> empty(std::size_t size, SourceLocation where = SourceLocation::current()) {
     return empty<T>(current_stream(), size, where);
 }
 
@@ -109,7 +110,8 @@ Array<T> full(StreamRef stream, std::size_t size, std::type_identity_t<T> value,
     return array;
 }
 template <class T>
-Array<T> full(std::size_t size, std::type_identity_t<T> value, SourceLocation where = SourceLocation::current()) {
+Array<T> full(std::size_t size, std::type_identity_t<T> value,
+              SourceLocation where = SourceLocation::current()) {
     return full<T>(current_stream(), size, value, where);
 }
 
@@ -120,19 +122,16 @@ Array<T> zeros(StreamRef stream, std::size_t size, SourceLocation where = Source
     fill_zero(stream, array, where);
     return array;
 }
-template <class T>
-Array<T> zeros(std::size_t size, SourceLocation where = SourceLocation::current()) {
+template <class T> Array<T> zeros(std::size_t size, SourceLocation where = SourceLocation::current()) {
     return zeros<T>(current_stream(), size, where);
 }
 
 /// Host memory that the GPUs read and write directly, asynchronously. From a cache; on machines without CUDA plain memory.
-template <class T>
-Array<T> pinned(std::size_t size, SourceLocation where = SourceLocation::current()) {
+template <class T> Array<T> pinned(std::size_t size, SourceLocation where = SourceLocation::current()) {
     return {detail::allocate_host(MemoryKind::pinned, size, sizeof(T), where), size};
 }
 /// Plain host memory.
-template <class T>
-Array<T> pageable(std::size_t size, SourceLocation where = SourceLocation::current()) {
+template <class T> Array<T> pageable(std::size_t size, SourceLocation where = SourceLocation::current()) {
     return {detail::allocate_host(MemoryKind::pageable, size, sizeof(T), where), size};
 }
 
@@ -163,8 +162,7 @@ auto to_host(StreamRef stream, const A& array, SourceLocation where = SourceLoca
     stream.synchronize(where);
     return host;
 }
-template <detail::Source A>
-auto to_host(const A& array, SourceLocation where = SourceLocation::current()) {
+template <detail::Source A> auto to_host(const A& array, SourceLocation where = SourceLocation::current()) {
     auto source = detail::as_source(array);
     return to_host(detail::home_stream(source.owner(), source.data()), source, where);
 }

@@ -9,8 +9,7 @@
 
 namespace heddle {
 
-template <class T>
-class Array;
+template <class T> class Array;
 
 namespace detail {
 
@@ -22,19 +21,15 @@ template <class T> inline constexpr bool is_ours<Array<T>> = true;
 template <class R>
 concept HostRange = std::ranges::contiguous_range<R> && !is_ours<std::remove_cvref_t<R>>;
 
-template <class T>
-View<T> as_destination(View<T> v) noexcept { return v; }
-template <class T>
-View<T> as_destination(Array<T>& a) noexcept { return a.view(); }
+template <class T> View<T> as_destination(View<T> v) noexcept { return v; }
+template <class T> View<T> as_destination(Array<T>& a) noexcept { return a.view(); }
 template <HostRange R>
 auto as_destination(R&& r) noexcept -> View<std::remove_reference_t<std::ranges::range_reference_t<R>>> {
     return {std::ranges::data(r), std::ranges::size(r)};
 }
 
-template <class T>
-View<const T> as_source(View<T> v) noexcept { return v; }
-template <class T>
-View<const T> as_source(const Array<T>& a) noexcept { return a.view(); }
+template <class T> View<const T> as_source(View<T> v) noexcept { return v; }
+template <class T> View<const T> as_source(const Array<T>& a) noexcept { return a.view(); }
 template <HostRange R>
 auto as_source(const R& r) noexcept -> View<const std::ranges::range_value_t<const R>> {
     return {std::ranges::data(r), std::ranges::size(r)};
@@ -46,7 +41,9 @@ concept Destination = requires(To&& to) {
     requires !std::is_const_v<std::remove_pointer_t<decltype(detail::as_destination(to).data())>>;
 };
 template <class From>
-concept Source = requires(const From& from) { detail::as_source(from); };
+concept Source = requires(const From& from) {
+    detail::as_source(from);
+};
 
 /// A piece of memory without its type. `rows` pieces of `bytes`, `pitch` bytes apart (rows == 1: pitch is not read).
 struct Region {
@@ -57,14 +54,15 @@ struct Region {
     std::size_t pitch = 0;
 };
 
-template <class T>
-Region region(View<T> v) noexcept {
+template <class T> Region region(View<T> v) noexcept {
     return {const_cast<std::remove_const_t<T>*>(v.data()), v.size_bytes(), v.owner()};
 }
 
 void copy_regions(StreamRef stream, const Region& to, const Region& from, const SourceLocation& where);
-void copy_regions(const Region& to, const Region& from, const SourceLocation& where);  ///< chooses the stream (S7)
-void fill_region(StreamRef stream, const Region& to, const void* value, std::size_t size, const SourceLocation& where);
+void copy_regions(const Region& to, const Region& from,
+                  const SourceLocation& where);  ///< chooses the stream (S7)
+void fill_region(StreamRef stream, const Region& to, const void* value, std::size_t size,
+                 const SourceLocation& where);
 void fill_region(const Region& to, const void* value, std::size_t size, const SourceLocation& where);
 
 /// The current stream of the device on which this memory is (host memory: of cpu:0), after it has been ordered after every
@@ -88,22 +86,23 @@ template <detail::Destination To, detail::Source From>
 void copy(StreamRef stream, To&& to, const From& from, SourceLocation where = SourceLocation::current()) {
     auto destination = detail::as_destination(to);
     auto source = detail::as_source(from);
-    static_assert(std::is_same_v<typename decltype(destination)::value_type, typename decltype(source)::value_type>,
-                  "heddle::copy: both sides must have the same element type");
+    static_assert(
+        std::is_same_v<typename decltype(destination)::value_type, typename decltype(source)::value_type>,
+        "heddle::copy: both sides must have the same element type");
     detail::copy_regions(stream, detail::region(destination), detail::region(source), where);
 }
 template <detail::Destination To, detail::Source From>
 void copy(To&& to, const From& from, SourceLocation where = SourceLocation::current()) {
     auto destination = detail::as_destination(to);
     auto source = detail::as_source(from);
-    static_assert(std::is_same_v<typename decltype(destination)::value_type, typename decltype(source)::value_type>,
-                  "heddle::copy: both sides must have the same element type");
+    static_assert(
+        std::is_same_v<typename decltype(destination)::value_type, typename decltype(source)::value_type>,
+        "heddle::copy: both sides must have the same element type");
     detail::copy_regions(detail::region(destination), detail::region(source), where);
 }
 
 /// A rectangle in memory: `rows` rows of `columns` elements, `pitch` elements from one row's start to the next.
-template <class T>
-class View2D {
+template <class T> class View2D {
 public:
     using value_type = std::remove_const_t<T>;
     View2D(View<T> memory, std::size_t rows, std::size_t columns, std::size_t pitch,
@@ -115,7 +114,8 @@ public:
             __builtin_add_overflow(needed, columns, &needed) || needed > memory.size())
             detail::throw_out_of_range(0, needed, memory.size(), where);
     }
-    View2D(View<T> memory, std::size_t rows, std::size_t columns, SourceLocation where = SourceLocation::current())
+    View2D(View<T> memory, std::size_t rows, std::size_t columns,
+           SourceLocation where = SourceLocation::current())
         : View2D(memory, rows, columns, columns, where) {}
 
     View<T> memory() const noexcept { return memory_; }
@@ -129,17 +129,17 @@ private:
 };
 
 namespace detail {
-template <class T>
-Region region(const View2D<T>& v) noexcept {
-    return {const_cast<std::remove_const_t<T>*>(v.memory().data()), v.columns() * sizeof(T), v.memory().owner(),
-            v.rows(), v.pitch() * sizeof(T)};
+template <class T> Region region(const View2D<T>& v) noexcept {
+    return {const_cast<std::remove_const_t<T>*>(v.memory().data()), v.columns() * sizeof(T),
+            v.memory().owner(), v.rows(), v.pitch() * sizeof(T)};
 }
 }  // namespace detail
 
 /// Copies a rectangle to one of the same shape. Streams, memory and errors as copy().
 template <class T, class S>
     requires std::is_same_v<T, std::remove_const_t<S>>
-void copy_2d(StreamRef stream, View2D<T> to, View2D<S> from, SourceLocation where = SourceLocation::current()) {
+void copy_2d(StreamRef stream, View2D<T> to, View2D<S> from,
+             SourceLocation where = SourceLocation::current()) {
     detail::copy_regions(stream, detail::region(to), detail::region(from), where);
 }
 template <class T, class S>
@@ -171,8 +171,7 @@ void fill_zero(StreamRef stream, To&& to, SourceLocation where = SourceLocation:
     const unsigned char zero = 0;
     detail::fill_region(stream, detail::region(detail::as_destination(to)), &zero, 1, where);
 }
-template <detail::Destination To>
-void fill_zero(To&& to, SourceLocation where = SourceLocation::current()) {
+template <detail::Destination To> void fill_zero(To&& to, SourceLocation where = SourceLocation::current()) {
     const unsigned char zero = 0;
     detail::fill_region(detail::region(detail::as_destination(to)), &zero, 1, where);
 }

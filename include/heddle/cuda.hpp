@@ -55,15 +55,16 @@ namespace detail {
 /// to be asked for.
 void check_grid(StreamState& stream, const Grid& grid, const void* kernel);
 
-const char* global_name(const void* kernel) noexcept;  ///< a __global__ function's mangled name, "?" if unknown
+const char* global_name(
+    const void* kernel) noexcept;  ///< a __global__ function's mangled name, "?" if unknown
 
 /// Turns an argument into the parameter type a __global__ function declares; an Array or View may stand where a pointer is
 /// declared.
-template <class P, class A>
-P global_argument(A& a) {
+template <class P, class A> P global_argument(A& a) {
     if constexpr (std::is_pointer_v<P> && ViewTraits<KernelArg<A>>::is_view) {
         static_assert(std::is_convertible_v<decltype(kernel_argument(a).data()), P>,
-                      "heddle::launch: an array stands where the kernel takes a pointer to another type (or drops const)");
+                      "heddle::launch: an array stands where the kernel takes a pointer to another type (or "
+                      "drops const)");
         return kernel_argument(a).data();
     } else {
         static_assert(std::is_convertible_v<decltype(kernel_argument(a)), P>,
@@ -80,7 +81,8 @@ P global_argument(A& a) {
 /// arrays out of reach.
 template <class... P, class... A>
 void launch(StreamRef stream, void (*kernel)(P...), const Grid& grid, A&&... args) {
-    static_assert(sizeof...(P) == sizeof...(A), "heddle::launch: the kernel takes another number of arguments");
+    static_assert(sizeof...(P) == sizeof...(A),
+                  "heddle::launch: the kernel takes another number of arguments");
     detail::StreamState& state = stream.state();
     if (!detail::may_submit(state, "launch", grid.where)) return;
     detail::check_grid(state, grid, reinterpret_cast<const void*>(kernel));
@@ -95,15 +97,15 @@ void launch(StreamRef stream, void (*kernel)(P...), const Grid& grid, A&&... arg
         },
         values);
     if (code != cudaSuccess) [[unlikely]]
-        detail::throw_launch_failed(state, detail::global_name(reinterpret_cast<const void*>(kernel)), code, grid.where);
+        detail::throw_launch_failed(state, detail::global_name(reinterpret_cast<const void*>(kernel)), code,
+                                    grid.where);
     detail::count_submission(state);
     if (detail::is_observed()) [[unlikely]]
         detail::notify_launch<detail::ParameterList<P...>, 0, A...>(
             detail::global_name(reinterpret_cast<const void*>(kernel)), state, grid.where,
             std::index_sequence_for<A...>(), args...);
 }
-template <class... P, class... A>
-void launch(void (*kernel)(P...), const Grid& grid, A&&... args) {
+template <class... P, class... A> void launch(void (*kernel)(P...), const Grid& grid, A&&... args) {
     launch(current_stream(), kernel, grid, std::forward<A>(args)...);
 }
 

@@ -23,14 +23,14 @@ struct PriorityRange {
 
 /// What a device is, read once when first asked for. Sizes are bytes; 0 is "unknown".
 struct DeviceInfo {
-    std::string name;                ///< "NVIDIA H200"; for CPU devices the processor's model name
-    std::size_t total_memory = 0;    ///< memory of the device; for CPU devices the machine's
-    PriorityRange priorities;        ///< of its streams
-    int copy_engines = 0;            ///< copies that can run beside kernels; for CPU devices 0
-    int processors = 0;              ///< multiprocessors; for CPU devices worker threads
-    int compute_major = 0;           ///< compute capability; 0 on CPU devices
+    std::string name;              ///< "NVIDIA H200"; for CPU devices the processor's model name
+    std::size_t total_memory = 0;  ///< memory of the device; for CPU devices the machine's
+    PriorityRange priorities;      ///< of its streams
+    int copy_engines = 0;          ///< copies that can run beside kernels; for CPU devices 0
+    int processors = 0;            ///< multiprocessors; for CPU devices worker threads
+    int compute_major = 0;         ///< compute capability; 0 on CPU devices
     int compute_minor = 0;
-    std::string bus_id;              ///< PCI address, empty on CPU devices
+    std::string bus_id;  ///< PCI address, empty on CPU devices
 };
 
 /// A device: `cuda:i` or `cpu:i`. A value of 8 bytes; equal when it names the same device.
@@ -66,7 +66,9 @@ public:
     bool operator==(const Device&) const = default;
 
     /// Without a check, for the library's own tables.
-    static constexpr Device unchecked(DeviceKind kind, int index) noexcept { return Device(Raw{}, kind, index); }
+    static constexpr Device unchecked(DeviceKind kind, int index) noexcept {
+        return Device(Raw{}, kind, index);
+    }
 
 private:
     struct Raw {};
@@ -91,8 +93,7 @@ Device default_device();
 
 }  // namespace heddle
 
-template <>
-struct std::hash<heddle::Device> {
+template <> struct std::hash<heddle::Device> {
     std::size_t operator()(heddle::Device d) const noexcept {
         return static_cast<std::size_t>(d.index()) * 2 + static_cast<std::size_t>(d.kind());
     }

@@ -15,8 +15,8 @@
 namespace heddle {
 
 enum class ErrorCode {
-    usage,          ///< the call makes no sense as it is: sizes, devices, captures, waits in host functions, ...
-    no_device,      ///< no such device on this machine
+    usage,      ///< the call makes no sense as it is: sizes, devices, captures, waits in host functions, ...
+    no_device,  ///< no such device on this machine
     out_of_memory,  ///< an allocation failed
     unsupported,    ///< meaningful, but this backend or hardware cannot
     work_failed,    ///< a kernel, host function or copy failed: its stream is poisoned
@@ -30,15 +30,15 @@ const char* to_string(ErrorCode code) noexcept;
 /// Everything an Error knows, as data.
 struct ErrorInfo {
     ErrorCode code = ErrorCode::usage;
-    std::string message = {};                ///< what is wrong and what to do, one sentence or two
-    std::string call = {};                   ///< the heddle or native call that failed, "cudaMemcpyAsync"
-    int native_code = 0;                ///< cudaError_t, errno; 0 if there is none
-    std::string native_name = {};            ///< "cudaErrorIllegalAddress"
+    std::string message = {};      ///< what is wrong and what to do, one sentence or two
+    std::string call = {};         ///< the heddle or native call that failed, "cudaMemcpyAsync"
+    int native_code = 0;           ///< cudaError_t, errno; 0 if there is none
+    std::string native_name = {};  ///< "cudaErrorIllegalAddress"
     std::optional<Device> device = {};
-    std::uint64_t stream_id = 0;        ///< StreamRef::id(), 0 when no stream is concerned
-    std::string stream = {};                 ///< the stream's name
-    SourceLocation where = {};               ///< the user's call
-    std::exception_ptr cause = {};           ///< what a host function or CPU kernel threw
+    std::uint64_t stream_id = 0;    ///< StreamRef::id(), 0 when no stream is concerned
+    std::string stream = {};        ///< the stream's name
+    SourceLocation where = {};      ///< the user's call
+    std::exception_ptr cause = {};  ///< what a host function or CPU kernel threw
 };
 
 /// The base of everything heddle throws. Copies share their data.
@@ -61,14 +61,30 @@ private:
     std::shared_ptr<const ErrorInfo> info_;
 };
 
-struct UsageError : Error { using Error::Error; };        ///< ErrorCode::usage
-struct NoDevice : Error { using Error::Error; };          ///< ErrorCode::no_device
-struct OutOfMemory : Error { using Error::Error; };       ///< ErrorCode::out_of_memory
-struct Unsupported : Error { using Error::Error; };       ///< ErrorCode::unsupported
-struct WorkFailed : Error { using Error::Error; };        ///< ErrorCode::work_failed
-struct DeviceLost : Error { using Error::Error; };        ///< ErrorCode::device_lost
-struct NativeError : Error { using Error::Error; };       ///< ErrorCode::native
-struct ForkedError : Error { using Error::Error; };       ///< ErrorCode::forked
+struct UsageError : Error {
+    using Error::Error;
+};  ///< ErrorCode::usage
+struct NoDevice : Error {
+    using Error::Error;
+};  ///< ErrorCode::no_device
+struct OutOfMemory : Error {
+    using Error::Error;
+};  ///< ErrorCode::out_of_memory
+struct Unsupported : Error {
+    using Error::Error;
+};  ///< ErrorCode::unsupported
+struct WorkFailed : Error {
+    using Error::Error;
+};  ///< ErrorCode::work_failed
+struct DeviceLost : Error {
+    using Error::Error;
+};  ///< ErrorCode::device_lost
+struct NativeError : Error {
+    using Error::Error;
+};  ///< ErrorCode::native
+struct ForkedError : Error {
+    using Error::Error;
+};  ///< ErrorCode::forked
 
 /// Throws the class that belongs to info.code.
 [[noreturn]] void throw_error(ErrorInfo info);

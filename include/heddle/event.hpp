@@ -15,7 +15,8 @@ struct EventState;
 }
 
 struct EventOptions {
-    bool timing = false;        ///< can be given to elapsed_time(); recording costs more (0.73 µs for 0.14 on an H200)
+    bool timing =
+        false;  ///< can be given to elapsed_time(); recording costs more (0.73 µs for 0.14 on an H200)
     bool blocking = false;      ///< host waits sleep instead of spinning (CPU devices always sleep)
     bool interprocess = false;  ///< can be shared with other processes; excludes timing. CUDA devices only
     bool operator==(const EventOptions&) const = default;

@@ -27,8 +27,7 @@ private:
     Impl* impl_;
 };
 
-template <class F>
-void run_branch(Fork& fork, std::size_t index, F& f, SourceLocation where) {
+template <class F> void run_branch(Fork& fork, std::size_t index, F& f, SourceLocation where) {
     StreamRef stream = fork.branch(index);
     ScopedStream in(stream, {.wait_on_enter = false}, where);
     if constexpr (std::invocable<F&, StreamRef>) f(stream);
@@ -52,8 +51,7 @@ void fork_join(StreamRef base, F&&... branches) {
     fork.join();
 }
 /// The same from the current stream.
-template <Branch F, Branch... Rest>
-void fork_join(F&& first, Rest&&... rest) {
+template <Branch F, Branch... Rest> void fork_join(F&& first, Rest&&... rest) {
     fork_join(current_stream(), first, rest...);
 }
 

@@ -18,8 +18,7 @@ namespace heddle {
 
 /// How many times a kernel runs, in N dimensions; made by dim(). Remembers where it was written, so that a launch knows
 /// its caller.
-template <int N>
-struct Dim {
+template <int N> struct Dim {
     std::size_t extent[N];
     SourceLocation where;
 };
@@ -28,7 +27,8 @@ constexpr Dim<1> dim(std::size_t nx, SourceLocation where = SourceLocation::curr
     return {{nx}, where};
 }
 /// The first index varies fastest: neighbouring threads of a GPU, the inner loop of a CPU.
-constexpr Dim<2> dim(std::size_t nx, std::size_t ny, SourceLocation where = SourceLocation::current()) noexcept {
+constexpr Dim<2> dim(std::size_t nx, std::size_t ny,
+                     SourceLocation where = SourceLocation::current()) noexcept {
     return {{nx, ny}, where};
 }
 constexpr Dim<3> dim(std::size_t nx, std::size_t ny, std::size_t nz,
@@ -48,11 +48,14 @@ template <class K, int N, class... A>
     requires(std::is_class_v<K>)
 void launch(StreamRef stream, const K& kernel, const Dim<N>& d, A&&... args) {
     static_assert(detail::is_portable_kernel<K>,
-                  "heddle::launch: the kernel is copied to the device as bytes, so it (and what a lambda captures) must be trivially copyable");
+                  "heddle::launch: the kernel is copied to the device as bytes, so it (and what a lambda "
+                  "captures) must be trivially copyable");
     static_assert((detail::is_kernel_argument<A> && ...),
-                  "heddle::launch: arguments are arrays, views and trivially copyable values; wrap host memory in a View");
+                  "heddle::launch: arguments are arrays, views and trivially copyable values; wrap host "
+                  "memory in a View");
     static_assert(detail::takes_arguments<K, N, detail::KernelArg<A>...>,
-                  "heddle::launch: the kernel cannot be called with as many indices as dim() has, followed by these arguments");
+                  "heddle::launch: the kernel cannot be called with as many indices as dim() has, followed "
+                  "by these arguments");
     using Operation = detail::PortableOp<K, N, detail::KernelArg<A>...>;
     detail::StreamState& state = stream.state();
     if (!detail::may_submit(state, "launch", d.where)) return;
@@ -94,21 +97,26 @@ void launch(StreamRef, const K&, N, A&&...) {
 /// Calls function() on a host thread in stream order. It may enqueue work on CPU streams; it may not wait for anything
 /// (UsageError), nor, on a CUDA stream, call CUDA. What it throws poisons the stream. It is moved into the stream and destroyed after the call.
 template <class F>
-    requires std::invocable<std::decay_t<F>&>
-void launch_host(StreamRef stream, F&& function, SourceLocation where = SourceLocation::current()) {
+    requires std::invocable < std::decay_t<F>
+& > void launch_host(StreamRef stream, F&& function, SourceLocation where = SourceLocation::current()) {
     using Operation = detail::HostFunction<std::decay_t<F>>;
     detail::StreamState& state = stream.state();
     if (!detail::may_submit(state, "launch_host", where)) return;
     Operation operation{std::forward<F>(function)};
     detail::enqueue(state, Operation::type, &operation, 1, where);
     if (detail::is_observed()) [[unlikely]]
-        detail::notify({.kind = OpKind::host_function, .name = Operation::pretty(), .stream = stream,
-                        .sequence = state.submissions.load(std::memory_order_relaxed), .bytes = 0, .other = {},
-                        .accesses = {}, .where = where});
+        detail::notify({.kind = OpKind::host_function,
+                        .name = Operation::pretty(),
+                        .stream = stream,
+                        .sequence = state.submissions.load(std::memory_order_relaxed),
+                        .bytes = 0,
+                        .other = {},
+                        .accesses = {},
+                        .where = where});
 }
 template <class F>
-    requires std::invocable<std::decay_t<F>&>
-void launch_host(F&& function, SourceLocation where = SourceLocation::current()) {
+    requires std::invocable < std::decay_t<F>
+& > void launch_host(F&& function, SourceLocation where = SourceLocation::current()) {
     launch_host(current_stream(), std::forward<F>(function), where);
 }
 

@@ -11,7 +11,17 @@
 namespace heddle {
 
 enum class OpKind : std::uint8_t {
-    launch, host_function, copy, fill, allocate, free, record, wait, wait_elided, dropped, synchronize,
+    launch,
+    host_function,
+    copy,
+    fill,
+    allocate,
+    free,
+    record,
+    wait,
+    wait_elided,
+    dropped,
+    synchronize,
 };
 
 const char* to_string(OpKind kind) noexcept;
@@ -26,11 +36,11 @@ struct Access {
 /// One enqueued operation. Pointers and spans live only as long as the call that passes it.
 struct Op {
     OpKind kind;
-    const char* name;                  ///< kernel's type or function; for copies "host to device", ...
-    StreamRef stream;                  ///< where it was enqueued
-    std::uint64_t sequence = 0;        ///< the stream's count of submissions, this one included
-    std::size_t bytes = 0;             ///< moved, filled, allocated or freed
-    StreamRef other = {};              ///< waits: the stream waited on, if known
+    const char* name;            ///< kernel's type or function; for copies "host to device", ...
+    StreamRef stream;            ///< where it was enqueued
+    std::uint64_t sequence = 0;  ///< the stream's count of submissions, this one included
+    std::size_t bytes = 0;       ///< moved, filled, allocated or freed
+    StreamRef other = {};        ///< waits: the stream waited on, if known
     std::span<const Access> accesses = {};
     SourceLocation where = {};
 };

@@ -23,7 +23,8 @@ struct SetStreamOptions {
 
 /// Makes `stream` this thread's current stream of its device, until the innermost open scope is left. Does not change the current
 /// device. ScopedStream is the better tool where the change has an end.
-void set_stream(StreamRef stream, SetStreamOptions options = {}, SourceLocation where = SourceLocation::current());
+void set_stream(StreamRef stream, SetStreamOptions options = {},
+                SourceLocation where = SourceLocation::current());
 
 /// Makes `device` this thread's current one, until the innermost open scope is left. Waits for nothing.
 void set_device(Device device, SourceLocation where = SourceLocation::current());
@@ -36,7 +37,8 @@ public:
     ScopeBase& operator=(const ScopeBase&) = delete;
 
 protected:
-    explicit ScopeBase(SourceLocation where);  ///< saves the current device; UsageError when nested too deeply
+    explicit ScopeBase(
+        SourceLocation where);  ///< saves the current device; UsageError when nested too deeply
     ~ScopeBase() { leave(); }
 
     void change_device(Device device) noexcept;

@@ -31,8 +31,8 @@ public:
         return (state_->flags.load(std::memory_order_relaxed) & detail::stream_flag::dead) == 0;
     }
     Device device() const noexcept { return state_->device; }
-    int priority() const noexcept;     ///< the real one, after clamping
-    std::uint64_t id() const noexcept; ///< unique in this process, never used again
+    int priority() const noexcept;      ///< the real one, after clamping
+    std::uint64_t id() const noexcept;  ///< unique in this process, never used again
     std::string name() const;
 
     /// Orders what this stream is given from now on after what `other` has been given until now, on whatever device
@@ -77,7 +77,8 @@ public:
     /// A stream of the current device.
     Stream() : Stream(Device()) {}
     /// A stream of `device`. CUDA streams are non-blocking: never ordered with the legacy default stream.
-    explicit Stream(Device device, StreamOptions options = {}, SourceLocation where = SourceLocation::current());
+    explicit Stream(Device device, StreamOptions options = {},
+                    SourceLocation where = SourceLocation::current());
     explicit Stream(StreamOptions options, SourceLocation where = SourceLocation::current())
         : Stream(Device(), std::move(options), where) {}
     Stream(Stream&& other) noexcept : StreamRef(*other.state_) { other.state_ = &detail::null_stream(); }
@@ -100,10 +101,12 @@ void wait_stream(StreamRef waiter, StreamRef other, SourceLocation where = Sourc
 void wait_stream(StreamRef other, SourceLocation where = SourceLocation::current());
 void wait_event(StreamRef waiter, const Event& event, SourceLocation where = SourceLocation::current());
 void wait_event(const Event& event, SourceLocation where = SourceLocation::current());
-Event record_event(StreamRef stream, EventOptions options = {}, SourceLocation where = SourceLocation::current());
+Event record_event(StreamRef stream, EventOptions options = {},
+                   SourceLocation where = SourceLocation::current());
 Event record_event(EventOptions options = {}, SourceLocation where = SourceLocation::current());
 void record_event(StreamRef stream, Event& event, SourceLocation where = SourceLocation::current());
-void record_event(Event& event, SourceLocation where = SourceLocation::current());  ///< on its device's current stream
+void record_event(Event& event,
+                  SourceLocation where = SourceLocation::current());  ///< on its device's current stream
 
 /// Blocks until all work given to `stream` is done. See StreamRef::synchronize().
 void synchronize_stream(StreamRef stream, SourceLocation where = SourceLocation::current());
@@ -114,7 +117,8 @@ void synchronize(SourceLocation where = SourceLocation::current());
 
 }  // namespace heddle
 
-template <>
-struct std::hash<heddle::StreamRef> {
-    std::size_t operator()(heddle::StreamRef s) const noexcept { return std::hash<const void*>()(&s.state()); }
+template <> struct std::hash<heddle::StreamRef> {
+    std::size_t operator()(heddle::StreamRef s) const noexcept {
+        return std::hash<const void*>()(&s.state());
+    }
 };

@@ -13,14 +13,14 @@
 namespace heddle {
 
 namespace detail {
-[[noreturn]] void throw_out_of_range(std::size_t first, std::size_t count, std::size_t size, SourceLocation where);
+[[noreturn]] void throw_out_of_range(std::size_t first, std::size_t count, std::size_t size,
+                                     SourceLocation where);
 }
 
 /// `size()` elements of T, wherever they are. Passed to kernels by value; View<const T> promises that they are only read.
 /// It remembers the Array it came from, so that work given to a stream through a view counts as a use of that array
 /// (views of raw pointers have no owner: declare such uses with used_on()). 24 bytes.
-template <class T>
-class View {
+template <class T> class View {
 public:
     using value_type = std::remove_const_t<T>;
 
@@ -37,12 +37,13 @@ public:
         : data_(other.data()), size_(other.size()), owner_(other.owner()) {}
     /// Host memory: std::vector, std::array, std::span, ... of the same element type.
     template <std::ranges::contiguous_range R>
-        requires(std::ranges::borrowed_range<R> || std::is_lvalue_reference_v<R>) &&
-                std::ranges::sized_range<R> &&
-                std::is_convertible_v<std::remove_reference_t<std::ranges::range_reference_t<R>> (*)[], T (*)[]> &&
-                (!requires(const std::remove_cvref_t<R>& r) { r.owner(); }) &&
-                (!requires(const std::remove_cvref_t<R>& r) { r.view(); })
-    constexpr View(R&& range) noexcept : data_(std::ranges::data(range)), size_(std::ranges::size(range)) {}
+        requires(std::ranges::borrowed_range<R> || std::is_lvalue_reference_v<R>)
+    &&std::ranges::sized_range<R>&& std::is_convertible_v<
+        std::remove_reference_t<std::ranges::range_reference_t<R>> (*)[], T (*)[]> &&
+        (!requires(const std::remove_cvref_t<R>& r) { r.owner(); }) &&
+        (!requires(const std::remove_cvref_t<R>& r) { r.view(); }) constexpr View(R&& range) noexcept
+        : data_(std::ranges::data(range)),
+    size_(std::ranges::size(range)) {}
 
     HEDDLE_FN constexpr T& operator[](std::size_t i) const noexcept { return data_[i]; }
     HEDDLE_FN constexpr T* data() const noexcept { return data_; }
@@ -61,7 +62,8 @@ public:
         if (count > size_) detail::throw_out_of_range(0, count, size_, where);
         return subview(size_ - count, count, where);
     }
-    View subview(std::size_t first, std::size_t count, SourceLocation where = SourceLocation::current()) const {
+    View subview(std::size_t first, std::size_t count,
+                 SourceLocation where = SourceLocation::current()) const {
         if (first > size_ || count > size_ - first) detail::throw_out_of_range(first, count, size_, where);
         return View(data_ + first, count, owner_);
     }
@@ -77,5 +79,4 @@ View(R&&) -> View<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
 
 }  // namespace heddle
 
-template <class T>
-inline constexpr bool std::ranges::enable_borrowed_range<heddle::View<T>> = true;
+template <class T> inline constexpr bool std::ranges::enable_borrowed_range<heddle::View<T>> = true;

@@ -44,7 +44,8 @@ public:
     virtual std::size_t free_memory(int device) = 0;
     virtual bool can_access_peer(int device, int other) = 0;
     virtual int concurrent_queues(int device) = 0;
-    virtual bool peer_reachable(int device, int memory_device) noexcept = 0;  ///< may kernels of `device` touch it now
+    virtual bool peer_reachable(int device,
+                                int memory_device) noexcept = 0;  ///< may kernels of `device` touch it now
 
     // Streams -----------------------------------------------------------------------------------------------------
     /// Makes the native stream; device and the wanted priority are set. Clamps the priority.
@@ -102,7 +103,8 @@ public:
     virtual void enqueue(StreamRecord& stream, const OpType& type, void* self, std::size_t count,
                          const SourceLocation& where) = 0;
     /// At least one side is this backend's or both are host memory. Counts the submission.
-    virtual void copy(StreamRecord& stream, const Piece& to, const Piece& from, const SourceLocation& where) = 0;
+    virtual void copy(StreamRecord& stream, const Piece& to, const Piece& from,
+                      const SourceLocation& where) = 0;
     /// Repeats `size` bytes at `value` (read before returning) over the piece; piece.bytes is a multiple of size.
     virtual void fill(StreamRecord& stream, const Piece& to, const void* value, std::size_t size,
                       const SourceLocation& where) = 0;
@@ -133,6 +135,8 @@ public:
 /// The CPU backend, and the CUDA backend or what stands in its place (src/no_cuda). Made at first use, never destroyed.
 Backend& cpu_backend();
 Backend& cuda_backend();
-inline Backend& backend_of(DeviceKind kind) { return kind == DeviceKind::cuda ? cuda_backend() : cpu_backend(); }
+inline Backend& backend_of(DeviceKind kind) {
+    return kind == DeviceKind::cuda ? cuda_backend() : cpu_backend();
+}
 
 }  // namespace heddle::detail

@@ -50,7 +50,8 @@ public:
         do {
             if (head == done_mark()) return false;
             waiter.next = head;
-        } while (!head_.compare_exchange_weak(head, &waiter, std::memory_order_acq_rel, std::memory_order_acquire));
+        } while (!head_.compare_exchange_weak(head, &waiter, std::memory_order_acq_rel,
+                                              std::memory_order_acquire));
         return true;
     }
 
@@ -66,12 +67,11 @@ private:
     Completion* next_free_ = nullptr;
 };
 
-Completion* new_completion();                      ///< from a pool, no references yet
+Completion* new_completion();                     ///< from a pool, no references yet
 void free_completion(Completion& done) noexcept;  ///< back to the pool
 
 /// A counted reference.
-template <class T>
-class Ref {
+template <class T> class Ref {
 public:
     Ref() noexcept = default;
     explicit Ref(T* object) noexcept : object_(object) { retain(); }

@@ -35,9 +35,11 @@ bool check_regions(const Region& to, const Region& from, const SourceLocation& w
                            : std::to_string(r.rows) + " rows of " + std::to_string(r.bytes) + " bytes";
     };
     for (const Region* side : {&to, &from})
-        if (side->owner != nullptr && !side->owner->alive.load(std::memory_order_relaxed)) throw_dead_block(*side->owner, where);
+        if (side->owner != nullptr && !side->owner->alive.load(std::memory_order_relaxed))
+            throw_dead_block(*side->owner, where);
     if (to.bytes != from.bytes || to.rows != from.rows)
-        refuse("the destination has " + shape(to) + " and the source " + shape(from) + ": take first() or subview() of the larger",
+        refuse("the destination has " + shape(to) + " and the source " + shape(from) +
+                   ": take first() or subview() of the larger",
                "copy", where);
     if (to.bytes == 0 || to.rows == 0) return false;
     if (to.data == nullptr || from.data == nullptr)
@@ -57,7 +59,9 @@ bool check_regions(const Region& to, const Region& from, const SourceLocation& w
 }
 
 const char* direction(const Place& to, const Place& from) {
-    if (is_on_cuda(to)) return is_on_cuda(from) ? (to.device == from.device ? "device to device" : "peer to peer") : "host to device";
+    if (is_on_cuda(to))
+        return is_on_cuda(from) ? (to.device == from.device ? "device to device" : "peer to peer")
+                                : "host to device";
     return is_on_cuda(from) ? "device to host" : "host to host";
 }
 
@@ -65,16 +69,18 @@ Piece piece(const Region& region, const Place& place) {
     return {region.data, region.bytes, region.rows, region.rows == 1 ? region.bytes : region.pitch, place};
 }
 
-void copy_placed(StreamRecord& stream, const Region& to, const Place& to_place, const Region& from, const Place& from_place,
-                 const SourceLocation& where) {
+void copy_placed(StreamRecord& stream, const Region& to, const Place& to_place, const Region& from,
+                 const Place& from_place, const SourceLocation& where) {
     const auto on_host = [](const Place& place) { return place.kind == MemoryKind::pageable; };
     if (!may_submit(stream, "copy", where)) {
         if (on_host(to_place)) throw_known_failure(stream);  // its user will look at it next
         return;
     }
     if (stream.device.is_cpu() && (is_on_cuda(to_place) || is_on_cuda(from_place)))
-        throw_error(stream_error(ErrorCode::usage, stream,
-                                 "a CPU stream cannot copy CUDA memory: name a stream of the CUDA device, or none", "copy", where));
+        throw_error(
+            stream_error(ErrorCode::usage, stream,
+                         "a CPU stream cannot copy CUDA memory: name a stream of the CUDA device, or none",
+                         "copy", where));
     // The host itself will read or write these, now: whoever still works on them must be done.
     if (on_host(from_place)) settle(from.owner, where);
     if (on_host(to_place)) settle(to.owner, where);
@@ -85,9 +91,14 @@ void copy_placed(StreamRecord& stream, const Region& to, const Place& to_place, 
     if (on_host(to_place)) throw_known_failure(stream);
     if (is_observed()) {
         const Access accesses[] = {{to.data, extent(to), true}, {from.data, extent(from), false}};
-        notify({.kind = OpKind::copy, .name = direction(to_place, from_place), .stream = StreamRef(stream),
-                .sequence = stream.submissions.load(std::memory_order_relaxed), .bytes = to.bytes * to.rows, .other = {},
-                .accesses = accesses, .where = where});
+        notify({.kind = OpKind::copy,
+                .name = direction(to_place, from_place),
+                .stream = StreamRef(stream),
+                .sequence = stream.submissions.load(std::memory_order_relaxed),
+                .bytes = to.bytes * to.rows,
+                .other = {},
+                .accesses = accesses,
+                .where = where});
     }
 }
 
@@ -102,8 +113,8 @@ void copy_regions(StreamRef stream, const Region& to, const Region& from, const 
 void copy_regions(const Region& to, const Region& from, const SourceLocation& where) {
     if (!check_regions(to, from, where)) return;
     const Place to_place = place_of(to), from_place = place_of(from);
-    const Device device = is_on_cuda(to_place)     ? to_place.device
-                          : is_on_cuda(from_place) ? from_place.device
+    const Device device = is_on_cuda(to_place)                  ? to_place.device
+                          : is_on_cuda(from_place)              ? from_place.device
                           : to_place.kind == MemoryKind::device ? to_place.device
                                                                 : from_place.device;
     const StreamRef stream = current_stream(device);
@@ -112,9 +123,10 @@ void copy_regions(const Region& to, const Region& from, const SourceLocation& wh
     const bool at_destination = to_place.kind == MemoryKind::device && to_place.device == device;
     const Place& other_place = at_destination ? from_place : to_place;
     // Pinned memory is everybody's: CPU streams count where they were given work on it.
-    const bool both = other_place.device != device &&
-                      (other_place.kind == MemoryKind::device ||
-                       (other_place.kind == MemoryKind::pinned && used_on_cpu(at_destination ? from.owner : to.owner)));
+    const bool both =
+        other_place.device != device &&
+        (other_place.kind == MemoryKind::device ||
+         (other_place.kind == MemoryKind::pinned && used_on_cpu(at_destination ? from.owner : to.owner)));
     const StreamRef other = both ? current_stream(other_place.device) : stream;
     if (both) stream.wait_stream(other, where);
     copy_placed(record_of(stream.state()), to, to_place, from, from_place, where);
@@ -122,33 +134,42 @@ void copy_regions(const Region& to, const Region& from, const SourceLocation& wh
 }
 
 namespace {
-void fill_placed(StreamRecord& stream, const Region& to, const Place& place, const void* value, std::size_t size,
-                 const SourceLocation& where) {
+void fill_placed(StreamRecord& stream, const Region& to, const Place& place, const void* value,
+                 std::size_t size, const SourceLocation& where) {
     if (!may_submit(stream, "fill", where)) return;
     // Host memory can be filled on any device's stream; a device's, where its kernels reach.
-    if (to.owner != nullptr && place.kind == MemoryKind::device && place.device.is_cuda()) check_reach(to.owner, stream, where);
+    if (to.owner != nullptr && place.kind == MemoryKind::device && place.device.is_cuda())
+        check_reach(to.owner, stream, where);
     else if (is_on_cuda(place) && !stream.device.is_cuda())
-        throw_error(stream_error(ErrorCode::usage, stream, "work on " + stream.device.name() + " cannot reach this memory", "fill",
+        throw_error(stream_error(ErrorCode::usage, stream,
+                                 "work on " + stream.device.name() + " cannot reach this memory", "fill",
                                  where));
     note_use(to.owner, stream);
     stream.backend->fill(stream, piece(to, place), value, size, where);
     if (is_observed()) {
         const Access access{to.data, extent(to), true};
-        notify({.kind = OpKind::fill, .name = "fill", .stream = StreamRef(stream),
-                .sequence = stream.submissions.load(std::memory_order_relaxed), .bytes = to.bytes * to.rows, .other = {},
-                .accesses = {&access, 1}, .where = where});
+        notify({.kind = OpKind::fill,
+                .name = "fill",
+                .stream = StreamRef(stream),
+                .sequence = stream.submissions.load(std::memory_order_relaxed),
+                .bytes = to.bytes * to.rows,
+                .other = {},
+                .accesses = {&access, 1},
+                .where = where});
     }
 }
 
 bool check_fill(const Region& to, const SourceLocation& where) {
-    if (to.owner != nullptr && !to.owner->alive.load(std::memory_order_relaxed)) throw_dead_block(*to.owner, where);
+    if (to.owner != nullptr && !to.owner->alive.load(std::memory_order_relaxed))
+        throw_dead_block(*to.owner, where);
     if (to.bytes == 0) return false;
     if (to.data == nullptr) refuse("the destination is null", "fill", where);
     return true;
 }
 }  // namespace
 
-void fill_region(StreamRef stream, const Region& to, const void* value, std::size_t size, const SourceLocation& where) {
+void fill_region(StreamRef stream, const Region& to, const void* value, std::size_t size,
+                 const SourceLocation& where) {
     check_usable(record_of(stream.state()), "fill", where);
     if (check_fill(to, where)) fill_placed(record_of(stream.state()), to, place_of(to), value, size, where);
 }

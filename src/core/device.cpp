@@ -28,9 +28,12 @@ Device parse(std::string_view text, const char* call, const SourceLocation& wher
         valid = code == std::errc() && end == number.data() + number.size() && index >= 0;
     }
     if (!valid)
-        throw_error({.code = ErrorCode::usage,
-                     .message = fmt::format("\"{}\" is not a device: write \"cpu\", \"cuda\" or, with a number, \"cuda:1\"", text),
-                     .call = call, .where = where});
+        throw_error(
+            {.code = ErrorCode::usage,
+             .message = fmt::format(
+                 "\"{}\" is not a device: write \"cpu\", \"cuda\" or, with a number, \"cuda:1\"", text),
+             .call = call,
+             .where = where});
     return Device(kind == "cuda" ? DeviceKind::cuda : DeviceKind::cpu, index, where);
 }
 
@@ -44,11 +47,14 @@ Device::Device(DeviceKind kind, int index, SourceLocation where) : kind_(kind), 
     const int count = device_count(kind);
     if (index >= 0 && index < count) return;
     std::string why;
-    if (count > 0) why = fmt::format("there are {}: {}:0 to {}:{}", count, kind_name(kind), kind_name(kind), count - 1);
+    if (count > 0)
+        why = fmt::format("there are {}: {}:0 to {}:{}", count, kind_name(kind), kind_name(kind), count - 1);
     else why = cuda_unavailable_reason();
     if (kind == DeviceKind::cpu) why += " (HEDDLE_CPU_DEVICES sets how many)";
-    throw_error({.code = ErrorCode::no_device, .message = fmt::format("there is no device {}:{}: {}", kind_name(kind), index, why),
-                 .call = "Device", .where = where});
+    throw_error({.code = ErrorCode::no_device,
+                 .message = fmt::format("there is no device {}:{}: {}", kind_name(kind), index, why),
+                 .call = "Device",
+                 .where = where});
 }
 
 std::string Device::name() const { return fmt::format("{}:{}", kind_name(kind_), index_); }
@@ -67,7 +73,8 @@ const DeviceInfo& Device::info() const {
 std::size_t Device::free_memory() const { return detail::backend_of(kind_).free_memory(index_); }
 
 bool Device::can_access_peer(Device other) const {
-    return kind_ == other.kind_ && (index_ == other.index_ || detail::backend_of(kind_).can_access_peer(index_, other.index_));
+    return kind_ == other.kind_ &&
+           (index_ == other.index_ || detail::backend_of(kind_).can_access_peer(index_, other.index_));
 }
 
 int device_count(DeviceKind kind) { return detail::backend_of(kind).device_count(); }

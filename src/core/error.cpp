@@ -41,14 +41,14 @@ Hook& hook() {
 
 const char* to_string(ErrorCode code) noexcept {
     switch (code) {
-        case ErrorCode::usage: return "usage";
-        case ErrorCode::no_device: return "no_device";
-        case ErrorCode::out_of_memory: return "out_of_memory";
-        case ErrorCode::unsupported: return "unsupported";
-        case ErrorCode::work_failed: return "work_failed";
-        case ErrorCode::device_lost: return "device_lost";
-        case ErrorCode::native: return "native";
-        case ErrorCode::forked: return "forked";
+    case ErrorCode::usage: return "usage";
+    case ErrorCode::no_device: return "no_device";
+    case ErrorCode::out_of_memory: return "out_of_memory";
+    case ErrorCode::unsupported: return "unsupported";
+    case ErrorCode::work_failed: return "work_failed";
+    case ErrorCode::device_lost: return "device_lost";
+    case ErrorCode::native: return "native";
+    case ErrorCode::forked: return "forked";
     }
     return "?";
 }
@@ -58,14 +58,14 @@ Error::Error(ErrorInfo info)
 
 void throw_error(ErrorInfo info) {
     switch (info.code) {
-        case ErrorCode::usage: throw UsageError(std::move(info));
-        case ErrorCode::no_device: throw NoDevice(std::move(info));
-        case ErrorCode::out_of_memory: throw OutOfMemory(std::move(info));
-        case ErrorCode::unsupported: throw Unsupported(std::move(info));
-        case ErrorCode::work_failed: throw WorkFailed(std::move(info));
-        case ErrorCode::device_lost: throw DeviceLost(std::move(info));
-        case ErrorCode::native: throw NativeError(std::move(info));
-        case ErrorCode::forked: throw ForkedError(std::move(info));
+    case ErrorCode::usage: throw UsageError(std::move(info));
+    case ErrorCode::no_device: throw NoDevice(std::move(info));
+    case ErrorCode::out_of_memory: throw OutOfMemory(std::move(info));
+    case ErrorCode::unsupported: throw Unsupported(std::move(info));
+    case ErrorCode::work_failed: throw WorkFailed(std::move(info));
+    case ErrorCode::device_lost: throw DeviceLost(std::move(info));
+    case ErrorCode::native: throw NativeError(std::move(info));
+    case ErrorCode::forked: throw ForkedError(std::move(info));
     }
     throw Error(std::move(info));
 }
@@ -105,8 +105,13 @@ void report(std::exception_ptr error) noexcept {
 
 ErrorInfo stream_error(ErrorCode code, StreamRecord& stream, std::string message, std::string call,
                        const SourceLocation& where) {
-    return {.code = code, .message = std::move(message), .call = std::move(call), .device = stream.device,
-            .stream_id = stream.id.load(), .stream = stream.display_name(), .where = where};
+    return {.code = code,
+            .message = std::move(message),
+            .call = std::move(call),
+            .device = stream.device,
+            .stream_id = stream.id.load(),
+            .stream = stream.display_name(),
+            .where = where};
 }
 
 }  // namespace detail

@@ -14,16 +14,20 @@ namespace {
 
 EventState& usable(EventState* state, const char* call, const SourceLocation& where) {
     if (state == nullptr)
-        throw_error({.code = ErrorCode::usage, .message = "this event was moved from", .call = call, .where = where});
+        throw_error(
+            {.code = ErrorCode::usage, .message = "this event was moved from", .call = call, .where = where});
     return *state;
 }
 
 void check_not_captured(const EventState& event, const char* call, const SourceLocation& where) {
     if (event.capture_id == 0) return;
     throw_error({.code = ErrorCode::usage,
-                 .message = "this event was recorded in a capture, where it marks a point of the graph and not of time: record it "
+                 .message = "this event was recorded in a capture, where it marks a point of the graph and "
+                            "not of time: record it "
                             "outside",
-                 .call = call, .device = event.device, .where = where});
+                 .call = call,
+                 .device = event.device,
+                 .where = where});
 }
 
 /// What made the work before a reached record fail.
@@ -39,8 +43,11 @@ void throw_failure_of(EventState& event) {
 
 Event::Event(Device device, EventOptions options, SourceLocation where) {
     if (options.timing && options.interprocess)
-        throw_error({.code = ErrorCode::usage, .message = "an interprocess event cannot have timing", .call = "Event",
-                     .device = device, .where = where});
+        throw_error({.code = ErrorCode::usage,
+                     .message = "an interprocess event cannot have timing",
+                     .call = "Event",
+                     .device = device,
+                     .where = where});
     state_ = &detail::take_event(device, options, where);
 }
 
@@ -84,9 +91,14 @@ void Event::synchronize(SourceLocation where) const {
     check_not_captured(event, "synchronize", where);
     event.backend->synchronize(event, where);
     if (detail::is_observed())
-        detail::notify({.kind = OpKind::synchronize, .name = "Event::synchronize",
-                        .stream = event.stream != nullptr ? StreamRef(*event.stream) : StreamRef(), .sequence = 0,
-                        .bytes = 0, .other = {}, .accesses = {}, .where = where});
+        detail::notify({.kind = OpKind::synchronize,
+                        .name = "Event::synchronize",
+                        .stream = event.stream != nullptr ? StreamRef(*event.stream) : StreamRef(),
+                        .sequence = 0,
+                        .bytes = 0,
+                        .other = {},
+                        .accesses = {},
+                        .where = where});
     throw_failure_of(event);
 }
 
@@ -94,9 +106,14 @@ double elapsed_time(const Event& start, const Event& end, SourceLocation where) 
     EventState& first = usable(&start.state(), "elapsed_time", where);
     EventState& last = usable(&end.state(), "elapsed_time", where);
     const auto refuse = [&](const char* message) {
-        throw_error({.code = ErrorCode::usage, .message = message, .call = "elapsed_time", .device = first.device, .where = where});
+        throw_error({.code = ErrorCode::usage,
+                     .message = message,
+                     .call = "elapsed_time",
+                     .device = first.device,
+                     .where = where});
     };
-    if (!first.options.timing || !last.options.timing) refuse("both events need timing: make them with {.timing = true}");
+    if (!first.options.timing || !last.options.timing)
+        refuse("both events need timing: make them with {.timing = true}");
     if (!first.recorded || !last.recorded) refuse("both events must have been recorded");
     if (first.device != last.device) refuse("both events must be of one device");
     start.synchronize(where);
@@ -109,8 +126,11 @@ void synchronize_event(const Event& event, SourceLocation where) { event.synchro
 EventHandle export_event(const Event& event, SourceLocation where) {
     EventState& state = event.state();
     if (!state.options.interprocess)
-        throw_error({.code = ErrorCode::usage, .message = "only events made with {.interprocess = true} can be shared",
-                     .call = "export_event", .device = state.device, .where = where});
+        throw_error({.code = ErrorCode::usage,
+                     .message = "only events made with {.interprocess = true} can be shared",
+                     .call = "export_event",
+                     .device = state.device,
+                     .where = where});
     EventHandle handle = state.backend->export_event(state, where);
     state.handed_out = true;
     state.countable = false;

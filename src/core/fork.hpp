@@ -7,8 +7,20 @@
 namespace heddle::detail {
 
 /// In the order in which threads take them, outermost first.
-enum class ForkOrder { report_hook, observers, default_streams, branches, registry, executor, events, blocks, block_users,
-                       chunks, completions, count };
+enum class ForkOrder {
+    report_hook,
+    observers,
+    default_streams,
+    branches,
+    registry,
+    executor,
+    events,
+    blocks,
+    block_users,
+    chunks,
+    completions,
+    count
+};
 
 struct ForkLock {
     void* object = nullptr;
@@ -18,8 +30,7 @@ struct ForkLock {
 void register_fork_lock(ForkOrder order, ForkLock lock) noexcept;
 
 /// `object` must live as long as the process.
-template <class Lock>
-void register_fork_lock(ForkOrder order, Lock& object) noexcept {
+template <class Lock> void register_fork_lock(ForkOrder order, Lock& object) noexcept {
     register_fork_lock(order, {&object, [](void* l) { static_cast<Lock*>(l)->lock(); },
                                [](void* l) { static_cast<Lock*>(l)->unlock(); }});
 }

@@ -19,7 +19,8 @@ public:
     StreamRecord& take(StreamRecord& base, const SourceLocation& where) {
         {
             const std::lock_guard lock(mutex_);
-            std::vector<Idle>& idle = lanes_[{base.device.index(), static_cast<int>(base.device.kind()), base.priority}];
+            std::vector<Idle>& idle =
+                lanes_[{base.device.index(), static_cast<int>(base.device.kind()), base.priority}];
             const std::uint64_t base_id = base.id.load();
             std::erase_if(idle, [](const Idle& one) {
                 if (!one.stream->has(stream_flag::slow_order)) return false;
@@ -48,7 +49,8 @@ public:
             return;
         }
         const std::lock_guard lock(mutex_);
-        lanes_[{stream.device.index(), static_cast<int>(stream.device.kind()), base.priority}].push_back({&stream, base.id.load()});
+        lanes_[{stream.device.index(), static_cast<int>(stream.device.kind()), base.priority}].push_back(
+            {&stream, base.id.load()});
     }
 
     void forget() noexcept { lanes_.clear(); }

@@ -8,7 +8,8 @@
 
 namespace heddle::detail {
 
-void enqueue(StreamState& state, const OpType& type, void* self, std::size_t count, const SourceLocation& where) {
+void enqueue(StreamState& state, const OpType& type, void* self, std::size_t count,
+             const SourceLocation& where) {
     state.backend->enqueue(record_of(state), type, self, count, where);
 }
 
@@ -34,16 +35,19 @@ std::string kernel_name(const char* pretty) {
 }
 
 void throw_too_many_indices(SourceLocation where) {
-    throw_error({.code = ErrorCode::usage, .message = "the extents given to dim() have a product beyond what can be counted",
-                 .call = "launch", .where = where});
+    throw_error({.code = ErrorCode::usage,
+                 .message = "the extents given to dim() have a product beyond what can be counted",
+                 .call = "launch",
+                 .where = where});
 }
 
 void throw_not_compiled_for_cuda(const StreamState& stream, const char* pretty, SourceLocation where) {
-    throw_error(stream_error(ErrorCode::usage, const_cast<StreamRecord&>(static_cast<const StreamRecord&>(stream)),
-                             "the kernel " + kernel_name(pretty) +
-                                 " was compiled without nvcc, so it runs on CPU devices only: compile this source file as CUDA "
-                                 "(set_source_files_properties(... PROPERTIES LANGUAGE CUDA)), or use a CPU device",
-                             "launch", where));
+    throw_error(stream_error(
+        ErrorCode::usage, const_cast<StreamRecord&>(static_cast<const StreamRecord&>(stream)),
+        "the kernel " + kernel_name(pretty) +
+            " was compiled without nvcc, so it runs on CPU devices only: compile this source file as CUDA "
+            "(set_source_files_properties(... PROPERTIES LANGUAGE CUDA)), or use a CPU device",
+        "launch", where));
 }
 
 }  // namespace heddle::detail

@@ -60,12 +60,15 @@ void give_block(Block& block) noexcept {
     block.more_users = std::exchange(pool.free, &block);
 }
 
-std::size_t checked_bytes(std::size_t count, std::size_t element, const char* call, const SourceLocation& where) {
+std::size_t checked_bytes(std::size_t count, std::size_t element, const char* call,
+                          const SourceLocation& where) {
     std::size_t bytes = 0;
     if (__builtin_mul_overflow(count, element, &bytes))
         throw_error({.code = ErrorCode::out_of_memory,
-                     .message = std::to_string(count) + " elements of " + std::to_string(element) + " bytes are more than can be addressed",
-                     .call = call, .where = where});
+                     .message = std::to_string(count) + " elements of " + std::to_string(element) +
+                                " bytes are more than can be addressed",
+                     .call = call,
+                     .where = where});
     return bytes;
 }
 
@@ -75,14 +78,20 @@ std::vector<StreamRecord*> users_of(const Block& block) {
         if (StreamState* stream = user.load(std::memory_order_acquire)) users.push_back(&record_of(*stream));
     const std::lock_guard lock(blocks().users_lock);
     if (block.more_users != nullptr)
-        for (StreamState* stream : static_cast<MoreUsers*>(block.more_users)->streams) users.push_back(&record_of(*stream));
+        for (StreamState* stream : static_cast<MoreUsers*>(block.more_users)->streams)
+            users.push_back(&record_of(*stream));
     return users;
 }
 
 void notify_memory(OpKind kind, StreamState* stream, std::size_t bytes, const SourceLocation& where) {
-    notify({.kind = kind, .name = kind == OpKind::allocate ? "allocate" : "free",
-            .stream = stream != nullptr ? StreamRef(*stream) : StreamRef(), .sequence = 0, .bytes = bytes, .other = {},
-            .accesses = {}, .where = where});
+    notify({.kind = kind,
+            .name = kind == OpKind::allocate ? "allocate" : "free",
+            .stream = stream != nullptr ? StreamRef(*stream) : StreamRef(),
+            .sequence = 0,
+            .bytes = bytes,
+            .other = {},
+            .accesses = {},
+            .where = where});
 }
 
 Backend& pinned_backend() { return cuda_backend().device_count() > 0 ? cuda_backend() : cpu_backend(); }
@@ -110,11 +119,13 @@ Block& allocate(StreamRef ref, std::size_t count, std::size_t element, SourceLoc
 }
 
 Block& allocate_host(MemoryKind kind, std::size_t count, std::size_t element, SourceLocation where) {
-    const std::size_t bytes = checked_bytes(count, element, kind == MemoryKind::pinned ? "pinned" : "pageable", where);
+    const std::size_t bytes =
+        checked_bytes(count, element, kind == MemoryKind::pinned ? "pinned" : "pageable", where);
     Block& block = take_block();
     try {
         if (bytes != 0)
-            block.data = (kind == MemoryKind::pinned ? pinned_backend() : cpu_backend()).allocate_pinned(bytes, where);
+            block.data =
+                (kind == MemoryKind::pinned ? pinned_backend() : cpu_backend()).allocate_pinned(bytes, where);
     } catch (...) {
         give_block(block);
         throw;
@@ -131,10 +142,12 @@ void release(Block& block) noexcept {
     try {
         block.alive.store(false, std::memory_order_release);
         const std::vector<StreamRecord*> users = users_of(block);
-        if (is_observed()) notify_memory(OpKind::free, users.empty() ? nullptr : users.front(), block.bytes, {});
+        if (is_observed())
+            notify_memory(OpKind::free, users.empty() ? nullptr : users.front(), block.bytes, {});
         if (block.data != nullptr) {
             if (block.kind == MemoryKind::device)
-                backend_of(block.device.kind()).free(block.data, block.bytes, block.device.index(), users.data(), users.size());
+                backend_of(block.device.kind())
+                    .free(block.data, block.bytes, block.device.index(), users.data(), users.size());
             else
                 (block.kind == MemoryKind::pinned ? pinned_backend() : cpu_backend())
                     .free_pinned(block.data, block.bytes, users.data(), users.size());
@@ -170,7 +183,8 @@ void wait_for_users(StreamRef stream, const Block* block, const SourceLocation& 
 
 bool used_on_cpu(const Block* block) {
     if (block == nullptr) return false;
-    return std::ranges::any_of(users_of(*block), [](const StreamRecord* user) { return user->device.is_cpu(); });
+    return std::ranges::any_of(users_of(*block),
+                               [](const StreamRecord* user) { return user->device.is_cpu(); });
 }
 
 void settle(const Block* block, const SourceLocation& where) {
@@ -184,7 +198,9 @@ void settle(const Block* block, const SourceLocation& where) {
 }
 
 void throw_dead_block(const Block&, SourceLocation where) {
-    throw_error({.code = ErrorCode::usage, .message = "this view outlived the array it was taken from", .call = "launch or copy",
+    throw_error({.code = ErrorCode::usage,
+                 .message = "this view outlived the array it was taken from",
+                 .call = "launch or copy",
                  .where = where});
 }
 
@@ -196,19 +212,21 @@ bool peer_reachable(const Block& block, const StreamState& stream) noexcept {
 }
 
 void throw_wrong_device(const Block& block, const StreamState& stream, SourceLocation where) {
-    const std::string memory = block.kind == MemoryKind::device ? "an array of " + block.device.name() : "a pageable host array";
-    throw_error(stream_error(ErrorCode::usage, const_cast<StreamRecord&>(static_cast<const StreamRecord&>(stream)),
-                             "work on " + stream.device.name() + " cannot reach " + memory +
-                                 ": copy() it to an array of " + stream.device.name() +
-                                 (block.device.is_cpu() ? ", or use pinned()" : ""),
-                             "launch", where));
+    const std::string memory =
+        block.kind == MemoryKind::device ? "an array of " + block.device.name() : "a pageable host array";
+    throw_error(stream_error(
+        ErrorCode::usage, const_cast<StreamRecord&>(static_cast<const StreamRecord&>(stream)),
+        "work on " + stream.device.name() + " cannot reach " + memory + ": copy() it to an array of " +
+            stream.device.name() + (block.device.is_cpu() ? ", or use pinned()" : ""),
+        "launch", where));
 }
 
 void throw_out_of_range(std::size_t first, std::size_t count, std::size_t size, SourceLocation where) {
     throw_error({.code = ErrorCode::usage,
-                 .message = "elements " + std::to_string(first) + " to " + std::to_string(first) + " + " + std::to_string(count) +
-                            " are not all within a view of " + std::to_string(size),
-                 .call = "View", .where = where});
+                 .message = "elements " + std::to_string(first) + " to " + std::to_string(first) + " + " +
+                            std::to_string(count) + " are not all within a view of " + std::to_string(size),
+                 .call = "View",
+                 .where = where});
 }
 
 }  // namespace heddle::detail

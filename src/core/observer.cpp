@@ -51,17 +51,17 @@ Observers& observers() {
 
 const char* to_string(OpKind kind) noexcept {
     switch (kind) {
-        case OpKind::launch: return "launch";
-        case OpKind::host_function: return "host_function";
-        case OpKind::copy: return "copy";
-        case OpKind::fill: return "fill";
-        case OpKind::allocate: return "allocate";
-        case OpKind::free: return "free";
-        case OpKind::record: return "record";
-        case OpKind::wait: return "wait";
-        case OpKind::wait_elided: return "wait_elided";
-        case OpKind::dropped: return "dropped";
-        case OpKind::synchronize: return "synchronize";
+    case OpKind::launch: return "launch";
+    case OpKind::host_function: return "host_function";
+    case OpKind::copy: return "copy";
+    case OpKind::fill: return "fill";
+    case OpKind::allocate: return "allocate";
+    case OpKind::free: return "free";
+    case OpKind::record: return "record";
+    case OpKind::wait: return "wait";
+    case OpKind::wait_elided: return "wait_elided";
+    case OpKind::dropped: return "dropped";
+    case OpKind::synchronize: return "synchronize";
     }
     return "?";
 }

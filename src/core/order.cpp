@@ -36,9 +36,16 @@ void check_captures(StreamRecord& waiter, StreamRecord* other, const Captures& c
         call, where));
 }
 
-void notify_wait(OpKind kind, const char* name, StreamRecord& waiter, StreamRecord* other, const SourceLocation& where) {
-    notify({.kind = kind, .name = name, .stream = StreamRef(waiter), .sequence = waiter.submissions.load(std::memory_order_relaxed),
-            .bytes = 0, .other = other != nullptr ? StreamRef(*other) : StreamRef(), .accesses = {}, .where = where});
+void notify_wait(OpKind kind, const char* name, StreamRecord& waiter, StreamRecord* other,
+                 const SourceLocation& where) {
+    notify({.kind = kind,
+            .name = name,
+            .stream = StreamRef(waiter),
+            .sequence = waiter.submissions.load(std::memory_order_relaxed),
+            .bytes = 0,
+            .other = other != nullptr ? StreamRef(*other) : StreamRef(),
+            .accesses = {},
+            .where = where});
 }
 
 /// True: nothing more can be enqueued on `waiter`, for good.
@@ -73,21 +80,26 @@ void insert_stream_wait(StreamRecord& waiter, StreamRecord& other, const SourceL
 void check_usable(StreamRecord& stream, const char* call, const SourceLocation& where) {
     const std::uint32_t flags = stream.flags.load(std::memory_order_acquire);
     if ((flags & stream_flag::forked) != 0)
-        throw_error({.code = ErrorCode::forked,
-                     .message = "this stream belongs to the parent process: after fork(), make new streams (CPU devices) or "
-                                "start a new program (CUDA)",
-                     .call = call, .where = where});
+        throw_error(
+            {.code = ErrorCode::forked,
+             .message =
+                 "this stream belongs to the parent process: after fork(), make new streams (CPU devices) or "
+                 "start a new program (CUDA)",
+             .call = call,
+             .where = where});
     if ((flags & stream_flag::dead) != 0)
         throw_error({.code = ErrorCode::usage,
-                     .message = "this StreamRef refers to no stream: the stream was destroyed or moved from, or there never was one",
-                     .call = call, .where = where});
+                     .message = "this StreamRef refers to no stream: the stream was destroyed or moved from, "
+                                "or there never was one",
+                     .call = call,
+                     .where = where});
 }
 
 void check_not_capturing(StreamRecord& stream, const char* call, const SourceLocation& where) {
     if (capture_of(stream) == 0) return;
-    throw_error(stream_error(ErrorCode::usage, stream,
-                             "the host cannot wait for or query a stream that is capturing: end the capture first", call,
-                             where));
+    throw_error(stream_error(
+        ErrorCode::usage, stream,
+        "the host cannot wait for or query a stream that is capturing: end the capture first", call, where));
 }
 
 void throw_known_failure(StreamRecord& stream) {
@@ -123,14 +135,16 @@ void order_after_stream(StreamRecord& waiter, StreamRecord& other, const SourceL
     }
     insert_stream_wait(waiter, other, where);
     if (trusted) waiter.waited.note(other_id, given);
-    if (other.has(stream_flag::fallible)) [[unlikely]] waiter.depend_on(other, given);
+    if (other.has(stream_flag::fallible)) [[unlikely]]
+        waiter.depend_on(other, given);
     if (is_observed()) notify_wait(OpKind::wait, "wait_stream", waiter, &other, where);
 }
 
 void order_after_event(StreamRecord& waiter, EventState& event, const SourceLocation& where) {
     check_usable(waiter, "wait_event", where);
     if (!event.recorded) {
-        if (is_observed()) notify_wait(OpKind::wait_elided, "wait_event (never recorded)", waiter, nullptr, where);
+        if (is_observed())
+            notify_wait(OpKind::wait_elided, "wait_event (never recorded)", waiter, nullptr, where);
         return;
     }
     StreamRecord* const other = event.stream;
@@ -150,7 +164,8 @@ void order_after_event(StreamRecord& waiter, EventState& event, const SourceLoca
     if (waiter.backend == event.backend) waiter.backend->wait(waiter, event, where);
     else waiter.backend->await(waiter, event.backend->completion_of(event, where), where);
     if (trusted) waiter.waited.note(event.stream_id, event.submissions);
-    if (other != nullptr && other->has(stream_flag::fallible) && other->id.load() == event.stream_id) [[unlikely]]
+    if (other != nullptr && other->has(stream_flag::fallible) && other->id.load() == event.stream_id)
+        [[unlikely]]
         waiter.depend_on(*other, event.submissions);
     if (is_observed()) notify_wait(OpKind::wait, "wait_event", waiter, other, where);
 }
@@ -158,10 +173,11 @@ void order_after_event(StreamRecord& waiter, EventState& event, const SourceLoca
 void record_event(EventState& event, StreamRecord& stream, const SourceLocation& where) {
     check_usable(stream, "record_event", where);
     if (event.device != stream.device)
-        throw_error(stream_error(ErrorCode::usage, stream,
-                                 "an event of " + event.device.name() +
-                                     " cannot be recorded here: make one with Event(stream.device()) or stream.record_event()",
-                                 "record_event", where));
+        throw_error(stream_error(
+            ErrorCode::usage, stream,
+            "an event of " + event.device.name() +
+                " cannot be recorded here: make one with Event(stream.device()) or stream.record_event()",
+            "record_event", where));
     const bool open = !stream.has(stream_flag::handed_out | stream_flag::capturing);
     const std::uint64_t capture = open ? 0 : capture_of(stream);
     const std::uint64_t given = stream.submissions.load(std::memory_order_acquire);
@@ -173,8 +189,13 @@ void record_event(EventState& event, StreamRecord& stream, const SourceLocation&
     event.capture_id = capture;
     event.countable = open && !event.handed_out;
     if (is_observed())
-        notify({.kind = OpKind::record, .name = "record_event", .stream = StreamRef(stream),
-                .sequence = stream.submissions.load(std::memory_order_relaxed), .bytes = 0, .other = {}, .accesses = {},
+        notify({.kind = OpKind::record,
+                .name = "record_event",
+                .stream = StreamRef(stream),
+                .sequence = stream.submissions.load(std::memory_order_relaxed),
+                .bytes = 0,
+                .other = {},
+                .accesses = {},
                 .where = where});
 }
 
@@ -186,8 +207,13 @@ bool check_submit(StreamState& state, const char* call, SourceLocation where) {
     // A failed stream can be mended; a lost device takes everything with it, and going on makes no sense.
     if (failure->code == ErrorCode::device_lost && failure->device == stream.device) throw_error(*failure);
     if (is_observed())
-        notify({.kind = OpKind::dropped, .name = call, .stream = StreamRef(stream),
-                .sequence = stream.submissions.load(std::memory_order_relaxed), .bytes = 0, .other = {}, .accesses = {},
+        notify({.kind = OpKind::dropped,
+                .name = call,
+                .stream = StreamRef(stream),
+                .sequence = stream.submissions.load(std::memory_order_relaxed),
+                .bytes = 0,
+                .other = {},
+                .accesses = {},
                 .where = where});
     return false;
 }

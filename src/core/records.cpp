@@ -41,7 +41,8 @@ void WaitedFor::note(std::uint64_t stream_id, std::uint64_t submissions) noexcep
         }
     }
     std::uint32_t version = place->version.load(std::memory_order_relaxed);
-    if ((version & 1) != 0 || !place->version.compare_exchange_strong(version, version + 1, std::memory_order_acq_rel))
+    if ((version & 1) != 0 ||
+        !place->version.compare_exchange_strong(version, version + 1, std::memory_order_acq_rel))
         return;  // another thread is writing here: forgetting is safe
     // What was waited for before stays waited for.
     if (place->stream_id.load(std::memory_order_relaxed) == stream_id)
@@ -119,7 +120,9 @@ void StreamRecord::depend_on(StreamRecord& other, std::uint64_t upto) {
         // A wait in a loop must not grow this for ever: beyond a few, the oldest two for one stream become one, which errs on
         // the side of blaming too much.
         constexpr std::size_t exact = 16;
-        const auto same = [&](const Dependency& d) { return d.stream == one.stream && d.stream_id == one.stream_id; };
+        const auto same = [&](const Dependency& d) {
+            return d.stream == one.stream && d.stream_id == one.stream_id;
+        };
         if (static_cast<std::size_t>(std::ranges::count_if(dependencies, same)) >= exact) {
             const auto oldest = std::ranges::find_if(dependencies, same);
             const auto next = std::find_if(oldest + 1, dependencies.end(), same);

@@ -75,13 +75,18 @@ struct StreamRecord : StreamState {
     void* cached_event = nullptr;  ///< for wait_stream: cudaEvent_t
     void* final_event = nullptr;   ///< CUDA: everything it was given before it was destroyed
     bool owns_native = true;       ///< false: wrapped
-    void* awaits = nullptr;        ///< CUDA: what it waits for on the CPU side; stays when this becomes another stream
-    std::atomic<std::uint32_t> pins{0};            ///< CUDA: notifications that will ask for its failure: not yet another stream
-    std::atomic<std::uint64_t> seen_complete{0};   ///< CUDA: submissions known to be done, for the message of a lost device
+    void* awaits =
+        nullptr;  ///< CUDA: what it waits for on the CPU side; stays when this becomes another stream
+    std::atomic<std::uint32_t> pins{
+        0};  ///< CUDA: notifications that will ask for its failure: not yet another stream
+    std::atomic<std::uint64_t> seen_complete{
+        0};  ///< CUDA: submissions known to be done, for the message of a lost device
 
     StreamRecord* next_free = nullptr;
 
-    bool has(std::uint32_t flag) const noexcept { return (flags.load(std::memory_order_acquire) & flag) != 0; }
+    bool has(std::uint32_t flag) const noexcept {
+        return (flags.load(std::memory_order_acquire) & flag) != 0;
+    }
     void set(std::uint32_t flag) noexcept { flags.fetch_or(flag, std::memory_order_release); }
     void clear(std::uint32_t flag) noexcept { flags.fetch_and(~flag, std::memory_order_release); }
     std::string display_name() const { return name.empty() ? "stream " + std::to_string(id.load()) : name; }
@@ -107,13 +112,13 @@ struct EventState {
     EventOptions options;
     void* native = nullptr;  ///< cudaEvent_t; CPU: Completion* of the newest record (one reference), or null
     bool recorded = false;
-    bool owns_native = true;             ///< false: wrapped or imported
-    bool handed_out = false;             ///< others may record it: what follows cannot be trusted
-    bool countable = false;              ///< the stream's count meant all of its work when it was recorded
-    StreamRecord* stream = nullptr;      ///< of the newest record
+    bool owns_native = true;         ///< false: wrapped or imported
+    bool handed_out = false;         ///< others may record it: what follows cannot be trusted
+    bool countable = false;          ///< the stream's count meant all of its work when it was recorded
+    StreamRecord* stream = nullptr;  ///< of the newest record
     std::uint64_t stream_id = 0;
-    std::uint64_t submissions = 0;       ///< the stream's count when it was recorded
-    std::uint64_t capture_id = 0;        ///< not 0: the newest record was made in that capture
+    std::uint64_t submissions = 0;        ///< the stream's count when it was recorded
+    std::uint64_t capture_id = 0;         ///< not 0: the newest record was made in that capture
     std::atomic<void*> watched{nullptr};  ///< CUDA: the notification that looks at `native` now
     EventState* next_free = nullptr;
 

@@ -2,7 +2,6 @@
 
 #include <array>
 
-
 #include "core/fork.hpp"
 #include <heddle/detail/thread_state.hpp>
 
@@ -79,7 +78,9 @@ StreamRecord& new_stream_record(Device device) {
         if (all.free[kind].count < least_free) {
             const int index = all.slabs.load();
             if (index == max_slabs)
-                throw_error({.code = ErrorCode::out_of_memory, .message = "too many streams", .call = "Stream",
+                throw_error({.code = ErrorCode::out_of_memory,
+                             .message = "too many streams",
+                             .call = "Stream",
                              .device = device});
             auto* slab = new StreamRecord[slab_size];
             all.slab[static_cast<std::size_t>(index)].store(slab, std::memory_order_release);
@@ -120,7 +121,8 @@ StreamRecord& open_stream(Device device, int priority, std::string name, const S
 
 void close_stream(StreamRecord& stream) noexcept {
     if (stream.has(stream_flag::dead)) return;
-    if (stream.owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return;  // its handle was wrapped: others own it too
+    if (stream.owners.fetch_sub(1, std::memory_order_acq_rel) != 1)
+        return;  // its handle was wrapped: others own it too
     stream.set(stream_flag::dead);
     if (!stream.has(stream_flag::forked)) stream.backend->close_stream(stream);
 }
@@ -180,11 +182,14 @@ void give_event(EventState& event) noexcept {
 }
 
 void check_may_wait(const char* call, const SourceLocation& where) {
-    if (!thread_states.in_host_function) [[likely]] return;
-    throw_error({.code = ErrorCode::usage,
-                 .message = "a host function or CPU kernel may not wait for anything: enqueue what comes after it on "
-                            "its stream, or wait_stream() there",
-                 .call = call, .where = where});
+    if (!thread_states.in_host_function) [[likely]]
+        return;
+    throw_error(
+        {.code = ErrorCode::usage,
+         .message = "a host function or CPU kernel may not wait for anything: enqueue what comes after it on "
+                    "its stream, or wait_stream() there",
+         .call = call,
+         .where = where});
 }
 
 InHostFunction::InHostFunction() noexcept : before_(std::exchange(thread_states.in_host_function, true)) {}

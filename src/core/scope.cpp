@@ -15,7 +15,9 @@ std::mutex default_streams_mutex;
 
 void check_depth(const ThreadState& thread, const SourceLocation& where) {
     if (thread.depth == detail::max_scopes) [[unlikely]]
-        throw_error({.code = ErrorCode::usage, .message = "more than 128 scopes are open on this thread", .call = "scope",
+        throw_error({.code = ErrorCode::usage,
+                     .message = "more than 128 scopes are open on this thread",
+                     .call = "scope",
                      .where = where});
 }
 
@@ -41,7 +43,8 @@ void put_back(ThreadState& thread, int index) {
     if (saved.has_device) {
         SavedState* inner = nullptr;
         for (int i = index + 1; i < thread.depth && inner == nullptr; ++i)
-            if (thread.saved[i].kind != SavedState::Kind::closed && thread.saved[i].has_device) inner = &thread.saved[i];
+            if (thread.saved[i].kind != SavedState::Kind::closed && thread.saved[i].has_device)
+                inner = &thread.saved[i];
         (inner != nullptr ? inner->device : thread.device) = saved.device;
         (inner != nullptr ? inner->device_set : thread.device_set) = saved.device_set;
     }
@@ -81,7 +84,8 @@ StreamRef default_stream(Device device) {
     auto& slot = default_streams[static_cast<int>(device.kind())][device.index()];
     detail::StreamRecord* stream = slot.load(std::memory_order_acquire);
     if (stream == nullptr) [[unlikely]] {
-        static const bool once = (detail::register_fork_lock(detail::ForkOrder::default_streams, default_streams_mutex), true);
+        static const bool once =
+            (detail::register_fork_lock(detail::ForkOrder::default_streams, default_streams_mutex), true);
         (void)once;
         const std::lock_guard lock(default_streams_mutex);
         stream = slot.load(std::memory_order_acquire);
@@ -99,13 +103,20 @@ void set_stream(StreamRef stream, SetStreamOptions options, SourceLocation where
     const Device device = stream.device();
     if (options.wait) stream.wait_stream(current_stream(device), where);
     detail::StreamState*& slot = stream_slot(thread, device);
-    save_set(thread, {.kind = SavedState::Kind::set, .has_stream = true, .stream_device = device, .stream = slot}, where);
+    save_set(thread,
+             {.kind = SavedState::Kind::set, .has_stream = true, .stream_device = device, .stream = slot},
+             where);
     slot = &stream.state();
 }
 
 void set_device(Device device, SourceLocation where) {
     ThreadState& thread = detail::this_thread_state();
-    save_set(thread, {.kind = SavedState::Kind::set, .has_device = true, .device_set = thread.device_set, .device = thread.device}, where);
+    save_set(thread,
+             {.kind = SavedState::Kind::set,
+              .has_device = true,
+              .device_set = thread.device_set,
+              .device = thread.device},
+             where);
     thread.device = device;
     thread.device_set = true;
 }
@@ -142,10 +153,12 @@ bool ScopeBase::leave() noexcept {
     left_ = true;
     ThreadState& thread = *thread_;
     if (&thread != &detail::this_thread_state()) [[unlikely]] {
-        detail::report(Error({.code = ErrorCode::usage,
-                              .message = "a scope was left on another thread than it was entered on: neither thread's current "
-                                         "device and streams were restored",
-                              .call = "scope", .where = where_}));
+        detail::report(Error(
+            {.code = ErrorCode::usage,
+             .message = "a scope was left on another thread than it was entered on: neither thread's current "
+                        "device and streams were restored",
+             .call = "scope",
+             .where = where_}));
         return false;
     }
     // The usual case: nothing was opened in this scope that is still open.
@@ -157,10 +170,12 @@ bool ScopeBase::leave() noexcept {
         for (int i = thread.depth - 1; i > index_; --i)
             inner_scope |= thread.saved[i].kind == SavedState::Kind::scope;
         if (inner_scope) {
-            detail::report(Error({.code = ErrorCode::usage,
-                                  .message = "a scope was left before one that was entered after it: scopes are left in "
-                                             "reverse order",
-                                  .call = "scope", .where = where_}));
+            detail::report(
+                Error({.code = ErrorCode::usage,
+                       .message = "a scope was left before one that was entered after it: scopes are left in "
+                                  "reverse order",
+                       .call = "scope",
+                       .where = where_}));
             put_back(thread, index_);
         } else {
             for (int i = thread.depth - 1; i >= index_; --i) {
@@ -170,7 +185,8 @@ bool ScopeBase::leave() noexcept {
             thread.depth = index_;
         }
     }
-    while (thread.depth > 0 && thread.saved[thread.depth - 1].kind == SavedState::Kind::closed) --thread.depth;
+    while (thread.depth > 0 && thread.saved[thread.depth - 1].kind == SavedState::Kind::closed)
+        --thread.depth;
     return true;
 }
 
@@ -178,7 +194,8 @@ ScopedDevice::ScopedDevice(Device device, SourceLocation where) : ScopeBase(wher
 
 ScopedStream::ScopedStream(StreamRef stream, ScopeOptions options, SourceLocation where)
     : ScopeBase(where), stream_(stream), wait_on_exit_(options.wait_on_exit) {
-    if (!stream) [[unlikely]] detail::check_submit(stream.state(), "ScopedStream", where);
+    if (!stream) [[unlikely]]
+        detail::check_submit(stream.state(), "ScopedStream", where);
     const StreamRef replaced = current_stream(stream.device());
     if (options.wait_on_enter) stream.wait_stream(replaced, where);
     change_device(stream.device());

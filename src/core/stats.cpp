@@ -12,30 +12,34 @@ class Counters final : public Observer {
 public:
     void on_op(const Op& op) noexcept override {
         switch (op.kind) {
-            case OpKind::launch: add(launches_); break;
-            case OpKind::host_function: add(host_functions_); break;
-            case OpKind::copy: add(copies_), add(bytes_copied_, op.bytes); break;
-            case OpKind::fill: add(fills_); break;
-            case OpKind::allocate: add(allocations_), add(bytes_allocated_, op.bytes); break;
-            case OpKind::free: add(frees_); break;
-            case OpKind::record: add(events_recorded_); break;
-            case OpKind::wait: add(waits_inserted_); break;
-            case OpKind::wait_elided: add(waits_elided_); break;
-            case OpKind::dropped: add(dropped_); break;
-            case OpKind::synchronize: add(synchronizations_); break;
+        case OpKind::launch: add(launches_); break;
+        case OpKind::host_function: add(host_functions_); break;
+        case OpKind::copy: add(copies_), add(bytes_copied_, op.bytes); break;
+        case OpKind::fill: add(fills_); break;
+        case OpKind::allocate: add(allocations_), add(bytes_allocated_, op.bytes); break;
+        case OpKind::free: add(frees_); break;
+        case OpKind::record: add(events_recorded_); break;
+        case OpKind::wait: add(waits_inserted_); break;
+        case OpKind::wait_elided: add(waits_elided_); break;
+        case OpKind::dropped: add(dropped_); break;
+        case OpKind::synchronize: add(synchronizations_); break;
         }
     }
 
     Stats read() const {
-        return {launches_, host_functions_, copies_, bytes_copied_, fills_, allocations_, bytes_allocated_, frees_,
-                events_recorded_, waits_inserted_, waits_elided_, dropped_, synchronizations_};
+        return {launches_,     host_functions_,  copies_,          bytes_copied_,    fills_,
+                allocations_,  bytes_allocated_, frees_,           events_recorded_, waits_inserted_,
+                waits_elided_, dropped_,         synchronizations_};
     }
 
 private:
     using Counter = std::atomic<std::uint64_t>;
-    static void add(Counter& counter, std::uint64_t n = 1) noexcept { counter.fetch_add(n, std::memory_order_relaxed); }
-    Counter launches_{0}, host_functions_{0}, copies_{0}, bytes_copied_{0}, fills_{0}, allocations_{0}, bytes_allocated_{0},
-        frees_{0}, events_recorded_{0}, waits_inserted_{0}, waits_elided_{0}, dropped_{0}, synchronizations_{0};
+    static void add(Counter& counter, std::uint64_t n = 1) noexcept {
+        counter.fetch_add(n, std::memory_order_relaxed);
+    }
+    Counter launches_{0}, host_functions_{0}, copies_{0}, bytes_copied_{0}, fills_{0}, allocations_{0},
+        bytes_allocated_{0}, frees_{0}, events_recorded_{0}, waits_inserted_{0}, waits_elided_{0},
+        dropped_{0}, synchronizations_{0};
 };
 
 }  // namespace

@@ -15,9 +15,14 @@ using detail::StreamRecord;
 namespace {
 void notify_synchronize(StreamRecord& stream, const SourceLocation& where) {
     if (detail::is_observed())
-        detail::notify({.kind = OpKind::synchronize, .name = "synchronize", .stream = StreamRef(stream),
-                        .sequence = stream.submissions.load(std::memory_order_relaxed), .bytes = 0, .other = {},
-                        .accesses = {}, .where = where});
+        detail::notify({.kind = OpKind::synchronize,
+                        .name = "synchronize",
+                        .stream = StreamRef(stream),
+                        .sequence = stream.submissions.load(std::memory_order_relaxed),
+                        .bytes = 0,
+                        .other = {},
+                        .accesses = {},
+                        .where = where});
 }
 
 /// This thread's own streams, given back when it ends.
@@ -86,7 +91,8 @@ bool StreamRef::is_capturing() const {
 
 bool StreamRef::is_poisoned() const {
     StreamRecord& stream = record_of(*state_);
-    return stream.has(detail::stream_flag::poisoned | detail::stream_flag::fallible) && stream.known_failure() != nullptr;
+    return stream.has(detail::stream_flag::poisoned | detail::stream_flag::fallible) &&
+           stream.known_failure() != nullptr;
 }
 
 std::exception_ptr StreamRef::clear_error(SourceLocation where) const {
@@ -132,14 +138,20 @@ StreamRef Stream::per_thread(Device device) {
     return StreamRef(*stream);
 }
 
-void wait_stream(StreamRef waiter, StreamRef other, SourceLocation where) { waiter.wait_stream(other, where); }
+void wait_stream(StreamRef waiter, StreamRef other, SourceLocation where) {
+    waiter.wait_stream(other, where);
+}
 void wait_stream(StreamRef other, SourceLocation where) { current_stream().wait_stream(other, where); }
-void wait_event(StreamRef waiter, const Event& event, SourceLocation where) { waiter.wait_event(event, where); }
+void wait_event(StreamRef waiter, const Event& event, SourceLocation where) {
+    waiter.wait_event(event, where);
+}
 void wait_event(const Event& event, SourceLocation where) { current_stream().wait_event(event, where); }
 Event record_event(StreamRef stream, EventOptions options, SourceLocation where) {
     return stream.record_event(options, where);
 }
-Event record_event(EventOptions options, SourceLocation where) { return current_stream().record_event(options, where); }
+Event record_event(EventOptions options, SourceLocation where) {
+    return current_stream().record_event(options, where);
+}
 void record_event(StreamRef stream, Event& event, SourceLocation where) { stream.record_event(event, where); }
 void record_event(Event& event, SourceLocation where) { event.record(where); }
 void synchronize_stream(StreamRef stream, SourceLocation where) { stream.synchronize(where); }
@@ -152,12 +164,19 @@ void synchronize_device(Device device, SourceLocation where) {
     });
     detail::backend_of(device.kind()).synchronize_device(device.index(), where);
     if (detail::is_observed())
-        detail::notify({.kind = OpKind::synchronize, .name = "synchronize_device", .stream = {}, .sequence = 0, .bytes = 0,
-                        .other = {}, .accesses = {}, .where = where});
+        detail::notify({.kind = OpKind::synchronize,
+                        .name = "synchronize_device",
+                        .stream = {},
+                        .sequence = 0,
+                        .bytes = 0,
+                        .other = {},
+                        .accesses = {},
+                        .where = where});
     detail::Failure first;
     detail::for_each_stream([&](StreamRecord& stream) {
         if (first == nullptr && stream.device == device &&
-            !stream.has(detail::stream_flag::dead | detail::stream_flag::forked | detail::stream_flag::internal) &&
+            !stream.has(detail::stream_flag::dead | detail::stream_flag::forked |
+                        detail::stream_flag::internal) &&
             stream.has(detail::stream_flag::poisoned | detail::stream_flag::fallible))
             first = stream.known_failure();
     });

@@ -47,6 +47,18 @@ struct StreamPoolState {
         return stream;
     }
 
+    /// A failed stream, or one that others can use behind our back, is not for the next one.
+    static bool is_spoilt(StreamRecord& stream) noexcept {
+        return stream.has(detail::stream_flag::poisoned | detail::stream_flag::handed_out |
+                          detail::stream_flag::capturing);
+    }
+    bool drop(StreamRecord& stream) noexcept {
+        detail::close_stream(stream);
+        --exclusive;
+        --made;
+        return true;
+    }
+
     static bool is_idle(StreamRecord& stream) {
         try {
             return stream.backend->is_complete(stream, {});
@@ -59,6 +71,7 @@ struct StreamPoolState {
         const std::lock_guard lock(mutex);
         Lane& lane = lanes[priority];
         StreamRecord* stream = nullptr;
+        std::erase_if(lane.returned, [this](StreamRecord* one) { return is_spoilt(*one) && drop(*one); });
         for (auto it = lane.returned.begin(); it != lane.returned.end() && stream == nullptr; ++it)
             if (is_idle(**it)) {
                 stream = *it;
@@ -76,9 +89,12 @@ struct StreamPoolState {
         if (stream == nullptr)
             throw_error({.code = ErrorCode::usage,
                          .message = "all " + std::to_string(options.max_streams) +
-                                    " streams of this pool are leased (or idle with another priority): end a lease, use shared(), or "
+                                    " streams of this pool are leased (or idle with another priority): end a "
+                                    "lease, use shared(), or "
                                     "raise StreamPoolOptions::max_streams",
-                         .call = "StreamPool::lease", .device = device, .where = where});
+                         .call = "StreamPool::lease",
+                         .device = device,
+                         .where = where});
         ++leased;
         return *stream;
     }
@@ -86,11 +102,8 @@ struct StreamPoolState {
     void give(StreamRecord& stream) noexcept {
         const std::lock_guard lock(mutex);
         --leased;
-        // A failed stream, or one that others can use behind our back, is not for the next one.
-        if (stream.has(detail::stream_flag::poisoned | detail::stream_flag::handed_out | detail::stream_flag::capturing)) {
-            detail::close_stream(stream);
-            --exclusive;
-            --made;
+        if (is_spoilt(stream)) {
+            drop(stream);
             return;
         }
         lanes[stream.priority].returned.push_back(&stream);
@@ -99,8 +112,11 @@ struct StreamPoolState {
 
 StreamPool::StreamPool(Device device, StreamPoolOptions options, SourceLocation where) {
     if (options.max_streams < 1 || options.shared < 1)
-        throw_error({.code = ErrorCode::usage, .message = "a pool needs at least one stream of each sort", .call = "StreamPool",
-                     .device = device, .where = where});
+        throw_error({.code = ErrorCode::usage,
+                     .message = "a pool needs at least one stream of each sort",
+                     .call = "StreamPool",
+                     .device = device,
+                     .where = where});
     state_ = std::make_shared<StreamPoolState>(device, options);
 }
 StreamPool::~StreamPool() = default;

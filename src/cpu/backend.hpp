@@ -28,7 +28,8 @@ public:
     void synchronize_device(int device, const SourceLocation& where) override;
     std::uint64_t capture_id(StreamRecord&) override { return 0; }
     void reset_failure(StreamRecord& stream, const SourceLocation& where) override;
-    void enqueue(StreamRecord& stream, const OpType& type, void* self, std::size_t count, const SourceLocation& where) override;
+    void enqueue(StreamRecord& stream, const OpType& type, void* self, std::size_t count,
+                 const SourceLocation& where) override;
 
     // events.cpp
     void wait_stream(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where) override;
@@ -50,11 +51,14 @@ public:
 
     // memory.cpp
     void copy(StreamRecord& stream, const Piece& to, const Piece& from, const SourceLocation& where) override;
-    void fill(StreamRecord& stream, const Piece& to, const void* value, std::size_t size, const SourceLocation& where) override;
+    void fill(StreamRecord& stream, const Piece& to, const void* value, std::size_t size,
+              const SourceLocation& where) override;
     void* allocate(StreamRecord& stream, std::size_t bytes, const SourceLocation& where) override;
-    void free(void* data, std::size_t bytes, int device, StreamRecord* const* users, std::size_t user_count) noexcept override;
+    void free(void* data, std::size_t bytes, int device, StreamRecord* const* users,
+              std::size_t user_count) noexcept override;
     void* allocate_pinned(std::size_t bytes, const SourceLocation& where) override;
-    void free_pinned(void* data, std::size_t bytes, StreamRecord* const* users, std::size_t user_count) noexcept override;
+    void free_pinned(void* data, std::size_t bytes, StreamRecord* const* users,
+                     std::size_t user_count) noexcept override;
     bool classify(const void*, Place&) noexcept override { return false; }
 };
 

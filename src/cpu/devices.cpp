@@ -24,7 +24,8 @@ std::string processor_name() {
     std::ifstream info("/proc/cpuinfo");
     for (std::string line; std::getline(info, line);)
         if (line.starts_with("model name"))
-            if (const std::size_t colon = line.find(": "); colon != std::string::npos) return line.substr(colon + 2);
+            if (const std::size_t colon = line.find(": "); colon != std::string::npos)
+                return line.substr(colon + 2);
     return "CPU";
 }
 
@@ -47,8 +48,14 @@ int CpuBackend::device_count() noexcept {
 }
 
 DeviceInfo CpuBackend::describe(int) {
-    return {.name = processor_name(), .total_memory = memory_info("MemTotal:"), .priorities = {0, 1 - levels},
-            .copy_engines = 0, .processors = configured_workers(), .compute_major = 0, .compute_minor = 0, .bus_id = {}};
+    return {.name = processor_name(),
+            .total_memory = memory_info("MemTotal:"),
+            .priorities = {0, 1 - levels},
+            .copy_engines = 0,
+            .processors = configured_workers(),
+            .compute_major = 0,
+            .compute_minor = 0,
+            .bus_id = {}};
 }
 
 std::size_t CpuBackend::free_memory(int) { return memory_info("MemAvailable:"); }

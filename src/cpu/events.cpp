@@ -33,9 +33,12 @@ void relay(const CompletionRef& from, CompletionRef to) {
 void CpuBackend::open_event(EventState& event, const SourceLocation& where) {
     if (event.options.interprocess)
         throw_error({.code = ErrorCode::unsupported,
-                     .message = "events of CPU devices cannot be shared between processes: use an event of a CUDA device, or a "
+                     .message = "events of CPU devices cannot be shared between processes: use an event of a "
+                                "CUDA device, or a "
                                 "primitive of the operating system",
-                     .call = "Event", .device = event.device, .where = where});
+                     .call = "Event",
+                     .device = event.device,
+                     .where = where});
 }
 
 void CpuBackend::forget_record(EventState& event) noexcept {
@@ -71,7 +74,8 @@ void CpuBackend::synchronize(EventState& event, const SourceLocation&) {
     if (!done || done->is_done()) return;
     // The stream itself can have been destroyed since; then its workers do the rest.
     Queue* queue = nullptr;
-    if (event.stream != nullptr && event.stream->id.load() == event.stream_id && !event.stream->has(stream_flag::dead))
+    if (event.stream != nullptr && event.stream->id.load() == event.stream_id &&
+        !event.stream->has(stream_flag::dead))
         queue = static_cast<Queue*>(event.stream->native);
     wait_for(queue, *done);
 }
@@ -90,7 +94,9 @@ EventHandle CpuBackend::export_event(EventState& event, const SourceLocation& wh
     return {};
 }
 
-void CpuBackend::import_event(EventState& event, const EventHandle&, const SourceLocation& where) { open_event(event, where); }
+void CpuBackend::import_event(EventState& event, const EventHandle&, const SourceLocation& where) {
+    open_event(event, where);
+}
 
 CompletionRef CpuBackend::completion_of(EventState& event, const SourceLocation&) {
     if (CompletionRef done = completion_in(event)) return done;

@@ -32,7 +32,7 @@ void Executor::schedule(Runnable& work) noexcept {
         work.previous_ = std::exchange(list.last, &work);
         (work.previous_ != nullptr ? work.previous_->next_ : list.first) = &work;
         ready_.store(ready_.load(std::memory_order_relaxed) | (1u << work.level_), std::memory_order_relaxed);
-        wake = sleeping_ > 0;
+        wake = ++waiting_ > looking_ && sleeping_ > 0;  // those that are awake see it by themselves
     }
     if (wake) wake_.notify_one();
 }
@@ -42,8 +42,10 @@ void Executor::remove(Runnable& work) noexcept {
     (work.previous_ != nullptr ? work.previous_->next_ : list.first) = work.next_;
     (work.next_ != nullptr ? work.next_->previous_ : list.last) = work.previous_;
     work.queued_ = false;
+    --waiting_;
     if (list.first == nullptr)
-        ready_.store(ready_.load(std::memory_order_relaxed) & ~(1u << work.level_), std::memory_order_relaxed);
+        ready_.store(ready_.load(std::memory_order_relaxed) & ~(1u << work.level_),
+                     std::memory_order_relaxed);
 }
 
 bool Executor::unschedule(Runnable& work) noexcept {
@@ -85,10 +87,12 @@ void Executor::work() {
             lock.lock();
             continue;
         }
+        ++looking_;
         lock.unlock();
         for (const auto until = Clock::now() + patience; !anything_ready() && Clock::now() < until;)
             for (int i = 0; i < 8; ++i) pause();
         lock.lock();
+        --looking_;
         if (anything_ready() || closed_.load(std::memory_order_relaxed)) continue;
         ++sleeping_;
         wake_.wait(lock);
@@ -109,7 +113,8 @@ int configured_workers() {
     static const int workers = [] {
         if (const char* text = std::getenv("HEDDLE_CPU_THREADS"); text != nullptr)
             if (const int wanted = std::atoi(text); wanted >= 1) return std::min(wanted, 1024);
-        cpu_set_t allowed;  // the cores this process may use, which in a container can be fewer than the machine's
+        cpu_set_t
+            allowed;  // the cores this process may use, which in a container can be fewer than the machine's
         if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) return std::max(1, CPU_COUNT(&allowed));
         return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
     }();

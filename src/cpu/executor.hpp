@@ -73,6 +73,8 @@ private:
     std::condition_variable ended_;
     List lists_[levels];
     std::atomic<std::uint32_t> ready_{0};  // a bit for each level that has something
+    int waiting_ = 0;                      ///< ready things
+    int looking_ = 0;                      ///< workers that are awake and have nothing
     int sleeping_ = 0;
     int running_ = 0;
     int worker_count_;

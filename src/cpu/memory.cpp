@@ -16,13 +16,17 @@ constexpr std::size_t page = 4096;
 
 void* allocate_host(std::size_t bytes, const char* call, Device device, const SourceLocation& where) {
     const std::size_t alignment = bytes >= 64 * page ? page : cache_line;
-    void* data = bytes > SIZE_MAX - alignment ? nullptr
-                                              : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    void* data = bytes > SIZE_MAX - alignment
+                     ? nullptr
+                     : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
     if (data == nullptr)
         throw_error({.code = ErrorCode::out_of_memory,
-                     .message = "could not allocate " + std::to_string(bytes) + " bytes of host memory (available: " +
+                     .message = "could not allocate " + std::to_string(bytes) +
+                                " bytes of host memory (available: " +
                                 std::to_string(cpu_backend().free_memory(0)) + ")",
-                     .call = call, .device = device, .where = where});
+                     .call = call,
+                     .device = device,
+                     .where = where});
     return data;
 }
 
@@ -33,7 +37,9 @@ public:
 
     void after(std::size_t index, const CompletionRef& done) noexcept {
         waiters_[index].owner = this;
-        waiters_[index].wake = [](Waiter& self, const Completion&) noexcept { static_cast<Node&>(self).owner->one_less(); };
+        waiters_[index].wake = [](Waiter& self, const Completion&) noexcept {
+            static_cast<Node&>(self).owner->one_less();
+        };
         if (!done->add(waiters_[index])) one_less();
     }
     void one_less() noexcept {
@@ -64,7 +70,9 @@ struct CopyOp {
     Piece to;
     Piece from;
 
-    static std::size_t parts(const Piece& piece) { return piece.rows > 1 ? piece.rows : (piece.bytes + part - 1) / part; }
+    static std::size_t parts(const Piece& piece) {
+        return piece.rows > 1 ? piece.rows : (piece.bytes + part - 1) / part;
+    }
     static const char* pretty() noexcept { return "copy"; }
     static void run(void* self, std::size_t begin, std::size_t end) {
         const auto& op = *static_cast<const CopyOp*>(self);
@@ -104,7 +112,9 @@ struct FillOp {
 
     const std::byte* bytes() const noexcept { return large != nullptr ? large.get() : value; }
     std::size_t per_part() const noexcept { return std::max<std::size_t>(1, part / size) * size; }
-    std::size_t parts() const noexcept { return to.rows > 1 ? to.rows : (to.bytes + per_part() - 1) / per_part(); }
+    std::size_t parts() const noexcept {
+        return to.rows > 1 ? to.rows : (to.bytes + per_part() - 1) / per_part();
+    }
 
     static void repeat(std::byte* to, std::size_t count, const std::byte* value, std::size_t size) {
         bool same = true;
@@ -127,7 +137,8 @@ struct FillOp {
         const auto& op = *static_cast<const FillOp*>(self);
         auto* const to = static_cast<std::byte*>(op.to.data);
         if (op.to.rows > 1) {
-            for (std::size_t row = begin; row < end; ++row) repeat(to + row * op.to.pitch, op.to.bytes, op.bytes(), op.size);
+            for (std::size_t row = begin; row < end; ++row)
+                repeat(to + row * op.to.pitch, op.to.bytes, op.bytes(), op.size);
         } else {
             const std::size_t first = begin * op.per_part();
             repeat(to + first, std::min(end * op.per_part(), op.to.bytes) - first, op.bytes(), op.size);
@@ -146,7 +157,8 @@ void CpuBackend::copy(StreamRecord& stream, const Piece& to, const Piece& from, 
         // The source may change when we return. When the stream has nothing to do, or the copy is large, it is simply waited for;
         // else the bytes are taken now, so that the caller need not wait for the work before.
         constexpr std::size_t large = 64 << 20;
-        if (!thread_states.in_host_function && (queue_of(stream).is_idle() || from.bytes * from.rows > large)) {
+        if (!thread_states.in_host_function &&
+            (queue_of(stream).is_idle() || from.bytes * from.rows > large)) {
             enqueue(stream, CopyOp::type, &op, parts, where);
             synchronize(stream, where);
             return;
@@ -159,14 +171,14 @@ void CpuBackend::copy(StreamRecord& stream, const Piece& to, const Piece& from, 
         enqueue(stream, SnapshotOp::type, &later, parts, where);
         return;
     }
+    const bool waits = to.place.kind == MemoryKind::pageable;
+    if (waits) check_may_wait("copy (to pageable memory)", where);  // before anything could write there later
     enqueue(stream, CopyOp::type, &op, parts, where);
-    if (to.place.kind == MemoryKind::pageable) {
-        check_may_wait("copy (to pageable memory)", where);
-        synchronize(stream, where);
-    }
+    if (waits) synchronize(stream, where);
 }
 
-void CpuBackend::fill(StreamRecord& stream, const Piece& to, const void* value, std::size_t size, const SourceLocation& where) {
+void CpuBackend::fill(StreamRecord& stream, const Piece& to, const void* value, std::size_t size,
+                      const SourceLocation& where) {
     FillOp op{to, size, {}, nullptr};
     if (size <= FillOp::inline_size) {
         std::memcpy(op.value, value, size);
@@ -186,7 +198,8 @@ void* CpuBackend::allocate_pinned(std::size_t bytes, const SourceLocation& where
     return allocate_host(bytes, "pinned", Device::unchecked(DeviceKind::cpu, 0), where);
 }
 
-void CpuBackend::free(void* data, std::size_t, int, StreamRecord* const* users, std::size_t user_count) noexcept {
+void CpuBackend::free(void* data, std::size_t, int, StreamRecord* const* users,
+                      std::size_t user_count) noexcept {
     try {
         std::vector<CompletionRef> pending;
         for (std::size_t i = 0; i < user_count; ++i)
@@ -203,7 +216,8 @@ void CpuBackend::free(void* data, std::size_t, int, StreamRecord* const* users, 
     }
 }
 
-void CpuBackend::free_pinned(void* data, std::size_t bytes, StreamRecord* const* users, std::size_t user_count) noexcept {
+void CpuBackend::free_pinned(void* data, std::size_t bytes, StreamRecord* const* users,
+                             std::size_t user_count) noexcept {
     free(data, bytes, 0, users, user_count);
 }
 

@@ -12,7 +12,8 @@ namespace {
 
 constexpr std::size_t alignment = 16;
 constexpr std::size_t padded(std::size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
-constexpr std::size_t link_bytes = padded(sizeof(Operation));  // kept free at each chunk's end for Step::next_chunk
+constexpr std::size_t link_bytes =
+    padded(sizeof(Operation));  // kept free at each chunk's end for Step::next_chunk
 
 /// Chunks of standard size between two queues: kept, because memory fresh from the system costs a page fault each.
 class ChunkPool {
@@ -71,7 +72,9 @@ const OpType signal_type = op_type<Signal>(nullptr, false, "record_event", "sign
 const OpType wait_type = op_type<CompletionRef>(nullptr, false, "wait_event", "wait");
 
 std::int64_t now_ns() noexcept {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+               std::chrono::steady_clock::now().time_since_epoch())
+        .count();
 }
 
 }  // namespace
@@ -87,7 +90,8 @@ Failure failure_from_exception(StreamRecord& stream, const Operation& op) noexce
             text = "an exception that is no std::exception";
         }
         ErrorInfo info = stream_error(ErrorCode::work_failed, stream,
-                                      kernel_name(op.type->pretty) + " threw: " + text + "; later work on this stream, and on what waits for it, is dropped",
+                                      kernel_name(op.type->pretty) + " threw: " + text +
+                                          "; later work on this stream, and on what waits for it, is dropped",
                                       op.type->call, op.where);
         info.cause = std::current_exception();
         return std::make_shared<const ErrorInfo>(std::move(info));
@@ -98,7 +102,9 @@ Failure failure_from_exception(StreamRecord& stream, const Operation& op) noexce
 
 Queue::Queue(StreamRecord& stream, int level) : Runnable(level), spread_(*this, level), stream_(stream) {
     waiting_.queue = this;
-    waiting_.wake = [](Waiter& self, const Completion&) noexcept { static_cast<Waiting&>(self).queue->resume(); };
+    waiting_.wake = [](Waiter& self, const Completion&) noexcept {
+        static_cast<Waiting&>(self).queue->resume();
+    };
 }
 
 Queue::~Queue() {
@@ -127,24 +133,27 @@ Operation* Queue::reserve(std::size_t bytes) {
     return op;
 }
 
-void Queue::push(Step step, const OpType& type, void* self, std::size_t count, const SourceLocation& where, bool counts) {
+void Queue::push(Step step, const OpType& type, void* self, std::size_t count, const SourceLocation& where,
+                 bool counts) {
     // A closure that wants more alignment than the queue gives finds it in its own padding.
     const std::size_t slack = type.align > alignment ? type.align : 0;
     const std::size_t bytes = padded(sizeof(Operation) + type.size + slack);
     bool schedule = false;
     {
         const std::lock_guard lock(lock_);
-        Operation* op = ::new (reserve(bytes)) Operation{step, static_cast<std::uint32_t>(bytes), &type, count, where};
+        Operation* op =
+            ::new (reserve(bytes)) Operation{step, static_cast<std::uint32_t>(bytes), &type, count, where};
         if (type.size != 0) {
             if (type.move != nullptr) type.move(self, op->closure());
             else __builtin_memcpy(op->closure(), self, type.size);
         }
         pushed_.store(pushed_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
         if (counts)
-            stream_.submissions.store(stream_.submissions.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+            stream_.submissions.store(stream_.submissions.load(std::memory_order_relaxed) + 1,
+                                      std::memory_order_release);
         schedule = !std::exchange(scheduled_, true);
     }
-    if (schedule) executor().schedule(*this);
+    if (schedule) advance();
 }
 
 void Queue::push_signal(CompletionRef done, bool timing) {
@@ -165,7 +174,19 @@ void Queue::push_retire(CompletionRef done) {
 
 void Queue::run() noexcept { drain(nullptr); }
 
-void Queue::resume() noexcept { executor().schedule(*this); }
+void Queue::resume() noexcept { advance(); }
+
+void Queue::advance() noexcept {
+    // A signal can resume another queue, and so on: not deeper than the stack is sure to hold.
+    static thread_local int depth = 0;
+    constexpr int deepest = 32, most = 256;
+    if (depth == deepest) return executor().schedule(*this);
+    ++depth;
+    Next next = Next::more;
+    for (int i = 0; i < most && next == Next::more; ++i) next = step();
+    --depth;
+    if (next == Next::work || next == Next::more) executor().schedule(*this);
+}
 
 void Queue::help(const Completion& until) noexcept {
     if (executor().unschedule(*this)) drain(&until);
@@ -248,9 +269,67 @@ void Queue::finish_spread() noexcept {
     finish_work(*op, spread_.take_failure());
 }
 
+Queue::Next Queue::step() noexcept {
+    if (done_.load(std::memory_order_relaxed) == pushed_.load(std::memory_order_acquire)) {
+        const std::lock_guard lock(lock_);
+        if (done_.load(std::memory_order_relaxed) != pushed_.load(std::memory_order_relaxed))
+            return Next::more;
+        scheduled_ = false;
+        return Next::idle;
+    }
+    auto& op = *reinterpret_cast<Operation*>(head_->data() + head_offset_);
+    switch (op.step) {
+    case Step::work: return Next::work;
+    case Step::signal: {
+        const Signal signal = std::move(*static_cast<Signal*>(op.closure()));
+        static_cast<Signal*>(op.closure())->~Signal();
+        step_over(op);
+        signal.done->complete(failed_ ? failure() : nullptr, signal.timing ? now_ns() : 0);
+        return Next::more;
+    }
+    case Step::wait: {
+        auto& done = *static_cast<CompletionRef*>(op.closure());
+        if (!done->is_done() && done->add(waiting_)) return Next::suspended;  // resume() comes back here
+        fail(done->failure());
+        done.~CompletionRef();
+        step_over(op);
+        return Next::more;
+    }
+    case Step::recover:
+        failed_ = false;
+        step_over(op);
+        return Next::more;
+    case Step::retire: {
+        const Signal signal = std::move(*static_cast<Signal*>(op.closure()));
+        static_cast<Signal*>(op.closure())->~Signal();
+        StreamRecord& stream = stream_;
+        const Failure why = failed_ ? failure() : nullptr;
+        CompletionRef final;
+        {
+            const std::lock_guard lock(stream.life);
+            stream.native = nullptr;
+            final = take_final(stream);
+        }
+        // Whoever pushed this may still be about to release the queue's lock.
+        { const std::lock_guard lock(lock_); }
+        delete this;
+        signal.done->complete(why);
+        recycle_stream(stream);
+        return Next::idle;
+    }
+    case Step::next_chunk: {
+        Chunk* empty = std::exchange(head_, head_->next);
+        head_offset_ = 0;
+        chunks().give(spare_.exchange(empty, std::memory_order_acq_rel));
+        return Next::more;
+    }
+    }
+    return Next::more;
+}
+
 void Queue::drain(const Completion* until) noexcept {
-    constexpr int batch = 512;     // then equally urgent work gets its turn
-    constexpr int looks = 100;     // for more, before giving the queue up: cheaper than being scheduled again
+    constexpr int batch = 512;  // then equally urgent work gets its turn
+    constexpr int looks = 100;  // for more, before giving the queue up: cheaper than being scheduled again
     int looked = 0;
     for (int ran = 0;;) {
         if (done_.load(std::memory_order_relaxed) == pushed_.load(std::memory_order_acquire)) {
@@ -258,63 +337,20 @@ void Queue::drain(const Completion* until) noexcept {
                 pause();
                 continue;
             }
-            const std::lock_guard lock(lock_);
-            if (done_.load(std::memory_order_relaxed) != pushed_.load(std::memory_order_relaxed)) continue;
-            scheduled_ = false;
-            return;
+        } else {
+            looked = 0;
+            if ((until != nullptr && until->is_done()) || executor().more_urgent_ready(level()) ||
+                (++ran > batch && executor().anything_ready()))
+                return executor().schedule(*this);
         }
-        looked = 0;
-        if ((until != nullptr && until->is_done()) || executor().more_urgent_ready(level()) ||
-            (++ran > batch && executor().anything_ready())) {
-            executor().schedule(*this);
-            return;
-        }
-        auto& op = *reinterpret_cast<Operation*>(head_->data() + head_offset_);
-        switch (op.step) {
-            case Step::work:
-                if (!run_work(op)) return;  // whoever finishes it goes on from there
-                break;
-            case Step::signal: {
-                const Signal signal = std::move(*static_cast<Signal*>(op.closure()));
-                static_cast<Signal*>(op.closure())->~Signal();
-                step_over(op);
-                signal.done->complete(failed_ ? failure() : nullptr, signal.timing ? now_ns() : 0);
-                break;
-            }
-            case Step::wait: {
-                auto& done = *static_cast<CompletionRef*>(op.closure());
-                if (!done->is_done() && done->add(waiting_)) return;  // resume() comes back here; *this is not ours any more
-                fail(done->failure());
-                done.~CompletionRef();
-                step_over(op);
-                break;
-            }
-            case Step::recover:
-                failed_ = false;
-                step_over(op);
-                break;
-            case Step::retire: {
-                const Signal signal = std::move(*static_cast<Signal*>(op.closure()));
-                static_cast<Signal*>(op.closure())->~Signal();
-                StreamRecord& stream = stream_;
-                const Failure why = failed_ ? failure() : nullptr;
-                CompletionRef final;
-                {
-                    const std::lock_guard lock(stream.life);
-                    stream.native = nullptr;
-                    final = take_final(stream);
-                }
-                delete this;
-                signal.done->complete(why);
-                recycle_stream(stream);
-                return;
-            }
-            case Step::next_chunk: {
-                Chunk* empty = std::exchange(head_, head_->next);
-                head_offset_ = 0;
-                chunks().give(spare_.exchange(empty, std::memory_order_acq_rel));
-                break;
-            }
+        switch (step()) {
+        case Next::more: break;
+        case Next::work:
+            if (!run_work(*reinterpret_cast<Operation*>(head_->data() + head_offset_)))
+                return;  // whoever finishes it goes on from there
+            break;
+        case Next::idle:
+        case Next::suspended: return;
         }
     }
 }

@@ -20,11 +20,11 @@ struct Chunk {
 static_assert(sizeof(Chunk) == 16);
 
 enum class Step : std::uint8_t {
-    work,      ///< run it
-    signal,    ///< complete a Completion
-    wait,      ///< go on when a Completion is done
-    recover,   ///< forget the failure
-    retire,    ///< the stream's owner is gone: nothing follows
+    work,     ///< run it
+    signal,   ///< complete a Completion
+    wait,     ///< go on when a Completion is done
+    recover,  ///< forget the failure
+    retire,   ///< the stream's owner is gone: nothing follows
     next_chunk,
 };
 
@@ -73,7 +73,8 @@ public:
     ~Queue();
 
     /// Adds an operation. Any thread.
-    void push(Step step, const OpType& type, void* self, std::size_t count, const SourceLocation& where, bool counts);
+    void push(Step step, const OpType& type, void* self, std::size_t count, const SourceLocation& where,
+              bool counts);
     void push_signal(CompletionRef done, bool timing);
     void push_wait(CompletionRef done, const SourceLocation& where);
     void push_recover();
@@ -90,6 +91,9 @@ public:
     void run() noexcept override;  ///< on a worker
     void resume() noexcept;        ///< the awaited Completion is done
     void drain(const Completion* until) noexcept;
+    /// Goes through signals and waits on the calling thread, whoever it is; work is left to a worker. Waking one costs far
+    /// more than such a step.
+    void advance() noexcept;
     void finish_spread() noexcept;  ///< by the last thread of a spread kernel
 
     Failure failure() const;  ///< what poisoned it so far, for those that find it idle
@@ -103,6 +107,10 @@ private:
     };
 
     Operation* reserve(std::size_t bytes);
+    enum class Next : std::uint8_t { more, idle, suspended, work };
+    /// One step that is no work, or none: `work` says that a worker has to go on; after `idle` and `suspended` the queue is
+    /// not the caller's any more.
+    Next step() noexcept;
     bool run_work(Operation& op) noexcept;  ///< false: suspended
     bool run_many(Operation& op);
     void finish_work(Operation& op, Failure failure) noexcept;

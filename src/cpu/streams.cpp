@@ -10,10 +10,13 @@ CompletionRef final_of(StreamRecord& stream) noexcept {
     return stream.final_event != nullptr ? *static_cast<CompletionRef*>(stream.final_event) : CompletionRef();
 }
 
-void set_final(StreamRecord& stream, CompletionRef done) { stream.final_event = new CompletionRef(std::move(done)); }
+void set_final(StreamRecord& stream, CompletionRef done) {
+    stream.final_event = new CompletionRef(std::move(done));
+}
 
 CompletionRef take_final(StreamRecord& stream) noexcept {
-    const auto kept = std::unique_ptr<CompletionRef>(static_cast<CompletionRef*>(std::exchange(stream.final_event, nullptr)));
+    const auto kept = std::unique_ptr<CompletionRef>(
+        static_cast<CompletionRef*>(std::exchange(stream.final_event, nullptr)));
     return kept != nullptr ? *kept : CompletionRef();
 }
 
@@ -23,10 +26,13 @@ void CpuBackend::open_stream(StreamRecord& stream, const SourceLocation&) {
 }
 
 void CpuBackend::close_stream(StreamRecord& stream) noexcept {
-    const std::lock_guard lock(stream.life);
     CompletionRef done = make_completion();
-    set_final(stream, done);
-    queue_of(stream).push_retire(std::move(done));
+    Queue& queue = queue_of(stream);
+    {
+        const std::lock_guard lock(stream.life);
+        set_final(stream, done);
+    }
+    queue.push_retire(std::move(done));  // outside the lock: an idle queue ends at once, on this thread
 }
 
 CompletionRef pending_work(StreamRecord& stream) {
@@ -57,7 +63,9 @@ void CpuBackend::synchronize(StreamRecord& stream, const SourceLocation&) {
     wait_for(&queue, *done);
 }
 
-bool CpuBackend::is_complete(StreamRecord& stream, const SourceLocation&) { return queue_of(stream).is_idle(); }
+bool CpuBackend::is_complete(StreamRecord& stream, const SourceLocation&) {
+    return queue_of(stream).is_idle();
+}
 
 void CpuBackend::synchronize_device(int device, const SourceLocation&) {
     std::vector<CompletionRef> pending;
@@ -73,7 +81,8 @@ void CpuBackend::reset_failure(StreamRecord& stream, const SourceLocation& where
     synchronize(stream, where);
 }
 
-void CpuBackend::enqueue(StreamRecord& stream, const OpType& type, void* self, std::size_t count, const SourceLocation& where) {
+void CpuBackend::enqueue(StreamRecord& stream, const OpType& type, void* self, std::size_t count,
+                         const SourceLocation& where) {
     queue_of(stream).push(Step::work, type, self, count, where, true);
 }
 

@@ -115,19 +115,12 @@ inline bool is_default_handle(const void* native) noexcept {
     return reinterpret_cast<std::uintptr_t>(native) <= 2;
 }
 
-/// Around runtime calls on a stream. A thread without any context would make the runtime initialise device 0,
-/// so the stream's own is put there for the call; the default streams always need theirs. Otherwise nothing
-/// is switched: CUDA 13 runs calls on the stream's device.
+/// Around runtime calls on a stream: its device's context is current for the call. Launches run on the stream's device whatever
+/// is current (CUDA 13), but copies of pool memory are refused with another device's (seen with 13.0 on two GPUs), and a thread
+/// without any context would make the runtime initialise device 0. One query, and a switch only where it is needed.
 class OnStream : public InContext {
 public:
-    OnStream(const Gpu& g, const void* native) noexcept
-        : InContext(g.context, is_default_handle(native) || !has_context()) {}
-
-private:
-    static bool has_context() noexcept {
-        CUcontext current = nullptr;
-        return driver.current_context(&current) == CUDA_SUCCESS && current != nullptr;
-    }
+    OnStream(const Gpu& g, const void*) noexcept : InContext(g.context, true) {}
 };
 
 /// This thread is the driver's and runs one of our callbacks: no CUDA call is allowed.

@@ -60,11 +60,10 @@ std::string what_of(const std::exception_ptr& exception) {
 
 void poison_by(const HostNode& node, const std::exception_ptr& exception) noexcept {
     try {
-        ErrorInfo info =
-            stream_error(ErrorCode::work_failed, *node.stream,
-                         kernel_name(node.type->pretty) + " threw: " + what_of(exception) +
-                             "; later work on this stream, and on what waits for it, is dropped",
-                         node.type->call, node.where);
+        ErrorInfo info = stream_error(ErrorCode::work_failed, *node.stream,
+                                      kernel_name(node.type->pretty) + " threw: " + what_of(exception) +
+                                          "; later work on this stream, and on what waits for it, is dropped",
+                                      node.type->call, node.where);
         info.cause = exception;
         node.stream->poison(std::make_shared<const ErrorInfo>(std::move(info)), node.at);
     } catch (...) {

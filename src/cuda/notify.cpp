@@ -47,8 +47,8 @@ void stand_in(Notification& note, EventState& event, const SourceLocation& where
 void CudaBackend::signal(EventState& event, CompletionRef done, const SourceLocation& where) {
     if (!event.recorded) return done->complete();
     if (event.capture_id != 0)
-        throw_usage("the event was recorded in a capture: a CPU stream cannot wait for a point of a graph", "wait_event",
-                    nullptr, where);
+        throw_usage("the event was recorded in a capture: a CPU stream cannot wait for a point of a graph",
+                    "wait_event", nullptr, where);
     Gpu& g = gpu(event.device.index(), where);
     RelaxedCapture relaxed;
     const CUresult code = driver.event_query(native_of(event));

@@ -121,7 +121,8 @@ void Watcher::work() noexcept {
             continue;
         }
         lock.unlock();
-        if (std::erase_if(active, [this](Notification* note) { return look(*note); }) != 0) last = Clock::now();
+        if (std::erase_if(active, [this](Notification* note) { return look(*note); }) != 0)
+            last = Clock::now();
         rest(Clock::now() - last);
         lock.lock();
     }

@@ -14,12 +14,13 @@ namespace heddle::detail::cu {
 struct Notification {
     Gpu* gpu = nullptr;
     cudaEvent_t native = nullptr;
-    std::vector<CompletionRef> done;      ///< under the watcher's mutex
-    EventState* event = nullptr;          ///< a user's event that `native` is in; null: `native` is the notification's
-    bool owns = true;                     ///< false: a closed stream's final event, which stays its
-    bool plain = true;                    ///< `native` comes from the device's pool and goes back there
-    Notifier* notifier = nullptr;         ///< a stream of heddle's own that goes back to its list
-    StreamRecord* source = nullptr;       ///< pinned; whose failure `done` gets. Null: nobody's
+    std::vector<CompletionRef> done;  ///< under the watcher's mutex
+    EventState* event =
+        nullptr;        ///< a user's event that `native` is in; null: `native` is the notification's
+    bool owns = true;   ///< false: a closed stream's final event, which stays its
+    bool plain = true;  ///< `native` comes from the device's pool and goes back there
+    Notifier* notifier = nullptr;    ///< a stream of heddle's own that goes back to its list
+    StreamRecord* source = nullptr;  ///< pinned; whose failure `done` gets. Null: nobody's
     std::uint64_t stream_id = 0;
     std::uint64_t submissions = 0;
 };

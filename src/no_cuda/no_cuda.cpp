@@ -8,7 +8,8 @@ namespace {
 
 class NoCuda final : public Backend {
     [[noreturn]] static void none() {
-        throw_error({.code = ErrorCode::no_device, .message = "heddle was built without CUDA", .call = "cuda"});
+        throw_error(
+            {.code = ErrorCode::no_device, .message = "heddle was built without CUDA", .call = "cuda"});
     }
 
     int device_count() noexcept override { return 0; }
@@ -42,7 +43,9 @@ class NoCuda final : public Backend {
     void await(StreamRecord&, CompletionRef, const SourceLocation&) override { none(); }
     void enqueue(StreamRecord&, const OpType&, void*, std::size_t, const SourceLocation&) override { none(); }
     void copy(StreamRecord&, const Piece&, const Piece&, const SourceLocation&) override { none(); }
-    void fill(StreamRecord&, const Piece&, const void*, std::size_t, const SourceLocation&) override { none(); }
+    void fill(StreamRecord&, const Piece&, const void*, std::size_t, const SourceLocation&) override {
+        none();
+    }
     void* allocate(StreamRecord&, std::size_t, const SourceLocation&) override { none(); }
     void free(void*, std::size_t, int, StreamRecord* const*, std::size_t) noexcept override {}
     void* allocate_pinned(std::size_t, const SourceLocation&) override { none(); }

@@ -199,10 +199,10 @@ void add_digest_command(CLI::App& app, int& status) {
     command
         ->add_option("--chunk", options->chunk,
                      "Bytes read, copied and hashed at a time: a multiple of 4096, with suffix K, M or G if\n"
-                     "wanted (default: 16M on a GPU, on a CPU 1M for each worker, 16M at most)")
+                     "wanted (default: 32M on a GPU, on a CPU 1M for each worker, 16M at most)")
         ->type_name("BYTES")
         ->check(check_chunk);
-    command->add_option("--depth", options->depth, "Chunks in flight (default: 6 on a GPU, 4 on a CPU)")
+    command->add_option("--depth", options->depth, "Chunks in flight (default: 4)")
         ->type_name("N")
         ->check(CLI::Range(2, 64));
     command->add_flag("--serial", options->serial, "The same work without overlap, for comparison");

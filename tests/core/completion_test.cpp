@@ -31,7 +31,7 @@ detail::Failure some_failure() {
     return std::make_shared<const ErrorInfo>(info);
 }
 
-} // namespace
+}  // namespace
 
 TEST_CASE("a completion is not done before it is completed") {
     const CompletionRef done = make_completion();

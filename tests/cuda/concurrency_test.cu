@@ -7,7 +7,7 @@ using namespace heddle_test;
 
 namespace {
 
-#define SKIP_WITHOUT_CUDA()                                                                                            \
+#define SKIP_WITHOUT_CUDA()                                                                                  \
     if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
 
 Device gpu() { return Device("cuda:0"); }
@@ -21,7 +21,7 @@ __global__ void meet(int* arrived, int all, int* met, int self) {
     met[self] = 1;
 }
 
-} // namespace
+}  // namespace
 
 TEST_CASE("kernels on two streams run at the same time", "[cuda]") {
     SKIP_WITHOUT_CUDA();
@@ -37,7 +37,7 @@ TEST_CASE("kernels on two streams run at the same time", "[cuda]") {
 TEST_CASE("the branches of a fork run at the same time", "[cuda]") {
     SKIP_WITHOUT_CUDA();
     const Stream base(gpu());
-    constexpr int branches = 6; // fewer than a GPU's hardware queues
+    constexpr int branches = 6;  // fewer than a GPU's hardware queues
     Array<int> arrived = zeros<int>(base, 1), met = zeros<int>(base, branches);
     fork_join_n(base, branches, [&](std::size_t i) {
         launch(meet, grid(1, 1), arrived, branches, met, static_cast<int>(i));
@@ -66,7 +66,8 @@ TEST_CASE("leases of a pool run at the same time", "[cuda]") {
     Array<int> arrived = zeros<int>(a, 1), met = zeros<int>(a, 3);
     a.synchronize();
     int self = 0;
-    for (StreamRef s : {StreamRef(a), StreamRef(b), StreamRef(c)}) launch(s, meet, grid(1, 1), arrived, 3, met, self++);
+    for (StreamRef s : {StreamRef(a), StreamRef(b), StreamRef(c)})
+        launch(s, meet, grid(1, 1), arrived, 3, met, self++);
     b.synchronize();
     c.synchronize();
     CHECK(to_host(a, met) == std::vector<int>(3, 1));
@@ -82,10 +83,10 @@ TEST_CASE("pinned copies in both directions and a kernel are under way together"
     Array<int> in = pinned<int>(1000), out = pinned<int>(1000);
     std::fill(in.data(), in.data() + 1000, 3);
     compute.synchronize();
-    launch(compute, meet, grid(1, 1), arrived, 2, met, 0); // waits for the second arrival
+    launch(compute, meet, grid(1, 1), arrived, 2, met, 0);  // waits for the second arrival
     copy(up, x, in);
     copy(down, out, y);
-    up.synchronize(); // would wait for the kernel's limit if copies waited for kernels
+    up.synchronize();  // would wait for the kernel's limit if copies waited for kernels
     down.synchronize();
     const bool kernel_still_there = !compute.is_complete();
     fill(up, arrived, 2);
@@ -103,10 +104,12 @@ TEST_CASE("freeing and taking pinned memory does not wait for a busy GPU", "[cud
     { const Array<int> warm = pinned<int>(100'000); }
     compute.synchronize();
     launch(compute, meet, grid(1, 1), arrived, 2, met, 0);
-    for (int i = 0; i < 10; ++i) { const Array<int> staging = pinned<int>(100'000); }
+    for (int i = 0; i < 10; ++i) {
+        const Array<int> staging = pinned<int>(100'000);
+    }
     const bool kernel_still_there = !compute.is_complete();
     fill(other, arrived, 2);
-    CHECK(to_host(compute, met)[0] == 1); // not given up: nothing above waited for the kernel
+    CHECK(to_host(compute, met)[0] == 1);  // not given up: nothing above waited for the kernel
     CHECK(kernel_still_there);
 }
 

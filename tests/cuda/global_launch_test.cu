@@ -9,7 +9,7 @@ using namespace heddle_test;
 
 namespace {
 
-#define SKIP_WITHOUT_CUDA()                                                                                            \
+#define SKIP_WITHOUT_CUDA()                                                                                  \
     if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
 
 __global__ void write_indices(int* out, int n) {
@@ -44,7 +44,7 @@ __global__ void no_arguments() {}
 
 Device gpu() { return Device("cuda:0"); }
 
-} // namespace
+}  // namespace
 
 TEST_CASE("a __global__ function runs with the grid and block asked for", "[cuda]") {
     SKIP_WITHOUT_CUDA();
@@ -70,7 +70,7 @@ TEST_CASE("arguments are converted to what the __global__ function declares", "[
     SKIP_WITHOUT_CUDA();
     const Stream s(gpu());
     Array<float> in = full<float>(s, 100, 2.0f), out = zeros<float>(s, 100);
-    launch(s, scale, grid(1, 128), in, out, 3, 100); // int for float and std::size_t
+    launch(s, scale, grid(1, 128), in, out, 3, 100);  // int for float and std::size_t
     CHECK(to_host(s, out) == std::vector<float>(100, 6.0f));
 }
 
@@ -127,7 +127,7 @@ TEST_CASE("impossible grids and blocks are usage errors before the launch", "[cu
     CHECK(code_of(grid(1, 0)) == ErrorCode::usage);
     CHECK(code_of(grid(dim3(1, 65536), dim3(1))) == ErrorCode::usage);
     CHECK(code_of(grid(1, 32, std::size_t{1} << 30)) == ErrorCode::usage);
-    launch(s, write_indices, grid(1, 32), x, 10); // the stream is as good as before
+    launch(s, write_indices, grid(1, 32), x, 10);  // the stream is as good as before
     CHECK(to_host(s, x)[9] == 9);
 }
 
@@ -191,7 +191,7 @@ TEST_CASE("a launch of a __global__ function is described and counted", "[cuda]"
     CHECK_THAT(watch.name, contains("scale"));
     CHECK(watch.line == line);
     REQUIRE(watch.accesses.size() >= 2);
-    CHECK_FALSE(watch.accesses[0].writes); // const float*
+    CHECK_FALSE(watch.accesses[0].writes);  // const float*
     CHECK(watch.accesses[1].writes);
     s.synchronize();
 }
@@ -207,7 +207,7 @@ struct CountRows {
         if (x + y < out.size()) ++out[x + y];
     }
 };
-} // namespace heddle_test
+}  // namespace heddle_test
 
 TEST_CASE("an extent that no grid can hold is refused, not cut short", "[cuda]") {
     SKIP_WITHOUT_CUDA();

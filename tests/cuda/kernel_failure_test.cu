@@ -11,7 +11,7 @@ using namespace heddle_test;
 
 namespace {
 
-#define SKIP_WITHOUT_CUDA()                                                                                            \
+#define SKIP_WITHOUT_CUDA()                                                                                  \
     if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
 
 Device gpu() { return Device("cuda:0"); }
@@ -35,7 +35,7 @@ void expect_success(const std::string& name) {
     CHECK(child.status == 0);
 }
 
-} // namespace
+}  // namespace
 
 TEST_CASE("child: illegal address", "[.child]") {
     end_if_it_hangs();
@@ -62,7 +62,7 @@ TEST_CASE("child: illegal address", "[.child]") {
         launch_host(cpu, [&] { ran = true; });
         cpu.synchronize();
         expect(ran, "CPU devices go on");
-    } // destructors neither throw nor hang
+    }  // destructors neither throw nor hang
     expect(reports.count() <= 1, "destructors do not report it over and over");
     std::exit(0);
 }
@@ -79,7 +79,8 @@ TEST_CASE("child: trap seen from elsewhere", "[.child]") {
     const auto from_cpu = error_of([&] { cpu.synchronize(); });
     expect(from_cpu.has_value(), "what waits for it on a CPU device fails too, and does not hang");
     const auto from_device = error_of([] { synchronize_device(Device("cuda:0")); });
-    expect(from_device && from_device->code() == ErrorCode::device_lost, "synchronising the device throws it");
+    expect(from_device && from_device->code() == ErrorCode::device_lost,
+           "synchronising the device throws it");
     std::exit(0);
 }
 

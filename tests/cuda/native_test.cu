@@ -7,7 +7,7 @@ using namespace heddle_test;
 
 namespace {
 
-#define SKIP_WITHOUT_CUDA()                                                                                            \
+#define SKIP_WITHOUT_CUDA()                                                                                  \
     if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
 
 Device gpu() { return Device("cuda:0"); }
@@ -17,7 +17,9 @@ __global__ void add(int* data, int value) { data[threadIdx.x] += value; }
 /// A native stream of somebody else.
 struct Native {
     cudaStream_t handle = nullptr;
-    Native() { cuda::check(cudaStreamCreateWithFlags(&handle, cudaStreamNonBlocking), "cudaStreamCreateWithFlags"); }
+    Native() {
+        cuda::check(cudaStreamCreateWithFlags(&handle, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+    }
     ~Native() { cudaStreamDestroy(handle); }
     Native(const Native&) = delete;
 };
@@ -43,7 +45,7 @@ private:
     cudaStream_t stream_;
 };
 
-} // namespace
+}  // namespace
 
 TEST_CASE("a wrapped stream is the native stream", "[cuda]") {
     SKIP_WITHOUT_CUDA();
@@ -173,7 +175,7 @@ TEST_CASE("a native event goes in and out", "[cuda]") {
         gate.open();
         wrapped.synchronize();
     }
-    CHECK(cudaEventQuery(theirs) == cudaSuccess); // still theirs
+    CHECK(cudaEventQuery(theirs) == cudaSuccess);  // still theirs
     cudaEventDestroy(theirs);
     b.synchronize();
 }
@@ -222,7 +224,9 @@ TEST_CASE("scopes and forks work inside a capture that others began", "[cuda]") 
     cudaGraphExecDestroy(exec);
 }
 
-TEST_CASE("a scope that would tie a capture to a stream outside it is refused, and the capture is not spoiled", "[cuda]") {
+TEST_CASE(
+    "a scope that would tie a capture to a stream outside it is refused, and the capture is not spoiled",
+    "[cuda]") {
     SKIP_WITHOUT_CUDA();
     const Native native;
     const Stream s = cuda::wrap_stream(native.handle), outside(gpu()), inside(gpu());
@@ -236,7 +240,7 @@ TEST_CASE("a scope that would tie a capture to a stream outside it is refused, a
         const auto error = error_of([&] { const ScopedStream in{s}; });
         REQUIRE(error);
         CHECK(error->code() == ErrorCode::usage);
-        CHECK(current_stream() == outside); // not entered
+        CHECK(current_stream() == outside);  // not entered
     }
     CHECK_THROWS_AS(s.wait_stream(outside), UsageError);
     CHECK_THROWS_AS(s.wait_event(outside.record_event()), UsageError);
@@ -257,7 +261,7 @@ TEST_CASE("what was known before a capture elides no wait in it", "[cuda]") {
     other.synchronize();
     Capture capture(native.handle);
     const Counted counted;
-    other.wait_stream(s); // brings other into the capture
+    other.wait_stream(s);  // brings other into the capture
     CHECK(counted.since().waits_elided == 0);
     CHECK(other.is_capturing());
     launch(other, add, grid(1, 32), x, 1);
@@ -278,7 +282,7 @@ TEST_CASE("host waits on a capturing stream are refused, and the capture is not 
     CHECK_THROWS_AS(s.is_complete(), UsageError);
     CHECK_THROWS_AS(to_host(s, x), UsageError);
     launch_host(elsewhere, [] {});
-    elsewhere.synchronize(); // other streams are not concerned
+    elsewhere.synchronize();  // other streams are not concerned
     launch(s, add, grid(1, 32), x, 1);
     const Event recorded = s.record_event();
     CHECK_THROWS_AS(recorded.synchronize(), UsageError);

@@ -48,9 +48,12 @@ inline void note_use(Block* block, StreamState& stream) {
 /// Checks that a kernel on `stream` can touch `block`; throws UsageError if not.
 inline void check_reach(const Block* block, const StreamState& stream, const SourceLocation& where) {
     if (block == nullptr) return;
-    if (!block->alive.load(std::memory_order_relaxed)) [[unlikely]] throw_dead_block(*block, where);
-    if (block->device == stream.device && block->kind == MemoryKind::device) [[likely]] return;
-    if (!peer_reachable(*block, stream)) [[unlikely]] throw_wrong_device(*block, stream, where);
+    if (!block->alive.load(std::memory_order_relaxed)) [[unlikely]]
+        throw_dead_block(*block, where);
+    if (block->device == stream.device && block->kind == MemoryKind::device) [[likely]]
+        return;
+    if (!peer_reachable(*block, stream)) [[unlikely]]
+        throw_wrong_device(*block, stream, where);
 }
 
 }  // namespace detail

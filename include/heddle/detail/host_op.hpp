@@ -14,33 +14,37 @@ namespace heddle::detail {
 /// What an operation is: one constant for each type of closure. The closure itself is copied into the stream.
 struct OpType {
     void (*run)(void* self, std::size_t begin, std::size_t end);  ///< the indices [begin, end); may throw
-    void (*move)(void* from, void* to) noexcept;                  ///< move-constructs; null: its bytes are copied
-    void (*destroy)(void* self) noexcept;                         ///< null: nothing to do
+    void (*move)(void* from, void* to) noexcept;  ///< move-constructs; null: its bytes are copied
+    void (*destroy)(void* self) noexcept;         ///< null: nothing to do
     std::uint32_t size;
     std::uint32_t align;
-    const char* call;     ///< the public function: "launch", "launch_host", "copy", ...
-    const char* pretty;   ///< __PRETTY_FUNCTION__ of the type: kernel_name() takes the name out of it
-    bool is_cleanup;      ///< runs on poisoned streams too
+    const char* call;    ///< the public function: "launch", "launch_host", "copy", ...
+    const char* pretty;  ///< __PRETTY_FUNCTION__ of the type: kernel_name() takes the name out of it
+    bool is_cleanup;     ///< runs on poisoned streams too
 };
 
 /// Gives an operation of `count` indices to `stream`: on CPU devices kernels and host functions, on CUDA devices host
 /// functions. The closure is moved out of `self`, which the caller still has to destroy.
-void enqueue(StreamState& stream, const OpType& type, void* self, std::size_t count, const SourceLocation& where);
+void enqueue(StreamState& stream, const OpType& type, void* self, std::size_t count,
+             const SourceLocation& where);
 
 template <class T>
 constexpr OpType op_type(void (*run)(void*, std::size_t, std::size_t), bool trivial, const char* call,
                          const char* pretty, bool is_cleanup = false) {
     return {run,
-            trivial ? nullptr : +[](void* from, void* to) noexcept {
-                ::new (to) T(std::move(*static_cast<T*>(from)));
-            },
-            std::is_trivially_destructible_v<T> ? nullptr : +[](void* self) noexcept { static_cast<T*>(self)->~T(); },
-            static_cast<std::uint32_t>(sizeof(T)), static_cast<std::uint32_t>(alignof(T)), call, pretty, is_cleanup};
+            trivial ? nullptr
+                    : +[](void* from, void* to) noexcept { ::new (to) T(std::move(*static_cast<T*>(from))); },
+            std::is_trivially_destructible_v<T> ? nullptr
+                                                : +[](void* self) noexcept { static_cast<T*>(self)->~T(); },
+            static_cast<std::uint32_t>(sizeof(T)),
+            static_cast<std::uint32_t>(alignof(T)),
+            call,
+            pretty,
+            is_cleanup};
 }
 
 /// A portable kernel with its extents and arguments.
-template <class K, int N, class... P>
-struct PortableOp {
+template <class K, int N, class... P> struct PortableOp {
     K kernel;
     std::size_t extent[N];
     std::tuple<P...> args;
@@ -77,17 +81,18 @@ struct PortableOp {
             op.args);
     }
 
-    static constexpr OpType type = op_type<PortableOp>(&run, std::is_trivially_copyable_v<K>, "launch", pretty());
+    static constexpr OpType type =
+        op_type<PortableOp>(&run, std::is_trivially_copyable_v<K>, "launch", pretty());
 };
 
 /// A function called once.
-template <class F>
-struct HostFunction {
+template <class F> struct HostFunction {
     F function;
 
     static constexpr const char* pretty() noexcept { return __PRETTY_FUNCTION__; }
     static void run(void* self, std::size_t, std::size_t) { static_cast<HostFunction*>(self)->function(); }
-    static constexpr OpType type = op_type<HostFunction>(&run, std::is_trivially_copyable_v<F>, "launch_host", pretty());
+    static constexpr OpType type =
+        op_type<HostFunction>(&run, std::is_trivially_copyable_v<F>, "launch_host", pretty());
 };
 
 }  // namespace heddle::detail

@@ -18,8 +18,7 @@ template <class T> const T& kernel_argument(const T& value) noexcept { return va
 template <class A>
 using KernelArg = std::remove_cvref_t<decltype(kernel_argument(std::declval<std::remove_reference_t<A>&>()))>;
 
-template <class A>
-inline constexpr bool is_kernel_argument = std::is_trivially_copyable_v<KernelArg<A>>;
+template <class A> inline constexpr bool is_kernel_argument = std::is_trivially_copyable_v<KernelArg<A>>;
 
 /// How many indices a launch has; UsageError if that is no number.
 inline std::size_t count_of(const std::size_t* extent, int dimensions, const SourceLocation& where) {
@@ -30,7 +29,8 @@ inline std::size_t count_of(const std::size_t* extent, int dimensions, const Sou
         overflow |= __builtin_mul_overflow(count, extent[i], &count);
     }
     if (none) return 0;
-    if (overflow) [[unlikely]] throw_too_many_indices(where);
+    if (overflow) [[unlikely]]
+        throw_too_many_indices(where);
     return count;
 }
 
@@ -40,51 +40,40 @@ template <class T> struct ViewTraits<View<T>> {
     static constexpr bool writes = !std::is_const_v<T>;
 };
 
-template <class A>
-void check_argument(A& a, const StreamState& stream, const SourceLocation& where) {
+template <class A> void check_argument(A& a, const StreamState& stream, const SourceLocation& where) {
     if constexpr (ViewTraits<KernelArg<A>>::is_view) check_reach(kernel_argument(a).owner(), stream, where);
 }
-template <class A>
-void note_argument(A& a, StreamState& stream) {
+template <class A> void note_argument(A& a, StreamState& stream) {
     if constexpr (ViewTraits<KernelArg<A>>::is_view) note_use(kernel_argument(a).owner(), stream);
 }
 /// Whether a parameter of type P lets a kernel write through it.
-template <class P>
-inline constexpr bool is_written = true;
-template <class T>
-inline constexpr bool is_written<View<const T>> = false;
-template <class T>
-inline constexpr bool is_written<const T*> = false;
+template <class P> inline constexpr bool is_written = true;
+template <class T> inline constexpr bool is_written<View<const T>> = false;
+template <class T> inline constexpr bool is_written<const T*> = false;
 
 /// The parameters that a kernel declares after its indices; nothing for kernels with several or templated call operators,
 /// for which the arguments have to speak.
-template <class F>
-struct Parameters {
-    template <std::size_t I, class A>
-    static constexpr bool writes = is_written<A>;
+template <class F> struct Parameters {
+    template <std::size_t I, class A> static constexpr bool writes = is_written<A>;
 };
-template <class... P>
-struct ParameterList {
+template <class... P> struct ParameterList {
     template <std::size_t I, class A>
-    static constexpr bool writes = is_written<std::remove_cvref_t<std::tuple_element_t<I, std::tuple<P..., A>>>>;
+    static constexpr bool writes =
+        is_written<std::remove_cvref_t<std::tuple_element_t<I, std::tuple<P..., A>>>>;
 };
 template <class C, class... P> struct Parameters<void (C::*)(P...)> : ParameterList<P...> {};
 template <class C, class... P> struct Parameters<void (C::*)(P...) const> : ParameterList<P...> {};
 template <class C, class... P> struct Parameters<void (C::*)(P...) noexcept> : ParameterList<P...> {};
 template <class C, class... P> struct Parameters<void (C::*)(P...) const noexcept> : ParameterList<P...> {};
 
-template <class K>
-struct CallOperator {
-    using Type = Parameters<void>;
-};
+template <class K> struct CallOperator { using Type = Parameters<void>; };
 template <class K>
     requires requires { &K::operator(); }
 struct CallOperator<K> {
     using Type = Parameters<decltype(&K::operator())>;
 };
 
-template <class A>
-Access access_of(std::remove_reference_t<A>& a, bool writes) noexcept {
+template <class A> Access access_of(std::remove_reference_t<A>& a, bool writes) noexcept {
     if constexpr (ViewTraits<KernelArg<A>>::is_view) {
         const auto view = kernel_argument(a);
         return {view.data(), view.size_bytes(), writes && ViewTraits<KernelArg<A>>::writes};
@@ -93,26 +82,29 @@ Access access_of(std::remove_reference_t<A>& a, bool writes) noexcept {
 
 /// What a launch tells observers. `first`: how many parameters stand before the arguments.
 template <class Params, std::size_t first, class... A, std::size_t... I>
-void notify_launch(const char* name, StreamState& stream, const SourceLocation& where, std::index_sequence<I...>,
-                   std::remove_reference_t<A>&... args) {
-    const Access all[sizeof...(A) + 1] = {access_of<A>(args, Params::template writes<first + I, KernelArg<A>>)...};
+void notify_launch(const char* name, StreamState& stream, const SourceLocation& where,
+                   std::index_sequence<I...>, std::remove_reference_t<A>&... args) {
+    [[maybe_unused]] const Access all[sizeof...(A) + 1] = {
+        access_of<A>(args, Params::template writes<first + I, KernelArg<A>>)...};
     Access accesses[sizeof...(A) + 1];
     std::size_t count = 0;
-    for (std::size_t i = 0; i < sizeof...(A); ++i)
-        if (all[i].data != nullptr) accesses[count++] = all[i];
-    notify({.kind = OpKind::launch, .name = name, .stream = StreamRef(stream),
-            .sequence = stream.submissions.load(std::memory_order_relaxed), .bytes = 0, .other = {},
-            .accesses = {accesses, count}, .where = where});
+    [[maybe_unused]] const auto add = [&](const Access& access) {
+        if (access.data != nullptr) accesses[count++] = access;
+    };
+    (add(all[I]), ...);
+    notify({.kind = OpKind::launch,
+            .name = name,
+            .stream = StreamRef(stream),
+            .sequence = stream.submissions.load(std::memory_order_relaxed),
+            .bytes = 0,
+            .other = {},
+            .accesses = {accesses, count},
+            .where = where});
 }
 
-template <std::size_t>
-struct IndexType {
-    using type = std::size_t;
-};
-template <class K, class Indices, class... P>
-struct TakesArguments;
-template <class K, std::size_t... I, class... P>
-struct TakesArguments<K, std::index_sequence<I...>, P...> {
+template <std::size_t> struct IndexType { using type = std::size_t; };
+template <class K, class Indices, class... P> struct TakesArguments;
+template <class K, std::size_t... I, class... P> struct TakesArguments<K, std::index_sequence<I...>, P...> {
     static constexpr bool value = std::is_invocable_v<K&, typename IndexType<I>::type..., P...>;
 };
 template <class K, int N, class... P>

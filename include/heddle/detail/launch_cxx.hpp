@@ -8,16 +8,16 @@
 
 namespace heddle::detail {
 
-[[noreturn]] void throw_not_compiled_for_cuda(const StreamState& stream, const char* pretty, SourceLocation where);
+[[noreturn]] void throw_not_compiled_for_cuda(const StreamState& stream, const char* pretty,
+                                              SourceLocation where);
 
 inline namespace compiled_by_cxx {
 
-template <class K>
-inline constexpr bool is_portable_kernel = std::is_trivially_copyable_v<K>;
+template <class K> inline constexpr bool is_portable_kernel = std::is_trivially_copyable_v<K>;
 
 template <int N, class K, class... P>
-void launch_on_cuda(StreamState& stream, const char* pretty, const SourceLocation& where, const K&, const std::size_t*,
-                    const P&...) {
+void launch_on_cuda(StreamState& stream, const char* pretty, const SourceLocation& where, const K&,
+                    const std::size_t*, const P&...) {
     throw_not_compiled_for_cuda(stream, pretty, where);
 }
 

@@ -16,8 +16,8 @@ inline namespace compiled_by_nvcc {
 /// nvcc wraps __host__ __device__ lambdas in a class that is passed to the device by its bytes, though it is not trivially
 /// copyable on the host.
 template <class K>
-inline constexpr bool is_portable_kernel =
-    std::is_trivially_copyable_v<K> || __nv_is_extended_host_device_lambda_closure_type(K);
+inline constexpr bool is_portable_kernel = std::is_trivially_copyable_v<K> ||
+                                           __nv_is_extended_host_device_lambda_closure_type(K);
 
 inline constexpr unsigned portable_block = 256;
 
@@ -29,7 +29,8 @@ __global__ void __launch_bounds__(portable_block) portable_1d(K kernel, std::siz
 
 // The second and third extent may exceed what a grid can be: the kernel strides over them.
 template <class K, class... P>
-__global__ void __launch_bounds__(portable_block) portable_2d(K kernel, std::size_t nx, std::size_t ny, P... args) {
+__global__ void __launch_bounds__(portable_block)
+    portable_2d(K kernel, std::size_t nx, std::size_t ny, P... args) {
     const std::size_t x = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
     if (x >= nx) return;
     for (std::size_t y = std::size_t{blockIdx.y} * blockDim.y + threadIdx.y; y < ny;
@@ -75,7 +76,8 @@ void launch_on_cuda(StreamState& stream, const char* pretty, const SourceLocatio
                     static_cast<unsigned>(std::min(blocks(extent[2], 2), max_y)));
     }
     constexpr std::size_t max_x = 0x7fffffff;
-    if (blocks(extent[0], block.x) > max_x) [[unlikely]] throw_too_many_indices(where);
+    if (blocks(extent[0], block.x) > max_x) [[unlikely]]
+        throw_too_many_indices(where);
     void* arguments[1 + N + sizeof...(P)];
     std::size_t used = 0;
     const auto push = [&](const void* p) { arguments[used++] = const_cast<void*>(p); };
@@ -84,7 +86,8 @@ void launch_on_cuda(StreamState& stream, const char* pretty, const SourceLocatio
     (push(&args), ...);
     const cudaError_t code =
         cudaLaunchKernel(function, grid, block, arguments, 0, static_cast<cudaStream_t>(stream.native));
-    if (code != cudaSuccess) [[unlikely]] throw_launch_failed(stream, pretty, code, where);
+    if (code != cudaSuccess) [[unlikely]]
+        throw_launch_failed(stream, pretty, code, where);
     count_submission(stream);
 }
 

@@ -13,13 +13,16 @@ class Backend;
 /// Reasons to leave the fast path. Any bit of `slow_submit` sends a submission to check_submit(), any bit of
 /// `slow_order` sends a wait to the careful version.
 namespace stream_flag {
-inline constexpr std::uint32_t dead = 1u << 0;        ///< destroyed, moved from, or never a stream
-inline constexpr std::uint32_t poisoned = 1u << 1;    ///< its work failed: later work is dropped
-inline constexpr std::uint32_t forked = 1u << 2;      ///< belongs to the parent process
-inline constexpr std::uint32_t fallible = 1u << 3;    ///< depends on host functions whose failure is learnt late
-inline constexpr std::uint32_t capturing = 1u << 4;   ///< known to take part in a capture
-inline constexpr std::uint32_t handed_out = 1u << 5;  ///< others hold the native handle: its work cannot be counted
-inline constexpr std::uint32_t internal = 1u << 6;    ///< a branch of fork_join: its failure is reported by what it was joined into
+inline constexpr std::uint32_t dead = 1u << 0;      ///< destroyed, moved from, or never a stream
+inline constexpr std::uint32_t poisoned = 1u << 1;  ///< its work failed: later work is dropped
+inline constexpr std::uint32_t forked = 1u << 2;    ///< belongs to the parent process
+inline constexpr std::uint32_t fallible = 1u
+                                          << 3;  ///< depends on host functions whose failure is learnt late
+inline constexpr std::uint32_t capturing = 1u << 4;  ///< known to take part in a capture
+inline constexpr std::uint32_t handed_out =
+    1u << 5;  ///< others hold the native handle: its work cannot be counted
+inline constexpr std::uint32_t internal =
+    1u << 6;  ///< a branch of fork_join: its failure is reported by what it was joined into
 
 inline constexpr std::uint32_t slow_submit = dead | poisoned | forked | fallible;
 inline constexpr std::uint32_t slow_order = slow_submit | capturing | handed_out;
@@ -28,7 +31,7 @@ inline constexpr std::uint32_t slow_order = slow_submit | capturing | handed_out
 /// One per stream, at a stable address, never given back to the operating system: a StreamRef that outlives its
 /// stream finds `dead` set, not freed memory.
 struct StreamState {
-    void* native = nullptr;     ///< cudaStream_t, or the CPU backend's queue
+    void* native = nullptr;  ///< cudaStream_t, or the CPU backend's queue
     Backend* backend = nullptr;
     Device device = Device::unchecked(DeviceKind::cpu, 0);
     unsigned processors = 1;  ///< of the device: how wide a launch should spread
@@ -45,13 +48,15 @@ StreamState& null_stream() noexcept;
 bool check_submit(StreamState& stream, const char* call, SourceLocation where);
 
 /// Throws what a failed CUDA kernel launch means, and marks the device lost where it is. `code` is a cudaError_t.
-[[noreturn]] void throw_launch_failed(StreamState& stream, const char* pretty, int code, SourceLocation where);
+[[noreturn]] void throw_launch_failed(StreamState& stream, const char* pretty, int code,
+                                      SourceLocation where);
 
 [[noreturn]] void throw_too_many_indices(SourceLocation where);
 
 /// True when work may be enqueued. False: drop it.
 inline bool may_submit(StreamState& stream, const char* call, const SourceLocation& where) {
-    if ((stream.flags.load(std::memory_order_relaxed) & stream_flag::slow_submit) == 0) [[likely]] return true;
+    if ((stream.flags.load(std::memory_order_relaxed) & stream_flag::slow_submit) == 0) [[likely]]
+        return true;
     return check_submit(stream, call, where);
 }
 

@@ -42,7 +42,9 @@ struct ThreadStates {
 
 inline constinit thread_local ThreadStates thread_states{};
 
-inline ThreadState& this_thread_state() noexcept { return thread_states.of[thread_states.in_host_function ? 1 : 0]; }
+inline ThreadState& this_thread_state() noexcept {
+    return thread_states.of[thread_states.in_host_function ? 1 : 0];
+}
 
 inline StreamState*& stream_slot(ThreadState& thread, Device device) noexcept {
     return thread.streams[static_cast<int>(device.kind())][device.index()];
