@@ -338,3 +338,16 @@ TEST_CASE("a view stays good when its array is moved") {
     launch(s, Iota{}, dim(10), v);
     CHECK(to_host(s, y)[9] == 9);
 }
+
+TEST_CASE("an event may be waited for while its stream is being destroyed") {
+    const Drained drained;
+    for (std::size_t i = 0; i < repetitions(2000, 100); ++i) {
+        auto s = std::make_unique<Stream>(test_device());
+        launch_host(*s, [] {});
+        const Event event = s->record_event();
+        std::thread other([&] { s.reset(); });
+        event.synchronize();
+        CHECK(event.is_complete());
+        other.join();
+    }
+}

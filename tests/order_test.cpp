@@ -284,6 +284,17 @@ TEST_CASE("a wait on an event that was recorded before later work does not make 
     CHECK(seen.seen() == Strings{"b", "a"});
 }
 
+TEST_CASE("a wait on an event covers what was given before its record, to the last piece, and no more") {
+    const Stream a(test_device()), b(test_device());
+    launch_host(b, [] {});
+    launch_host(b, [] {});
+    const Event event = b.record_event();
+    launch_host(b, [] {});
+    a.wait_event(event);
+    CHECK(waits_of([&] { a.wait_stream(b); }) == inserted); // one piece of work came after the record
+    CHECK(waits_of([&] { a.wait_event(event); }) == elided);
+}
+
 TEST_CASE("streams tied by many threads at once keep every order they were promised") {
     const Drained drained;
     std::atomic<int> wrong{0};
