@@ -72,12 +72,16 @@ bool CpuBackend::is_complete(EventState& event, const SourceLocation&) {
 void CpuBackend::synchronize(EventState& event, const SourceLocation&) {
     const CompletionRef done = completion_in(event);
     if (!done || done->is_done()) return;
-    // The stream itself can have been destroyed since; then its workers do the rest.
-    Queue* queue = nullptr;
-    if (event.stream != nullptr && event.stream->id.load() == event.stream_id &&
-        !event.stream->has(stream_flag::dead))
-        queue = static_cast<Queue*>(event.stream->native);
-    wait_for(queue, *done);
+    // This thread may run what is before the event itself. The stream can be destroyed meanwhile, or long since: its queue
+    // is only looked at under the lock without which it does not go, and once taken it cannot go.
+    Queue* taken = nullptr;
+    if (StreamRecord* stream = event.stream) {
+        const std::lock_guard life(stream->life);
+        if (stream->id.load() == event.stream_id && stream->native != nullptr && queue_of(*stream).take())
+            taken = &queue_of(*stream);
+    }
+    if (taken != nullptr) taken->drain(done.get());
+    wait_for(nullptr, *done);
 }
 
 double CpuBackend::elapsed_ms(EventState& start, EventState& end, const SourceLocation&) {

@@ -88,6 +88,9 @@ public:
     /// Runs the queue on the calling thread as far as it goes, but not beyond `until`; returns at once if a worker has it.
     void help(const Completion& until) noexcept;
 
+    /// Takes the queue from the executor's lists: the caller has to drain() it. False: it is not there.
+    bool take() noexcept { return executor().unschedule(*this); }
+
     void run() noexcept override;  ///< on a worker
     void resume() noexcept;        ///< the awaited Completion is done
     void drain(const Completion* until) noexcept;
