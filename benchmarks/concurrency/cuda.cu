@@ -62,6 +62,28 @@ Peer raw_fork_join(heddle::Device device, int streams, int kernels, std::uint64_
             })}};
 }
 
+Peer raw_dealt(heddle::Device device, int streams, int kernels, std::uint64_t ns) {
+    if (!device.is_cuda()) return {};
+    ok(cudaSetDevice(device.index()));
+    const auto all = std::make_shared<Streams>(static_cast<std::size_t>(streams) + 1);
+    const cudaStream_t base = all->streams[0];
+    return {"the same by hand", {repeat([=] {
+                const std::size_t count = all->streams.size() - 1;
+                ok(cudaEventRecord(all->events[0], base));
+                for (std::size_t i = 1; i <= count; ++i)
+                    ok(cudaStreamWaitEvent(all->streams[i], all->events[0], 0));
+                for (std::size_t i = 0; i < static_cast<std::size_t>(kernels); ++i) {
+                    spin_kernel<<<1, 32, 0, all->streams[1 + i % count]>>>(ns);
+                    ok(cudaGetLastError());
+                }
+                for (std::size_t i = 1; i <= count; ++i) {
+                    ok(cudaEventRecord(all->events[i], all->streams[i]));
+                    ok(cudaStreamWaitEvent(base, all->events[i], 0));
+                }
+                ok(cudaStreamSynchronize(base));
+            })}};
+}
+
 Peer raw_round_trips(heddle::Device device) {
     if (!device.is_cuda()) return {};
     ok(cudaSetDevice(device.index()));

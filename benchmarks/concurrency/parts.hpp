@@ -13,6 +13,9 @@ namespace bench {
 /// into it (one stream: on itself), run to the end.
 Peer raw_fork_join(heddle::Device device, int streams, int kernels, std::uint64_t ns);
 
+/// The same, but each stream in turn gets one kernel instead of all of its own at once.
+Peer raw_dealt(heddle::Device device, int streams, int kernels, std::uint64_t ns);
+
 /// One call: a kernel and, after it, a host function; all calls in one stream, run to the end.
 Peer raw_round_trips(heddle::Device device);
 

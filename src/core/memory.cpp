@@ -1,5 +1,7 @@
 // Blocks: allocation, who used them, and giving them back.
 #include <algorithm>
+#include <span>
+#include <vector>
 
 #include <heddle/array.hpp>
 #include <heddle/observer.hpp>
@@ -40,24 +42,26 @@ Block& take_block() {
         const std::lock_guard lock(pool.lock);
         if (pool.free != nullptr) {
             Block& block = *pool.free;
-            pool.free = static_cast<Block*>(std::exchange(block.more_users, nullptr));
+            pool.free = static_cast<Block*>(block.more_users.load(std::memory_order_relaxed));
+            block.more_users.store(nullptr, std::memory_order_relaxed);
             return block;
         }
     }
     constexpr int slab = 64;
     auto* made = new Block[slab];
     const std::lock_guard lock(pool.lock);
-    for (int i = 1; i < slab; ++i) made[i].more_users = std::exchange(pool.free, &made[i]);
+    for (int i = 1; i < slab; ++i)
+        made[i].more_users.store(std::exchange(pool.free, &made[i]), std::memory_order_relaxed);
     return made[0];
 }
 
 void give_block(Block& block) noexcept {
-    delete static_cast<MoreUsers*>(block.more_users);
+    delete static_cast<MoreUsers*>(block.more_users.load(std::memory_order_relaxed));
     block.data = nullptr;
     for (auto& user : block.users) user.store(nullptr, std::memory_order_relaxed);
     BlockPool& pool = blocks();
     const std::lock_guard lock(pool.lock);
-    block.more_users = std::exchange(pool.free, &block);
+    block.more_users.store(std::exchange(pool.free, &block), std::memory_order_relaxed);
 }
 
 std::size_t checked_bytes(std::size_t count, std::size_t element, const char* call,
@@ -72,16 +76,30 @@ std::size_t checked_bytes(std::size_t count, std::size_t element, const char* ca
     return bytes;
 }
 
-std::vector<StreamRecord*> users_of(const Block& block) {
-    std::vector<StreamRecord*> users;
-    for (const auto& user : block.users)
-        if (StreamState* stream = user.load(std::memory_order_acquire)) users.push_back(&record_of(*stream));
-    const std::lock_guard lock(blocks().users_lock);
-    if (block.more_users != nullptr)
-        for (StreamState* stream : static_cast<MoreUsers*>(block.more_users)->streams)
-            users.push_back(&record_of(*stream));
-    return users;
-}
+/// The streams that used a block, as they were at one moment. Few, as a rule: then nothing is allocated.
+class Users {
+public:
+    explicit Users(const Block& block) {
+        for (const auto& user : block.users)
+            if (StreamState* stream = user.load(std::memory_order_acquire))
+                few_[count_++] = &record_of(*stream);
+        if (block.more_users.load(std::memory_order_acquire) == nullptr) [[likely]]
+            return;
+        many_.assign(few_, few_ + count_);
+        const std::lock_guard lock(blocks().users_lock);
+        for (StreamState* stream :
+             static_cast<MoreUsers*>(block.more_users.load(std::memory_order_relaxed))->streams)
+            many_.push_back(&record_of(*stream));
+    }
+    std::span<StreamRecord* const> all() const noexcept {
+        return many_.empty() ? std::span(few_, count_) : std::span<StreamRecord* const>(many_);
+    }
+
+private:
+    StreamRecord* few_[Block::inline_users] = {};
+    std::size_t count_ = 0;
+    std::vector<StreamRecord*> many_;
+};
 
 void notify_memory(OpKind kind, StreamState* stream, std::size_t bytes, const SourceLocation& where) {
     notify({.kind = kind,
@@ -141,7 +159,8 @@ Block& allocate_host(MemoryKind kind, std::size_t count, std::size_t element, So
 void release(Block& block) noexcept {
     try {
         block.alive.store(false, std::memory_order_release);
-        const std::vector<StreamRecord*> users = users_of(block);
+        const Users known(block);
+        const std::span<StreamRecord* const> users = known.all();
         if (is_observed())
             notify_memory(OpKind::free, users.empty() ? nullptr : users.front(), block.bytes, {});
         if (block.data != nullptr) {
@@ -164,8 +183,9 @@ void add_user(Block& block, StreamState& stream) {
         if (user.compare_exchange_strong(seen, &stream, std::memory_order_acq_rel) || seen == &stream) return;
     }
     const std::lock_guard lock(blocks().users_lock);
-    if (block.more_users == nullptr) block.more_users = new MoreUsers;
-    auto& streams = static_cast<MoreUsers*>(block.more_users)->streams;
+    auto* more = static_cast<MoreUsers*>(block.more_users.load(std::memory_order_relaxed));
+    if (more == nullptr) block.more_users.store(more = new MoreUsers, std::memory_order_release);
+    auto& streams = more->streams;
     if (std::ranges::find(streams, &stream) == streams.end()) streams.push_back(&stream);
 }
 
@@ -176,20 +196,22 @@ void declare_use(Block& block, StreamRef stream, SourceLocation where) {
 
 void wait_for_users(StreamRef stream, const Block* block, const SourceLocation& where) {
     if (block == nullptr) return;
-    for (StreamRecord* user : users_of(*block))
+    const Users users(*block);
+    for (StreamRecord* user : users.all())
         if (user != &stream.state() && !user->has(stream_flag::dead | stream_flag::forked))
             order_after_stream(record_of(stream.state()), *user, where);
 }
 
 bool used_on_cpu(const Block* block) {
     if (block == nullptr) return false;
-    return std::ranges::any_of(users_of(*block),
-                               [](const StreamRecord* user) { return user->device.is_cpu(); });
+    const Users users(*block);
+    return std::ranges::any_of(users.all(), [](const StreamRecord* user) { return user->device.is_cpu(); });
 }
 
 void settle(const Block* block, const SourceLocation& where) {
     if (block == nullptr) return;
-    for (StreamRecord* user : users_of(*block)) {
+    const Users users(*block);
+    for (StreamRecord* user : users.all()) {
         if (user->has(stream_flag::dead | stream_flag::forked)) continue;
         if (user->backend->is_complete(*user, where)) continue;
         check_may_wait("copy (of pageable memory in use)", where);

@@ -171,17 +171,20 @@ void order_after_event(StreamRecord& waiter, EventState& event, const SourceLoca
 }
 
 void record_event(EventState& event, StreamRecord& stream, const SourceLocation& where) {
-    check_usable(stream, "record_event", where);
+    const bool careful = stream.has(stream_flag::slow_order);
+    if (careful) [[unlikely]]
+        check_usable(stream, "record_event", where);
     if (event.device != stream.device)
         throw_error(stream_error(
             ErrorCode::usage, stream,
             "an event of " + event.device.name() +
                 " cannot be recorded here: make one with Event(stream.device()) or stream.record_event()",
             "record_event", where));
-    const bool open = !stream.has(stream_flag::handed_out | stream_flag::capturing);
+    const bool open = !careful || !stream.has(stream_flag::handed_out | stream_flag::capturing);
     const std::uint64_t capture = open ? 0 : capture_of(stream);
     const std::uint64_t given = stream.submissions.load(std::memory_order_acquire);
-    if (!is_lost(stream)) event.backend->record(event, stream, where);
+    if (!careful || !is_lost(stream)) [[likely]]
+        event.backend->record(event, stream, where);
     event.recorded = true;
     event.stream = &stream;
     event.stream_id = stream.id.load(std::memory_order_relaxed);

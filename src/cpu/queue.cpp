@@ -270,7 +270,7 @@ void Queue::finish_spread() noexcept {
 }
 
 Queue::Next Queue::step() noexcept {
-    if (done_.load(std::memory_order_relaxed) == pushed_.load(std::memory_order_acquire)) {
+    if (!has_more()) {
         const std::lock_guard lock(lock_);
         if (done_.load(std::memory_order_relaxed) != pushed_.load(std::memory_order_relaxed))
             return Next::more;
@@ -332,7 +332,7 @@ void Queue::drain(const Completion* until) noexcept {
     constexpr int looks = 100;  // for more, before giving the queue up: cheaper than being scheduled again
     int looked = 0;
     for (int ran = 0;;) {
-        if (done_.load(std::memory_order_relaxed) == pushed_.load(std::memory_order_acquire)) {
+        if (!has_more()) {
             if (until == nullptr && ++looked < looks && !executor().anything_ready()) {
                 pause();
                 continue;

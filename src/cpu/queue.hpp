@@ -110,6 +110,12 @@ private:
     };
 
     Operation* reserve(std::size_t bytes);
+    /// For whoever drains: whether something is there to be done.
+    bool has_more() noexcept {
+        const std::uint64_t done = done_.load(std::memory_order_relaxed);
+        if (done == seen_) seen_ = pushed_.load(std::memory_order_acquire);
+        return done != seen_;
+    }
     enum class Next : std::uint8_t { more, idle, suspended, work };
     /// One step that is no work, or none: `work` says that a worker has to go on; after `idle` and `suspended` the queue is
     /// not the caller's any more.
@@ -130,6 +136,7 @@ private:
 
     // Written by whoever drains.
     alignas(64) std::atomic<std::uint64_t> done_{0};
+    std::uint64_t seen_ = 0;  ///< pushed_ when it was last looked at: its cache line is the pushers'
     Chunk* head_ = nullptr;
     std::size_t head_offset_ = 0;
     std::uint64_t worked_ = 0;  ///< work and waits gone through: counts as StreamState::submissions does

@@ -59,7 +59,7 @@ void await_blocking(Gpu& g, cudaStream_t native, const CompletionRef& done, Stre
             b->stream->poison(b->done->failure(), b->at);
     };
     OnStream on(g, native);
-    check(cudaLaunchHostFunc(native, wait, block.get()), "cudaLaunchHostFunc", g.index, where);
+    check(driver.launch_host_function(native, wait, block.get()), "cuLaunchHostFunc", g.index, where);
     block.release();
 }
 

@@ -41,6 +41,15 @@ cudaMemcpyKind kind_of(const Piece& to, const Piece& from) noexcept {
     return from_device ? cudaMemcpyDeviceToHost : cudaMemcpyHostToHost;
 }
 
+CUresult copy_row(cudaMemcpyKind kind, void* to, const void* from, std::size_t bytes,
+                  cudaStream_t stream) noexcept {
+    const auto to_device = reinterpret_cast<CUdeviceptr>(to),
+               from_device = reinterpret_cast<CUdeviceptr>(from);
+    if (kind == cudaMemcpyHostToDevice) return driver.copy_to_device(to_device, from, bytes, stream);
+    if (kind == cudaMemcpyDeviceToHost) return driver.copy_to_host(to, from_device, bytes, stream);
+    return driver.copy_on_device(to_device, from_device, bytes, stream);
+}
+
 /// Rows between two GPUs: the two-dimensional form that names both devices.
 cudaError_t copy_rows_between(const Piece& to, const Piece& from, cudaStream_t stream) noexcept {
     cudaMemcpy3DPeerParms p{};
@@ -86,10 +95,13 @@ void copy_natively(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& f
     // behavior").
     if (kind == cudaMemcpyHostToHost && capture_of(stream) == 0)
         return copy_in_host_function(g, stream, to, from, where);
-    OnStream on(g, stream.native);
+    InContext in(g);
     cudaStream_t native = native_of(stream);
     const bool peers = kind == cudaMemcpyDeviceToDevice && to.place.device != from.place.device;
     if (to.rows == 1) {
+        if (!peers && kind != cudaMemcpyHostToHost)
+            return check(copy_row(kind, to.data, from.data, to.bytes, native), "cuMemcpyAsync", stream,
+                         where);
         if (!peers)
             return check(cudaMemcpyAsync(to.data, from.data, to.bytes, kind, native), "cudaMemcpyAsync",
                          stream, where);

@@ -41,7 +41,14 @@ bool load_driver(const char*& missing) noexcept {
         need(driver.stream_synchronize, "cuStreamSynchronize") &&
         need(driver.stream_context, "cuStreamGetCtx") && need(driver.stream_id, "cuStreamGetId") &&
         need(driver.capture_info, "cuStreamGetCaptureInfo") &&
-        need(driver.pointer_attributes, "cuPointerGetAttributes");
+        need(driver.pointer_attributes, "cuPointerGetAttributes") &&
+        need(driver.launch_host_function, "cuLaunchHostFunc") &&
+        need(driver.allocate_from_pool, "cuMemAllocFromPoolAsync") &&
+        need(driver.free_memory, "cuMemFreeAsync") && need(driver.copy_to_device, "cuMemcpyHtoDAsync") &&
+        need(driver.copy_to_host, "cuMemcpyDtoHAsync") && need(driver.copy_on_device, "cuMemcpyDtoDAsync") &&
+        need(driver.memset_8, "cuMemsetD8Async") && need(driver.memset_16, "cuMemsetD16Async") &&
+        need(driver.memset_32, "cuMemsetD32Async") && need(driver.memset_2d_8, "cuMemsetD2D8Async") &&
+        need(driver.memset_2d_16, "cuMemsetD2D16Async") && need(driver.memset_2d_32, "cuMemsetD2D32Async");
     look_up(driver.stream_wait_value, "cuStreamWaitValue64");
     return all;
 }

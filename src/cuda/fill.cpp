@@ -1,4 +1,5 @@
 // Fills: which way each goes.
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <vector>
@@ -12,9 +13,32 @@ namespace heddle::detail::cu {
 
 namespace {
 
-bool is_one_byte(const void* value, std::size_t size) noexcept {
+/// The shortest of 1, 2 and 4 bytes that `value` repeats and that the memory is aligned for; 0 if there is none.
+std::size_t word_of(const Rectangle& to, const void* value, std::size_t size) noexcept {
     const auto* bytes = static_cast<const unsigned char*>(value);
-    return size == 1 || std::memcmp(bytes, bytes + 1, size - 1) == 0;
+    for (const std::size_t word : {std::size_t{1}, std::size_t{2}, std::size_t{4}}) {
+        if (size % word != 0 || std::memcmp(bytes, bytes + word, size - word) != 0) continue;
+        const bool aligned = (reinterpret_cast<std::uintptr_t>(to.data) | to.pitch) % word == 0;
+        return aligned ? word : 0;
+    }
+    return 0;
+}
+
+template <class Word> Word read(const void* value) noexcept {
+    Word word;
+    std::memcpy(&word, value, sizeof word);
+    return word;
+}
+
+CUresult set_memory(const Rectangle& to, const void* value, std::size_t word, cudaStream_t stream) noexcept {
+    const auto data = reinterpret_cast<CUdeviceptr>(to.data);
+    const auto set = [&](auto line, auto lines, auto with) {
+        return to.rows == 1 ? line(data, with, to.bytes / word, stream)
+                            : lines(data, to.pitch, with, to.bytes / word, to.rows, stream);
+    };
+    if (word == 1) return set(driver.memset_8, driver.memset_2d_8, read<unsigned char>(value));
+    if (word == 2) return set(driver.memset_16, driver.memset_2d_16, read<unsigned short>(value));
+    return set(driver.memset_32, driver.memset_2d_32, read<unsigned>(value));
 }
 
 void fill_on_host(const Rectangle& to, const std::vector<std::byte>& pattern) noexcept {
@@ -52,15 +76,10 @@ void CudaBackend::fill(StreamRecord& stream, const Piece& piece, const void* val
             where);
         return count_submission(stream);
     }
-    OnStream on(g, stream.native);
+    InContext in(g);
     cudaStream_t native = native_of(stream);
-    if (is_one_byte(value, size)) {
-        const int byte = *static_cast<const unsigned char*>(value);
-        if (to.rows == 1)
-            check(cudaMemsetAsync(to.data, byte, to.bytes, native), "cudaMemsetAsync", stream, where);
-        else
-            check(cudaMemset2DAsync(to.data, to.pitch, byte, to.bytes, to.rows, native), "cudaMemset2DAsync",
-                  stream, where);
+    if (const std::size_t word = word_of(to, value, size)) {
+        check(set_memory(to, value, word, native), "cuMemsetAsync", stream, where);
         return count_submission(stream);
     }
     if (size <= max_pattern) {

@@ -115,12 +115,13 @@ inline bool is_default_handle(const void* native) noexcept {
     return reinterpret_cast<std::uintptr_t>(native) <= 2;
 }
 
-/// Around runtime calls on a stream: its device's context is current for the call. Launches run on the stream's device whatever
-/// is current (CUDA 13), but copies of pool memory are refused with another device's (seen with 13.0 on two GPUs), and a thread
-/// without any context would make the runtime initialise device 0. One query, and a switch only where it is needed.
+/// Around driver calls on a stream. They run on the stream's device whatever context is current, and without any (seen with
+/// driver 580 on two GPUs), so that only the default streams, which mean the current device's, need theirs. Copies are
+/// different: memory of a pool is refused while another device's context is current. They, and calls of the runtime, which
+/// would initialise device 0 on a thread without a context, want InContext.
 class OnStream : public InContext {
 public:
-    OnStream(const Gpu& g, const void*) noexcept : InContext(g.context, true) {}
+    OnStream(const Gpu& g, const void* native) noexcept : InContext(g.context, is_default_handle(native)) {}
 };
 
 /// This thread is the driver's and runs one of our callbacks: no CUDA call is allowed.

@@ -114,14 +114,14 @@ void CudaBackend::enqueue(StreamRecord& stream, const OpType& type, void* self, 
     node->in_graph = capture_of(stream) != 0;
     const bool in_graph = node->in_graph;  // the node may be gone once it is given
     stream.set(stream_flag::fallible);     // before: others must know in time that a failure may come late
-    cudaError_t code;
+    CUresult code;
     {
         OnStream on(gpu_of(stream), stream.native);
-        code = cudaLaunchHostFunc(native_of(stream), &run_node, node);
+        code = driver.launch_host_function(native_of(stream), &run_node, node);
     }
-    if (code != cudaSuccess) {
+    if (code != CUDA_SUCCESS) {
         destroy_node(node);
-        check(code, "cudaLaunchHostFunc", stream, where);
+        check(code, "cuLaunchHostFunc", stream, where);
     }
     count_submission(stream);
     if (in_graph) give_to_graph(stream, node, where);
@@ -140,7 +140,8 @@ void run_on_host(Gpu& g, StreamRecord& stream, std::function<void()> function, c
         }
     };
     OnStream on(g, stream.native);
-    check(cudaLaunchHostFunc(native_of(stream), run, given.get()), "cudaLaunchHostFunc", stream, where);
+    check(driver.launch_host_function(native_of(stream), run, given.get()), "cuLaunchHostFunc", stream,
+          where);
     given.release();
 }
 

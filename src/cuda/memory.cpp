@@ -18,22 +18,34 @@ void set_internal_waits(Gpu& g, int allowed) noexcept {
                  "cudaMemPoolSetAttribute", g.index);
 }
 
+CUresult allocate_from_pool(Gpu& g, void** data, std::size_t bytes, cudaStream_t stream) noexcept {
+    OnStream on(g, stream);
+    CUdeviceptr address = 0;
+    const CUresult code = driver.allocate_from_pool(&address, bytes, g.pool, stream);
+    *data = reinterpret_cast<void*>(address);
+    return code;
+}
+
+CUresult free_in_order(Gpu& g, void* data, cudaStream_t stream) noexcept {
+    OnStream on(g, stream);
+    return driver.free_memory(reinterpret_cast<CUdeviceptr>(data), stream);
+}
+
 /// The pool had nothing: gives back what can be given back, and allows the driver to make the stream wait for
 /// memory that was freed on other streams.
-cudaError_t allocate_when_short(Gpu& g, void** data, std::size_t bytes, cudaStream_t stream) noexcept {
+CUresult allocate_when_short(Gpu& g, void** data, std::size_t bytes, cudaStream_t stream) noexcept {
     std::lock_guard lock(g.out_of_memory_mutex);
     do_chores(g);
     RelaxedCapture relaxed;
     note_failure(cudaMemPoolTrimTo(g.pool, 0), "cudaMemPoolTrimTo", g.index);
     set_internal_waits(g, 1);
-    const cudaError_t code = cudaMallocFromPoolAsync(data, bytes, g.pool, stream);
+    const CUresult code = allocate_from_pool(g, data, bytes, stream);
     set_internal_waits(g, 0);
     return code;
 }
 
 [[noreturn]] void throw_out_of_memory(Gpu& g, std::size_t bytes, StreamRecord& stream,
                                       const SourceLocation& where) {
-    cudaGetLastError();
     std::size_t free = 0, total = 0;
     {
         RelaxedCapture relaxed;
@@ -44,7 +56,7 @@ cudaError_t allocate_when_short(Gpu& g, void** data, std::size_t bytes, cudaStre
         stream_error(ErrorCode::out_of_memory, stream,
                      "no " + std::to_string(bytes) + " bytes on cuda:" + std::to_string(g.index) + ": " +
                          std::to_string(free) + " of " + std::to_string(total) + " are free",
-                     "cudaMallocFromPoolAsync", where);
+                     "cuMemAllocFromPoolAsync", where);
     info.native_code = cudaErrorMemoryAllocation;
     info.native_name = cudaGetErrorName(cudaErrorMemoryAllocation);
     throw_error(std::move(info));
@@ -73,14 +85,13 @@ Reclaimer& take_reclaimer(Gpu& g) {
 /// The common case: one stream allocated, used and frees. False: it is closed, or of another device.
 bool free_on(Gpu& g, StreamRecord& user, void* data) noexcept {
     if (!user.device.is_cuda() || user.device.index() != g.index) return false;
-    cudaError_t code;
+    CUresult code;
     {
         std::lock_guard life(user.life);
         if (user.native == nullptr) return false;
-        OnStream on(g, user.native);
-        code = cudaFreeAsync(data, native_of(user));
+        code = free_in_order(g, data, native_of(user));
     }
-    note_failure(code, "cudaFreeAsync", g.index);  // not under the lock: it may call the user's hook
+    note_failure(code, "cuMemFreeAsync", g.index);  // not under the lock: it may call the user's hook
     return true;
 }
 
@@ -95,16 +106,14 @@ void* CudaBackend::allocate(StreamRecord& stream, std::size_t bytes, const Sourc
                     "capture",
                     "allocate", g.index, where);
     void* data = nullptr;
-    OnStream on(g, stream.native);
-    cudaError_t code = cudaMallocFromPoolAsync(&data, bytes, g.pool, native_of(stream));
-    if (code == cudaErrorMemoryAllocation) {
-        cudaGetLastError();
+    CUresult code = allocate_from_pool(g, &data, bytes, native_of(stream));
+    if (code == CUDA_ERROR_OUT_OF_MEMORY) {
         code = allocate_when_short(g, &data, bytes, native_of(stream));
-        if (code == cudaErrorMemoryAllocation) throw_out_of_memory(g, bytes, stream, where);
+        if (code == CUDA_ERROR_OUT_OF_MEMORY) throw_out_of_memory(g, bytes, stream, where);
         count_submission(
             stream);  // perhaps it waits for another stream now: waits on it are no longer redundant
     }
-    check(code, "cudaMallocFromPoolAsync", stream, where);
+    check(code, "cuMemAllocFromPoolAsync", stream, where);
     return data;
 }
 
@@ -127,8 +136,7 @@ void CudaBackend::free(void* data, std::size_t bytes, int device, StreamRecord* 
         RelaxedCapture relaxed;
         Reclaimer& on = take_reclaimer(*g);
         for (std::size_t i = 0; i < user_count; ++i) wait_for_user(*g, on, *users[i]);
-        OnStream in(*g, on.stream);
-        check(cudaFreeAsync(data, on.stream), "cudaFreeAsync", device, {});
+        check(free_in_order(*g, data, on.stream), "cuMemFreeAsync", device, {});
         do_chores(*g);
     } catch (...) {
         report(std::current_exception());  // the memory stays allocated: it may be in use

@@ -35,7 +35,7 @@ unsigned long long id_of(Gpu& g, cudaStream_t native, const SourceLocation& wher
 
 /// The priority of somebody else's stream.
 int priority_of(Gpu& g, cudaStream_t native, const SourceLocation& where) {
-    OnStream on(g, native);
+    InContext in(g);
     int priority = 0;
     check(cudaStreamGetPriority(native, &priority), "cudaStreamGetPriority", g.index, where);
     return priority;

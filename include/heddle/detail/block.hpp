@@ -26,7 +26,7 @@ struct Block {
     std::atomic<bool> alive{false};
     /// Streams that were given work on this memory, in order of first use; the first is the one it was allocated on.
     std::atomic<StreamState*> users[inline_users] = {};
-    void* more_users = nullptr;  ///< the library's list of further ones, under its lock
+    std::atomic<void*> more_users{nullptr};  ///< the library's list of further ones, changed under its lock
 };
 
 void add_user(Block& block, StreamState& stream);  ///< cold half of note_use
