@@ -1,5 +1,5 @@
 // What streams gain, and what waits between devices of two kinds cost:
-//   - small kernels on one stream, by fork_join_n on many, and dealt to many in turn;
+//   - small kernels on one stream, and by fork_join_n and fork_join_each on many;
 //   - an urgent kernel beside a flood of other work, with and without priority;
 //   - round trips from a device to a CPU stream and back;
 //   - many CPU streams that wait for one device stream which is held up: does any call block its caller?
@@ -52,17 +52,13 @@ void small_kernels(bench::Report& report, Device device) {
             report.compare(name, device.name(), {bench::repeat(spread)},
                            bench::raw_fork_join(device, streams, kernels, ns), batches, bench::in_ms);
     }
-    // fork_join fills branch after branch, and launches take time: dealt out in turn, all streams are busy from the start.
-    StreamPool pool{device};
     for (const int streams : {4, 8, 16, 32, 64}) {
-        const std::string name = what + "dealt to " + std::to_string(streams) + " leased streams in turn";
+        const std::string name = what + "fork_join_each on " + std::to_string(streams);
         if (!report.wants(name)) continue;
-        std::vector<StreamPool::Lease> leased;
-        for (int i = 0; i < streams; ++i) leased.push_back(pool.lease());
         const auto deal = [&] {
-            for (const StreamRef stream : leased) stream.wait_stream(base);
-            for (std::size_t i = 0; i < kernels; ++i) launch(leased[i % leased.size()], Spin{}, dim(1), ns);
-            for (const StreamRef stream : leased) base.wait_stream(stream);
+            fork_join_each(base, kernels,
+                           [&](std::size_t, StreamRef stream) { launch(stream, Spin{}, dim(1), ns); },
+                           {.streams = static_cast<std::size_t>(streams)});
             base.synchronize();
         };
         report.compare(name, device.name(), {bench::repeat(deal)},

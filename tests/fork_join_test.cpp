@@ -122,6 +122,72 @@ TEST_CASE("a counted fork calls its function with each index, and with none for 
     fork_join_n(base, 0, [&](std::size_t) { FAIL("called"); });
 }
 
+TEST_CASE("calls are dealt to branches in turn, in order, each with its branch as the current stream") {
+    const Stream base(test_device());
+    const ScopedStream in{base};
+    std::vector<StreamRef> streams;
+    std::vector<std::size_t> indices;
+    bool same = true;
+    fork_join_each(7,
+                   [&](std::size_t i, StreamRef s) {
+                       indices.push_back(i);
+                       streams.push_back(s);
+                       same = same && current_stream() == s && s != base;
+                   },
+                   {.streams = 3});
+    CHECK(indices == std::vector<std::size_t>{0, 1, 2, 3, 4, 5, 6});
+    CHECK(same);
+    CHECK(current_stream() == base);
+    REQUIRE(streams.size() == 7);
+    for (std::size_t i = 0; i < 7; ++i)
+        for (std::size_t k = 0; k < 7; ++k) CHECK((streams[i] == streams[k]) == (i % 3 == k % 3));
+    fork_join_each(base, 0, [&](std::size_t) { FAIL("called"); });
+    CHECK_THROWS_AS(fork_join_each(base, 1, [&](std::size_t) { FAIL("called"); }, {.streams = 0}),
+                    UsageError);
+}
+
+TEST_CASE("dealt calls come after what the base was given, and what it is given next after all of them") {
+    const Recorder seen;
+    const Drained drained;
+    Gate before, last;
+    const Stream base(test_device());
+    before.hold(base);
+    seen.note(base, "before");
+    fork_join_each(base, 5,
+                   [&](std::size_t i) {
+                       if (i == 4) last.hold(current_stream());
+                       seen.note(current_stream(), "call");
+                   },
+                   {.streams = 2});
+    seen.note(base, "after");
+    settle(test_device());
+    CHECK(seen.seen().empty());
+    before.open();
+    REQUIRE(eventually([&] { return seen.seen().size() == 5; }));  // the fifth is held, and nothing else is
+    settle(test_device());
+    CHECK_FALSE(seen.has("after"));
+    last.open();
+    base.synchronize();
+    CHECK(seen.seen() == Strings{"before", "call", "call", "call", "call", "call", "after"});
+}
+
+TEST_CASE("what a dealt call throws comes out after the branches were joined; later calls are not made") {
+    const Drained drained;
+    const Stream base(test_device());
+    std::atomic<int> ran{0};
+    std::size_t called = 0;
+    CHECK_THROWS_AS(fork_join_each(base, 10,
+                                   [&](std::size_t i) {
+                                       ++called;
+                                       if (i == 3) throw Boom("boom");
+                                       launch_host([&] { ++ran; });
+                                   }),
+                    Boom);
+    CHECK(called == 4);
+    base.synchronize();
+    CHECK(ran == 3);
+}
+
 TEST_CASE("a hundred branches are joined") {
     const Drained drained;
     std::atomic<int> ran{0};

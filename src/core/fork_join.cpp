@@ -133,6 +133,13 @@ Fork::~Fork() {
     delete impl_;
 }
 
+void throw_no_streams(SourceLocation where) {
+    throw_error({.code = ErrorCode::usage,
+                 .message = "work cannot be dealt to no streams: {.streams = 1} or more",
+                 .call = "fork_join_each",
+                 .where = where});
+}
+
 void forget_branches() noexcept { branches().forget(); }
 
 }  // namespace heddle::detail
