@@ -158,7 +158,7 @@ TEST_CASE("too much memory is OutOfMemory, and everything still works") {
     const Stream s(test_device());
     const std::size_t much = std::numeric_limits<std::size_t>::max() / 64;
     const unsigned line = __LINE__ + 1;
-    const auto error = error_of([&] { empty<double>(s, much); });
+    const auto error = error_of([&] { (void)empty<double>(s, much); });
     REQUIRE(error);
     CHECK(error->code() == ErrorCode::out_of_memory);
     CHECK(error->where().line == line);
@@ -219,4 +219,17 @@ TEST_CASE("views of host ranges see the range") {
     const View<const int> c = v;
     CHECK(std::accumulate(c.begin(), c.end(), 0) == 24);
     CHECK(c.owner() == nullptr);
+}
+
+TEST_CASE("reading a view that outlived its array says so, and where") {
+    const Stream s(test_device());
+    View<int> view;
+    {
+        Array<int> x = zeros<int>(s, 100);
+        view = x.view();
+    }
+    const auto error = error_of([&] { (void)to_host(view); });
+    REQUIRE(error);
+    CHECK(error->call() == "to_host");
+    CHECK(std::string(error->where().file).find("array_test") != std::string::npos);
 }

@@ -346,3 +346,10 @@ TEST_CASE("threads fork from streams of their own at the same time") {
     for (std::thread& t : threads) t.join();
     CHECK(wrong == 0);
 }
+
+TEST_CASE("the error of a fork with a base says where it was called") {
+    StreamRef gone;
+    const auto error = error_of([&] { fork_join(gone, [] {}); });
+    REQUIRE(error);
+    CHECK(std::string(error->where().file).find("fork_join_test") != std::string::npos);
+}

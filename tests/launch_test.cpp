@@ -279,3 +279,16 @@ TEST_CASE("a CPU kernel of which every index throws fails once") {
     CHECK(s.clear_error() != nullptr);
     CHECK(s.clear_error() == nullptr);
 }
+
+TEST_CASE("an array that holds nothing is no argument, an empty view is") {
+    const Stream s(test_device());
+    Array<int> x = zeros<int>(s, 4), gone = std::move(x), never;
+    for (Array<int>* array : {&x, &never}) {
+        const auto error = error_of([&] { launch(s, Add{}, dim(4), *array, 1); });
+        REQUIRE(error);
+        CHECK(error->code() == ErrorCode::usage);
+        CHECK(std::string(error->what()).find("holds nothing") != std::string::npos);
+    }
+    launch(s, Add{}, dim(0), View<int>(), 1);
+    CHECK(to_host(s, gone) == std::vector<int>(4, 0));
+}

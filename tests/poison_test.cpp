@@ -321,3 +321,18 @@ TEST_CASE("work that fails after its stream was destroyed is not lost without a 
     const auto error = error_of([] { synchronize_device(test_device()); });
     CHECK((error || reports.count() > 0));
 }
+
+TEST_CASE("a failure that came by waiting names both streams") {
+    const Drained drained;
+    const Stream s(test_device(), {.name = "first"}), t(test_device(), {.name = "second"});
+    poison(s);
+    t.wait_stream(s);
+    const auto error = error_of([&] { t.synchronize(); });
+    REQUIRE(error);
+    CHECK(error->stream() == "first");
+    CHECK(std::string(error->what()).find("stream 'second' waited for it, and took the failure over") !=
+          std::string::npos);
+    const auto own = error_of([&] { s.synchronize(); });
+    REQUIRE(own);
+    CHECK(std::string(own->what()).find("took the failure over") == std::string::npos);
+}

@@ -262,3 +262,27 @@ TEST_CASE("scopes nest deeply, or are refused clearly, and all of them are left"
     const ScopedStream again{s};
     CHECK(current_stream() == s);
 }
+
+TEST_CASE("a current stream that was destroyed is named, and left by set_stream without waiting") {
+    std::thread([] {  // a thread of its own: what it sets goes with it
+        set_device(test_device());
+        {
+            const Stream brief(test_device(), {.name = "brief"});
+            set_stream(brief);
+        }
+        const auto error = error_of([] { (void)zeros<int>(4); });
+        REQUIRE(error);
+        CHECK(std::string(error->what())
+                  .find("'brief' was destroyed while it was this thread's current stream") !=
+              std::string::npos);
+        set_stream(default_stream(test_device()), {.wait = false});
+        CHECK(to_host(zeros<int>(4)) == std::vector<int>(4, 0));
+    })
+        .join();
+}
+
+static_assert(!std::is_constructible_v<ScopedStream, Stream>,
+              "a temporary stream would end before its scope");
+static_assert(!std::is_constructible_v<ScopedStream, StreamPool::Lease>, "and so would a lease");
+static_assert(std::is_constructible_v<ScopedStream, Stream&> &&
+              std::is_constructible_v<ScopedStream, StreamRef>);

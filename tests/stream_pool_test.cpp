@@ -90,7 +90,7 @@ TEST_CASE("more leases than max_streams are a usage error, until one is returned
     StreamPool pool(test_device(), {.max_streams = 3, .shared = 1});
     StreamPool::Lease a = pool.lease(), b = pool.lease(), c = pool.lease();
     const unsigned line = __LINE__ + 1;
-    const auto error = error_of([&] { pool.lease(); });
+    const auto error = error_of([&] { (void)pool.lease(); });
     REQUIRE(error);
     CHECK(error->code() == ErrorCode::usage);
     CHECK(error->where().line == line);

@@ -94,77 +94,87 @@ private:
 
 /// `size` elements, not initialised, on `stream`'s device (default: the current stream).
 template <class T>
-Array<T> empty(StreamRef stream, std::size_t size, SourceLocation where = SourceLocation::current()) {
+[[nodiscard]] Array<T> empty(StreamRef stream, std::size_t size,
+                             SourceLocation where = SourceLocation::current()) {
     return {detail::allocate(stream, size, sizeof(T), where), size};
 }
-template <class T> Array<T> empty(std::size_t size, SourceLocation where = SourceLocation::current()) {
+template <class T>
+[[nodiscard]] Array<T> empty(std::size_t size, SourceLocation where = SourceLocation::current()) {
     return empty<T>(current_stream(), size, where);
 }
 
 /// `size` elements of value `value`.
 template <class T>
-Array<T> full(StreamRef stream, std::size_t size, std::type_identity_t<T> value,
-              SourceLocation where = SourceLocation::current()) {
+[[nodiscard]] Array<T> full(StreamRef stream, std::size_t size, std::type_identity_t<T> value,
+                            SourceLocation where = SourceLocation::current()) {
     Array<T> array = empty<T>(stream, size, where);
     fill(stream, array, value, where);
     return array;
 }
 template <class T>
-Array<T> full(std::size_t size, std::type_identity_t<T> value,
-              SourceLocation where = SourceLocation::current()) {
+[[nodiscard]] Array<T> full(std::size_t size, std::type_identity_t<T> value,
+                            SourceLocation where = SourceLocation::current()) {
     return full<T>(current_stream(), size, value, where);
 }
 
 /// `size` elements whose bytes are zero.
 template <class T>
-Array<T> zeros(StreamRef stream, std::size_t size, SourceLocation where = SourceLocation::current()) {
+[[nodiscard]] Array<T> zeros(StreamRef stream, std::size_t size,
+                             SourceLocation where = SourceLocation::current()) {
     Array<T> array = empty<T>(stream, size, where);
     fill_zero(stream, array, where);
     return array;
 }
-template <class T> Array<T> zeros(std::size_t size, SourceLocation where = SourceLocation::current()) {
+template <class T>
+[[nodiscard]] Array<T> zeros(std::size_t size, SourceLocation where = SourceLocation::current()) {
     return zeros<T>(current_stream(), size, where);
 }
 
 /// Host memory that the GPUs read and write directly, asynchronously. From a cache; on machines without CUDA plain memory.
-template <class T> Array<T> pinned(std::size_t size, SourceLocation where = SourceLocation::current()) {
+template <class T>
+[[nodiscard]] Array<T> pinned(std::size_t size, SourceLocation where = SourceLocation::current()) {
     return {detail::allocate_host(MemoryKind::pinned, size, sizeof(T), where), size};
 }
 /// Plain host memory.
-template <class T> Array<T> pageable(std::size_t size, SourceLocation where = SourceLocation::current()) {
+template <class T>
+[[nodiscard]] Array<T> pageable(std::size_t size, SourceLocation where = SourceLocation::current()) {
     return {detail::allocate_host(MemoryKind::pageable, size, sizeof(T), where), size};
 }
 
 /// A new array on `stream`'s device with the elements of a host range (or of a host array). The range may be
 /// changed when this returns, unless it is pinned.
 template <std::ranges::contiguous_range R, class T = std::ranges::range_value_t<R>>
-Array<T> from_host(StreamRef stream, const R& range, SourceLocation where = SourceLocation::current()) {
+[[nodiscard]] Array<T> from_host(StreamRef stream, const R& range,
+                                 SourceLocation where = SourceLocation::current()) {
     Array<T> array = empty<T>(stream, std::ranges::size(range), where);
     copy(stream, array, View<const T>(range), where);
     return array;
 }
 template <std::ranges::contiguous_range R, class T = std::ranges::range_value_t<R>>
-Array<T> from_host(const R& range, SourceLocation where = SourceLocation::current()) {
+[[nodiscard]] Array<T> from_host(const R& range, SourceLocation where = SourceLocation::current()) {
     return from_host(current_stream(), range, where);
 }
 template <class T>
-Array<T> from_host(std::initializer_list<T> values, SourceLocation where = SourceLocation::current()) {
+[[nodiscard]] Array<T> from_host(std::initializer_list<T> values,
+                                 SourceLocation where = SourceLocation::current()) {
     return from_host(current_stream(), std::span<const T>(values.begin(), values.size()), where);
 }
 
 /// The elements as a vector. Waits on the host for the copy, which runs on `stream`, or else on the current stream of
 /// the array's device after all that any stream was given to do with the array.
 template <detail::Source A>
-auto to_host(StreamRef stream, const A& array, SourceLocation where = SourceLocation::current()) {
+[[nodiscard]] auto to_host(StreamRef stream, const A& array,
+                           SourceLocation where = SourceLocation::current()) {
     auto source = detail::as_source(array);
     std::vector<typename decltype(source)::value_type> host(source.size());
     copy(stream, View(host.data(), host.size()), source, where);
     stream.synchronize(where);
     return host;
 }
-template <detail::Source A> auto to_host(const A& array, SourceLocation where = SourceLocation::current()) {
+template <detail::Source A>
+[[nodiscard]] auto to_host(const A& array, SourceLocation where = SourceLocation::current()) {
     auto source = detail::as_source(array);
-    return to_host(detail::home_stream(source.owner(), source.data()), source, where);
+    return to_host(detail::home_stream(source.owner(), source.data(), where), source, where);
 }
 
 }  // namespace heddle

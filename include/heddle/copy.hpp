@@ -67,7 +67,7 @@ void fill_region(const Region& to, const void* value, std::size_t size, const So
 
 /// The current stream of the device on which this memory is (host memory: of cpu:0), after it has been ordered after every
 /// stream that used the memory.
-StreamRef home_stream(const Block* owner, const void* data);
+StreamRef home_stream(const Block* owner, const void* data, const SourceLocation& where);
 
 }  // namespace detail
 
@@ -110,7 +110,8 @@ public:
         : memory_(memory), rows_(rows), columns_(columns), pitch_(pitch) {
         if (rows == 0 || columns == 0) return;
         std::size_t needed = 0;
-        if (columns > pitch || __builtin_mul_overflow(rows - 1, pitch, &needed) ||
+        if (columns > pitch) detail::throw_pitch_too_small(columns, pitch, where);
+        if (__builtin_mul_overflow(rows - 1, pitch, &needed) ||
             __builtin_add_overflow(needed, columns, &needed) || needed > memory.size())
             detail::throw_out_of_range(0, needed, memory.size(), where);
     }

@@ -87,6 +87,7 @@ void launch(StreamRef stream, void (*kernel)(P...), const Grid& grid, A&&... arg
     if (!detail::may_submit(state, "launch", grid.where)) return;
     detail::check_grid(state, grid, reinterpret_cast<const void*>(kernel));
     (detail::check_argument(args, state, grid.where), ...);
+    (detail::check_not_empty(args, grid.where), ...);
     (detail::note_argument(args, state), ...);
     std::tuple<std::remove_const_t<P>...> values{detail::global_argument<std::remove_const_t<P>>(args)...};
     const cudaError_t code = std::apply(

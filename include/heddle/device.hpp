@@ -45,7 +45,7 @@ public:
     /// then says which there are and, for CUDA, why there are none.
     explicit Device(std::string_view name, SourceLocation where = SourceLocation::current());
     explicit Device(const char* name, SourceLocation where = SourceLocation::current())
-        : Device(std::string_view(name), where) {}
+        : Device(name != nullptr ? std::string_view(name) : std::string_view(), where) {}
     Device(DeviceKind kind, int index, SourceLocation where = SourceLocation::current());
 
     DeviceKind kind() const noexcept { return kind_; }

@@ -40,8 +40,8 @@ public:
     Event& operator=(Event&& other) noexcept;
     ~Event();
 
-    Device device() const;
-    EventOptions options() const;
+    Device device(SourceLocation where = SourceLocation::current()) const;
+    EventOptions options(SourceLocation where = SourceLocation::current()) const;
 
     /// Records on `stream`, which must be of this event's device (UsageError otherwise).
     void record(StreamRef stream, SourceLocation where = SourceLocation::current());
@@ -49,14 +49,16 @@ public:
     void record(SourceLocation where = SourceLocation::current());
 
     /// Whether it has ever been recorded.
-    bool is_recorded() const;
+    bool is_recorded(SourceLocation where = SourceLocation::current()) const;
     /// True when the newest record has been reached; throws if the work before it failed.
-    bool is_complete(SourceLocation where = SourceLocation::current()) const;
+    [[nodiscard]] bool is_complete(SourceLocation where = SourceLocation::current()) const;
     /// Blocks the calling thread until is_complete(); throws what made the work before it fail, UsageError in host
     /// functions and for events recorded in a capture.
     void synchronize(SourceLocation where = SourceLocation::current()) const;
 
-    detail::EventState& state() const;  ///< for the library
+    /// For the library. UsageError, in the name of `call`, for an event that was moved from.
+    detail::EventState& state(const char* call = "Event",
+                              SourceLocation where = SourceLocation::current()) const;
 
 private:
     friend struct detail::EventState;

@@ -28,6 +28,13 @@ private:
     Impl* impl_;
 };
 
+/// A stream, and where the caller named it: after a pack of functions no defaulted argument can say it.
+struct ForkBase {
+    StreamRef stream;
+    SourceLocation where;
+    ForkBase(StreamRef s, SourceLocation w = SourceLocation::current()) noexcept : stream(s), where(w) {}
+};
+
 [[noreturn]] void throw_no_streams(SourceLocation where);
 
 template <class F> void run_branch(Fork& fork, std::size_t index, F& f, SourceLocation where) {
@@ -47,15 +54,15 @@ concept Branch = std::invocable<F&> || std::invocable<F&, StreamRef>;
 /// out after the streams were joined; later callables are then not called.
 template <Branch... F>
     requires(sizeof...(F) > 0)
-void fork_join(StreamRef base, F&&... branches) {
-    detail::Fork fork(base, sizeof...(F), SourceLocation::current());
+void fork_join(detail::ForkBase base, F&&... branches) {
+    detail::Fork fork(base.stream, sizeof...(F), base.where);
     std::size_t index = 0;
-    (detail::run_branch(fork, index++, branches, SourceLocation::current()), ...);
+    (detail::run_branch(fork, index++, branches, base.where), ...);
     fork.join();
 }
-/// The same from the current stream.
+/// The same from the current stream. Its errors cannot say where it was called.
 template <Branch F, Branch... Rest> void fork_join(F&& first, Rest&&... rest) {
-    fork_join(current_stream(), first, rest...);
+    fork_join(detail::ForkBase(current_stream(), SourceLocation()), first, rest...);
 }
 
 /// `count` branches: calls f(0), f(1), ... each with a stream of its own as the current stream (f may take it as its second argument).

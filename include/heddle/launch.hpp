@@ -55,13 +55,15 @@ void launch(StreamRef stream, const K& kernel, const Dim<N>& d, A&&... args) {
                   "memory in a View");
     static_assert(detail::takes_arguments<K, N, detail::KernelArg<A>...>,
                   "heddle::launch: the kernel cannot be called with as many indices as dim() has, followed "
-                  "by these arguments");
+                  "by these arguments (is its operator() const? does it take a View<const T> where the array "
+                  "is const?)");
     using Operation = detail::PortableOp<K, N, detail::KernelArg<A>...>;
     detail::StreamState& state = stream.state();
     if (!detail::may_submit(state, "launch", d.where)) return;
     (detail::check_argument(args, state, d.where), ...);
     const std::size_t count = detail::count_of(d.extent, N, d.where);
     if (count == 0) return;
+    (detail::check_not_empty(args, d.where), ...);
     (detail::note_argument(args, state), ...);
     if (state.device.is_cuda()) {
         detail::launch_on_cuda<N>(state, Operation::pretty(), d.where, kernel, d.extent,
@@ -78,6 +80,18 @@ template <class K, int N, class... A>
     requires(std::is_class_v<K> && !std::is_convertible_v<const K&, StreamRef>)
 void launch(const K& kernel, const Dim<N>& d, A&&... args) {
     launch(current_stream(), kernel, d, std::forward<A>(args)...);
+}
+
+/// Catches a function where an object belongs.
+template <class R, class... P, int N, class... A> void launch(R (*)(P...), const Dim<N>&, A&&...) {
+    static_assert(!std::is_same_v<R, R>,
+                  "heddle::launch: a portable kernel is an object: put the function into the operator() of "
+                  "a struct (a __global__ function is launched with grid(), of heddle/cuda.hpp)");
+}
+template <class R, class... P, int N, class... A> void launch(StreamRef, R (*)(P...), const Dim<N>&, A&&...) {
+    static_assert(!std::is_same_v<R, R>,
+                  "heddle::launch: a portable kernel is an object: put the function into the operator() of "
+                  "a struct (a __global__ function is launched with grid(), of heddle/cuda.hpp)");
 }
 
 /// Catches a number where dim() belongs.

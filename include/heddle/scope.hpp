@@ -1,10 +1,20 @@
 // Scopes: the current device and the current streams of this thread.
 #pragma once
 
+#include <concepts>
+#include <type_traits>
+
 #include <heddle/detail/thread_state.hpp>
 #include <heddle/stream.hpp>
 
 namespace heddle {
+
+namespace detail {
+/// A temporary that owns a stream.
+template <class S>
+concept StreamOwner =
+    !std::is_lvalue_reference_v<S> && std::derived_from<S, StreamRef> && !std::same_as<S, StreamRef>;
+}  // namespace detail
 
 /// This thread's current device.
 Device current_device();
@@ -25,6 +35,9 @@ struct SetStreamOptions {
 /// device. ScopedStream is the better tool where the change has an end.
 void set_stream(StreamRef stream, SetStreamOptions options = {},
                 SourceLocation where = SourceLocation::current());
+
+template <detail::StreamOwner Owner>
+void set_stream(Owner&&, SetStreamOptions = {}, SourceLocation = SourceLocation::current()) = delete;
 
 /// Makes `device` this thread's current one, until the innermost open scope is left. Waits for nothing.
 void set_device(Device device, SourceLocation where = SourceLocation::current());
@@ -76,6 +89,9 @@ public:
     [[nodiscard]] explicit ScopedStream(StreamRef stream, ScopeOptions options = {},
                                         SourceLocation where = SourceLocation::current());
     ~ScopedStream();
+    /// A stream or lease that would end before the scope.
+    template <detail::StreamOwner Owner>
+    explicit ScopedStream(Owner&&, ScopeOptions = {}, SourceLocation = SourceLocation::current()) = delete;
 
 private:
     StreamRef stream_;

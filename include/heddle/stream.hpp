@@ -43,7 +43,8 @@ public:
     void wait_event(const Event& event, SourceLocation where = SourceLocation::current()) const;
 
     /// A new event (from the device's pool), recorded here.
-    Event record_event(EventOptions options = {}, SourceLocation where = SourceLocation::current()) const;
+    [[nodiscard]] Event record_event(EventOptions options = {},
+                                     SourceLocation where = SourceLocation::current()) const;
     /// Records `event`, which must be of this device, here.
     void record_event(Event& event, SourceLocation where = SourceLocation::current()) const;
 
@@ -52,7 +53,7 @@ public:
     void synchronize(SourceLocation where = SourceLocation::current()) const;
 
     /// Whether everything given to this stream is done. Never blocks; throws as synchronize() does.
-    bool is_complete(SourceLocation where = SourceLocation::current()) const;
+    [[nodiscard]] bool is_complete(SourceLocation where = SourceLocation::current()) const;
 
     /// Whether this stream takes part in a graph capture, heddle's or anyone's.
     bool is_capturing() const;
@@ -75,11 +76,11 @@ protected:
 class Stream : public StreamRef {
 public:
     /// A stream of the current device.
-    Stream() : Stream(Device()) {}
+    [[nodiscard]] Stream() : Stream(Device()) {}
     /// A stream of `device`. CUDA streams are non-blocking: never ordered with the legacy default stream.
-    explicit Stream(Device device, StreamOptions options = {},
-                    SourceLocation where = SourceLocation::current());
-    explicit Stream(StreamOptions options, SourceLocation where = SourceLocation::current())
+    [[nodiscard]] explicit Stream(Device device, StreamOptions options = {},
+                                  SourceLocation where = SourceLocation::current());
+    [[nodiscard]] explicit Stream(StreamOptions options, SourceLocation where = SourceLocation::current())
         : Stream(Device(), std::move(options), where) {}
     Stream(Stream&& other) noexcept : StreamRef(*other.state_) { other.state_ = &detail::null_stream(); }
     Stream& operator=(Stream&& other) noexcept;
@@ -101,9 +102,9 @@ void wait_stream(StreamRef waiter, StreamRef other, SourceLocation where = Sourc
 void wait_stream(StreamRef other, SourceLocation where = SourceLocation::current());
 void wait_event(StreamRef waiter, const Event& event, SourceLocation where = SourceLocation::current());
 void wait_event(const Event& event, SourceLocation where = SourceLocation::current());
-Event record_event(StreamRef stream, EventOptions options = {},
-                   SourceLocation where = SourceLocation::current());
-Event record_event(EventOptions options = {}, SourceLocation where = SourceLocation::current());
+[[nodiscard]] Event record_event(StreamRef stream, EventOptions options = {},
+                                 SourceLocation where = SourceLocation::current());
+[[nodiscard]] Event record_event(EventOptions options = {}, SourceLocation where = SourceLocation::current());
 void record_event(StreamRef stream, Event& event, SourceLocation where = SourceLocation::current());
 void record_event(Event& event,
                   SourceLocation where = SourceLocation::current());  ///< on its device's current stream

@@ -35,7 +35,7 @@ public:
         Lease(std::shared_ptr<void> pool, detail::StreamState& state) noexcept;
         std::shared_ptr<void> pool_;
     };
-    Lease lease(int priority = 0, SourceLocation where = SourceLocation::current());
+    [[nodiscard]] Lease lease(int priority = 0, SourceLocation where = SourceLocation::current());
 
     /// A stream that others may have too: `shared` streams of each priority in turn.
     StreamRef shared(int priority = 0, SourceLocation where = SourceLocation::current());

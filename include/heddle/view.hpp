@@ -15,7 +15,8 @@ namespace heddle {
 namespace detail {
 [[noreturn]] void throw_out_of_range(std::size_t first, std::size_t count, std::size_t size,
                                      SourceLocation where);
-}
+[[noreturn]] void throw_pitch_too_small(std::size_t columns, std::size_t pitch, SourceLocation where);
+}  // namespace detail
 
 /// `size()` elements of T, wherever they are. Passed to kernels by value; View<const T> promises that they are only read.
 /// It remembers the Array it came from, so that work given to a stream through a view counts as a use of that array

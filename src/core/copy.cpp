@@ -36,10 +36,10 @@ bool check_regions(const Region& to, const Region& from, const SourceLocation& w
     };
     for (const Region* side : {&to, &from})
         if (side->owner != nullptr && !side->owner->alive.load(std::memory_order_relaxed))
-            throw_dead_block(*side->owner, where);
+            throw_dead_block(*side->owner, "copy", where);
     if (to.bytes != from.bytes || to.rows != from.rows)
         refuse("the destination has " + shape(to) + " and the source " + shape(from) +
-                   ": take first() or subview() of the larger",
+                   (to.rows == 1 && from.rows == 1 ? ": take first() or subview() of the larger" : ""),
                "copy", where);
     if (to.bytes == 0 || to.rows == 0) return false;
     if (to.data == nullptr || from.data == nullptr)
@@ -161,7 +161,7 @@ void fill_placed(StreamRecord& stream, const Region& to, const Place& place, con
 
 bool check_fill(const Region& to, const SourceLocation& where) {
     if (to.owner != nullptr && !to.owner->alive.load(std::memory_order_relaxed))
-        throw_dead_block(*to.owner, where);
+        throw_dead_block(*to.owner, "fill", where);
     if (to.bytes == 0) return false;
     if (to.data == nullptr) refuse("the destination is null", "fill", where);
     return true;
@@ -181,12 +181,13 @@ void fill_region(const Region& to, const void* value, std::size_t size, const So
     fill_placed(record_of(stream.state()), to, place, value, size, where);
 }
 
-StreamRef home_stream(const Block* owner, const void* data) {
-    if (owner != nullptr && !owner->alive.load(std::memory_order_relaxed)) throw_dead_block(*owner, {});
+StreamRef home_stream(const Block* owner, const void* data, const SourceLocation& where) {
+    if (owner != nullptr && !owner->alive.load(std::memory_order_relaxed))
+        throw_dead_block(*owner, "to_host", where);
     const Region region{const_cast<void*>(data), 0, const_cast<Block*>(owner)};
     const StreamRef stream = current_stream(place_of(region).device);
     // Whoever was given work on it may be writing it.
-    wait_for_users(stream, owner, {});
+    wait_for_users(stream, owner, where);
     return stream;
 }
 

@@ -65,15 +65,15 @@ Event::~Event() {
     if (state_ != nullptr) detail::give_event(*state_);
 }
 
-EventState& Event::state() const { return usable(state_, "Event", {}); }
-Device Event::device() const { return state().device; }
-EventOptions Event::options() const { return state().options; }
-bool Event::is_recorded() const { return state().recorded; }
+EventState& Event::state(const char* call, SourceLocation where) const { return usable(state_, call, where); }
+Device Event::device(SourceLocation where) const { return state("Event::device", where).device; }
+EventOptions Event::options(SourceLocation where) const { return state("Event::options", where).options; }
+bool Event::is_recorded(SourceLocation where) const { return state("Event::is_recorded", where).recorded; }
 
 void Event::record(StreamRef stream, SourceLocation where) {
     detail::record_event(usable(state_, "record_event", where), detail::record_of(stream.state()), where);
 }
-void Event::record(SourceLocation where) { record(current_stream(device()), where); }
+void Event::record(SourceLocation where) { record(current_stream(device(where)), where); }
 
 bool Event::is_complete(SourceLocation where) const {
     EventState& event = usable(state_, "is_complete", where);
@@ -103,8 +103,8 @@ void Event::synchronize(SourceLocation where) const {
 }
 
 double elapsed_time(const Event& start, const Event& end, SourceLocation where) {
-    EventState& first = usable(&start.state(), "elapsed_time", where);
-    EventState& last = usable(&end.state(), "elapsed_time", where);
+    EventState& first = start.state("elapsed_time", where);
+    EventState& last = end.state("elapsed_time", where);
     const auto refuse = [&](const char* message) {
         throw_error({.code = ErrorCode::usage,
                      .message = message,
@@ -124,7 +124,7 @@ double elapsed_time(const Event& start, const Event& end, SourceLocation where) 
 void synchronize_event(const Event& event, SourceLocation where) { event.synchronize(where); }
 
 EventHandle export_event(const Event& event, SourceLocation where) {
-    EventState& state = event.state();
+    EventState& state = event.state("export_event", where);
     if (!state.options.interprocess)
         throw_error({.code = ErrorCode::usage,
                      .message = "only events made with {.interprocess = true} can be shared",

@@ -219,10 +219,19 @@ void settle(const Block* block, const SourceLocation& where) {
     }
 }
 
-void throw_dead_block(const Block&, SourceLocation where) {
+void throw_dead_block(const Block&, const char* call, SourceLocation where) {
     throw_error({.code = ErrorCode::usage,
                  .message = "this view outlived the array it was taken from",
-                 .call = "launch or copy",
+                 .call = call,
+                 .where = where});
+}
+
+void throw_no_array(SourceLocation where) {
+    throw_error({.code = ErrorCode::usage,
+                 .message = "this array holds nothing: it was moved from, reset, or never made. A kernel "
+                            "that can do without it "
+                            "takes an empty View",
+                 .call = "launch",
                  .where = where});
 }
 
@@ -241,6 +250,14 @@ void throw_wrong_device(const Block& block, const StreamState& stream, SourceLoc
         "work on " + stream.device.name() + " cannot reach " + memory + ": copy() it to an array of " +
             stream.device.name() + (block.device.is_cpu() ? ", or use pinned()" : ""),
         "launch", where));
+}
+
+void throw_pitch_too_small(std::size_t columns, std::size_t pitch, SourceLocation where) {
+    throw_error({.code = ErrorCode::usage,
+                 .message = "a pitch of " + std::to_string(pitch) + " elements is less than the " +
+                            std::to_string(columns) + " columns of a row",
+                 .call = "View2D",
+                 .where = where});
 }
 
 void throw_out_of_range(std::size_t first, std::size_t count, std::size_t size, SourceLocation where) {

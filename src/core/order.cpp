@@ -1,6 +1,7 @@
 #include "core/order.hpp"
 
 #include "core/registry.hpp"
+#include <heddle/detail/thread_state.hpp>
 #include <heddle/observer.hpp>
 
 namespace heddle::detail {
@@ -75,6 +76,10 @@ void insert_stream_wait(StreamRecord& waiter, StreamRecord& other, const SourceL
     give_event(event);
 }
 
+bool is_current(StreamRecord& stream) noexcept {
+    return stream_slot(this_thread_state(), stream.device) == &stream;
+}
+
 }  // namespace
 
 void check_usable(StreamRecord& stream, const char* call, const SourceLocation& where) {
@@ -87,6 +92,16 @@ void check_usable(StreamRecord& stream, const char* call, const SourceLocation& 
                  "start a new program (CUDA)",
              .call = call,
              .where = where});
+    if ((flags & stream_flag::dead) != 0 && is_current(stream))
+        throw_error({.code = ErrorCode::usage,
+                     .message = "stream '" + stream.display_name() +
+                                "' was destroyed while it was this thread's current stream of " +
+                                stream.device.name() +
+                                ": keep it until its scope is left, or call "
+                                "set_stream(default_stream(device), {.wait = false}) first",
+                     .call = call,
+                     .device = stream.device,
+                     .where = where});
     if ((flags & stream_flag::dead) != 0)
         throw_error({.code = ErrorCode::usage,
                      .message = "this StreamRef refers to no stream: the stream was destroyed or moved from, "
@@ -106,7 +121,12 @@ void throw_known_failure(StreamRecord& stream) {
     if (!stream.has(stream_flag::poisoned | stream_flag::fallible)) return;
     const Failure failure = stream.known_failure();
     if (failure == nullptr) return;
-    throw_error(*failure);
+    // What failed elsewhere came here by waiting: the reader looks for it on the stream in hand.
+    if (failure->code != ErrorCode::work_failed || failure->stream_id == stream.id.load())
+        throw_error(*failure);
+    ErrorInfo info = *failure;
+    info.message += "; stream '" + stream.display_name() + "' waited for it, and took the failure over";
+    throw_error(std::move(info));
 }
 
 void order_after_stream(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where) {

@@ -45,7 +45,7 @@ void StreamRef::wait_stream(StreamRef other, SourceLocation where) const {
 }
 
 void StreamRef::wait_event(const Event& event, SourceLocation where) const {
-    detail::order_after_event(record_of(*state_), event.state(), where);
+    detail::order_after_event(record_of(*state_), event.state("wait_event", where), where);
 }
 
 Event StreamRef::record_event(EventOptions options, SourceLocation where) const {
@@ -56,7 +56,7 @@ Event StreamRef::record_event(EventOptions options, SourceLocation where) const 
 }
 
 void StreamRef::record_event(Event& event, SourceLocation where) const {
-    detail::record_event(event.state(), record_of(*state_), where);
+    detail::record_event(event.state("record_event", where), record_of(*state_), where);
 }
 
 void StreamRef::synchronize(SourceLocation where) const {

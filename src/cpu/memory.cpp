@@ -195,7 +195,7 @@ void* CpuBackend::allocate(StreamRecord& stream, std::size_t bytes, const Source
 }
 
 void* CpuBackend::allocate_pinned(std::size_t bytes, const SourceLocation& where) {
-    return allocate_host(bytes, "pinned", Device::unchecked(DeviceKind::cpu, 0), where);
+    return allocate_host(bytes, "pinned or pageable", Device::unchecked(DeviceKind::cpu, 0), where);
 }
 
 void CpuBackend::free(void* data, std::size_t, int, StreamRecord* const* users,

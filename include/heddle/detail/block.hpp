@@ -30,7 +30,8 @@ struct Block {
 };
 
 void add_user(Block& block, StreamState& stream);  ///< cold half of note_use
-[[noreturn]] void throw_dead_block(const Block& block, SourceLocation where);
+[[noreturn]] void throw_dead_block(const Block& block, const char* call, SourceLocation where);
+[[noreturn]] void throw_no_array(SourceLocation where);
 [[noreturn]] void throw_wrong_device(const Block& block, const StreamState& stream, SourceLocation where);
 bool peer_reachable(const Block& block, const StreamState& stream) noexcept;
 
@@ -49,7 +50,7 @@ inline void note_use(Block* block, StreamState& stream) {
 inline void check_reach(const Block* block, const StreamState& stream, const SourceLocation& where) {
     if (block == nullptr) return;
     if (!block->alive.load(std::memory_order_relaxed)) [[unlikely]]
-        throw_dead_block(*block, where);
+        throw_dead_block(*block, "launch", where);
     if (block->device == stream.device && block->kind == MemoryKind::device) [[likely]]
         return;
     if (!peer_reachable(*block, stream)) [[unlikely]]

@@ -40,8 +40,17 @@ template <class T> struct ViewTraits<View<T>> {
     static constexpr bool writes = !std::is_const_v<T>;
 };
 
+template <class A> inline constexpr bool is_array = false;
+template <class T> inline constexpr bool is_array<Array<T>> = true;
+
 template <class A> void check_argument(A& a, const StreamState& stream, const SourceLocation& where) {
     if constexpr (ViewTraits<KernelArg<A>>::is_view) check_reach(kernel_argument(a).owner(), stream, where);
+}
+/// A launch that does something, given an array that was moved from.
+template <class A> void check_not_empty(A& a, const SourceLocation& where) {
+    if constexpr (is_array<std::remove_const_t<A>>)
+        if (kernel_argument(a).owner() == nullptr) [[unlikely]]
+            throw_no_array(where);
 }
 template <class A> void note_argument(A& a, StreamState& stream) {
     if constexpr (ViewTraits<KernelArg<A>>::is_view) note_use(kernel_argument(a).owner(), stream);
@@ -105,7 +114,7 @@ void notify_launch(const char* name, StreamState& stream, const SourceLocation& 
 template <std::size_t> struct IndexType { using type = std::size_t; };
 template <class K, class Indices, class... P> struct TakesArguments;
 template <class K, std::size_t... I, class... P> struct TakesArguments<K, std::index_sequence<I...>, P...> {
-    static constexpr bool value = std::is_invocable_v<K&, typename IndexType<I>::type..., P...>;
+    static constexpr bool value = std::is_invocable_v<const K&, typename IndexType<I>::type..., P...>;
 };
 template <class K, int N, class... P>
 inline constexpr bool takes_arguments = TakesArguments<K, std::make_index_sequence<N>, P...>::value;
