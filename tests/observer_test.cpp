@@ -93,7 +93,7 @@ TEST_CASE("a launch tells which arguments it reads and which it writes") {
 }
 
 TEST_CASE("what a kernel declares that it reads only is read only, whatever array is passed") {
-    // DESIGN: the kernel's own parameters say which memory is read and which is written.
+    // The kernel's own parameters say which memory is read and which is written.
     const Stream s(test_device());
     Array<int> x = zeros<int>(s, 10), y = zeros<int>(s, 10);
     Watch watch;

@@ -166,8 +166,12 @@ TEST_CASE("exit inside of scopes does no harm") {
 
 // The environment -----------------------------------------------------------------------------------------------------
 
+/// Asks for the CPU devices before main, where HEDDLE_TEST_EARLY is set.
+const int asked_before_main = std::getenv("HEDDLE_TEST_EARLY") != nullptr ? device_count(DeviceKind::cpu) : 0;
+
 TEST_CASE("child: says what devices there are", "[.child]") {
     end_if_it_hangs();
+    if (asked_before_main != 0) std::printf("before main:%d\n", asked_before_main);
     const auto error = error_of([] { default_device(); });
     std::printf("default:%s\n", error ? to_string(error->code()) : default_device().name().c_str());
     std::printf("devices:%d\n", device_count(DeviceKind::cpu));
@@ -219,6 +223,61 @@ TEST_CASE("nonsense in the environment leaves a CPU device that works") {
         CHECK(child.output.find("workers:0") == std::string::npos);
         CHECK_THAT(child.output, contains("works"));
     }
+}
+
+TEST_CASE(
+    "a number in the environment that cannot be taken as it is is reported once, with what is used instead") {
+    const auto said = [](const std::string& setting, const std::string& used) {
+        const auto child = run_test_case("child: says what devices there are", {setting});
+        CAPTURE(setting, used, child.output);
+        const std::size_t equals = setting.find('=');
+        const std::size_t at =
+            child.output.find("heddle: " + setting.substr(0, equals + 1) + '"' + setting.substr(equals + 1) +
+                              "\" is not a whole number from 1 to ");
+        CHECK(at != std::string::npos);
+        CHECK(child.output.find("is not a whole number", at + setting.size() + 20) == std::string::npos);
+        CHECK_THAT(child.output, contains("; " + used + " is used instead\n"));
+        CHECK_THAT(
+            child.output,
+            contains((setting.starts_with("HEDDLE_CPU_DEVICES") ? "devices:" : "workers:") + used + "\n"));
+        CHECK_THAT(child.output, contains("works"));
+    };
+    for (const char* value : {"abc", "2x", "1.5", " 3", "0", "-99999999999"})
+        said(std::string("HEDDLE_CPU_DEVICES=") + value, "1");
+    for (const char* value : {"65", "99999999999"}) said(std::string("HEDDLE_CPU_DEVICES=") + value, "64");
+    for (const char* value : {"0", "-1"}) said(std::string("HEDDLE_CPU_THREADS=") + value, "1");
+    said("HEDDLE_CPU_THREADS=1025", "1024");
+
+    const auto without = run_test_case("child: says what devices there are", {"HEDDLE_CPU_THREADS="});
+    CHECK(without.output.find("heddle:") == std::string::npos);  // empty is the same as not set
+    const std::size_t at = without.output.find("workers:") + 8;
+    const std::string cores = without.output.substr(at, without.output.find('\n', at) - at);
+    for (const char* value : {"abc", "2x", "1.5"}) said(std::string("HEDDLE_CPU_THREADS=") + value, cores);
+}
+
+TEST_CASE("a number in the environment may be asked for, and reported, before main") {
+    const auto child =
+        run_test_case("child: says what devices there are", {"HEDDLE_TEST_EARLY=1", "HEDDLE_CPU_DEVICES=2x"});
+    INFO(child.output);
+    CHECK(child.status == 0);
+    CHECK_THAT(child.output, contains("HEDDLE_CPU_DEVICES=\"2x\" is not a whole number"));
+    CHECK_THAT(child.output, contains("before main:1\n"));
+}
+
+TEST_CASE("child: a report hook that asks for the devices again", "[.child]") {
+    end_if_it_hangs();
+    set_report_hook([](const Error& error) {
+        std::printf("hook: %s, %d devices\n", to_string(error.code()), device_count(DeviceKind::cpu));
+    });
+    std::printf("devices:%d\n", device_count(DeviceKind::cpu));
+}
+
+TEST_CASE("the report hook is told of a bad number in the environment, and may ask for the devices") {
+    const auto child =
+        run_test_case("child: a report hook that asks for the devices again", {"HEDDLE_CPU_DEVICES=100"});
+    INFO(child.output);
+    CHECK(child.status == 0);
+    CHECK_THAT(child.output, contains("hook: usage, 64 devices\ndevices:64\n"));
 }
 
 TEST_CASE("child: leaves scopes out of order", "[.child]") {

@@ -60,7 +60,7 @@ template <class T> Region region(View<T> v) noexcept {
 
 void copy_regions(StreamRef stream, const Region& to, const Region& from, const SourceLocation& where);
 void copy_regions(const Region& to, const Region& from,
-                  const SourceLocation& where);  ///< chooses the stream (S7)
+                  const SourceLocation& where);  ///< chooses the stream
 void fill_region(StreamRef stream, const Region& to, const void* value, std::size_t size,
                  const SourceLocation& where);
 void fill_region(const Region& to, const void* value, std::size_t size, const SourceLocation& where);

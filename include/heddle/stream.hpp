@@ -36,7 +36,7 @@ public:
     std::string name() const;
 
     /// Orders what this stream is given from now on after what `other` has been given until now, on whatever device
-    /// either is. Never blocks. Elided when already so (DESIGN S5).
+    /// either is. Never blocks. Elided (left out) when already so.
     void wait_stream(StreamRef other, SourceLocation where = SourceLocation::current()) const;
 
     /// Orders what this stream is given from now on after the event's newest record. Never blocks.

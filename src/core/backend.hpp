@@ -99,7 +99,7 @@ public:
     virtual void fence(StreamRecord& stream, CompletionRef done) noexcept = 0;
 
     // Work --------------------------------------------------------------------------------------------------------
-    /// DESIGN's enqueue (detail/host_op.hpp). Counts the submission.
+    /// Gives the stream `count` operations of one type (detail/host_op.hpp). Counts the submission.
     virtual void enqueue(StreamRecord& stream, const OpType& type, void* self, std::size_t count,
                          const SourceLocation& where) = 0;
     /// At least one side is this backend's or both are host memory. Counts the submission.

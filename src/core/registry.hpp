@@ -24,7 +24,7 @@ void forget_default_streams() noexcept;
 void forget_branches() noexcept;
 void forget_free_streams() noexcept;
 
-/// Throws UsageError in host functions (S10). `call` is what was asked for.
+/// Throws UsageError in host functions, which may wait for nothing. `call` is what was asked for.
 void check_may_wait(const char* call, const SourceLocation& where);
 
 /// Hands an error that cannot be thrown to the report hook.

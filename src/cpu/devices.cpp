@@ -1,10 +1,10 @@
-#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <string>
 #include <unistd.h>
 
 #include "cpu/backend.hpp"
+#include "cpu/environment.hpp"
 #include <heddle/detail/thread_state.hpp>
 
 namespace heddle::detail {
@@ -40,11 +40,8 @@ std::size_t memory_info(std::string_view key) {
 }  // namespace
 
 int CpuBackend::device_count() noexcept {
-    static const int count = [] {
-        const char* text = std::getenv("HEDDLE_CPU_DEVICES");
-        return text == nullptr ? 1 : std::clamp(std::atoi(text), 1, max_devices);
-    }();
-    return count;
+    static auto* const count = new EnvironmentNumber("HEDDLE_CPU_DEVICES", 1, max_devices, 1);
+    return count->get();
 }
 
 DeviceInfo CpuBackend::describe(int) {

@@ -1,6 +1,7 @@
 #include "cpu/executor.hpp"
 
 #include "core/fork.hpp"
+#include "cpu/environment.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -109,16 +110,23 @@ void Executor::close() noexcept {
     ended_.wait_for(lock, std::chrono::seconds(2), [&] { return running_ == 0; });
 }
 
+namespace {
+
+constexpr int max_workers = 1024;
+
+/// The cores this process may use, which in a container can be fewer than the machine's.
+int usable_cores() {
+    cpu_set_t allowed;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) return std::max(1, CPU_COUNT(&allowed));
+    return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+}  // namespace
+
 int configured_workers() {
-    static const int workers = [] {
-        if (const char* text = std::getenv("HEDDLE_CPU_THREADS"); text != nullptr)
-            if (const int wanted = std::atoi(text); wanted >= 1) return std::min(wanted, 1024);
-        cpu_set_t
-            allowed;  // the cores this process may use, which in a container can be fewer than the machine's
-        if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) return std::max(1, CPU_COUNT(&allowed));
-        return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-    }();
-    return workers;
+    static auto* const workers =
+        new EnvironmentNumber("HEDDLE_CPU_THREADS", 1, max_workers, usable_cores());  // never destroyed
+    return workers->get();
 }
 
 namespace {

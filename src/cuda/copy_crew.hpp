@@ -1,4 +1,5 @@
-// Several threads that copy host memory together: one copies about 12 GB/s, four 45 (DESIGN 7).
+// Several threads that copy host memory together: one copies about 12 GB/s, four 45 (on the
+// machine of docs/measurements.md).
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // Page-locked host memory, kept for use again: pinning costs 93 ms for 256 MB, and cudaFreeHost waits for a
-// busy device (DESIGN 7 and S8), so it is never called to release memory.
+// busy device, so it is never called to release memory (docs/adr/0204).
 #pragma once
 
 #include <cstddef>

@@ -13,7 +13,7 @@ namespace heddle::detail::cu {
 
 namespace {
 
-// The link carries 49 GB/s in pieces of 1 MB and 54 in pieces of 4 (DESIGN 7); smaller ones start sooner.
+// An H200's link carries 49 GB/s in pieces of 1 MB and 54 in pieces of 4; smaller ones start sooner.
 constexpr std::size_t piece_bytes = 2 * 1024 * 1024;
 constexpr std::size_t pieces = 8;
 constexpr std::size_t ordered_bytes = 16 * 1024 * 1024;  ///< a piece of stage_in_order

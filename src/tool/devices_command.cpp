@@ -3,18 +3,23 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 #include <heddle/heddle.hpp>
 
+#include "choose_device.hpp"
 #include "text.hpp"
 
 namespace heddle::tool {
 namespace {
 
 using Row = std::vector<std::string>;
+
+/// What is lost is found out at the end (output_written).
+void print(const std::string& text) { std::fputs(text.c_str(), stdout); }
 
 /// Prints rows as columns, the first row being the titles.
 void print_table(const std::vector<Row>& rows) {
@@ -25,7 +30,7 @@ void print_table(const std::vector<Row>& rows) {
         std::string line;
         for (std::size_t i = 0; i < row.size(); ++i) line += fmt::format("{:<{}}", row[i], widths[i] + 2);
         line.erase(line.find_last_not_of(' ') + 1);
-        fmt::print("{}\n", line);
+        print(line + '\n');
     }
 }
 
@@ -40,7 +45,7 @@ std::vector<Device> devices_of(DeviceKind kind) {
     return found;
 }
 
-void print_devices() {
+void print_table_of_devices() {
     std::vector<Row> rows{{"device", "name", "memory", "free", "priorities", "copy engines", "processors",
                            "compute capability"}};
     for (const Device device : devices()) {
@@ -63,8 +68,20 @@ void print_peers(const std::vector<Device>& group) {
         for (const Device column : group)
             rows.back().push_back(row == column ? "-" : row.can_access_peer(column) ? "yes" : "no");
     }
-    fmt::print("\n");
+    print("\n");
     print_table(rows);
+}
+
+void print_devices() {
+    print_table_of_devices();
+    for (const DeviceKind kind : {DeviceKind::cuda, DeviceKind::cpu})
+        if (const auto group = devices_of(kind); group.size() > 1) print_peers(group);
+}
+
+void print_default(Device standard) {
+    print(fmt::format("\ndefault: {}\n", standard.name()));
+    const std::string reason = cuda_unavailable_reason();
+    if (!reason.empty()) print(fmt::format("no CUDA devices: {}\n", reason));
 }
 
 std::string json_device(Device device) {
@@ -83,31 +100,28 @@ std::string json_device(Device device) {
         json_string(info.bus_id), peers);
 }
 
-void print_json() {
+void print_json(Device standard) {
     std::string list;
     for (const Device device : devices()) list += (list.empty() ? "" : ",\n  ") + json_device(device);
     const std::string reason = cuda_unavailable_reason();
-    fmt::print("{{\"default\": {}, \"cuda_unavailable_reason\": {}, \"devices\": [\n  {}]}}\n",
-               json_string(default_device().name()), reason.empty() ? "null" : json_string(reason), list);
+    print(fmt::format("{{\"default\": {}, \"cuda_unavailable_reason\": {}, \"devices\": [\n  {}]}}\n",
+                      json_string(standard.name()), reason.empty() ? "null" : json_string(reason), list));
 }
 
+/// The table is of use to someone who named a wrong default device too; the object is not printed without one.
 int run(bool json) {
+    int status = 0;
     try {
-        if (json) {
-            print_json();
-        } else {
-            print_devices();
-            for (const DeviceKind kind : {DeviceKind::cuda, DeviceKind::cpu})
-                if (const auto group = devices_of(kind); group.size() > 1) print_peers(group);
-            fmt::print("\ndefault: {}\n", default_device().name());
-            const std::string reason = cuda_unavailable_reason();
-            if (!reason.empty()) fmt::print("no CUDA devices: {}\n", reason);
-        }
+        if (!json) print_devices();
+        const std::optional<Device> standard = choose_device({}, status);
+        if (standard && json) print_json(*standard);
+        if (standard && !json) print_default(*standard);
     } catch (const Error& error) {
         fmt::print(stderr, "heddle: devices: {}\n", one_line(error.info().message));
-        return 1;
+        status = 1;
     }
-    return std::fflush(stdout) == 0 ? 0 : 1;
+    if (!output_written() && status == 0) status = 1;
+    return status;
 }
 
 }  // namespace
@@ -123,6 +137,8 @@ void add_devices_command(CLI::App& app, int& status) {
         "several devices of a kind, a table says which can use whose memory directly; where there are no "
         "CUDA\n"
         "devices, a line says why.\n\n"
+        "Exit status: 0; 1 if HEDDLE_DEVICE names a device that is not there, 2 if what it says is no "
+        "device.\n\n"
         "With --json: an object of default, cuda_unavailable_reason (or null) and devices; sizes in bytes.");
     command->add_flag("--json", *json, "Print a JSON object");
     command->callback([json, &status] { status = run(*json); });

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <heddle/heddle.hpp>
 
+#include "choose_device.hpp"
 #include "digest_pipeline.hpp"
 #include "interrupt.hpp"
 #include "progress.hpp"
@@ -31,7 +32,7 @@ struct DigestOptions {
 
 void complain(std::string_view about, std::string_view reason) {
     std::fflush(stdout);
-    fmt::print(stderr, "heddle: {}: {}\n", one_line(about), one_line(reason));
+    fmt::print(stderr, "heddle: {}: {}\n", about.empty() ? "\"\"" : one_line(about), one_line(reason));
 }
 
 /// What an exception says: for failed work, what the function that failed threw.
@@ -59,7 +60,10 @@ public:
         : options_(options), signal_(signal) {}
 
     int run() {
-        const std::optional<PipelineOptions> pipeline = pipeline_options();
+        int status = 0;
+        const std::optional<Device> device = choose_device(options_.device, status);
+        if (!device) return status;
+        const std::optional<PipelineOptions> pipeline = pipeline_options(*device);
         if (!pipeline) return 1;
         for (const std::string& path : options_.files) {
             if (signal_ != 0) break;
@@ -81,9 +85,8 @@ public:
     }
 
 private:
-    std::optional<PipelineOptions> pipeline_options() const {
+    std::optional<PipelineOptions> pipeline_options(Device device) const {
         try {
-            const Device device = options_.device.empty() ? default_device() : Device(options_.device);
             return PipelineOptions{
                 .device = device,
                 .chunk = options_.chunk.empty() ? default_chunk(device)
@@ -93,8 +96,7 @@ private:
                 .stop = &signal_,
             };
         } catch (const Error&) {
-            complain(options_.device.empty() ? "default device" : options_.device,
-                     reason_of(std::current_exception()));
+            complain(device.name(), reason_of(std::current_exception()));
             return std::nullopt;
         }
     }
@@ -136,12 +138,12 @@ private:
     void summarize(const PipelineOptions& pipeline) const {
         const auto percent = [this](double busy) { return seconds_ > 0 ? 100 * busy / seconds_ : 0.0; };
         const double bytes = static_cast<double>(bytes_);
-        fmt::print(
-            stderr,
-            "{} bytes in {:.3f} s: {:.2f} GB/s on {} ({} x {} in flight, {} readers{}; set up in {:.3f} s)\n",
-            bytes_, seconds_, seconds_ > 0 ? bytes / seconds_ / 1e9 : 0.0, pipeline.device.name(),
-            pipeline.depth, exact_bytes(pipeline.chunk), readers_, pipeline.serial ? ", serial" : "",
-            setup_seconds_);
+        const bool long_enough = bytes_ >= 1'000'000 && seconds_ > 0;  // else a rate would say nothing
+        fmt::print(stderr,
+                   "{} bytes in {:.3f} s{} on {} ({} x {} in flight, {} readers{}; set up in {:.3f} s)\n",
+                   bytes_, seconds_, long_enough ? ": " + rounded_bytes(bytes / seconds_) + "/s" : "",
+                   pipeline.device.name(), pipeline.depth, exact_bytes(pipeline.chunk), readers_,
+                   pipeline.serial ? ", serial" : "", setup_seconds_);
         const std::string copying = pipeline.device.is_cpu()
                                         ? "copying not needed"
                                         : fmt::format("copying {:.0f} %", percent(busy_.copying));
@@ -165,7 +167,8 @@ private:
 std::string check_chunk(const std::string& text) {
     const auto bytes = parse_bytes(text);
     if (!bytes) return "\"" + text + "\" is not a size; write 1048576, 1024K, 64M or 1G";
-    if (*bytes == 0 || *bytes % sha256_block_bytes != 0) return "the chunk must be a multiple of 4096 bytes";
+    if (*bytes == 0) return "the chunk has to be positive";
+    if (*bytes % sha256_block_bytes != 0) return "the chunk must be a multiple of 4096 bytes";
     if (*bytes > (std::uint64_t{16} << 30)) return "the chunk can be 16G at most";
     return {};
 }
@@ -187,9 +190,10 @@ void add_digest_command(CLI::App& app, int& status) {
         "With --json each line is an object: path (bytes that are not UTF-8 as \\udc80 to \\udcff), digest, "
         "bytes,\n"
         "seconds, busy_seconds (reading, copying, hashing), setup_seconds, device, chunk, depth, serial.\n\n"
-        "Exit status: 0, or 1 if a file could not be done (the others are), 2 for wrong usage, 130 or 143 "
-        "when\n"
-        "interrupted. Standard input and special files are not supported.");
+        "Exit status: 0, or 1 if a file could not be done (the others are) or the device is not there, 2 for "
+        "wrong\n"
+        "usage (also a --device or HEDDLE_DEVICE that is no device), 130 or 143 when interrupted. Standard "
+        "input and special files are not supported.");
     command->add_option("FILE", options->files, "Regular files")->required()->type_name("");
     command
         ->add_option(

@@ -1,22 +1,50 @@
 // heddle: the command-line program.
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "devices_command.hpp"
 #include "digest_command.hpp"
+#include "text.hpp"
+
+namespace {
+
+constexpr int usage_error = 2;
+
+/// What to tell someone who named no command; `argument` is the first thing given, if any.
+std::string no_command(const CLI::App& app, const char* argument) {
+    std::string names;
+    for (const CLI::App* command : app.get_subcommands({}))
+        names += (names.empty() ? "" : " or ") + command->get_name();
+    const std::string wrong = argument == nullptr
+                                  ? "a command is missing"
+                                  : fmt::format("\"{}\" is no command", heddle::tool::one_line(argument));
+    return fmt::format("heddle: {}: write {} (more: heddle --help)\n", wrong, names);
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
-    constexpr int usage_error = 2;
     int status = 0;
     CLI::App app{"Streams, events and scopes for CUDA and for CPUs, at work."};
-    app.set_version_flag("--version", "heddle " HEDDLE_VERSION);
+    app.set_version_flag("--version", "heddle " HEDDLE_VERSION " (built " HEDDLE_CUDA_BUILT ")");
     app.require_subcommand(1);
+    app.footer(
+        "HEDDLE_DEVICE in the environment names the default device: cpu, cuda, cuda:1, ...\n\n"
+        "Exit status: 0 when all was done; 1 when something could not be done; 2 for wrong usage, which\n"
+        "a name that is no device is too, given as an option or in HEDDLE_DEVICE; 128 and the number of\n"
+        "the signal when interrupted.");
     heddle::tool::add_digest_command(app, status);
     heddle::tool::add_devices_command(app, status);
     try {
         app.parse(argc, argv);
+    } catch (const CLI::RequiredError& error) {
+        if (!app.get_subcommands().empty()) return app.exit(error), usage_error;
+        fmt::print(stderr, "{}", no_command(app, argc > 1 ? argv[1] : nullptr));
+        return usage_error;
     } catch (const CLI::ParseError& error) {  // also --help and --version
-        return app.exit(error) == 0 ? 0 : usage_error;
+        if (app.exit(error) != 0) return usage_error;
+        return heddle::tool::output_written() ? 0 : 1;
     }
     return status;
 }

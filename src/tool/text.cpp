@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cstddef>
+#include <cstdio>
 
 #include <fmt/format.h>
 
@@ -84,6 +85,12 @@ std::string one_line(std::string_view text) {
     std::string line;
     for (const char c : text) line += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? ' ' : c;
     return line;
+}
+
+bool output_written() {
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return true;
+    fmt::print(stderr, "heddle: standard output could not be written\n");
+    return false;
 }
 
 }  // namespace heddle::tool

@@ -25,4 +25,7 @@ std::string json_string(std::string_view text);
 /// `text` without what would break a line.
 std::string one_line(std::string_view text);
 
+/// Writes out what was printed. False if some of it was lost, which then was told on standard error.
+bool output_written();
+
 }  // namespace heddle::tool

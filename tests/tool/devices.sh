@@ -42,5 +42,24 @@ fi
 run devices something
 same "an argument too many: status" "$status" 2
 HEDDLE_DEVICE=toaster run devices
-same "a bad default device: status" "$status" 1
+same "a bad default device: status" "$status" 2
+contains "a bad default device: message" "$err" "heddle: HEDDLE_DEVICE: \"toaster\" is not a device"
 same "a bad default device: one line" "$(wc -l <<<"$err")" 1
+contains "a bad default device: the table" "$out" $'\ncpu:0 '
+HEDDLE_DEVICE=toaster run devices --json
+same "a bad default device, json: status" "$status" 2
+same "a bad default device, json: output" "$out" ""
+HEDDLE_DEVICE=cpu:63 run devices
+same "a default device that is not there: status" "$status" 1
+contains "a default device that is not there: message" "$err" "heddle: HEDDLE_DEVICE: there is no device cpu:63: "
+
+# Standard output that takes nothing. HEDDLE_CPU_DEVICES makes the output longer than a buffer.
+if [ -w /dev/full ]; then
+    for command in devices "devices --json" --help "devices --help" "digest --help" --version; do
+        status=0
+        # shellcheck disable=SC2086 # words
+        HEDDLE_CPU_DEVICES=64 "$heddle" $command >/dev/full 2>.err || status=$?
+        same "$command to full output: status" "$status" 1
+        same "$command to full output: message" "$(cat .err)" "heddle: standard output could not be written"
+    done
+fi

@@ -22,7 +22,9 @@ ln -s loop loop
 bad loop "Too many levels of symbolic links"
 bad good/inside "Not a directory"
 bad - "standard input is not supported: the file is read at many places at once"
-bad "" "No such file or directory"
+run digest --quiet ""
+same "an empty name: status" "$status" 1
+same "an empty name: message" "$err" 'heddle: "": No such file or directory'
 if [ "$(id -u)" -ne 0 ]; then
     pattern 10 >unreadable
     chmod 0 unreadable
@@ -62,20 +64,25 @@ same "shrinking before another: output" "$out" "${good_line% good} after"
 run digest --device cpu:77 good
 same "a device that is not there: status" "$status" 1
 same "a device that is not there: output" "$out" ""
-contains "a device that is not there: message" "$err" "heddle: cpu:77: there is no device cpu:77: "
+contains "a device that is not there: message" "$err" "heddle: --device: there is no device cpu:77: "
 same "a device that is not there: one line" "$(wc -l <<<"$err")" 1
 run digest --device toaster good
-same "no device at all: status" "$status" 1
-contains "no device at all: message" "$err" "heddle: toaster: \"toaster\" is not a device"
+same "no device at all: status" "$status" 2
+contains "no device at all: message" "$err" "heddle: --device: \"toaster\" is not a device"
 same "no device at all: one line" "$(wc -l <<<"$err")" 1
 HEDDLE_DEVICE=toaster run digest good
-same "a bad default device: status" "$status" 1
-contains "a bad default device: message" "$err" "toaster"
+same "a bad default device: status" "$status" 2
+contains "a bad default device: message" "$err" "heddle: HEDDLE_DEVICE: \"toaster\" is not a device"
 same "a bad default device: one line" "$(wc -l <<<"$err")" 1
+HEDDLE_DEVICE=cpu:63 run digest good
+same "a default device that is not there: status" "$status" 1
+contains "a default device that is not there: message" "$err" "heddle: HEDDLE_DEVICE: there is no device cpu:63: "
+HEDDLE_DEVICE=toaster run digest --quiet --device cpu good
+same "a bad default device that nobody asks for: output" "$out" "$good_line"
 if ! "$heddle" devices | grep -q '^cuda:0'; then
     run digest --device cuda good
     same "no GPU: status" "$status" 1
-    contains "no GPU: message" "$err" "heddle: cuda: there is no device cuda:0: "
+    contains "no GPU: message" "$err" "heddle: --device: there is no device cuda:0: "
 fi
 
 # Standard output that takes nothing.

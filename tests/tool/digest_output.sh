@@ -7,12 +7,14 @@ line="sha256:a09061f9b47b90712292bddc2a0a0ccb524bef36efac0ca8f697d2e971045f12 go
 
 run digest good file
 contains "figures: bytes, over all files" "$err" "1004097 bytes in "
-contains "figures: rate" "$err" " GB/s on "
+contains "figures: rate" "$err" "B/s on "
 contains "figures: reading" "$err" "busy: reading "
 contains "figures: hashing" "$err" ", hashing "
 contains "figures: overlap" "$err" "overlap: "
 same "figures: two lines" "$(wc -l <<<"$err")" 2
 if [[ $err == *$'\r'* || $err == *$'\e'* ]]; then fail "a progress bar in a pipe"; fi
+run digest good
+contains "figures: no rate for a few bytes" "$err" " s on "
 run digest --serial good
 contains "serial: said" "$err" ", serial; set up in "
 run digest missing
@@ -64,12 +66,13 @@ usage() {
     same "heddle $*: output" "$out" ""
     contains "heddle $*: message" "$err" "$part"
 }
-usage "subcommand"
+usage "a command is missing: write digest or devices"
 usage "FILE" digest
-usage "subcommand" frobnicate
+usage '"frobnicate" is no command: write digest or devices' frobnicate
+usage '"--frobnicate" is no command' --frobnicate
 usage "--frobnicate" digest --frobnicate good
 usage "multiple of 4096" digest --chunk 4097 good
-usage "multiple of 4096" digest --chunk 0 good
+usage "has to be positive" digest --chunk 0 good
 usage "not a size" digest --chunk 4X good
 usage "not a size" digest --chunk -4K good
 usage "not a size" digest --chunk 99999999999999999999 good
@@ -80,11 +83,12 @@ usage "--depth" digest --depth many good
 
 run --version
 same "version: status" "$status" 0
-if [[ ! $out =~ ^heddle\ [0-9]+\.[0-9]+\.[0-9]+$ ]]; then fail "version: $out"; fi
+if [[ ! $out =~ ^heddle\ [0-9]+\.[0-9]+\.[0-9]+\ \(built\ with(out\ CUDA|\ CUDA\ [0-9.]+)\)$ ]]; then fail "version: $out"; fi
 run --help
 same "help: status" "$status" 0
 contains "help: digest" "$out" "digest"
 contains "help: devices" "$out" "devices"
+contains "help: exit status" "$out" "Exit status: 0 "
 run digest --help
 same "digest --help: status" "$status" 0
 for option in --device --chunk --depth --serial --json --quiet; do contains "digest --help" "$out" "$option"; done

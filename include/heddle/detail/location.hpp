@@ -1,6 +1,10 @@
 // Where a call was written, as data for errors and observers.
 #pragma once
 
+#if __cplusplus < 202002L
+#error "heddle needs C++20: link with heddle::heddle in CMake, or compile with -std=c++20 (nvcc too)"
+#endif
+
 namespace heddle {
 
 /// A place in a source file. Public functions take one as their last, defaulted argument.

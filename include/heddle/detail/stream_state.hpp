@@ -1,4 +1,4 @@
-// The part of a stream's state that inline code reads: what S4 promises is decided here.
+// The part of a stream's state that inline code reads: what a call with a named stream costs is decided here.
 #pragma once
 
 #include <atomic>
