@@ -90,9 +90,9 @@ Failure failure_from_exception(StreamRecord& stream, const Operation& op) noexce
             text = "an exception that is no std::exception";
         }
         ErrorInfo info = stream_error(ErrorCode::work_failed, stream,
-                                      kernel_name(op.type->pretty) + " threw: " + text +
+                                      kernel_name(op.type().pretty) + " threw: " + text +
                                           "; later work on this stream, and on what waits for it, is dropped",
-                                      op.type->call, op.where);
+                                      op.type().call, op.where());
         info.cause = std::current_exception();
         return std::make_shared<const ErrorInfo>(std::move(info));
     } catch (...) {
@@ -123,7 +123,7 @@ Operation* Queue::reserve(std::size_t bytes) {
             head_ = chunk;  // nothing was ever pushed: no one drains yet
         } else {
             tail_->next = chunk;
-            ::new (tail_->data() + tail_offset_) Operation{Step::next_chunk, 0, &no_closure, 0, {}};
+            ::new (tail_->data() + tail_offset_) Operation(Step::next_chunk, 0, no_closure, 1, {});
         }
         tail_ = chunk;
         tail_offset_ = 0;
@@ -135,14 +135,11 @@ Operation* Queue::reserve(std::size_t bytes) {
 
 void Queue::push(Step step, const OpType& type, void* self, std::size_t count, const SourceLocation& where,
                  bool counts) {
-    // A closure that wants more alignment than the queue gives finds it in its own padding.
-    const std::size_t slack = type.align > alignment ? type.align : 0;
-    const std::size_t bytes = padded(sizeof(Operation) + type.size + slack);
+    const std::size_t bytes = padded(Operation::size_for(type, count));
     bool schedule = false;
     {
         const std::lock_guard lock(lock_);
-        Operation* op =
-            ::new (reserve(bytes)) Operation{step, static_cast<std::uint32_t>(bytes), &type, count, where};
+        Operation* op = ::new (reserve(bytes)) Operation(step, bytes, type, count, where);
         if (type.size != 0) {
             if (type.move != nullptr) type.move(self, op->closure());
             else __builtin_memcpy(op->closure(), self, type.size);
@@ -204,28 +201,29 @@ Failure Queue::failure() const {
 }
 
 void Queue::step_over(Operation& op) noexcept {
-    if (op.step == Step::work || op.step == Step::wait) ++worked_;
-    head_offset_ += op.bytes;
+    if (op.step() == Step::work || op.step() == Step::wait) ++worked_;
+    head_offset_ += op.bytes();
     done_.store(done_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
 }
 
 void Queue::finish_work(Operation& op, Failure failure) noexcept {
     fail(std::move(failure));
-    if (op.type->destroy != nullptr) op.type->destroy(op.closure());
+    if (op.type().destroy != nullptr) op.type().destroy(op.closure());
     step_over(op);
 }
 
 bool Queue::run_work(Operation& op) noexcept {
-    if (failed_ && !op.type->is_cleanup) [[unlikely]] {
+    if (failed_ && !op.type().is_cleanup) [[unlikely]] {
         finish_work(op, nullptr);
         return true;
     }
     Failure failure;
+    const std::size_t count = op.count();
     const InHostFunction mark;
     try {
-        if (op.count == 1) op.type->run(op.closure(), 0, 1);
+        if (count == 1) op.type().run(op.closure(), 0, 1);
         else if (!run_many(op)) return false;
-        if (op.count != 1) failure = spread_.take_failure();
+        if (count != 1) failure = spread_.take_failure();
     } catch (...) {
         failure = failure_from_exception(stream_, op);
     }
@@ -237,31 +235,32 @@ bool Queue::run_work(Operation& op) noexcept {
 // pieces of some 20 µs or more.
 bool Queue::run_many(Operation& op) {
     constexpr std::int64_t enough_ns = 5'000, worth_ns = 30'000, piece_ns = 20'000;
+    const std::size_t count = op.count();
     const auto workers = static_cast<std::size_t>(executor().workers());
     if (workers == 1) {
-        op.type->run(op.closure(), 0, op.count);
+        op.type().run(op.closure(), 0, count);
         return true;
     }
     const std::int64_t start = now_ns();
     std::size_t done = 0, step = 1;
     std::int64_t spent = 0;
-    while (done < op.count && spent < enough_ns) {
-        const std::size_t end = std::min(op.count, done + step);
-        op.type->run(op.closure(), done, end);
+    while (done < count && spent < enough_ns) {
+        const std::size_t end = std::min(count, done + step);
+        op.type().run(op.closure(), done, end);
         done = end;
         step *= 16;
         spent = now_ns() - start;
     }
-    const std::size_t left = op.count - done;
+    const std::size_t left = count - done;
     const double index_ns = static_cast<double>(spent) / static_cast<double>(done);
     if (left == 0) return true;
     if (index_ns * static_cast<double>(left) < worth_ns) {
-        op.type->run(op.closure(), done, op.count);
+        op.type().run(op.closure(), done, count);
         return true;
     }
     const auto smallest = static_cast<std::size_t>(piece_ns / index_ns) + 1;
     const std::size_t grain = std::max(std::min(smallest, left / workers + 1), left / (workers * 8) + 1);
-    return spread_.start(op, done, op.count, grain);
+    return spread_.start(op, done, count, grain);
 }
 
 void Queue::finish_spread() noexcept {
@@ -278,7 +277,7 @@ Queue::Next Queue::step() noexcept {
         return Next::idle;
     }
     auto& op = *reinterpret_cast<Operation*>(head_->data() + head_offset_);
-    switch (op.step) {
+    switch (op.step()) {
     case Step::work: return Next::work;
     case Step::signal: {
         const Signal signal = std::move(*static_cast<Signal*>(op.closure()));
@@ -329,12 +328,14 @@ Queue::Next Queue::step() noexcept {
 
 void Queue::drain(const Completion* until) noexcept {
     constexpr int batch = 512;  // then equally urgent work gets its turn
-    constexpr int looks = 100;  // for more, before giving the queue up: cheaper than being scheduled again
+    constexpr int looks = 10;   // for more, before giving the queue up: cheaper than being scheduled again
+    constexpr int rest =
+        16;  // pauses between two looks: each look takes the pushers' cache line away from them
     int looked = 0;
     for (int ran = 0;;) {
         if (!has_more()) {
             if (until == nullptr && ++looked < looks && !executor().anything_ready()) {
-                pause();
+                for (int i = 0; i < rest; ++i) pause();
                 continue;
             }
         } else {
@@ -392,7 +393,7 @@ bool Spread::take_part(bool may_leave) noexcept {
             break;
         }
         try {
-            op_->type->run(op_->closure(), begin, std::min(end_, begin + grain_));
+            op_->type().run(op_->closure(), begin, std::min(end_, begin + grain_));
         } catch (...) {
             if (!failed_.exchange(true)) failure_ = failure_from_exception(queue_.stream(), *op_);
             next_.store(end_, std::memory_order_relaxed);

@@ -28,19 +28,48 @@ enum class Step : std::uint8_t {
     next_chunk,
 };
 
-/// What stands before every operation in a chunk; the closure follows.
-struct alignas(16) Operation {
-    Step step;
-    std::uint32_t bytes;  ///< this header, the closure, and padding
-    const OpType* type;
-    std::size_t count;
-    SourceLocation where;
-
-    void* closure() noexcept {
-        const auto after = reinterpret_cast<std::uintptr_t>(this + 1);
-        return reinterpret_cast<void*>((after + type->align - 1) / type->align * type->align);
+/// What stands before every operation in a chunk; the count, if it is not 1, and the closure follow. Small, because a trivial
+/// operation costs mostly the transfer of its cache lines from the thread that pushes to the one that runs it.
+class Operation {
+public:
+    Operation(Step step, std::size_t bytes, const OpType& type, std::size_t count,
+              const SourceLocation& where) noexcept
+        : type_(&type), file_(where.file), bytes_(static_cast<std::uint32_t>(bytes)),
+          tag_(where.line << 8 | static_cast<std::uint32_t>(step) << 1 | std::uint32_t{count != 1}) {
+        if (is_counted()) __builtin_memcpy(after(), &count, sizeof count);
     }
+    /// Bytes of header, count and closure together, padding included.
+    static std::size_t size_for(const OpType& type, std::size_t count) noexcept {
+        const std::size_t head = sizeof(Operation) + (count != 1 ? sizeof count : 0);
+        // A closure that wants more alignment than the chunk gives finds it in padding of its own.
+        return head + type.size + (type.align > sizeof(void*) ? type.align : 0);
+    }
+
+    Step step() const noexcept { return static_cast<Step>(tag_ >> 1 & 0x7f); }
+    std::size_t bytes() const noexcept { return bytes_; }  ///< as given to the constructor
+    const OpType& type() const noexcept { return *type_; }
+    SourceLocation where() const noexcept { return {file_, tag_ >> 8}; }
+    std::size_t count() noexcept {
+        std::size_t count = 1;
+        if (is_counted()) __builtin_memcpy(&count, after(), sizeof count);
+        return count;
+    }
+    void* closure() noexcept {
+        const auto first =
+            reinterpret_cast<std::uintptr_t>(after()) + (is_counted() ? sizeof(std::size_t) : 0);
+        return reinterpret_cast<void*>((first + type_->align - 1) / type_->align * type_->align);
+    }
+
+private:
+    bool is_counted() const noexcept { return (tag_ & 1) != 0; }
+    void* after() noexcept { return this + 1; }
+
+    const OpType* type_;
+    const char* file_;
+    std::uint32_t bytes_;
+    std::uint32_t tag_;  ///< 24 bits of the line, 7 of the step, and whether a count follows
 };
+static_assert(sizeof(Operation) == 24);
 
 /// A kernel spread over several threads. One at a time in a queue.
 class Queue;
