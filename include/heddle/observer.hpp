@@ -12,6 +12,7 @@ namespace heddle {
 
 enum class OpKind : std::uint8_t {
     launch,
+    graph_launch,
     host_function,
     copy,
     fill,

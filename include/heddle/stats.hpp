@@ -7,6 +7,7 @@ namespace heddle {
 
 struct Stats {
     std::uint64_t launches = 0;
+    std::uint64_t graph_launches = 0;  ///< whole graphs; their nodes are not counted
     std::uint64_t host_functions = 0;
     std::uint64_t copies = 0;
     std::uint64_t bytes_copied = 0;

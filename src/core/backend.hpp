@@ -16,6 +16,9 @@
 
 namespace heddle::detail {
 
+class GraphExec;
+struct GraphData;
+
 /// Where a region of memory is. Unowned pointers are classified by classify().
 struct Place {
     Device device = Device::unchecked(DeviceKind::cpu, 0);
@@ -108,6 +111,10 @@ public:
     /// Repeats `size` bytes at `value` (read before returning) over the piece; piece.bytes is a multiple of size.
     virtual void fill(StreamRecord& stream, const Piece& to, const void* value, std::size_t size,
                       const SourceLocation& where) = 0;
+
+    // Graphs ------------------------------------------------------------------------------------------------------
+    /// Makes a graph that can be launched. All of it has been checked but what only the backend knows.
+    virtual std::shared_ptr<GraphExec> instantiate(const GraphData& graph, const SourceLocation& where) = 0;
 
     // Memory ------------------------------------------------------------------------------------------------------
     /// Memory of the stream's device, usable by what the stream is given next. bytes > 0. Throws OutOfMemory.

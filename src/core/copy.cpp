@@ -5,13 +5,12 @@
 #include <heddle/observer.hpp>
 #include <heddle/scope.hpp>
 
+#include "core/copy.hpp"
 #include "core/memory.hpp"
 #include "core/order.hpp"
 #include "core/registry.hpp"
 
 namespace heddle::detail {
-
-namespace {
 
 Place place_of(const Region& region) {
     if (region.owner != nullptr) return {region.owner->device, region.owner->kind};
@@ -19,6 +18,8 @@ Place place_of(const Region& region) {
     if (cuda_backend().device_count() > 0 && cuda_backend().classify(region.data, place)) return place;
     return {Device::unchecked(DeviceKind::cpu, 0), MemoryKind::pageable};
 }
+
+namespace {
 
 bool is_on_cuda(const Place& place) { return place.kind == MemoryKind::device && place.device.is_cuda(); }
 
@@ -28,7 +29,8 @@ bool is_on_cuda(const Place& place) { return place.kind == MemoryKind::device &&
 
 std::size_t extent(const Region& r) { return r.rows == 0 ? 0 : (r.rows - 1) * r.pitch + r.bytes; }
 
-/// Checks everything about the two sides that needs no stream. False: there is nothing to copy.
+}  // namespace
+
 bool check_regions(const Region& to, const Region& from, const SourceLocation& where) {
     const auto shape = [](const Region& r) {
         return r.rows == 1 ? std::to_string(r.bytes) + " bytes"
@@ -58,15 +60,17 @@ bool check_regions(const Region& to, const Region& from, const SourceLocation& w
     return true;
 }
 
+Piece piece_of(const Region& region, const Place& place) {
+    return {region.data, region.bytes, region.rows, region.rows == 1 ? region.bytes : region.pitch, place};
+}
+
+namespace {
+
 const char* direction(const Place& to, const Place& from) {
     if (is_on_cuda(to))
         return is_on_cuda(from) ? (to.device == from.device ? "device to device" : "peer to peer")
                                 : "host to device";
     return is_on_cuda(from) ? "device to host" : "host to host";
-}
-
-Piece piece(const Region& region, const Place& place) {
-    return {region.data, region.bytes, region.rows, region.rows == 1 ? region.bytes : region.pitch, place};
 }
 
 void copy_placed(StreamRecord& stream, const Region& to, const Place& to_place, const Region& from,
@@ -87,7 +91,7 @@ void copy_placed(StreamRecord& stream, const Region& to, const Place& to_place, 
     // What the host reads or writes is done with on return; the rest is in use until the stream has come so far.
     if (!on_host(to_place)) note_use(to.owner, stream);
     if (!on_host(from_place)) note_use(from.owner, stream);
-    stream.backend->copy(stream, piece(to, to_place), piece(from, from_place), where);
+    stream.backend->copy(stream, piece_of(to, to_place), piece_of(from, from_place), where);
     if (on_host(to_place)) throw_known_failure(stream);
     if (is_observed()) {
         const Access accesses[] = {{to.data, extent(to), true}, {from.data, extent(from), false}};
@@ -145,7 +149,7 @@ void fill_placed(StreamRecord& stream, const Region& to, const Place& place, con
                                  "work on " + stream.device.name() + " cannot reach this memory", "fill",
                                  where));
     note_use(to.owner, stream);
-    stream.backend->fill(stream, piece(to, place), value, size, where);
+    stream.backend->fill(stream, piece_of(to, place), value, size, where);
     if (is_observed()) {
         const Access access{to.data, extent(to), true};
         notify({.kind = OpKind::fill,
@@ -159,6 +163,8 @@ void fill_placed(StreamRecord& stream, const Region& to, const Place& place, con
     }
 }
 
+}  // namespace
+
 bool check_fill(const Region& to, const SourceLocation& where) {
     if (to.owner != nullptr && !to.owner->alive.load(std::memory_order_relaxed))
         throw_dead_block(*to.owner, "fill", where);
@@ -166,7 +172,7 @@ bool check_fill(const Region& to, const SourceLocation& where) {
     if (to.data == nullptr) refuse("the destination is null", "fill", where);
     return true;
 }
-}  // namespace
+
 
 void fill_region(StreamRef stream, const Region& to, const void* value, std::size_t size,
                  const SourceLocation& where) {

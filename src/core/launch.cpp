@@ -41,13 +41,20 @@ void throw_too_many_indices(SourceLocation where) {
                  .where = where});
 }
 
+namespace {
+std::string not_compiled_for_cuda(const char* pretty) {
+    return "the kernel " + kernel_name(pretty) +
+           " was compiled without nvcc, so it runs on CPU devices only: compile this source file as CUDA "
+           "(set_source_files_properties(... PROPERTIES LANGUAGE CUDA)), or use a CPU device";
+}
+}  // namespace
+
 void throw_not_compiled_for_cuda(const StreamState& stream, const char* pretty, SourceLocation where) {
-    throw_error(stream_error(
-        ErrorCode::usage, const_cast<StreamRecord&>(static_cast<const StreamRecord&>(stream)),
-        "the kernel " + kernel_name(pretty) +
-            " was compiled without nvcc, so it runs on CPU devices only: compile this source file as CUDA "
-            "(set_source_files_properties(... PROPERTIES LANGUAGE CUDA)), or use a CPU device",
-        "launch", where));
+    throw_error(stream_error(ErrorCode::usage, const_cast<StreamRecord&>(static_cast<const StreamRecord&>(stream)),
+                             not_compiled_for_cuda(pretty), "launch", where));
+}
+void throw_not_compiled_for_cuda(const char* pretty, SourceLocation where) {
+    throw_error({.code = ErrorCode::usage, .message = not_compiled_for_cuda(pretty), .call = "kernel_node", .where = where});
 }
 
 }  // namespace heddle::detail

@@ -52,6 +52,7 @@ Observers& observers() {
 const char* to_string(OpKind kind) noexcept {
     switch (kind) {
     case OpKind::launch: return "launch";
+    case OpKind::graph_launch: return "graph_launch";
     case OpKind::host_function: return "host_function";
     case OpKind::copy: return "copy";
     case OpKind::fill: return "fill";

@@ -190,6 +190,15 @@ void order_after_event(StreamRecord& waiter, EventState& event, const SourceLoca
     if (is_observed()) notify_wait(OpKind::wait, "wait_event", waiter, other, where);
 }
 
+void note_record(EventState& event, StreamRecord& stream, std::uint64_t given, std::uint64_t capture, bool countable) {
+    event.recorded = true;
+    event.stream = &stream;
+    event.stream_id = stream.id.load(std::memory_order_relaxed);
+    event.submissions = given;
+    event.capture_id = capture;
+    event.countable = countable && !event.handed_out;
+}
+
 void record_event(EventState& event, StreamRecord& stream, const SourceLocation& where) {
     const bool careful = stream.has(stream_flag::slow_order);
     if (careful) [[unlikely]]
@@ -205,12 +214,7 @@ void record_event(EventState& event, StreamRecord& stream, const SourceLocation&
     const std::uint64_t given = stream.submissions.load(std::memory_order_acquire);
     if (!careful || !is_lost(stream)) [[likely]]
         event.backend->record(event, stream, where);
-    event.recorded = true;
-    event.stream = &stream;
-    event.stream_id = stream.id.load(std::memory_order_relaxed);
-    event.submissions = given;
-    event.capture_id = capture;
-    event.countable = open && !event.handed_out;
+    note_record(event, stream, given, capture, open);
     if (is_observed())
         notify({.kind = OpKind::record,
                 .name = "record_event",

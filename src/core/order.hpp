@@ -12,6 +12,9 @@ void order_after_event(StreamRecord& waiter, EventState& event, const SourceLoca
 /// Records `event` on `stream` and notes what the record means.
 void record_event(EventState& event, StreamRecord& stream, const SourceLocation& where);
 
+/// Notes in the event that it was recorded on `stream`, when that had been given `given`.
+void note_record(EventState& event, StreamRecord& stream, std::uint64_t given, std::uint64_t capture, bool countable);
+
 /// Throws the stream's failure, if one is known.
 void throw_known_failure(StreamRecord& stream);
 /// Throws UsageError when the stream is dead, of a forked process, or (for waits and queries on the host) capturing.

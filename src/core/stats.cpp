@@ -13,6 +13,7 @@ public:
     void on_op(const Op& op) noexcept override {
         switch (op.kind) {
         case OpKind::launch: add(launches_); break;
+        case OpKind::graph_launch: add(graph_launches_); break;
         case OpKind::host_function: add(host_functions_); break;
         case OpKind::copy: add(copies_), add(bytes_copied_, op.bytes); break;
         case OpKind::fill: add(fills_); break;
@@ -27,7 +28,7 @@ public:
     }
 
     Stats read() const {
-        return {launches_,     host_functions_,  copies_,          bytes_copied_,    fills_,
+        return {launches_, graph_launches_,    host_functions_,  copies_,          bytes_copied_,    fills_,
                 allocations_,  bytes_allocated_, frees_,           events_recorded_, waits_inserted_,
                 waits_elided_, dropped_,         synchronizations_};
     }
@@ -37,7 +38,7 @@ private:
     static void add(Counter& counter, std::uint64_t n = 1) noexcept {
         counter.fetch_add(n, std::memory_order_relaxed);
     }
-    Counter launches_{0}, host_functions_{0}, copies_{0}, bytes_copied_{0}, fills_{0}, allocations_{0},
+    Counter launches_{0}, graph_launches_{0}, host_functions_{0}, copies_{0}, bytes_copied_{0}, fills_{0}, allocations_{0},
         bytes_allocated_{0}, frees_{0}, events_recorded_{0}, waits_inserted_{0}, waits_elided_{0},
         dropped_{0}, synchronizations_{0};
 };
@@ -55,6 +56,7 @@ Stats stats() {
 
 Stats operator-(Stats a, const Stats& b) {
     a.launches -= b.launches;
+    a.graph_launches -= b.graph_launches;
     a.host_functions -= b.host_functions;
     a.copies -= b.copies;
     a.bytes_copied -= b.bytes_copied;

@@ -49,6 +49,9 @@ public:
     void fence(StreamRecord& stream, CompletionRef done) noexcept override;
     void await(StreamRecord& waiter, CompletionRef done, const SourceLocation& where) override;
 
+    // graph.cpp
+    std::shared_ptr<GraphExec> instantiate(const GraphData& graph, const SourceLocation& where) override;
+
     // memory.cpp
     void copy(StreamRecord& stream, const Piece& to, const Piece& from, const SourceLocation& where) override;
     void fill(StreamRecord& stream, const Piece& to, const void* value, std::size_t size,

@@ -5,6 +5,7 @@
 
 #include "core/registry.hpp"
 #include "cpu/backend.hpp"
+#include "cpu/graph.hpp"
 #include <heddle/detail/thread_state.hpp>
 
 namespace heddle::detail::cpu {
@@ -110,6 +111,11 @@ struct FillOp {
     std::byte value[inline_size];
     std::unique_ptr<std::byte[]> large;
 
+    FillOp(const Piece& piece, const void* pattern, std::size_t bytes_of_pattern) : to(piece), size(bytes_of_pattern) {
+        if (size > inline_size) large = std::make_unique_for_overwrite<std::byte[]>(size);
+        std::memcpy(large != nullptr ? large.get() : value, pattern, size);
+    }
+
     const std::byte* bytes() const noexcept { return large != nullptr ? large.get() : value; }
     std::size_t per_part() const noexcept { return std::max<std::size_t>(1, part / size) * size; }
     std::size_t parts() const noexcept {
@@ -150,6 +156,13 @@ const OpType FillOp::type = op_type<FillOp>(&FillOp::run, false, "fill", "fill")
 
 }  // namespace
 
+SharedClosure copy_closure(const Piece& to, const Piece& from, const OpType*& type, std::size_t& count) {
+    CopyOp op{to, from};
+    type = &CopyOp::type;
+    count = CopyOp::parts(to);
+    return share_closure(CopyOp::type, &op);
+}
+
 void CpuBackend::copy(StreamRecord& stream, const Piece& to, const Piece& from, const SourceLocation& where) {
     CopyOp op{to, from};
     const std::size_t parts = CopyOp::parts(to);
@@ -177,15 +190,16 @@ void CpuBackend::copy(StreamRecord& stream, const Piece& to, const Piece& from, 
     if (waits) synchronize(stream, where);
 }
 
+SharedClosure fill_closure(const Piece& to, const void* value, std::size_t size, const OpType*& type, std::size_t& count) {
+    FillOp op(to, value, size);
+    type = &FillOp::type;
+    count = op.parts();
+    return share_closure(FillOp::type, &op);
+}
+
 void CpuBackend::fill(StreamRecord& stream, const Piece& to, const void* value, std::size_t size,
                       const SourceLocation& where) {
-    FillOp op{to, size, {}, nullptr};
-    if (size <= FillOp::inline_size) {
-        std::memcpy(op.value, value, size);
-    } else {
-        op.large = std::make_unique_for_overwrite<std::byte[]>(size);
-        std::memcpy(op.large.get(), value, size);
-    }
+    FillOp op(to, value, size);
     const std::size_t parts = op.parts();
     enqueue(stream, FillOp::type, &op, parts, where);
 }

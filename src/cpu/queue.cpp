@@ -79,7 +79,7 @@ std::int64_t now_ns() noexcept {
 
 }  // namespace
 
-Failure failure_from_exception(StreamRecord& stream, const Operation& op) noexcept {
+Failure failure_from_exception(StreamRecord& stream, const OpType& type, const SourceLocation& where) noexcept {
     try {
         std::string text;
         try {
@@ -92,7 +92,7 @@ Failure failure_from_exception(StreamRecord& stream, const Operation& op) noexce
         ErrorInfo info = stream_error(ErrorCode::work_failed, stream,
                                       kernel_name(op.type().pretty) + " threw: " + text +
                                           "; later work on this stream, and on what waits for it, is dropped",
-                                      op.type().call, op.where());
+                                      type.call, where);
         info.cause = std::current_exception();
         return std::make_shared<const ErrorInfo>(std::move(info));
     } catch (...) {
@@ -225,7 +225,7 @@ bool Queue::run_work(Operation& op) noexcept {
         else if (!run_many(op)) return false;
         if (count != 1) failure = spread_.take_failure();
     } catch (...) {
-        failure = failure_from_exception(stream_, op);
+        failure = failure_from_exception(stream_, op.type(), op.where());
     }
     finish_work(op, std::move(failure));
     return true;
@@ -395,7 +395,7 @@ bool Spread::take_part(bool may_leave) noexcept {
         try {
             op_->type().run(op_->closure(), begin, std::min(end_, begin + grain_));
         } catch (...) {
-            if (!failed_.exchange(true)) failure_ = failure_from_exception(queue_.stream(), *op_);
+            if (!failed_.exchange(true)) failure_ = failure_from_exception(queue_.stream(), op_->type(), op_->where());
             next_.store(end_, std::memory_order_relaxed);
         }
     }

@@ -46,6 +46,7 @@ class NoCuda final : public Backend {
     void fill(StreamRecord&, const Piece&, const void*, std::size_t, const SourceLocation&) override {
         none();
     }
+    std::shared_ptr<GraphExec> instantiate(const GraphData&, const SourceLocation&) override { none(); }
     void* allocate(StreamRecord&, std::size_t, const SourceLocation&) override { none(); }
     void free(void*, std::size_t, int, StreamRecord* const*, std::size_t) noexcept override {}
     void* allocate_pinned(std::size_t, const SourceLocation&) override { none(); }

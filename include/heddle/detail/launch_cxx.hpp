@@ -4,12 +4,14 @@
 #include <cstddef>
 #include <type_traits>
 
+#include <heddle/detail/graph_work.hpp>
 #include <heddle/detail/stream_state.hpp>
 
 namespace heddle::detail {
 
 [[noreturn]] void throw_not_compiled_for_cuda(const StreamState& stream, const char* pretty,
                                               SourceLocation where);
+[[noreturn]] void throw_not_compiled_for_cuda(const char* pretty, SourceLocation where);
 
 inline namespace compiled_by_cxx {
 
@@ -19,6 +21,11 @@ template <int N, class K, class... P>
 void launch_on_cuda(StreamState& stream, const char* pretty, const SourceLocation& where, const K&,
                     const std::size_t*, const P&...) {
     throw_not_compiled_for_cuda(stream, pretty, where);
+}
+
+template <class K, int N, class... P>
+void portable_form(void*, unsigned, KernelForm&, const SourceLocation& where) {
+    throw_not_compiled_for_cuda(PortableOp<K, N, P...>::pretty(), where);
 }
 
 }  // namespace compiled_by_cxx

@@ -7,6 +7,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <heddle/detail/graph_work.hpp>
 #include <heddle/detail/stream_state.hpp>
 
 namespace heddle::detail {
@@ -50,45 +51,70 @@ __global__ void __launch_bounds__(portable_block)
             kernel(x, y, z, args...);
 }
 
+struct PortableGrid {
+    dim3 grid, block;
+};
+
+template <int N> PortableGrid portable_grid(const std::size_t* extent, unsigned processors, const SourceLocation& where) {
+    constexpr std::size_t max_x = 0x7fffffff, max_y = 65535;
+    const auto blocks = [](std::size_t n, std::size_t block) { return (n + block - 1) / block; };
+    PortableGrid g;
+    if constexpr (N == 1) {
+        // Few indices spread over all multiprocessors before they share one.
+        const std::size_t share = blocks(blocks(extent[0], processors), 32) * 32;
+        g.block = dim3(static_cast<unsigned>(std::min<std::size_t>(portable_block, share)));
+        g.grid = dim3(static_cast<unsigned>(blocks(extent[0], g.block.x)));
+    } else if constexpr (N == 2) {
+        g.block = dim3(32, 8);
+        g.grid = dim3(static_cast<unsigned>(blocks(extent[0], 32)),
+                      static_cast<unsigned>(std::min(blocks(extent[1], 8), max_y)));
+    } else {
+        g.block = dim3(32, 4, 2);
+        g.grid = dim3(static_cast<unsigned>(blocks(extent[0], 32)),
+                      static_cast<unsigned>(std::min(blocks(extent[1], 4), max_y)),
+                      static_cast<unsigned>(std::min(blocks(extent[2], 2), max_y)));
+    }
+    if (blocks(extent[0], g.block.x) > max_x) [[unlikely]]
+        throw_too_many_indices(where);
+    return g;
+}
+
+template <int N, class K, class... P> const void* portable_function() noexcept {
+    if constexpr (N == 1) return reinterpret_cast<const void*>(&portable_1d<K, P...>);
+    else if constexpr (N == 2) return reinterpret_cast<const void*>(&portable_2d<K, P...>);
+    else return reinterpret_cast<const void*>(&portable_3d<K, P...>);
+}
+
 template <int N, class K, class... P>
 void launch_on_cuda(StreamState& stream, const char* pretty, const SourceLocation& where, const K& kernel,
                     const std::size_t* extent, const P&... args) {
-    constexpr std::size_t max_y = 65535;
-    const auto blocks = [](std::size_t n, std::size_t block) { return (n + block - 1) / block; };
-    const void* function;
-    dim3 grid, block;
-    if constexpr (N == 1) {
-        function = reinterpret_cast<const void*>(&portable_1d<K, P...>);
-        // Few indices spread over all multiprocessors before they share one.
-        const std::size_t share = blocks(blocks(extent[0], stream.processors), 32) * 32;
-        block = dim3(static_cast<unsigned>(std::min<std::size_t>(portable_block, share)));
-        grid = dim3(static_cast<unsigned>(blocks(extent[0], block.x)));
-    } else if constexpr (N == 2) {
-        function = reinterpret_cast<const void*>(&portable_2d<K, P...>);
-        block = dim3(32, 8);
-        grid = dim3(static_cast<unsigned>(blocks(extent[0], 32)),
-                    static_cast<unsigned>(std::min(blocks(extent[1], 8), max_y)));
-    } else {
-        function = reinterpret_cast<const void*>(&portable_3d<K, P...>);
-        block = dim3(32, 4, 2);
-        grid = dim3(static_cast<unsigned>(blocks(extent[0], 32)),
-                    static_cast<unsigned>(std::min(blocks(extent[1], 4), max_y)),
-                    static_cast<unsigned>(std::min(blocks(extent[2], 2), max_y)));
-    }
-    constexpr std::size_t max_x = 0x7fffffff;
-    if (blocks(extent[0], block.x) > max_x) [[unlikely]]
-        throw_too_many_indices(where);
+    const PortableGrid g = portable_grid<N>(extent, stream.processors, where);
     void* arguments[1 + N + sizeof...(P)];
     std::size_t used = 0;
     const auto push = [&](const void* p) { arguments[used++] = const_cast<void*>(p); };
     push(&kernel);
     for (int i = 0; i < N; ++i) push(&extent[i]);
     (push(&args), ...);
-    const cudaError_t code =
-        cudaLaunchKernel(function, grid, block, arguments, 0, static_cast<cudaStream_t>(stream.native));
+    const cudaError_t code = cudaLaunchKernel(portable_function<N, K, P...>(), g.grid, g.block, arguments, 0,
+                                              static_cast<cudaStream_t>(stream.native));
     if (code != cudaSuccess) [[unlikely]]
         throw_launch_failed(stream, pretty, code, where);
     count_submission(stream);
+}
+
+/// The same kernel for a node of a graph: MakeForm.
+template <class K, int N, class... P>
+void portable_form(void* closure, unsigned processors, KernelForm& form, const SourceLocation& where) {
+    auto& op = *static_cast<PortableOp<K, N, P...>*>(closure);
+    const PortableGrid g = portable_grid<N>(op.extent, processors, where);
+    form = {};
+    form.function = portable_function<N, K, P...>();
+    const unsigned grid[] = {g.grid.x, g.grid.y, g.grid.z}, block[] = {g.block.x, g.block.y, g.block.z};
+    std::copy(grid, grid + 3, form.grid);
+    std::copy(block, block + 3, form.block);
+    form.arguments.push_back(&op.kernel);
+    for (int i = 0; i < N; ++i) form.arguments.push_back(&op.extent[i]);
+    std::apply([&](P&... p) { (form.arguments.push_back(&p), ...); }, op.args);
 }
 
 }  // namespace compiled_by_nvcc

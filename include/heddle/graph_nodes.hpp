@@ -1,0 +1,249 @@
+// Nodes: work of a graph, made before there is one.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include <heddle/copy.hpp>
+#include <heddle/detail/graph_work.hpp>
+#include <heddle/graph.hpp>
+#include <heddle/launch.hpp>
+
+namespace heddle {
+
+/// What all kinds of nodes have; `Self` is the kind. All setters may be called again, in a graph too, for its next launch; only dependencies
+/// and the device are settled when the graph is built.
+template <class Self> class NodeOf : public Node {
+public:
+    /// This node comes after those.
+    template <std::derived_from<Node>... Nodes> Self& after(const Nodes&... first) {
+        (add_dependency(first, SourceLocation()), ...);
+        return self();
+    }
+    using Node::name;
+    /// Shows in errors and in Graph::dot(), and finds it: Graph::node().
+    Self& name(std::string text) {
+        set_name(std::move(text));
+        return self();
+    }
+
+protected:
+    using Node::Node;
+    Self& self() noexcept { return static_cast<Self&>(*this); }
+};
+
+namespace detail {
+std::shared_ptr<NodeData> new_node(NodeKind kind, Device device, SourceLocation where);
+void set_work(NodeData& node, Work work, const SourceLocation& where);
+void set_copy(NodeData& node, const Region& to, const Region& from, const SourceLocation& where);
+void set_fill(NodeData& node, const Region& to, const void* value, std::size_t size, const SourceLocation& where);
+void set_event(NodeData& node, const Event& event, const SourceLocation& where);
+StreamState& any_stream(Device device);
+void set_child(NodeData& node, const Graph& graph, const SourceLocation& where);
+/// Where a copy or a fill runs if nobody says, as with copy() and fill(). `from` is null for fills.
+Device device_of(const Region& to, const Region* from);
+/// Throws what launch() would on a stream of this device.
+template <class A> void check_node_argument(A& a, Device device, const SourceLocation& where) {
+    if constexpr (ViewTraits<KernelArg<A>>::is_view) check_reach(kernel_argument(a).owner(), any_stream(device), where);
+    check_not_empty(a, where);
+}
+template <class A> void add_block(std::vector<Block*>& blocks, A& a) {
+    if constexpr (ViewTraits<KernelArg<A>>::is_view)
+        if (Block* block = kernel_argument(a).owner()) blocks.push_back(block);
+}
+}  // namespace detail
+
+inline namespace HEDDLE_COMPILED_BY {
+
+/// A portable kernel as a node.
+template <class K, int N> class KernelNode : public NodeOf<KernelNode<K, N>> {
+public:
+    KernelNode(const K& kernel, const Dim<N>& d, Device device)
+        : NodeOf<KernelNode>(detail::new_node(NodeKind::kernel, device, d.where)), kernel_(kernel), dim_(d) {
+        static_assert(detail::is_portable_kernel<K>,
+                      "heddle::kernel_node: the kernel is copied to the device as bytes, so it (and what a "
+                      "lambda captures) must be trivially copyable");
+        if constexpr (detail::takes_arguments<K, N>) args();
+    }
+
+    /// The arguments after the indices, checked when compiling as those of launch(). They may be given and changed later.
+    template <class... A> KernelNode& args(A&&... arguments) {
+        static_assert((detail::is_kernel_argument<A> && ...),
+                      "heddle::kernel_node: arguments are arrays, views and trivially copyable values");
+        static_assert(detail::takes_arguments<K, N, detail::KernelArg<A>...>,
+                      "heddle::kernel_node: the kernel cannot be called with as many indices as dim() has, "
+                      "followed by these arguments (is its operator() const?)");
+        (detail::check_node_argument(arguments, this->device(), dim_.where), ...);
+        give(detail::kernel_argument(arguments)...);
+        return *this;
+    }
+    /// Runs it as many times as this from the next launch on.
+    KernelNode& dim(const Dim<N>& d) {
+        dim_ = d;
+        if (again_) again_(*this);
+        return *this;
+    }
+
+private:
+    template <class... P> void give(const P&... values) {
+        using Operation = detail::PortableOp<K, N, P...>;
+        detail::Work work;
+        work.type = &Operation::type;
+        work.count = detail::count_of(dim_.extent, N, dim_.where);
+        Operation operation(kernel_, dim_.extent, values...);
+        work.closure = detail::share_closure(Operation::type, &operation);
+        work.form = &detail::portable_form<K, N, P...>;
+        (detail::add_block(work.blocks, values), ...);
+        detail::set_work(this->data(), std::move(work), dim_.where);
+        again_ = [values = std::tuple<P...>(values...)](KernelNode& node) {
+            std::apply([&](const P&... v) { node.give(v...); }, values);
+        };
+    }
+
+    K kernel_;
+    Dim<N> dim_;
+    std::function<void(KernelNode&)> again_;  ///< gives the same arguments with other extents
+};
+
+/// A node that runs a portable kernel on `device` (default: the current one). Arguments may be left out, and given by args().
+template <class K, int N, class... A>
+    requires(std::is_class_v<K>)
+KernelNode<K, N> kernel_node(Device device, const K& kernel, const Dim<N>& d, A&&... args) {
+    KernelNode<K, N> node(kernel, d, device);
+    if constexpr (sizeof...(A) > 0) node.args(std::forward<A>(args)...);
+    return node;
+}
+template <class K, int N, class... A>
+    requires(std::is_class_v<K> && !std::is_same_v<K, Device>)
+KernelNode<K, N> kernel_node(const K& kernel, const Dim<N>& d, A&&... args) {
+    return kernel_node(current_device(), kernel, d, std::forward<A>(args)...);
+}
+
+}  // namespace HEDDLE_COMPILED_BY
+
+/// A copy as a node, of arrays, views and pinned memory; on one device, or between host and device, or between two devices. Pageable
+/// memory is refused: it would have to stay as it is until nobody knows when.
+class CopyNode : public NodeOf<CopyNode> {
+public:
+    CopyNode(const detail::Region& to, const detail::Region& from, SourceLocation where)
+        : NodeOf(detail::new_node(NodeKind::copy, detail::device_of(to, &from), where)) {
+        detail::set_copy(data(), to, from, where);
+    }
+    /// Other memory, on the same devices, from the next launch on.
+    template <detail::Destination To, detail::Source From>
+    CopyNode& between(To&& to, const From& from, SourceLocation where = SourceLocation::current()) {
+        detail::set_copy(data(), detail::region(detail::as_destination(to)), detail::region(detail::as_source(from)),
+                         where);
+        return *this;
+    }
+};
+template <detail::Destination To, detail::Source From>
+CopyNode copy_node(To&& to, const From& from, SourceLocation where = SourceLocation::current()) {
+    const auto destination = detail::as_destination(to);
+    const auto source = detail::as_source(from);
+    static_assert(std::is_same_v<typename decltype(destination)::value_type, typename decltype(source)::value_type>,
+                  "heddle::copy_node: both sides must have the same element type");
+    return {detail::region(destination), detail::region(source), where};
+}
+template <class T, class S>
+    requires std::is_same_v<T, std::remove_const_t<S>>
+CopyNode copy_2d_node(View2D<T> to, View2D<S> from, SourceLocation where = SourceLocation::current()) {
+    return {detail::region(to), detail::region(from), where};
+}
+
+/// A fill as a node.
+class FillNode : public NodeOf<FillNode> {
+public:
+    FillNode(const detail::Region& to, const void* value, std::size_t size, SourceLocation where)
+        : NodeOf(detail::new_node(NodeKind::fill, detail::device_of(to, nullptr), where)) {
+        detail::set_fill(data(), to, value, size, where);
+    }
+    /// Other memory of the same device, or another value, from the next launch on.
+    template <detail::Destination To>
+    FillNode& with(To&& to,
+                   const typename decltype(detail::as_destination(std::declval<To&>()))::value_type& value,
+                   SourceLocation where = SourceLocation::current()) {
+        detail::set_fill(data(), detail::region(detail::as_destination(to)), &value, sizeof value, where);
+        return *this;
+    }
+};
+template <detail::Destination To>
+FillNode fill_node(To&& to, const typename decltype(detail::as_destination(std::declval<To&>()))::value_type& value,
+                   SourceLocation where = SourceLocation::current()) {
+    return {detail::region(detail::as_destination(to)), &value, sizeof value, where};
+}
+
+/// A host function as a node: called once in every launch, by any thread, with the rules of launch_host().
+class HostNode : public NodeOf<HostNode> {
+public:
+    template <class F>
+        requires std::invocable<std::decay_t<F>&>
+    HostNode(F&& function, Device device, SourceLocation where)
+        : NodeOf(detail::new_node(NodeKind::host_function, device, where)) {
+        call(std::forward<F>(function), where);
+    }
+    /// Another function, from the next launch on.
+    template <class F>
+        requires std::invocable<std::decay_t<F>&>
+    HostNode& call(F&& function, SourceLocation where = SourceLocation::current()) {
+        using Operation = detail::HostFunction<std::decay_t<F>>;
+        Operation operation{std::forward<F>(function)};
+        detail::Work work;
+        work.type = &Operation::type;
+        work.closure = detail::share_closure(Operation::type, &operation);
+        detail::set_work(data(), std::move(work), where);
+        return *this;
+    }
+};
+/// `device` (default: the current one) is the one whose graph it will be part of.
+template <class F> HostNode host_node(Device device, F&& f, SourceLocation where = SourceLocation::current()) {
+    return HostNode(std::forward<F>(f), device, where);
+}
+template <class F>
+    requires(!std::is_same_v<std::decay_t<F>, Device>)
+HostNode host_node(F&& f, SourceLocation where = SourceLocation::current()) {
+    return HostNode(std::forward<F>(f), current_device(), where);
+}
+
+/// Does nothing: several nodes come after several others with fewer edges.
+class EmptyNode : public NodeOf<EmptyNode> {
+public:
+    EmptyNode(Device device, SourceLocation where) : NodeOf(detail::new_node(NodeKind::empty, device, where)) {}
+};
+inline EmptyNode empty_node(Device device = Device(), SourceLocation where = SourceLocation::current()) {
+    return {device, where};
+}
+
+/// Records an event, or waits for one, in every launch. The event is of the graph's device and has to live as long as the graph is launched;
+/// so two graphs, on two streams, come one after the other. A launch waits for the record that is newest when it is launched.
+class EventNode : public NodeOf<EventNode> {
+public:
+    EventNode(NodeKind kind, const Event& event, SourceLocation where)
+        : NodeOf(detail::new_node(kind, event.device(where), where)) {
+        detail::set_event(data(), event, where);
+    }
+};
+inline EventNode record_node(Event& event, SourceLocation where = SourceLocation::current()) {
+    return {NodeKind::record_event, event, where};
+}
+inline EventNode wait_node(const Event& event, SourceLocation where = SourceLocation::current()) {
+    return {NodeKind::wait_event, event, where};
+}
+
+/// A graph inside of another: a copy of it as it is now.
+class ChildNode : public NodeOf<ChildNode> {
+public:
+    ChildNode(const Graph& graph, SourceLocation where)
+        : NodeOf(detail::new_node(NodeKind::child_graph, graph.device(), where)) {
+        detail::set_child(data(), graph, where);
+    }
+};
+inline ChildNode child_node(const Graph& graph, SourceLocation where = SourceLocation::current()) {
+    return {graph, where};
+}
+
+}  // namespace heddle

@@ -1,0 +1,279 @@
+// Graphs as users see them: launched, changed, looked at.
+#include <algorithm>
+
+#include <heddle/graph.hpp>
+#include <heddle/observer.hpp>
+#include <heddle/scope.hpp>
+
+#include "core/graph.hpp"
+#include "core/order.hpp"
+
+namespace heddle {
+
+using detail::GraphData;
+using detail::NodeData;
+using detail::StreamRecord;
+
+namespace {
+
+[[noreturn]] void refuse(std::string message, const char* call, const SourceLocation& where) {
+    throw_error({.code = ErrorCode::usage, .message = std::move(message), .call = call, .where = where});
+}
+
+/// What the nodes use, each block once.
+void find_blocks(GraphData& graph) {
+    if (graph.blocks_known) return;
+    graph.blocks.clear();
+    for (const auto& node : graph.nodes)
+        graph.blocks.insert(graph.blocks.end(), node->work.blocks.begin(), node->work.blocks.end());
+    std::ranges::sort(graph.blocks);
+    graph.blocks.erase(std::ranges::unique(graph.blocks).begin(), graph.blocks.end());
+    graph.blocks_known = true;
+}
+
+[[noreturn]] void throw_dead_array(const GraphData& graph, const detail::Block* block, const SourceLocation& where) {
+    for (const auto& node : graph.nodes)
+        if (std::ranges::count(node->work.blocks, block) != 0)
+            refuse(describe(*node) + " uses an array that is gone: arrays have to live as long as graphs that use them are launched",
+                   "launch", where);
+    refuse("a node uses an array that is gone", "launch", where);
+}
+
+void instantiate_now(GraphData& graph, const SourceLocation& where) {
+    if (graph.exec == nullptr) {
+        graph.exec = detail::backend_of(graph.device.kind()).instantiate(graph, where);
+        graph.changed.clear();
+    }
+    while (!graph.changed.empty()) {
+        graph.exec->update(*graph.nodes[graph.changed.back()], where);
+        graph.changed.pop_back();
+    }
+}
+
+void check_stream(const GraphData& graph, StreamRecord& stream, const char* call, const SourceLocation& where) {
+    if (stream.device.kind() == graph.device.kind() && (stream.device.is_cpu() || stream.device == graph.device)) return;
+    throw_error(detail::stream_error(ErrorCode::usage, stream,
+                                     "this graph is of " + graph.device.name() +
+                                         (graph.device.is_cpu() ? ": launch it on a stream of a CPU device"
+                                                                : ": launch it on a stream of that device"),
+                                     call, where));
+}
+
+std::string escaped(const std::string& text) {
+    std::string result;
+    for (const char c : text) {
+        if (c == '"' || c == '\\') result += '\\';
+        result += c;
+    }
+    return result;
+}
+
+/// Two nodes of graphs of which one is to take over the other's work: empty if it can, else why not.
+std::string difference(const NodeData& a, const NodeData& b) {
+    if (a.kind != b.kind) return "is a " + std::string(name_of(a.kind)) + ", the other a " + std::string(name_of(b.kind));
+    if (a.device != b.device) return "is on " + a.device.name() + ", the other on " + b.device.name();
+    if (a.event != b.event) return "is about another event";
+    return {};
+}
+
+}  // namespace
+
+std::string_view name_of(NodeKind kind) noexcept {
+    switch (kind) {
+    case NodeKind::kernel: return "kernel";
+    case NodeKind::copy: return "copy";
+    case NodeKind::fill: return "fill";
+    case NodeKind::host_function: return "host function";
+    case NodeKind::empty: return "empty node";
+    case NodeKind::record_event: return "event record";
+    case NodeKind::wait_event: return "event wait";
+    case NodeKind::child_graph: return "child graph";
+    case NodeKind::other: return "node";
+    }
+    return "?";
+}
+
+// Nodes ---------------------------------------------------------------------------------------------------------------
+
+NodeData& Node::data() const {
+    if (data_ == nullptr)
+        throw_error({.code = ErrorCode::usage, .message = "this Node refers to no node", .call = "Node"});
+    return *data_;
+}
+NodeKind Node::kind() const { return data().kind; }
+std::string Node::name() const { return data().display_name(); }
+Device Node::device() const { return data().device; }
+bool Node::is_enabled() const { return data().enabled; }
+void Node::set_name(std::string name) const { data().name = std::move(name); }
+
+void Node::enable(bool on, SourceLocation where) {
+    NodeData& node = data();
+    if (node.kind != NodeKind::kernel && node.kind != NodeKind::copy && node.kind != NodeKind::fill)
+        refuse(describe(node) + " cannot be disabled: only kernels, copies and fills can", "enable", where);
+    if (node.enabled == on) return;
+    node.enabled = on;
+    if (node.graph != nullptr) node.graph->note_change(node);
+}
+
+void Node::add_dependency(const Node& first, const SourceLocation& where) const {
+    NodeData& node = data();
+    if (node.graph != nullptr)
+        refuse(describe(node) + " is in a graph, whose order is settled: set dependencies before build()", "after", where);
+    (void)first.data();
+    node.after.push_back(first.data_);
+}
+
+Graph Node::build(SourceLocation where) const { return heddle::build({*this}, where); }
+
+Graph build(std::initializer_list<Node> ends, SourceLocation where) {
+    std::vector<std::shared_ptr<NodeData>> nodes;
+    for (const Node& end : ends) {
+        (void)end.data();
+        nodes.push_back(end.data_);
+    }
+    return Graph(detail::build_graph(nodes, where));
+}
+
+namespace detail {
+std::string NodeData::display_name() const {
+    if (!name.empty()) return name;
+    std::string text = kind == NodeKind::kernel && work.type != nullptr ? kernel_name(work.type->pretty) : std::string(name_of(kind));
+    if (graph != nullptr) text += " " + std::to_string(index);
+    return text;
+}
+
+std::string describe(const NodeData& node) {
+    if (!node.name.empty()) return std::string(name_of(node.kind)) + " '" + node.name + "'";
+    std::string text = node.kind == NodeKind::kernel && node.work.type != nullptr
+                           ? "kernel " + kernel_name(node.work.type->pretty)
+                           : "the " + std::string(name_of(node.kind));
+    if (node.graph != nullptr) text += " (node " + std::to_string(node.index) + ")";
+    else if (node.where.line != 0)
+        text += " (made at " + std::string(node.where.file) + ":" + std::to_string(node.where.line) + ")";
+    return text;
+}
+}  // namespace detail
+
+// Graphs --------------------------------------------------------------------------------------------------------------
+
+Graph::Graph() noexcept = default;
+Graph::Graph(std::unique_ptr<GraphData> data) noexcept : data_(std::move(data)) {}
+Graph::Graph(Graph&&) noexcept = default;
+Graph& Graph::operator=(Graph&&) noexcept = default;
+Graph::~Graph() = default;
+
+GraphData& Graph::data(SourceLocation where) const {
+    if (data_ == nullptr) refuse("this graph holds nothing: it was never built, or moved from", "Graph", where);
+    return *data_;
+}
+
+Device Graph::device() const { return data().device; }
+std::size_t Graph::size() const { return data().nodes.size(); }
+bool Graph::is_instantiated() const { return data().exec != nullptr; }
+
+void Graph::instantiate(SourceLocation where) { instantiate_now(data(where), where); }
+
+void Graph::launch(SourceLocation where) { launch(current_stream(data(where).device), where); }
+
+void Graph::launch(StreamRef ref, SourceLocation where) {
+    GraphData& graph = data(where);
+    StreamRecord& stream = detail::record_of(ref.state());
+    check_stream(graph, stream, "launch", where);
+    if (!detail::may_submit(stream, "launch", where)) return;
+    find_blocks(graph);
+    for (detail::Block* block : graph.blocks) {
+        if (!block->alive.load(std::memory_order_relaxed)) [[unlikely]]
+            throw_dead_array(graph, block, where);
+        detail::note_use(block, stream);
+    }
+    if (graph.exec == nullptr || !graph.changed.empty()) instantiate_now(graph, where);
+    graph.exec->launch(stream, where);
+    const std::uint64_t given = stream.submissions.load(std::memory_order_acquire);
+    for (const NodeData* node : graph.records) detail::note_record(*node->event, stream, given, 0, true);
+    if (detail::is_observed()) [[unlikely]]
+        detail::notify({.kind = OpKind::graph_launch,
+                        .name = "graph",
+                        .stream = ref,
+                        .sequence = given,
+                        .bytes = 0,
+                        .other = {},
+                        .accesses = {},
+                        .where = where});
+}
+
+void Graph::upload(StreamRef ref, SourceLocation where) {
+    GraphData& graph = data(where);
+    StreamRecord& stream = detail::record_of(ref.state());
+    check_stream(graph, stream, "upload", where);
+    if (!detail::may_submit(stream, "upload", where)) return;
+    instantiate_now(graph, where);
+    graph.exec->upload(stream, where);
+}
+
+Graph Graph::clone(SourceLocation where) const { return Graph(detail::clone_graph(data(where))); }
+
+void Graph::update(const Graph& other, SourceLocation where) {
+    GraphData& mine = data(where);
+    const GraphData& theirs = other.data(where);
+    if (mine.nodes.size() != theirs.nodes.size())
+        refuse("this graph has " + std::to_string(mine.nodes.size()) + " nodes, the other " +
+                   std::to_string(theirs.nodes.size()),
+               "update", where);
+    for (std::size_t i = 0; i < mine.nodes.size(); ++i) {
+        std::string why = difference(*mine.nodes[i], *theirs.nodes[i]);
+        if (why.empty() && mine.dependencies[i] != theirs.dependencies[i]) why = "comes after other nodes";
+        if (!why.empty()) refuse("the graphs differ: " + describe(*mine.nodes[i]) + " " + why, "update", where);
+    }
+    for (std::size_t i = 0; i < mine.nodes.size(); ++i) {
+        NodeData &to = *mine.nodes[i], &from = *theirs.nodes[i];
+        to.work = from.work;
+        to.to = from.to;
+        to.from = from.from;
+        to.value = from.value;
+        to.enabled = from.enabled;
+        mine.note_change(to);
+    }
+    if (mine.exec != nullptr) instantiate_now(mine, where);
+}
+
+std::size_t Graph::edge_count() const {
+    std::size_t edges = 0;
+    for (const auto& first : data().dependencies) edges += first.size();
+    return edges;
+}
+
+std::vector<NodeInfo> Graph::nodes() const {
+    std::vector<NodeInfo> all;
+    const GraphData& graph = data();
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+        const NodeData& node = *graph.nodes[i];
+        all.push_back({i, node.kind, node.display_name(), node.device, node.enabled,
+                       {graph.dependencies[i].begin(), graph.dependencies[i].end()}});
+    }
+    return all;
+}
+
+Node Graph::node(std::string_view name, SourceLocation where) const {
+    Node found;
+    for (const auto& node : data(where).nodes) {
+        if (node->display_name() != name) continue;
+        if (found) refuse("several nodes are named '" + std::string(name) + "'", "node", where);
+        found = Node(node);
+    }
+    if (!found) refuse("no node is named '" + std::string(name) + "'", "node", where);
+    return found;
+}
+
+std::string Graph::dot() const {
+    std::string text = "digraph heddle {\n    node [shape=box];\n";
+    for (const NodeInfo& node : nodes()) {
+        text += "    n" + std::to_string(node.index) + " [label=\"" + escaped(node.name) + "\\n" +
+                std::string(name_of(node.kind)) + ", " + node.device.name() + "\"" +
+                (node.enabled ? "" : ", style=dashed") + "];\n";
+        for (const std::size_t first : node.after)
+            text += "    n" + std::to_string(first) + " -> n" + std::to_string(node.index) + ";\n";
+    }
+    return text + "}\n";
+}
+
+}  // namespace heddle

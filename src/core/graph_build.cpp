@@ -1,0 +1,180 @@
+// Nodes become graphs: order, cycles, children, and copies of graphs.
+#include <algorithm>
+#include <iterator>
+#include <unordered_map>
+
+#include "core/graph.hpp"
+
+namespace heddle::detail {
+
+namespace {
+
+[[noreturn]] void refuse(std::string message, const SourceLocation& where) {
+    throw_error({.code = ErrorCode::usage, .message = std::move(message), .call = "build", .where = where});
+}
+
+using NodeRef = std::shared_ptr<NodeData>;
+
+/// Everything that the ends come after, each after what it comes after. Without recursion: chains may be long.
+class Sorter {
+public:
+    explicit Sorter(const SourceLocation& where) : where_(where) {}
+
+    void add(const NodeRef& end) {
+        if (!enter(end)) return;
+        while (!path_.empty()) {
+            Step& step = path_.back();
+            if (step.next < step.node->after.size()) {
+                const NodeRef first = step.node->after[step.next++];  // enter() may move the steps
+                enter(first);
+            } else {
+                state_[step.node.get()] = State::done;
+                sorted_.push_back(step.node);
+                path_.pop_back();
+            }
+        }
+    }
+    std::vector<NodeRef> take() { return std::move(sorted_); }
+
+private:
+    enum class State { none, on_path, done };
+    struct Step {
+        NodeRef node;
+        std::size_t next = 0;
+    };
+
+    bool enter(const NodeRef& node) {
+        State& state = state_[node.get()];
+        if (state == State::done) return false;
+        if (state == State::on_path) {
+            std::string names;
+            auto from = std::ranges::find_if(path_, [&](const Step& s) { return s.node == node; });
+            for (; from != path_.end(); ++from) names += describe(*from->node) + ", after ";
+            refuse("nodes come after each other in a circle: " + names + describe(*node), where_);
+        }
+        if (node->graph != nullptr)
+            refuse(describe(*node) + " is in another graph already: make another node, or clone() that graph", where_);
+        if (node->kind == NodeKind::kernel && node->work.closure == nullptr)
+            refuse(describe(*node) + " has no arguments: give them with args()", where_);
+        state = State::on_path;
+        path_.push_back({node});
+        return true;
+    }
+
+    SourceLocation where_;
+    std::unordered_map<const NodeData*, State> state_;
+    std::vector<Step> path_;
+    std::vector<NodeRef> sorted_;
+};
+
+/// The device whose graph these nodes make: a CUDA device where there is one among them.
+Device device_of_all(const std::vector<NodeRef>& nodes, const SourceLocation& where) {
+    if (nodes.empty()) refuse("a graph needs at least one node", where);
+    for (const NodeRef& node : nodes)
+        if (node->device.is_cuda()) return node->device;
+    return nodes.front()->device;
+}
+
+NodeRef copy_of(const NodeData& node) {
+    auto copy = std::make_shared<NodeData>(node);
+    copy->graph = nullptr;
+    copy->after.clear();
+    return copy;
+}
+
+/// A child's nodes stand in the graph themselves; the child's own node comes after all of them and does nothing.
+void expand_child(const NodeRef& child, std::vector<NodeRef>& all) {
+    const GraphData& inner = *child->child;
+    std::vector<NodeRef> copies;
+    std::vector<bool> is_end(inner.nodes.size(), true);
+    for (std::size_t i = 0; i < inner.nodes.size(); ++i) {
+        copies.push_back(copy_of(*inner.nodes[i]));
+        copies.back()->name = child->display_name() + "/" + inner.nodes[i]->display_name();
+        for (const std::uint32_t first : inner.dependencies[i]) {
+            copies.back()->after.push_back(copies[first]);
+            is_end[first] = false;
+        }
+        if (inner.dependencies[i].empty()) copies.back()->after = child->after;
+    }
+    child->after.clear();
+    for (std::size_t i = 0; i < copies.size(); ++i)
+        if (is_end[i]) child->after.push_back(copies[i]);
+    child->child = nullptr;
+    all.insert(all.end(), copies.begin(), copies.end());
+}
+
+/// Numbers the nodes, which are in order, and takes them into the graph.
+void take_nodes(GraphData& graph, std::vector<NodeRef> nodes) {
+    graph.nodes = std::move(nodes);
+    graph.dependencies.resize(graph.nodes.size());
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+        graph.nodes[i]->graph = &graph;
+        graph.nodes[i]->index = i;
+    }
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+        auto& own = graph.dependencies[i];
+        for (const NodeRef& first : graph.nodes[i]->after) own.push_back(static_cast<std::uint32_t>(first->index));
+        std::ranges::sort(own);
+        own.erase(std::ranges::unique(own).begin(), own.end());
+        graph.nodes[i]->after.clear();  // from here on the graph knows
+        if (graph.nodes[i]->kind == NodeKind::record_event) graph.records.push_back(graph.nodes[i].get());
+    }
+}
+
+}  // namespace
+
+std::unique_ptr<GraphData> build_graph(const std::vector<NodeRef>& ends, const SourceLocation& where) {
+    Sorter sorter(where);
+    for (const NodeRef& end : ends) sorter.add(end);
+    std::vector<NodeRef> sorted = sorter.take(), all;
+    auto graph = std::make_unique<GraphData>();
+    graph->device = device_of_all(sorted, where);
+    all.reserve(sorted.size());
+    for (const NodeRef& node : sorted) {
+        if (node->child != nullptr) expand_child(node, all);
+        all.push_back(node);
+    }
+    take_nodes(*graph, std::move(all));
+    return graph;
+}
+
+std::unique_ptr<GraphData> clone_graph(const GraphData& graph) {
+    auto clone = std::make_unique<GraphData>();
+    clone->device = graph.device;
+    std::vector<NodeRef> copies;
+    copies.reserve(graph.nodes.size());
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+        copies.push_back(copy_of(*graph.nodes[i]));
+        for (const std::uint32_t first : graph.dependencies[i]) copies[i]->after.push_back(copies[first]);
+    }
+    take_nodes(*clone, std::move(copies));
+    return clone;
+}
+
+GraphData::~GraphData() {
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        nodes[i]->graph = nullptr;
+        if (nodes[i].use_count() == 1) continue;
+        // Somebody still has it, and may build another graph of it: it gets its edges back.
+        for (const std::uint32_t first : dependencies[i]) nodes[i]->after.push_back(nodes[first]);
+    }
+}
+
+NodeData::~NodeData() {
+    // Long chains are not destroyed by recursion.
+    std::vector<NodeRef> last = std::move(after);
+    while (!last.empty()) {
+        const NodeRef node = std::move(last.back());
+        last.pop_back();
+        if (node.use_count() != 1) continue;
+        last.insert(last.end(), std::make_move_iterator(node->after.begin()), std::make_move_iterator(node->after.end()));
+        node->after.clear();
+    }
+}
+
+void GraphData::note_change(NodeData& node) {
+    blocks_known = false;
+    if (exec != nullptr) changed.push_back(static_cast<std::uint32_t>(node.index));
+}
+
+}  // namespace heddle::detail

@@ -1,0 +1,123 @@
+// Nodes before and in graphs: what their setters check and keep.
+#include <algorithm>
+#include <cstring>
+
+#include <heddle/graph_nodes.hpp>
+#include <heddle/scope.hpp>
+
+#include "core/copy.hpp"
+#include "core/graph.hpp"
+#include "core/order.hpp"
+
+namespace heddle::detail {
+
+namespace {
+
+[[noreturn]] void refuse(std::string message, const char* call, const SourceLocation& where) {
+    throw_error({.code = ErrorCode::usage, .message = std::move(message), .call = call, .where = where});
+}
+
+/// Changes a node: in an executable graph, at its next launch. `change` may throw; then nothing has changed.
+template <class F> void change(NodeData& node, F&& change) {
+    change();
+    if (node.graph != nullptr) node.graph->note_change(node);
+}
+
+void refuse_pageable(const NodeData& node, const Place& place, const char* call, const SourceLocation& where) {
+    if (place.kind != MemoryKind::pageable) return;
+    refuse(describe(node) + " would use pageable memory, which a graph cannot wait for: use pinned()", call, where);
+}
+
+/// The memory has to be of the device, or pinned; copies name another device where they have one.
+void check_device(const NodeData& node, const Place& place, const char* call, const SourceLocation& where) {
+    refuse_pageable(node, place, call, where);
+    if (place.kind == MemoryKind::device && place.device != node.device)
+        refuse(describe(node) + " runs on " + node.device.name() + ", and its memory is on " + place.device.name(), call,
+               where);
+}
+
+void use_blocks(NodeData& node, std::initializer_list<Block*> blocks) {
+    node.work.blocks.clear();
+    for (Block* block : blocks)
+        if (block != nullptr) node.work.blocks.push_back(block);
+}
+
+}  // namespace
+
+SharedClosure share_closure(const OpType& type, void* self) {
+    const auto alignment = std::align_val_t(std::max<std::size_t>(type.align, 16));
+    void* memory = ::operator new(std::max<std::size_t>(type.size, 1), alignment);
+    if (type.move != nullptr) type.move(self, memory);
+    else std::memcpy(memory, self, type.size);
+    return SharedClosure(memory, [destroy = type.destroy, alignment](void* closure) {
+        if (destroy != nullptr) destroy(closure);
+        ::operator delete(closure, alignment);
+    });
+}
+
+StreamState& any_stream(Device device) { return default_stream(device).state(); }
+
+std::shared_ptr<NodeData> new_node(NodeKind kind, Device device, SourceLocation where) {
+    auto node = std::make_shared<NodeData>();
+    node->kind = kind;
+    node->device = device;
+    node->where = where;
+    return node;
+}
+
+void set_work(NodeData& node, Work work, const SourceLocation&) {
+    change(node, [&] { node.work = std::move(work); });
+}
+
+Device device_of(const Region& to, const Region* from) {
+    const Place there = place_of(to);
+    if (there.kind == MemoryKind::device && there.device.is_cuda()) return there.device;
+    if (from == nullptr) return there.kind == MemoryKind::device ? there.device : current_device();
+    const Place here = place_of(*from);
+    if (here.kind == MemoryKind::device && here.device.is_cuda()) return here.device;
+    if (there.kind == MemoryKind::device) return there.device;
+    return here.kind == MemoryKind::device ? here.device : current_device();
+}
+
+void set_copy(NodeData& node, const Region& to, const Region& from, const SourceLocation& where) {
+    const Place there = place_of(to), here = place_of(from);
+    if (!check_regions(to, from, where)) refuse(describe(node) + " has nothing to copy", "copy_node", where);
+    refuse_pageable(node, there, "copy_node", where);
+    refuse_pageable(node, here, "copy_node", where);
+    const bool touches = (there.kind == MemoryKind::device && there.device == node.device) ||
+                         (here.kind == MemoryKind::device && here.device == node.device) ||
+                         (there.kind == MemoryKind::pinned && here.kind == MemoryKind::pinned);
+    if (!touches) refuse(describe(node) + " runs on " + node.device.name() + ", and none of its memory is there", "copy_node", where);
+    if (node.device.is_cuda() != (there.device.is_cuda() || here.device.is_cuda()) &&
+        !(there.kind == MemoryKind::pinned && here.kind == MemoryKind::pinned))
+        refuse(describe(node) + " copies between kinds of devices: use pinned() on the host's side", "copy_node", where);
+    change(node, [&] {
+        node.to = piece_of(to, there);
+        node.from = piece_of(from, here);
+        use_blocks(node, {to.owner, from.owner});
+    });
+}
+
+void set_fill(NodeData& node, const Region& to, const void* value, std::size_t size, const SourceLocation& where) {
+    const Place there = place_of(to);
+    if (!check_fill(to, where)) refuse(describe(node) + " has nothing to fill", "fill_node", where);
+    check_device(node, there, "fill_node", where);
+    const auto* bytes = static_cast<const std::byte*>(value);
+    std::vector<std::byte> kept(bytes, bytes + size);
+    change(node, [&] {
+        node.to = piece_of(to, there);
+        node.value = std::move(kept);
+        use_blocks(node, {to.owner});
+    });
+}
+
+void set_event(NodeData& node, const Event& event, const SourceLocation& where) {
+    EventState& state = event.state("record_node or wait_node", where);
+    node.event = &state;
+}
+
+void set_child(NodeData& node, const Graph& graph, const SourceLocation& where) {
+    node.child = clone_graph(graph.data(where));
+}
+
+}  // namespace heddle::detail

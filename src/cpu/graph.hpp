@@ -1,0 +1,104 @@
+// A graph on CPU devices: a plan of tasks, and its runs.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/graph.hpp"
+#include "cpu/executor.hpp"
+#include "cpu/queue.hpp"
+
+namespace heddle::detail::cpu {
+
+/// What a graph's nodes have become: closures with successors. Not changed while a run has it.
+struct Plan {
+    struct Task {
+        const OpType* type = nullptr;  ///< null: does nothing
+        SharedClosure closure;
+        std::size_t count = 0;
+        NodeKind kind = NodeKind::empty;
+        EventState* event = nullptr;
+        bool enabled = true;
+        std::int32_t waits_for = 0;  ///< tasks, and one more for an event
+        std::uint32_t first_successor = 0;
+        std::uint32_t successors = 0;
+        SourceLocation where;
+    };
+    std::vector<Task> tasks;
+    std::vector<std::uint32_t> successors;
+    std::vector<std::uint32_t> roots;
+    std::vector<std::uint32_t> events;  ///< tasks that record an event or wait for one
+};
+
+/// One launch of a graph. Workers join in as long as there is something for them; the last one out deletes it.
+class GraphRun final : public Runnable {
+public:
+    GraphRun(std::shared_ptr<const Plan> plan, StreamRecord& stream, int level, CompletionRef done);
+
+    /// Begins; the calling thread takes part until nothing is ready.
+    void start() noexcept;
+    void run() noexcept override;  ///< a worker joins in
+
+private:
+    /// A task made of many indices, taken apart.
+    struct Wide {
+        std::uint32_t task;
+        std::atomic<std::size_t> pieces;
+    };
+    struct Item {
+        std::uint32_t task;
+        Wide* wide = nullptr;
+        std::size_t begin = 0;
+        std::size_t end = 0;
+    };
+    struct EventWait : Waiter {
+        GraphRun* run = nullptr;
+        std::uint32_t task = 0;
+    };
+
+    void join() noexcept;
+    void run_item(const Item& item, std::vector<Item>& ready) noexcept;
+    bool run_task(std::uint32_t task, std::vector<Item>& ready);  ///< false: goes on in pieces
+    void finish(std::uint32_t task, std::vector<Item>& ready) noexcept;
+    void arrive(std::uint32_t task, std::vector<Item>& ready);  ///< one of those it waits for is done
+    void share(std::vector<Item>& ready, std::size_t keep) noexcept;
+    bool take(std::vector<Item>& ready) noexcept;
+    void fail(Failure failure) noexcept;
+    void release() noexcept;
+
+    std::shared_ptr<const Plan> plan_;
+    StreamRecord& stream_;
+    CompletionRef done_;
+    std::unique_ptr<std::atomic<std::int32_t>[]> waits_for_;
+    std::vector<CompletionRef> records_;  ///< for Plan::events, where they record
+    std::unique_ptr<EventWait[]> waits_;  ///< and where they wait
+
+    SpinLock lock_;
+    std::vector<Item> shared_;  ///< under lock_
+    bool listed_ = false;       ///< under lock_: in the executor's lists
+    std::atomic<std::size_t> shared_count_{0};
+    std::atomic<std::size_t> left_;
+    std::atomic<int> references_{1};  ///< threads inside, a place in the lists, events waited for
+    std::atomic<bool> failed_{false};
+    Failure failure_;
+};
+
+class CpuGraphExec final : public GraphExec {
+public:
+    CpuGraphExec(const GraphData& graph, const SourceLocation& where);
+    void launch(StreamRecord& stream, const SourceLocation& where) override;
+    void update(const NodeData& node, const SourceLocation& where) override;
+    void upload(StreamRecord&, const SourceLocation&) override {}
+
+private:
+    std::shared_ptr<Plan> plan_;
+    CompletionRef last_;  ///< of the newest launch
+};
+
+/// Closures of copies and fills. (memory.cpp)
+SharedClosure copy_closure(const Piece& to, const Piece& from, const OpType*& type, std::size_t& count);
+SharedClosure fill_closure(const Piece& to, const void* value, std::size_t size, const OpType*& type, std::size_t& count);
+
+}  // namespace heddle::detail::cpu
