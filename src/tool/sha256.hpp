@@ -2,8 +2,9 @@
 
 // SHA-256 (FIPS 180-4) for portable kernels: of 4096-byte blocks, which is what a file is made of for
 // fs-verity, and of a message of any length. On a CPU the work is done by its SHA instructions where it has
-// them, two blocks at a time (sha256_cpu.cpp); on a device by the arithmetic of sha256_rounds.hpp, one thread
-// a block. All of it may be called from many threads at once.
+// them, two blocks at a time (sha256_cpu.cpp), else in its widest registers, eight or sixteen blocks at a time
+// (sha256_wide.cpp); on a device by the arithmetic of sha256_rounds.hpp, one thread a block. All of it may be
+// called from many threads at once.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,8 +19,17 @@ inline constexpr std::size_t sha256_block_bytes = 4096;  ///< Bytes of the fixed
 /// How a CPU computes SHA-256. Digests do not depend on it.
 enum class Sha256Path {
     portable,      ///< integer arithmetic, one message at a time
+    lanes8,        ///< AVX2, eight blocks at a time
+    lanes16,       ///< AVX-512, sixteen blocks at a time
     instructions,  ///< x86 SHA extensions, two messages at a time
 };
+
+/// All of them, the slowest first.
+inline constexpr Sha256Path sha256_paths[] = {Sha256Path::portable, Sha256Path::lanes8, Sha256Path::lanes16,
+                                              Sha256Path::instructions};
+
+/// Whether this CPU has a path, and the operating system lets it.
+bool sha256_has_path(Sha256Path path);
 
 /// The fastest path of this CPU; asked of the CPU once.
 Sha256Path sha256_best_path();
@@ -28,11 +38,13 @@ Sha256Path sha256_best_path();
 /// for tests and benchmarks. `path` must be one this CPU has. Host only.
 void sha256_blocks_by(Sha256Path path, const std::uint8_t* data, std::size_t count, std::uint8_t* digests);
 
-/// Digest of `size` bytes by the path named; as above.
+/// Digest of `size` bytes by the path named; as above. A path of many blocks at a time has nothing to gain on
+/// a single message, and does what the portable one does.
 void sha256_by(Sha256Path path, const std::uint8_t* data, std::size_t size, std::uint8_t* digest);
 
-/// Digests of two 4096-byte blocks by the best path, in about 1.4 times the time of one: what an SHA
-/// instruction leaves of its latency is spent on the other block. Host only.
+/// Digests of two 4096-byte blocks: by SHA instructions in about 1.4 times the time of one, as what an
+/// instruction leaves of its latency is spent on the other block; where there are none, one after the other.
+/// Host only.
 void sha256_2x4096(const std::uint8_t* first, const std::uint8_t* second, std::uint8_t* first_digest,
                    std::uint8_t* second_digest);
 
@@ -136,8 +148,8 @@ HEDDLE_FN inline void sha256_block4096(const std::uint8_t* data, std::uint8_t* d
 #endif
 }
 
-/// Digests of `count` consecutive 4096-byte blocks, 32 bytes each; alignment as above. On a CPU two blocks
-/// at a time, so that a call should be given an even number of blocks, 16 or more.
+/// Digests of `count` consecutive 4096-byte blocks, 32 bytes each; alignment as above. On a CPU two, eight or
+/// sixteen blocks at a time, so that a call should be given a multiple of 16.
 HEDDLE_FN inline void sha256_blocks4096(const std::uint8_t* data, std::size_t count, std::uint8_t* digests) {
 #ifdef __CUDA_ARCH__
     for (std::size_t i = 0; i < count; ++i)
@@ -149,7 +161,7 @@ HEDDLE_FN inline void sha256_blocks4096(const std::uint8_t* data, std::size_t co
 
 /// Index `i` of a portable kernel over `count` blocks in groups of `group`: hashes the blocks from i * group
 /// up to (i + 1) * group, as far as there are. Launch over ceil(count / group) indices: `group` 1 on a
-/// device, where every block wants a thread, and an even number, 16 or more, on a CPU.
+/// device, where every block wants a thread, and a multiple of 16 on a CPU.
 ///
 /// On a device the thread blocks should be small: 128 threads, no more than 256. A warp alone on one of a
 /// multiprocessor's four schedulers nearly fills it (1500 instructions for 64 bytes, 1300 of them on a pipe

@@ -1,9 +1,14 @@
-// SHA-256 on a CPU: the choice between the SHA instructions and plain arithmetic, and the former.
+// SHA-256 on a CPU: the choice between the SHA instructions, wide registers and plain arithmetic, and the first
+// of them.
 
 #include "sha256.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
+#include <iterator>
+
+#include "sha256_wide.hpp"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -174,8 +179,19 @@ void message_by_instructions(const std::uint8_t* data, std::size_t size, std::ui
 
 }  // namespace
 
+bool sha256_has_path(Sha256Path path) {
+    switch (path) {
+    case Sha256Path::portable: return true;
+    case Sha256Path::lanes8: return detail::sha256_has_lanes8();
+    case Sha256Path::lanes16: return detail::sha256_has_lanes16();
+    case Sha256Path::instructions: return has_instructions();
+    }
+    return false;
+}
+
 Sha256Path sha256_best_path() {
-    static const Sha256Path best = has_instructions() ? Sha256Path::instructions : Sha256Path::portable;
+    static const Sha256Path best =
+        *std::find_if(std::rbegin(sha256_paths), std::rend(sha256_paths), sha256_has_path);
     return best;
 }
 
@@ -200,9 +216,14 @@ void sha256_blocks_by(Sha256Path path, const std::uint8_t* data, std::size_t cou
                                       {digest(i), digest(i + 1)});
         }
         if (i < count) blocks_by_instructions<1>({block(i)}, {block(i)}, {digest(i)});
-    } else {
-        for (; i < count; ++i) detail::sha256_block_portable(block(i), digest(i));
+        return;
     }
+    if (path != Sha256Path::portable) {
+        const bool wide = path == Sha256Path::lanes16;
+        i = count % (wide ? 16 : 8) == 1 ? count - 1 : count;  // one block alone is done sooner below
+        (wide ? detail::sha256_lanes16 : detail::sha256_lanes8)(data, i, digests);
+    }
+    for (; i < count; ++i) detail::sha256_block_portable(block(i), digest(i));
 }
 
 void sha256_by(Sha256Path path, const std::uint8_t* data, std::size_t size, std::uint8_t* digest) {
