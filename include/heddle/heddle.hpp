@@ -7,6 +7,8 @@
 #include <heddle/error.hpp>
 #include <heddle/event.hpp>
 #include <heddle/fork_join.hpp>
+#include <heddle/graph.hpp>
+#include <heddle/graph_nodes.hpp>
 #include <heddle/kernel.hpp>
 #include <heddle/launch.hpp>
 #include <heddle/observer.hpp>

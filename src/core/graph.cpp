@@ -1,12 +1,14 @@
 // Graphs as users see them: launched, changed, looked at.
 #include <algorithm>
 
+#include <heddle/detail/host_op.hpp>
 #include <heddle/graph.hpp>
 #include <heddle/observer.hpp>
 #include <heddle/scope.hpp>
 
 #include "core/graph.hpp"
 #include "core/order.hpp"
+#include "core/registry.hpp"
 
 namespace heddle {
 
@@ -31,10 +33,12 @@ void find_blocks(GraphData& graph) {
     graph.blocks_known = true;
 }
 
-[[noreturn]] void throw_dead_array(const GraphData& graph, const detail::Block* block, const SourceLocation& where) {
+[[noreturn]] void throw_dead_array(const GraphData& graph, const detail::Block* block,
+                                   const SourceLocation& where) {
     for (const auto& node : graph.nodes)
         if (std::ranges::count(node->work.blocks, block) != 0)
-            refuse(describe(*node) + " uses an array that is gone: arrays have to live as long as graphs that use them are launched",
+            refuse(label_of(*node) + " uses an array that is gone: arrays have to live as long as graphs "
+                                     "that use them are launched",
                    "launch", where);
     refuse("a node uses an array that is gone", "launch", where);
 }
@@ -50,8 +54,11 @@ void instantiate_now(GraphData& graph, const SourceLocation& where) {
     }
 }
 
-void check_stream(const GraphData& graph, StreamRecord& stream, const char* call, const SourceLocation& where) {
-    if (stream.device.kind() == graph.device.kind() && (stream.device.is_cpu() || stream.device == graph.device)) return;
+void check_stream(const GraphData& graph, StreamRecord& stream, const char* call,
+                  const SourceLocation& where) {
+    if (stream.device.kind() == graph.device.kind() &&
+        (stream.device.is_cpu() || stream.device == graph.device))
+        return;
     throw_error(detail::stream_error(ErrorCode::usage, stream,
                                      "this graph is of " + graph.device.name() +
                                          (graph.device.is_cpu() ? ": launch it on a stream of a CPU device"
@@ -70,7 +77,8 @@ std::string escaped(const std::string& text) {
 
 /// Two nodes of graphs of which one is to take over the other's work: empty if it can, else why not.
 std::string difference(const NodeData& a, const NodeData& b) {
-    if (a.kind != b.kind) return "is a " + std::string(name_of(a.kind)) + ", the other a " + std::string(name_of(b.kind));
+    if (a.kind != b.kind)
+        return "is a " + std::string(name_of(a.kind)) + ", the other a " + std::string(name_of(b.kind));
     if (a.device != b.device) return "is on " + a.device.name() + ", the other on " + b.device.name();
     if (a.event != b.event) return "is about another event";
     return {};
@@ -109,7 +117,7 @@ void Node::set_name(std::string name) const { data().name = std::move(name); }
 void Node::enable(bool on, SourceLocation where) {
     NodeData& node = data();
     if (node.kind != NodeKind::kernel && node.kind != NodeKind::copy && node.kind != NodeKind::fill)
-        refuse(describe(node) + " cannot be disabled: only kernels, copies and fills can", "enable", where);
+        refuse(label_of(node) + " cannot be disabled: only kernels, copies and fills can", "enable", where);
     if (node.enabled == on) return;
     node.enabled = on;
     if (node.graph != nullptr) node.graph->note_change(node);
@@ -118,7 +126,8 @@ void Node::enable(bool on, SourceLocation where) {
 void Node::add_dependency(const Node& first, const SourceLocation& where) const {
     NodeData& node = data();
     if (node.graph != nullptr)
-        refuse(describe(node) + " is in a graph, whose order is settled: set dependencies before build()", "after", where);
+        refuse(label_of(node) + " is in a graph, whose order is settled: set dependencies before build()",
+               "after", where);
     (void)first.data();
     node.after.push_back(first.data_);
 }
@@ -137,12 +146,13 @@ Graph build(std::initializer_list<Node> ends, SourceLocation where) {
 namespace detail {
 std::string NodeData::display_name() const {
     if (!name.empty()) return name;
-    std::string text = kind == NodeKind::kernel && work.type != nullptr ? kernel_name(work.type->pretty) : std::string(name_of(kind));
+    std::string text = kind == NodeKind::kernel && work.type != nullptr ? kernel_name(work.type->pretty)
+                                                                        : std::string(name_of(kind));
     if (graph != nullptr) text += " " + std::to_string(index);
     return text;
 }
 
-std::string describe(const NodeData& node) {
+std::string label_of(const NodeData& node) {
     if (!node.name.empty()) return std::string(name_of(node.kind)) + " '" + node.name + "'";
     std::string text = node.kind == NodeKind::kernel && node.work.type != nullptr
                            ? "kernel " + kernel_name(node.work.type->pretty)
@@ -163,7 +173,8 @@ Graph& Graph::operator=(Graph&&) noexcept = default;
 Graph::~Graph() = default;
 
 GraphData& Graph::data(SourceLocation where) const {
-    if (data_ == nullptr) refuse("this graph holds nothing: it was never built, or moved from", "Graph", where);
+    if (data_ == nullptr)
+        refuse("this graph holds nothing: it was never built, or moved from", "Graph", where);
     return *data_;
 }
 
@@ -222,7 +233,8 @@ void Graph::update(const Graph& other, SourceLocation where) {
     for (std::size_t i = 0; i < mine.nodes.size(); ++i) {
         std::string why = difference(*mine.nodes[i], *theirs.nodes[i]);
         if (why.empty() && mine.dependencies[i] != theirs.dependencies[i]) why = "comes after other nodes";
-        if (!why.empty()) refuse("the graphs differ: " + describe(*mine.nodes[i]) + " " + why, "update", where);
+        if (!why.empty())
+            refuse("the graphs differ: " + label_of(*mine.nodes[i]) + " " + why, "update", where);
     }
     for (std::size_t i = 0; i < mine.nodes.size(); ++i) {
         NodeData &to = *mine.nodes[i], &from = *theirs.nodes[i];
@@ -247,7 +259,11 @@ std::vector<NodeInfo> Graph::nodes() const {
     const GraphData& graph = data();
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
         const NodeData& node = *graph.nodes[i];
-        all.push_back({i, node.kind, node.display_name(), node.device, node.enabled,
+        all.push_back({i,
+                       node.kind,
+                       node.display_name(),
+                       node.device,
+                       node.enabled,
                        {graph.dependencies[i].begin(), graph.dependencies[i].end()}});
     }
     return all;

@@ -51,7 +51,7 @@ public:
 
 struct GraphData {
     Device device = Device::unchecked(DeviceKind::cpu, 0);
-    std::vector<std::shared_ptr<NodeData>> nodes;           ///< each after those that it comes after
+    std::vector<std::shared_ptr<NodeData>> nodes;          ///< each after those that it comes after
     std::vector<std::vector<std::uint32_t>> dependencies;  ///< of each node: indices
     std::shared_ptr<GraphExec> exec;
     std::vector<std::uint32_t> changed;  ///< nodes whose work the executable does not have yet
@@ -67,10 +67,11 @@ struct GraphData {
 };
 
 /// The graph of these nodes and of all they come after.
-std::unique_ptr<GraphData> build_graph(const std::vector<std::shared_ptr<NodeData>>& ends, const SourceLocation& where);
+std::unique_ptr<GraphData> build_graph(const std::vector<std::shared_ptr<NodeData>>& ends,
+                                       const SourceLocation& where);
 std::unique_ptr<GraphData> clone_graph(const GraphData& graph);
 
 /// "kernel 'scale'" or "node 3 (copy)", for messages.
-std::string describe(const NodeData& node);
+std::string label_of(const NodeData& node);
 
 }  // namespace heddle::detail

@@ -49,13 +49,14 @@ private:
         if (state == State::on_path) {
             std::string names;
             auto from = std::ranges::find_if(path_, [&](const Step& s) { return s.node == node; });
-            for (; from != path_.end(); ++from) names += describe(*from->node) + ", after ";
-            refuse("nodes come after each other in a circle: " + names + describe(*node), where_);
+            for (; from != path_.end(); ++from) names += label_of(*from->node) + ", after ";
+            refuse("nodes come after each other in a circle: " + names + label_of(*node), where_);
         }
         if (node->graph != nullptr)
-            refuse(describe(*node) + " is in another graph already: make another node, or clone() that graph", where_);
+            refuse(label_of(*node) + " is in another graph already: make another node, or clone() that graph",
+                   where_);
         if (node->kind == NodeKind::kernel && node->work.closure == nullptr)
-            refuse(describe(*node) + " has no arguments: give them with args()", where_);
+            refuse(label_of(*node) + " has no arguments: give them with args()", where_);
         state = State::on_path;
         path_.push_back({node});
         return true;
@@ -113,7 +114,8 @@ void take_nodes(GraphData& graph, std::vector<NodeRef> nodes) {
     }
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
         auto& own = graph.dependencies[i];
-        for (const NodeRef& first : graph.nodes[i]->after) own.push_back(static_cast<std::uint32_t>(first->index));
+        for (const NodeRef& first : graph.nodes[i]->after)
+            own.push_back(static_cast<std::uint32_t>(first->index));
         std::ranges::sort(own);
         own.erase(std::ranges::unique(own).begin(), own.end());
         graph.nodes[i]->after.clear();  // from here on the graph knows
@@ -167,7 +169,8 @@ NodeData::~NodeData() {
         const NodeRef node = std::move(last.back());
         last.pop_back();
         if (node.use_count() != 1) continue;
-        last.insert(last.end(), std::make_move_iterator(node->after.begin()), std::make_move_iterator(node->after.end()));
+        last.insert(last.end(), std::make_move_iterator(node->after.begin()),
+                    std::make_move_iterator(node->after.end()));
         node->after.clear();
     }
 }

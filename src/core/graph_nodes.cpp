@@ -23,17 +23,20 @@ template <class F> void change(NodeData& node, F&& change) {
     if (node.graph != nullptr) node.graph->note_change(node);
 }
 
-void refuse_pageable(const NodeData& node, const Place& place, const char* call, const SourceLocation& where) {
+void refuse_pageable(const NodeData& node, const Place& place, const char* call,
+                     const SourceLocation& where) {
     if (place.kind != MemoryKind::pageable) return;
-    refuse(describe(node) + " would use pageable memory, which a graph cannot wait for: use pinned()", call, where);
+    refuse(label_of(node) + " would use pageable memory, which a graph cannot wait for: use pinned()", call,
+           where);
 }
 
 /// The memory has to be of the device, or pinned; copies name another device where they have one.
 void check_device(const NodeData& node, const Place& place, const char* call, const SourceLocation& where) {
     refuse_pageable(node, place, call, where);
     if (place.kind == MemoryKind::device && place.device != node.device)
-        refuse(describe(node) + " runs on " + node.device.name() + ", and its memory is on " + place.device.name(), call,
-               where);
+        refuse(label_of(node) + " runs on " + node.device.name() + ", and its memory is on " +
+                   place.device.name(),
+               call, where);
 }
 
 void use_blocks(NodeData& node, std::initializer_list<Block*> blocks) {
@@ -81,16 +84,19 @@ Device device_of(const Region& to, const Region* from) {
 
 void set_copy(NodeData& node, const Region& to, const Region& from, const SourceLocation& where) {
     const Place there = place_of(to), here = place_of(from);
-    if (!check_regions(to, from, where)) refuse(describe(node) + " has nothing to copy", "copy_node", where);
+    if (!check_regions(to, from, where)) refuse(label_of(node) + " has nothing to copy", "copy_node", where);
     refuse_pageable(node, there, "copy_node", where);
     refuse_pageable(node, here, "copy_node", where);
     const bool touches = (there.kind == MemoryKind::device && there.device == node.device) ||
                          (here.kind == MemoryKind::device && here.device == node.device) ||
                          (there.kind == MemoryKind::pinned && here.kind == MemoryKind::pinned);
-    if (!touches) refuse(describe(node) + " runs on " + node.device.name() + ", and none of its memory is there", "copy_node", where);
+    if (!touches)
+        refuse(label_of(node) + " runs on " + node.device.name() + ", and none of its memory is there",
+               "copy_node", where);
     if (node.device.is_cuda() != (there.device.is_cuda() || here.device.is_cuda()) &&
         !(there.kind == MemoryKind::pinned && here.kind == MemoryKind::pinned))
-        refuse(describe(node) + " copies between kinds of devices: use pinned() on the host's side", "copy_node", where);
+        refuse(label_of(node) + " copies between kinds of devices: use pinned() on the host's side",
+               "copy_node", where);
     change(node, [&] {
         node.to = piece_of(to, there);
         node.from = piece_of(from, here);
@@ -98,9 +104,10 @@ void set_copy(NodeData& node, const Region& to, const Region& from, const Source
     });
 }
 
-void set_fill(NodeData& node, const Region& to, const void* value, std::size_t size, const SourceLocation& where) {
+void set_fill(NodeData& node, const Region& to, const void* value, std::size_t size,
+              const SourceLocation& where) {
     const Place there = place_of(to);
-    if (!check_fill(to, where)) refuse(describe(node) + " has nothing to fill", "fill_node", where);
+    if (!check_fill(to, where)) refuse(label_of(node) + " has nothing to fill", "fill_node", where);
     check_device(node, there, "fill_node", where);
     const auto* bytes = static_cast<const std::byte*>(value);
     std::vector<std::byte> kept(bytes, bytes + size);

@@ -11,7 +11,9 @@ namespace heddle::detail::cpu {
 namespace {
 
 std::int64_t now_ns() noexcept {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+               std::chrono::steady_clock::now().time_since_epoch())
+        .count();
 }
 
 void set_task(Plan::Task& task, const NodeData& node) {
@@ -47,7 +49,8 @@ const OpType StartOp::type = op_type<StartOp>(&StartOp::go, true, "launch", "gra
 
 GraphRun::GraphRun(std::shared_ptr<const Plan> plan, StreamRecord& stream, int level, CompletionRef done)
     : Runnable(level), plan_(std::move(plan)), stream_(stream), done_(std::move(done)),
-      waits_for_(std::make_unique<std::atomic<std::int32_t>[]>(plan_->tasks.size())), left_(plan_->tasks.size()) {
+      waits_for_(std::make_unique<std::atomic<std::int32_t>[]>(plan_->tasks.size())),
+      left_(plan_->tasks.size()) {
     for (std::size_t i = 0; i < plan_->tasks.size(); ++i)
         waits_for_[i].store(plan_->tasks[i].waits_for, std::memory_order_relaxed);
     records_.resize(plan_->events.size());
@@ -178,7 +181,8 @@ void GraphRun::run_item(const Item& item, std::vector<Item>& ready) noexcept {
     const Plan::Task& task = plan_->tasks[item.task];
     try {
         if (item.wide != nullptr) {
-            if (!failed_.load(std::memory_order_relaxed)) task.type->run(task.closure.get(), item.begin, item.end);
+            if (!failed_.load(std::memory_order_relaxed))
+                task.type->run(task.closure.get(), item.begin, item.end);
         } else if (!run_task(item.task, ready)) {
             return;
         }
@@ -274,7 +278,8 @@ CpuGraphExec::CpuGraphExec(const GraphData& graph, const SourceLocation&) : plan
         plan.tasks[i].waits_for = static_cast<std::int32_t>(graph.dependencies[i].size());
         for (const std::uint32_t first : graph.dependencies[i]) ++plan.tasks[first].successors;
         const NodeKind kind = graph.nodes[i]->kind;
-        if (kind == NodeKind::record_event || kind == NodeKind::wait_event) plan.events.push_back(static_cast<std::uint32_t>(i));
+        if (kind == NodeKind::record_event || kind == NodeKind::wait_event)
+            plan.events.push_back(static_cast<std::uint32_t>(i));
         if (kind == NodeKind::wait_event) ++plan.tasks[i].waits_for;
         if (plan.tasks[i].waits_for == 0) plan.roots.push_back(static_cast<std::uint32_t>(i));
     }
@@ -313,7 +318,8 @@ std::shared_ptr<GraphExec> CpuBackend::instantiate(const GraphData& graph, const
     for (const auto& node : graph.nodes)
         if (node->device.is_cuda())
             throw_error({.code = ErrorCode::usage,
-                         .message = describe(*node) + " is on " + node->device.name() + ", the graph on " + graph.device.name(),
+                         .message = label_of(*node) + " is on " + node->device.name() + ", the graph on " +
+                                    graph.device.name(),
                          .call = "instantiate",
                          .where = where});
     return std::make_shared<CpuGraphExec>(graph, where);

@@ -79,7 +79,8 @@ std::int64_t now_ns() noexcept {
 
 }  // namespace
 
-Failure failure_from_exception(StreamRecord& stream, const OpType& type, const SourceLocation& where) noexcept {
+Failure failure_from_exception(StreamRecord& stream, const OpType& type,
+                               const SourceLocation& where) noexcept {
     try {
         std::string text;
         try {
@@ -90,7 +91,7 @@ Failure failure_from_exception(StreamRecord& stream, const OpType& type, const S
             text = "an exception that is no std::exception";
         }
         ErrorInfo info = stream_error(ErrorCode::work_failed, stream,
-                                      kernel_name(op.type().pretty) + " threw: " + text +
+                                      kernel_name(type.pretty) + " threw: " + text +
                                           "; later work on this stream, and on what waits for it, is dropped",
                                       type.call, where);
         info.cause = std::current_exception();
@@ -395,7 +396,8 @@ bool Spread::take_part(bool may_leave) noexcept {
         try {
             op_->type().run(op_->closure(), begin, std::min(end_, begin + grain_));
         } catch (...) {
-            if (!failed_.exchange(true)) failure_ = failure_from_exception(queue_.stream(), op_->type(), op_->where());
+            if (!failed_.exchange(true))
+                failure_ = failure_from_exception(queue_.stream(), op_->type(), op_->where());
             next_.store(end_, std::memory_order_relaxed);
         }
     }

@@ -58,6 +58,9 @@ public:
               const SourceLocation& where) override;
 
     // memory.cpp
+    // graph.cpp
+    std::shared_ptr<GraphExec> instantiate(const GraphData& graph, const SourceLocation& where) override;
+
     void* allocate(StreamRecord& stream, std::size_t bytes, const SourceLocation& where) override;
     void free(void* data, std::size_t bytes, int device, StreamRecord* const* users,
               std::size_t user_count) noexcept override;

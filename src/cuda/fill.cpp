@@ -11,9 +11,6 @@
 
 namespace heddle::detail::cu {
 
-namespace {
-
-/// The shortest of 1, 2 and 4 bytes that `value` repeats and that the memory is aligned for; 0 if there is none.
 std::size_t word_of(const Rectangle& to, const void* value, std::size_t size) noexcept {
     const auto* bytes = static_cast<const unsigned char*>(value);
     for (const std::size_t word : {std::size_t{1}, std::size_t{2}, std::size_t{4}}) {
@@ -23,6 +20,8 @@ std::size_t word_of(const Rectangle& to, const void* value, std::size_t size) no
     }
     return 0;
 }
+
+namespace {
 
 template <class Word> Word read(const void* value) noexcept {
     Word word;

@@ -17,6 +17,9 @@ struct Rectangle {
     std::size_t pitch;
 };
 
+/// The shortest of 1, 2 and 4 bytes that `value` repeats and that the memory is aligned for; 0 if there is none. (fill.cpp)
+std::size_t word_of(const Rectangle& to, const void* value, std::size_t size) noexcept;
+
 /// Loads the kernels' code onto the current device. On failure `call` names what failed.
 cudaError_t load_fill_kernels(const char*& call) noexcept;
 

@@ -58,14 +58,15 @@ std::string what_of(const std::exception_ptr& exception) {
     }
 }
 
-void poison_by(const HostNode& node, const std::exception_ptr& exception) noexcept {
+void poison_by(StreamRecord& stream, const OpType& type, std::uint64_t at, const SourceLocation& where,
+               const std::exception_ptr& exception) noexcept {
     try {
-        ErrorInfo info = stream_error(ErrorCode::work_failed, *node.stream,
-                                      kernel_name(node.type->pretty) + " threw: " + what_of(exception) +
+        ErrorInfo info = stream_error(ErrorCode::work_failed, stream,
+                                      kernel_name(type.pretty) + " threw: " + what_of(exception) +
                                           "; later work on this stream, and on what waits for it, is dropped",
-                                      node.type->call, node.where);
+                                      type.call, where);
         info.cause = exception;
-        node.stream->poison(std::make_shared<const ErrorInfo>(std::move(info)), node.at);
+        stream.poison(std::make_shared<const ErrorInfo>(std::move(info)), at);
     } catch (...) {
         report(std::current_exception());  // no memory for the failure
     }
@@ -82,7 +83,7 @@ void run_node(void* data) {
         try {
             node->type->run(node->closure, 0, node->count);
         } catch (...) {
-            poison_by(*node, std::current_exception());
+            poison_by(*node->stream, *node->type, node->at, node->where, std::current_exception());
         }
     }
     if (!node->in_graph) destroy_node(node);
@@ -125,6 +126,19 @@ void CudaBackend::enqueue(StreamRecord& stream, const OpType& type, void* self, 
     }
     count_submission(stream);
     if (in_graph) give_to_graph(stream, node, where);
+}
+
+void run_in_graph(StreamRecord& stream, const OpType& type, void* closure, std::size_t count,
+                  const SourceLocation& where) noexcept {
+    InHostFunction marked;
+    InCallback in;
+    if (!type.is_cleanup && stream.has(stream_flag::poisoned)) return;
+    try {
+        type.run(closure, 0, count);
+    } catch (...) {
+        poison_by(stream, type, stream.submissions.load(std::memory_order_acquire), where,
+                  std::current_exception());
+    }
 }
 
 void run_on_host(Gpu& g, StreamRecord& stream, std::function<void()> function, const SourceLocation& where) {
