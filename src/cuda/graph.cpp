@@ -94,7 +94,10 @@ CudaGraphExec::CudaGraphExec(const GraphData& graph, const SourceLocation& where
 
 CudaGraphExec::~CudaGraphExec() {
     if (is_forked()) return;
-    if (!in_callback) return destroy();
+    if (!in_callback) {
+        destroy();
+        return;
+    }
     // On a thread of the driver's: a host function held the last graph.
     try {
         defer(gpu_, [graph = graph_, exec = exec_] {
