@@ -1,0 +1,118 @@
+// What graphs cost and gain: building them of nodes, launching them, changing them; on CUDA beside CUDA's own graphs, made by
+// hand. Runs of whole graphs stand beside the same kernels launched one by one.
+
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include <heddle/heddle.hpp>
+
+#include "devices.hpp"
+#include "graphs/parts.hpp"
+
+using namespace heddle;
+using bench::repeat;
+
+namespace {
+
+struct Nothing {
+    HEDDLE_FN void operator()(std::size_t, int) const {}
+};
+
+std::string count_of(int nodes) { return std::to_string(nodes) + (nodes == 1 ? " node" : " nodes"); }
+
+/// A chain of empty kernels.
+Graph chain(Device device, int nodes) {
+    auto last = kernel_node(device, Nothing{}, dim(1), 0);
+    for (int i = 1; i < nodes; ++i) last = kernel_node(device, Nothing{}, dim(1), 0).after(last);
+    return last.build();
+}
+
+Graph side_by_side(Device device, int nodes) {
+    auto end = empty_node(device);
+    for (int i = 0; i < nodes; ++i) end.after(kernel_node(device, Nothing{}, dim(1), 0));
+    return end.build();
+}
+
+void launches(bench::Report& report, Device device) {
+    const Stream s{device};
+    for (const int nodes : {1, 10, 100, 1000}) {
+        const std::string name = "launch of a graph of " + count_of(nodes);
+        if (!report.wants(name)) continue;
+        Graph graph = chain(device, nodes);
+        graph.instantiate();
+        graph.upload(s);
+        const int calls = nodes <= 10 ? 50 : nodes == 100 ? 5 : 1;
+        report.compare(name, device.name(), {repeat([&] { graph.launch(s); }), [&] { s.synchronize(); }},
+                       bench::raw_graph_launch(device, nodes),
+                       {.calls = calls, .pairs = 400, .seconds = 1.0});
+    }
+}
+
+void builds(bench::Report& report, Device device) {
+    const int nodes = 1000;
+    const bench::Batches batches{.calls = 1, .pairs = 100, .seconds = 1.0};
+    const bench::Unit each{"ns", 1e9 / nodes, 0};
+    report.compare("a node, made and built into a graph (of " + count_of(nodes) + ")", device.name(),
+                   {repeat([&] { bench::keep(chain(device, nodes)); })},
+                   bench::raw_graph_build(device, nodes, false), batches, each);
+    report.compare("a node, made, built into a graph and instantiated", device.name(), {repeat([&] {
+                       Graph graph = chain(device, nodes);
+                       graph.instantiate();
+                   })},
+                   bench::raw_graph_build(device, nodes, true), batches, each);
+}
+
+void changes(bench::Report& report, Device device) {
+    const Stream s{device};
+    auto node = kernel_node(device, Nothing{}, dim(1), 0);
+    Graph graph = node.build();
+    graph.instantiate();
+    report.compare("new arguments for a graph of one kernel, and its launch", device.name(),
+                   {repeat([&](int i) {
+                        node.args(i);
+                        graph.launch(s);
+                    }),
+                    [&] { s.synchronize(); }},
+                   bench::raw_graph_update(device), {.calls = 50, .pairs = 400, .seconds = 1.0});
+}
+
+void runs(bench::Report& report, Device device) {
+    const Stream s{device};
+    const int nodes = device.is_cuda() ? 1000 : 10'000;
+    const bench::Unit each{"ns", 1e9 / nodes, 0};
+    const bench::Batches batches{.calls = 1, .pairs = 100, .seconds = 1.0};
+    const bench::Peer one_by_one = device.is_cuda()
+                                       ? bench::raw_launches(device, nodes)
+                                       : bench::Peer{"heddle, as many launches on one stream", {repeat([&] {
+                                                         for (int i = 0; i < nodes; ++i)
+                                                             launch(s, Nothing{}, dim(1), i);
+                                                         s.synchronize();
+                                                     })}};
+    const auto run = [&](Graph& graph) {
+        return repeat([&] {
+            graph.launch(s);
+            s.synchronize();
+        });
+    };
+    Graph in_a_row = chain(device, nodes), apart = side_by_side(device, nodes);
+    in_a_row.instantiate();
+    apart.instantiate();
+    report.compare("a node of a chain of " + count_of(nodes) + ", run to the end", device.name(),
+                   {run(in_a_row)}, one_by_one, batches, each);
+    report.compare("a node of " + count_of(nodes) + " side by side, run to the end", device.name(),
+                   {run(apart)}, one_by_one, batches, each);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    bench::Report report("bench_graphs", argc, argv);
+    for (const Device device : bench::chosen_devices(report)) {
+        report.attempt("launches", [&] { launches(report, device); });
+        report.attempt("builds", [&] { builds(report, device); });
+        report.attempt("changes", [&] { changes(report, device); });
+        report.attempt("runs", [&] { runs(report, device); });
+    }
+    return report.finish();
+}

@@ -1,0 +1,105 @@
+// bench_graphs: CUDA's graphs by hand.
+#include <memory>
+#include <vector>
+
+#include "graphs/parts.hpp"
+#include "raw_cuda.cuh"
+
+namespace bench {
+
+namespace {
+
+__global__ void empty_kernel(int) {}
+
+void add_kernel(cudaGraph_t graph, cudaGraphNode_t& node, const cudaGraphNode_t* after, int& argument) {
+    void* arguments[] = {&argument};
+    cudaKernelNodeParams p{};
+    p.func = reinterpret_cast<void*>(&empty_kernel);
+    p.gridDim = dim3(1);
+    p.blockDim = dim3(32);
+    p.kernelParams = arguments;
+    ok(cudaGraphAddKernelNode(&node, graph, after, after != nullptr ? 1 : 0, &p));
+}
+
+/// A chain of empty kernels, and a stream.
+struct Chain {
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t exec = nullptr;
+    cudaStream_t stream = nullptr;
+    std::vector<cudaGraphNode_t> nodes;
+
+    explicit Chain(int count) : nodes(static_cast<std::size_t>(count)) {
+        ok(cudaGraphCreate(&graph, 0));
+        int argument = 0;
+        for (std::size_t i = 0; i < nodes.size(); ++i)
+            add_kernel(graph, nodes[i], i != 0 ? &nodes[i - 1] : nullptr, argument);
+    }
+    void instantiate() { ok(cudaGraphInstantiate(&exec, graph, 0)); }
+    void make_stream() { ok(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking)); }
+    Chain(const Chain&) = delete;
+    Chain& operator=(const Chain&) = delete;
+    ~Chain() {
+        if (exec != nullptr) cudaGraphExecDestroy(exec);
+        cudaGraphDestroy(graph);
+        if (stream != nullptr) cudaStreamDestroy(stream);
+    }
+};
+
+}  // namespace
+
+Peer raw_graph_launch(heddle::Device device, int nodes) {
+    if (!device.is_cuda()) return {};
+    ok(cudaSetDevice(device.index()));
+    const auto chain = std::make_shared<Chain>(nodes);
+    chain->instantiate();
+    chain->make_stream();
+    return {"cudaGraphLaunch", {repeat([=] { ok(cudaGraphLaunch(chain->exec, chain->stream)); }), [=] {
+                                    ok(cudaStreamSynchronize(chain->stream));
+                                }}};
+}
+
+Peer raw_graph_build(heddle::Device device, int nodes, bool instantiated) {
+    if (!device.is_cuda()) return {};
+    ok(cudaSetDevice(device.index()));
+    return {instantiated ? "cudaGraphAddKernelNode, cudaGraphInstantiate" : "cudaGraphAddKernelNode",
+            {repeat([=] {
+                Chain chain(nodes);
+                if (instantiated) chain.instantiate();
+            })}};
+}
+
+Peer raw_graph_update(heddle::Device device) {
+    if (!device.is_cuda()) return {};
+    ok(cudaSetDevice(device.index()));
+    const auto chain = std::make_shared<Chain>(1);
+    chain->instantiate();
+    chain->make_stream();
+    return {"cudaGraphExecKernelNodeSetParams, cudaGraphLaunch",
+            {repeat([=](int i) {
+                 void* arguments[] = {&i};
+                 cudaKernelNodeParams p{};
+                 p.func = reinterpret_cast<void*>(&empty_kernel);
+                 p.gridDim = dim3(1);
+                 p.blockDim = dim3(32);
+                 p.kernelParams = arguments;
+                 ok(cudaGraphExecKernelNodeSetParams(chain->exec, chain->nodes[0], &p));
+                 ok(cudaGraphLaunch(chain->exec, chain->stream));
+             }),
+             [=] { ok(cudaStreamSynchronize(chain->stream)); }}};
+}
+
+Peer raw_launches(heddle::Device device, int nodes) {
+    if (!device.is_cuda()) return {};
+    ok(cudaSetDevice(device.index()));
+    const auto chain = std::make_shared<Chain>(1);
+    chain->make_stream();
+    return {"as many kernel launches", {repeat([=] {
+                for (int i = 0; i < nodes; ++i) {
+                    empty_kernel<<<1, 32, 0, chain->stream>>>(i);
+                    ok(cudaGetLastError());
+                }
+                ok(cudaStreamSynchronize(chain->stream));
+            })}};
+}
+
+}  // namespace bench

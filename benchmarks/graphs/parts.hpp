@@ -1,0 +1,19 @@
+// bench_graphs: what stands beside heddle on CUDA devices (cuda.cu); on CPU devices nothing does.
+#pragma once
+
+#include <heddle/device.hpp>
+
+#include "measure.hpp"
+
+namespace bench {
+
+/// One call: the launch of a graph of `nodes` empty kernels, one after the other.
+Peer raw_graph_launch(heddle::Device device, int nodes);
+/// One call: such a graph made of its nodes and destroyed; with `instantiated`, instantiated before.
+Peer raw_graph_build(heddle::Device device, int nodes, bool instantiated);
+/// One call: new arguments for a graph of one kernel, and its launch.
+Peer raw_graph_update(heddle::Device device);
+/// One call: `nodes` launches of an empty kernel on a stream.
+Peer raw_launches(heddle::Device device, int nodes);
+
+}  // namespace bench
