@@ -3,7 +3,6 @@
 
 #include <concepts>
 #include <cstddef>
-#include <functional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -39,8 +38,11 @@ protected:
 namespace detail {
 std::shared_ptr<NodeData> new_node(NodeKind kind, Device device, SourceLocation where);
 void set_work(NodeData& node, Work work, const SourceLocation& where);
+void resize_work(NodeData& node, const std::size_t* extent,
+                 std::size_t count);  ///< nothing while it has no arguments
 void set_copy(NodeData& node, const Region& to, const Region& from, const SourceLocation& where);
-void set_fill(NodeData& node, const Region& to, const void* value, std::size_t size, const SourceLocation& where);
+void set_fill(NodeData& node, const Region& to, const void* value, std::size_t size,
+              const SourceLocation& where);
 void set_event(NodeData& node, const Event& event, const SourceLocation& where);
 StreamState& any_stream(Device device);
 void set_child(NodeData& node, const Graph& graph, const SourceLocation& where);
@@ -48,7 +50,8 @@ void set_child(NodeData& node, const Graph& graph, const SourceLocation& where);
 Device device_of(const Region& to, const Region* from);
 /// Throws what launch() would on a stream of this device.
 template <class A> void check_node_argument(A& a, Device device, const SourceLocation& where) {
-    if constexpr (ViewTraits<KernelArg<A>>::is_view) check_reach(kernel_argument(a).owner(), any_stream(device), where);
+    if constexpr (ViewTraits<KernelArg<A>>::is_view)
+        check_reach(kernel_argument(a).owner(), any_stream(device), where);
     check_not_empty(a, where);
 }
 template <class A> void add_block(std::vector<Block*>& blocks, A& a) {
@@ -84,7 +87,7 @@ public:
     /// Runs it as many times as this from the next launch on.
     KernelNode& dim(const Dim<N>& d) {
         dim_ = d;
-        if (again_) again_(*this);
+        detail::resize_work(this->data(), d.extent, detail::count_of(d.extent, N, d.where));
         return *this;
     }
 
@@ -94,19 +97,15 @@ private:
         detail::Work work;
         work.type = &Operation::type;
         work.count = detail::count_of(dim_.extent, N, dim_.where);
-        Operation operation(kernel_, dim_.extent, values...);
-        work.closure = detail::share_closure(Operation::type, &operation);
+        work.closure = std::make_shared<Operation>(kernel_, dim_.extent, values...);
         work.form = &detail::portable_form<K, N, P...>;
+        work.resize = &detail::resize_portable<K, N, P...>;
         (detail::add_block(work.blocks, values), ...);
         detail::set_work(this->data(), std::move(work), dim_.where);
-        again_ = [values = std::tuple<P...>(values...)](KernelNode& node) {
-            std::apply([&](const P&... v) { node.give(v...); }, values);
-        };
     }
 
     K kernel_;
     Dim<N> dim_;
-    std::function<void(KernelNode&)> again_;  ///< gives the same arguments with other extents
 };
 
 /// A node that runs a portable kernel on `device` (default: the current one). Arguments may be left out, and given by args().
@@ -136,8 +135,8 @@ public:
     /// Other memory, on the same devices, from the next launch on.
     template <detail::Destination To, detail::Source From>
     CopyNode& between(To&& to, const From& from, SourceLocation where = SourceLocation::current()) {
-        detail::set_copy(data(), detail::region(detail::as_destination(to)), detail::region(detail::as_source(from)),
-                         where);
+        detail::set_copy(data(), detail::region(detail::as_destination(to)),
+                         detail::region(detail::as_source(from)), where);
         return *this;
     }
 };
@@ -145,15 +144,16 @@ template <detail::Destination To, detail::Source From>
 CopyNode copy_node(To&& to, const From& from, SourceLocation where = SourceLocation::current()) {
     const auto destination = detail::as_destination(to);
     const auto source = detail::as_source(from);
-    static_assert(std::is_same_v<typename decltype(destination)::value_type, typename decltype(source)::value_type>,
-                  "heddle::copy_node: both sides must have the same element type");
+    static_assert(
+        std::is_same_v<typename decltype(destination)::value_type, typename decltype(source)::value_type>,
+        "heddle::copy_node: both sides must have the same element type");
     return {detail::region(destination), detail::region(source), where};
 }
 template <class T, class S>
-    requires std::is_same_v<T, std::remove_const_t<S>>
-CopyNode copy_2d_node(View2D<T> to, View2D<S> from, SourceLocation where = SourceLocation::current()) {
-    return {detail::region(to), detail::region(from), where};
-}
+    requires std::is_same_v<T, std::remove_const_t<S>> CopyNode
+    copy_2d_node(View2D<T> to, View2D<S> from, SourceLocation where = SourceLocation::current()) {
+        return {detail::region(to), detail::region(from), where};
+    }
 
 /// A fill as a node.
 class FillNode : public NodeOf<FillNode> {
@@ -172,7 +172,8 @@ public:
     }
 };
 template <detail::Destination To>
-FillNode fill_node(To&& to, const typename decltype(detail::as_destination(std::declval<To&>()))::value_type& value,
+FillNode fill_node(To&& to,
+                   const typename decltype(detail::as_destination(std::declval<To&>()))::value_type& value,
                    SourceLocation where = SourceLocation::current()) {
     return {detail::region(detail::as_destination(to)), &value, sizeof value, where};
 }
@@ -181,26 +182,26 @@ FillNode fill_node(To&& to, const typename decltype(detail::as_destination(std::
 class HostNode : public NodeOf<HostNode> {
 public:
     template <class F>
-        requires std::invocable<std::decay_t<F>&>
-    HostNode(F&& function, Device device, SourceLocation where)
+        requires std::invocable < std::decay_t<F>
+    & > HostNode(F&& function, Device device, SourceLocation where)
         : NodeOf(detail::new_node(NodeKind::host_function, device, where)) {
         call(std::forward<F>(function), where);
     }
     /// Another function, from the next launch on.
     template <class F>
-        requires std::invocable<std::decay_t<F>&>
-    HostNode& call(F&& function, SourceLocation where = SourceLocation::current()) {
+        requires std::invocable < std::decay_t<F>
+    & > HostNode& call(F&& function, SourceLocation where = SourceLocation::current()) {
         using Operation = detail::HostFunction<std::decay_t<F>>;
-        Operation operation{std::forward<F>(function)};
         detail::Work work;
         work.type = &Operation::type;
-        work.closure = detail::share_closure(Operation::type, &operation);
+        work.closure = std::make_shared<Operation>(Operation{std::forward<F>(function)});
         detail::set_work(data(), std::move(work), where);
         return *this;
     }
 };
 /// `device` (default: the current one) is the one whose graph it will be part of.
-template <class F> HostNode host_node(Device device, F&& f, SourceLocation where = SourceLocation::current()) {
+template <class F>
+HostNode host_node(Device device, F&& f, SourceLocation where = SourceLocation::current()) {
     return HostNode(std::forward<F>(f), device, where);
 }
 template <class F>
@@ -212,7 +213,8 @@ HostNode host_node(F&& f, SourceLocation where = SourceLocation::current()) {
 /// Does nothing: several nodes come after several others with fewer edges.
 class EmptyNode : public NodeOf<EmptyNode> {
 public:
-    EmptyNode(Device device, SourceLocation where) : NodeOf(detail::new_node(NodeKind::empty, device, where)) {}
+    EmptyNode(Device device, SourceLocation where)
+        : NodeOf(detail::new_node(NodeKind::empty, device, where)) {}
 };
 inline EmptyNode empty_node(Device device = Device(), SourceLocation where = SourceLocation::current()) {
     return {device, where};

@@ -173,7 +173,6 @@ bool check_fill(const Region& to, const SourceLocation& where) {
     return true;
 }
 
-
 void fill_region(StreamRef stream, const Region& to, const void* value, std::size_t size,
                  const SourceLocation& where) {
     check_usable(record_of(stream.state()), "fill", where);

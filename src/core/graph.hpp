@@ -30,7 +30,8 @@ struct NodeData {
     std::shared_ptr<GraphData> child;
 
     GraphData* graph = nullptr;
-    std::size_t index = 0;  ///< in the graph
+    std::size_t index = 0;                                                        ///< in the graph
+    enum class Visit : std::uint8_t { none, on_path, done } visit = Visit::none;  ///< while a graph is built
 
     NodeData() = default;
     NodeData(const NodeData&) = default;

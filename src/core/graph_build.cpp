@@ -1,7 +1,6 @@
 // Nodes become graphs: order, cycles, children, and copies of graphs.
 #include <algorithm>
 #include <iterator>
-#include <unordered_map>
 
 #include "core/graph.hpp"
 
@@ -19,37 +18,47 @@ using NodeRef = std::shared_ptr<NodeData>;
 class Sorter {
 public:
     explicit Sorter(const SourceLocation& where) : where_(where) {}
+    ~Sorter() {
+        for (const NodeRef* node : sorted_) (*node)->visit = Visit::none;
+        for (const Step& step : path_) (*step.node)->visit = Visit::none;
+    }
+    Sorter(const Sorter&) = delete;
+    Sorter& operator=(const Sorter&) = delete;
 
     void add(const NodeRef& end) {
-        if (!enter(end)) return;
+        enter(end);
         while (!path_.empty()) {
             Step& step = path_.back();
-            if (step.next < step.node->after.size()) {
-                const NodeRef first = step.node->after[step.next++];  // enter() may move the steps
-                enter(first);
+            const NodeRef& node = *step.node;
+            if (step.next < node->after.size()) {
+                enter(node->after[step.next++]);
             } else {
-                state_[step.node.get()] = State::done;
-                sorted_.push_back(step.node);
+                node->visit = Visit::done;
+                sorted_.push_back(&node);
                 path_.pop_back();
             }
         }
     }
-    std::vector<NodeRef> take() { return std::move(sorted_); }
+    std::vector<NodeRef> sorted() const {
+        std::vector<NodeRef> all;
+        all.reserve(sorted_.size());
+        for (const NodeRef* node : sorted_) all.push_back(*node);
+        return all;
+    }
 
 private:
-    enum class State { none, on_path, done };
+    using Visit = NodeData::Visit;
     struct Step {
-        NodeRef node;
+        const NodeRef* node;
         std::size_t next = 0;
     };
 
-    bool enter(const NodeRef& node) {
-        State& state = state_[node.get()];
-        if (state == State::done) return false;
-        if (state == State::on_path) {
+    void enter(const NodeRef& node) {
+        if (node->visit == Visit::done) return;
+        if (node->visit == Visit::on_path) {
             std::string names;
-            auto from = std::ranges::find_if(path_, [&](const Step& s) { return s.node == node; });
-            for (; from != path_.end(); ++from) names += label_of(*from->node) + ", after ";
+            auto from = std::ranges::find_if(path_, [&](const Step& s) { return *s.node == node; });
+            for (; from != path_.end(); ++from) names += label_of(**from->node) + ", after ";
             refuse("nodes come after each other in a circle: " + names + label_of(*node), where_);
         }
         if (node->graph != nullptr)
@@ -57,15 +66,13 @@ private:
                    where_);
         if (node->kind == NodeKind::kernel && node->work.closure == nullptr)
             refuse(label_of(*node) + " has no arguments: give them with args()", where_);
-        state = State::on_path;
-        path_.push_back({node});
-        return true;
+        node->visit = Visit::on_path;
+        path_.push_back({&node});
     }
 
     SourceLocation where_;
-    std::unordered_map<const NodeData*, State> state_;
     std::vector<Step> path_;
-    std::vector<NodeRef> sorted_;
+    std::vector<const NodeRef*> sorted_;
 };
 
 /// The device whose graph these nodes make: a CUDA device where there is one among them.
@@ -128,7 +135,7 @@ void take_nodes(GraphData& graph, std::vector<NodeRef> nodes) {
 std::unique_ptr<GraphData> build_graph(const std::vector<NodeRef>& ends, const SourceLocation& where) {
     Sorter sorter(where);
     for (const NodeRef& end : ends) sorter.add(end);
-    std::vector<NodeRef> sorted = sorter.take(), all;
+    std::vector<NodeRef> sorted = sorter.sorted(), all;
     auto graph = std::make_unique<GraphData>();
     graph->device = device_of_all(sorted, where);
     all.reserve(sorted.size());

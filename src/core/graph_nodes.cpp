@@ -47,17 +47,6 @@ void use_blocks(NodeData& node, std::initializer_list<Block*> blocks) {
 
 }  // namespace
 
-SharedClosure share_closure(const OpType& type, void* self) {
-    const auto alignment = std::align_val_t(std::max<std::size_t>(type.align, 16));
-    void* memory = ::operator new(std::max<std::size_t>(type.size, 1), alignment);
-    if (type.move != nullptr) type.move(self, memory);
-    else std::memcpy(memory, self, type.size);
-    return SharedClosure(memory, [destroy = type.destroy, alignment](void* closure) {
-        if (destroy != nullptr) destroy(closure);
-        ::operator delete(closure, alignment);
-    });
-}
-
 StreamState& any_stream(Device device) { return default_stream(device).state(); }
 
 std::shared_ptr<NodeData> new_node(NodeKind kind, Device device, SourceLocation where) {
@@ -70,6 +59,11 @@ std::shared_ptr<NodeData> new_node(NodeKind kind, Device device, SourceLocation 
 
 void set_work(NodeData& node, Work work, const SourceLocation&) {
     change(node, [&] { node.work = std::move(work); });
+}
+
+void resize_work(NodeData& node, const std::size_t* extent, std::size_t count) {
+    if (node.work.resize == nullptr) return;
+    change(node, [&] { node.work.resize(node.work, extent, count); });
 }
 
 Device device_of(const Region& to, const Region* from) {

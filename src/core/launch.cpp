@@ -50,11 +50,15 @@ std::string not_compiled_for_cuda(const char* pretty) {
 }  // namespace
 
 void throw_not_compiled_for_cuda(const StreamState& stream, const char* pretty, SourceLocation where) {
-    throw_error(stream_error(ErrorCode::usage, const_cast<StreamRecord&>(static_cast<const StreamRecord&>(stream)),
+    throw_error(stream_error(ErrorCode::usage,
+                             const_cast<StreamRecord&>(static_cast<const StreamRecord&>(stream)),
                              not_compiled_for_cuda(pretty), "launch", where));
 }
 void throw_not_compiled_for_cuda(const char* pretty, SourceLocation where) {
-    throw_error({.code = ErrorCode::usage, .message = not_compiled_for_cuda(pretty), .call = "kernel_node", .where = where});
+    throw_error({.code = ErrorCode::usage,
+                 .message = not_compiled_for_cuda(pretty),
+                 .call = "kernel_node",
+                 .where = where});
 }
 
 }  // namespace heddle::detail

@@ -190,7 +190,8 @@ void order_after_event(StreamRecord& waiter, EventState& event, const SourceLoca
     if (is_observed()) notify_wait(OpKind::wait, "wait_event", waiter, other, where);
 }
 
-void note_record(EventState& event, StreamRecord& stream, std::uint64_t given, std::uint64_t capture, bool countable) {
+void note_record(EventState& event, StreamRecord& stream, std::uint64_t given, std::uint64_t capture,
+                 bool countable) {
     event.recorded = true;
     event.stream = &stream;
     event.stream_id = stream.id.load(std::memory_order_relaxed);

@@ -13,7 +13,8 @@ void order_after_event(StreamRecord& waiter, EventState& event, const SourceLoca
 void record_event(EventState& event, StreamRecord& stream, const SourceLocation& where);
 
 /// Notes in the event that it was recorded on `stream`, when that had been given `given`.
-void note_record(EventState& event, StreamRecord& stream, std::uint64_t given, std::uint64_t capture, bool countable);
+void note_record(EventState& event, StreamRecord& stream, std::uint64_t given, std::uint64_t capture,
+                 bool countable);
 
 /// Throws the stream's failure, if one is known.
 void throw_known_failure(StreamRecord& stream);

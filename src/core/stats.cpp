@@ -28,9 +28,9 @@ public:
     }
 
     Stats read() const {
-        return {launches_, graph_launches_,    host_functions_,  copies_,          bytes_copied_,    fills_,
-                allocations_,  bytes_allocated_, frees_,           events_recorded_, waits_inserted_,
-                waits_elided_, dropped_,         synchronizations_};
+        return {launches_,       graph_launches_, host_functions_,  copies_,          bytes_copied_,
+                fills_,          allocations_,    bytes_allocated_, frees_,           events_recorded_,
+                waits_inserted_, waits_elided_,   dropped_,         synchronizations_};
     }
 
 private:
@@ -38,9 +38,9 @@ private:
     static void add(Counter& counter, std::uint64_t n = 1) noexcept {
         counter.fetch_add(n, std::memory_order_relaxed);
     }
-    Counter launches_{0}, graph_launches_{0}, host_functions_{0}, copies_{0}, bytes_copied_{0}, fills_{0}, allocations_{0},
-        bytes_allocated_{0}, frees_{0}, events_recorded_{0}, waits_inserted_{0}, waits_elided_{0},
-        dropped_{0}, synchronizations_{0};
+    Counter launches_{0}, graph_launches_{0}, host_functions_{0}, copies_{0}, bytes_copied_{0}, fills_{0},
+        allocations_{0}, bytes_allocated_{0}, frees_{0}, events_recorded_{0}, waits_inserted_{0},
+        waits_elided_{0}, dropped_{0}, synchronizations_{0};
 };
 
 }  // namespace

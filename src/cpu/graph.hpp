@@ -99,6 +99,7 @@ private:
 
 /// Closures of copies and fills. (memory.cpp)
 SharedClosure copy_closure(const Piece& to, const Piece& from, const OpType*& type, std::size_t& count);
-SharedClosure fill_closure(const Piece& to, const void* value, std::size_t size, const OpType*& type, std::size_t& count);
+SharedClosure fill_closure(const Piece& to, const void* value, std::size_t size, const OpType*& type,
+                           std::size_t& count);
 
 }  // namespace heddle::detail::cpu

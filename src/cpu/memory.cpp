@@ -111,7 +111,8 @@ struct FillOp {
     std::byte value[inline_size];
     std::unique_ptr<std::byte[]> large;
 
-    FillOp(const Piece& piece, const void* pattern, std::size_t bytes_of_pattern) : to(piece), size(bytes_of_pattern) {
+    FillOp(const Piece& piece, const void* pattern, std::size_t bytes_of_pattern)
+        : to(piece), size(bytes_of_pattern) {
         if (size > inline_size) large = std::make_unique_for_overwrite<std::byte[]>(size);
         std::memcpy(large != nullptr ? large.get() : value, pattern, size);
     }
@@ -157,10 +158,9 @@ const OpType FillOp::type = op_type<FillOp>(&FillOp::run, false, "fill", "fill")
 }  // namespace
 
 SharedClosure copy_closure(const Piece& to, const Piece& from, const OpType*& type, std::size_t& count) {
-    CopyOp op{to, from};
     type = &CopyOp::type;
     count = CopyOp::parts(to);
-    return share_closure(CopyOp::type, &op);
+    return std::make_shared<CopyOp>(CopyOp{to, from});
 }
 
 void CpuBackend::copy(StreamRecord& stream, const Piece& to, const Piece& from, const SourceLocation& where) {
@@ -190,11 +190,12 @@ void CpuBackend::copy(StreamRecord& stream, const Piece& to, const Piece& from, 
     if (waits) synchronize(stream, where);
 }
 
-SharedClosure fill_closure(const Piece& to, const void* value, std::size_t size, const OpType*& type, std::size_t& count) {
-    FillOp op(to, value, size);
+SharedClosure fill_closure(const Piece& to, const void* value, std::size_t size, const OpType*& type,
+                           std::size_t& count) {
+    auto op = std::make_shared<FillOp>(to, value, size);
     type = &FillOp::type;
-    count = op.parts();
-    return share_closure(FillOp::type, &op);
+    count = op->parts();
+    return op;
 }
 
 void CpuBackend::fill(StreamRecord& stream, const Piece& to, const void* value, std::size_t size,

@@ -183,6 +183,7 @@ CompletionRef take_final(StreamRecord& stream) noexcept;
 void set_final(StreamRecord& stream, CompletionRef done);
 
 /// What an exception that left a kernel or host function means.
-Failure failure_from_exception(StreamRecord& stream, const OpType& type, const SourceLocation& where) noexcept;
+Failure failure_from_exception(StreamRecord& stream, const OpType& type,
+                               const SourceLocation& where) noexcept;
 
 }  // namespace heddle::detail::cpu

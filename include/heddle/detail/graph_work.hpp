@@ -28,16 +28,27 @@ using MakeForm = void (*)(void* closure, unsigned processors, KernelForm& form, 
 /// A closure that several owners share and nobody changes.
 using SharedClosure = std::shared_ptr<void>;
 
+struct Work;
+/// Gives work other extents: a new closure, because others may share the old one.
+using Resize = void (*)(Work& work, const std::size_t* extent, std::size_t count);
+
 /// What a kernel or host function node runs. Changing a node means giving it other work.
 struct Work {
     const OpType* type = nullptr;
     SharedClosure closure;
     std::size_t count = 1;
-    MakeForm form = nullptr;       ///< null: a host function
+    MakeForm form = nullptr;  ///< null: a host function
+    Resize resize = nullptr;
     std::vector<Block*> blocks{};  ///< memory that it uses
 };
 
-/// Moves a closure to where nodes share it.
-SharedClosure share_closure(const OpType& type, void* self);
+template <class K, int N, class... P>
+void resize_portable(Work& work, const std::size_t* extent, std::size_t count) {
+    auto other = std::make_shared<PortableOp<K, N, P...>>(
+        *static_cast<const PortableOp<K, N, P...>*>(work.closure.get()));
+    for (int i = 0; i < N; ++i) other->extent[i] = extent[i];
+    work.closure = std::move(other);
+    work.count = count;
+}
 
 }  // namespace heddle::detail

@@ -55,7 +55,8 @@ struct PortableGrid {
     dim3 grid, block;
 };
 
-template <int N> PortableGrid portable_grid(const std::size_t* extent, unsigned processors, const SourceLocation& where) {
+template <int N>
+PortableGrid portable_grid(const std::size_t* extent, unsigned processors, const SourceLocation& where) {
     constexpr std::size_t max_x = 0x7fffffff, max_y = 65535;
     const auto blocks = [](std::size_t n, std::size_t block) { return (n + block - 1) / block; };
     PortableGrid g;

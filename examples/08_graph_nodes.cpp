@@ -1,0 +1,41 @@
+// A graph built from nodes: made before it, launched many times, changed in between. Usage: example_08_graph_nodes [DEVICE]
+#include <heddle/heddle.hpp>
+
+#include <cstdio>
+
+using namespace heddle;
+
+struct Scale {
+    HEDDLE_FN void operator()(std::size_t i, float factor, View<float> x) const { x[i] *= factor; }
+};
+struct Add {
+    HEDDLE_FN void operator()(std::size_t i, View<const float> x, View<float> y) const { y[i] += x[i]; }
+};
+
+int main(int argc, char** argv) {
+    constexpr std::size_t n = 1 << 16;
+    const ScopedDevice on{argc > 1 ? Device(argv[1]) : Device()};
+    Array<float> x = zeros<float>(n), y = zeros<float>(n);
+
+    auto start_x = fill_node(x, 1);  // nodes: not in a graph yet
+    auto start_y = fill_node(y, 2);
+    auto scale = kernel_node(Scale{}, dim(n)).after(start_x).name("scale");  // its arguments come later
+    auto sum = kernel_node(Add{}, dim(n), x, y).after(scale, start_y);
+    scale.args(10.0f, x);
+
+    Graph graph = sum.build();  // sum, and all it comes after; the two fills may run side by side
+    graph.launch();
+    const float first = to_host(y)[n - 1];
+
+    scale.args(100.0f, x);  // from the next launch on
+    graph.launch();
+    const float second = to_host(y)[n - 1];
+
+    graph.node("scale").disable();
+    graph.launch();
+    const float third = to_host(y)[n - 1];
+
+    std::printf("%s: %g, %g, %g\n%s", current_device().name().c_str(), first, second, third,
+                graph.dot().c_str());
+    return first == 12 && second == 102 && third == 3 ? 0 : 1;
+}
