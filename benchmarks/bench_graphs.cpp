@@ -77,6 +77,23 @@ void changes(bench::Report& report, Device device) {
                    bench::raw_graph_update(device), {.calls = 50, .pairs = 400, .seconds = 1.0});
 }
 
+void prepared(bench::Report& report, Device device) {
+    const Stream s{device};
+    const bench::Batches batches{.calls = 50, .pairs = 400, .seconds = 1.0};
+    const auto settle = [&] { s.synchronize(); };
+    auto ready = prepare(device, Nothing{}, dim(1), 0);
+    ready.launch(s);
+    report.compare("PreparedLaunch, unchanged", device.name(), {repeat([&] { ready.launch(s); }), settle},
+                   bench::raw_launch(device), batches);
+    report.compare("PreparedLaunch, another argument every time", device.name(),
+                   {repeat([&](int i) {
+                        ready.set<0>(i);
+                        ready.launch(s);
+                    }),
+                    settle},
+                   bench::raw_launch(device), batches);
+}
+
 void runs(bench::Report& report, Device device) {
     const Stream s{device};
     const int nodes = device.is_cuda() ? 1000 : 10'000;
@@ -112,6 +129,7 @@ int main(int argc, char** argv) {
         report.attempt("launches", [&] { launches(report, device); });
         report.attempt("builds", [&] { builds(report, device); });
         report.attempt("changes", [&] { changes(report, device); });
+        report.attempt("prepared", [&] { prepared(report, device); });
         report.attempt("runs", [&] { runs(report, device); });
     }
     return report.finish();

@@ -88,6 +88,19 @@ Peer raw_graph_update(heddle::Device device) {
              [=] { ok(cudaStreamSynchronize(chain->stream)); }}};
 }
 
+Peer raw_launch(heddle::Device device) {
+    if (!device.is_cuda()) return {};
+    ok(cudaSetDevice(device.index()));
+    const auto chain = std::make_shared<Chain>(1);
+    chain->make_stream();
+    return {"a kernel launch",
+            {repeat([=](int i) {
+                 empty_kernel<<<1, 32, 0, chain->stream>>>(i);
+                 ok(cudaGetLastError());
+             }),
+             [=] { ok(cudaStreamSynchronize(chain->stream)); }}};
+}
+
 Peer raw_launches(heddle::Device device, int nodes) {
     if (!device.is_cuda()) return {};
     ok(cudaSetDevice(device.index()));

@@ -5,6 +5,7 @@ namespace bench {
 Peer raw_graph_launch(heddle::Device, int) { return {}; }
 Peer raw_graph_build(heddle::Device, int, bool) { return {}; }
 Peer raw_graph_update(heddle::Device) { return {}; }
+Peer raw_launch(heddle::Device) { return {}; }
 Peer raw_launches(heddle::Device, int) { return {}; }
 
 }  // namespace bench

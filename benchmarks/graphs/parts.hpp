@@ -13,6 +13,8 @@ Peer raw_graph_launch(heddle::Device device, int nodes);
 Peer raw_graph_build(heddle::Device device, int nodes, bool instantiated);
 /// One call: new arguments for a graph of one kernel, and its launch.
 Peer raw_graph_update(heddle::Device device);
+/// One call: a kernel launch.
+Peer raw_launch(heddle::Device device);
 /// One call: `nodes` launches of an empty kernel on a stream.
 Peer raw_launches(heddle::Device device, int nodes);
 

@@ -12,6 +12,7 @@
 #include <heddle/kernel.hpp>
 #include <heddle/launch.hpp>
 #include <heddle/observer.hpp>
+#include <heddle/prepared_launch.hpp>
 #include <heddle/scope.hpp>
 #include <heddle/stats.hpp>
 #include <heddle/stream.hpp>
