@@ -2,9 +2,11 @@
 // includes CUDA headers; for programs built against a heddle with CUDA.
 #pragma once
 
+#include <memory>
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <cuda_runtime_api.h>
 
@@ -108,6 +110,90 @@ void launch(StreamRef stream, void (*kernel)(P...), const Grid& grid, A&&... arg
 }
 template <class... P, class... A> void launch(void (*kernel)(P...), const Grid& grid, A&&... args) {
     launch(current_stream(), kernel, grid, std::forward<A>(args)...);
+}
+
+namespace detail {
+/// A __global__ function with its arguments, for a node.
+template <class... P> struct GlobalOp {
+    void (*kernel)(P...);
+    Grid grid;
+    std::tuple<std::remove_const_t<P>...> args;
+
+    static constexpr const char* pretty() noexcept { return "__global__ function"; }
+    static void run(void*, std::size_t, std::size_t) {}  // never: such nodes are on CUDA devices
+    static constexpr OpType type = op_type<GlobalOp>(&run, true, "launch", pretty());
+    static void form(void* closure, unsigned, KernelForm& form, const SourceLocation&) {
+        auto& op = *static_cast<GlobalOp*>(closure);
+        form = {};
+        form.function = reinterpret_cast<const void*>(op.kernel);
+        form.grid[0] = op.grid.grid.x, form.grid[1] = op.grid.grid.y, form.grid[2] = op.grid.grid.z;
+        form.block[0] = op.grid.block.x, form.block[1] = op.grid.block.y, form.block[2] = op.grid.block.z;
+        form.shared_bytes = op.grid.shared_bytes;
+        std::apply([&](auto&... value) { (form.arguments.push_back(&value), ...); }, op.args);
+    }
+};
+}  // namespace detail
+
+/// A __global__ function as a node of a graph.
+template <class... P> class GlobalNode : public NodeOf<GlobalNode<P...>> {
+public:
+    GlobalNode(void (*kernel)(P...), const Grid& grid, Device device)
+        : NodeOf<GlobalNode>(detail::new_node(NodeKind::kernel, device, grid.where)), kernel_(kernel),
+          grid_(grid) {
+        detail::check_grid(detail::any_stream(device), grid, reinterpret_cast<const void*>(kernel));
+        this->name(detail::global_name(reinterpret_cast<const void*>(kernel)));
+        if constexpr (sizeof...(P) == 0) args();
+    }
+    /// Its arguments, checked when compiling as those of launch(). They may be given and changed later.
+    template <class... A> GlobalNode& args(A&&... arguments) {
+        static_assert(sizeof...(P) == sizeof...(A),
+                      "heddle::kernel_node: the kernel takes another number of arguments");
+        (detail::check_node_argument(arguments, this->device(), grid_.where), ...);
+        using Operation = detail::GlobalOp<P...>;
+        values_ = std::make_shared<Operation>(
+            Operation{kernel_, grid_, {detail::global_argument<std::remove_const_t<P>>(arguments)...}});
+        blocks_.clear();
+        (detail::add_block(blocks_, arguments), ...);
+        give();
+        return *this;
+    }
+    /// Another grid, from the next launch on.
+    GlobalNode& grid(const Grid& grid) {
+        detail::check_grid(detail::any_stream(this->device()), grid, reinterpret_cast<const void*>(kernel_));
+        grid_ = grid;
+        if (values_ == nullptr) return *this;
+        values_ = std::make_shared<detail::GlobalOp<P...>>(*values_);
+        values_->grid = grid;
+        give();
+        return *this;
+    }
+
+private:
+    void give() {
+        detail::Work work;
+        work.type = &detail::GlobalOp<P...>::type;
+        work.closure = values_;
+        work.form = &detail::GlobalOp<P...>::form;
+        work.blocks = blocks_;
+        detail::set_work(this->data(), std::move(work), grid_.where);
+    }
+
+    void (*kernel_)(P...);
+    Grid grid_;
+    std::shared_ptr<detail::GlobalOp<P...>> values_;
+    std::vector<detail::Block*> blocks_;
+};
+
+/// A node that launches a __global__ function on `device` (default: the current one). Arguments may be left out, and given by args().
+template <class... P, class... A>
+GlobalNode<P...> kernel_node(Device device, void (*kernel)(P...), const Grid& grid, A&&... args) {
+    GlobalNode<P...> node(kernel, grid, device);
+    if constexpr (sizeof...(A) > 0) node.args(std::forward<A>(args)...);
+    return node;
+}
+template <class... P, class... A>
+GlobalNode<P...> kernel_node(void (*kernel)(P...), const Grid& grid, A&&... args) {
+    return kernel_node(current_device(), kernel, grid, std::forward<A>(args)...);
 }
 
 }  // namespace heddle

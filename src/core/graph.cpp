@@ -29,7 +29,7 @@ void find_blocks(GraphData& graph) {
     for (const auto& node : graph.nodes)
         graph.blocks.insert(graph.blocks.end(), node->work.blocks.begin(), node->work.blocks.end());
     std::ranges::sort(graph.blocks);
-    graph.blocks.erase(std::ranges::unique(graph.blocks).begin(), graph.blocks.end());
+    graph.blocks.erase(std::unique(graph.blocks.begin(), graph.blocks.end()), graph.blocks.end());
     graph.blocks_known = true;
 }
 

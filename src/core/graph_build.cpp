@@ -124,7 +124,7 @@ void take_nodes(GraphData& graph, std::vector<NodeRef> nodes) {
         for (const NodeRef& first : graph.nodes[i]->after)
             own.push_back(static_cast<std::uint32_t>(first->index));
         std::ranges::sort(own);
-        own.erase(std::ranges::unique(own).begin(), own.end());
+        own.erase(std::unique(own.begin(), own.end()), own.end());
         graph.nodes[i]->after.clear();  // from here on the graph knows
         if (graph.nodes[i]->kind == NodeKind::record_event) graph.records.push_back(graph.nodes[i].get());
     }
