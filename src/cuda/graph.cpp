@@ -38,9 +38,18 @@ cudaMemcpy3DParms copy_parameters(const NodeData& node) {
     return p;
 }
 
-bool is_between_gpus(const NodeData& node) noexcept {
-    return node.to.place.device.is_cuda() && node.from.place.device.is_cuda() &&
-           node.to.place.device != node.from.place.device;
+/// Memory of pools cannot be copied between GPUs by a node without access to it, and cudaMemcpyPeerAsync, which needs none, cannot
+/// be captured (both seen with CUDA 13.0).
+void refuse_peers(const NodeData& node, const SourceLocation& where) {
+    const Place &to = node.to.place, &from = node.from.place;
+    if (!to.device.is_cuda() || !from.device.is_cuda() || to.device == from.device) return;
+    throw_error({.code = ErrorCode::unsupported,
+                 .message = label_of(node) + " copies from " + from.device.name() + " to " +
+                            to.device.name() +
+                            ", which graphs cannot do yet: copy by way of pinned(), with two nodes",
+                 .call = "copy_node",
+                 .device = node.device,
+                 .where = where});
 }
 
 cudaMemsetParams fill_parameters(const NodeData& node, const SourceLocation& where) {
@@ -142,43 +151,6 @@ void CudaGraphExec::add_host(const NodeData& node, const OpType& type, SharedClo
     has_host_functions_ = true;
 }
 
-void CudaGraphExec::add_peer_copy(const NodeData& node, const std::vector<cudaGraphNode_t>& after,
-                                  const SourceLocation& where) {
-    // A node made directly would need both devices to reach the memory; what cudaMemcpyPeerAsync does needs neither, and can be
-    // captured into this graph.
-    Gpu& g = gpu(node.to.place.device.index(), where);
-    InContext in(g);
-    cudaStream_t stream = nullptr;
-    check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags", g.index,
-          where);
-    const auto destroy = [](cudaStream_t s) { cudaStreamDestroy(s); };
-    const std::unique_ptr<CUstream_st, decltype(destroy)> closed(stream, destroy);
-    check(cudaStreamBeginCaptureToGraph(stream, graph_, after.data(), nullptr, after.size(),
-                                        cudaStreamCaptureModeRelaxed),
-          "cudaStreamBeginCaptureToGraph", g.index, where);
-    const Device to = node.to.place.device, from = node.from.place.device;
-    cudaMemcpy3DPeerParms p{};
-    p.dstDevice = to.index();
-    p.srcDevice = from.index();
-    p.dstPtr = {node.to.data, node.to.pitch, node.to.bytes, node.to.rows};
-    p.srcPtr = {node.from.data, node.from.pitch, node.from.bytes, node.from.rows};
-    p.extent = {node.to.bytes, node.to.rows, 1};
-    const cudaError_t copied = node.to.rows == 1
-                                   ? cudaMemcpyPeerAsync(node.to.data, to.index(), node.from.data,
-                                                         from.index(), node.to.bytes, stream)
-                                   : cudaMemcpy3DPeerAsync(&p, stream);
-    const CUgraphNode* last = nullptr;
-    std::size_t count = 0;
-    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-    const CUresult looked = driver.capture_info(stream, &status, nullptr, nullptr, &last, nullptr, &count);
-    if (looked == CUDA_SUCCESS && count == 1) nodes_.back() = last[0];
-    cudaGraph_t same = nullptr;
-    const cudaError_t ended = cudaStreamEndCapture(stream, &same);
-    check(copied, "cudaMemcpyPeerAsync (captured)", g.index, where);
-    check(looked, "cuStreamGetCaptureInfo", g.index, where);
-    check(ended, "cudaStreamEndCapture", g.index, where);
-}
-
 void CudaGraphExec::add(const GraphData& graph, const NodeData& node, const SourceLocation& where) {
     std::vector<cudaGraphNode_t> after;
     for (const std::uint32_t first : graph.dependencies[node.index]) after.push_back(nodes_[first]);
@@ -196,7 +168,7 @@ void CudaGraphExec::add(const GraphData& graph, const NodeData& node, const Sour
     }
     case NodeKind::host_function: return add_host(node, *node.work.type, node.work.closure, 1, after, where);
     case NodeKind::copy: {
-        if (is_between_gpus(node)) return add_peer_copy(node, after, where);
+        refuse_peers(node, where);
         const cudaMemcpy3DParms p = copy_parameters(node);
         InContext in(gpu(node.device.is_cuda() ? node.device.index() : gpu_.index, where));
         return done(cudaGraphAddMemcpyNode(&made, graph_, after.data(), after.size(), &p),
@@ -278,13 +250,7 @@ void CudaGraphExec::update(const NodeData& node, const SourceLocation& where) {
             }
             break;
         case NodeKind::copy: {
-            if (is_between_gpus(node))
-                throw_error(
-                    {.code = ErrorCode::unsupported,
-                     .message = label_of(node) +
-                                " copies between two GPUs, and cannot be changed: build another graph",
-                     .call = "update",
-                     .where = where});
+            refuse_peers(node, where);
             const cudaMemcpy3DParms p = copy_parameters(node);
             done(cudaGraphExecMemcpyNodeSetParams(exec_, native, &p), "cudaGraphExecMemcpyNodeSetParams");
             break;

@@ -21,8 +21,6 @@ private:
     void add(const GraphData& graph, const NodeData& node, const SourceLocation& where);
     void add_host(const NodeData& node, const OpType& type, SharedClosure closure, std::size_t count,
                   const std::vector<cudaGraphNode_t>& after, const SourceLocation& where);
-    void add_peer_copy(const NodeData& node, const std::vector<cudaGraphNode_t>& after,
-                       const SourceLocation& where);
     void instantiate(const SourceLocation& where);
     void destroy() noexcept;
 

@@ -71,11 +71,17 @@ TEST_CASE("one graph has nodes of two GPUs", "[cuda][multi]") {
     Array<int> x = full<int>(on_a, 1000, 1), y = zeros<int>(on_b, 1000);
     on_b.synchronize();
     auto first = kernel_node(a, Add{}, dim(1000), x, 1);
-    auto across = copy_node(y, x).after(first);
-    auto second = kernel_node(b, Multiply{}, dim(1000), y, 10).after(across);
-    auto back = copy_node(x, y).after(second);
+    Array<int> host = pinned<int>(1000);
+    auto down = copy_node(host, x).after(first);
+    auto up = copy_node(y, host).after(down);
+    auto second = kernel_node(b, Multiply{}, dim(1000), y, 10).after(up);
+    auto back = copy_node(host, y).after(second);
     Graph graph = back.build();
     graph.launch(on_a.device() == graph.device() ? on_a : on_b);
     synchronize();
-    CHECK(to_host(on_a, x) == Ints(1000, 20));
+    CHECK(Ints(host.begin(), host.end()) == Ints(1000, 20));
+    Graph across = copy_node(y, x).build();
+    const auto error = error_of([&] { across.instantiate(); });
+    REQUIRE(error);
+    CHECK(error->code() == ErrorCode::unsupported);
 }
