@@ -347,8 +347,8 @@ TEST_CASE("ten thousand nodes run, in a chain and side by side") {
     const Here here;
     Array<int> x = zeros<int>(1);
     std::atomic<int> ran{0};
-    const int count = 10'000;
     SECTION("in a chain") {
+        const int count = 10'000;
         auto last = kernel_node(Add{}, dim(1), x, 1);
         for (int i = 1; i < count; ++i) last = kernel_node(Add{}, dim(1), x, 1).after(last);
         Graph graph = last.build();
@@ -357,6 +357,9 @@ TEST_CASE("ten thousand nodes run, in a chain and side by side") {
         CHECK(to_host(x) == Ints{2 * count});
     }
     SECTION("side by side") {
+        // Not so many on CUDA: after a launch of 10,000 side by side, cuStreamWaitEvent between streams of two GPUs crashes in the
+        // driver (580.159.04; so does plain CUDA).
+        const int count = test_device().is_cuda() ? 1'000 : 10'000;
         auto end = empty_node();
         for (int i = 0; i < count; ++i) end.after(host_node([&] { ++ran; }));
         Graph graph = end.build();
