@@ -51,6 +51,7 @@ GraphRun::GraphRun(std::shared_ptr<const Plan> plan, StreamRecord& stream, int l
     : Runnable(level), plan_(std::move(plan)), stream_(stream), done_(std::move(done)),
       waits_for_(std::make_unique<std::atomic<std::int32_t>[]>(plan_->tasks.size())),
       left_(plan_->tasks.size()) {
+    plan_->runs.fetch_add(1, std::memory_order_relaxed);
     for (std::size_t i = 0; i < plan_->tasks.size(); ++i)
         waits_for_[i].store(plan_->tasks[i].waits_for, std::memory_order_relaxed);
     records_.resize(plan_->events.size());
@@ -310,7 +311,7 @@ void CpuGraphExec::launch(StreamRecord& stream, const SourceLocation& where) {
 
 void CpuGraphExec::update(const NodeData& node, const SourceLocation&) {
     // What was launched keeps the plan it was launched with.
-    if (plan_.use_count() != 1) plan_ = std::make_shared<Plan>(*plan_);
+    if (plan_->runs.load(std::memory_order_acquire) != 0) plan_ = std::make_shared<Plan>(*plan_);
     set_task(plan_->tasks[node.index], node);
 }
 

@@ -30,12 +30,19 @@ struct Plan {
     std::vector<std::uint32_t> successors;
     std::vector<std::uint32_t> roots;
     std::vector<std::uint32_t> events;  ///< tasks that record an event or wait for one
+    /// Runs that have it. Not shared_ptr::use_count(), which says nothing of what the last run did before it let go.
+    mutable std::atomic<int> runs{0};
+
+    Plan() = default;
+    Plan(const Plan& other)
+        : tasks(other.tasks), successors(other.successors), roots(other.roots), events(other.events) {}
 };
 
 /// One launch of a graph. Workers join in as long as there is something for them; the last one out deletes it.
 class GraphRun final : public Runnable {
 public:
     GraphRun(std::shared_ptr<const Plan> plan, StreamRecord& stream, int level, CompletionRef done);
+    ~GraphRun() override { plan_->runs.fetch_sub(1, std::memory_order_release); }
 
     /// Begins; the calling thread takes part until nothing is ready.
     void start() noexcept;
