@@ -51,7 +51,7 @@ public:
     bool is_enabled() const;
 
     /// The graph of this node and of everything it comes after. Throws UsageError for cycles, nodes that are in another
-    /// graph, and kernels without arguments, and says which nodes.
+    /// graph, and kernels without arguments, and says which nodes. Nodes of a circle lose their dependencies.
     Graph build(SourceLocation where = SourceLocation::current()) const;
 
     detail::NodeData& data() const;

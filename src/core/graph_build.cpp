@@ -18,10 +18,7 @@ using NodeRef = std::shared_ptr<NodeData>;
 class Sorter {
 public:
     explicit Sorter(const SourceLocation& where) : where_(where) {}
-    ~Sorter() {
-        for (const NodeRef* node : sorted_) (*node)->visit = Visit::none;
-        for (const Step& step : path_) (*step.node)->visit = Visit::none;
-    }
+    ~Sorter() { forget(); }
     Sorter(const Sorter&) = delete;
     Sorter& operator=(const Sorter&) = delete;
 
@@ -55,12 +52,7 @@ private:
 
     void enter(const NodeRef& node) {
         if (node->visit == Visit::done) return;
-        if (node->visit == Visit::on_path) {
-            std::string names;
-            auto from = std::ranges::find_if(path_, [&](const Step& s) { return *s.node == node; });
-            for (; from != path_.end(); ++from) names += label_of(**from->node) + ", after ";
-            refuse("nodes come after each other in a circle: " + names + label_of(*node), where_);
-        }
+        if (node->visit == Visit::on_path) refuse_circle(node);
         if (node->graph != nullptr)
             refuse(label_of(*node) + " is in another graph already: make another node, or clone() that graph",
                    where_);
@@ -68,6 +60,25 @@ private:
             refuse(label_of(*node) + " has no arguments: give them with args()", where_);
         node->visit = Visit::on_path;
         path_.push_back({&node});
+    }
+
+    /// Nodes of a circle own each other: they lose their dependencies, or they would never be destroyed.
+    [[noreturn]] void refuse_circle(const NodeRef& first) {
+        std::vector<NodeRef> circle;
+        auto from = std::ranges::find_if(path_, [&](const Step& s) { return *s.node == first; });
+        for (; from != path_.end(); ++from) circle.push_back(*from->node);
+        forget();  // before the dependencies go: path and result point into them
+        std::string names;
+        for (const NodeRef& node : circle) names += label_of(*node) + ", after ";
+        for (const NodeRef& node : circle) node->after.clear();
+        refuse("nodes come after each other in a circle: " + names + label_of(*circle.front()), where_);
+    }
+
+    void forget() noexcept {
+        for (const NodeRef* node : sorted_) (*node)->visit = Visit::none;
+        for (const Step& step : path_) (*step.node)->visit = Visit::none;
+        sorted_.clear();
+        path_.clear();
     }
 
     SourceLocation where_;
