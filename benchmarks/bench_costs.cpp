@@ -99,7 +99,7 @@ private:
              .settle = {},
              .prepare = record_all},
             enqueuing);
-        add("wait_event, elided", {repeat([&] { a.wait_event(events.back()); })}, host_only);
+        add("wait_event, waited for before", {repeat([&] { a.wait_event(events.back()); })}, host_only);
 
         // A wait is work too, so two streams that wait for each other in turn always have to. One call is
         // one wait.

@@ -11,13 +11,19 @@ namespace {
 
 __global__ void empty_kernel(int) {}
 
-void add_kernel(cudaGraph_t graph, cudaGraphNode_t& node, const cudaGraphNode_t* after, int& argument) {
-    void* arguments[] = {&argument};
+/// The kernel with arguments that live as long as these are used.
+cudaKernelNodeParams parameters(void** arguments) {
     cudaKernelNodeParams p{};
     p.func = reinterpret_cast<void*>(&empty_kernel);
     p.gridDim = dim3(1);
     p.blockDim = dim3(32);
     p.kernelParams = arguments;
+    return p;
+}
+
+void add_kernel(cudaGraph_t graph, cudaGraphNode_t& node, const cudaGraphNode_t* after, int& argument) {
+    void* arguments[] = {&argument};
+    const cudaKernelNodeParams p = parameters(arguments);
     ok(cudaGraphAddKernelNode(&node, graph, after, after != nullptr ? 1 : 0, &p));
 }
 
@@ -77,11 +83,7 @@ Peer raw_graph_update(heddle::Device device) {
     return {"cudaGraphExecKernelNodeSetParams, cudaGraphLaunch",
             {repeat([=](int i) {
                  void* arguments[] = {&i};
-                 cudaKernelNodeParams p{};
-                 p.func = reinterpret_cast<void*>(&empty_kernel);
-                 p.gridDim = dim3(1);
-                 p.blockDim = dim3(32);
-                 p.kernelParams = arguments;
+                 const cudaKernelNodeParams p = parameters(arguments);
                  ok(cudaGraphExecKernelNodeSetParams(chain->exec, chain->nodes[0], &p));
                  ok(cudaGraphLaunch(chain->exec, chain->stream));
              }),

@@ -187,7 +187,8 @@ public:
         : NodeOf(detail::new_node(NodeKind::host_function, device, where)) {
         call(std::forward<F>(function), where);
     }
-    /// Another function, from the next launch on.
+    /// Another function, from the next launch on. CUDA cannot change it in an instantiated graph: that launch throws Unsupported, and later
+    /// ones run the old function.
     template <class F>
         requires std::invocable < std::decay_t<F>
     & > HostNode& call(F&& function, SourceLocation where = SourceLocation::current()) {

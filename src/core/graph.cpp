@@ -49,8 +49,10 @@ void instantiate_now(GraphData& graph, const SourceLocation& where) {
         graph.changed.clear();
     }
     while (!graph.changed.empty()) {
-        graph.exec->update(*graph.nodes[graph.changed.back()], where);
-        graph.changed.pop_back();
+        const NodeData& node = *graph.nodes[graph.changed.back()];
+        graph.changed
+            .pop_back();  // also if it cannot be: that is told once, and the old work is launched from then on
+        graph.exec->update(node, where);
     }
 }
 

@@ -30,7 +30,7 @@ void refuse_pageable(const NodeData& node, const Place& place, const char* call,
            where);
 }
 
-/// The memory has to be of the device, or pinned; copies name another device where they have one.
+/// A fill's memory has to be of its device, or pinned.
 void check_device(const NodeData& node, const Place& place, const char* call, const SourceLocation& where) {
     refuse_pageable(node, place, call, where);
     if (place.kind == MemoryKind::device && place.device != node.device)

@@ -1,7 +1,6 @@
 #include "cpu/graph.hpp"
 
 #include <algorithm>
-#include <chrono>
 
 #include "core/registry.hpp"
 #include "cpu/backend.hpp"
@@ -9,12 +8,6 @@
 namespace heddle::detail::cpu {
 
 namespace {
-
-std::int64_t now_ns() noexcept {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(
-               std::chrono::steady_clock::now().time_since_epoch())
-        .count();
-}
 
 void set_task(Plan::Task& task, const NodeData& node) {
     task.kind = node.kind;
@@ -216,23 +209,10 @@ bool GraphRun::run_task(std::uint32_t index, std::vector<Item>& ready) {
         task.type->run(task.closure.get(), 0, task.count);
         return true;
     }
-    // As with kernels of streams: the first indices are timed, and what takes long is shared.
-    constexpr std::int64_t enough_ns = 5'000, worth_ns = 30'000;
-    const std::int64_t begin = now_ns();
-    std::size_t done = 0;
-    std::int64_t spent = 0;
-    for (std::size_t step = 1; done < task.count && spent < enough_ns; step *= 16) {
-        const std::size_t end = std::min(task.count, done + step);
-        task.type->run(task.closure.get(), done, end);
-        done = end;
-        spent = now_ns() - begin;
-    }
+    double index_ns = 0;
+    const std::size_t done = run_first(*task.type, task.closure.get(), task.count, index_ns);
+    if (done == task.count) return true;
     const std::size_t left = task.count - done;
-    if (left == 0) return true;
-    if (static_cast<double>(spent) / static_cast<double>(done) * static_cast<double>(left) < worth_ns) {
-        task.type->run(task.closure.get(), done, task.count);
-        return true;
-    }
     const std::size_t grain = left / (workers * 4) + 1, pieces = (left + grain - 1) / grain;
     auto* wide = new Wide{index, {pieces}};
     std::vector<Item> items;

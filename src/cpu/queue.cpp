@@ -71,12 +71,6 @@ struct Signal {
 const OpType signal_type = op_type<Signal>(nullptr, false, "record_event", "signal");
 const OpType wait_type = op_type<CompletionRef>(nullptr, false, "wait_event", "wait");
 
-std::int64_t now_ns() noexcept {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(
-               std::chrono::steady_clock::now().time_since_epoch())
-        .count();
-}
-
 }  // namespace
 
 Failure failure_from_exception(StreamRecord& stream, const OpType& type,
@@ -232,33 +226,43 @@ bool Queue::run_work(Operation& op) noexcept {
     return true;
 }
 
-// How much an index costs is unknown, so the first ones are timed: what is soon done stays on this thread, the rest is spread in
-// pieces of some 20 µs or more.
+std::int64_t now_ns() noexcept {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+               std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+}
+
+std::size_t run_first(const OpType& type, void* closure, std::size_t count, double& index_ns) {
+    constexpr std::int64_t enough_ns = 5'000, worth_ns = 30'000;
+    const std::int64_t start = now_ns();
+    std::size_t done = 0, step = 1;
+    std::int64_t spent = 0;
+    while (done < count && spent < enough_ns) {
+        const std::size_t end = std::min(count, done + step);
+        type.run(closure, done, end);
+        done = end;
+        step *= 16;
+        spent = now_ns() - start;
+    }
+    index_ns = static_cast<double>(spent) / static_cast<double>(done);
+    if (done == count || index_ns * static_cast<double>(count - done) >= worth_ns) return done;
+    type.run(closure, done, count);
+    return count;
+}
+
+// What is soon done stays on this thread, the rest is spread in pieces of some 20 µs or more.
 bool Queue::run_many(Operation& op) {
-    constexpr std::int64_t enough_ns = 5'000, worth_ns = 30'000, piece_ns = 20'000;
+    constexpr std::int64_t piece_ns = 20'000;
     const std::size_t count = op.count();
     const auto workers = static_cast<std::size_t>(executor().workers());
     if (workers == 1) {
         op.type().run(op.closure(), 0, count);
         return true;
     }
-    const std::int64_t start = now_ns();
-    std::size_t done = 0, step = 1;
-    std::int64_t spent = 0;
-    while (done < count && spent < enough_ns) {
-        const std::size_t end = std::min(count, done + step);
-        op.type().run(op.closure(), done, end);
-        done = end;
-        step *= 16;
-        spent = now_ns() - start;
-    }
+    double index_ns = 0;
+    const std::size_t done = run_first(op.type(), op.closure(), count, index_ns);
+    if (done == count) return true;
     const std::size_t left = count - done;
-    const double index_ns = static_cast<double>(spent) / static_cast<double>(done);
-    if (left == 0) return true;
-    if (index_ns * static_cast<double>(left) < worth_ns) {
-        op.type().run(op.closure(), done, count);
-        return true;
-    }
     const auto smallest = static_cast<std::size_t>(piece_ns / index_ns) + 1;
     const std::size_t grain = std::max(std::min(smallest, left / workers + 1), left / (workers * 8) + 1);
     return spread_.start(op, done, count, grain);

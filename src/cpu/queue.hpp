@@ -182,6 +182,13 @@ CompletionRef final_of(StreamRecord& stream) noexcept;
 CompletionRef take_final(StreamRecord& stream) noexcept;
 void set_final(StreamRecord& stream, CompletionRef done);
 
+/// Nanoseconds of the steady clock.
+std::int64_t now_ns() noexcept;
+
+/// How much an index costs is unknown, so the first ones are timed. Runs them, and all the rest too if sharing it is not worth while.
+/// Returns how many are done; `index_ns` is what one of them took.
+std::size_t run_first(const OpType& type, void* closure, std::size_t count, double& index_ns);
+
 /// What an exception that left a kernel or host function means.
 Failure failure_from_exception(StreamRecord& stream, const OpType& type,
                                const SourceLocation& where) noexcept;
