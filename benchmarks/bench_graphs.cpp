@@ -19,6 +19,13 @@ struct Nothing {
     HEDDLE_FN void operator()(std::size_t, int) const {}
 };
 
+/// The kernel of batches: two arrays, two numbers.
+struct Small {
+    HEDDLE_FN void operator()(std::size_t i, View<const float> x, View<float> y, float a, int b) const {
+        y[i] = a * x[i] + static_cast<float>(b);
+    }
+};
+
 std::string count_of(int nodes) { return std::to_string(nodes) + (nodes == 1 ? " node" : " nodes"); }
 
 /// A chain of empty kernels.
@@ -121,6 +128,50 @@ void runs(bench::Report& report, Device device) {
                    {run(apart)}, one_by_one, batches, each);
 }
 
+/// Small kernels in a batch, beside the same launched one by one: on CUDA by hand, on CPU devices by heddle.
+void batches(bench::Report& report, Device device) {
+    const Stream s{device};
+    const ScopedStream in{s};
+    constexpr std::size_t n = 256;
+    Array<float> x = zeros<float>(n), y = zeros<float>(n);
+    const auto settle = [&] { s.synchronize(); };
+    for (const int kernels : {10, 100, 1000}) {
+        const bench::Batches rounds{.calls = kernels == 10    ? 20
+                                             : kernels == 100 ? 4
+                                                              : 1,
+                                    .pairs = 200,
+                                    .seconds = 1.0};
+        const bench::Unit each{"ns", 1e9 / kernels, 0};
+        for (const bool to_the_end : {false, true})
+            for (const bool changed : {false, true}) {
+                Batch step({.on_cpu = true});
+                int round = 0;
+                const auto launches = [&, kernels, changed] {
+                    const int first = changed ? ++round * kernels : 0;
+                    for (int i = 0; i < kernels; ++i) launch(Small{}, dim(n), x, y, 2.0f, first + i);
+                };
+                const bench::Peer by_hand = device.is_cuda()
+                                                ? bench::raw_small_kernels(device, kernels, to_the_end)
+                                                : bench::Peer{"heddle, launched one by one",
+                                                              {repeat([&] {
+                                                                   launches();
+                                                                   if (to_the_end) settle();
+                                                               }),
+                                                               settle}};
+                report.compare("a kernel of " + std::to_string(kernels) + " in a batch, " +
+                                   (changed ? "arguments new each time" : "unchanged") +
+                                   (to_the_end ? ", run to the end" : ", host time"),
+                               device.name(),
+                               {repeat([&] {
+                                    step(launches);
+                                    if (to_the_end) settle();
+                                }),
+                                settle},
+                               by_hand, rounds, each);
+            }
+    }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -130,6 +181,7 @@ int main(int argc, char** argv) {
         report.attempt("builds", [&] { builds(report, device); });
         report.attempt("changes", [&] { changes(report, device); });
         report.attempt("prepared", [&] { prepared(report, device); });
+        report.attempt("batches", [&] { batches(report, device); });
         report.attempt("runs", [&] { runs(report, device); });
     }
     return report.finish();

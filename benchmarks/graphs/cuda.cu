@@ -21,6 +21,11 @@ cudaKernelNodeParams parameters(void** arguments) {
     return p;
 }
 
+__global__ void small_kernel(const float* x, float* y, std::size_t n, float a, int i) {
+    const std::size_t at = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (at < n) y[at] = a * x[at] + static_cast<float>(i);
+}
+
 void add_kernel(cudaGraph_t graph, cudaGraphNode_t& node, const cudaGraphNode_t* after, int& argument) {
     void* arguments[] = {&argument};
     const cudaKernelNodeParams p = parameters(arguments);
@@ -115,6 +120,34 @@ Peer raw_launches(heddle::Device device, int nodes) {
                 }
                 ok(cudaStreamSynchronize(chain->stream));
             })}};
+}
+
+Peer raw_small_kernels(heddle::Device device, int kernels, bool to_the_end) {
+    if (!device.is_cuda()) return {};
+    ok(cudaSetDevice(device.index()));
+    struct Data {
+        cudaStream_t stream = nullptr;
+        float* memory = nullptr;
+        ~Data() {
+            cudaFree(memory);
+            cudaStreamDestroy(stream);
+        }
+    };
+    constexpr std::size_t n = 256;
+    const auto data = std::make_shared<Data>();
+    ok(cudaStreamCreateWithFlags(&data->stream, cudaStreamNonBlocking));
+    ok(cudaMalloc(&data->memory, 2 * n * sizeof(float)));
+    ok(cudaMemset(data->memory, 0, 2 * n * sizeof(float)));
+    const auto settle = [=] { ok(cudaStreamSynchronize(data->stream)); };
+    return {"as many kernel launches",
+            {repeat([=] {
+                 for (int i = 0; i < kernels; ++i) {
+                     small_kernel<<<1, 256, 0, data->stream>>>(data->memory, data->memory + n, n, 2.0f, i);
+                     ok(cudaGetLastError());
+                 }
+                 if (to_the_end) settle();
+             }),
+             settle}};
 }
 
 }  // namespace bench

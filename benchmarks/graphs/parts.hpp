@@ -17,5 +17,8 @@ Peer raw_graph_update(heddle::Device device);
 Peer raw_launch(heddle::Device device);
 /// One call: `nodes` launches of an empty kernel on a stream.
 Peer raw_launches(heddle::Device device, int nodes);
+/// One call: `kernels` launches of a small kernel with two arrays and two numbers, one of which is new each time; with `to_the_end` waited
+/// for.
+Peer raw_small_kernels(heddle::Device device, int kernels, bool to_the_end);
 
 }  // namespace bench

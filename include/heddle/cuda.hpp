@@ -77,41 +77,6 @@ template <class P, class A> P global_argument(A& a) {
 
 }  // namespace detail
 
-/// Launches a __global__ function. The number and types of the arguments are checked against it when compiling; an Array or
-/// View may stand where it takes a pointer. With a stream: runs there and orders nothing else; without one: on the
-/// current stream of the current device. Throws UsageError for CPU streams, impossible grids and blocks, and
-/// arrays out of reach.
-template <class... P, class... A>
-void launch(StreamRef stream, void (*kernel)(P...), const Grid& grid, A&&... args) {
-    static_assert(sizeof...(P) == sizeof...(A),
-                  "heddle::launch: the kernel takes another number of arguments");
-    detail::StreamState& state = stream.state();
-    if (!detail::may_submit(state, "launch", grid.where)) return;
-    detail::check_grid(state, grid, reinterpret_cast<const void*>(kernel));
-    (detail::check_argument(args, state, grid.where), ...);
-    (detail::check_not_empty(args, grid.where), ...);
-    (detail::note_argument(args, state), ...);
-    std::tuple<std::remove_const_t<P>...> values{detail::global_argument<std::remove_const_t<P>>(args)...};
-    const cudaError_t code = std::apply(
-        [&](auto&... value) {
-            void* pointers[sizeof...(P) + 1] = {const_cast<void*>(static_cast<const void*>(&value))...};
-            return cudaLaunchKernel(reinterpret_cast<const void*>(kernel), grid.grid, grid.block, pointers,
-                                    grid.shared_bytes, static_cast<cudaStream_t>(state.native));
-        },
-        values);
-    if (code != cudaSuccess) [[unlikely]]
-        detail::throw_launch_failed(state, detail::global_name(reinterpret_cast<const void*>(kernel)), code,
-                                    grid.where);
-    detail::count_submission(state);
-    if (detail::is_observed()) [[unlikely]]
-        detail::notify_launch<detail::ParameterList<P...>, 0, A...>(
-            detail::global_name(reinterpret_cast<const void*>(kernel)), state, grid.where,
-            std::index_sequence_for<A...>(), args...);
-}
-template <class... P, class... A> void launch(void (*kernel)(P...), const Grid& grid, A&&... args) {
-    launch(current_stream(), kernel, grid, std::forward<A>(args)...);
-}
-
 namespace detail {
 /// A __global__ function with its arguments, for a node.
 template <class... P> struct GlobalOp {
@@ -124,15 +89,79 @@ template <class... P> struct GlobalOp {
     static constexpr OpType type = op_type<GlobalOp>(&run, true, "launch", pretty());
     static void form(void* closure, unsigned, KernelForm& form, const SourceLocation&) {
         auto& op = *static_cast<GlobalOp*>(closure);
-        form = {};
+        form.arguments.clear();
         form.function = reinterpret_cast<const void*>(op.kernel);
         form.grid[0] = op.grid.grid.x, form.grid[1] = op.grid.grid.y, form.grid[2] = op.grid.grid.z;
         form.block[0] = op.grid.block.x, form.block[1] = op.grid.block.y, form.block[2] = op.grid.block.z;
         form.shared_bytes = op.grid.shared_bytes;
         std::apply([&](auto&... value) { (form.arguments.push_back(&value), ...); }, op.args);
     }
+    static const char* name(const void* closure) {
+        return global_name(reinterpret_cast<const void*>(static_cast<const GlobalOp*>(closure)->kernel));
+    }
+    static constexpr WorkType work_type{&type, &form, nullptr, &name};
 };
+
+template <class... P, class... A>
+void launch_global(StreamState& state, void (*kernel)(P...), const Grid& grid, A&... args) {
+    std::tuple<std::remove_const_t<P>...> values{global_argument<std::remove_const_t<P>>(args)...};
+    const cudaError_t code = std::apply(
+        [&](auto&... value) {
+            void* pointers[sizeof...(P) + 1] = {const_cast<void*>(static_cast<const void*>(&value))...};
+            return cudaLaunchKernel(reinterpret_cast<const void*>(kernel), grid.grid, grid.block, pointers,
+                                    grid.shared_bytes, static_cast<cudaStream_t>(state.native));
+        },
+        values);
+    if (code != cudaSuccess) [[unlikely]]
+        throw_launch_failed(state, global_name(reinterpret_cast<const void*>(kernel)), code, grid.where);
+    count_submission(state);
+}
+
+/// A launch on a stream that is recorded: record_work().
+template <class... P, class... A>
+bool record_global(StreamState& state, void (*kernel)(P...), const Grid& grid, A&... args) {
+    using Operation = GlobalOp<P...>;
+    const Operation operation{
+        kernel, grid,
+        std::tuple<std::remove_const_t<P>...>(global_argument<std::remove_const_t<P>>(args)...)};
+    alignas(Operation) std::byte bytes[sizeof(Operation)] = {};
+    keep_part(bytes, operation, operation.kernel);
+    keep_part(bytes, operation, operation.grid);
+    std::apply([&](const auto&... value) { (keep_part(bytes, operation, value), ...); }, operation.args);
+    Block* blocks[sizeof...(P) + 1] = {};
+    std::size_t used = 0;
+    (collect_block(blocks, used, kernel_argument(args)), ...);
+    return record_work(state, Operation::work_type, bytes, 1, blocks, used, grid.where);
+}
 }  // namespace detail
+
+/// Launches a __global__ function. The number and types of the arguments are checked against it when compiling; an Array or
+/// View may stand where it takes a pointer. With a stream: runs there and orders nothing else; without one: on the
+/// current stream of the current device. Throws UsageError for CPU streams, impossible grids and blocks, and
+/// arrays out of reach.
+template <class... P, class... A>
+void launch(StreamRef stream, void (*kernel)(P...), const Grid& grid, A&&... args) {
+    static_assert(sizeof...(P) == sizeof...(A),
+                  "heddle::launch: the kernel takes another number of arguments");
+    detail::StreamState& state = stream.state();
+    const detail::Admission admission = detail::admit(state, "launch", grid.where);
+    if (admission == detail::Admission::dropped) [[unlikely]]
+        return;
+    detail::check_grid(state, grid, reinterpret_cast<const void*>(kernel));
+    (detail::check_argument(args, state, grid.where), ...);
+    (detail::check_not_empty(args, grid.where), ...);
+    (detail::note_argument(args, state), ...);
+    if (admission != detail::Admission::recorded || !detail::record_global(state, kernel, grid, args...))
+        [[likely]]
+        detail::launch_global(state, kernel, grid, args...);
+    if (detail::is_observed()) [[unlikely]]
+        detail::notify_launch<detail::ParameterList<P...>, 0, A...>(
+            detail::global_name(reinterpret_cast<const void*>(kernel)), state, grid.where,
+            std::index_sequence_for<A...>(), args...);
+}
+template <class... P, class... A> void launch(void (*kernel)(P...), const Grid& grid, A&&... args) {
+    launch(current_stream(), kernel, grid, std::forward<A>(args)...);
+}
 
 /// A __global__ function as a node of a graph.
 template <class... P> class GlobalNode : public NodeOf<GlobalNode<P...>> {

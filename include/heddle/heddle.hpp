@@ -2,6 +2,8 @@
 #pragma once
 
 #include <heddle/array.hpp>
+#include <heddle/batch.hpp>
+#include <heddle/capture.hpp>
 #include <heddle/copy.hpp>
 #include <heddle/device.hpp>
 #include <heddle/error.hpp>

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <heddle/array.hpp>
+#include <heddle/detail/graph_work.hpp>
 #include <heddle/detail/host_op.hpp>
 #include <heddle/detail/kernel_args.hpp>
 #include <heddle/kernel.hpp>
@@ -36,6 +37,32 @@ constexpr Dim<3> dim(std::size_t nx, std::size_t ny, std::size_t nz,
     return {{nx, ny, nz}, where};
 }
 
+namespace detail {
+template <class A> void collect_block(Block** blocks, std::size_t& count, const A& a) noexcept {
+    if constexpr (ViewTraits<A>::is_view)
+        if (Block* block = a.owner()) blocks[count++] = block;
+}
+
+/// A launch on a stream that is recorded: record_work().
+template <class Operation, int N, class K, class... P>
+bool record_portable(const WorkType& type, StreamState& state, std::size_t count, const Dim<N>& d,
+                     const K& kernel, const P&... args) {
+    Operation operation(kernel, d.extent, args...);
+    Block* blocks[sizeof...(P) + 1] = {};
+    std::size_t used = 0;
+    (collect_block(blocks, used, args), ...);
+    if constexpr (Operation::type.move == nullptr) {
+        alignas(Operation) std::byte bytes[sizeof(Operation)] = {};
+        keep_part(bytes, operation, operation.kernel);
+        keep_part(bytes, operation, operation.extent);
+        std::apply([&](const P&... p) { (keep_part(bytes, operation, p), ...); }, operation.args);
+        return record_work(state, type, bytes, count, blocks, used, d.where);
+    } else {
+        return record_work(state, type, &operation, count, blocks, used, d.where);
+    }
+}
+}  // namespace detail
+
 inline namespace HEDDLE_COMPILED_BY {
 
 /// Runs a portable kernel once for each index: kernel(i, args...), kernel(x, y, args...) or kernel(x, y, z, args...).
@@ -59,13 +86,18 @@ void launch(StreamRef stream, const K& kernel, const Dim<N>& d, A&&... args) {
                   "is const?)");
     using Operation = detail::PortableOp<K, N, detail::KernelArg<A>...>;
     detail::StreamState& state = stream.state();
-    if (!detail::may_submit(state, "launch", d.where)) return;
+    const detail::Admission admission = detail::admit(state, "launch", d.where);
+    if (admission == detail::Admission::dropped) [[unlikely]]
+        return;
     (detail::check_argument(args, state, d.where), ...);
     const std::size_t count = detail::count_of(d.extent, N, d.where);
     if (count == 0) return;
     (detail::check_not_empty(args, d.where), ...);
     (detail::note_argument(args, state), ...);
-    if (state.device.is_cuda()) {
+    if (admission == detail::Admission::recorded && (detail::has_cuda_code || state.device.is_cpu()) &&
+        detail::record_portable<Operation>(detail::portable_work_type<K, N, detail::KernelArg<A>...>, state,
+                                           count, d, kernel, detail::kernel_argument(args)...)) [[unlikely]] {
+    } else if (state.device.is_cuda()) {
         detail::launch_on_cuda<N>(state, Operation::pretty(), d.where, kernel, d.extent,
                                   detail::KernelArg<A>(detail::kernel_argument(args))...);
     } else {
@@ -115,9 +147,14 @@ template <class F>
 & > void launch_host(StreamRef stream, F&& function, SourceLocation where = SourceLocation::current()) {
     using Operation = detail::HostFunction<std::decay_t<F>>;
     detail::StreamState& state = stream.state();
-    if (!detail::may_submit(state, "launch_host", where)) return;
+    const detail::Admission admission = detail::admit(state, "launch_host", where);
+    if (admission == detail::Admission::dropped) [[unlikely]]
+        return;
     Operation operation{std::forward<F>(function)};
-    detail::enqueue(state, Operation::type, &operation, 1, where);
+    static constexpr detail::WorkType work_type{&Operation::type};
+    if (admission != detail::Admission::recorded ||
+        !detail::record_work(state, work_type, &operation, 1, nullptr, 0, where)) [[likely]]
+        detail::enqueue(state, Operation::type, &operation, 1, where);
     if (detail::is_observed()) [[unlikely]]
         detail::notify({.kind = OpKind::host_function,
                         .name = Operation::pretty(),

@@ -8,6 +8,7 @@
 #include "core/copy.hpp"
 #include "core/memory.hpp"
 #include "core/order.hpp"
+#include "core/recording.hpp"
 #include "core/registry.hpp"
 
 namespace heddle::detail {
@@ -76,7 +77,8 @@ const char* direction(const Place& to, const Place& from) {
 void copy_placed(StreamRecord& stream, const Region& to, const Place& to_place, const Region& from,
                  const Place& from_place, const SourceLocation& where) {
     const auto on_host = [](const Place& place) { return place.kind == MemoryKind::pageable; };
-    if (!may_submit(stream, "copy", where)) {
+    const Admission admission = admit(stream, "copy", where);
+    if (admission == Admission::dropped) {
         if (on_host(to_place)) throw_known_failure(stream);  // its user will look at it next
         return;
     }
@@ -85,13 +87,16 @@ void copy_placed(StreamRecord& stream, const Region& to, const Place& to_place, 
             stream_error(ErrorCode::usage, stream,
                          "a CPU stream cannot copy CUDA memory: name a stream of the CUDA device, or none",
                          "copy", where));
+    const bool recorded =
+        admission == Admission::recorded &&
+        record_copy(stream, piece_of(to, to_place), piece_of(from, from_place), to.owner, from.owner, where);
     // The host itself will read or write these, now: whoever still works on them must be done.
     if (on_host(from_place)) settle(from.owner, where);
     if (on_host(to_place)) settle(to.owner, where);
     // What the host reads or writes is done with on return; the rest is in use until the stream has come so far.
     if (!on_host(to_place)) note_use(to.owner, stream);
     if (!on_host(from_place)) note_use(from.owner, stream);
-    stream.backend->copy(stream, piece_of(to, to_place), piece_of(from, from_place), where);
+    if (!recorded) stream.backend->copy(stream, piece_of(to, to_place), piece_of(from, from_place), where);
     if (on_host(to_place)) throw_known_failure(stream);
     if (is_observed()) {
         const Access accesses[] = {{to.data, extent(to), true}, {from.data, extent(from), false}};
@@ -140,7 +145,8 @@ void copy_regions(const Region& to, const Region& from, const SourceLocation& wh
 namespace {
 void fill_placed(StreamRecord& stream, const Region& to, const Place& place, const void* value,
                  std::size_t size, const SourceLocation& where) {
-    if (!may_submit(stream, "fill", where)) return;
+    const Admission admission = admit(stream, "fill", where);
+    if (admission == Admission::dropped) return;
     // Host memory can be filled on any device's stream; a device's, where its kernels reach.
     if (to.owner != nullptr && place.kind == MemoryKind::device && place.device.is_cuda())
         check_reach(to.owner, stream, where);
@@ -149,7 +155,9 @@ void fill_placed(StreamRecord& stream, const Region& to, const Place& place, con
                                  "work on " + stream.device.name() + " cannot reach this memory", "fill",
                                  where));
     note_use(to.owner, stream);
-    stream.backend->fill(stream, piece_of(to, place), value, size, where);
+    const Piece piece = piece_of(to, place);
+    if (admission != Admission::recorded || !record_fill(stream, piece, value, size, to.owner, where))
+        stream.backend->fill(stream, piece, value, size, where);
     if (is_observed()) {
         const Access access{to.data, extent(to), true};
         notify({.kind = OpKind::fill,

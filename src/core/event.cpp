@@ -4,6 +4,7 @@
 #include <heddle/scope.hpp>
 
 #include "core/order.hpp"
+#include "core/recording.hpp"
 #include "core/registry.hpp"
 
 namespace heddle {
@@ -19,7 +20,8 @@ EventState& usable(EventState* state, const char* call, const SourceLocation& wh
     return *state;
 }
 
-void check_not_captured(const EventState& event, const char* call, const SourceLocation& where) {
+void check_not_captured(EventState& event, const char* call, const SourceLocation& where) {
+    if (event.recording.load(std::memory_order_relaxed) != nullptr) send_batch_of(event, where);
     if (event.capture_id == 0) return;
     throw_error({.code = ErrorCode::usage,
                  .message = "this event was recorded in a capture, where it marks a point of the graph and "

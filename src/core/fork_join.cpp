@@ -6,6 +6,7 @@
 
 #include "core/fork.hpp"
 #include "core/order.hpp"
+#include "core/recording.hpp"
 #include "core/registry.hpp"
 
 namespace heddle::detail {
@@ -44,6 +45,7 @@ public:
     }
 
     void give(StreamRecord& stream, StreamRecord& base) noexcept {
+        leave_recording(stream);                    // what it was given there has been joined
         if (stream.has(stream_flag::slow_order)) {  // failed, captured, or known to others
             close_stream(stream);
             return;
@@ -117,7 +119,8 @@ void Fork::join() {
     for (const Impl::BranchStream& branch : impl_->streams) {
         // A branch that was given nothing is not worth a wait; in a capture it has to come back all the same.
         if (branch.stream->submissions.load() == branch.at_fork &&
-            !branch.stream->has(stream_flag::capturing | stream_flag::handed_out | stream_flag::fallible))
+            !branch.stream->has(stream_flag::capturing | stream_flag::recording | stream_flag::handed_out |
+                                stream_flag::fallible))
             continue;
         order_after_stream(impl_->base, *branch.stream, impl_->where);
     }

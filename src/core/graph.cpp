@@ -8,6 +8,7 @@
 
 #include "core/graph.hpp"
 #include "core/order.hpp"
+#include "core/recording.hpp"
 #include "core/registry.hpp"
 
 namespace heddle {
@@ -192,13 +193,15 @@ void Graph::launch(StreamRef ref, SourceLocation where) {
     GraphData& graph = data(where);
     StreamRecord& stream = detail::record_of(ref.state());
     check_stream(graph, stream, "launch", where);
-    if (!detail::may_submit(stream, "launch", where)) return;
+    const detail::Admission admission = detail::admit(stream, "launch", where);
+    if (admission == detail::Admission::dropped) return;
     find_blocks(graph);
     for (detail::Block* block : graph.blocks) {
         if (!block->alive.load(std::memory_order_relaxed)) [[unlikely]]
             throw_dead_array(graph, block, where);
         detail::note_use(block, stream);
     }
+    if (admission == detail::Admission::recorded && detail::record_child(stream, graph, where)) return;
     if (graph.exec == nullptr || !graph.changed.empty()) instantiate_now(graph, where);
     graph.exec->launch(stream, where);
     const std::uint64_t given = stream.submissions.load(std::memory_order_acquire);
@@ -218,7 +221,8 @@ void Graph::upload(StreamRef ref, SourceLocation where) {
     GraphData& graph = data(where);
     StreamRecord& stream = detail::record_of(ref.state());
     check_stream(graph, stream, "upload", where);
-    if (!detail::may_submit(stream, "upload", where)) return;
+    detail::leave_to_host(stream, "upload", where);
+    if (detail::admit(stream, "upload", where) == detail::Admission::dropped) return;
     instantiate_now(graph, where);
     graph.exec->upload(stream, where);
 }

@@ -28,6 +28,7 @@ struct NodeData {
     std::vector<std::byte> value;  ///< fills
     EventState* event = nullptr;
     std::shared_ptr<GraphData> child;
+    std::shared_ptr<void> foreign;  ///< other: what was recorded past heddle
 
     GraphData* graph = nullptr;
     std::size_t index = 0;                                                        ///< in the graph
@@ -70,6 +71,10 @@ struct GraphData {
 /// The graph of these nodes and of all they come after.
 std::unique_ptr<GraphData> build_graph(const std::vector<std::shared_ptr<NodeData>>& ends,
                                        const SourceLocation& where);
+/// The graph of these nodes, which come in an order in which they could run; children are taken apart.
+std::unique_ptr<GraphData> assemble_graph(std::vector<std::shared_ptr<NodeData>> nodes, Device device);
+/// Adds copies of the nodes of another graph, after those of these indices (none: after all ends).
+void append_graph(GraphData& graph, const GraphData& more, const std::vector<std::size_t>& after);
 std::unique_ptr<GraphData> clone_graph(const GraphData& graph);
 
 /// "kernel 'scale'" or "node 3 (copy)", for messages.

@@ -146,9 +146,15 @@ void take_nodes(GraphData& graph, std::vector<NodeRef> nodes) {
 std::unique_ptr<GraphData> build_graph(const std::vector<NodeRef>& ends, const SourceLocation& where) {
     Sorter sorter(where);
     for (const NodeRef& end : ends) sorter.add(end);
-    std::vector<NodeRef> sorted = sorter.sorted(), all;
+    std::vector<NodeRef> sorted = sorter.sorted();
+    const Device device = device_of_all(sorted, where);
+    return assemble_graph(std::move(sorted), device);
+}
+
+std::unique_ptr<GraphData> assemble_graph(std::vector<NodeRef> sorted, Device device) {
     auto graph = std::make_unique<GraphData>();
-    graph->device = device_of_all(sorted, where);
+    graph->device = device;
+    std::vector<NodeRef> all;
     all.reserve(sorted.size());
     for (const NodeRef& node : sorted) {
         if (node->child != nullptr) expand_child(node, all);
@@ -169,6 +175,33 @@ std::unique_ptr<GraphData> clone_graph(const GraphData& graph) {
     }
     take_nodes(*clone, std::move(copies));
     return clone;
+}
+
+void append_graph(GraphData& graph, const GraphData& more, const std::vector<std::size_t>& after) {
+    const std::size_t had = graph.nodes.size();
+    std::vector<std::uint32_t> first(after.begin(), after.end());
+    if (after.empty()) {
+        std::vector<bool> is_end(had, true);
+        for (const auto& own : graph.dependencies)
+            for (const std::uint32_t one : own) is_end[one] = false;
+        for (std::size_t i = 0; i < had; ++i)
+            if (is_end[i]) first.push_back(static_cast<std::uint32_t>(i));
+    }
+    for (std::size_t i = 0; i < more.nodes.size(); ++i) {
+        const NodeRef copy = copy_of(*more.nodes[i]);
+        copy->graph = &graph;
+        copy->index = had + i;
+        graph.nodes.push_back(copy);
+        std::vector<std::uint32_t> own;
+        for (const std::uint32_t one : more.dependencies[i])
+            own.push_back(static_cast<std::uint32_t>(had + one));
+        if (own.empty()) own = first;
+        graph.dependencies.push_back(std::move(own));
+        if (copy->kind == NodeKind::record_event) graph.records.push_back(copy.get());
+    }
+    graph.blocks_known = false;
+    graph.exec = nullptr;
+    graph.changed.clear();
 }
 
 GraphData::~GraphData() {

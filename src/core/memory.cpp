@@ -8,6 +8,7 @@
 
 #include "core/fork.hpp"
 #include "core/order.hpp"
+#include "core/recording.hpp"
 #include "core/registry.hpp"
 
 namespace heddle::detail {
@@ -121,8 +122,9 @@ Block& allocate(StreamRef ref, std::size_t count, std::size_t element, SourceLoc
     check_usable(stream, "empty", where);
     const std::size_t bytes = checked_bytes(count, element, "empty", where);
     Block& block = take_block();
+    StreamRecord& on = stream.has(stream_flag::recording) ? allocating_stream(stream, where) : stream;
     try {
-        if (bytes != 0) block.data = stream.backend->allocate(stream, bytes, where);
+        if (bytes != 0) block.data = on.backend->allocate(on, bytes, where);
     } catch (...) {
         give_block(block);
         throw;
@@ -130,7 +132,7 @@ Block& allocate(StreamRef ref, std::size_t count, std::size_t element, SourceLoc
     block.bytes = bytes;
     block.device = stream.device;
     block.kind = MemoryKind::device;
-    block.users[0].store(&stream, std::memory_order_relaxed);
+    block.users[0].store(&on, std::memory_order_relaxed);
     block.alive.store(true, std::memory_order_release);
     if (is_observed()) notify_memory(OpKind::allocate, &stream, bytes, where);
     return block;
@@ -161,6 +163,7 @@ void release(Block& block) noexcept {
         block.alive.store(false, std::memory_order_release);
         const Users known(block);
         const std::span<StreamRecord* const> users = known.all();
+        if (give_up_later(block, users.data(), users.size())) return;
         if (is_observed())
             notify_memory(OpKind::free, users.empty() ? nullptr : users.front(), block.bytes, {});
         if (block.data != nullptr) {
@@ -213,6 +216,7 @@ void settle(const Block* block, const SourceLocation& where) {
     const Users users(*block);
     for (StreamRecord* user : users.all()) {
         if (user->has(stream_flag::dead | stream_flag::forked)) continue;
+        send_batch_of(*user, where);
         if (user->backend->is_complete(*user, where)) continue;
         check_may_wait("copy (of pageable memory in use)", where);
         user->backend->synchronize(*user, where);

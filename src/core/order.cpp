@@ -1,5 +1,6 @@
 #include "core/order.hpp"
 
+#include "core/recording.hpp"
 #include "core/registry.hpp"
 #include <heddle/detail/thread_state.hpp>
 #include <heddle/observer.hpp>
@@ -16,6 +17,7 @@ struct Captures {
 };
 
 std::uint64_t capture_of(StreamRecord& stream) {
+    if (stream.has(stream_flag::recording)) return is_captured(stream) ? recording_id(stream) : 0;
     if (!stream.has(stream_flag::capturing | stream_flag::handed_out)) return 0;
     const std::uint64_t id = stream.backend->capture_id(stream);
     if (id != 0) stream.set(stream_flag::capturing);
@@ -111,6 +113,7 @@ void check_usable(StreamRecord& stream, const char* call, const SourceLocation& 
 }
 
 void check_not_capturing(StreamRecord& stream, const char* call, const SourceLocation& where) {
+    leave_to_host(stream, call, where);
     if (capture_of(stream) == 0) return;
     throw_error(stream_error(
         ErrorCode::usage, stream,
@@ -138,17 +141,21 @@ void order_after_stream(StreamRecord& waiter, StreamRecord& other, const SourceL
     const std::uint32_t flags =
         waiter.flags.load(std::memory_order_relaxed) | other.flags.load(std::memory_order_relaxed);
     const std::uint64_t other_id = other.id.load(std::memory_order_relaxed);
-    const std::uint64_t given = other.submissions.load(std::memory_order_acquire);  // before the record
     bool trusted = true;
     if ((flags & stream_flag::slow_order) != 0) [[unlikely]] {
         check_usable(waiter, "wait_stream", where);
         check_usable(other, "wait_stream", where);
+        if ((flags & stream_flag::recording) != 0 && record_stream_wait(waiter, other, where)) {
+            if (is_observed()) notify_wait(OpKind::wait, "wait_stream", waiter, &other, where);
+            return;
+        }
         if (is_lost(waiter)) return;
         const Captures captures{capture_of(waiter), capture_of(other)};
         check_captures(waiter, &other, captures, "wait_stream", where);
         trusted = !captures.any() && !other.has(stream_flag::handed_out);
         if (captures.any()) waiter.set(stream_flag::capturing);
     }
+    const std::uint64_t given = other.submissions.load(std::memory_order_acquire);  // before the record
     if (trusted && waiter.waited.covers(other_id, given)) {
         if (is_observed()) notify_wait(OpKind::wait_elided, "wait_stream", waiter, &other, where);
         return;
@@ -165,6 +172,11 @@ void order_after_event(StreamRecord& waiter, EventState& event, const SourceLoca
     if (!event.recorded) {
         if (is_observed())
             notify_wait(OpKind::wait_elided, "wait_event (never recorded)", waiter, nullptr, where);
+        return;
+    }
+    if ((event.recording.load(std::memory_order_relaxed) != nullptr || waiter.has(stream_flag::recording)) &&
+        record_event_wait(waiter, event, where)) [[unlikely]] {
+        if (is_observed()) notify_wait(OpKind::wait, "wait_event", waiter, event.stream, where);
         return;
     }
     StreamRecord* const other = event.stream;
@@ -200,7 +212,24 @@ void note_record(EventState& event, StreamRecord& stream, std::uint64_t given, s
     event.countable = countable && !event.handed_out;
 }
 
+namespace {
+void notify_record(StreamRecord& stream, const SourceLocation& where) {
+    notify({.kind = OpKind::record,
+            .name = "record_event",
+            .stream = StreamRef(stream),
+            .sequence = stream.submissions.load(std::memory_order_relaxed),
+            .bytes = 0,
+            .other = {},
+            .accesses = {},
+            .where = where});
+}
+}  // namespace
+
 void record_event(EventState& event, StreamRecord& stream, const SourceLocation& where) {
+    record_event(event, stream, false, where);
+}
+
+void record_event(EventState& event, StreamRecord& stream, bool external, const SourceLocation& where) {
     const bool careful = stream.has(stream_flag::slow_order);
     if (careful) [[unlikely]]
         check_usable(stream, "record_event", where);
@@ -210,28 +239,28 @@ void record_event(EventState& event, StreamRecord& stream, const SourceLocation&
             "an event of " + event.device.name() +
                 " cannot be recorded here: make one with Event(stream.device()) or stream.record_event()",
             "record_event", where));
+    if ((event.recording.load(std::memory_order_relaxed) != nullptr || stream.has(stream_flag::recording)) &&
+        record_event_record(event, stream, external, where)) [[unlikely]] {
+        if (is_observed()) notify_record(stream, where);
+        return;
+    }
     const bool open = !careful || !stream.has(stream_flag::handed_out | stream_flag::capturing);
     const std::uint64_t capture = open ? 0 : capture_of(stream);
     const std::uint64_t given = stream.submissions.load(std::memory_order_acquire);
     if (!careful || !is_lost(stream)) [[likely]]
         event.backend->record(event, stream, where);
     note_record(event, stream, given, capture, open);
-    if (is_observed())
-        notify({.kind = OpKind::record,
-                .name = "record_event",
-                .stream = StreamRef(stream),
-                .sequence = stream.submissions.load(std::memory_order_relaxed),
-                .bytes = 0,
-                .other = {},
-                .accesses = {},
-                .where = where});
+    if (is_observed()) notify_record(stream, where);
 }
 
-bool check_submit(StreamState& state, const char* call, SourceLocation where) {
+Admission admit_slowly(StreamState& state, const char* call, SourceLocation where) {
     StreamRecord& stream = record_of(state);
     check_usable(stream, call, where);
+    const bool recorded = stream.has(stream_flag::recording);
+    if (recorded && is_captured(stream))
+        return Admission::recorded;  // nothing of it runs now: failures do not matter
     const Failure failure = stream.known_failure();
-    if (failure == nullptr) return true;
+    if (failure == nullptr) return recorded ? Admission::recorded : Admission::given;
     // A failed stream can be mended; a lost device takes everything with it, and going on makes no sense.
     if (failure->code == ErrorCode::device_lost && failure->device == stream.device) throw_error(*failure);
     if (is_observed())
@@ -243,7 +272,7 @@ bool check_submit(StreamState& state, const char* call, SourceLocation where) {
                 .other = {},
                 .accesses = {},
                 .where = where});
-    return false;
+    return Admission::dropped;
 }
 
 }  // namespace heddle::detail

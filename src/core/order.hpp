@@ -16,6 +16,9 @@ void record_event(EventState& event, StreamRecord& stream, const SourceLocation&
 void note_record(EventState& event, StreamRecord& stream, std::uint64_t given, std::uint64_t capture,
                  bool countable);
 
+/// Records an event in a capture as a node of the graph, elsewhere as above.
+void record_event(EventState& event, StreamRecord& stream, bool external, const SourceLocation& where);
+
 /// Throws the stream's failure, if one is known.
 void throw_known_failure(StreamRecord& stream);
 /// Throws UsageError when the stream is dead, of a forked process, or (for waits and queries on the host) capturing.

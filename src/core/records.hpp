@@ -42,6 +42,7 @@ private:
 };
 
 struct StreamRecord;
+struct Recording;
 
 /// "This stream waited for that one when that one had been given `submissions`": kept for streams whose failure is learnt
 /// late (host functions of CUDA streams).
@@ -66,6 +67,13 @@ struct StreamRecord : StreamState {
     Failure failure;           ///< set once, with flag `poisoned`
     std::uint64_t failed_at = 0;
     std::vector<Dependency> dependencies;
+
+    /// What records it, with flag `recording`; and its place there.
+    std::atomic<Recording*> recording{nullptr};
+    std::size_t lane = 0;
+    /// When it had been given this much, all of it was before what that stream is given next.
+    std::uint64_t settled_at = 0;
+    std::uint64_t settled_by = 0;
 
     /// Stream objects that own this record. More than one when a native handle was wrapped again; close_stream() gives
     /// the stream up when the last one goes. New records have 1.
@@ -117,9 +125,10 @@ struct EventState {
     bool countable = false;          ///< the stream's count meant all of its work when it was recorded
     StreamRecord* stream = nullptr;  ///< of the newest record
     std::uint64_t stream_id = 0;
-    std::uint64_t submissions = 0;        ///< the stream's count when it was recorded
-    std::uint64_t capture_id = 0;         ///< not 0: the newest record was made in that capture
-    std::atomic<void*> watched{nullptr};  ///< CUDA: the notification that looks at `native` now
+    std::uint64_t submissions = 0;               ///< the stream's count when it was recorded
+    std::uint64_t capture_id = 0;                ///< not 0: the newest record was made in that capture
+    std::atomic<Recording*> recording{nullptr};  ///< that has it marked, with that id
+    std::atomic<void*> watched{nullptr};         ///< CUDA: the notification that looks at `native` now
     EventState* next_free = nullptr;
 
     static Event make(EventState& state) noexcept { return Event(&state); }

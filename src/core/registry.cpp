@@ -3,6 +3,7 @@
 #include <array>
 
 #include "core/fork.hpp"
+#include "core/recording.hpp"
 #include <heddle/detail/thread_state.hpp>
 
 namespace heddle::detail {
@@ -123,6 +124,14 @@ void close_stream(StreamRecord& stream) noexcept {
     if (stream.has(stream_flag::dead)) return;
     if (stream.owners.fetch_sub(1, std::memory_order_acq_rel) != 1)
         return;  // its handle was wrapped: others own it too
+    if (stream.has(stream_flag::recording)) {
+        try {
+            if (stream.lane == 0) send_batch_of(stream, {});
+        } catch (...) {
+            report(std::current_exception());
+        }
+        leave_recording(stream);
+    }
     stream.set(stream_flag::dead);
     if (!stream.has(stream_flag::forked)) stream.backend->close_stream(stream);
 }
@@ -166,6 +175,7 @@ EventState& take_event(Device device, EventOptions options, const SourceLocation
 }
 
 void give_event(EventState& event) noexcept {
+    if (event.recording.load(std::memory_order_relaxed) != nullptr) forget_mark(event);
     if (!event.owns_native || event.handed_out || event.options.interprocess) {
         // Others may still use the native event, so no one else may have it.
         event.backend->close_event(event);

@@ -98,7 +98,7 @@ StreamRef default_stream(Device device) {
 }
 
 void set_stream(StreamRef stream, SetStreamOptions options, SourceLocation where) {
-    if (!stream) detail::check_submit(stream.state(), "set_stream", where);
+    if (!stream) (void)detail::admit_slowly(stream.state(), "set_stream", where);
     ThreadState& thread = detail::this_thread_state();
     const Device device = stream.device();
     if (options.wait) stream.wait_stream(current_stream(device), where);
@@ -195,7 +195,7 @@ ScopedDevice::ScopedDevice(Device device, SourceLocation where) : ScopeBase(wher
 ScopedStream::ScopedStream(StreamRef stream, ScopeOptions options, SourceLocation where)
     : ScopeBase(where), stream_(stream), wait_on_exit_(options.wait_on_exit) {
     if (!stream) [[unlikely]]
-        detail::check_submit(stream.state(), "ScopedStream", where);
+        (void)detail::admit_slowly(stream.state(), "ScopedStream", where);
     const StreamRef replaced = current_stream(stream.device());
     if (options.wait_on_enter) stream.wait_stream(replaced, where);
     change_device(stream.device());

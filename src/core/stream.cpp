@@ -5,6 +5,7 @@
 #include <heddle/scope.hpp>
 
 #include "core/order.hpp"
+#include "core/recording.hpp"
 #include "core/registry.hpp"
 
 namespace heddle {
@@ -85,6 +86,7 @@ bool StreamRef::is_complete(SourceLocation where) const {
 bool StreamRef::is_capturing() const {
     StreamRecord& stream = record_of(*state_);
     detail::check_usable(stream, "is_capturing", SourceLocation::current());
+    if (stream.has(detail::stream_flag::recording) && detail::is_captured(stream)) return true;
     return stream.has(detail::stream_flag::capturing | detail::stream_flag::handed_out) &&
            stream.backend->capture_id(stream) != 0;
 }

@@ -73,7 +73,7 @@ struct StreamPoolState {
         StreamRecord* stream = nullptr;
         std::erase_if(lane.returned, [this](StreamRecord* one) { return is_spoilt(*one) && drop(*one); });
         for (auto it = lane.returned.begin(); it != lane.returned.end() && stream == nullptr; ++it)
-            if (is_idle(**it)) {
+            if (!(*it)->has(detail::stream_flag::recording) && is_idle(**it)) {
                 stream = *it;
                 lane.returned.erase(it);
                 break;

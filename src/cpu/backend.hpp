@@ -51,6 +51,10 @@ public:
 
     // graph.cpp
     std::shared_ptr<GraphExec> instantiate(const GraphData& graph, const SourceLocation& where) override;
+    // CPU streams have no native handles: nobody gives them work past heddle.
+    void begin_foreign(StreamRecord&, int, const SourceLocation&) override {}
+    std::shared_ptr<void> take_foreign(StreamRecord&, int, const SourceLocation&) override { return nullptr; }
+    void drop_foreign(StreamRecord&) noexcept override {}
 
     // memory.cpp
     void copy(StreamRecord& stream, const Piece& to, const Piece& from, const SourceLocation& where) override;

@@ -42,7 +42,9 @@ bool load_driver(const char*& missing) noexcept {
         need(driver.stream_context, "cuStreamGetCtx") && need(driver.stream_id, "cuStreamGetId") &&
         need(driver.capture_info, "cuStreamGetCaptureInfo") &&
         need(driver.pointer_attributes, "cuPointerGetAttributes") &&
-        need(driver.launch_graph, "cuGraphLaunch") && need(driver.launch_host_function, "cuLaunchHostFunc") &&
+        need(driver.launch_graph, "cuGraphLaunch") &&
+        need(driver.set_kernel_node, "cuGraphExecKernelNodeSetParams") &&
+        need(driver.launch_host_function, "cuLaunchHostFunc") &&
         need(driver.allocate_from_pool, "cuMemAllocFromPoolAsync") &&
         need(driver.free_memory, "cuMemFreeAsync") && need(driver.copy_to_device, "cuMemcpyHtoDAsync") &&
         need(driver.copy_to_host, "cuMemcpyDtoHAsync") && need(driver.copy_on_device, "cuMemcpyDtoDAsync") &&

@@ -31,6 +31,7 @@ struct Driver {
     PFN_cuStreamGetCaptureInfo_v12030 capture_info = nullptr;
     PFN_cuPointerGetAttributes_v7000 pointer_attributes = nullptr;
     PFN_cuGraphLaunch_v10000 launch_graph = nullptr;
+    PFN_cuGraphExecKernelNodeSetParams_v12000 set_kernel_node = nullptr;
     PFN_cuLaunchHostFunc_v10000 launch_host_function = nullptr;
     PFN_cuMemAllocFromPoolAsync_v11020 allocate_from_pool = nullptr;
     PFN_cuMemFreeAsync_v11020 free_memory = nullptr;

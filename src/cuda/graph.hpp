@@ -1,6 +1,8 @@
 // A graph on CUDA devices: CUDA's own, made of heddle's nodes.
 #pragma once
 
+#include <deque>
+#include <mutex>
 #include <vector>
 
 #include "core/graph.hpp"
@@ -17,10 +19,33 @@ public:
     void upload(StreamRecord& stream, const SourceLocation& where) override;
 
 private:
-    struct Host;
+    /// A host function's turn in one launch.
+    struct Turn {
+        SharedClosure closure;
+        const OpType* type;
+        std::size_t count;
+        SourceLocation where;
+        StreamRecord* stream = nullptr;
+        std::uint64_t at = 0;  ///< the launch, as a submission of the stream
+    };
+    /// A host node's place, which CUDA's graph owns (a user object) and what was launched keeps: launches put their turns in, and the node
+    /// takes them out in the same order. So every launch has its own function and its own stream to blame.
+    struct Host {
+        std::mutex mutex;
+        std::deque<Turn> turns;
+        static void run(void* data);
+    };
+    struct HostNode {
+        std::size_t node;
+        Host* host;
+        Turn next;
+    };
     void add(const GraphData& graph, const NodeData& node, const SourceLocation& where);
-    void add_host(const NodeData& node, const OpType& type, SharedClosure closure, std::size_t count,
-                  const std::vector<cudaGraphNode_t>& after, const SourceLocation& where);
+    void add_host(const NodeData& node, const std::vector<cudaGraphNode_t>& after,
+                  const SourceLocation& where);
+    void update_kernel(const NodeData& node, const SourceLocation& where);
+    void update_other(const NodeData& node, const SourceLocation& where);
+    void check_update(cudaError_t code, const char* call, const NodeData& node, const SourceLocation& where);
     void instantiate(const SourceLocation& where);
     void destroy() noexcept;
 
@@ -28,9 +53,11 @@ private:
     cudaGraph_t graph_ = nullptr;
     cudaGraphExec_t exec_ = nullptr;
     std::vector<cudaGraphNode_t> nodes_;
-    std::shared_ptr<std::atomic<StreamRecord*>>
-        stream_;  ///< of the newest launch: where failed host functions are told
-    bool has_host_functions_ = false;
+    std::vector<HostNode> hosts_;
+    std::vector<bool> disabled_;
+    std::vector<CUfunction> functions_;  ///< of kernel nodes that were changed
+    std::vector<const void*> symbols_;   ///< and whose they are
+    KernelForm form_;                    ///< for changes
 };
 
 }  // namespace heddle::detail::cu

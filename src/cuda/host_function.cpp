@@ -128,16 +128,15 @@ void CudaBackend::enqueue(StreamRecord& stream, const OpType& type, void* self, 
     if (in_graph) give_to_graph(stream, node, where);
 }
 
-void run_in_graph(StreamRecord& stream, const OpType& type, void* closure, std::size_t count,
-                  const SourceLocation& where) noexcept {
+void run_in_graph(StreamRecord& stream, std::uint64_t at, const OpType& type, void* closure,
+                  std::size_t count, const SourceLocation& where) noexcept {
     InHostFunction marked;
     InCallback in;
-    if (!type.is_cleanup && stream.has(stream_flag::poisoned)) return;
+    if (!type.is_cleanup && failure_until(stream, at) != nullptr) return;
     try {
         type.run(closure, 0, count);
     } catch (...) {
-        poison_by(stream, type, stream.submissions.load(std::memory_order_acquire), where,
-                  std::current_exception());
+        poison_by(stream, type, at, where, std::current_exception());
     }
 }
 

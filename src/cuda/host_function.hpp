@@ -12,8 +12,9 @@ namespace heddle::detail::cu {
 /// throws is reported. Not for capturing streams: a graph would call it again.
 void run_on_host(Gpu& g, StreamRecord& stream, std::function<void()> function, const SourceLocation& where);
 
-/// Runs the closure of a graph's host node on a thread of the driver's; a failure is the stream's.
-void run_in_graph(StreamRecord& stream, const OpType& type, void* closure, std::size_t count,
-                  const SourceLocation& where) noexcept;
+/// Runs the closure of a graph's host node on a thread of the driver's, unless the stream failed before `at`, the launch of the graph; a
+/// failure is the stream's.
+void run_in_graph(StreamRecord& stream, std::uint64_t at, const OpType& type, void* closure,
+                  std::size_t count, const SourceLocation& where) noexcept;
 
 }  // namespace heddle::detail::cu

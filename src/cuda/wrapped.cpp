@@ -5,6 +5,7 @@
 #include <mutex>
 #include <utility>
 
+#include "core/recording.hpp"
 #include "core/registry.hpp"
 #include "cuda/backend.hpp"
 #include <heddle/cuda.hpp>
@@ -101,6 +102,7 @@ cudaStream_t native_handle(StreamRef stream, SourceLocation where) {
     if (!record.has(stream_flag::handed_out)) {
         cu::remember_handle(record, where);
         record.set(stream_flag::handed_out);
+        note_handed_out(record, where);
     }
     return cu::native_of(record);
 }

@@ -47,6 +47,9 @@ class NoCuda final : public Backend {
         none();
     }
     std::shared_ptr<GraphExec> instantiate(const GraphData&, const SourceLocation&) override { none(); }
+    void begin_foreign(StreamRecord&, int, const SourceLocation&) override { none(); }
+    std::shared_ptr<void> take_foreign(StreamRecord&, int, const SourceLocation&) override { none(); }
+    void drop_foreign(StreamRecord&) noexcept override {}
     void* allocate(StreamRecord&, std::size_t, const SourceLocation&) override { none(); }
     void free(void*, std::size_t, int, StreamRecord* const*, std::size_t) noexcept override {}
     void* allocate_pinned(std::size_t, const SourceLocation&) override { none(); }

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstring>
 #include <memory>
+#include <tuple>
+#include <type_traits>
 #include <vector>
 
 #include <heddle/detail/host_op.hpp>
@@ -32,15 +35,49 @@ struct Work;
 /// Gives work other extents: a new closure, because others may share the old one.
 using Resize = void (*)(Work& work, const std::size_t* extent, std::size_t count);
 
+/// All that is known of a type of work: one constant for each type of closure.
+struct WorkType {
+    const OpType* op;
+    MakeForm form = nullptr;  ///< null: a host function
+    Resize resize = nullptr;
+    const char* (*name)(const void* closure) = nullptr;  ///< null: op->pretty tells
+};
+
 /// What a kernel or host function node runs. Changing a node means giving it other work.
 struct Work {
     const OpType* type = nullptr;
     SharedClosure closure;
     std::size_t count = 1;
-    MakeForm form = nullptr;  ///< null: a host function
+    MakeForm form = nullptr;
     Resize resize = nullptr;
     std::vector<Block*> blocks{};  ///< memory that it uses
 };
+
+/// Records work for a stream that is recorded (Admission::recorded). The closure is moved out of `self` and what it uses noted. False:
+/// the stream is recorded no longer, or this cannot be: give it to the stream.
+bool record_work(StreamState& stream, const WorkType& type, void* self, std::size_t count,
+                 Block* const* blocks, std::size_t block_count, const SourceLocation& where);
+
+/// Copies a part of an operation to the same place in `to`, which is zero: what lies between the parts stays zero, so that equal
+/// operations are equal bytes.
+template <class Operation, class T>
+void keep_part(std::byte* to, const Operation& operation, const T& part) noexcept {
+    if constexpr (!std::is_empty_v<T>) {
+        const auto at =
+            reinterpret_cast<const std::byte*>(&part) - reinterpret_cast<const std::byte*>(&operation);
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_clear_padding)
+        if constexpr (std::is_trivially_copyable_v<T> && !std::is_array_v<T>) {
+            T clean = part;
+            __builtin_clear_padding(&clean);
+            std::memcpy(to + at, &clean, sizeof clean);
+            return;
+        }
+#endif
+#endif
+        std::memcpy(to + at, &part, sizeof part);
+    }
+}
 
 template <class K, int N, class... P>
 void resize_portable(Work& work, const std::size_t* extent, std::size_t count) {

@@ -15,6 +15,8 @@ namespace heddle::detail {
 
 inline namespace compiled_by_cxx {
 
+inline constexpr bool has_cuda_code = false;
+
 template <class K> inline constexpr bool is_portable_kernel = std::is_trivially_copyable_v<K>;
 
 template <int N, class K, class... P>
@@ -27,6 +29,10 @@ template <class K, int N, class... P>
 void portable_form(void*, unsigned, KernelForm&, const SourceLocation& where) {
     throw_not_compiled_for_cuda(PortableOp<K, N, P...>::pretty(), where);
 }
+
+template <class K, int N, class... P>
+inline constexpr WorkType portable_work_type{&PortableOp<K, N, P...>::type, &portable_form<K, N, P...>,
+                                             &resize_portable<K, N, P...>};
 
 }  // namespace compiled_by_cxx
 }  // namespace heddle::detail

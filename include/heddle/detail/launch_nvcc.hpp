@@ -14,6 +14,8 @@ namespace heddle::detail {
 
 inline namespace compiled_by_nvcc {
 
+inline constexpr bool has_cuda_code = true;
+
 /// nvcc wraps __host__ __device__ lambdas in a class that is passed to the device by its bytes, though it is not trivially
 /// copyable on the host.
 template <class K>
@@ -108,7 +110,8 @@ template <class K, int N, class... P>
 void portable_form(void* closure, unsigned processors, KernelForm& form, const SourceLocation& where) {
     auto& op = *static_cast<PortableOp<K, N, P...>*>(closure);
     const PortableGrid g = portable_grid<N>(op.extent, processors, where);
-    form = {};
+    form.shared_bytes = 0;
+    form.arguments.clear();
     form.function = portable_function<N, K, P...>();
     const unsigned grid[] = {g.grid.x, g.grid.y, g.grid.z}, block[] = {g.block.x, g.block.y, g.block.z};
     std::copy(grid, grid + 3, form.grid);
@@ -117,6 +120,10 @@ void portable_form(void* closure, unsigned processors, KernelForm& form, const S
     for (int i = 0; i < N; ++i) form.arguments.push_back(&op.extent[i]);
     std::apply([&](P&... p) { (form.arguments.push_back(&p), ...); }, op.args);
 }
+
+template <class K, int N, class... P>
+inline constexpr WorkType portable_work_type{&PortableOp<K, N, P...>::type, &portable_form<K, N, P...>,
+                                             &resize_portable<K, N, P...>};
 
 }  // namespace compiled_by_nvcc
 }  // namespace heddle::detail

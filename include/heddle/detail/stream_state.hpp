@@ -10,7 +10,7 @@ namespace heddle::detail {
 
 class Backend;
 
-/// Reasons to leave the fast path. Any bit of `slow_submit` sends a submission to check_submit(), any bit of
+/// Reasons to leave the fast path. Any bit of `slow_submit` sends a submission to admit_slowly(), any bit of
 /// `slow_order` sends a wait to the careful version.
 namespace stream_flag {
 inline constexpr std::uint32_t dead = 1u << 0;      ///< destroyed, moved from, or never a stream
@@ -23,8 +23,10 @@ inline constexpr std::uint32_t handed_out =
     1u << 5;  ///< others hold the native handle: its work cannot be counted
 inline constexpr std::uint32_t internal =
     1u << 6;  ///< a branch of fork_join: its failure is reported by what it was joined into
+inline constexpr std::uint32_t recording =
+    1u << 7;  ///< what it is given is recorded, by a capture or a batch of heddle's
 
-inline constexpr std::uint32_t slow_submit = dead | poisoned | forked | fallible;
+inline constexpr std::uint32_t slow_submit = dead | poisoned | forked | fallible | recording;
 inline constexpr std::uint32_t slow_order = slow_submit | capturing | handed_out;
 }  // namespace stream_flag
 
@@ -43,9 +45,15 @@ struct StreamState {
 /// What stands behind StreamRefs that refer to nothing.
 StreamState& null_stream() noexcept;
 
-/// Cold half of every submission's check. Throws for dead and forked streams and lost devices; false means
-/// "poisoned: drop this work silently".
-bool check_submit(StreamState& stream, const char* call, SourceLocation where);
+/// What becomes of a submission.
+enum class Admission : std::uint8_t {
+    dropped,  ///< the stream is poisoned: silently nothing
+    given,    ///< to the stream
+    recorded,  ///< to what records the stream, by a function that may still answer "give it to the stream after all"
+};
+
+/// Cold half of every submission's check. Throws for dead and forked streams and lost devices.
+Admission admit_slowly(StreamState& stream, const char* call, SourceLocation where);
 
 /// Throws what a failed CUDA kernel launch means, and marks the device lost where it is. `code` is a cudaError_t.
 [[noreturn]] void throw_launch_failed(StreamState& stream, const char* pretty, int code,
@@ -53,11 +61,10 @@ bool check_submit(StreamState& stream, const char* call, SourceLocation where);
 
 [[noreturn]] void throw_too_many_indices(SourceLocation where);
 
-/// True when work may be enqueued. False: drop it.
-inline bool may_submit(StreamState& stream, const char* call, const SourceLocation& where) {
+inline Admission admit(StreamState& stream, const char* call, const SourceLocation& where) {
     if ((stream.flags.load(std::memory_order_relaxed) & stream_flag::slow_submit) == 0) [[likely]]
-        return true;
-    return check_submit(stream, call, where);
+        return Admission::given;
+    return admit_slowly(stream, call, where);
 }
 
 inline void count_submission(StreamState& stream) noexcept {

@@ -1,0 +1,41 @@
+// A graph captured from streams: written as streams and scopes, launched as one. Usage: example_09_capture [DEVICE]
+#include <heddle/heddle.hpp>
+
+#include <cstdio>
+
+using namespace heddle;
+
+struct Blur {
+    HEDDLE_FN void operator()(std::size_t i, View<const float> x, View<float> y) const {
+        const std::size_t left = i == 0 ? i : i - 1, right = i + 1 == x.size() ? i : i + 1;
+        y[i] = (x[left] + x[i] + x[right]) / 3.0f;
+    }
+};
+struct Add {
+    HEDDLE_FN void operator()(std::size_t i, View<const float> x, View<float> y) const { y[i] += x[i]; }
+};
+
+int main(int argc, char** argv) {
+    constexpr std::size_t n = 1 << 16;
+    const ScopedDevice on{argc > 1 ? Device(argv[1]) : Device()};
+    const Stream stream, side;
+    const ScopedStream in{stream};
+    Array<float> x = full<float>(n, 1.0f), y = empty<float>(n), sum = zeros<float>(n);
+
+    Graph step = capture([&] {  // nothing of this runs yet
+        fill(y, 0.0f);
+        {
+            const ScopedStream aside{side};  // takes part: it waits for the stream that is captured
+            launch(Add{}, dim(n), x, sum);
+        }
+        launch(Blur{}, dim(n), x, y);  // beside the addition
+        stream.wait_stream(side);      // and everything comes back
+        launch(Add{}, dim(n), y, sum);
+    });
+    for (int i = 0; i < 10; ++i) step.launch();
+
+    const float total = to_host(sum)[n / 2];
+    std::printf("%s: %zu nodes, %zu edges; 10 launches give %g\n", current_device().name().c_str(),
+                step.size(), step.edge_count(), total);
+    return total == 20 ? 0 : 1;
+}

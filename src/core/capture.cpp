@@ -1,0 +1,158 @@
+// Captures: begun, ended, thrown away.
+#include <heddle/capture.hpp>
+
+#include <heddle/observer.hpp>
+
+#include "core/graph.hpp"
+#include "core/order.hpp"
+#include "core/recording.hpp"
+#include "core/registry.hpp"
+
+namespace heddle {
+
+using detail::GraphData;
+using detail::NodeData;
+using detail::Recording;
+using detail::StreamRecord;
+
+namespace {
+
+/// Streams whose work nobody waits for. A stream that left keeps its lane, and with it its name.
+std::string unjoined(const Recording& r, const std::vector<bool>& reached) {
+    std::string names;
+    for (std::size_t i = 1; i < r.lanes.size(); ++i) {
+        const Recording::Lane& lane = r.lanes[i];
+        bool joined = true;
+        for (const std::uint32_t one : lane.tail) joined = joined && reached[one];
+        if (!joined) names += (names.empty() ? "'" : ", '") + lane.name + "'";
+    }
+    return names;
+}
+
+void join_all(Recording& r) {
+    std::vector<bool> known(r.tape->size(), false);
+    std::vector<std::uint32_t> ends;
+    for (const Recording::Lane& lane : r.lanes)
+        for (const std::uint32_t one : lane.tail)
+            if (!known[one]) {
+                known[one] = true;
+                ends.push_back(one);
+            }
+    r.lanes[0].tail = std::move(ends);
+}
+
+/// Events that are nodes get their records from launches; for the others the capture was all there is.
+void settle_marks(Recording& r) {
+    for (Recording::Mark& mark : r.marks) {
+        if (mark.event == nullptr) continue;
+        mark.event->recording.store(nullptr, std::memory_order_release);
+        if (mark.op >= 0) {
+            mark.event->capture_id = 0;
+            mark.event->recorded = false;
+        }
+        mark.event = nullptr;
+    }
+    r.marks.clear();
+}
+
+/// What was captured; the capture is over, whatever happens.
+std::unique_ptr<GraphData> finish(Recording& r, bool join, const SourceLocation& where) {
+    struct End {
+        Recording& recording;
+        ~End() { end_recording(recording); }
+    } end{r};
+    collect_foreign(r, where);
+    const std::lock_guard lock(r.lock);
+    if (join) {
+        join_all(r);
+    } else if (const std::string names = unjoined(r, reached_from(*r.tape, r.lanes[0].tail));
+               !names.empty()) {
+        throw_error(
+            {.code = ErrorCode::usage,
+             .message = "these streams took part in the capture and did not come back: " + names +
+                        ". Let the first stream wait for them (wait_stream), or capture with {.join = true}",
+             .call = "capture",
+             .device = r.device,
+             .where = where});
+    }
+    settle_marks(r);
+    return graph_of(r.tape, r.device);
+}
+
+}  // namespace
+
+ScopedCapture::ScopedCapture(StreamRef ref, CaptureOptions options, SourceLocation where)
+    : ScopeBase(where), join_(options.join) {
+    StreamRecord& stream = detail::record_of(ref.state());
+    detail::check_usable(stream, "capture", where);
+    if (is_capturing(ref))
+        throw_error(detail::stream_error(
+            ErrorCode::usage, stream,
+            "the stream is in a capture already: end that first, or capture on another stream "
+            "and launch its graph in this one",
+            "capture", where));
+    detail::send_batch_of(stream, where);
+    recording_ = &detail::begin_recording(stream, nullptr, options.mode, where);
+    change_device(ref.device());
+    change_stream(ref);
+}
+
+ScopedCapture::~ScopedCapture() {
+    if (recording_ != nullptr) detail::end_recording(*recording_);
+}
+
+Graph ScopedCapture::end(SourceLocation where) {
+    if (recording_ == nullptr)
+        throw_error({.code = ErrorCode::usage,
+                     .message = "this capture has ended already",
+                     .call = "end",
+                     .where = where});
+    leave();
+    Graph graph(finish(*std::exchange(recording_, nullptr), join_, where));
+    return graph;
+}
+
+void ScopedCapture::end_into(Graph& graph, std::initializer_list<Node> after, SourceLocation where) {
+    GraphData& to = graph.data(where);
+    for (const Node& node : after)
+        if (node.data().graph != &to)
+            throw_error({.code = ErrorCode::usage,
+                         .message = label_of(node.data()) + " is not a node of the graph that is added to",
+                         .call = "end_into",
+                         .where = where});
+    const Graph more = end(where);
+    GraphData& from = more.data();
+    if (from.device != to.device)
+        throw_error({.code = ErrorCode::usage,
+                     .message = "a graph of " + to.device.name() + " cannot take up work captured on " +
+                                from.device.name(),
+                     .call = "end_into",
+                     .where = where});
+    std::vector<std::size_t> first;
+    for (const Node& node : after) first.push_back(node.data().index);
+    append_graph(to, from, first);
+}
+
+bool is_capturing(StreamRef stream) { return stream.is_capturing(); }
+
+void record_external(StreamRef stream, Event& event, SourceLocation where) {
+    detail::record_event(event.state("record_external", where), detail::record_of(stream.state()), true,
+                         where);
+}
+
+void wait_external(StreamRef ref, const Event& event, SourceLocation where) {
+    StreamRecord& stream = detail::record_of(ref.state());
+    detail::check_usable(stream, "wait_external", where);
+    detail::EventState& state = event.state("wait_external", where);
+    if (!stream.has(detail::stream_flag::recording) || !detail::is_captured(stream))
+        return ref.wait_event(event, where);
+    if (state.device.kind() != stream.device.kind())
+        throw_error(detail::stream_error(
+            ErrorCode::usage, stream,
+            "a graph can only wait for events of its own kind of device: wait on the stream, "
+            "before the launch",
+            "wait_external", where));
+    detail::record_wait_node(stream, state, where);
+}
+
+}  // namespace heddle

@@ -1,0 +1,219 @@
+#include "core/tape.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include "core/graph.hpp"
+#include "core/registry.hpp"
+
+namespace heddle::detail {
+
+namespace {
+constexpr std::size_t chunk_size = 32 * 1024;
+constexpr std::size_t chunk_align = 64;
+
+bool is_closure(const TapeOp& op) noexcept { return op.type != nullptr; }
+}  // namespace
+
+void Tape::clear() noexcept {
+    if (!comparable_)
+        for (const TapeOp& one : ops_)
+            if (is_closure(one) && one.type->op->destroy != nullptr) one.type->op->destroy(payload(one));
+    ops_.clear();
+    dependencies_.clear();
+    blocks_.clear();
+    where_.clear();
+    for (Chunk& chunk : chunks_) chunk.used = 0;
+    chunk_ = 0;
+    children_.clear();
+    foreign_.clear();
+    shape_ = 0;
+    comparable_ = true;
+}
+
+// Gaps are zero, once and for all: what is written over them is of the same layout or is cleared first.
+void* Tape::reserve(std::size_t size, std::size_t align) {
+    for (;; ++chunk_) {
+        if (chunk_ == chunks_.size()) {
+            const std::size_t bytes = std::max(chunk_size, size + chunk_align);
+            Chunk fresh;
+            fresh.data = std::make_unique<std::byte[]>(bytes);
+            fresh.size = static_cast<std::uint32_t>(bytes);
+            chunks_.push_back(std::move(fresh));
+        }
+        Chunk& chunk = chunks_[chunk_];
+        const auto base = reinterpret_cast<std::uintptr_t>(chunk.data.get());
+        const std::size_t at = ((base + chunk.used + align - 1) & ~(align - 1)) - base;
+        if (at + size > chunk.size) {
+            if (chunk.used != 0 || chunk.size < size + chunk_align) continue;
+        }
+        std::memset(chunk.data.get() + chunk.used, 0, at - chunk.used);
+        chunk.used = static_cast<std::uint32_t>(at + size);
+        TapeOp& op = ops_.back();
+        op.chunk = static_cast<std::uint32_t>(chunk_);
+        op.payload = static_cast<std::uint32_t>(at);
+        op.payload_size = static_cast<std::uint32_t>(size);
+        return chunk.data.get() + at;
+    }
+}
+
+std::uint32_t Tape::add(NodeKind kind, Device device, std::span<const std::uint32_t> after,
+                        const SourceLocation& where) {
+    TapeOp op{};
+    op.kind = kind;
+    op.device_kind = device.kind();
+    op.device = static_cast<std::int16_t>(device.index());
+    op.dependencies = static_cast<std::uint32_t>(after.size());
+    ops_.push_back(op);
+    where_.push_back(where);
+    dependencies_.insert(dependencies_.end(), after.begin(), after.end());
+    mix(static_cast<std::uint64_t>(kind) | static_cast<std::uint64_t>(device.index()) << 8 |
+        static_cast<std::uint64_t>(device.kind()) << 24 | static_cast<std::uint64_t>(after.size()) << 32);
+    for (const std::uint32_t first : after) mix(first);
+    return static_cast<std::uint32_t>(ops_.size() - 1);
+}
+
+void Tape::set_work(const WorkType& type, void* closure, std::size_t count) {
+    void* to = reserve(type.op->size, std::max<std::size_t>(type.op->align, 8));
+    if (type.op->move != nullptr) type.op->move(closure, to);
+    else std::memcpy(to, closure, type.op->size);
+    if (type.op->move != nullptr || type.op->destroy != nullptr) comparable_ = false;
+    ops_.back().type = &type;
+    ops_.back().count = count;
+    mix(reinterpret_cast<std::uintptr_t>(&type));
+}
+
+namespace {
+/// Member by member: the gaps stay zero.
+void put(Piece& to, const Piece& from) noexcept {
+    to.data = from.data;
+    to.bytes = from.bytes;
+    to.rows = from.rows;
+    to.pitch = from.pitch;
+    to.place.device = from.place.device;
+    to.place.kind = from.place.kind;
+}
+}  // namespace
+
+void Tape::set_copy(const Piece& to, const Piece& from) {
+    void* data = reserve(sizeof(PiecePair), alignof(PiecePair));
+    std::memset(data, 0, sizeof(PiecePair));
+    auto* pair = static_cast<PiecePair*>(data);
+    put(pair->to, to);
+    put(pair->from, from);
+}
+
+void Tape::set_fill(const Piece& to, const void* value, std::size_t size) {
+    void* data = reserve(sizeof(PiecePair) + size, alignof(PiecePair));
+    std::memset(data, 0, sizeof(PiecePair));
+    put(static_cast<PiecePair*>(data)->to, to);
+    std::memcpy(static_cast<std::byte*>(data) + sizeof(PiecePair), value, size);
+    mix(size);
+}
+
+void Tape::set_child(std::shared_ptr<GraphData> child) {
+    ops_.back().count = children_.size();
+    children_.push_back(std::move(child));
+    comparable_ = false;
+}
+
+void Tape::set_foreign(std::shared_ptr<void> graph) {
+    ops_.back().count = foreign_.size();
+    foreign_.push_back(std::move(graph));
+    comparable_ = false;
+}
+
+void Tape::add_block(Block& block) {
+    blocks_.push_back(&block);
+    ++ops_.back().blocks;
+}
+
+void Tape::make_empty(std::uint32_t op) noexcept {
+    ops_[op].kind = NodeKind::empty;
+    ops_[op].event = nullptr;
+}
+
+bool Tape::has_shape_of(const Tape& other) const noexcept {
+    if (shape_ != other.shape_ || ops_.size() != other.ops_.size() || dependencies_ != other.dependencies_)
+        return false;
+    for (std::size_t i = 0; i < ops_.size(); ++i) {
+        const TapeOp &a = ops_[i], &b = other.ops_[i];
+        if (a.kind != b.kind || a.type != b.type || a.device != b.device || a.device_kind != b.device_kind ||
+            a.dependencies != b.dependencies || a.payload_size != b.payload_size)
+            return false;
+        // A graph in the graph can be told from another only by running it.
+        if (a.kind == NodeKind::child_graph || a.kind == NodeKind::other) return false;
+    }
+    return true;
+}
+
+bool Tape::equals(const Tape& other) const noexcept {
+    if (!comparable_ || !other.comparable_ || shape_ != other.shape_ || ops_.size() != other.ops_.size())
+        return false;
+    if (std::memcmp(ops_.data(), other.ops_.data(), ops_.size() * sizeof(TapeOp)) != 0) return false;
+    if (dependencies_ != other.dependencies_ || blocks_ != other.blocks_) return false;
+    for (std::size_t i = 0; i < chunks_.size() && chunks_[i].used != 0; ++i) {
+        const Chunk &a = chunks_[i], &b = other.chunks_[i];
+        if (a.used != b.used || std::memcmp(a.data.get(), b.data.get(), a.used) != 0) return false;
+    }
+    return true;
+}
+
+bool Tape::is_same(std::size_t index, const Tape& other) const noexcept {
+    const TapeOp &a = ops_[index], &b = other.ops_[index];
+    if (a.event != b.event || a.count != b.count) return false;
+    if (is_closure(a) && (a.type->op->move != nullptr || a.type->op->destroy != nullptr)) return false;
+    return a.payload_size == 0 || std::memcmp(payload(a), other.payload(b), a.payload_size) == 0;
+}
+
+void fill_node(NodeData& node, const std::shared_ptr<Tape>& tape, std::size_t index) {
+    const TapeOp& op = tape->op(index);
+    node.kind = op.kind;
+    node.device = Device::unchecked(op.device_kind, op.device);
+    node.where = tape->where(index);
+    node.event = op.event;
+    switch (op.kind) {
+    case NodeKind::kernel:
+    case NodeKind::host_function:
+        node.work.type = op.type->op;
+        node.work.form = op.type->form;
+        node.work.resize = op.type->resize;
+        node.work.count = op.count;
+        node.work.closure = SharedClosure(tape, tape->payload(op));
+        break;
+    case NodeKind::copy:
+        node.to = static_cast<const PiecePair*>(tape->payload(op))->to;
+        node.from = static_cast<const PiecePair*>(tape->payload(op))->from;
+        break;
+    case NodeKind::fill: {
+        const auto* pair = static_cast<const PiecePair*>(tape->payload(op));
+        const auto* value = reinterpret_cast<const std::byte*>(pair + 1);
+        node.to = pair->to;
+        node.value.assign(value, value + (op.payload_size - sizeof(PiecePair)));
+        break;
+    }
+    default: break;
+    }
+}
+
+std::unique_ptr<GraphData> graph_of(const std::shared_ptr<Tape>& tape, Device device) {
+    std::vector<std::shared_ptr<NodeData>> nodes;
+    nodes.reserve(tape->size());
+    const std::uint32_t* dependency = tape->all_dependencies().data();
+    Block* const* block = tape->all_blocks().data();
+    for (std::size_t i = 0; i < tape->size(); ++i) {
+        const TapeOp& op = tape->op(i);
+        const auto& node = nodes.emplace_back(std::make_shared<NodeData>());
+        fill_node(*node, tape, i);
+        if (op.type != nullptr && op.type->name != nullptr) node->name = op.type->name(tape->payload(op));
+        for (std::uint32_t d = 0; d < op.dependencies; ++d) node->after.push_back(nodes[*dependency++]);
+        node->work.blocks.assign(block, block + op.blocks);
+        block += op.blocks;
+        if (op.kind == NodeKind::child_graph) node->child = tape->child(op);
+        if (op.kind == NodeKind::other) node->foreign = tape->foreign(op);
+    }
+    return assemble_graph(std::move(nodes), device);
+}
+
+}  // namespace heddle::detail
