@@ -2,6 +2,7 @@
 #pragma once
 
 #include <heddle/array.hpp>
+#include <heddle/conditional_nodes.hpp>
 #include <heddle/copy.hpp>
 #include <heddle/device.hpp>
 #include <heddle/error.hpp>
@@ -11,6 +12,7 @@
 #include <heddle/graph_nodes.hpp>
 #include <heddle/kernel.hpp>
 #include <heddle/launch.hpp>
+#include <heddle/memory_nodes.hpp>
 #include <heddle/observer.hpp>
 #include <heddle/prepared_launch.hpp>
 #include <heddle/scope.hpp>

@@ -98,6 +98,7 @@ NodeRef copy_of(const NodeData& node) {
     auto copy = std::make_shared<NodeData>(node);
     copy->graph = nullptr;
     copy->after.clear();
+    if (node.conditional != nullptr) copy->conditional = clone_conditional(*node.conditional);
     return copy;
 }
 
@@ -151,6 +152,7 @@ std::unique_ptr<GraphData> build_graph(const std::vector<NodeRef>& ends, const S
     graph->device = device_of_all(sorted, where);
     all.reserve(sorted.size());
     for (const NodeRef& node : sorted) {
+        if (node->conditional != nullptr) check_conditional(*node, graph->device, where);
         if (node->child != nullptr) expand_child(node, all);
         all.push_back(node);
     }
