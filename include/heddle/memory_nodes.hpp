@@ -36,9 +36,11 @@ template <class T> class AllocNode : public NodeOf<AllocNode<T>> {
 
 public:
     AllocNode(Device device, std::size_t count, const AllocOptions& options, SourceLocation where)
-        : NodeOf<AllocNode>(detail::new_allocation(device, count, sizeof(T), options.reuse ? &options.reuse.data() : nullptr, where)),
+        : NodeOf<AllocNode>(detail::new_allocation(device, count, sizeof(T),
+                                                   options.reuse ? &options.reuse.data() : nullptr, where)),
           size_(count) {
-        if (options.reuse && &detail::block_of_memory(options.reuse.data()) == &detail::block_of_memory(this->data()))
+        if (options.reuse &&
+            &detail::block_of_memory(options.reuse.data()) == &detail::block_of_memory(this->data()))
             this->after(options.reuse);
     }
 

@@ -16,9 +16,7 @@ namespace {
                  .where = where});
 }
 
-bool fits(Device of_node, Device other) {
-    return of_node == other || (of_node.is_cpu() && other.is_cpu());
-}
+bool fits(Device of_node, Device other) { return of_node == other || (of_node.is_cpu() && other.is_cpu()); }
 
 void check_value(const NodeData& node, const SourceLocation& where) {
     const Conditional& conditional = *node.conditional;
@@ -31,8 +29,9 @@ void check_value(const NodeData& node, const SourceLocation& where) {
     if (value.owner != nullptr && !value.owner->alive.load(std::memory_order_relaxed))
         refuse(node, "has a value whose array is gone", where);
     if (conditional.place.kind == MemoryKind::pageable)
-        refuse(node, "has a value in pageable memory, which graphs cannot use: use an array of the device, "
-                     "or pinned()",
+        refuse(node,
+               "has a value in pageable memory, which graphs cannot use: use an array of the device, "
+               "or pinned()",
                where);
 }
 

@@ -16,8 +16,7 @@ namespace {
 FreeNode::FreeNode(const Node& allocation, SourceLocation where)
     : NodeOf(detail::new_node(NodeKind::free, allocation.device(), where)) {
     detail::NodeData& from = allocation.data();
-    if (from.is_given)
-        refuse(label_of(from) + " is freed by another node already", "free_node", where);
+    if (from.is_given) refuse(label_of(from) + " is freed by another node already", "free_node", where);
     add_dependency(allocation, where);
     data().owned = from.owned;
     from.is_given = true;

@@ -115,7 +115,8 @@ bool GraphRun::take(Ready& ready) noexcept {
         const std::size_t some =
             plan_->has_priorities ? 1 : std::clamp<std::size_t>(shared_.size() / (2 * workers), 1, 64);
         if (plan_->has_priorities)
-            std::ranges::pop_heap(shared_, [&](const Item& a, const Item& b) { return is_less_urgent(a, b); });
+            std::ranges::pop_heap(shared_,
+                                  [&](const Item& a, const Item& b) { return is_less_urgent(a, b); });
         ready.assign(shared_.end() - static_cast<std::ptrdiff_t>(some), shared_.end());
         shared_.resize(shared_.size() - some);
         shared_count_.store(shared_.size(), std::memory_order_release);
@@ -138,7 +139,8 @@ void GraphRun::share(Ready& ready, std::size_t keep) noexcept {
         } else {
             for (std::size_t i = keep; i < ready.size(); ++i) {
                 shared_.push_back(ready[i]);
-                std::ranges::push_heap(shared_, [&](const Item& a, const Item& b) { return is_less_urgent(a, b); });
+                std::ranges::push_heap(shared_,
+                                       [&](const Item& a, const Item& b) { return is_less_urgent(a, b); });
             }
         }
         shared_count_.store(shared_.size(), std::memory_order_release);

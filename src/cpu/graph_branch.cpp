@@ -29,8 +29,8 @@ bool GraphRun::run_branch(std::uint32_t index, Ready& ready) {
         if (pass.has_run && branch.kind != ConditionalKind::while_loop) return true;
         const std::shared_ptr<const Plan>* body = branch.chosen();
         if (body == nullptr) return true;
-        if (passes != 0 && (executor().more_urgent_ready(level()) ||
-                            (passes >= batch && executor().anything_ready()))) {
+        if (passes != 0 &&
+            (executor().more_urgent_ready(level()) || (passes >= batch && executor().anything_ready()))) {
             ready.push_back({index});
             ready.leave = true;
             return false;

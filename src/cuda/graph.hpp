@@ -21,7 +21,8 @@ private:
     void add(const GraphData& graph, const NodeData& node, const SourceLocation& where);
     void add_host(const NodeData& node, const OpType& type, SharedClosure closure, std::size_t count,
                   const std::vector<cudaGraphNode_t>& after, const SourceLocation& where);
-    void instantiate(const SourceLocation& where);
+    void instantiate(bool with_priorities, const SourceLocation& where);
+    void make_anew(const GraphData& graph, const SourceLocation& where);
     void destroy() noexcept;
 
     Gpu& gpu_;
@@ -31,6 +32,8 @@ private:
     std::shared_ptr<std::atomic<StreamRecord*>>
         stream_;  ///< of the newest launch: where failed host functions are told
     bool has_host_functions_ = false;
+    StreamRecord* last_ = nullptr;  ///< of the newest launch
+    bool is_new_ = false;           ///< made anew since: CUDA does not know the launches before
 };
 
 }  // namespace heddle::detail::cu
