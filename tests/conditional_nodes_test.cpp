@@ -274,14 +274,25 @@ TEST_CASE("a loop ends when something beside it fails") {
     const Stream s(test_device());
     Array<int> value = full<int>(s, 1, 1);
     s.synchronize();
-    auto inner = while_node(value, empty_node(test_device()).build());
+    Event opened(test_device());
+    const Stream other(test_device());
+    Gate gate;
+    gate.hold(other);
+    opened.record(other);
+    int passes = 0;
+    auto call = host_node(test_device(), [&] {
+        if (++passes == 10) gate.open();
+    });
+    auto inner = while_node(value, call.build());
     auto loop = while_node(value, inner.build());
-    auto fails = host_node(test_device(), [] { throw Boom("beside"); });
+    auto wait = wait_node(opened);
+    auto fails = host_node(test_device(), [] { throw Boom("beside"); }).after(wait);
     Graph graph = build({loop, fails});
     graph.launch(s);
     const auto error = error_of([&] { s.synchronize(); });
     REQUIRE(error);
     CHECK(cause_of(*error) == "beside");
+    CHECK(passes >= 10);
 }
 
 TEST_CASE("a loop waits for what another stream does, even with one worker") {
@@ -290,13 +301,19 @@ TEST_CASE("a loop waits for what another stream does, even with one worker") {
     const Stream s(test_device()), other(test_device());
     Array<int> value = pinned<int>(1);
     value[0] = 1;
-    const Graph body = empty_node(test_device()).build();
+    const Flag inside;
+    const Graph body = host_node(test_device(), [inside] { inside.set(); }).build();
     Graph graph = while_node(value, body).build();
+    Event done(test_device());
     graph.launch(s);
+    done.record(s);
+    REQUIRE(inside.wait());
     int* const flag = value.data();
     launch_host(other, [flag] { std::atomic_ref(*flag).store(0); });
+    const bool ended = eventually([&] { return done.is_complete(); });  // this thread runs nothing meanwhile
+    std::atomic_ref(*flag).store(0);
     s.synchronize();
-    CHECK(value[0] == 0);
+    CHECK(ended);
 }
 
 TEST_CASE("clones of conditional graphs are their own, and updates take over bodies of the same shape") {
@@ -356,6 +373,7 @@ TEST_CASE("conditional graphs are looked at: kinds, and bodies as clusters") {
     CHECK(dot.find("branch: then") != std::string::npos);
     CHECK(dot.find("branch: else") != std::string::npos);
     CHECK(dot.find("subgraph cluster_n0_1") != std::string::npos);
+    CHECK(dot.find("n0_1_0 [label") != std::string::npos);
 }
 
 TEST_CASE("many conditional graphs run on many threads at once") {

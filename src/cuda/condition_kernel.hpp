@@ -18,4 +18,7 @@ struct ConditionKernel {
     ConditionKernel& operator=(const ConditionKernel&) = delete;
 };
 
+/// Loads its code onto the current device. On failure `call` names what failed.
+cudaError_t load_condition_kernel(const char*& call) noexcept;
+
 }  // namespace heddle::detail::cu
