@@ -196,6 +196,11 @@ public:
         give();
         return *this;
     }
+    /// As for portable kernels.
+    GlobalNode& priority(int value, SourceLocation where = SourceLocation::current()) {
+        detail::set_priority(this->data(), value, where);
+        return *this;
+    }
 
 private:
     void give() {

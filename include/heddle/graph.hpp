@@ -28,6 +28,9 @@ enum class NodeKind : std::uint8_t {
     record_event,
     wait_event,
     child_graph,
+    conditional,
+    allocate,
+    free,
     other,  ///< captured past heddle: only CUDA knows what it is
 };
 std::string_view name_of(NodeKind kind) noexcept;
@@ -78,6 +81,7 @@ struct NodeInfo {
     Device device;
     bool enabled;
     std::vector<std::size_t> after;  ///< indices of the nodes it comes after
+    int priority = 0;                ///< of kernels
 };
 
 /// Work recorded once and launched many times. Launches of one graph run one after the other, whatever their streams.
@@ -103,6 +107,8 @@ public:
     /// What the first launch would do, early: checks it, and prepares the device.
     void instantiate(SourceLocation where = SourceLocation::current());
     bool is_instantiated() const;
+    /// Gives up the graph and its executable now, and leaves a graph of nothing. Blocks nobody: what was launched goes on.
+    void reset() noexcept;
     /// Sends an instantiated graph to the device, in the order of the stream, so that the first launch is not slower than the rest.
     void upload(StreamRef stream, SourceLocation where = SourceLocation::current());
 

@@ -43,6 +43,8 @@ void resize_work(NodeData& node, const std::size_t* extent,
 void set_copy(NodeData& node, const Region& to, const Region& from, const SourceLocation& where);
 void set_fill(NodeData& node, const Region& to, const void* value, std::size_t size,
               const SourceLocation& where);
+/// Clamps it to the device's range. Unsupported in a CUDA graph that is instantiated.
+void set_priority(NodeData& node, int priority, const SourceLocation& where);
 void set_event(NodeData& node, const Event& event, const SourceLocation& where);
 StreamState& any_stream(Device device);
 void set_child(NodeData& node, const Graph& graph, const SourceLocation& where);
@@ -88,6 +90,12 @@ public:
     KernelNode& dim(const Dim<N>& d) {
         dim_ = d;
         detail::resize_work(this->data(), d.extent, detail::count_of(d.extent, N, d.where));
+        return *this;
+    }
+    /// Among the kernels of its graph that could run, the more urgent (smaller, as those of streams) runs first; 0 if not given. On
+    /// CUDA the nodes' priorities then stand in for the stream's, and cannot be changed in a graph that is instantiated.
+    KernelNode& priority(int value, SourceLocation where = SourceLocation::current()) {
+        detail::set_priority(this->data(), value, where);
         return *this;
     }
 

@@ -4,6 +4,7 @@
 #include <heddle/array.hpp>
 #include <heddle/batch.hpp>
 #include <heddle/capture.hpp>
+#include <heddle/conditional_nodes.hpp>
 #include <heddle/copy.hpp>
 #include <heddle/device.hpp>
 #include <heddle/error.hpp>
@@ -13,6 +14,7 @@
 #include <heddle/graph_nodes.hpp>
 #include <heddle/kernel.hpp>
 #include <heddle/launch.hpp>
+#include <heddle/memory_nodes.hpp>
 #include <heddle/observer.hpp>
 #include <heddle/prepared_launch.hpp>
 #include <heddle/scope.hpp>

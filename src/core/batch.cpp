@@ -84,7 +84,7 @@ void BatchRun::update(Entry& entry, std::shared_ptr<Tape>& tape, const SourceLoc
 
 BatchRun::Entry& BatchRun::instantiate(std::shared_ptr<Tape>& tape, StreamRecord& origin,
                                        const SourceLocation& where) {
-    const auto graph = graph_of(tape, origin.device);
+    const auto graph = graph_of(tape, origin.device, where);
     Entry entry{tape, nullptr, origin.backend->instantiate(*graph, where)};
     if (entries_.size() >= remembered_) entries_.erase(entries_.begin());
     entries_.push_back(std::move(entry));

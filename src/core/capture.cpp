@@ -76,7 +76,7 @@ std::unique_ptr<GraphData> finish(Recording& r, bool join, const SourceLocation&
              .where = where});
     }
     settle_marks(r);
-    return graph_of(r.tape, r.device);
+    return graph_of(r.tape, r.device, where);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <heddle/scope.hpp>
 
 #include "core/graph.hpp"
+#include "core/memory.hpp"
 #include "core/order.hpp"
 #include "core/recording.hpp"
 #include "core/registry.hpp"
@@ -21,27 +22,6 @@ namespace {
 
 [[noreturn]] void refuse(std::string message, const char* call, const SourceLocation& where) {
     throw_error({.code = ErrorCode::usage, .message = std::move(message), .call = call, .where = where});
-}
-
-/// What the nodes use, each block once.
-void find_blocks(GraphData& graph) {
-    if (graph.blocks_known) return;
-    graph.blocks.clear();
-    for (const auto& node : graph.nodes)
-        graph.blocks.insert(graph.blocks.end(), node->work.blocks.begin(), node->work.blocks.end());
-    std::ranges::sort(graph.blocks);
-    graph.blocks.erase(std::unique(graph.blocks.begin(), graph.blocks.end()), graph.blocks.end());
-    graph.blocks_known = true;
-}
-
-[[noreturn]] void throw_dead_array(const GraphData& graph, const detail::Block* block,
-                                   const SourceLocation& where) {
-    for (const auto& node : graph.nodes)
-        if (std::ranges::count(node->work.blocks, block) != 0)
-            refuse(label_of(*node) + " uses an array that is gone: arrays have to live as long as graphs "
-                                     "that use them are launched",
-                   "launch", where);
-    refuse("a node uses an array that is gone", "launch", where);
 }
 
 void instantiate_now(GraphData& graph, const SourceLocation& where) {
@@ -69,24 +49,6 @@ void check_stream(const GraphData& graph, StreamRecord& stream, const char* call
                                      call, where));
 }
 
-std::string escaped(const std::string& text) {
-    std::string result;
-    for (const char c : text) {
-        if (c == '"' || c == '\\') result += '\\';
-        result += c;
-    }
-    return result;
-}
-
-/// Two nodes of graphs of which one is to take over the other's work: empty if it can, else why not.
-std::string difference(const NodeData& a, const NodeData& b) {
-    if (a.kind != b.kind)
-        return "is a " + std::string(name_of(a.kind)) + ", the other a " + std::string(name_of(b.kind));
-    if (a.device != b.device) return "is on " + a.device.name() + ", the other on " + b.device.name();
-    if (a.event != b.event) return "is about another event";
-    return {};
-}
-
 }  // namespace
 
 std::string_view name_of(NodeKind kind) noexcept {
@@ -99,6 +61,9 @@ std::string_view name_of(NodeKind kind) noexcept {
     case NodeKind::record_event: return "event record";
     case NodeKind::wait_event: return "event wait";
     case NodeKind::child_graph: return "child graph";
+    case NodeKind::conditional: return "conditional";
+    case NodeKind::allocate: return "allocation";
+    case NodeKind::free: return "free";
     case NodeKind::other: return "node";
     }
     return "?";
@@ -174,6 +139,7 @@ Graph::Graph(std::unique_ptr<GraphData> data) noexcept : data_(std::move(data)) 
 Graph::Graph(Graph&&) noexcept = default;
 Graph& Graph::operator=(Graph&&) noexcept = default;
 Graph::~Graph() = default;
+void Graph::reset() noexcept { data_.reset(); }
 
 GraphData& Graph::data(SourceLocation where) const {
     if (data_ == nullptr)
@@ -195,7 +161,10 @@ void Graph::launch(StreamRef ref, SourceLocation where) {
     check_stream(graph, stream, "launch", where);
     const detail::Admission admission = detail::admit(stream, "launch", where);
     if (admission == detail::Admission::dropped) return;
-    find_blocks(graph);
+    if (!graph.blocks_known) find_blocks(graph);
+    // Clones share the memory of memory nodes, and must not run side by side.
+    if (admission == detail::Admission::given)
+        for (const detail::Block* block : graph.owned) detail::wait_for_all_users(stream, *block, where);
     for (detail::Block* block : graph.blocks) {
         if (!block->alive.load(std::memory_order_relaxed)) [[unlikely]]
             throw_dead_array(graph, block, where);
@@ -232,16 +201,8 @@ Graph Graph::clone(SourceLocation where) const { return Graph(detail::clone_grap
 void Graph::update(const Graph& other, SourceLocation where) {
     GraphData& mine = data(where);
     const GraphData& theirs = other.data(where);
-    if (mine.nodes.size() != theirs.nodes.size())
-        refuse("this graph has " + std::to_string(mine.nodes.size()) + " nodes, the other " +
-                   std::to_string(theirs.nodes.size()),
-               "update", where);
-    for (std::size_t i = 0; i < mine.nodes.size(); ++i) {
-        std::string why = difference(*mine.nodes[i], *theirs.nodes[i]);
-        if (why.empty() && mine.dependencies[i] != theirs.dependencies[i]) why = "comes after other nodes";
-        if (!why.empty())
-            refuse("the graphs differ: " + label_of(*mine.nodes[i]) + " " + why, "update", where);
-    }
+    const std::string why = detail::difference_of(mine, theirs);
+    if (!why.empty()) refuse(why, "update", where);
     for (std::size_t i = 0; i < mine.nodes.size(); ++i) {
         NodeData &to = *mine.nodes[i], &from = *theirs.nodes[i];
         to.work = from.work;
@@ -249,6 +210,9 @@ void Graph::update(const Graph& other, SourceLocation where) {
         to.from = from.from;
         to.value = from.value;
         to.enabled = from.enabled;
+        to.priority = from.priority;
+        to.owned = from.owned;
+        if (from.conditional != nullptr) to.conditional = clone_conditional(*from.conditional);
         mine.note_change(to);
     }
     if (mine.exec != nullptr) instantiate_now(mine, where);
@@ -270,7 +234,8 @@ std::vector<NodeInfo> Graph::nodes() const {
                        node.display_name(),
                        node.device,
                        node.enabled,
-                       {graph.dependencies[i].begin(), graph.dependencies[i].end()}});
+                       {graph.dependencies[i].begin(), graph.dependencies[i].end()},
+                       node.priority});
     }
     return all;
 }
@@ -284,18 +249,6 @@ Node Graph::node(std::string_view name, SourceLocation where) const {
     }
     if (!found) refuse("no node is named '" + std::string(name) + "'", "node", where);
     return found;
-}
-
-std::string Graph::dot() const {
-    std::string text = "digraph heddle {\n    node [shape=box];\n";
-    for (const NodeInfo& node : nodes()) {
-        text += "    n" + std::to_string(node.index) + " [label=\"" + escaped(node.name) + "\\n" +
-                std::string(name_of(node.kind)) + ", " + node.device.name() + "\"" +
-                (node.enabled ? "" : ", style=dashed") + "];\n";
-        for (const std::size_t first : node.after)
-            text += "    n" + std::to_string(first) + " -> n" + std::to_string(node.index) + ";\n";
-    }
-    return text + "}\n";
 }
 
 }  // namespace heddle

@@ -7,12 +7,21 @@
 #include <vector>
 
 #include "core/backend.hpp"
+#include "core/block_owner.hpp"
 #include <heddle/detail/graph_work.hpp>
 #include <heddle/graph.hpp>
 
 namespace heddle::detail {
 
 struct GraphData;
+
+/// What a conditional node runs. A body is a graph that nobody else has; null if it was empty, which build() refuses.
+struct Conditional {
+    ConditionalKind kind;
+    Region value;  ///< one int
+    Place place;   ///< of the value
+    std::vector<std::shared_ptr<GraphData>> bodies;
+};
 
 /// A node, in a graph or in none yet. Changes to one in a graph are noted there for its next launch.
 struct NodeData {
@@ -29,6 +38,10 @@ struct NodeData {
     EventState* event = nullptr;
     std::shared_ptr<GraphData> child;
     std::shared_ptr<void> foreign;  ///< other: what was recorded past heddle
+    std::shared_ptr<const Conditional> conditional;  ///< never shared by nodes: clones have their own
+    std::vector<BlockOwner> owned;                   ///< memory that lives as long as the node
+    bool is_given = false;  ///< memory nodes: one frees it already, or takes over what it freed
+    int priority = 0;       ///< kernels
 
     GraphData* graph = nullptr;
     std::size_t index = 0;                                                        ///< in the graph
@@ -58,6 +71,7 @@ struct GraphData {
     std::shared_ptr<GraphExec> exec;
     std::vector<std::uint32_t> changed;  ///< nodes whose work the executable does not have yet
     std::vector<Block*> blocks;          ///< memory that the nodes use, each once
+    std::vector<Block*> owned;           ///< memory that belongs to nodes, each once
     std::vector<NodeData*> records;      ///< nodes that record events
     bool blocks_known = false;
 
@@ -72,10 +86,26 @@ struct GraphData {
 std::unique_ptr<GraphData> build_graph(const std::vector<std::shared_ptr<NodeData>>& ends,
                                        const SourceLocation& where);
 /// The graph of these nodes, which come in an order in which they could run; children are taken apart.
-std::unique_ptr<GraphData> assemble_graph(std::vector<std::shared_ptr<NodeData>> nodes, Device device);
+std::unique_ptr<GraphData> assemble_graph(std::vector<std::shared_ptr<NodeData>> nodes, Device device,
+                                          const SourceLocation& where);
 /// Adds copies of the nodes of another graph, after those of these indices (none: after all ends).
 void append_graph(GraphData& graph, const GraphData& more, const std::vector<std::size_t>& after);
 std::unique_ptr<GraphData> clone_graph(const GraphData& graph);
+
+/// A node that runs one of `bodies`, as `value` says when it is reached. Its device is the value's, or for pinned memory, the first body's.
+std::shared_ptr<NodeData> make_conditional(ConditionalKind kind, const Region& value,
+                                           std::vector<std::unique_ptr<GraphData>> bodies,
+                                           const SourceLocation& where);
+std::shared_ptr<const Conditional> clone_conditional(const Conditional& conditional);
+/// Throws UsageError, naming the node, where a graph of this device cannot have this conditional node.
+void check_conditional(const NodeData& node, Device device, const SourceLocation& where);
+
+/// Why `mine` cannot take over the work of `theirs`, naming the first node that differs; empty if it can.
+std::string difference_of(const GraphData& mine, const GraphData& theirs);
+
+/// Finds GraphData::blocks and owned, in bodies too.
+void find_blocks(GraphData& graph);
+[[noreturn]] void throw_dead_array(const GraphData& graph, const Block* block, const SourceLocation& where);
 
 /// "kernel 'scale'" or "node 3 (copy)", for messages.
 std::string label_of(const NodeData& node);

@@ -98,6 +98,7 @@ NodeRef copy_of(const NodeData& node) {
     auto copy = std::make_shared<NodeData>(node);
     copy->graph = nullptr;
     copy->after.clear();
+    if (node.conditional != nullptr) copy->conditional = clone_conditional(*node.conditional);
     return copy;
 }
 
@@ -148,15 +149,17 @@ std::unique_ptr<GraphData> build_graph(const std::vector<NodeRef>& ends, const S
     for (const NodeRef& end : ends) sorter.add(end);
     std::vector<NodeRef> sorted = sorter.sorted();
     const Device device = device_of_all(sorted, where);
-    return assemble_graph(std::move(sorted), device);
+    return assemble_graph(std::move(sorted), device, where);
 }
 
-std::unique_ptr<GraphData> assemble_graph(std::vector<NodeRef> sorted, Device device) {
+std::unique_ptr<GraphData> assemble_graph(std::vector<NodeRef> sorted, Device device,
+                                          const SourceLocation& where) {
     auto graph = std::make_unique<GraphData>();
     graph->device = device;
     std::vector<NodeRef> all;
     all.reserve(sorted.size());
     for (const NodeRef& node : sorted) {
+        if (node->conditional != nullptr) check_conditional(*node, graph->device, where);
         if (node->child != nullptr) expand_child(node, all);
         all.push_back(node);
     }

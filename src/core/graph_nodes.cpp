@@ -117,6 +117,22 @@ void set_event(NodeData& node, const Event& event, const SourceLocation& where) 
     node.event = &state;
 }
 
+void set_priority(NodeData& node, int priority, const SourceLocation& where) {
+    const PriorityRange range = node.device.priorities();
+    const int clamped = std::clamp(priority, range.greatest, range.least);
+    if (clamped == node.priority) return;
+    if (node.graph != nullptr && node.graph->exec != nullptr && node.graph->device.is_cuda())
+        throw_error(
+            {.code = ErrorCode::unsupported,
+             .message = label_of(node) +
+                        " is in a CUDA graph that is instantiated, where priorities cannot be changed "
+                        "any more: set them before, or in a clone()",
+             .call = "priority",
+             .device = node.device,
+             .where = where});
+    change(node, [&] { node.priority = clamped; });
+}
+
 void set_child(NodeData& node, const Graph& graph, const SourceLocation& where) {
     node.child = clone_graph(graph.data(where));
 }

@@ -132,6 +132,7 @@ Block& allocate(StreamRef ref, std::size_t count, std::size_t element, SourceLoc
     block.bytes = bytes;
     block.device = stream.device;
     block.kind = MemoryKind::device;
+    block.owners.store(1, std::memory_order_relaxed);
     block.users[0].store(&on, std::memory_order_relaxed);
     block.alive.store(true, std::memory_order_release);
     if (is_observed()) notify_memory(OpKind::allocate, &stream, bytes, where);
@@ -153,12 +154,14 @@ Block& allocate_host(MemoryKind kind, std::size_t count, std::size_t element, So
     block.bytes = bytes;
     block.device = Device::unchecked(DeviceKind::cpu, 0);
     block.kind = kind;
+    block.owners.store(1, std::memory_order_relaxed);
     block.alive.store(true, std::memory_order_release);
     if (is_observed()) notify_memory(OpKind::allocate, nullptr, bytes, where);
     return block;
 }
 
 void release(Block& block) noexcept {
+    if (block.owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     try {
         block.alive.store(false, std::memory_order_release);
         const Users known(block);
@@ -203,6 +206,11 @@ void wait_for_users(StreamRef stream, const Block* block, const SourceLocation& 
     for (StreamRecord* user : users.all())
         if (user != &stream.state() && !user->has(stream_flag::dead | stream_flag::forked))
             order_after_stream(record_of(stream.state()), *user, where);
+}
+
+void wait_for_all_users(StreamRecord& stream, const Block& block, const SourceLocation& where) {
+    const Users users(block);
+    for (StreamRecord* user : users.all()) order_after_all_of(stream, *user, where);
 }
 
 bool used_on_cpu(const Block* block) {

@@ -167,6 +167,15 @@ void order_after_stream(StreamRecord& waiter, StreamRecord& other, const SourceL
     if (is_observed()) notify_wait(OpKind::wait, "wait_stream", waiter, &other, where);
 }
 
+void order_after_all_of(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where) {
+    if (other.has(stream_flag::forked)) return;
+    if (!other.has(stream_flag::dead)) return order_after_stream(waiter, other, where);
+    // Nothing can be recorded on it any more, but its end can be waited for.
+    CompletionRef done = make_completion();
+    other.backend->fence(other, done);
+    if (!done->is_done()) waiter.backend->await(waiter, std::move(done), where);
+}
+
 void order_after_event(StreamRecord& waiter, EventState& event, const SourceLocation& where) {
     check_usable(waiter, "wait_event", where);
     if (!event.recorded) {

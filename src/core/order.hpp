@@ -7,6 +7,8 @@ namespace heddle::detail {
 
 /// StreamRef::wait_stream and wait_event.
 void order_after_stream(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where);
+/// order_after_stream, also when `other` was closed meanwhile.
+void order_after_all_of(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where);
 void order_after_event(StreamRecord& waiter, EventState& event, const SourceLocation& where);
 
 /// Records `event` on `stream` and notes what the record means.

@@ -197,7 +197,7 @@ void fill_node(NodeData& node, const std::shared_ptr<Tape>& tape, std::size_t in
     }
 }
 
-std::unique_ptr<GraphData> graph_of(const std::shared_ptr<Tape>& tape, Device device) {
+std::unique_ptr<GraphData> graph_of(const std::shared_ptr<Tape>& tape, Device device, const SourceLocation& where) {
     std::vector<std::shared_ptr<NodeData>> nodes;
     nodes.reserve(tape->size());
     const std::uint32_t* dependency = tape->all_dependencies().data();
@@ -213,7 +213,7 @@ std::unique_ptr<GraphData> graph_of(const std::shared_ptr<Tape>& tape, Device de
         if (op.kind == NodeKind::child_graph) node->child = tape->child(op);
         if (op.kind == NodeKind::other) node->foreign = tape->foreign(op);
     }
-    return assemble_graph(std::move(nodes), device);
+    return assemble_graph(std::move(nodes), device, where);
 }
 
 }  // namespace heddle::detail

@@ -101,7 +101,7 @@ private:
 };
 
 /// The graph of a tape's operations, on `device`. Closures stay in the tape, which the graph keeps.
-std::unique_ptr<GraphData> graph_of(const std::shared_ptr<Tape>& tape, Device device);
+std::unique_ptr<GraphData> graph_of(const std::shared_ptr<Tape>& tape, Device device, const SourceLocation& where);
 /// The work of one operation as a node wants it.
 void fill_node(NodeData& node, const std::shared_ptr<Tape>& tape, std::size_t index);
 

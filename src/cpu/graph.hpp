@@ -12,6 +12,18 @@
 
 namespace heddle::detail::cpu {
 
+struct Plan;
+
+/// What a conditional node has become.
+struct Branch {
+    ConditionalKind kind;
+    int* value;
+    std::vector<std::shared_ptr<const Plan>> bodies;
+    std::size_t index;  ///< among the plan's conditional nodes
+
+    const std::shared_ptr<const Plan>* chosen() const noexcept;  ///< as the value says now; null: none
+};
+
 /// What a graph's nodes have become: closures with successors. Not changed while a run has it.
 struct Plan {
     struct Task {
@@ -20,6 +32,8 @@ struct Plan {
         std::size_t count = 0;
         NodeKind kind = NodeKind::empty;
         EventState* event = nullptr;
+        std::shared_ptr<const Branch> branch;
+        int priority = 0;
         bool enabled = true;
         std::int32_t waits_for = 0;  ///< tasks, and one more for an event
         std::uint32_t first_successor = 0;
@@ -30,18 +44,27 @@ struct Plan {
     std::vector<std::uint32_t> successors;
     std::vector<std::uint32_t> roots;
     std::vector<std::uint32_t> events;  ///< tasks that record an event or wait for one
+    std::size_t branches = 0;           ///< conditional nodes
+    bool has_priorities = false;        ///< not all tasks are equal: see GraphRun::share
     /// Runs that have it. Not shared_ptr::use_count(), which says nothing of what the last run did before it let go.
     mutable std::atomic<int> runs{0};
 
     Plan() = default;
     Plan(const Plan& other)
-        : tasks(other.tasks), successors(other.successors), roots(other.roots), events(other.events) {}
+        : tasks(other.tasks), successors(other.successors), roots(other.roots), events(other.events),
+          branches(other.branches), has_priorities(other.has_priorities) {}
 };
 
-/// One launch of a graph. Workers join in as long as there is something for them; the last one out deletes it.
+/// (graph_plan.cpp)
+std::shared_ptr<Plan> make_plan(const GraphData& graph);
+void set_task(Plan& plan, const NodeData& node);
+
+/// One launch of a graph, or one pass through a conditional node's body. Workers join in as long as there is something for them; the last one
+/// out deletes it.
 class GraphRun final : public Runnable {
 public:
-    GraphRun(std::shared_ptr<const Plan> plan, StreamRecord& stream, int level, CompletionRef done);
+    GraphRun(std::shared_ptr<const Plan> plan, StreamRecord& stream, int level, CompletionRef done,
+             GraphRun* parent = nullptr);
     ~GraphRun() override { plan_->runs.fetch_sub(1, std::memory_order_release); }
 
     /// Begins; the calling thread takes part until nothing is ready.
@@ -65,25 +88,45 @@ private:
         std::uint32_t task = 0;
     };
 
+    /// What a thread inside has taken.
+    struct Ready : std::vector<Item> {
+        bool leave = false;  ///< others are to have this thread
+    };
+    /// A pass through a conditional node's body. Whoever is second, the thread that started it or the pass itself, goes on.
+    struct Pass : Waiter {
+        GraphRun* run = nullptr;
+        std::uint32_t task = 0;
+        bool has_run = false;
+        std::atomic<bool> one_is_done{false};
+    };
+
     void join() noexcept;
-    void run_item(const Item& item, std::vector<Item>& ready) noexcept;
-    bool run_task(std::uint32_t task, std::vector<Item>& ready);  ///< false: goes on in pieces
-    void finish(std::uint32_t task, std::vector<Item>& ready) noexcept;
-    void arrive(std::uint32_t task, std::vector<Item>& ready);  ///< one of those it waits for is done
-    void share(std::vector<Item>& ready, std::size_t keep) noexcept;
-    bool take(std::vector<Item>& ready) noexcept;
+    void run_item(const Item& item, Ready& ready) noexcept;
+    bool run_task(std::uint32_t task, Ready& ready);    ///< false: goes on in pieces, or later
+    bool run_branch(std::uint32_t task, Ready& ready);  ///< the same for a conditional node
+    bool run_pass(Pass& pass, const std::shared_ptr<const Plan>& body);  ///< false: goes on elsewhere
+    bool is_failed() const noexcept;  ///< this run, or one that it is a part of
+    void finish(std::uint32_t task, Ready& ready) noexcept;
+    void arrive(std::uint32_t task, Ready& ready);  ///< one of those it waits for is done
+    void share(Ready& ready, std::size_t keep) noexcept;
+    bool take(Ready& ready) noexcept;
+    bool is_less_urgent(const Item& a, const Item& b) const noexcept {
+        return plan_->tasks[a.task].priority > plan_->tasks[b.task].priority;
+    }
     void fail(Failure failure) noexcept;
     void release() noexcept;
 
     std::shared_ptr<const Plan> plan_;
     StreamRecord& stream_;
     CompletionRef done_;
+    GraphRun* parent_;
     std::unique_ptr<std::atomic<std::int32_t>[]> waits_for_;
     std::vector<CompletionRef> records_;  ///< for Plan::events, where they record
     std::unique_ptr<EventWait[]> waits_;  ///< and where they wait
+    std::unique_ptr<Pass[]> passes_;      ///< of conditional nodes
 
     SpinLock lock_;
-    std::vector<Item> shared_;  ///< under lock_
+    std::vector<Item> shared_;  ///< under lock_; with priorities a heap
     bool listed_ = false;       ///< under lock_: in the executor's lists
     std::atomic<std::size_t> shared_count_{0};
     std::atomic<std::size_t> left_;

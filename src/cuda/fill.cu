@@ -69,16 +69,18 @@ dim3 grid_for(std::size_t words, std::size_t rows, int processors) {
     return dim3(static_cast<unsigned>(x), static_cast<unsigned>(y));
 }
 
+static_assert(sizeof(Pattern) == sizeof(FillKernel::pattern) && alignof(Pattern) == 16);
+
 template <class W>
-cudaError_t fill_as(const Rectangle& to, const Pattern& pattern, std::size_t size, int processors,
-                    cudaStream_t stream) {
-    std::size_t words = to.bytes / sizeof(W), rows = to.rows, pitch = to.pitch;
-    unsigned period = static_cast<unsigned>(size / sizeof(W));
-    char* data = static_cast<char*>(to.data);
-    Pattern copy = pattern;
-    void* arguments[] = {&data, &words, &rows, &pitch, &period, &copy};
-    return cudaLaunchKernel(reinterpret_cast<const void*>(&fill_words<W>), grid_for(words, rows, processors),
-                            dim3(threads), arguments, 0, stream);
+void make_as(FillKernel& fill, const Rectangle& to, std::size_t size, int processors) noexcept {
+    fill.data = static_cast<char*>(to.data);
+    fill.words = to.bytes / sizeof(W);
+    fill.rows = to.rows;
+    fill.pitch = to.pitch;
+    fill.period = static_cast<unsigned>(size / sizeof(W));
+    fill.function = reinterpret_cast<const void*>(&fill_words<W>);
+    fill.grid = grid_for(fill.words, fill.rows, processors);
+    fill.block = dim3(threads);
 }
 
 template <class W>
@@ -109,21 +111,27 @@ cudaError_t load_fill_kernels(const char*& call) noexcept {
     return cudaSuccess;
 }
 
-cudaError_t launch_fill(const Rectangle& to, const void* value, std::size_t size, int processors,
-                        cudaStream_t stream) noexcept {
-    Pattern pattern{};
-    std::memcpy(pattern.bytes, value, size);
+void make_fill(FillKernel& fill, const Rectangle& to, const void* value, std::size_t size,
+               int processors) noexcept {
+    std::memcpy(fill.pattern, value, size);
     // Patterns that divide 16 bytes are written 16 at a time where the memory allows it.
     if (16 % size == 0 && fits(to, 16, 16)) {
         for (std::size_t filled = size; filled < 16; filled *= 2)
-            std::memcpy(pattern.bytes + filled, pattern.bytes, filled);
-        return fill_as<uint4>(to, pattern, 16, processors, stream);
+            std::memcpy(fill.pattern + filled, fill.pattern, filled);
+        return make_as<uint4>(fill, to, 16, processors);
     }
-    if (fits(to, size, 16)) return fill_as<uint4>(to, pattern, size, processors, stream);
-    if (fits(to, size, 8)) return fill_as<std::uint64_t>(to, pattern, size, processors, stream);
-    if (fits(to, size, 4)) return fill_as<std::uint32_t>(to, pattern, size, processors, stream);
-    if (fits(to, size, 2)) return fill_as<std::uint16_t>(to, pattern, size, processors, stream);
-    return fill_as<std::uint8_t>(to, pattern, size, processors, stream);
+    if (fits(to, size, 16)) return make_as<uint4>(fill, to, size, processors);
+    if (fits(to, size, 8)) return make_as<std::uint64_t>(fill, to, size, processors);
+    if (fits(to, size, 4)) return make_as<std::uint32_t>(fill, to, size, processors);
+    if (fits(to, size, 2)) return make_as<std::uint16_t>(fill, to, size, processors);
+    return make_as<std::uint8_t>(fill, to, size, processors);
+}
+
+cudaError_t launch_fill(const Rectangle& to, const void* value, std::size_t size, int processors,
+                        cudaStream_t stream) noexcept {
+    FillKernel fill;
+    make_fill(fill, to, value, size, processors);
+    return cudaLaunchKernel(fill.function, fill.grid, fill.block, fill.arguments, 0, stream);
 }
 
 cudaError_t launch_repeat(const Rectangle& to, std::size_t size, int processors,

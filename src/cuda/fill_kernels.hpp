@@ -23,6 +23,25 @@ std::size_t word_of(const Rectangle& to, const void* value, std::size_t size) no
 /// Loads the kernels' code onto the current device. On failure `call` names what failed.
 cudaError_t load_fill_kernels(const char*& call) noexcept;
 
+/// The kernel of a fill, with its arguments and what points to them: not to be moved.
+struct FillKernel {
+    const void* function = nullptr;
+    dim3 grid, block;
+    char* data = nullptr;
+    std::size_t words = 0, rows = 0, pitch = 0;
+    unsigned period = 0;
+    alignas(16) unsigned char pattern[max_pattern] = {};
+    void* arguments[6] = {&data, &words, &rows, &pitch, &period, &pattern};
+
+    FillKernel() = default;
+    FillKernel(const FillKernel&) = delete;
+    FillKernel& operator=(const FillKernel&) = delete;
+};
+
+/// What launch_fill() launches, for nodes of graphs.
+void make_fill(FillKernel& fill, const Rectangle& to, const void* pattern, std::size_t size,
+               int processors) noexcept;
+
 /// Repeats `size` <= max_pattern bytes, which divide to.bytes, in every row.
 cudaError_t launch_fill(const Rectangle& to, const void* pattern, std::size_t size, int processors,
                         cudaStream_t stream) noexcept;

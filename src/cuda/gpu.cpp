@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "core/registry.hpp"
+#include "cuda/condition_kernel.hpp"
 #include "cuda/fill_kernels.hpp"
 
 namespace heddle::detail::cu {
@@ -75,6 +76,7 @@ Gpu& start(int index, const SourceLocation& where) {
     // Code loaded later would wait for the device to be idle, and its caller with it.
     const char* call = "";
     check(load_fill_kernels(call), call, index, where);
+    check(load_condition_kernel(call), call, index, where);
     g->pool = make_pool(index, where);
     used_gpus[index].store(g.get(), std::memory_order_release);
     return *g.release();

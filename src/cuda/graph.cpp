@@ -1,80 +1,15 @@
 #include "cuda/graph.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <utility>
 
+#include "core/order.hpp"
 #include "core/registry.hpp"
 #include "cuda/backend.hpp"
-#include "cuda/fill_kernels.hpp"
+#include "cuda/graph_parameters.hpp"
 #include "cuda/host_function.hpp"
 
 namespace heddle::detail::cu {
-
-namespace {
-
-/// What a node does, as CUDA wants to be told. The kernel's form and parameters point into each other: not to be moved.
-struct KernelParameters {
-    KernelForm form;
-    cudaKernelNodeParams native{};
-
-    KernelParameters(const NodeData& node, const SourceLocation& where) {
-        const Gpu& g = gpu(node.device.index(), where);
-        node.work.form(node.work.closure.get(), static_cast<unsigned>(g.limits.processors), form, where);
-        native.func = const_cast<void*>(form.function);
-        native.gridDim = dim3(form.grid[0], form.grid[1], form.grid[2]);
-        native.blockDim = dim3(form.block[0], form.block[1], form.block[2]);
-        native.sharedMemBytes = static_cast<unsigned>(form.shared_bytes);
-        native.kernelParams = form.arguments.data();
-    }
-    KernelParameters(const KernelParameters&) = delete;
-    KernelParameters& operator=(const KernelParameters&) = delete;
-};
-
-cudaMemcpy3DParms copy_parameters(const NodeData& node) {
-    cudaMemcpy3DParms p{};
-    p.dstPtr = {node.to.data, node.to.pitch, node.to.bytes, node.to.rows};
-    p.srcPtr = {node.from.data, node.from.pitch, node.from.bytes, node.from.rows};
-    p.extent = {node.to.bytes, node.to.rows, 1};
-    p.kind = cudaMemcpyDefault;
-    return p;
-}
-
-/// Memory of pools cannot be copied between GPUs by a node without access to it, and cudaMemcpyPeerAsync, which needs none, cannot
-/// be captured (both seen with CUDA 13.0).
-void refuse_peers(const NodeData& node, const SourceLocation& where) {
-    const Place &to = node.to.place, &from = node.from.place;
-    if (!to.device.is_cuda() || !from.device.is_cuda() || to.device == from.device) return;
-    throw_error({.code = ErrorCode::unsupported,
-                 .message = label_of(node) + " copies from " + from.device.name() + " to " +
-                            to.device.name() +
-                            ", which graphs cannot do yet: copy by way of pinned(), with two nodes",
-                 .call = "copy_node",
-                 .device = node.device,
-                 .where = where});
-}
-
-cudaMemsetParams fill_parameters(const NodeData& node, const SourceLocation& where) {
-    const Rectangle to{node.to.data, node.to.bytes, node.to.rows, node.to.pitch};
-    const std::size_t word = word_of(to, node.value.data(), node.value.size());
-    if (word == 0)
-        throw_error({.code = ErrorCode::unsupported,
-                     .message = label_of(node) + " fills with elements of " +
-                                std::to_string(node.value.size()) +
-                                " bytes: CUDA's graphs fill with 1, 2 or 4 bytes repeated. Use a kernel",
-                     .call = "fill_node",
-                     .device = node.device,
-                     .where = where});
-    cudaMemsetParams p{};
-    p.dst = to.data;
-    p.pitch = to.pitch;
-    p.elementSize = static_cast<unsigned>(word);
-    std::memcpy(&p.value, node.value.data(), word);  // little endian
-    p.width = to.bytes / word;
-    p.height = to.rows;
-    return p;
-}
-
-}  // namespace
 
 void CudaGraphExec::Host::run(void* data) {
     auto& host = *static_cast<Host*>(data);
@@ -98,7 +33,7 @@ CudaGraphExec::CudaGraphExec(const GraphData& graph, const SourceLocation& where
         check(cudaGraphCreate(&graph_, 0), "cudaGraphCreate", gpu_.index, where);
         nodes_.reserve(graph.nodes.size());
         for (const auto& node : graph.nodes) add(graph, *node, where);
-        instantiate(where);
+        instantiate(has_priorities(graph), where);
         for (const auto& node : graph.nodes)
             if (!node->enabled) update(*node, where);
     } catch (...) {
@@ -158,33 +93,16 @@ void CudaGraphExec::add(const GraphData& graph, const NodeData& node, const Sour
     cudaGraphNode_t& made = nodes_.emplace_back();
     const auto done = [&](cudaError_t code, const char* call) { check(code, call, gpu_.index, where); };
     switch (node.kind) {
-    case NodeKind::kernel: {
+    case NodeKind::kernel:
         if (node.device.is_cpu())  // on one thread: the graph's order is the driver's to keep
             return add_host(node, after, where);
-        if (node.work.count == 0) break;
-        KernelParameters p(node, where);
-        InContext in(gpu(node.device.index(), where));
-        return done(cudaGraphAddKernelNode(&made, graph_, after.data(), after.size(), &p.native),
-                    "cudaGraphAddKernelNode");
-    }
+        break;
     case NodeKind::host_function: return add_host(node, after, where);
     case NodeKind::other:
         return done(cudaGraphAddChildGraphNode(&made, graph_, after.data(), after.size(),
                                                static_cast<cudaGraph_t>(node.foreign.get())),
                     "cudaGraphAddChildGraphNode");
-    case NodeKind::copy: {
-        refuse_peers(node, where);
-        const cudaMemcpy3DParms p = copy_parameters(node);
-        InContext in(gpu(node.device.is_cuda() ? node.device.index() : gpu_.index, where));
-        return done(cudaGraphAddMemcpyNode(&made, graph_, after.data(), after.size(), &p),
-                    "cudaGraphAddMemcpyNode");
-    }
-    case NodeKind::fill: {
-        const cudaMemsetParams p = fill_parameters(node, where);
-        InContext in(gpu(node.device.is_cuda() ? node.device.index() : gpu_.index, where));
-        return done(cudaGraphAddMemsetNode(&made, graph_, after.data(), after.size(), &p),
-                    "cudaGraphAddMemsetNode");
-    }
+    case NodeKind::conditional: made = add_conditional(graph_, node, after, gpu_, where); return;
     case NodeKind::record_event:
         if (node.device.is_cpu()) break;
         return done(
@@ -203,11 +121,25 @@ void CudaGraphExec::add(const GraphData& graph, const NodeData& node, const Sour
                                 ", and the graph is of a CUDA device: wait for it on the stream instead",
                      .call = "instantiate",
                      .where = where});
-    done(cudaGraphAddEmptyNode(&made, graph_, after.data(), after.size()), "cudaGraphAddEmptyNode");
+    made = add_device_node(graph_, node, after, gpu_, where);
 }
 
-void CudaGraphExec::instantiate(const SourceLocation& where) {
-    check(cudaGraphInstantiate(&exec_, graph_, 0), "cudaGraphInstantiate", gpu_.index, where);
+void CudaGraphExec::instantiate(bool with_priorities, const SourceLocation& where) {
+    const unsigned long long flags = with_priorities ? cudaGraphInstantiateFlagUseNodePriority : 0;
+    check(cudaGraphInstantiate(&exec_, graph_, flags), "cudaGraphInstantiate", gpu_.index, where);
+}
+
+/// For what CUDA cannot change in place. What was launched keeps what it was launched with.
+void CudaGraphExec::make_anew(const GraphData& graph, const SourceLocation& where) {
+    CudaGraphExec other(graph, where);
+    std::swap(graph_, other.graph_);
+    std::swap(exec_, other.exec_);
+    std::swap(nodes_, other.nodes_);
+    std::swap(hosts_, other.hosts_);
+    std::swap(disabled_, other.disabled_);
+    std::swap(functions_, other.functions_);
+    std::swap(symbols_, other.symbols_);
+    is_new_ = true;
 }
 
 void CudaGraphExec::launch(StreamRecord& stream, const SourceLocation& where) {
@@ -221,6 +153,11 @@ void CudaGraphExec::launch(StreamRecord& stream, const SourceLocation& where) {
         }
         stream.set(stream_flag::fallible);
     }
+    if (is_new_) [[unlikely]] {
+        if (last_ != nullptr && last_ != &stream) order_after_all_of(stream, *last_, where);
+        is_new_ = false;
+    }
+    last_ = &stream;
     OnStream on(gpu_, stream.native);
     const CUresult code = driver.launch_graph(exec_, native_of(stream));
     if (code != CUDA_SUCCESS) [[unlikely]]
@@ -277,14 +214,16 @@ void CudaGraphExec::update_other(const NodeData& node, const SourceLocation& whe
     cudaGraphNode_t native = nodes_[node.index];
     switch (node.kind) {
     case NodeKind::copy: {
-        refuse_peers(node, where);
-        const cudaMemcpy3DParms p = copy_parameters(node);
+        const cudaMemcpy3DParms p = copy_parameters(node, where);
         return check_update(cudaGraphExecMemcpyNodeSetParams(exec_, native, &p),
                             "cudaGraphExecMemcpyNodeSetParams", node, where);
     }
     case NodeKind::fill: {
-        const cudaMemsetParams p = fill_parameters(node, where);
-        return check_update(cudaGraphExecMemsetNodeSetParams(exec_, native, &p),
+        const FillParameters p(node, gpu_of(node, gpu_, where), where);
+        if (p.is_kernel)
+            return check_update(cudaGraphExecKernelNodeSetParams(exec_, native, &p.kernel),
+                                "cudaGraphExecKernelNodeSetParams (fill)", node, where);
+        return check_update(cudaGraphExecMemsetNodeSetParams(exec_, native, &p.memset),
                             "cudaGraphExecMemsetNodeSetParams", node, where);
     }
     case NodeKind::record_event:
@@ -298,6 +237,11 @@ void CudaGraphExec::update_other(const NodeData& node, const SourceLocation& whe
 }
 
 void CudaGraphExec::update(const NodeData& node, const SourceLocation& where) {
+    if (node.conditional != nullptr) {
+        make_anew(*node.graph, where);
+        node.graph->changed.clear();  // all of them are in it
+        return;
+    }
     if (node.kind == NodeKind::host_function || (node.kind == NodeKind::kernel && node.device.is_cpu())) {
         const auto host =
             std::ranges::find_if(hosts_, [&](const HostNode& h) { return h.node == node.index; });

@@ -46,7 +46,8 @@ private:
     void update_kernel(const NodeData& node, const SourceLocation& where);
     void update_other(const NodeData& node, const SourceLocation& where);
     void check_update(cudaError_t code, const char* call, const NodeData& node, const SourceLocation& where);
-    void instantiate(const SourceLocation& where);
+    void instantiate(bool with_priorities, const SourceLocation& where);
+    void make_anew(const GraphData& graph, const SourceLocation& where);
     void destroy() noexcept;
 
     Gpu& gpu_;
@@ -58,6 +59,8 @@ private:
     std::vector<CUfunction> functions_;  ///< of kernel nodes that were changed
     std::vector<const void*> symbols_;   ///< and whose they are
     KernelForm form_;                    ///< for changes
+    StreamRecord* last_ = nullptr;       ///< of the newest launch
+    bool is_new_ = false;                ///< made anew since: CUDA does not know the launches before
 };
 
 }  // namespace heddle::detail::cu

@@ -15,6 +15,9 @@ namespace heddle::detail {
 
 struct Block;
 
+/// How a conditional node decides: if (and else), while, switch.
+enum class ConditionalKind : std::uint8_t { if_else, while_loop, switch_case };
+
 /// A kernel as CUDA wants it: the arguments point into the closure it was made of.
 struct KernelForm {
     const void* function = nullptr;

@@ -1,0 +1,68 @@
+// Conditional nodes of graphs on CPU devices. A body is a run of its own; nobody blocks until it is done.
+#include "cpu/graph.hpp"
+
+namespace heddle::detail::cpu {
+
+const std::shared_ptr<const Plan>* Branch::chosen() const noexcept {
+    const int now = std::atomic_ref(*value).load(std::memory_order_acquire);
+    std::size_t body = 0;
+    switch (kind) {
+    case ConditionalKind::if_else: body = now != 0 ? 0 : 1; break;
+    case ConditionalKind::while_loop: body = now != 0 ? 0 : 1; break;
+    case ConditionalKind::switch_case: body = now >= 0 ? static_cast<std::size_t>(now) : bodies.size(); break;
+    }
+    return body < bodies.size() ? &bodies[body] : nullptr;
+}
+
+bool GraphRun::is_failed() const noexcept {
+    for (const GraphRun* run = this; run != nullptr; run = run->parent_)
+        if (run->failed_.load(std::memory_order_acquire)) return true;
+    return false;
+}
+
+bool GraphRun::run_branch(std::uint32_t index, Ready& ready) {
+    constexpr int batch = 512;  // passes; then equally urgent work gets its turn
+    const Branch& branch = *plan_->tasks[index].branch;
+    Pass& pass = passes_[branch.index];
+    for (int passes = 0;; ++passes) {
+        if (is_failed()) return true;
+        if (pass.has_run && branch.kind != ConditionalKind::while_loop) return true;
+        const std::shared_ptr<const Plan>* body = branch.chosen();
+        if (body == nullptr) return true;
+        if (passes != 0 &&
+            (executor().more_urgent_ready(level()) || (passes >= batch && executor().anything_ready()))) {
+            ready.push_back({index});
+            ready.leave = true;
+            return false;
+        }
+        pass.run = this;
+        pass.task = index;
+        if (!run_pass(pass, *body)) return false;
+    }
+}
+
+bool GraphRun::run_pass(Pass& pass, const std::shared_ptr<const Plan>& body) {
+    pass.wake = [](Waiter& self, const Completion& done) noexcept {
+        auto& own = static_cast<Pass&>(self);
+        GraphRun& run = *own.run;
+        run.fail(done.failure());
+        if (!own.one_is_done.exchange(true, std::memory_order_acq_rel)) return;  // its starter goes on
+        own.one_is_done.store(false, std::memory_order_relaxed);
+        Ready next;
+        next.push_back({own.task});
+        run.share(next, 0);
+        run.release();
+    };
+    CompletionRef done = make_completion();
+    auto inner = std::make_unique<GraphRun>(body, stream_, level(), done, this);
+    pass.has_run = true;
+    (void)done->add(pass);  // it has not started: it cannot have happened
+    references_.fetch_add(1, std::memory_order_relaxed);
+    inner.release()->start();
+    if (!pass.one_is_done.exchange(true, std::memory_order_acq_rel)) return false;
+    pass.one_is_done.store(false, std::memory_order_relaxed);
+    references_.fetch_sub(1, std::memory_order_relaxed);  // not the last: this thread has one
+    return true;
+}
+
+}  // namespace heddle::detail::cpu

@@ -1,0 +1,120 @@
+// Launching graphs on CPU devices: how their nodes become plans.
+#include <algorithm>
+#include <utility>
+
+#include "core/registry.hpp"
+#include "cpu/backend.hpp"
+#include "cpu/graph.hpp"
+
+namespace heddle::detail::cpu {
+
+namespace {
+
+std::shared_ptr<const Branch> make_branch(const Conditional& conditional, std::size_t index) {
+    auto branch = std::make_shared<Branch>();
+    branch->kind = conditional.kind;
+    branch->value = static_cast<int*>(conditional.value.data);
+    branch->index = index;
+    for (const auto& body : conditional.bodies) branch->bodies.push_back(make_plan(*body));
+    return branch;
+}
+
+/// Starts a run when its stream comes to it.
+struct StartOp {
+    GraphRun* run;
+    static void go(void* self, std::size_t, std::size_t) { static_cast<StartOp*>(self)->run->start(); }
+    static const OpType type;
+};
+// It runs on failed streams too: the run has to come to its end, though its nodes then do nothing.
+const OpType StartOp::type = op_type<StartOp>(&StartOp::go, true, "launch", "graph", true);
+
+}  // namespace
+
+void set_task(Plan& plan, const NodeData& node) {
+    Plan::Task& task = plan.tasks[node.index];
+    task.kind = node.kind;
+    task.event = node.event;
+    task.enabled = node.enabled;
+    task.where = node.where;
+    task.priority = node.priority;
+    plan.has_priorities |= node.priority != 0;
+    switch (node.kind) {
+    case NodeKind::kernel:
+    case NodeKind::host_function:
+        task.type = node.work.type;
+        task.closure = node.work.closure;
+        task.count = node.work.count;
+        break;
+    case NodeKind::copy: task.closure = copy_closure(node.to, node.from, task.type, task.count); break;
+    case NodeKind::fill:
+        task.closure = fill_closure(node.to, node.value.data(), node.value.size(), task.type, task.count);
+        break;
+    case NodeKind::conditional:
+        task.branch =
+            make_branch(*node.conditional, task.branch != nullptr ? task.branch->index : plan.branches++);
+        break;
+    default: break;
+    }
+}
+
+std::shared_ptr<Plan> make_plan(const GraphData& graph) {
+    auto made = std::make_shared<Plan>();
+    Plan& plan = *made;
+    const std::size_t count = graph.nodes.size();
+    plan.tasks.resize(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        set_task(plan, *graph.nodes[i]);
+        plan.tasks[i].waits_for = static_cast<std::int32_t>(graph.dependencies[i].size());
+        for (const std::uint32_t first : graph.dependencies[i]) ++plan.tasks[first].successors;
+        const NodeKind kind = graph.nodes[i]->kind;
+        if (kind == NodeKind::record_event || kind == NodeKind::wait_event)
+            plan.events.push_back(static_cast<std::uint32_t>(i));
+        if (kind == NodeKind::wait_event) ++plan.tasks[i].waits_for;
+        if (plan.tasks[i].waits_for == 0) plan.roots.push_back(static_cast<std::uint32_t>(i));
+    }
+    std::uint32_t at = 0;
+    for (Plan::Task& task : plan.tasks) {
+        task.first_successor = at;
+        at += std::exchange(task.successors, 0);
+    }
+    plan.successors.resize(at);
+    for (std::size_t i = 0; i < count; ++i)
+        for (const std::uint32_t first : graph.dependencies[i]) {
+            Plan::Task& task = plan.tasks[first];
+            plan.successors[task.first_successor + task.successors++] = static_cast<std::uint32_t>(i);
+        }
+    return made;
+}
+
+CpuGraphExec::CpuGraphExec(const GraphData& graph, const SourceLocation&) : plan_(make_plan(graph)) {}
+
+void CpuGraphExec::launch(StreamRecord& stream, const SourceLocation& where) {
+    Queue& queue = queue_of(stream);
+    CompletionRef done = make_completion();
+    auto run = std::make_unique<GraphRun>(plan_, stream, queue.level(), done);
+    // One launch after the other, also on different streams: nodes count on not running beside themselves.
+    if (last_ && !last_->is_done()) queue.push_wait(last_, where);
+    StartOp op{run.release()};
+    queue.push(Step::work, StartOp::type, &op, 1, where, true);
+    queue.push_wait(done, where);
+    last_ = std::move(done);
+}
+
+void CpuGraphExec::update(const NodeData& node, const SourceLocation&) {
+    // What was launched keeps the plan it was launched with.
+    if (plan_->runs.load(std::memory_order_acquire) != 0) plan_ = std::make_shared<Plan>(*plan_);
+    set_task(*plan_, node);
+}
+
+std::shared_ptr<GraphExec> CpuBackend::instantiate(const GraphData& graph, const SourceLocation& where) {
+    for (const auto& node : graph.nodes)
+        if (node->device.is_cuda())
+            throw_error({.code = ErrorCode::usage,
+                         .message = label_of(*node) + " is on " + node->device.name() + ", the graph on " +
+                                    graph.device.name(),
+                         .call = "instantiate",
+                         .where = where});
+    return std::make_shared<CpuGraphExec>(graph, where);
+}
+
+}  // namespace heddle::detail::cpu

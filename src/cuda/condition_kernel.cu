@@ -1,0 +1,32 @@
+#include "cuda/condition_kernel.hpp"
+
+namespace heddle::detail::cu {
+
+namespace {
+
+// A switch gets its number of bodies for what is none of their indices: then none runs.
+__global__ void set_condition(cudaGraphConditionalHandle handle, const int* value, unsigned cases) {
+    const int now = *static_cast<const volatile int*>(value);
+    unsigned condition = now != 0 ? 1 : 0;
+    if (cases != 0) condition = static_cast<unsigned>(now) < cases ? static_cast<unsigned>(now) : cases;
+    cudaGraphSetConditional(handle, condition);
+}
+
+}  // namespace
+
+ConditionKernel::ConditionKernel(cudaGraphConditionalHandle of_node, const int* decides,
+                                 unsigned bodies) noexcept
+    : handle(of_node), value(decides), cases(bodies) {
+    native.func = reinterpret_cast<void*>(&set_condition);
+    native.gridDim = dim3(1);
+    native.blockDim = dim3(1);
+    native.kernelParams = arguments;
+}
+
+cudaError_t load_condition_kernel(const char*& call) noexcept {
+    call = "cudaFuncGetAttributes";
+    cudaFuncAttributes unused;  // asking for them loads the code
+    return cudaFuncGetAttributes(&unused, reinterpret_cast<const void*>(&set_condition));
+}
+
+}  // namespace heddle::detail::cu

@@ -1,0 +1,141 @@
+#include "cuda/graph_parameters.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace heddle::detail::cu {
+
+namespace {
+
+/// Memory of pools cannot be copied between GPUs by a node without access to it, and cudaMemcpyPeerAsync, which needs none, cannot
+/// be captured (both seen with CUDA 13.0).
+void refuse_peers(const NodeData& node, const SourceLocation& where) {
+    const Place &to = node.to.place, &from = node.from.place;
+    if (!to.device.is_cuda() || !from.device.is_cuda() || to.device == from.device) return;
+    throw_error({.code = ErrorCode::unsupported,
+                 .message = label_of(node) + " copies from " + from.device.name() + " to " +
+                            to.device.name() +
+                            ", which graphs cannot do yet: copy by way of pinned(), with two nodes",
+                 .call = "copy_node",
+                 .device = node.device,
+                 .where = where});
+}
+
+void set_priority(cudaGraphNode_t made, const NodeData& node, const Gpu& g, const SourceLocation& where) {
+    if (node.priority == 0) return;
+    cudaKernelNodeAttrValue value{};
+    value.priority = node.priority;
+    check(cudaGraphKernelNodeSetAttribute(made, cudaLaunchAttributePriority, &value),
+          "cudaGraphKernelNodeSetAttribute", g.index, where);
+}
+
+}  // namespace
+
+KernelParameters::KernelParameters(const NodeData& node, const SourceLocation& where) {
+    const Gpu& g = gpu(node.device.index(), where);
+    node.work.form(node.work.closure.get(), static_cast<unsigned>(g.limits.processors), form, where);
+    native.func = const_cast<void*>(form.function);
+    native.gridDim = dim3(form.grid[0], form.grid[1], form.grid[2]);
+    native.blockDim = dim3(form.block[0], form.block[1], form.block[2]);
+    native.sharedMemBytes = static_cast<unsigned>(form.shared_bytes);
+    native.kernelParams = form.arguments.data();
+}
+
+FillParameters::FillParameters(const NodeData& node, const Gpu& g, const SourceLocation& where) {
+    const Rectangle to{node.to.data, node.to.bytes, node.to.rows, node.to.pitch};
+    const std::size_t size = node.value.size(), word = word_of(to, node.value.data(), size);
+    const bool is_plain = size == 1 || size == 2 || size == 4 || size > max_pattern;
+    if (word != 0 && is_plain) {
+        memset.dst = to.data;
+        memset.pitch = to.pitch;
+        memset.elementSize = static_cast<unsigned>(word);
+        std::memcpy(&memset.value, node.value.data(), word);  // little endian
+        memset.width = to.bytes / word;
+        memset.height = to.rows;
+        return;
+    }
+    if (size > max_pattern)
+        throw_error({.code = ErrorCode::unsupported,
+                     .message = label_of(node) + " fills with elements of " + std::to_string(size) +
+                                " bytes: CUDA's graphs fill with up to " + std::to_string(max_pattern) +
+                                ". Use a kernel",
+                     .call = "fill_node",
+                     .device = node.device,
+                     .where = where});
+    is_kernel = true;
+    make_fill(fill, to, node.value.data(), size, g.limits.processors);
+    kernel.func = const_cast<void*>(fill.function);
+    kernel.gridDim = fill.grid;
+    kernel.blockDim = fill.block;
+    kernel.kernelParams = fill.arguments;
+}
+
+cudaMemcpy3DParms copy_parameters(const NodeData& node, const SourceLocation& where) {
+    refuse_peers(node, where);
+    cudaMemcpy3DParms p{};
+    p.dstPtr = {node.to.data, node.to.pitch, node.to.bytes, node.to.rows};
+    p.srcPtr = {node.from.data, node.from.pitch, node.from.bytes, node.from.rows};
+    p.extent = {node.to.bytes, node.to.rows, 1};
+    p.kind = cudaMemcpyDefault;
+    return p;
+}
+
+Gpu& gpu_of(const NodeData& node, Gpu& of_graph, const SourceLocation& where) {
+    return node.device.is_cuda() ? gpu(node.device.index(), where) : of_graph;
+}
+
+cudaGraphNode_t add_empty_node(cudaGraph_t graph, const std::vector<cudaGraphNode_t>& after,
+                               const Gpu& of_graph, const SourceLocation& where) {
+    cudaGraphNode_t made = nullptr;
+    check(cudaGraphAddEmptyNode(&made, graph, after.data(), after.size()), "cudaGraphAddEmptyNode",
+          of_graph.index, where);
+    return made;
+}
+
+cudaGraphNode_t add_device_node(cudaGraph_t graph, const NodeData& node,
+                                const std::vector<cudaGraphNode_t>& after, Gpu& of_graph,
+                                const SourceLocation& where) {
+    cudaGraphNode_t made = nullptr;
+    Gpu& g = gpu_of(node, of_graph, where);
+    InContext in(g);
+    const auto done = [&](cudaError_t code, const char* call) {
+        check(code, call, of_graph.index, where);
+        return made;
+    };
+    switch (node.kind) {
+    case NodeKind::kernel: {
+        if (node.device.is_cpu() || node.work.count == 0) break;
+        KernelParameters p(node, where);
+        done(cudaGraphAddKernelNode(&made, graph, after.data(), after.size(), &p.native),
+             "cudaGraphAddKernelNode");
+        set_priority(made, node, g, where);
+        return made;
+    }
+    case NodeKind::copy: {
+        const cudaMemcpy3DParms p = copy_parameters(node, where);
+        return done(cudaGraphAddMemcpyNode(&made, graph, after.data(), after.size(), &p),
+                    "cudaGraphAddMemcpyNode");
+    }
+    case NodeKind::fill: {
+        const FillParameters p(node, g, where);
+        if (p.is_kernel)
+            return done(cudaGraphAddKernelNode(&made, graph, after.data(), after.size(), &p.kernel),
+                        "cudaGraphAddKernelNode (fill)");
+        return done(cudaGraphAddMemsetNode(&made, graph, after.data(), after.size(), &p.memset),
+                    "cudaGraphAddMemsetNode");
+    }
+    default: break;
+    }
+    return add_empty_node(graph, after, of_graph, where);
+}
+
+bool has_priorities(const GraphData& graph) noexcept {
+    return std::ranges::any_of(graph.nodes, [](const auto& node) {
+        return node->priority != 0 || (node->conditional != nullptr &&
+                                       std::ranges::any_of(node->conditional->bodies, [](const auto& body) {
+                                           return has_priorities(*body);
+                                       }));
+    });
+}
+
+}  // namespace heddle::detail::cu

@@ -1,0 +1,58 @@
+// What nodes do, as CUDA's graphs want to be told.
+#pragma once
+
+#include <vector>
+
+#include <cuda_runtime_api.h>
+
+#include "core/graph.hpp"
+#include "cuda/fill_kernels.hpp"
+#include "cuda/gpu.hpp"
+
+namespace heddle::detail::cu {
+
+/// The kernel's form and parameters point into each other: not to be moved.
+struct KernelParameters {
+    KernelForm form;
+    cudaKernelNodeParams native{};
+
+    KernelParameters(const NodeData& node, const SourceLocation& where);
+    KernelParameters(const KernelParameters&) = delete;
+    KernelParameters& operator=(const KernelParameters&) = delete;
+};
+
+/// A fill is a memset of CUDA's where it can be one, else a kernel. Elements of other than 1, 2 or 4 bytes are always kernels (up to 64 bytes), so
+/// that other values and other memory of the same type can take their place in an instantiated graph.
+struct FillParameters {
+    bool is_kernel = false;
+    cudaMemsetParams memset{};
+    FillKernel fill;
+    cudaKernelNodeParams kernel{};
+
+    FillParameters(const NodeData& node, const Gpu& g, const SourceLocation& where);
+    FillParameters(const FillParameters&) = delete;
+    FillParameters& operator=(const FillParameters&) = delete;
+};
+
+/// Throws Unsupported for copies between GPUs.
+cudaMemcpy3DParms copy_parameters(const NodeData& node, const SourceLocation& where);
+
+/// The GPU that a node of a graph of `of_graph` runs on.
+Gpu& gpu_of(const NodeData& node, Gpu& of_graph, const SourceLocation& where);
+
+/// Adds what the device does for a kernel of a CUDA device, a copy or a fill; for all other kinds, a node that does nothing.
+cudaGraphNode_t add_device_node(cudaGraph_t graph, const NodeData& node,
+                                const std::vector<cudaGraphNode_t>& after, Gpu& of_graph,
+                                const SourceLocation& where);
+cudaGraphNode_t add_empty_node(cudaGraph_t graph, const std::vector<cudaGraphNode_t>& after,
+                               const Gpu& of_graph, const SourceLocation& where);
+
+/// Adds a conditional node with its bodies. (graph_conditional.cpp)
+cudaGraphNode_t add_conditional(cudaGraph_t graph, const NodeData& node,
+                                const std::vector<cudaGraphNode_t>& after, Gpu& of_graph,
+                                const SourceLocation& where);
+
+/// Whether a node has a priority, in bodies too.
+bool has_priorities(const GraphData& graph) noexcept;
+
+}  // namespace heddle::detail::cu

@@ -1,0 +1,68 @@
+// Conditional nodes decided by __global__ functions, and their priorities.
+#include "../kernels.hpp"
+#include "../support.hpp"
+
+#include <heddle/cuda.hpp>
+
+using namespace heddle_test;
+
+namespace {
+
+#define SKIP_WITHOUT_CUDA()                                                                                  \
+    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
+
+using Ints = std::vector<int>;
+
+__global__ void grow(int* data) { data[threadIdx.x] *= 2; }
+__global__ void is_small(const int* data, int limit, int* answer) { *answer = data[0] < limit; }
+
+}  // namespace
+
+TEST_CASE("a loop of __global__ functions ends when one of them says so", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const Device gpu("cuda:0");
+    const Stream s(gpu);
+    Array<int> x = full<int>(s, 32, 1), again = full<int>(s, 1, 1);
+    s.synchronize();
+    auto first = kernel_node(gpu, grow, grid(1, 32), x);
+    auto ask = kernel_node(gpu, is_small, grid(1, 1), x, 1000, again).after(first);
+    Graph graph = while_node(again, ask.build()).build();
+    graph.launch(s);
+    CHECK(to_host(s, x) == Ints(32, 1024));
+}
+
+TEST_CASE("a node of a __global__ function has a priority until its graph is instantiated, in bodies too",
+          "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const Device gpu("cuda:0");
+    const Stream s(gpu);
+    Array<int> x = full<int>(s, 32, 1), value = full<int>(s, 1, 1);
+    s.synchronize();
+    auto inner = kernel_node(gpu, grow, grid(1, 32), x).priority(-1);
+    auto branch = if_node(value, inner.build());
+    auto last = kernel_node(gpu, grow, grid(1, 32), x).name("last").after(branch);
+    last.priority(gpu.priorities().greatest);
+    Graph graph = last.build();
+    CHECK(graph.nodes().back().priority == gpu.priorities().greatest);
+    graph.launch(s);
+    CHECK(to_host(s, x) == Ints(32, 4));
+    const auto error = error_of([&] { last.priority(0); });
+    REQUIRE(error);
+    CHECK(error->code() == ErrorCode::unsupported);
+    CHECK(std::string(error->what()).find("'last'") != std::string::npos);
+}
+
+TEST_CASE("a kernel of a CPU device in a body is refused on CUDA, by name", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const Device gpu("cuda:0");
+    const Stream s(gpu);
+    Array<int> x = zeros<int>(s, 10), value = zeros<int>(s, 1), host = pinned<int>(10);
+    s.synchronize();
+    auto on_gpu = kernel_node(gpu, Add{}, dim(10), x, 1);
+    auto on_cpu = kernel_node(cpu_device(), Add{}, dim(10), host.view(), 1).after(on_gpu).name("on the CPU");
+    Graph graph = if_node(value, on_cpu.build()).build();
+    const auto error = error_of([&] { graph.instantiate(); });
+    REQUIRE(error);
+    CHECK(error->code() == ErrorCode::unsupported);
+    CHECK(std::string(error->what()).find("'on the CPU' runs on a CPU device") != std::string::npos);
+}
