@@ -571,3 +571,13 @@ TEST_CASE("a capture that was ended gives nothing more; one that ends without en
     (void)scope.end();
     CHECK(mentions(error_of([&] { (void)scope.end(); }), "ended already"));
 }
+
+TEST_CASE("a capture of nothing is a graph of nothing, and can be launched") {
+    const Drained drained;
+    const Stream s(test_device());
+    Graph graph = capture(s, [] {});
+    CHECK(graph.size() == 0);
+    graph.launch(s);
+    graph.launch(s);
+    CHECK(works(s));
+}

@@ -228,6 +228,19 @@ TEST_CASE("a body of another device than its value's is refused") {
     CHECK(mentions(error_of([&] { (void)node.build(); }), "'branch' is on " + test_device().name()));
 }
 
+TEST_CASE("a conditional of a CPU device is refused in a graph of a CUDA device, in a child graph too") {
+    if (!test_device().is_cuda()) HEDDLE_SKIP("needs both kinds of devices");
+    const Here here;
+    const Stream s(cpu_device());
+    Array<int> x = zeros<int>(10), value = zeros<int>(s, 1);
+    s.synchronize();
+    const Graph body = empty_node(cpu_device()).build();
+    auto branch = if_node(value, body).name("branch");
+    auto child = child_node(branch.build());
+    auto last = kernel_node(Add{}, dim(10), x, 1).after(child);
+    CHECK(mentions(error_of([&] { (void)last.build(); }), "'branch' is on " + cpu_device().name()));
+}
+
 TEST_CASE("host functions in bodies run on CPU devices, and CUDA's graphs refuse them by name") {
     const Here here;
     Array<int> value = full<int>(1, 3);

@@ -3,16 +3,25 @@
 
 #include <concepts>
 #include <cstdint>
+#include <functional>
 #include <utility>
+#include <vector>
 
+#include <heddle/detail/graph_work.hpp>
 #include <heddle/graph.hpp>
 #include <heddle/scope.hpp>
+#include <heddle/view.hpp>
 
 namespace heddle {
 
 namespace detail {
 struct Recording;
-}
+bool is_recorded(StreamRef stream);  ///< by a capture of heddle's
+Graph capture_body(StreamRef stream, const std::function<void()>& body, SourceLocation where);
+void record_condition(StreamRef stream, ConditionalKind kind, View<const int> value,
+                      std::vector<Graph> bodies, SourceLocation where);
+int read_condition(StreamRef stream, View<const int> value, SourceLocation where);
+}  // namespace detail
 
 /// What calls of CUDA's own are forbidden while a stream is captured whose native handle others hold: those that could wait for the
 /// capture. heddle's own calls keep out of the way in every mode.
@@ -78,6 +87,59 @@ void capture_into(Graph& graph, StreamRef stream, F&& body, std::initializer_lis
     ScopedCapture scope(stream, {}, where);
     std::forward<F>(body)();
     scope.end_into(graph, after, where);
+}
+
+/// In a capture: a conditional node that runs what then() (or otherwise()) gives `stream` if the int `value` is not 0 when the graph comes to it. Elsewhere:
+/// waits for the value, and calls the one or the other. Both are called once each in a capture; streams that take part in
+/// it are not to be used in them, but for `stream`, and events not at all.
+template <std::invocable Then, std::invocable Else>
+void capture_if(StreamRef stream, View<const int> value, Then&& then, Else&& otherwise,
+                SourceLocation where = SourceLocation::current()) {
+    if (detail::is_recorded(stream)) {
+        std::vector<Graph> bodies;
+        bodies.push_back(detail::capture_body(stream, std::ref(then), where));
+        bodies.push_back(detail::capture_body(stream, std::ref(otherwise), where));
+        detail::record_condition(stream, detail::ConditionalKind::if_else, value, std::move(bodies), where);
+    } else if (detail::read_condition(stream, value, where) != 0) {
+        then();
+    } else {
+        otherwise();
+    }
+}
+template <std::invocable Then>
+void capture_if(StreamRef stream, View<const int> value, Then&& then,
+                SourceLocation where = SourceLocation::current()) {
+    capture_if(
+        stream, value, std::forward<Then>(then), [] {}, where);
+}
+/// The same on the current stream.
+template <std::invocable Then, std::invocable Else>
+void capture_if(View<const int> value, Then&& then, Else&& otherwise,
+                SourceLocation where = SourceLocation::current()) {
+    capture_if(current_stream(), value, std::forward<Then>(then), std::forward<Else>(otherwise), where);
+}
+template <std::invocable Then>
+void capture_if(View<const int> value, Then&& then, SourceLocation where = SourceLocation::current()) {
+    capture_if(
+        current_stream(), value, std::forward<Then>(then), [] {}, where);
+}
+
+/// As capture_if(), but again and again while the value is not 0; the body has to change it in the end.
+template <std::invocable Body>
+void capture_while(StreamRef stream, View<const int> value, Body&& body,
+                   SourceLocation where = SourceLocation::current()) {
+    if (detail::is_recorded(stream)) {
+        std::vector<Graph> bodies;
+        bodies.push_back(detail::capture_body(stream, std::ref(body), where));
+        detail::record_condition(stream, detail::ConditionalKind::while_loop, value, std::move(bodies),
+                                 where);
+    } else {
+        while (detail::read_condition(stream, value, where) != 0) body();
+    }
+}
+template <std::invocable Body>
+void capture_while(View<const int> value, Body&& body, SourceLocation where = SourceLocation::current()) {
+    capture_while(current_stream(), value, std::forward<Body>(body), where);
 }
 
 /// Whether `stream` (default: the current one) takes part in a capture, heddle's or anyone's.

@@ -1,7 +1,11 @@
 // Captures: begun, ended, thrown away.
 #include <heddle/capture.hpp>
 
-#include <heddle/observer.hpp>
+#include <heddle/conditional_nodes.hpp>
+#include <heddle/copy.hpp>
+
+#include <memory>
+#include <mutex>
 
 #include "core/graph.hpp"
 #include "core/order.hpp"
@@ -14,6 +18,7 @@ using detail::GraphData;
 using detail::NodeData;
 using detail::Recording;
 using detail::StreamRecord;
+using detail::Tape;
 
 namespace {
 
@@ -57,12 +62,10 @@ void settle_marks(Recording& r) {
 
 /// What was captured; the capture is over, whatever happens.
 std::unique_ptr<GraphData> finish(Recording& r, bool join, const SourceLocation& where) {
-    struct End {
-        Recording& recording;
-        ~End() { end_recording(recording); }
-    } end{r};
+    const std::unique_ptr<Recording, void (*)(Recording*)> over(&r,
+                                                                [](Recording* one) { end_recording(*one); });
     collect_foreign(r, where);
-    const std::lock_guard lock(r.lock);
+    std::unique_lock lock(r.lock);
     if (join) {
         join_all(r);
     } else if (const std::string names = unjoined(r, reached_from(*r.tape, r.lanes[0].tail));
@@ -76,7 +79,10 @@ std::unique_ptr<GraphData> finish(Recording& r, bool join, const SourceLocation&
              .where = where});
     }
     settle_marks(r);
-    return graph_of(r.tape, r.device, where);
+    const std::shared_ptr<Tape> tape = std::exchange(r.tape, std::make_shared<Tape>());
+    const Device device = r.device;
+    lock.unlock();
+    return graph_of(tape, device, where);
 }
 
 }  // namespace
@@ -132,6 +138,55 @@ void ScopedCapture::end_into(Graph& graph, std::initializer_list<Node> after, So
     for (const Node& node : after) first.push_back(node.data().index);
     append_graph(to, from, first);
 }
+
+namespace detail {
+
+bool is_recorded(StreamRef stream) {
+    StreamRecord& record = record_of(stream.state());
+    check_usable(record, "capture_if or capture_while", SourceLocation());
+    if (record.has(stream_flag::recording)) return is_captured(record);
+    if (stream.is_capturing())
+        throw_error(stream_error(
+            ErrorCode::unsupported, record,
+            "the capture was begun past heddle, which cannot add conditions to it: capture with heddle",
+            "capture_if or capture_while", {}));
+    return false;
+}
+
+Graph capture_body(StreamRef stream, const std::function<void()>& body, SourceLocation where) {
+    Recording& r = begin_recording(record_of(stream.state()), nullptr, CaptureMode::thread_local_, where);
+    try {
+        const ScopedStream in(stream, {.wait_on_enter = false}, where);
+        body();
+    } catch (...) {
+        end_recording(r);
+        throw;
+    }
+    return Graph(finish(r, false, where));
+}
+
+void record_condition(StreamRef stream, ConditionalKind kind, View<const int> value,
+                      std::vector<Graph> graphs, SourceLocation where) {
+    std::vector<std::unique_ptr<GraphData>> bodies;
+    for (Graph& graph : graphs) {
+        bodies.push_back(clone_graph(graph.data(where)));
+        if (!bodies.back()->nodes.empty()) continue;
+        bodies.back()->nodes.push_back(new_node(NodeKind::empty, stream.device(), where));
+        bodies.back()->dependencies.emplace_back();
+        bodies.back()->nodes.back()->graph = bodies.back().get();
+    }
+    const auto node = make_conditional(kind, region(value), std::move(bodies), where);
+    check_conditional(*node, stream.device(), where);
+    record_node(record_of(stream.state()), node, where);
+}
+
+int read_condition(StreamRef stream, View<const int> value, SourceLocation where) {
+    int now = 0;
+    copy(stream, std::span<int>(&now, 1), value.first(1), where);
+    return now;
+}
+
+}  // namespace detail
 
 bool is_capturing(StreamRef stream) { return stream.is_capturing(); }
 

@@ -37,7 +37,7 @@ struct NodeData {
     std::vector<std::byte> value;  ///< fills
     EventState* event = nullptr;
     std::shared_ptr<GraphData> child;
-    std::shared_ptr<void> foreign;  ///< other: what was recorded past heddle
+    std::shared_ptr<void> foreign;                   ///< other: what was recorded past heddle
     std::shared_ptr<const Conditional> conditional;  ///< never shared by nodes: clones have their own
     std::vector<BlockOwner> owned;                   ///< memory that lives as long as the node
     bool is_given = false;  ///< memory nodes: one frees it already, or takes over what it freed

@@ -94,6 +94,14 @@ Device device_of_all(const std::vector<NodeRef>& nodes, const SourceLocation& wh
     return nodes.front()->device;
 }
 
+/// Those of child graphs too: they were checked for their own graph's device.
+void check_conditionals(const std::vector<NodeRef>& nodes, Device device, const SourceLocation& where) {
+    for (const NodeRef& node : nodes) {
+        if (node->conditional != nullptr) check_conditional(*node, device, where);
+        if (node->child != nullptr) check_conditionals(node->child->nodes, device, where);
+    }
+}
+
 NodeRef copy_of(const NodeData& node) {
     auto copy = std::make_shared<NodeData>(node);
     copy->graph = nullptr;
@@ -156,10 +164,10 @@ std::unique_ptr<GraphData> assemble_graph(std::vector<NodeRef> sorted, Device de
                                           const SourceLocation& where) {
     auto graph = std::make_unique<GraphData>();
     graph->device = device;
+    check_conditionals(sorted, device, where);
     std::vector<NodeRef> all;
     all.reserve(sorted.size());
     for (const NodeRef& node : sorted) {
-        if (node->conditional != nullptr) check_conditional(*node, graph->device, where);
         if (node->child != nullptr) expand_child(node, all);
         all.push_back(node);
     }

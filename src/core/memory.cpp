@@ -121,8 +121,11 @@ Block& allocate(StreamRef ref, std::size_t count, std::size_t element, SourceLoc
     StreamRecord& stream = record_of(ref.state());
     check_usable(stream, "empty", where);
     const std::size_t bytes = checked_bytes(count, element, "empty", where);
+    const bool recorded = stream.has(stream_flag::recording);
+    if (recorded && bytes != 0)
+        if (Block* spare = take_spare(stream, bytes)) return *spare;
     Block& block = take_block();
-    StreamRecord& on = stream.has(stream_flag::recording) ? allocating_stream(stream, where) : stream;
+    StreamRecord& on = recorded ? allocating_stream(stream, where) : stream;
     try {
         if (bytes != 0) block.data = on.backend->allocate(on, bytes, where);
     } catch (...) {
@@ -135,6 +138,7 @@ Block& allocate(StreamRef ref, std::size_t count, std::size_t element, SourceLoc
     block.owners.store(1, std::memory_order_relaxed);
     block.users[0].store(&on, std::memory_order_relaxed);
     block.alive.store(true, std::memory_order_release);
+    if (recorded) own_by_capture(stream, block, where);
     if (is_observed()) notify_memory(OpKind::allocate, &stream, bytes, where);
     return block;
 }
@@ -161,12 +165,19 @@ Block& allocate_host(MemoryKind kind, std::size_t count, std::size_t element, So
 }
 
 void release(Block& block) noexcept {
-    if (block.owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     try {
+        if (block.owners.load(std::memory_order_acquire) != 1) {
+            const Users known(block);
+            if (block.owners.fetch_sub(1, std::memory_order_acq_rel) != 1)
+                return give_spare(block, known.all().data(), known.all().size());
+        }
         block.alive.store(false, std::memory_order_release);
         const Users known(block);
         const std::span<StreamRecord* const> users = known.all();
-        if (give_up_later(block, users.data(), users.size())) return;
+        if (give_up_later(block, users.data(), users.size())) {
+            block.owners.store(1, std::memory_order_relaxed);  // the batch
+            return;
+        }
         if (is_observed())
             notify_memory(OpKind::free, users.empty() ? nullptr : users.front(), block.bytes, {});
         if (block.data != nullptr) {

@@ -71,7 +71,9 @@ void collect(Recording& r, Recording::Lane& lane, const SourceLocation& where) {
         lane.stream->backend->take_foreign(*lane.stream, static_cast<int>(r.mode), where);
     if (graph == nullptr) return;
     const std::uint32_t op = r.tape->add(NodeKind::other, lane.stream->device, lane.tail, where);
-    r.tape->set_foreign(std::move(graph));
+    auto node = std::make_shared<NodeData>();
+    node->foreign = std::move(graph);
+    r.tape->set_node(std::move(node));
     lane.tail.assign(1, op);
 }
 
@@ -204,12 +206,18 @@ void end_recording(Recording& r) noexcept {
     r.lanes.clear();
     r.marks.clear();
     r.spares.clear();
-    if (r.tape.use_count() == 1) r.tape->clear();
-    else r.tape = nullptr;
+    r.owned.clear();
+    std::shared_ptr<Tape> tape = std::move(r.tape);
+    r.tape = nullptr;
     r.batch = nullptr;
     r.id = 0;
     r.lock.unlock();
+    // Not with the lock: memory that goes asks its users' recordings.
     for (Block* block : given_up) release(*block);
+    if (tape != nullptr && tape.use_count() == 1) {
+        tape->clear();
+        r.tape = std::move(tape);
+    }
     const std::lock_guard free(free_lock);
     r.next_free = std::exchange(free_recordings, &r);
 }
@@ -297,8 +305,17 @@ bool record_child(StreamRecord& stream, const GraphData& graph, const SourceLoca
     if (!r) return false;
     if (r->batch != nullptr) return really(r, stream, where);
     add_op(*r, stream, NodeKind::child_graph, where);
-    r->tape->set_child(clone_graph(graph));
+    auto node = std::make_shared<NodeData>();
+    node->child = clone_graph(graph);
+    r->tape->set_node(std::move(node));
     return true;
+}
+
+void record_node(StreamRecord& stream, std::shared_ptr<NodeData> node, const SourceLocation& where) {
+    Recorded r(stream);
+    if (!r) return;
+    add_op(*r, stream, node->kind, where);
+    r->tape->set_node(std::move(node));
 }
 
 void record_wait_node(StreamRecord& stream, EventState& event, const SourceLocation& where) {
@@ -414,6 +431,51 @@ bool record_event_wait(StreamRecord& waiter, EventState& event, const SourceLoca
     Recorded mine(waiter);
     if (!mine || mine->batch == nullptr) return false;
     return really(mine, waiter, where);
+}
+
+// Memory --------------------------------------------------------------------------------------------------------------
+
+Block* take_spare(StreamRecord& stream, std::size_t bytes) {
+    Recorded r(stream);
+    if (!r || r->spares.empty()) return nullptr;
+    const std::vector<bool> before = reached_from(*r->tape, r->lane_of(stream).tail);
+    for (auto spare = r->spares.begin(); spare != r->spares.end(); ++spare) {
+        if (spare->block->device != stream.device || spare->block->bytes < bytes ||
+            spare->block->bytes / 2 > bytes)
+            continue;
+        // Only where it comes after all use anyway: memory is cheaper than order that nobody asked for.
+        if (!std::ranges::all_of(spare->after, [&](std::uint32_t one) { return before[one]; })) continue;
+        Block* const block = spare->block;
+        r->spares.erase(spare);
+        block->owners.fetch_add(1, std::memory_order_relaxed);
+        return block;
+    }
+    return nullptr;
+}
+
+void own_by_capture(StreamRecord& stream, Block& block, const SourceLocation& where) {
+    Recorded r(stream);
+    if (!r || r->batch != nullptr) return;
+    auto node = std::make_shared<NodeData>();
+    block.owners.fetch_add(1, std::memory_order_relaxed);
+    node->owned.emplace_back(block);
+    add_op(*r, stream, NodeKind::allocate, where);
+    r->tape->set_node(std::move(node));
+    r->owned.push_back(&block);
+}
+
+void give_spare(Block& block, StreamRecord* const* users, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+        if (!users[i]->has(stream_flag::recording)) continue;
+        Recorded r(*users[i]);
+        if (!r || std::ranges::find(r->owned, &block) == r->owned.end()) continue;
+        Recording::Spare spare{&block, {}};
+        for (const Recording::Lane& lane : r->lanes)
+            for (std::size_t u = 0; u < count; ++u)
+                if (users[u]->id.load() == lane.stream_id) merge(spare.after, lane.tail);
+        r->spares.push_back(std::move(spare));
+        return;
+    }
 }
 
 StreamRecord& allocating_stream(StreamRecord& stream, const SourceLocation& where) {

@@ -53,6 +53,7 @@ struct Recording {
     std::vector<Mark> marks;
     std::vector<Block*> given_up;  ///< batches: memory to be freed when the operations are on their way
     std::vector<Spare> spares;     ///< captures
+    std::vector<Block*> owned;     ///< captures: memory allocated in it
     Recording* next_free = nullptr;
 
     Lane& lane_of(StreamRecord& stream) noexcept { return lanes[stream.lane]; }
@@ -96,11 +97,18 @@ bool record_copy(StreamRecord& stream, const Piece& to, const Piece& from, Block
 bool record_fill(StreamRecord& stream, const Piece& to, const void* value, std::size_t size, Block* owner,
                  const SourceLocation& where);
 bool record_child(StreamRecord& stream, const GraphData& graph, const SourceLocation& where);
+void record_node(StreamRecord& stream, std::shared_ptr<NodeData> node, const SourceLocation& where);
 void record_wait_node(StreamRecord& stream, EventState& event, const SourceLocation& where);
 bool record_stream_wait(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where);
 bool record_event_wait(StreamRecord& waiter, EventState& event, const SourceLocation& where);
 bool record_event_record(EventState& event, StreamRecord& stream, bool external, const SourceLocation& where);
 
+/// Memory that was given up earlier in the capture and is large enough, for whom all its use comes first; null: there is none.
+Block* take_spare(StreamRecord& stream, std::size_t bytes);
+/// The block belongs to the capture's graph as well; nothing where a batch or nobody records the stream.
+void own_by_capture(StreamRecord& stream, Block& block, const SourceLocation& where);
+/// Its array gave the block up, but a graph owns it: if it is a graph that is being captured, for others in it to use.
+void give_spare(Block& block, StreamRecord* const* users, std::size_t count);
 /// The stream on which memory for a recorded stream is really allocated: it is usable by what the recording does later.
 StreamRecord& allocating_stream(StreamRecord& stream, const SourceLocation& where);
 /// Before a host waits for, asks about or copies behind a stream: sends a batch that records it; throws UsageError in a capture.

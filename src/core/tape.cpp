@@ -26,8 +26,7 @@ void Tape::clear() noexcept {
     where_.clear();
     for (Chunk& chunk : chunks_) chunk.used = 0;
     chunk_ = 0;
-    children_.clear();
-    foreign_.clear();
+    nodes_.clear();
     shape_ = 0;
     comparable_ = true;
 }
@@ -63,7 +62,7 @@ std::uint32_t Tape::add(NodeKind kind, Device device, std::span<const std::uint3
     TapeOp op{};
     op.kind = kind;
     op.device_kind = device.kind();
-    op.device = static_cast<std::int16_t>(device.index());
+    op.device = static_cast<std::uint8_t>(device.index());
     op.dependencies = static_cast<std::uint32_t>(after.size());
     ops_.push_back(op);
     where_.push_back(where);
@@ -112,15 +111,10 @@ void Tape::set_fill(const Piece& to, const void* value, std::size_t size) {
     mix(size);
 }
 
-void Tape::set_child(std::shared_ptr<GraphData> child) {
-    ops_.back().count = children_.size();
-    children_.push_back(std::move(child));
-    comparable_ = false;
-}
-
-void Tape::set_foreign(std::shared_ptr<void> graph) {
-    ops_.back().count = foreign_.size();
-    foreign_.push_back(std::move(graph));
+void Tape::set_node(std::shared_ptr<NodeData> node) {
+    ops_.back().is_node = 1;
+    ops_.back().count = nodes_.size();
+    nodes_.push_back(std::move(node));
     comparable_ = false;
 }
 
@@ -142,8 +136,7 @@ bool Tape::has_shape_of(const Tape& other) const noexcept {
         if (a.kind != b.kind || a.type != b.type || a.device != b.device || a.device_kind != b.device_kind ||
             a.dependencies != b.dependencies || a.payload_size != b.payload_size)
             return false;
-        // A graph in the graph can be told from another only by running it.
-        if (a.kind == NodeKind::child_graph || a.kind == NodeKind::other) return false;
+        if (a.is_node != 0) return false;
     }
     return true;
 }
@@ -197,21 +190,22 @@ void fill_node(NodeData& node, const std::shared_ptr<Tape>& tape, std::size_t in
     }
 }
 
-std::unique_ptr<GraphData> graph_of(const std::shared_ptr<Tape>& tape, Device device, const SourceLocation& where) {
+std::unique_ptr<GraphData> graph_of(const std::shared_ptr<Tape>& tape, Device device,
+                                    const SourceLocation& where) {
     std::vector<std::shared_ptr<NodeData>> nodes;
     nodes.reserve(tape->size());
     const std::uint32_t* dependency = tape->all_dependencies().data();
     Block* const* block = tape->all_blocks().data();
     for (std::size_t i = 0; i < tape->size(); ++i) {
         const TapeOp& op = tape->op(i);
-        const auto& node = nodes.emplace_back(std::make_shared<NodeData>());
+        std::shared_ptr<NodeData> made = tape->node(op);
+        const auto& node =
+            nodes.emplace_back(made != nullptr ? std::move(made) : std::make_shared<NodeData>());
         fill_node(*node, tape, i);
         if (op.type != nullptr && op.type->name != nullptr) node->name = op.type->name(tape->payload(op));
         for (std::uint32_t d = 0; d < op.dependencies; ++d) node->after.push_back(nodes[*dependency++]);
-        node->work.blocks.assign(block, block + op.blocks);
+        node->work.blocks.insert(node->work.blocks.end(), block, block + op.blocks);
         block += op.blocks;
-        if (op.kind == NodeKind::child_graph) node->child = tape->child(op);
-        if (op.kind == NodeKind::other) node->foreign = tape->foreign(op);
     }
     return assemble_graph(std::move(nodes), device, where);
 }

@@ -24,7 +24,8 @@ struct TapeOp {
     std::uint32_t payload_size;
     std::uint32_t dependencies;  ///< how many; they follow each other in the tape
     std::uint32_t blocks;
-    std::int16_t device;
+    std::uint8_t is_node;  ///< `count` says which of the tape's nodes
+    std::uint8_t device;
     DeviceKind device_kind;
     NodeKind kind;
 };
@@ -54,8 +55,7 @@ public:
     void set_work(const WorkType& type, void* closure, std::size_t count);
     void set_copy(const Piece& to, const Piece& from);
     void set_fill(const Piece& to, const void* value, std::size_t size);
-    void set_child(std::shared_ptr<GraphData> child);
-    void set_foreign(std::shared_ptr<void> graph);
+    void set_node(std::shared_ptr<NodeData> node);  ///< for kinds that only captures have
     void add_block(Block& block);
 
     void set_event(std::uint32_t op, EventState* event) noexcept { ops_[op].event = event; }
@@ -67,9 +67,10 @@ public:
     void* payload(const TapeOp& op) const noexcept { return chunks_[op.chunk].data.get() + op.payload; }
     std::span<const std::uint32_t> all_dependencies() const noexcept { return dependencies_; }
     std::span<Block* const> all_blocks() const noexcept { return blocks_; }
-    /// Children and graphs recorded past heddle, in the order of their operations.
-    const std::shared_ptr<GraphData>& child(const TapeOp& op) const noexcept { return children_[op.count]; }
-    const std::shared_ptr<void>& foreign(const TapeOp& op) const noexcept { return foreign_[op.count]; }
+    /// What set_node() was given; null for other operations.
+    std::shared_ptr<NodeData> node(const TapeOp& op) const {
+        return op.is_node != 0 ? nodes_[op.count] : nullptr;
+    }
 
     /// The same kinds of operations in the same order.
     bool has_shape_of(const Tape& other) const noexcept;
@@ -94,14 +95,14 @@ private:
     std::vector<SourceLocation> where_;
     std::vector<Chunk> chunks_;
     std::size_t chunk_ = 0;  ///< that is being filled
-    std::vector<std::shared_ptr<GraphData>> children_;
-    std::vector<std::shared_ptr<void>> foreign_;
+    std::vector<std::shared_ptr<NodeData>> nodes_;
     std::uint64_t shape_ = 0;
     bool comparable_ = true;  ///< no closure with a life of its own
 };
 
 /// The graph of a tape's operations, on `device`. Closures stay in the tape, which the graph keeps.
-std::unique_ptr<GraphData> graph_of(const std::shared_ptr<Tape>& tape, Device device, const SourceLocation& where);
+std::unique_ptr<GraphData> graph_of(const std::shared_ptr<Tape>& tape, Device device,
+                                    const SourceLocation& where);
 /// The work of one operation as a node wants it.
 void fill_node(NodeData& node, const std::shared_ptr<Tape>& tape, std::size_t index);
 

@@ -61,7 +61,8 @@ std::shared_ptr<Plan> make_plan(const GraphData& graph) {
     auto made = std::make_shared<Plan>();
     Plan& plan = *made;
     const std::size_t count = graph.nodes.size();
-    plan.tasks.resize(count);
+    plan.tasks.resize(std::max<std::size_t>(count, 1));  // an empty graph is one task that does nothing
+    if (count == 0) plan.roots.push_back(0);
     for (std::size_t i = 0; i < count; ++i) {
         set_task(plan, *graph.nodes[i]);
         plan.tasks[i].waits_for = static_cast<std::int32_t>(graph.dependencies[i].size());

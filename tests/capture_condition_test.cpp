@@ -1,0 +1,138 @@
+// Conditions in captures, and the same code outside of them.
+#include "kernels.hpp"
+#include "support.hpp"
+
+using namespace heddle_test;
+
+namespace {
+
+using Ints = std::vector<int>;
+
+/// value -= 1
+struct CountDown {
+    HEDDLE_FN void operator()(std::size_t, View<int> value) const { value[0] -= 1; }
+};
+
+/// Captured and launched, or done at once.
+void run(bool captured, StreamRef stream, const std::function<void()>& body) {
+    if (!captured) return body();
+    Graph graph = capture(stream, body);
+    graph.launch(stream);
+}
+
+}  // namespace
+
+TEST_CASE("capture_if decides when the graph comes to it, and at once outside of a capture") {
+    const Drained drained;
+    const Stream s(test_device());
+    const ScopedStream in(s);
+    Array<int> value = zeros<int>(1), x = zeros<int>(10);
+    for (const bool captured : {false, true}) {
+        fill(x, 0);
+        run(captured, s, [&] {
+            fill(value, 1);
+            capture_if(
+                value, [&] { launch(Add{}, dim(10), x, 1); }, [&] { launch(Add{}, dim(10), x, 100); });
+            fill(value, 0);
+            capture_if(
+                value, [&] { launch(Add{}, dim(10), x, 1000); }, [&] { launch(Add{}, dim(10), x, 20); });
+            capture_if(value, [&] { launch(Add{}, dim(10), x, 1000); });
+        });
+        CHECK(to_host(x) == Ints(10, 21));
+    }
+}
+
+TEST_CASE("a captured condition follows the value from launch to launch") {
+    const Drained drained;
+    const Stream s(test_device());
+    const ScopedStream in(s);
+    Array<int> value = zeros<int>(1), x = zeros<int>(10);
+    Graph graph = capture([&] { capture_if(value, [&] { launch(Add{}, dim(10), x, 1); }); });
+    CHECK(graph.nodes()[0].kind == NodeKind::conditional);
+    for (int i = 0; i < 6; ++i) {
+        fill(value, i % 3);
+        graph.launch();
+    }
+    CHECK(to_host(x) == Ints(10, 4));
+}
+
+TEST_CASE("capture_while repeats its body until the value is 0") {
+    const Drained drained;
+    const Stream s(test_device());
+    const ScopedStream in(s);
+    Array<int> value = zeros<int>(1), x = zeros<int>(10);
+    for (const bool captured : {false, true}) {
+        fill(x, 0);
+        fill(value, 7);
+        run(captured, s, [&] {
+            capture_while(value, [&] {
+                launch(Add{}, dim(10), x, 3);
+                launch(CountDown{}, dim(1), value);
+            });
+            launch(Multiply{}, dim(10), x, 2);
+        });
+        CHECK(to_host(x) == Ints(10, 42));
+    }
+}
+
+TEST_CASE("conditions nest, and hold work side by side") {
+    const Drained drained;
+    const Stream s(test_device());
+    const ScopedStream in(s);
+    Array<int> outer = zeros<int>(1), inner = zeros<int>(1), x = zeros<int>(10), y = zeros<int>(10);
+    Graph graph = capture([&] {
+        fill(outer, 3);
+        capture_while(outer, [&] {
+            fill(inner, 2);
+            capture_while(inner, [&] {
+                fork_join([&] { launch(Add{}, dim(10), x, 1); }, [&] { launch(Add{}, dim(10), y, 2); });
+                launch(CountDown{}, dim(1), inner);
+            });
+            launch(CountDown{}, dim(1), outer);
+        });
+    });
+    graph.launch();
+    CHECK(to_host(x) == Ints(10, 6));
+    CHECK(to_host(y) == Ints(10, 12));
+}
+
+TEST_CASE("a body that throws leaves the capture around it as it was before the condition") {
+    const Drained drained;
+    const Stream s(test_device());
+    const ScopedStream in(s);
+    Array<int> value = full<int>(1, 1), x = zeros<int>(10);
+    s.synchronize();
+    Graph graph = capture([&] {
+        launch(Add{}, dim(10), x, 1);
+        CHECK_THROWS_AS(capture_if(value,
+                                   [&] {
+                                       launch(Add{}, dim(10), x, 100);
+                                       throw Boom("in a body");
+                                   }),
+                        Boom);
+        CHECK(is_capturing());
+        launch(Add{}, dim(10), x, 1);
+    });
+    CHECK(graph.size() == 2);
+    graph.launch();
+    CHECK(to_host(x) == Ints(10, 2));
+}
+
+TEST_CASE("streams that were captured before a condition are refused in its body") {
+    const Drained drained;
+    const Stream s(test_device()), other(test_device());
+    const ScopedStream in(s);
+    Array<int> value = full<int>(1, 1), x = zeros<int>(10);
+    s.synchronize();
+    Graph graph = capture([&] {
+        other.wait_stream(s);
+        capture_if(value, [&] {
+            const auto refused = error_of([&] { other.wait_stream(s); });
+            CHECK((refused && std::string(refused->what()).find("another capture") != std::string::npos));
+            launch(Add{}, dim(10), x, 1);
+        });
+        s.wait_stream(other);
+    });
+    graph.launch();
+    CHECK(to_host(x) == Ints(10, 1));
+}
