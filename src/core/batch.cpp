@@ -198,8 +198,7 @@ void put_together(Recording& r, const std::vector<Member>& members) {
     for (const Member& member : members) {
         StreamRecord& stream = *member.stream;
         const bool first = r.lanes.empty();
-        if (stream.id.load() != member.stream_id ||
-            stream.has(stream_flag::slow_order & ~stream_flag::internal) ||
+        if (stream.id.load() != member.stream_id || !is_recordable(stream) ||
             (!first && stream.submissions.load(std::memory_order_acquire) != member.given)) {
             if (first) return;  // the first stream is gone or has failed: nothing is recorded any more
             continue;

@@ -268,7 +268,8 @@ Admission admit_slowly(StreamState& state, const char* call, SourceLocation wher
     const bool recorded = stream.has(stream_flag::recording);
     if (recorded && is_captured(stream))
         return Admission::recorded;  // nothing of it runs now: failures do not matter
-    const Failure failure = stream.known_failure();
+    const bool may_have_failed = stream.has(stream_flag::poisoned | stream_flag::fallible);
+    const Failure failure = may_have_failed ? stream.known_failure() : nullptr;
     if (failure == nullptr) return recorded ? Admission::recorded : Admission::given;
     // A failed stream can be mended; a lost device takes everything with it, and going on makes no sense.
     if (failure->code == ErrorCode::device_lost && failure->device == stream.device) throw_error(*failure);

@@ -103,9 +103,9 @@ bool is_settled(Recording& r, StreamRecord& stream, const SourceLocation& where)
 }
 
 bool may_join_batch(Recording& r, StreamRecord& stream, const SourceLocation& where) {
-    constexpr std::uint32_t in_the_way = stream_flag::slow_order & ~stream_flag::internal;
     return !r.sending && r.lanes[0].stream != nullptr && stream.backend == r.lanes[0].stream->backend &&
-           !stream.has(in_the_way) && r.owner == std::this_thread::get_id() && is_settled(r, stream, where);
+           is_recordable(stream) && r.owner == std::this_thread::get_id() && is_settled(r, stream, where) &&
+           (!stream.has(stream_flag::fallible) || stream.known_failure() == nullptr);
 }
 
 /// The batch's operations go first, and the stream is recorded no longer (its first stream excepted, which only sends).
@@ -161,6 +161,10 @@ void join_capture(Recording& r, StreamRecord& stream, std::vector<std::uint32_t>
 }
 
 }  // namespace
+
+bool is_recordable(StreamRecord& stream) noexcept {
+    return !stream.has(stream_flag::slow_order & ~stream_flag::fallible);
+}
 
 Recording& begin_recording(StreamRecord& stream, BatchRun* batch, CaptureMode mode,
                            const SourceLocation& where) {
@@ -366,7 +370,7 @@ bool record_stream_wait(StreamRecord& waiter, StreamRecord& other, const SourceL
     }
     Recorded mine(waiter);
     if (!mine || mine->batch == nullptr) return false;
-    if (!other.has(stream_flag::slow_order & ~stream_flag::internal) &&
+    if (is_recordable(other) &&
         waiter.waited.covers(other.id.load(), other.submissions.load(std::memory_order_acquire)))
         return false;  // so it is already, and no wait will be made
     return really(mine, waiter, where);

@@ -59,6 +59,8 @@ struct Recording {
     Lane& lane_of(StreamRecord& stream) noexcept { return lanes[stream.lane]; }
 };
 
+/// Nothing about the stream keeps a batch from recording it.
+bool is_recordable(StreamRecord& stream) noexcept;
 /// Begins to record `stream`: for a capture, or for a batch.
 Recording& begin_recording(StreamRecord& stream, BatchRun* batch, CaptureMode mode,
                            const SourceLocation& where);
