@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include <cuda_runtime_api.h>
@@ -142,6 +143,22 @@ private:
     }
 
     CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
+};
+
+/// Native captures that heddle holds open, of streams whose handles are out.
+inline std::atomic<int> open_captures{0};
+
+/// RelaxedCapture where such a capture is open: for calls that are frequent, and forbidden then even on other streams (allocating from a
+/// pool is, with CUDA 13.0).
+class RelaxedWhileCaptured {
+public:
+    RelaxedWhileCaptured() noexcept {
+        if (open_captures.load(std::memory_order_relaxed) != 0) [[unlikely]]
+            relaxed_.emplace();
+    }
+
+private:
+    std::optional<RelaxedCapture> relaxed_;
 };
 
 class InCallback {

@@ -42,28 +42,42 @@ CudaGraphExec::CudaGraphExec(const GraphData& graph, const SourceLocation& where
     }
 }
 
+namespace {
+
+void destroy_now(Gpu& g, cudaGraph_t graph, cudaGraphExec_t exec) noexcept {
+    RelaxedCapture relaxed;
+    InContext in(g);
+    if (exec != nullptr) note_failure(cudaGraphExecDestroy(exec), "cudaGraphExecDestroy", g.index);
+    if (graph != nullptr) note_failure(cudaGraphDestroy(graph), "cudaGraphDestroy", g.index);
+}
+
+/// Destroying an executable with conditions waits on the host for its launches (3000 ms behind a kernel of 3 s, driver 580; others do not): so
+/// it is put off until they are done.
+void destroy_when_done(Gpu& g, cudaGraph_t graph, cudaGraphExec_t exec, cudaEvent_t done) {
+    if (!in_callback) {
+        RelaxedCapture relaxed;
+        if (done == nullptr || is_reached(g, done)) {
+            destroy_now(g, graph, exec);
+            if (done != nullptr) give_event(g, done);
+            return;
+        }
+    }
+    defer(g, [&g, graph, exec, done] { destroy_when_done(g, graph, exec, done); });
+}
+
+}  // namespace
+
 CudaGraphExec::~CudaGraphExec() {
     if (is_forked()) return;
-    if (!in_callback) {
-        destroy();
-        return;
-    }
-    // On a thread of the driver's: a host function held the last graph.
     try {
-        defer(gpu_, [graph = graph_, exec = exec_] {
-            if (exec != nullptr) cudaGraphExecDestroy(exec);
-            if (graph != nullptr) cudaGraphDestroy(graph);
-        });
+        destroy_when_done(gpu_, graph_, exec_, done_);
     } catch (...) {
         report(std::current_exception());
     }
 }
 
 void CudaGraphExec::destroy() noexcept {
-    RelaxedCapture relaxed;
-    InContext in(gpu_);
-    if (exec_ != nullptr) note_failure(cudaGraphExecDestroy(exec_), "cudaGraphExecDestroy", gpu_.index);
-    if (graph_ != nullptr) note_failure(cudaGraphDestroy(graph_), "cudaGraphDestroy", gpu_.index);
+    destroy_now(gpu_, graph_, exec_);
     exec_ = nullptr;
     graph_ = nullptr;
 }
@@ -102,7 +116,10 @@ void CudaGraphExec::add(const GraphData& graph, const NodeData& node, const Sour
         return done(cudaGraphAddChildGraphNode(&made, graph_, after.data(), after.size(),
                                                static_cast<cudaGraph_t>(node.foreign.get())),
                     "cudaGraphAddChildGraphNode");
-    case NodeKind::conditional: made = add_conditional(graph_, node, after, gpu_, where); return;
+    case NodeKind::conditional:
+        has_conditions_ = true;
+        made = add_conditional(graph_, node, after, gpu_, where);
+        return;
     case NodeKind::record_event:
         if (node.device.is_cpu()) break;
         return done(
@@ -136,6 +153,8 @@ void CudaGraphExec::make_anew(const GraphData& graph, const SourceLocation& wher
     std::swap(exec_, other.exec_);
     std::swap(nodes_, other.nodes_);
     std::swap(hosts_, other.hosts_);
+    std::swap(done_, other.done_);
+    std::swap(has_conditions_, other.has_conditions_);
     std::swap(disabled_, other.disabled_);
     std::swap(functions_, other.functions_);
     std::swap(symbols_, other.symbols_);
@@ -167,6 +186,10 @@ void CudaGraphExec::launch(StreamRecord& stream, const SourceLocation& where) {
         }
     check(code, "cuGraphLaunch", stream, where);
     count_submission(stream);
+    if (has_conditions_ && capture_of(stream) == 0) [[unlikely]] {
+        if (done_ == nullptr) done_ = take_event(gpu_, where);
+        check(record_on(gpu_, done_, native_of(stream)), "cuEventRecord", stream, where);
+    }
 }
 
 void CudaGraphExec::upload(StreamRecord& stream, const SourceLocation& where) {
@@ -275,6 +298,7 @@ void CudaBackend::begin_foreign(StreamRecord& stream, int mode, const SourceLoca
                                            cudaStreamCaptureModeRelaxed};
     InContext in(gpu_of(stream));
     check(cudaStreamBeginCapture(native_of(stream), modes[mode]), "cudaStreamBeginCapture", stream, where);
+    open_captures.fetch_add(1, std::memory_order_relaxed);
 }
 
 std::shared_ptr<void> CudaBackend::take_foreign(StreamRecord& stream, int mode, const SourceLocation& where) {
@@ -288,6 +312,7 @@ std::shared_ptr<void> CudaBackend::take_foreign(StreamRecord& stream, int mode, 
     if (status == CU_STREAM_CAPTURE_STATUS_ACTIVE && nodes == 0) return nullptr;
     InContext in(gpu_of(stream));
     cudaGraph_t taken = nullptr;
+    open_captures.fetch_sub(1, std::memory_order_relaxed);
     const cudaError_t code = cudaStreamEndCapture(native_of(stream), &taken);
     if (code != cudaSuccess) {
         cudaGetLastError();
@@ -304,6 +329,7 @@ std::shared_ptr<void> CudaBackend::take_foreign(StreamRecord& stream, int mode, 
 void CudaBackend::drop_foreign(StreamRecord& stream) noexcept {
     InContext in(gpu_of(stream));
     cudaGraph_t graph = nullptr;
+    open_captures.fetch_sub(1, std::memory_order_relaxed);
     if (cudaStreamEndCapture(native_of(stream), &graph) != cudaSuccess) cudaGetLastError();
     else cudaGraphDestroy(graph);
 }

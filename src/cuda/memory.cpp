@@ -106,6 +106,7 @@ void* CudaBackend::allocate(StreamRecord& stream, std::size_t bytes, const Sourc
                     "capture",
                     "allocate", g.index, where);
     void* data = nullptr;
+    RelaxedWhileCaptured relaxed;
     CUresult code = allocate_from_pool(g, &data, bytes, native_of(stream));
     if (code == CUDA_ERROR_OUT_OF_MEMORY) {
         code = allocate_when_short(g, &data, bytes, native_of(stream));
@@ -130,6 +131,7 @@ void CudaBackend::free(void* data, std::size_t bytes, int device, StreamRecord* 
                 free(data, bytes, device, list.data(), list.size());
             });
         }
+        RelaxedWhileCaptured relaxed_here;
         if (user_count == 1 && free_on(*g, *users[0], data)) return;
         // No user is held up: a stream of heddle's own waits for all of them. They may be closed; another
         // stream in the record of one that is long gone is waited for needlessly, which does no harm.
