@@ -581,3 +581,31 @@ TEST_CASE("a capture of nothing is a graph of nothing, and can be launched") {
     graph.launch(s);
     CHECK(works(s));
 }
+
+TEST_CASE("nodes of a captured graph are found by name and changed as what they are") {
+    const Drained drained;
+    const Stream s(test_device());
+    Array<int> x = empty<int>(s, 10), y = empty<int>(s, 10);
+    Recorder seen;
+    Graph graph = capture(s, [&] {
+        fill(s, x, 1);
+        launch(s, Add{}, dim(10), x, 1);
+        copy(s, y, x);
+        launch_host(s, [&] { seen.add("old"); });
+    });
+    graph.launch(s);
+    KernelNode<Add, 1> add(graph.node("heddle_test::Add 1"));
+    add.args(x, 5).dim(dim(5));
+    FillNode(graph.node("fill 0")).with(x, 2);
+    CopyNode(graph.node("copy 2")).between(y.view().first(7), x.view().first(7));
+    HostNode(graph.node("host function 3")).call([&] { seen.add("new"); });
+    graph.launch(s);
+    s.synchronize();
+    CHECK(to_host(y) == Ints{7, 7, 7, 7, 7, 2, 2, 2, 2, 2});
+    CHECK(seen.seen() == Strings{"old", "new"});
+    CHECK(mentions(error_of([&] { (void)KernelNode<Multiply, 1>(graph.node("heddle_test::Add 1")); }),
+                   "another kernel"));
+    CHECK(mentions(error_of([&] { (void)KernelNode<Add, 2>(graph.node("heddle_test::Add 1")); }),
+                   "another kernel"));
+    CHECK(mentions(error_of([&] { (void)FillNode(graph.node("copy 2")); }), "is no fill"));
+}

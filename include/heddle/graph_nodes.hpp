@@ -32,6 +32,7 @@ public:
 
 protected:
     using Node::Node;
+    explicit NodeOf(const Node& node) : Node(node) {}
     Self& self() noexcept { return static_cast<Self&>(*this); }
 };
 
@@ -48,6 +49,10 @@ void set_priority(NodeData& node, int priority, const SourceLocation& where);
 void set_event(NodeData& node, const Event& event, const SourceLocation& where);
 StreamState& any_stream(Device device);
 void set_child(NodeData& node, const Graph& graph, const SourceLocation& where);
+/// Throws UsageError where a node is of another kind.
+const Node& check_kind(const Node& node, NodeKind kind, const SourceLocation& where);
+/// The closure of a kernel node and its extents; UsageError where it is another kernel (see kernel_tag).
+const void* closure_of(const Node& node, const void* tag, std::size_t* extent, const SourceLocation& where);
 /// Where a copy or a fill runs if nobody says, as with copy() and fill(). `from` is null for fills.
 Device device_of(const Region& to, const Region* from);
 /// Throws what launch() would on a stream of this device.
@@ -68,12 +73,18 @@ inline namespace HEDDLE_COMPILED_BY {
 template <class K, int N> class KernelNode : public NodeOf<KernelNode<K, N>> {
 public:
     KernelNode(const K& kernel, const Dim<N>& d, Device device)
-        : NodeOf<KernelNode>(detail::new_node(NodeKind::kernel, device, d.where)), kernel_(kernel), dim_(d) {
+        : NodeOf<KernelNode>(detail::new_node(NodeKind::kernel, device, d.where)), dim_(d), kernel_(kernel) {
         static_assert(detail::is_portable_kernel<K>,
                       "heddle::kernel_node: the kernel is copied to the device as bytes, so it (and what a "
                       "lambda captures) must be trivially copyable");
         if constexpr (detail::takes_arguments<K, N>) args();
     }
+    /// A node of a graph, found by its name or captured, as what it is, so that it can be changed:
+    /// `KernelNode<Scale, 1> scale(graph.node("scale"))`. UsageError if it is not this kernel with so many indices.
+    explicit KernelNode(const Node& node, SourceLocation where = SourceLocation::current())
+        : NodeOf<KernelNode>(node), dim_{{}, where},
+          kernel_(*static_cast<const K*>(
+              detail::closure_of(node, &detail::kernel_tag<K, N>, dim_.extent, where))) {}
 
     /// The arguments after the indices, checked when compiling as those of launch(). They may be given and changed later.
     template <class... A> KernelNode& args(A&&... arguments) {
@@ -108,12 +119,14 @@ private:
         work.closure = std::make_shared<Operation>(kernel_, dim_.extent, values...);
         work.form = &detail::portable_form<K, N, P...>;
         work.resize = &detail::resize_portable<K, N, P...>;
+        work.kernel = &detail::kernel_tag<K, N>;
+        work.extents = &detail::portable_extents<K, N, P...>;
         (detail::add_block(work.blocks, values), ...);
         detail::set_work(this->data(), std::move(work), dim_.where);
     }
 
-    K kernel_;
     Dim<N> dim_;
+    K kernel_;
 };
 
 /// A node that runs a portable kernel on `device` (default: the current one). Arguments may be left out, and given by args().
@@ -140,6 +153,9 @@ public:
         : NodeOf(detail::new_node(NodeKind::copy, detail::device_of(to, &from), where)) {
         detail::set_copy(data(), to, from, where);
     }
+    /// A node of a graph as what it is; UsageError if it is no copy.
+    explicit CopyNode(const Node& node, SourceLocation where = SourceLocation::current())
+        : NodeOf(detail::check_kind(node, NodeKind::copy, where)) {}
     /// Other memory, on the same devices, from the next launch on.
     template <detail::Destination To, detail::Source From>
     CopyNode& between(To&& to, const From& from, SourceLocation where = SourceLocation::current()) {
@@ -170,6 +186,9 @@ public:
         : NodeOf(detail::new_node(NodeKind::fill, detail::device_of(to, nullptr), where)) {
         detail::set_fill(data(), to, value, size, where);
     }
+    /// A node of a graph as what it is; UsageError if it is no fill.
+    explicit FillNode(const Node& node, SourceLocation where = SourceLocation::current())
+        : NodeOf(detail::check_kind(node, NodeKind::fill, where)) {}
     /// Other memory of the same device, or another value, from the next launch on.
     template <detail::Destination To>
     FillNode& with(To&& to,
@@ -195,8 +214,10 @@ public:
         : NodeOf(detail::new_node(NodeKind::host_function, device, where)) {
         call(std::forward<F>(function), where);
     }
-    /// Another function, from the next launch on. CUDA cannot change it in an instantiated graph: that launch throws Unsupported, and later
-    /// ones run the old function.
+    /// A node of a graph as what it is; UsageError if it is no host function.
+    explicit HostNode(const Node& node, SourceLocation where = SourceLocation::current())
+        : NodeOf(detail::check_kind(node, NodeKind::host_function, where)) {}
+    /// Another function, from the next launch on.
     template <class F>
         requires std::invocable < std::decay_t<F>
     & > HostNode& call(F&& function, SourceLocation where = SourceLocation::current()) {

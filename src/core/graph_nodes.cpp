@@ -57,6 +57,21 @@ std::shared_ptr<NodeData> new_node(NodeKind kind, Device device, SourceLocation 
     return node;
 }
 
+const Node& check_kind(const Node& node, NodeKind kind, const SourceLocation& where) {
+    const NodeData& data = node.data();
+    if (data.kind != kind) refuse(label_of(data) + " is no " + std::string(name_of(kind)), "Node", where);
+    return node;
+}
+
+const void* closure_of(const Node& node, const void* tag, std::size_t* extent, const SourceLocation& where) {
+    const NodeData& data = check_kind(node, NodeKind::kernel, where).data();
+    if (data.work.kernel != tag || data.work.closure == nullptr)
+        refuse(label_of(data) + " is another kernel, or one with another number of indices", "KernelNode",
+               where);
+    data.work.extents(data.work.closure.get(), extent);
+    return data.work.closure.get();
+}
+
 void set_work(NodeData& node, Work work, const SourceLocation&) {
     change(node, [&] { node.work = std::move(work); });
 }

@@ -172,6 +172,8 @@ void fill_node(NodeData& node, const std::shared_ptr<Tape>& tape, std::size_t in
         node.work.type = op.type->op;
         node.work.form = op.type->form;
         node.work.resize = op.type->resize;
+        node.work.kernel = op.type->kernel;
+        node.work.extents = op.type->extents;
         node.work.count = op.count;
         node.work.closure = SharedClosure(tape, tape->payload(op));
         break;

@@ -62,7 +62,7 @@ private:
     StreamRecord* last_ = nullptr;       ///< of the newest launch
     cudaEvent_t done_ = nullptr;         ///< behind the newest launch; for graphs with conditions only
     bool has_conditions_ = false;
-    bool is_new_ = false;                ///< made anew since: CUDA does not know the launches before
+    bool is_new_ = false;  ///< made anew since: CUDA does not know the launches before
 };
 
 }  // namespace heddle::detail::cu

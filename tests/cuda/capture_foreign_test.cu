@@ -60,7 +60,8 @@ TEST_CASE("work given past heddle to a stream whose handle is out is captured in
     CHECK(to_host(s, x) == Ints(32, ((24 + 1) * 2 + 3 + 5) * 2));
 }
 
-TEST_CASE("a stream whose handle was out before takes part in captures, others of heddle's with it", "[cuda]") {
+TEST_CASE("a stream whose handle was out before takes part in captures, others of heddle's with it",
+          "[cuda]") {
     SKIP_WITHOUT_CUDA();
     const Stream a(gpu()), b(gpu());
     const cudaStream_t native_a = cuda::native_handle(a), native_b = cuda::native_handle(b);
@@ -168,7 +169,8 @@ TEST_CASE("a batch on a stream whose handle is out is done eagerly, and says so"
     CHECK(to_host(s, x) == Ints(32, 5));
 }
 
-TEST_CASE("a handle given out in a batch sends what came before, and nothing is recorded any more", "[cuda]") {
+TEST_CASE("a handle given out in a batch sends what came before, and nothing is recorded any more",
+          "[cuda]") {
     SKIP_WITHOUT_CUDA();
     const Stream s(gpu());
     Array<int> x = full<int>(s, 32, 1);
@@ -222,7 +224,8 @@ TEST_CASE("fills of elements of all sizes and copies in batches follow what chan
     CHECK(to_host(z) == std::vector<double>(100, 7.5));
 }
 
-TEST_CASE("host functions of a graph are changed between launches, and launches that wait keep theirs", "[cuda]") {
+TEST_CASE("host functions of a graph are changed between launches, and launches that wait keep theirs",
+          "[cuda]") {
     SKIP_WITHOUT_CUDA();
     const Recorder seen;
     const Drained drained;

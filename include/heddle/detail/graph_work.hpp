@@ -44,6 +44,9 @@ struct WorkType {
     MakeForm form = nullptr;  ///< null: a host function
     Resize resize = nullptr;
     const char* (*name)(const void* closure) = nullptr;  ///< null: op->pretty tells
+    /// Portable kernels: which kernel it is, and its extents.
+    const void* kernel = nullptr;
+    void (*extents)(const void* closure, std::size_t* to) = nullptr;
 };
 
 /// What a kernel or host function node runs. Changing a node means giving it other work.
@@ -53,8 +56,17 @@ struct Work {
     std::size_t count = 1;
     MakeForm form = nullptr;
     Resize resize = nullptr;
+    const void* kernel = nullptr;
+    void (*extents)(const void* closure, std::size_t* to) = nullptr;
     std::vector<Block*> blocks{};  ///< memory that it uses
 };
+
+/// Stands for a kernel with so many indices, whatever its arguments.
+template <class K, int N> inline constexpr char kernel_tag = 0;
+template <class K, int N, class... P> void portable_extents(const void* closure, std::size_t* to) {
+    const auto& op = *static_cast<const PortableOp<K, N, P...>*>(closure);
+    for (int i = 0; i < N; ++i) to[i] = op.extent[i];
+}
 
 /// Records work for a stream that is recorded (Admission::recorded). The closure is moved out of `self` and what it uses noted. False:
 /// the stream is recorded no longer, or this cannot be: give it to the stream.

@@ -122,8 +122,12 @@ void portable_form(void* closure, unsigned processors, KernelForm& form, const S
 }
 
 template <class K, int N, class... P>
-inline constexpr WorkType portable_work_type{&PortableOp<K, N, P...>::type, &portable_form<K, N, P...>,
-                                             &resize_portable<K, N, P...>};
+inline constexpr WorkType portable_work_type{&PortableOp<K, N, P...>::type,
+                                             &portable_form<K, N, P...>,
+                                             &resize_portable<K, N, P...>,
+                                             nullptr,
+                                             &kernel_tag<K, N>,
+                                             &portable_extents<K, N, P...>};
 
 }  // namespace compiled_by_nvcc
 }  // namespace heddle::detail
