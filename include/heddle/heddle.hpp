@@ -14,6 +14,7 @@
 #include <heddle/graph_nodes.hpp>
 #include <heddle/kernel.hpp>
 #include <heddle/launch.hpp>
+#include <heddle/memory_access.hpp>
 #include <heddle/memory_nodes.hpp>
 #include <heddle/observer.hpp>
 #include <heddle/prepared_launch.hpp>

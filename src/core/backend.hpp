@@ -13,11 +13,15 @@
 #include <heddle/detail/host_op.hpp>
 #include <heddle/device.hpp>
 #include <heddle/error.hpp>
+#include <heddle/memory_access.hpp>
 
 namespace heddle::detail {
 
 class GraphExec;
 struct GraphData;
+
+/// Of one device to another one's memory (heddle/memory_access.hpp).
+enum class AccessKind : std::uint8_t { peer, pool };
 
 /// Where a region of memory is. Unowned pointers are classified by classify().
 struct Place {
@@ -49,6 +53,14 @@ public:
     virtual int concurrent_queues(int device) = 0;
     virtual bool peer_reachable(int device,
                                 int memory_device) noexcept = 0;  ///< may kernels of `device` touch it now
+
+    virtual void set_access(AccessKind kind, int device, int peer, bool on, const SourceLocation& where) = 0;
+    virtual bool has_access(AccessKind kind, int device, int peer) noexcept = 0;
+    virtual PoolUsage pool_usage(int device, const SourceLocation& where) = 0;
+    virtual void reset_pool_high_water(int device, const SourceLocation& where) = 0;
+    virtual std::size_t pool_release_threshold(int device, const SourceLocation& where) = 0;
+    virtual void set_pool_release_threshold(int device, std::size_t bytes, const SourceLocation& where) = 0;
+    virtual void trim_pool(int device, std::size_t keep, const SourceLocation& where) = 0;
 
     // Streams -----------------------------------------------------------------------------------------------------
     /// Makes the native stream; device and the wanted priority are set. Clamps the priority.

@@ -271,7 +271,11 @@ void throw_wrong_device(const Block& block, const StreamState& stream, SourceLoc
     throw_error(stream_error(
         ErrorCode::usage, const_cast<StreamRecord&>(static_cast<const StreamRecord&>(stream)),
         "work on " + stream.device.name() + " cannot reach " + memory + ": copy() it to an array of " +
-            stream.device.name() + (block.device.is_cpu() ? ", or use pinned()" : ""),
+            stream.device.name() +
+            (block.device.is_cpu() ? ", or use pinned()"
+             : block.device.is_cuda() && stream.device.is_cuda()
+                 ? ", or enable_pool_access(" + stream.device.name() + ", " + block.device.name() + ")"
+                 : ""),
         "launch", where));
 }
 

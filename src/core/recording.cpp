@@ -282,7 +282,8 @@ bool record_copy(StreamRecord& stream, const Piece& to, const Piece& from, Block
                "copy", where);
     const bool peers =
         to.place.device.is_cuda() && from.place.device.is_cuda() && to.place.device != from.place.device;
-    if (r->batch != nullptr && (host || peers || !is_clean(*r, stream))) return really(r, stream, where);
+    const bool apart = peers && !is_pool_access_enabled(to.place.device, from.place.device);
+    if (r->batch != nullptr && (host || apart || !is_clean(*r, stream))) return really(r, stream, where);
     add_op(*r, stream, NodeKind::copy, where);
     r->tape->set_copy(to, from);
     for (Block* block : {to_owner, from_owner})

@@ -18,6 +18,13 @@ public:
     bool can_access_peer(int, int) override { return true; }
     int concurrent_queues(int) override;
     bool peer_reachable(int, int) noexcept override { return true; }
+    void set_access(AccessKind, int, int, bool, const SourceLocation&) override {}
+    bool has_access(AccessKind, int, int) noexcept override { return true; }
+    PoolUsage pool_usage(int device, const SourceLocation& where) override;
+    void reset_pool_high_water(int device, const SourceLocation& where) override;
+    std::size_t pool_release_threshold(int device, const SourceLocation& where) override;
+    void set_pool_release_threshold(int device, std::size_t bytes, const SourceLocation& where) override;
+    void trim_pool(int device, std::size_t keep, const SourceLocation& where) override;
     void after_fork() noexcept override;
 
     // streams.cpp

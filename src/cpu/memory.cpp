@@ -31,10 +31,25 @@ void* allocate_host(std::size_t bytes, const char* call, Device device, const So
     return data;
 }
 
+/// What arrays of a CPU device hold.
+struct Usage {
+    std::atomic<std::size_t> used{0};
+    std::atomic<std::size_t> high{0};
+
+    void add(std::size_t bytes) noexcept {
+        const std::size_t now = used.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+        std::size_t seen = high.load(std::memory_order_relaxed);
+        while (seen < now && !high.compare_exchange_weak(seen, now, std::memory_order_relaxed)) {}
+    }
+};
+Usage usages[max_devices];
+
 /// Memory that goes when the last of its users is done.
 class LaterFree {
 public:
-    LaterFree(void* data, std::size_t users) : left_(users + 1), data_(data), waiters_(users) {}
+    /// `usage` may be null: memory of no device.
+    LaterFree(void* data, std::size_t bytes, Usage* usage, std::size_t users)
+        : left_(users + 1), data_(data), bytes_(bytes), usage_(usage), waiters_(users) {}
 
     void after(std::size_t index, const CompletionRef& done) noexcept {
         waiters_[index].owner = this;
@@ -46,6 +61,7 @@ public:
     void one_less() noexcept {
         if (left_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
         std::free(data_);
+        if (usage_ != nullptr) usage_->used.fetch_sub(bytes_, std::memory_order_relaxed);
         delete this;
     }
 
@@ -55,6 +71,8 @@ private:
     };
     std::atomic<std::size_t> left_;
     void* data_;
+    std::size_t bytes_;
+    Usage* usage_;
     std::vector<Node> waiters_;
 };
 
@@ -206,34 +224,62 @@ void CpuBackend::fill(StreamRecord& stream, const Piece& to, const void* value, 
 }
 
 void* CpuBackend::allocate(StreamRecord& stream, std::size_t bytes, const SourceLocation& where) {
-    return allocate_host(bytes, "empty", stream.device, where);
+    void* const data = allocate_host(bytes, "empty", stream.device, where);
+    usages[stream.device.index()].add(bytes);
+    return data;
 }
+
+PoolUsage CpuBackend::pool_usage(int device, const SourceLocation&) {
+    const std::size_t used = usages[device].used.load(std::memory_order_relaxed);
+    const std::size_t high = usages[device].high.load(std::memory_order_relaxed);
+    return {used, high, used, high};
+}
+void CpuBackend::reset_pool_high_water(int device, const SourceLocation&) {
+    usages[device].high.store(usages[device].used.load(std::memory_order_relaxed), std::memory_order_relaxed);
+}
+std::size_t CpuBackend::pool_release_threshold(int, const SourceLocation&) { return 0; }
+void CpuBackend::set_pool_release_threshold(int device, std::size_t, const SourceLocation& where) {
+    throw_error({.code = ErrorCode::unsupported,
+                 .message = "CPU devices have no pool: their memory goes back to the machine as it is freed",
+                 .call = "set_pool_release_threshold",
+                 .device = Device::unchecked(DeviceKind::cpu, device),
+                 .where = where});
+}
+void CpuBackend::trim_pool(int, std::size_t, const SourceLocation&) {}
 
 void* CpuBackend::allocate_pinned(std::size_t bytes, const SourceLocation& where) {
     return allocate_host(bytes, "pinned or pageable", Device::unchecked(DeviceKind::cpu, 0), where);
 }
 
-void CpuBackend::free(void* data, std::size_t, int, StreamRecord* const* users,
-                      std::size_t user_count) noexcept {
+namespace {
+void free_after(void* data, std::size_t bytes, Usage* usage, StreamRecord* const* users,
+                std::size_t user_count) noexcept {
     try {
         std::vector<CompletionRef> pending;
         for (std::size_t i = 0; i < user_count; ++i)
             if (CompletionRef done = pending_anywhere(*users[i])) pending.push_back(std::move(done));
         if (pending.empty()) {
             std::free(data);
+            if (usage != nullptr) usage->used.fetch_sub(bytes, std::memory_order_relaxed);
             return;
         }
-        auto* later = new LaterFree(data, pending.size());
+        auto* later = new LaterFree(data, bytes, usage, pending.size());
         for (std::size_t i = 0; i < pending.size(); ++i) later->after(i, pending[i]);
         later->one_less();
     } catch (...) {
         report(std::current_exception());  // and the memory is kept: nobody knows who still uses it
     }
 }
+}  // namespace
+
+void CpuBackend::free(void* data, std::size_t bytes, int device, StreamRecord* const* users,
+                      std::size_t user_count) noexcept {
+    free_after(data, bytes, &usages[device], users, user_count);
+}
 
 void CpuBackend::free_pinned(void* data, std::size_t bytes, StreamRecord* const* users,
                              std::size_t user_count) noexcept {
-    free(data, bytes, 0, users, user_count);
+    free_after(data, bytes, nullptr, users, user_count);
 }
 
 }  // namespace heddle::detail::cpu

@@ -19,6 +19,13 @@ public:
     bool can_access_peer(int device, int other) override;
     int concurrent_queues(int device) override;
     bool peer_reachable(int device, int memory_device) noexcept override;
+    void set_access(AccessKind kind, int device, int peer, bool on, const SourceLocation& where) override;
+    bool has_access(AccessKind kind, int device, int peer) noexcept override;
+    PoolUsage pool_usage(int device, const SourceLocation& where) override;
+    void reset_pool_high_water(int device, const SourceLocation& where) override;
+    std::size_t pool_release_threshold(int device, const SourceLocation& where) override;
+    void set_pool_release_threshold(int device, std::size_t bytes, const SourceLocation& where) override;
+    void trim_pool(int device, std::size_t keep, const SourceLocation& where) override;
     void synchronize_device(int device, const SourceLocation& where) override;
     void poll_outstanding() noexcept override;
     void after_fork() noexcept override;

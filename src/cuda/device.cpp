@@ -138,10 +138,6 @@ int CudaBackend::concurrent_queues(int) {
     return wanted > 0 ? std::min(wanted, 32) : 8;
 }
 
-bool CudaBackend::peer_reachable(int device, int memory_device) noexcept {
-    return device == memory_device;  // heddle's pools are not mapped on other devices (yet)
-}
-
 void CudaBackend::synchronize_device(int device, const SourceLocation& where) {
     refuse_forked("synchronize_device", where);
     Gpu* g = gpu_if_used(device);

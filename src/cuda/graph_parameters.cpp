@@ -7,18 +7,23 @@ namespace heddle::detail::cu {
 
 namespace {
 
-/// Memory of pools cannot be copied between GPUs by a node without access to it, and cudaMemcpyPeerAsync, which needs none, cannot
-/// be captured (both seen with CUDA 13.0).
-void refuse_peers(const NodeData& node, const SourceLocation& where) {
-    const Place &to = node.to.place, &from = node.from.place;
-    if (!to.device.is_cuda() || !from.device.is_cuda() || to.device == from.device) return;
-    throw_error({.code = ErrorCode::unsupported,
-                 .message = label_of(node) + " copies from " + from.device.name() + " to " +
-                            to.device.name() +
-                            ", which graphs cannot do yet: copy by way of pinned(), with two nodes",
-                 .call = "copy_node",
-                 .device = node.device,
-                 .where = where});
+/// Memory of pools can be copied between GPUs by a node only where the one has access to the other's pool (seen with CUDA 13.0;
+/// cudaMemcpyPeerAsync, which needs none, cannot be captured).
+void ensure_access(const NodeData& node, const SourceLocation& where) {
+    const Device to = node.to.place.device, from = node.from.place.device;
+    if (!to.is_cuda() || !from.is_cuda() || to == from) return;
+    if (node.to.place.kind != MemoryKind::device || node.from.place.kind != MemoryKind::device) return;
+    if (!to.can_access_peer(from) || !from.can_access_peer(to))
+        throw_error(
+            {.code = ErrorCode::unsupported,
+             .message =
+                 label_of(node) + " copies from " + from.name() + " to " + to.name() +
+                 ", which cannot reach each other: in a graph, copy by way of pinned(), with two nodes",
+             .call = "copy_node",
+             .device = node.device,
+             .where = where});
+    enable_pool_access(to, from, where);
+    enable_pool_access(from, to, where);
 }
 
 void set_priority(cudaGraphNode_t made, const NodeData& node, const Gpu& g, const SourceLocation& where) {
@@ -71,7 +76,7 @@ FillParameters::FillParameters(const NodeData& node, const Gpu& g, const SourceL
 }
 
 cudaMemcpy3DParms copy_parameters(const NodeData& node, const SourceLocation& where) {
-    refuse_peers(node, where);
+    ensure_access(node, where);
     cudaMemcpy3DParms p{};
     p.dstPtr = {node.to.data, node.to.pitch, node.to.bytes, node.to.rows};
     p.srcPtr = {node.from.data, node.from.pitch, node.from.bytes, node.from.rows};

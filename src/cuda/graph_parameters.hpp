@@ -34,7 +34,7 @@ struct FillParameters {
     FillParameters& operator=(const FillParameters&) = delete;
 };
 
-/// Throws Unsupported for copies between GPUs.
+/// Gives GPUs access to each other's pools where one is copied to the other; throws Unsupported where that cannot be.
 cudaMemcpy3DParms copy_parameters(const NodeData& node, const SourceLocation& where);
 
 /// The GPU that a node of a graph of `of_graph` runs on.

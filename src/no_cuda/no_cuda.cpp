@@ -47,6 +47,13 @@ class NoCuda final : public Backend {
         none();
     }
     std::shared_ptr<GraphExec> instantiate(const GraphData&, const SourceLocation&) override { none(); }
+    void set_access(AccessKind, int, int, bool, const SourceLocation&) override { none(); }
+    bool has_access(AccessKind, int, int) noexcept override { return false; }
+    PoolUsage pool_usage(int, const SourceLocation&) override { none(); }
+    void reset_pool_high_water(int, const SourceLocation&) override { none(); }
+    std::size_t pool_release_threshold(int, const SourceLocation&) override { none(); }
+    void set_pool_release_threshold(int, std::size_t, const SourceLocation&) override { none(); }
+    void trim_pool(int, std::size_t, const SourceLocation&) override { none(); }
     void begin_foreign(StreamRecord&, int, const SourceLocation&) override { none(); }
     std::shared_ptr<void> take_foreign(StreamRecord&, int, const SourceLocation&) override { none(); }
     void drop_foreign(StreamRecord&) noexcept override {}

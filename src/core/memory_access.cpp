@@ -1,0 +1,114 @@
+#include <heddle/memory_access.hpp>
+
+#include "core/backend.hpp"
+#include "core/registry.hpp"
+
+namespace heddle {
+
+using detail::AccessKind;
+using detail::backend_of;
+
+namespace {
+
+bool is_itself(Device device, Device peer) { return device == peer || (device.is_cpu() && peer.is_cpu()); }
+
+void set_access(AccessKind kind, Device device, Device peer, bool on, const char* call,
+                const SourceLocation& where) {
+    if (device.kind() != peer.kind())
+        throw_error({.code = ErrorCode::usage,
+                     .message = device.name() + " and " + peer.name() +
+                                " are of different kinds: they share pinned() memory and no other",
+                     .call = call,
+                     .device = device,
+                     .where = where});
+    if (is_itself(device, peer)) return;
+    if (on && !device.can_access_peer(peer))
+        throw_error({.code = ErrorCode::unsupported,
+                     .message = device.name() + " cannot reach the memory of " + peer.name() +
+                                ": copy() it, which goes by way of the host",
+                     .call = call,
+                     .device = device,
+                     .where = where});
+    backend_of(device.kind()).set_access(kind, device.index(), peer.index(), on, where);
+}
+
+bool has_access(AccessKind kind, Device device, Device peer) {
+    if (device.kind() != peer.kind()) return false;
+    return is_itself(device, peer) ||
+           backend_of(device.kind()).has_access(kind, device.index(), peer.index());
+}
+
+/// Both ways; what had been enabled before the second one failed is put back.
+void enable_both(AccessKind kind, Device a, Device b, bool a_had, const char* call,
+                 const SourceLocation& where) {
+    set_access(kind, a, b, true, call, where);
+    try {
+        set_access(kind, b, a, true, call, where);
+    } catch (...) {
+        if (!a_had) set_access(kind, a, b, false, call, where);
+        throw;
+    }
+}
+
+void put_back(AccessKind kind, Device device, Device peer, bool had, const char* call) noexcept {
+    if (had) return;
+    try {
+        set_access(kind, device, peer, false, call, {});
+    } catch (...) {
+        detail::report(std::current_exception());
+    }
+}
+
+}  // namespace
+
+void enable_peer_access(Device device, Device peer, SourceLocation where) {
+    set_access(AccessKind::peer, device, peer, true, "enable_peer_access", where);
+}
+void disable_peer_access(Device device, Device peer, SourceLocation where) {
+    set_access(AccessKind::peer, device, peer, false, "disable_peer_access", where);
+}
+bool is_peer_access_enabled(Device device, Device peer) { return has_access(AccessKind::peer, device, peer); }
+
+void enable_pool_access(Device device, Device peer, SourceLocation where) {
+    set_access(AccessKind::pool, device, peer, true, "enable_pool_access", where);
+}
+void disable_pool_access(Device device, Device peer, SourceLocation where) {
+    set_access(AccessKind::pool, device, peer, false, "disable_pool_access", where);
+}
+bool is_pool_access_enabled(Device device, Device peer) { return has_access(AccessKind::pool, device, peer); }
+
+ScopedPoolAccess::ScopedPoolAccess(Device a, Device b, SourceLocation where)
+    : a_(a), b_(b), a_had_(is_pool_access_enabled(a, b)), b_had_(is_pool_access_enabled(b, a)) {
+    enable_both(AccessKind::pool, a, b, a_had_, "ScopedPoolAccess", where);
+}
+ScopedPoolAccess::~ScopedPoolAccess() {
+    put_back(AccessKind::pool, b_, a_, b_had_, "ScopedPoolAccess");
+    put_back(AccessKind::pool, a_, b_, a_had_, "ScopedPoolAccess");
+}
+
+ScopedPeerAccess::ScopedPeerAccess(Device a, Device b, SourceLocation where)
+    : a_(a), b_(b), a_had_(is_peer_access_enabled(a, b)), b_had_(is_peer_access_enabled(b, a)) {
+    enable_both(AccessKind::peer, a, b, a_had_, "ScopedPeerAccess", where);
+}
+ScopedPeerAccess::~ScopedPeerAccess() {
+    put_back(AccessKind::peer, b_, a_, b_had_, "ScopedPeerAccess");
+    put_back(AccessKind::peer, a_, b_, a_had_, "ScopedPeerAccess");
+}
+
+PoolUsage pool_usage(Device device, SourceLocation where) {
+    return backend_of(device.kind()).pool_usage(device.index(), where);
+}
+void reset_pool_high_water(Device device, SourceLocation where) {
+    backend_of(device.kind()).reset_pool_high_water(device.index(), where);
+}
+std::size_t pool_release_threshold(Device device, SourceLocation where) {
+    return backend_of(device.kind()).pool_release_threshold(device.index(), where);
+}
+void set_pool_release_threshold(Device device, std::size_t bytes, SourceLocation where) {
+    backend_of(device.kind()).set_pool_release_threshold(device.index(), bytes, where);
+}
+void trim_pool(Device device, std::size_t keep, SourceLocation where) {
+    backend_of(device.kind()).trim_pool(device.index(), keep, where);
+}
+
+}  // namespace heddle

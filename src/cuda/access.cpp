@@ -1,0 +1,100 @@
+// Access to memory of other GPUs, and the settings of the pools. What is enabled is kept here: CUDA is not asked, and no call is made to see whether it
+// fails.
+#include <atomic>
+#include <mutex>
+
+#include "cuda/backend.hpp"
+
+namespace heddle::detail::cu {
+
+namespace {
+
+struct AccessTable {
+    std::mutex mutex;  ///< held while something is switched
+    std::atomic<bool> enabled[2][max_devices][max_devices];
+};
+AccessTable& table() {
+    static auto* const instance = new AccessTable;
+    return *instance;
+}
+std::atomic<bool>& entry(AccessKind kind, int device, int peer) {
+    return table().enabled[static_cast<int>(kind)][device][peer];
+}
+
+void switch_peer(int device, int peer, bool on, const SourceLocation& where) {
+    InContext in(gpu(device, where));
+    const cudaError_t code = on ? cudaDeviceEnablePeerAccess(peer, 0) : cudaDeviceDisablePeerAccess(peer);
+    // Others in this process may have switched it past heddle: it is then as it was wanted.
+    if (code == cudaErrorPeerAccessAlreadyEnabled || code == cudaErrorPeerAccessNotEnabled) {
+        cudaGetLastError();
+        return;
+    }
+    check(code, on ? "cudaDeviceEnablePeerAccess" : "cudaDeviceDisablePeerAccess", device, where);
+}
+
+void switch_pool(int device, int peer, bool on, const SourceLocation& where) {
+    cudaMemAccessDesc access{};
+    access.location.type = cudaMemLocationTypeDevice;
+    access.location.id = device;
+    access.flags = on ? cudaMemAccessFlagsProtReadWrite : cudaMemAccessFlagsProtNone;
+    gpu(device, where);  // a device that is mapped to has to be in use
+    check(cudaMemPoolSetAccess(gpu(peer, where).pool, &access, 1), "cudaMemPoolSetAccess", peer, where);
+}
+
+std::size_t attribute(Gpu& g, cudaMemPoolAttr which, const SourceLocation& where) {
+    std::uint64_t value = 0;
+    check(cudaMemPoolGetAttribute(g.pool, which, &value), "cudaMemPoolGetAttribute", g.index, where);
+    return static_cast<std::size_t>(value);
+}
+void set_attribute(Gpu& g, cudaMemPoolAttr which, std::uint64_t value, const SourceLocation& where) {
+    check(cudaMemPoolSetAttribute(g.pool, which, &value), "cudaMemPoolSetAttribute", g.index, where);
+}
+
+}  // namespace
+
+void CudaBackend::set_access(AccessKind kind, int device, int peer, bool on, const SourceLocation& where) {
+    refuse_forked("enable_peer_access", where);
+    std::atomic<bool>& enabled = entry(kind, device, peer);
+    const std::lock_guard lock(table().mutex);
+    if (enabled.load(std::memory_order_relaxed) == on) return;
+    RelaxedCapture relaxed;
+    if (kind == AccessKind::peer) switch_peer(device, peer, on, where);
+    else switch_pool(device, peer, on, where);
+    enabled.store(on, std::memory_order_release);
+}
+
+bool CudaBackend::has_access(AccessKind kind, int device, int peer) noexcept {
+    return device == peer || entry(kind, device, peer).load(std::memory_order_acquire);
+}
+
+bool CudaBackend::peer_reachable(int device, int memory_device) noexcept {
+    return has_access(AccessKind::pool, device, memory_device);
+}
+
+PoolUsage CudaBackend::pool_usage(int device, const SourceLocation& where) {
+    Gpu& g = gpu(device, where);
+    return {attribute(g, cudaMemPoolAttrUsedMemCurrent, where),
+            attribute(g, cudaMemPoolAttrUsedMemHigh, where),
+            attribute(g, cudaMemPoolAttrReservedMemCurrent, where),
+            attribute(g, cudaMemPoolAttrReservedMemHigh, where)};
+}
+
+void CudaBackend::reset_pool_high_water(int device, const SourceLocation& where) {
+    Gpu& g = gpu(device, where);
+    set_attribute(g, cudaMemPoolAttrUsedMemHigh, 0, where);
+    set_attribute(g, cudaMemPoolAttrReservedMemHigh, 0, where);
+}
+
+std::size_t CudaBackend::pool_release_threshold(int device, const SourceLocation& where) {
+    return attribute(gpu(device, where), cudaMemPoolAttrReleaseThreshold, where);
+}
+void CudaBackend::set_pool_release_threshold(int device, std::size_t bytes, const SourceLocation& where) {
+    set_attribute(gpu(device, where), cudaMemPoolAttrReleaseThreshold, bytes, where);
+}
+void CudaBackend::trim_pool(int device, std::size_t keep, const SourceLocation& where) {
+    Gpu& g = gpu(device, where);
+    RelaxedCapture relaxed;
+    check(cudaMemPoolTrimTo(g.pool, keep), "cudaMemPoolTrimTo", device, where);
+}
+
+}  // namespace heddle::detail::cu
