@@ -467,3 +467,21 @@ TEST_CASE("10,000 operations in a batch, with one that changes") {
     }
     CHECK(to_host(x) == Ints(10, 3 * (count - 1) + 3));
 }
+
+TEST_CASE("an event recorded in a batch and then elsewhere means the newest record") {
+    const Here here;
+    const Drained drained;
+    Gate gate;
+    const Stream other(test_device());
+    Event event(test_device());
+    gate.hold(here.stream);
+    Batch step = recorded();
+    step([&] {
+        launch_host([] {});
+        here.stream.record_event(event);
+        other.record_event(event);
+    });
+    event.synchronize();  // while the batch is held
+    CHECK(event.is_complete());
+    gate.open();
+}
