@@ -26,6 +26,17 @@ struct Small {
     }
 };
 
+/// A layer of a chain: its weights are read before the kernel before it has finished.
+struct Layer {
+    static constexpr bool waits_for_primary = true;
+    HEDDLE_FN void operator()(std::size_t i, View<const float> weights, View<float> x) const {
+        const float weight = weights[i];
+        wait_for_primary();
+        x[i] = weight * x[i] + 1.0f;
+        trigger_dependents();
+    }
+};
+
 std::string count_of(int nodes) { return std::to_string(nodes) + (nodes == 1 ? " node" : " nodes"); }
 
 /// A chain of empty kernels.
@@ -172,6 +183,51 @@ void batches(bench::Report& report, Device device) {
     }
 }
 
+/// The same with kernels that do nothing, so that the device is no bound: what launching itself costs.
+void empty_batches(bench::Report& report, Device device) {
+    if (!device.is_cuda()) return;
+    const Stream s{device};
+    const ScopedStream in{s};
+    constexpr int kernels = 1000;
+    const bench::Batches rounds{.calls = 1, .pairs = 200, .seconds = 1.0};
+    const bench::Unit each{"ns", 1e9 / kernels, 0};
+    Batch step;
+    int round = 0;
+    report.compare("an empty kernel of 1000 in a batch, arguments new each time, run to the end",
+                   device.name(), {repeat([&] {
+                       step([&] {
+                           const int first = ++round * kernels;
+                           for (int i = 0; i < kernels; ++i) launch(Nothing{}, dim(1), first + i);
+                       });
+                       s.synchronize();
+                   })},
+                   bench::raw_launches(device, kernels), rounds, each);
+}
+
+/// Dependent launches in a graph, beside the same and beside the plain chain by hand.
+void dependent(bench::Report& report, Device device) {
+    if (!device.is_cuda()) return;
+    const Stream s{device};
+    const ScopedStream in{s};
+    constexpr std::size_t n = 4096;
+    constexpr int kernels = 200;
+    Array<float> weights = zeros<float>(n), x = zeros<float>(n);
+    Graph graph = capture([&] {
+        for (int i = 0; i < kernels; ++i) launch_dependent(Layer{}, dim(n).with({.block = 256}), weights, x);
+    });
+    graph.instantiate();
+    const bench::Batches batches{.calls = 1, .pairs = 200, .seconds = 1.0};
+    const bench::Unit each{"ns", 1e9 / kernels, 0};
+    for (const bool by_hand_too : {true, false})
+        report.compare(std::string("a kernel of a chain of 200 dependent ones in a graph, ") +
+                           (by_hand_too ? "beside the same by hand" : "beside the plain chain"),
+                       device.name(), {repeat([&] {
+                           graph.launch(s);
+                           s.synchronize();
+                       })},
+                       bench::raw_dependent_chain(device, kernels, by_hand_too), batches, each);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -182,6 +238,8 @@ int main(int argc, char** argv) {
         report.attempt("changes", [&] { changes(report, device); });
         report.attempt("prepared", [&] { prepared(report, device); });
         report.attempt("batches", [&] { batches(report, device); });
+        report.attempt("empty batches", [&] { empty_batches(report, device); });
+        report.attempt("dependent", [&] { dependent(report, device); });
         report.attempt("runs", [&] { runs(report, device); });
     }
     return report.finish();

@@ -118,21 +118,44 @@ TEST_CASE("a body that throws leaves the capture around it as it was before the 
     CHECK(to_host(x) == Ints(10, 2));
 }
 
-TEST_CASE("streams that were captured before a condition are refused in its body") {
+TEST_CASE(
+    "streams of the capture around a condition are refused in its body, others that join there are not") {
     const Drained drained;
-    const Stream s(test_device()), other(test_device());
+    const Stream s(test_device()), other(test_device()), inside(test_device());
     const ScopedStream in(s);
-    Array<int> value = full<int>(1, 1), x = zeros<int>(10);
+    Array<int> value = full<int>(1, 1), x = zeros<int>(10), y = zeros<int>(10);
     s.synchronize();
+    int refused = 0;
     Graph graph = capture([&] {
         other.wait_stream(s);
         capture_if(value, [&] {
-            const auto refused = error_of([&] { other.wait_stream(s); });
-            CHECK((refused && std::string(refused->what()).find("another capture") != std::string::npos));
+            refused += error_of([&] { other.wait_stream(s); }).has_value();
+            refused += error_of([&] { fill(other, y, 9); }).has_value();
+            refused += error_of([&] { launch(other, Add{}, dim(10), y, 9); }).has_value();
+            inside.wait_stream(s);
+            launch(inside, Add{}, dim(10), y, 1);
             launch(Add{}, dim(10), x, 1);
+            s.wait_stream(inside);
         });
         s.wait_stream(other);
     });
+    CHECK(refused == 3);
+    graph.launch();
+    fill(value, 0);
     graph.launch();
     CHECK(to_host(x) == Ints(10, 1));
+    CHECK(to_host(y) == Ints(10, 1));
+}
+
+TEST_CASE("outside of a capture too, the stream of a condition is the current one in its body, and the value "
+          "is one int") {
+    const Drained drained;
+    const Stream s(test_device());
+    const ScopedDevice on(test_device());
+    Array<int> value = full<int>(s, 1, 1), two = full<int>(s, 2, 1);
+    bool was_current = false;
+    capture_if(s, value, [&] { was_current = current_stream() == s; });
+    CHECK(was_current);
+    CHECK(current_stream() != s);
+    CHECK(error_of([&] { capture_if(s, two, [] {}); }).has_value());
 }

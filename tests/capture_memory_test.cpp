@@ -171,3 +171,24 @@ TEST_CASE("a graph with memory of its own is part of another") {
     outer.launch();
     CHECK(to_host(sum) == Ints(10, 8));
 }
+
+TEST_CASE(
+    "a graph that is captured after a kernel with memory of its own is destroyed with all that it held") {
+    const Drained drained;
+    const Stream s(test_device());
+    const ScopedStream in(s);
+    Array<int> x = zeros<int>(10);
+    const auto held = std::make_shared<int>(0);
+    {
+        Graph graph = capture([&] {
+            launch(Add{}, dim(10), x, 1);
+            launch_host([held] {});
+            const Array<int> temporary = full<int>(10, 1);
+            launch(AddTo{}, dim(10), temporary, x);
+        });
+        graph.launch();
+        s.synchronize();
+    }
+    synchronize_device(test_device());
+    CHECK(eventually([&] { return held.use_count() == 1; }));
+}

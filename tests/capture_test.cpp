@@ -348,6 +348,7 @@ TEST_CASE("an event recorded in a capture without timing is a point of the graph
     });
     CHECK(graph.size() == 1);
     CHECK(mentions(error_of([&] { event.synchronize(); }), "capture"));
+    CHECK(mentions(error_of([&] { other.wait_event(event); }), "record_external"));
     other.record_event(event);
     event.synchronize();
     CHECK(event.is_complete());

@@ -433,3 +433,58 @@ TEST_CASE("graphs are launched, changed and destroyed by many threads at once") 
     for (std::thread& thread : threads) thread.join();
     CHECK(wrong == 0);
 }
+
+TEST_CASE("a child graph with several ends, after another node, is part of the graph") {
+    const Here here;
+    Array<int> x = zeros<int>(10), y = zeros<int>(10);
+    Graph inner = build({fill_node(x, 2), fill_node(y, 3)});
+    auto first = fill_node(x, 1);
+    auto child = child_node(inner).after(first);
+    auto last = kernel_node(AddTo{}, dim(10), x, y).after(child);
+    Graph graph = last.build();
+    graph.launch();
+    CHECK(to_host(y) == Ints(10, 5));
+}
+
+TEST_CASE("a node before a child graph is built again when its graph is gone") {
+    const Here here;
+    Array<int> x = zeros<int>(10), y = zeros<int>(10);
+    Graph inner = fill_node(x, 2).build();
+    auto first = fill_node(y, 5);
+    auto child = child_node(inner).after(first);
+    { const Graph gone = child.build(); }
+    Graph again = first.build();
+    CHECK(again.size() == 1);
+    again.launch();
+    CHECK(to_host(y) == Ints(10, 5));
+}
+
+TEST_CASE("an array that took the place of one that is gone is not mistaken for it") {
+    const Here here;
+    auto old = std::make_unique<Array<int>>(zeros<int>(100));
+    auto node = kernel_node(Add{}, dim(100), *old, 1);
+    Graph graph = node.build();
+    graph.launch();
+    here.stream.synchronize();
+    old.reset();
+    Array<int> other = full<int>(100, 5);
+    CHECK(mentions(error_of([&] { graph.launch(); }), "gone"));
+    CHECK(to_host(other) == Ints(100, 5));
+    node.args(other, 2);
+    graph.launch();
+    CHECK(to_host(other) == Ints(100, 7));
+}
+
+TEST_CASE("two handles of one kernel node know of each other's extents") {
+    const Here here;
+    Array<int> x = zeros<int>(100);
+    auto node = kernel_node(Add{}, dim(100), x, 1).name("add");
+    Graph graph = node.build();
+    KernelNode<Add, 1> found(graph.node("add"));
+    found.dim(dim(10));
+    node.args(x, 3);
+    graph.launch();
+    Ints expected(100);
+    std::fill(expected.begin(), expected.begin() + 10, 3);
+    CHECK(to_host(x) == expected);
+}

@@ -26,6 +26,18 @@ __global__ void small_kernel(const float* x, float* y, std::size_t n, float a, i
     if (at < n) y[at] = a * x[at] + static_cast<float>(i);
 }
 
+__global__ void layer_kernel(const float* weights, float* x, std::size_t n) {
+    const std::size_t at = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    const float weight = at < n ? weights[at] : 0.0f;
+#if __CUDA_ARCH__ >= 900
+    cudaGridDependencySynchronize();
+#endif
+    if (at < n) x[at] = weight * x[at] + 1.0f;
+#if __CUDA_ARCH__ >= 900
+    cudaTriggerProgrammaticLaunchCompletion();
+#endif
+}
+
 void add_kernel(cudaGraph_t graph, cudaGraphNode_t& node, const cudaGraphNode_t* after, int& argument) {
     void* arguments[] = {&argument};
     const cudaKernelNodeParams p = parameters(arguments);
@@ -148,6 +160,48 @@ Peer raw_small_kernels(heddle::Device device, int kernels, bool to_the_end) {
                  if (to_the_end) settle();
              }),
              settle}};
+}
+
+Peer raw_dependent_chain(heddle::Device device, int kernels, bool dependent) {
+    if (!device.is_cuda()) return {};
+    ok(cudaSetDevice(device.index()));
+    constexpr std::size_t n = 4096;
+    struct Data {
+        cudaStream_t stream = nullptr;
+        cudaGraphExec_t exec = nullptr;
+        float* memory = nullptr;
+        ~Data() {
+            cudaGraphExecDestroy(exec);
+            cudaFree(memory);
+            cudaStreamDestroy(stream);
+        }
+    };
+    const auto data = std::make_shared<Data>();
+    ok(cudaStreamCreateWithFlags(&data->stream, cudaStreamNonBlocking));
+    ok(cudaMalloc(&data->memory, 2 * n * sizeof(float)));
+    ok(cudaMemset(data->memory, 0, 2 * n * sizeof(float)));
+    ok(cudaStreamBeginCapture(data->stream, cudaStreamCaptureModeThreadLocal));
+    for (int i = 0; i < kernels; ++i) {
+        cudaLaunchAttribute attribute{};
+        attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+        attribute.val.programmaticStreamSerializationAllowed = 1;
+        cudaLaunchConfig_t config{};
+        config.gridDim = dim3(n / 256);
+        config.blockDim = dim3(256);
+        config.stream = data->stream;
+        config.attrs = &attribute;
+        config.numAttrs = dependent ? 1 : 0;
+        ok(cudaLaunchKernelEx(&config, layer_kernel, static_cast<const float*>(data->memory + n),
+                              data->memory, n));
+    }
+    cudaGraph_t graph = nullptr;
+    ok(cudaStreamEndCapture(data->stream, &graph));
+    ok(cudaGraphInstantiate(&data->exec, graph, 0));
+    ok(cudaGraphDestroy(graph));
+    return {dependent ? "the same by hand" : "the plain chain by hand", {repeat([=] {
+                ok(cudaGraphLaunch(data->exec, data->stream));
+                ok(cudaStreamSynchronize(data->stream));
+            })}};
 }
 
 }  // namespace bench

@@ -90,8 +90,8 @@ void capture_into(Graph& graph, StreamRef stream, F&& body, std::initializer_lis
 }
 
 /// In a capture: a conditional node that runs what then() (or otherwise()) gives `stream` if the int `value` is not 0 when the graph comes to it. Elsewhere:
-/// waits for the value, and calls the one or the other. Both are called once each in a capture; streams that take part in
-/// it are not to be used in them, but for `stream`, and events not at all.
+/// waits for the value, and calls the one or the other. `stream` is the current one in them. In a capture both are called once each, and may use
+/// `stream` and streams that wait for it there; other streams of the capture are refused, and so are events with timing.
 template <std::invocable Then, std::invocable Else>
 void capture_if(StreamRef stream, View<const int> value, Then&& then, Else&& otherwise,
                 SourceLocation where = SourceLocation::current()) {
@@ -100,10 +100,11 @@ void capture_if(StreamRef stream, View<const int> value, Then&& then, Else&& oth
         bodies.push_back(detail::capture_body(stream, std::ref(then), where));
         bodies.push_back(detail::capture_body(stream, std::ref(otherwise), where));
         detail::record_condition(stream, detail::ConditionalKind::if_else, value, std::move(bodies), where);
-    } else if (detail::read_condition(stream, value, where) != 0) {
-        then();
     } else {
-        otherwise();
+        const bool is_true = detail::read_condition(stream, value, where) != 0;
+        const ScopedStream in(stream, {.wait_on_enter = false}, where);
+        if (is_true) then();
+        else otherwise();
     }
 }
 template <std::invocable Then>
@@ -134,6 +135,7 @@ void capture_while(StreamRef stream, View<const int> value, Body&& body,
         detail::record_condition(stream, detail::ConditionalKind::while_loop, value, std::move(bodies),
                                  where);
     } else {
+        const ScopedStream in(stream, {.wait_on_enter = false}, where);
         while (detail::read_condition(stream, value, where) != 0) body();
     }
 }

@@ -20,10 +20,18 @@ struct Grid {
     dim3 block;
     std::size_t shared_bytes = 0;
     SourceLocation where;
+    detail::GivenOptions how{};
+
+    /// The same grid, launched in a certain way; LaunchOptions::block and shared_bytes are not used.
+    Grid with(const LaunchOptions& options) const noexcept {
+        Grid other = *this;
+        other.how = {options, true};
+        return other;
+    }
 };
 inline Grid grid(dim3 grid, dim3 block, std::size_t shared_bytes = 0,
                  SourceLocation where = SourceLocation::current()) noexcept {
-    return {grid, block, shared_bytes, where};
+    return {grid, block, shared_bytes, where, {}};
 }
 
 namespace cuda {
@@ -53,6 +61,10 @@ void check(cudaError_t code, const char* call, SourceLocation where = SourceLoca
 
 namespace detail {
 
+/// Checks options, and launches.
+cudaError_t launch_in_a_way(StreamState& stream, const void* function, dim3 grid, dim3 block,
+                            void** arguments, std::size_t shared_bytes, const LaunchOptions& options,
+                            const SourceLocation& where);
 /// Throws UsageError for a CPU stream or an impossible grid. Lets the kernel have its dynamic shared memory when that needs
 /// to be asked for.
 void check_grid(StreamState& stream, const Grid& grid, const void* kernel);
@@ -87,7 +99,7 @@ template <class... P> struct GlobalOp {
     static constexpr const char* pretty() noexcept { return "__global__ function"; }
     static void run(void*, std::size_t, std::size_t) {}  // never: such nodes are on CUDA devices
     static constexpr OpType type = op_type<GlobalOp>(&run, true, "launch", pretty());
-    static void form(void* closure, unsigned, KernelForm& form, const SourceLocation&) {
+    static void form(void* closure, unsigned, const LaunchOptions&, KernelForm& form, const SourceLocation&) {
         auto& op = *static_cast<GlobalOp*>(closure);
         form.arguments.clear();
         form.function = reinterpret_cast<const void*>(op.kernel);
@@ -108,6 +120,9 @@ void launch_global(StreamState& state, void (*kernel)(P...), const Grid& grid, A
     const cudaError_t code = std::apply(
         [&](auto&... value) {
             void* pointers[sizeof...(P) + 1] = {const_cast<void*>(static_cast<const void*>(&value))...};
+            if (grid.how.given) [[unlikely]]
+                return launch_in_a_way(state, reinterpret_cast<const void*>(kernel), grid.grid, grid.block,
+                                       pointers, grid.shared_bytes, grid.how.options, grid.where);
             return cudaLaunchKernel(reinterpret_cast<const void*>(kernel), grid.grid, grid.block, pointers,
                                     grid.shared_bytes, static_cast<cudaStream_t>(state.native));
         },
@@ -131,7 +146,7 @@ bool record_global(StreamState& state, void (*kernel)(P...), const Grid& grid, A
     Block* blocks[sizeof...(P) + 1] = {};
     std::size_t used = 0;
     (collect_block(blocks, used, kernel_argument(args)), ...);
-    return record_work(state, Operation::work_type, bytes, 1, blocks, used, grid.where);
+    return record_work(state, Operation::work_type, bytes, 1, blocks, used, grid.how.options, grid.where);
 }
 }  // namespace detail
 
@@ -161,6 +176,31 @@ void launch(StreamRef stream, void (*kernel)(P...), const Grid& grid, A&&... arg
 }
 template <class... P, class... A> void launch(void (*kernel)(P...), const Grid& grid, A&&... args) {
     launch(current_stream(), kernel, grid, std::forward<A>(args)...);
+}
+
+/// A `__global__` function says that it calls wait_for_primary() in all its threads: `template <> inline constexpr bool
+/// heddle::waits_for_primary<&my_kernel> = true;`.
+template <auto kernel> inline constexpr bool waits_for_primary = false;
+
+namespace detail {
+template <auto kernel, class... A>
+void launch_global_dependent(StreamRef stream, const Grid& grid, A&&... args) {
+    static_assert(
+        waits_for_primary<kernel>,
+        "heddle::launch_dependent: this kernel has to call wait_for_primary(), and say so by specialising "
+        "heddle::waits_for_primary for it: it would race with the kernel before");
+    LaunchOptions options = grid.how.options;
+    options.dependent = true;
+    launch(stream, kernel, grid.with(options), std::forward<A>(args)...);
+}
+}  // namespace detail
+
+/// launch_dependent() for a `__global__` function: `launch_dependent<&my_kernel>(stream, grid(8, 256), x, n)`.
+template <auto kernel, class... A> void launch_dependent(StreamRef stream, const Grid& grid, A&&... args) {
+    detail::launch_global_dependent<kernel>(stream, grid, std::forward<A>(args)...);
+}
+template <auto kernel, class... A> void launch_dependent(const Grid& grid, A&&... args) {
+    detail::launch_global_dependent<kernel>(current_stream(), grid, std::forward<A>(args)...);
 }
 
 /// A __global__ function as a node of a graph.
@@ -209,6 +249,7 @@ private:
         work.closure = values_;
         work.form = &detail::GlobalOp<P...>::form;
         work.blocks = blocks_;
+        work.options = grid_.how.options;
         detail::set_work(this->data(), std::move(work), grid_.where);
     }
 

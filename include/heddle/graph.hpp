@@ -97,7 +97,7 @@ public:
     explicit operator bool() const noexcept { return data_ != nullptr; }
 
     /// The device that it has to be launched on: a stream of this one, or for CPU devices, of any CPU device.
-    Device device() const;
+    Device device(SourceLocation where = SourceLocation::current()) const;
 
     /// In the order of the stream (default: the current stream of device()). The first launch instantiates the graph; changes made to
     /// nodes since the last launch take effect.
@@ -106,7 +106,7 @@ public:
 
     /// What the first launch would do, early: checks it, and prepares the device.
     void instantiate(SourceLocation where = SourceLocation::current());
-    bool is_instantiated() const;
+    bool is_instantiated(SourceLocation where = SourceLocation::current()) const;
     /// Gives up the graph and its executable now, and leaves a graph of nothing. Blocks nobody: what was launched goes on.
     void reset() noexcept;
     /// Sends an instantiated graph to the device, in the order of the stream, so that the first launch is not slower than the rest.
@@ -119,13 +119,14 @@ public:
     /// first node that differs; this graph is then as it was.
     void update(const Graph& other, SourceLocation where = SourceLocation::current());
 
-    std::size_t size() const;        ///< nodes
-    std::size_t edge_count() const;  ///< dependencies between them
-    std::vector<NodeInfo> nodes() const;
+    std::size_t size(SourceLocation where = SourceLocation::current()) const;  ///< nodes
+    std::size_t edge_count(
+        SourceLocation where = SourceLocation::current()) const;  ///< dependencies between them
+    std::vector<NodeInfo> nodes(SourceLocation where = SourceLocation::current()) const;
     /// The node of this name. UsageError where there is none, or several.
     Node node(std::string_view name, SourceLocation where = SourceLocation::current()) const;
     /// In the language of Graphviz: `dot -Tsvg`.
-    std::string dot() const;
+    std::string dot(SourceLocation where = SourceLocation::current()) const;
 
     explicit Graph(std::unique_ptr<detail::GraphData> data) noexcept;
     detail::GraphData& data(SourceLocation where = SourceLocation::current()) const;

@@ -39,12 +39,15 @@ protected:
 namespace detail {
 std::shared_ptr<NodeData> new_node(NodeKind kind, Device device, SourceLocation where);
 void set_work(NodeData& node, Work work, const SourceLocation& where);
-void resize_work(NodeData& node, const std::size_t* extent,
-                 std::size_t count);  ///< nothing while it has no arguments
+void resize_work(NodeData& node, const std::size_t* extent, std::size_t count, const LaunchOptions& options,
+                 const SourceLocation& where);  ///< nothing while it has no arguments
 void set_copy(NodeData& node, const Region& to, const Region& from, const SourceLocation& where);
 void set_fill(NodeData& node, const Region& to, const void* value, std::size_t size,
               const SourceLocation& where);
 /// Clamps it to the device's range. Unsupported in a CUDA graph that is instantiated.
+/// What the node has now; false, and nothing, while it has no arguments.
+bool read_extents(const NodeData& node, std::size_t* extent, LaunchOptions& options);
+void make_dependent(NodeData& node);
 void set_priority(NodeData& node, int priority, const SourceLocation& where);
 void set_event(NodeData& node, const Event& event, const SourceLocation& where);
 StreamState& any_stream(Device device);
@@ -82,7 +85,7 @@ public:
     /// A node of a graph, found by its name or captured, as what it is, so that it can be changed:
     /// `KernelNode<Scale, 1> scale(graph.node("scale"))`. UsageError if it is not this kernel with so many indices.
     explicit KernelNode(const Node& node, SourceLocation where = SourceLocation::current())
-        : NodeOf<KernelNode>(node), dim_{{}, where},
+        : NodeOf<KernelNode>(node), dim_{{}, where, {}},
           kernel_(*static_cast<const K*>(
               detail::closure_of(node, &detail::kernel_tag<K, N>, dim_.extent, where))) {}
 
@@ -100,8 +103,19 @@ public:
     /// Runs it as many times as this from the next launch on.
     KernelNode& dim(const Dim<N>& d) {
         dim_ = d;
-        detail::resize_work(this->data(), d.extent, detail::count_of(d.extent, N, d.where));
+        detail::resize_work(this->data(), d.extent, detail::count_of(d.extent, N, d.where), d.how.options,
+                            d.where);
         return *this;
+    }
+    /// Comes after those kernels, but may start before they have finished: a dependent launch (heddle/dependent_launch.hpp) as an edge.
+    template <std::derived_from<Node>... Nodes> KernelNode& dependent_on(const Nodes&... first) {
+        static_assert(
+            requires { requires static_cast<bool>(K::waits_for_primary); },
+            "heddle::kernel_node: a kernel that depends on another one's memory has to wait for it: call "
+            "wait_for_primary() in it, and say so with `static constexpr bool waits_for_primary = true;`");
+        dim_.how.options.dependent = dim_.how.given = true;
+        detail::make_dependent(this->data());
+        return this->after(first...);
     }
     /// Among the kernels of its graph that could run, the more urgent (smaller, as those of streams) runs first; 0 if not given. On
     /// CUDA the nodes' priorities then stand in for the stream's, and cannot be changed in a graph that is instantiated.
@@ -113,6 +127,8 @@ public:
 private:
     template <class... P> void give(const P&... values) {
         using Operation = detail::PortableOp<K, N, P...>;
+        dim_.how.given |= detail::read_extents(this->data(), dim_.extent,
+                                               dim_.how.options);  // another handle may have changed them
         detail::Work work;
         work.type = &Operation::type;
         work.count = detail::count_of(dim_.extent, N, dim_.where);
@@ -121,6 +137,7 @@ private:
         work.resize = &detail::resize_portable<K, N, P...>;
         work.kernel = &detail::kernel_tag<K, N>;
         work.extents = &detail::portable_extents<K, N, P...>;
+        work.options = dim_.how.options;
         (detail::add_block(work.blocks, values), ...);
         detail::set_work(this->data(), std::move(work), dim_.where);
     }

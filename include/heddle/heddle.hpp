@@ -6,6 +6,7 @@
 #include <heddle/capture.hpp>
 #include <heddle/conditional_nodes.hpp>
 #include <heddle/copy.hpp>
+#include <heddle/dependent_launch.hpp>
 #include <heddle/device.hpp>
 #include <heddle/error.hpp>
 #include <heddle/event.hpp>
@@ -14,6 +15,7 @@
 #include <heddle/graph_nodes.hpp>
 #include <heddle/kernel.hpp>
 #include <heddle/launch.hpp>
+#include <heddle/launch_options.hpp>
 #include <heddle/memory_access.hpp>
 #include <heddle/memory_nodes.hpp>
 #include <heddle/observer.hpp>

@@ -12,6 +12,7 @@
 #include <heddle/detail/host_op.hpp>
 #include <heddle/detail/kernel_args.hpp>
 #include <heddle/kernel.hpp>
+#include <heddle/launch_options.hpp>
 #include <heddle/observer.hpp>
 #include <heddle/scope.hpp>
 
@@ -22,19 +23,27 @@ namespace heddle {
 template <int N> struct Dim {
     std::size_t extent[N];
     SourceLocation where;
+    detail::GivenOptions how{};
+
+    /// The same extents, launched in a certain way.
+    constexpr Dim with(const LaunchOptions& options) const noexcept {
+        Dim other = *this;
+        other.how = {options, true};
+        return other;
+    }
 };
 
 constexpr Dim<1> dim(std::size_t nx, SourceLocation where = SourceLocation::current()) noexcept {
-    return {{nx}, where};
+    return {{nx}, where, {}};
 }
 /// The first index varies fastest: neighbouring threads of a GPU, the inner loop of a CPU.
 constexpr Dim<2> dim(std::size_t nx, std::size_t ny,
                      SourceLocation where = SourceLocation::current()) noexcept {
-    return {{nx, ny}, where};
+    return {{nx, ny}, where, {}};
 }
 constexpr Dim<3> dim(std::size_t nx, std::size_t ny, std::size_t nz,
                      SourceLocation where = SourceLocation::current()) noexcept {
-    return {{nx, ny, nz}, where};
+    return {{nx, ny, nz}, where, {}};
 }
 
 namespace detail {
@@ -56,9 +65,9 @@ bool record_portable(const WorkType& type, StreamState& state, std::size_t count
         keep_part(bytes, operation, operation.kernel);
         keep_part(bytes, operation, operation.extent);
         std::apply([&](const P&... p) { (keep_part(bytes, operation, p), ...); }, operation.args);
-        return record_work(state, type, bytes, count, blocks, used, d.where);
+        return record_work(state, type, bytes, count, blocks, used, d.how.options, d.where);
     } else {
-        return record_work(state, type, &operation, count, blocks, used, d.where);
+        return record_work(state, type, &operation, count, blocks, used, d.how.options, d.where);
     }
 }
 }  // namespace detail
@@ -98,7 +107,7 @@ void launch(StreamRef stream, const K& kernel, const Dim<N>& d, A&&... args) {
         detail::record_portable<Operation>(detail::portable_work_type<K, N, detail::KernelArg<A>...>, state,
                                            count, d, kernel, detail::kernel_argument(args)...)) [[unlikely]] {
     } else if (state.device.is_cuda()) {
-        detail::launch_on_cuda<N>(state, Operation::pretty(), d.where, kernel, d.extent,
+        detail::launch_on_cuda<N>(state, Operation::pretty(), d.where, kernel, d.extent, d.how,
                                   detail::KernelArg<A>(detail::kernel_argument(args))...);
     } else {
         Operation operation(kernel, d.extent, detail::kernel_argument(args)...);
@@ -153,7 +162,7 @@ template <class F>
     Operation operation{std::forward<F>(function)};
     static constexpr detail::WorkType work_type{&Operation::type};
     if (admission != detail::Admission::recorded ||
-        !detail::record_work(state, work_type, &operation, 1, nullptr, 0, where)) [[likely]]
+        !detail::record_work(state, work_type, &operation, 1, nullptr, 0, {}, where)) [[likely]]
         detail::enqueue(state, Operation::type, &operation, 1, where);
     if (detail::is_observed()) [[unlikely]]
         detail::notify({.kind = OpKind::host_function,

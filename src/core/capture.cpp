@@ -154,7 +154,12 @@ bool is_recorded(StreamRef stream) {
 }
 
 Graph capture_body(StreamRef stream, const std::function<void()>& body, SourceLocation where) {
-    Recording& r = begin_recording(record_of(stream.state()), nullptr, CaptureMode::thread_local_, where);
+    StreamRecord& record = record_of(stream.state());
+    Recording& around = *record.recording.load();
+    Recording& r = begin_recording(record, nullptr, CaptureMode::thread_local_, where);
+    ++around.bodies;
+    const std::unique_ptr<Recording, void (*)(Recording*)> over(&around,
+                                                                [](Recording* one) { --one->bodies; });
     try {
         const ScopedStream in(stream, {.wait_on_enter = false}, where);
         body();
@@ -181,6 +186,12 @@ void record_condition(StreamRef stream, ConditionalKind kind, View<const int> va
 }
 
 int read_condition(StreamRef stream, View<const int> value, SourceLocation where) {
+    if (value.size() != 1)
+        throw_error({.code = ErrorCode::usage,
+                     .message = "a condition needs a value of one int, and has one of " +
+                                std::to_string(value.size()) + ": take first(1)",
+                     .call = "capture_if or capture_while",
+                     .where = where});
     int now = 0;
     copy(stream, std::span<int>(&now, 1), value.first(1), where);
     return now;

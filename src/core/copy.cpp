@@ -199,6 +199,7 @@ StreamRef home_stream(const Block* owner, const void* data, const SourceLocation
         throw_dead_block(*owner, "to_host", where);
     const Region region{const_cast<void*>(data), 0, const_cast<Block*>(owner)};
     const StreamRef stream = current_stream(place_of(region).device);
+    leave_to_host(record_of(stream.state()), "to_host", where);
     // Whoever was given work on it may be writing it.
     wait_for_users(stream, owner, where);
     return stream;

@@ -147,9 +147,9 @@ GraphData& Graph::data(SourceLocation where) const {
     return *data_;
 }
 
-Device Graph::device() const { return data().device; }
-std::size_t Graph::size() const { return data().nodes.size(); }
-bool Graph::is_instantiated() const { return data().exec != nullptr; }
+Device Graph::device(SourceLocation where) const { return data(where).device; }
+std::size_t Graph::size(SourceLocation where) const { return data(where).nodes.size(); }
+bool Graph::is_instantiated(SourceLocation where) const { return data(where).exec != nullptr; }
 
 void Graph::instantiate(SourceLocation where) { instantiate_now(data(where), where); }
 
@@ -165,8 +165,10 @@ void Graph::launch(StreamRef ref, SourceLocation where) {
     // Clones share the memory of memory nodes, and must not run side by side.
     if (admission == detail::Admission::given)
         for (const detail::Block* block : graph.owned) detail::wait_for_all_users(stream, *block, where);
-    for (detail::Block* block : graph.blocks) {
-        if (!block->alive.load(std::memory_order_relaxed)) [[unlikely]]
+    for (std::size_t i = 0; i < graph.blocks.size(); ++i) {
+        detail::Block* const block = graph.blocks[i];
+        if (!block->alive.load(std::memory_order_relaxed) ||
+            block->serial.load(std::memory_order_relaxed) != graph.serials[i]) [[unlikely]]
             throw_dead_array(graph, block, where);
         detail::note_use(block, stream);
     }
@@ -218,15 +220,15 @@ void Graph::update(const Graph& other, SourceLocation where) {
     if (mine.exec != nullptr) instantiate_now(mine, where);
 }
 
-std::size_t Graph::edge_count() const {
+std::size_t Graph::edge_count(SourceLocation where) const {
     std::size_t edges = 0;
-    for (const auto& first : data().dependencies) edges += first.size();
+    for (const auto& first : data(where).dependencies) edges += first.size();
     return edges;
 }
 
-std::vector<NodeInfo> Graph::nodes() const {
+std::vector<NodeInfo> Graph::nodes(SourceLocation where) const {
     std::vector<NodeInfo> all;
-    const GraphData& graph = data();
+    const GraphData& graph = data(where);
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
         const NodeData& node = *graph.nodes[i];
         all.push_back({i,
@@ -244,10 +246,24 @@ Node Graph::node(std::string_view name, SourceLocation where) const {
     Node found;
     for (const auto& node : data(where).nodes) {
         if (node->display_name() != name) continue;
-        if (found) refuse("several nodes are named '" + std::string(name) + "'", "node", where);
+        if (found)
+            refuse("several nodes are named '" + std::string(name) +
+                       "': give them names of their own with name(), or take the one that you made",
+                   "node", where);
         found = Node(node);
     }
-    if (!found) refuse("no node is named '" + std::string(name) + "'", "node", where);
+    if (!found) {
+        std::string names;
+        std::size_t shown = 0;
+        for (const auto& node : data(where).nodes) {
+            if (shown++ == 8) {
+                names += ", ...";
+                break;
+            }
+            names += (names.empty() ? "" : ", ") + node->display_name();
+        }
+        refuse("no node is named '" + std::string(name) + "'; there are: " + names, "node", where);
+    }
     return found;
 }
 

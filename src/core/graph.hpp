@@ -72,6 +72,7 @@ struct GraphData {
     std::vector<std::uint32_t> changed;  ///< nodes whose work the executable does not have yet
     std::vector<Block*> blocks;          ///< memory that the nodes use, each once
     std::vector<Block*> owned;           ///< memory that belongs to nodes, each once
+    std::vector<std::uint64_t> serials;  ///< of `blocks`, when the graph first knew them
     std::vector<NodeData*> records;      ///< nodes that record events
     bool blocks_known = false;
 
@@ -103,6 +104,8 @@ void check_conditional(const NodeData& node, Device device, const SourceLocation
 /// Why `mine` cannot take over the work of `theirs`, naming the first node that differs; empty if it can.
 std::string difference_of(const GraphData& mine, const GraphData& theirs);
 
+/// Notes which allocations the work's blocks are now.
+void note_serials(Work& work);
 /// Finds GraphData::blocks and owned, in bodies too.
 void find_blocks(GraphData& graph);
 [[noreturn]] void throw_dead_array(const GraphData& graph, const Block* block, const SourceLocation& where);

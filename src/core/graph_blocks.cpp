@@ -1,5 +1,6 @@
 // Which memory a graph uses, and which belongs to it.
 #include <algorithm>
+#include <utility>
 
 #include "core/graph.hpp"
 
@@ -7,18 +8,23 @@ namespace heddle::detail {
 
 namespace {
 
-void collect(const GraphData& graph, std::vector<Block*>& used, std::vector<Block*>& owned) {
+/// A block, and the allocation that it was when the node was given it.
+using Use = std::pair<Block*, std::uint64_t>;
+
+void collect(const GraphData& graph, std::vector<Use>& used, std::vector<Block*>& owned) {
     for (const auto& node : graph.nodes) {
-        used.insert(used.end(), node->work.blocks.begin(), node->work.blocks.end());
+        const Work& work = node->work;
+        for (std::size_t i = 0; i < work.blocks.size(); ++i)
+            used.emplace_back(work.blocks[i], work.serials[i]);
         for (const BlockOwner& owner : node->owned) owned.push_back(&owner.block());
         if (node->conditional == nullptr) continue;
         for (const auto& body : node->conditional->bodies) collect(*body, used, owned);
     }
 }
 
-void keep_each_once(std::vector<Block*>& blocks) {
-    std::ranges::sort(blocks);
-    blocks.erase(std::unique(blocks.begin(), blocks.end()), blocks.end());
+template <class T> void keep_each_once(std::vector<T>& all) {
+    std::ranges::sort(all);
+    all.erase(std::unique(all.begin(), all.end()), all.end());
 }
 
 /// The node that uses the block, in the graph or in a body; null if none does.
@@ -34,13 +40,25 @@ const NodeData* user_of(const GraphData& graph, const Block* block) {
 
 }  // namespace
 
+void note_serials(Work& work) {
+    work.serials.clear();
+    for (const Block* block : work.blocks)
+        work.serials.push_back(block->serial.load(std::memory_order_relaxed));
+}
+
 void find_blocks(GraphData& graph) {
-    graph.blocks.clear();
+    std::vector<Use> used;
     graph.owned.clear();
-    collect(graph, graph.blocks, graph.owned);
-    graph.blocks.insert(graph.blocks.end(), graph.owned.begin(), graph.owned.end());
-    keep_each_once(graph.blocks);
+    collect(graph, used, graph.owned);
     keep_each_once(graph.owned);
+    for (Block* block : graph.owned) used.emplace_back(block, block->serial.load(std::memory_order_relaxed));
+    keep_each_once(used);
+    graph.blocks.clear();
+    graph.serials.clear();
+    for (const auto& [block, serial] : used) {
+        graph.blocks.push_back(block);
+        graph.serials.push_back(serial);
+    }
     graph.blocks_known = true;
 }
 

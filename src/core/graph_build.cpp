@@ -43,6 +43,13 @@ public:
         return all;
     }
 
+    void forget() noexcept {
+        for (const NodeRef* node : sorted_) (*node)->visit = Visit::none;
+        for (const Step& step : path_) (*step.node)->visit = Visit::none;
+        sorted_.clear();
+        path_.clear();
+    }
+
 private:
     using Visit = NodeData::Visit;
     struct Step {
@@ -72,13 +79,6 @@ private:
         for (const NodeRef& node : circle) names += label_of(*node) + ", after ";
         for (const NodeRef& node : circle) node->after.clear();
         refuse("nodes come after each other in a circle: " + names + label_of(*circle.front()), where_);
-    }
-
-    void forget() noexcept {
-        for (const NodeRef* node : sorted_) (*node)->visit = Visit::none;
-        for (const Step& step : path_) (*step.node)->visit = Visit::none;
-        sorted_.clear();
-        path_.clear();
     }
 
     SourceLocation where_;
@@ -156,6 +156,7 @@ std::unique_ptr<GraphData> build_graph(const std::vector<NodeRef>& ends, const S
     Sorter sorter(where);
     for (const NodeRef& end : ends) sorter.add(end);
     std::vector<NodeRef> sorted = sorter.sorted();
+    sorter.forget();  // it points into the nodes' dependencies, which are about to go
     const Device device = device_of_all(sorted, where);
     return assemble_graph(std::move(sorted), device, where);
 }

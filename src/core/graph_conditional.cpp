@@ -70,6 +70,7 @@ std::shared_ptr<NodeData> make_conditional(ConditionalKind kind, const Region& v
     auto node = new_node(NodeKind::conditional, device, where);
     node->conditional = std::move(conditional);
     if (value.owner != nullptr) node->work.blocks.push_back(value.owner);
+    note_serials(node->work);
     return node;
 }
 
@@ -87,7 +88,7 @@ void check_conditional(const NodeData& node, Device device, const SourceLocation
     const auto& bodies = node.conditional->bodies;
     if (bodies.empty()) refuse(node, "has no bodies", where);
     for (std::size_t i = 0; i < bodies.size(); ++i) {
-        if (bodies[i] == nullptr)
+        if (bodies[i] == nullptr || bodies[i]->nodes.empty())
             refuse(node, "has an empty body (" + std::to_string(i) + "): give it a graph of an empty_node()",
                    where);
         check_body(node, *bodies[i], where);

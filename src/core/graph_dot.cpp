@@ -53,9 +53,9 @@ void write(const GraphData& graph, const std::string& prefix, const std::string&
 
 }  // namespace
 
-std::string Graph::dot() const {
+std::string Graph::dot(SourceLocation where) const {
     std::string text = "digraph heddle {\n    node [shape=box];\n";
-    write(data(), "n", "    ", text);
+    write(data(where), "n", "    ", text);
     return text + "}\n";
 }
 

@@ -8,6 +8,7 @@
 #include "core/copy.hpp"
 #include "core/graph.hpp"
 #include "core/order.hpp"
+#include "core/registry.hpp"
 
 namespace heddle::detail {
 
@@ -43,6 +44,7 @@ void use_blocks(NodeData& node, std::initializer_list<Block*> blocks) {
     node.work.blocks.clear();
     for (Block* block : blocks)
         if (block != nullptr) node.work.blocks.push_back(block);
+    note_serials(node.work);
 }
 
 }  // namespace
@@ -65,20 +67,48 @@ const Node& check_kind(const Node& node, NodeKind kind, const SourceLocation& wh
 
 const void* closure_of(const Node& node, const void* tag, std::size_t* extent, const SourceLocation& where) {
     const NodeData& data = check_kind(node, NodeKind::kernel, where).data();
-    if (data.work.kernel != tag || data.work.closure == nullptr)
-        refuse(label_of(data) + " is another kernel, or one with another number of indices", "KernelNode",
-               where);
+    if (data.work.closure == nullptr)
+        refuse(label_of(data) + " has no arguments yet: change it through the node that it was made as",
+               "KernelNode", where);
+    if (data.work.kernel != tag)
+        refuse(label_of(data) + " (" + kernel_name(data.work.type->pretty) +
+                   ") is another kernel than the one asked for, or one with another number of indices",
+               "KernelNode", where);
     data.work.extents(data.work.closure.get(), extent);
     return data.work.closure.get();
 }
 
-void set_work(NodeData& node, Work work, const SourceLocation&) {
+namespace {
+/// What an instantiated graph cannot take over: everything but the size of blocks and their memory.
+void check_options(const NodeData& node, LaunchOptions next, const SourceLocation& where) {
+    if (node.graph == nullptr || node.graph->exec == nullptr || node.device.is_cpu()) return;
+    next.block = node.work.options.block;
+    next.shared_bytes = node.work.options.shared_bytes;
+    if (next == node.work.options) return;
+    throw_error({.code = ErrorCode::unsupported,
+                 .message = label_of(node) +
+                            " is in a graph that is instantiated, where launch options other than "
+                            "block and shared_bytes cannot be changed: build another graph",
+                 .call = "dim",
+                 .device = node.device,
+                 .where = where});
+}
+}  // namespace
+
+void set_work(NodeData& node, Work work, const SourceLocation& where) {
+    check_options(node, work.options, where);
+    note_serials(work);
     change(node, [&] { node.work = std::move(work); });
 }
 
-void resize_work(NodeData& node, const std::size_t* extent, std::size_t count) {
+void resize_work(NodeData& node, const std::size_t* extent, std::size_t count, const LaunchOptions& options,
+                 const SourceLocation& where) {
     if (node.work.resize == nullptr) return;
-    change(node, [&] { node.work.resize(node.work, extent, count); });
+    check_options(node, options, where);
+    change(node, [&] {
+        node.work.resize(node.work, extent, count);
+        node.work.options = options;
+    });
 }
 
 Device device_of(const Region& to, const Region* from) {
@@ -131,6 +161,15 @@ void set_event(NodeData& node, const Event& event, const SourceLocation& where) 
     EventState& state = event.state("record_node or wait_node", where);
     node.event = &state;
 }
+
+bool read_extents(const NodeData& node, std::size_t* extent, LaunchOptions& options) {
+    if (node.work.closure == nullptr || node.work.extents == nullptr) return false;
+    node.work.extents(node.work.closure.get(), extent);
+    options = node.work.options;
+    return true;
+}
+
+void make_dependent(NodeData& node) { node.work.options.dependent = true; }
 
 void set_priority(NodeData& node, int priority, const SourceLocation& where) {
     const PriorityRange range = node.device.priorities();

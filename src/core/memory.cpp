@@ -45,6 +45,7 @@ Block& take_block() {
             Block& block = *pool.free;
             pool.free = static_cast<Block*>(block.more_users.load(std::memory_order_relaxed));
             block.more_users.store(nullptr, std::memory_order_relaxed);
+            block.serial.fetch_add(1, std::memory_order_relaxed);
             return block;
         }
     }

@@ -33,9 +33,16 @@ void check_captures(StreamRecord& waiter, StreamRecord* other, const Captures& c
         ErrorCode::usage, waiter,
         captures.other == 0
             ? "a capturing stream cannot wait for work outside its capture (" + name +
-                  " is not capturing): let it join the capture first (" + name +
-                  ".wait_stream(a capturing stream)), or enter the scope with {.wait_on_enter = false}"
-            : "a capturing stream cannot wait for a stream of another capture (" + name + ")",
+                  " is not capturing): wait for it before the capture begins; or let it join the capture "
+                  "first (" +
+                  name +
+                  ".wait_stream(a capturing stream)), enter the scope with {.wait_on_enter = false}, or wait "
+                  "for an event "
+                  "at every launch with wait_external()"
+            : "a capturing stream cannot wait for a stream of another capture, or of the capture around a "
+              "condition's "
+              "body (" +
+                  name + "): join the two outside of the captures, by the order of their launches",
         call, where));
 }
 
@@ -188,6 +195,12 @@ void order_after_event(StreamRecord& waiter, EventState& event, const SourceLoca
         if (is_observed()) notify_wait(OpKind::wait, "wait_event", waiter, event.stream, where);
         return;
     }
+    if (is_recording_id(event.capture_id) && capture_of(waiter) != event.capture_id) [[unlikely]]
+        throw_error(stream_error(
+            ErrorCode::usage, waiter,
+            "the event was recorded in a capture that is over, where it marked a point of the graph: for "
+            "an event that is recorded at every launch, use record_external(), or give it timing",
+            "wait_event", where));
     StreamRecord* const other = event.stream;
     bool trusted = event.countable;
     if (waiter.has(stream_flag::slow_order) || event.capture_id != 0) [[unlikely]] {

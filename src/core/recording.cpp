@@ -118,8 +118,18 @@ bool really(Recorded& r, StreamRecord& stream, const SourceLocation& where) {
     return false;
 }
 
+void refuse_in_body(const Recording& r, StreamRecord& stream, const SourceLocation& where) {
+    if (r.bodies == 0) return;
+    refuse(stream,
+           "the stream takes part in the capture around this condition, and what it is given would not be "
+           "under the "
+           "condition: in the body, use the condition's stream, or streams that wait for it there",
+           "capture_if or capture_while", where);
+}
+
 /// An operation of the stream; the rest is for the caller to fill in.
 void add_op(Recording& r, StreamRecord& stream, NodeKind kind, const SourceLocation& where) {
+    refuse_in_body(r, stream, where);
     Recording::Lane& lane = r.lane_of(stream);
     collect(r, lane, where);
     const std::uint32_t op = r.tape->add(kind, stream.device, lane.tail, where);
@@ -258,13 +268,14 @@ bool is_captured(StreamRecord& stream) noexcept {
 }
 
 bool record_work(StreamState& state, const WorkType& type, void* self, std::size_t count,
-                 Block* const* blocks, std::size_t block_count, const SourceLocation& where) {
+                 Block* const* blocks, std::size_t block_count, const LaunchOptions& options,
+                 const SourceLocation& where) {
     StreamRecord& stream = record_of(state);
     Recorded r(stream);
     if (!r) return false;
     if (r->batch != nullptr && !is_clean(*r, stream)) return really(r, stream, where);
     add_op(*r, stream, type.form != nullptr ? NodeKind::kernel : NodeKind::host_function, where);
-    r->tape->set_work(type, self, count);
+    r->tape->set_work(type, self, count, options);
     for (std::size_t i = 0; i < block_count; ++i) r->tape->add_block(*blocks[i]);
     return true;
 }
@@ -336,6 +347,7 @@ bool record_stream_wait(StreamRecord& waiter, StreamRecord& other, const SourceL
     if (Recorded theirs(other); theirs) {
         Recording& r = *theirs;
         if (waiter.recording.load(std::memory_order_acquire) == &r) {
+            refuse_in_body(r, waiter, where);
             if (r.batch == nullptr || (is_clean(r, other) && is_clean(r, waiter))) {
                 collect(r, r.lane_of(other), where);
                 collect(r, r.lane_of(waiter), where);
@@ -516,7 +528,7 @@ void leave_to_host(StreamRecord& stream, const char* call, const SourceLocation&
         refuse(stream,
                "the host cannot wait for or query a stream that is capturing: nothing of it is done before "
                "the graph is "
-               "launched. End the capture first",
+               "launched. End the capture first; to read memory, copy() it to pinned() in the capture",
                call, where);
     send_batch_of(stream, where);
 }

@@ -43,6 +43,8 @@ struct Recording {
     SpinLock lock;
     std::uint64_t id = 0;       ///< of the capture, never used twice; 0: not in use
     BatchRun* batch = nullptr;  ///< null: a capture
+    int bodies =
+        0;  ///< conditions' bodies that are being captured inside of it: its other streams are not for them
     bool sending =
         false;  ///< a batch whose operations are on their way: its streams are not recorded meanwhile
     Device device = Device::unchecked(DeviceKind::cpu, 0);
@@ -89,6 +91,8 @@ private:
 
 /// The capture that records the stream, or the batch, as a number; 0 for none.
 std::uint64_t recording_id(StreamRecord& stream) noexcept;
+/// A number of ours, and not of CUDA's captures.
+inline bool is_recording_id(std::uint64_t id) noexcept { return id >> 63 != 0; }
 /// Whether it is recorded by a capture of heddle's (and not by a batch, or not at all).
 bool is_captured(StreamRecord& stream) noexcept;
 

@@ -23,10 +23,12 @@ void Tape::clear() noexcept {
     ops_.clear();
     dependencies_.clear();
     blocks_.clear();
+    serials_.clear();
     where_.clear();
     for (Chunk& chunk : chunks_) chunk.used = 0;
     chunk_ = 0;
     nodes_.clear();
+    options_.clear();
     shape_ = 0;
     comparable_ = true;
 }
@@ -73,7 +75,7 @@ std::uint32_t Tape::add(NodeKind kind, Device device, std::span<const std::uint3
     return static_cast<std::uint32_t>(ops_.size() - 1);
 }
 
-void Tape::set_work(const WorkType& type, void* closure, std::size_t count) {
+void Tape::set_work(const WorkType& type, void* closure, std::size_t count, const LaunchOptions& options) {
     void* to = reserve(type.op->size, std::max<std::size_t>(type.op->align, 8));
     if (type.op->move != nullptr) type.op->move(closure, to);
     else std::memcpy(to, closure, type.op->size);
@@ -81,6 +83,11 @@ void Tape::set_work(const WorkType& type, void* closure, std::size_t count) {
     ops_.back().type = &type;
     ops_.back().count = count;
     mix(reinterpret_cast<std::uintptr_t>(&type));
+    if (options == LaunchOptions()) [[likely]]
+        return;
+    if (options_.empty() || options_.back() != options) options_.push_back(options);
+    ops_.back().options = static_cast<std::uint16_t>(options_.size());
+    mix(options_.size());
 }
 
 namespace {
@@ -120,6 +127,7 @@ void Tape::set_node(std::shared_ptr<NodeData> node) {
 
 void Tape::add_block(Block& block) {
     blocks_.push_back(&block);
+    serials_.push_back(block.serial.load(std::memory_order_relaxed));
     ++ops_.back().blocks;
 }
 
@@ -129,12 +137,13 @@ void Tape::make_empty(std::uint32_t op) noexcept {
 }
 
 bool Tape::has_shape_of(const Tape& other) const noexcept {
-    if (shape_ != other.shape_ || ops_.size() != other.ops_.size() || dependencies_ != other.dependencies_)
+    if (shape_ != other.shape_ || ops_.size() != other.ops_.size() || dependencies_ != other.dependencies_ ||
+        options_ != other.options_)
         return false;
     for (std::size_t i = 0; i < ops_.size(); ++i) {
         const TapeOp &a = ops_[i], &b = other.ops_[i];
         if (a.kind != b.kind || a.type != b.type || a.device != b.device || a.device_kind != b.device_kind ||
-            a.dependencies != b.dependencies || a.payload_size != b.payload_size)
+            a.dependencies != b.dependencies || a.payload_size != b.payload_size || a.options != b.options)
             return false;
         if (a.is_node != 0) return false;
     }
@@ -145,7 +154,8 @@ bool Tape::equals(const Tape& other) const noexcept {
     if (!comparable_ || !other.comparable_ || shape_ != other.shape_ || ops_.size() != other.ops_.size())
         return false;
     if (std::memcmp(ops_.data(), other.ops_.data(), ops_.size() * sizeof(TapeOp)) != 0) return false;
-    if (dependencies_ != other.dependencies_ || blocks_ != other.blocks_) return false;
+    if (dependencies_ != other.dependencies_ || blocks_ != other.blocks_ || options_ != other.options_)
+        return false;
     for (std::size_t i = 0; i < chunks_.size() && chunks_[i].used != 0; ++i) {
         const Chunk &a = chunks_[i], &b = other.chunks_[i];
         if (a.used != b.used || std::memcmp(a.data.get(), b.data.get(), a.used) != 0) return false;
@@ -175,6 +185,7 @@ void fill_node(NodeData& node, const std::shared_ptr<Tape>& tape, std::size_t in
         node.work.kernel = op.type->kernel;
         node.work.extents = op.type->extents;
         node.work.count = op.count;
+        node.work.options = tape->options(op);
         node.work.closure = SharedClosure(tape, tape->payload(op));
         break;
     case NodeKind::copy:
@@ -198,16 +209,20 @@ std::unique_ptr<GraphData> graph_of(const std::shared_ptr<Tape>& tape, Device de
     nodes.reserve(tape->size());
     const std::uint32_t* dependency = tape->all_dependencies().data();
     Block* const* block = tape->all_blocks().data();
+    const std::uint64_t* serial = tape->all_serials().data();
     for (std::size_t i = 0; i < tape->size(); ++i) {
         const TapeOp& op = tape->op(i);
-        std::shared_ptr<NodeData> made = tape->node(op);
+        // Not kept here: it comes to own nodes whose closures own the tape.
+        std::shared_ptr<NodeData> made = tape->take_node(op);
         const auto& node =
             nodes.emplace_back(made != nullptr ? std::move(made) : std::make_shared<NodeData>());
         fill_node(*node, tape, i);
         if (op.type != nullptr && op.type->name != nullptr) node->name = op.type->name(tape->payload(op));
         for (std::uint32_t d = 0; d < op.dependencies; ++d) node->after.push_back(nodes[*dependency++]);
         node->work.blocks.insert(node->work.blocks.end(), block, block + op.blocks);
+        node->work.serials.insert(node->work.serials.end(), serial, serial + op.blocks);
         block += op.blocks;
+        serial += op.blocks;
     }
     return assemble_graph(std::move(nodes), device, where);
 }

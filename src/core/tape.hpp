@@ -23,8 +23,9 @@ struct TapeOp {
     std::uint32_t payload;
     std::uint32_t payload_size;
     std::uint32_t dependencies;  ///< how many; they follow each other in the tape
-    std::uint32_t blocks;
-    std::uint8_t is_node;  ///< `count` says which of the tape's nodes
+    std::uint16_t blocks;
+    std::uint16_t options;  ///< which of the tape's launch options, counted from 1; 0: none
+    std::uint8_t is_node;   ///< `count` says which of the tape's nodes
     std::uint8_t device;
     DeviceKind device_kind;
     NodeKind kind;
@@ -52,7 +53,7 @@ public:
     std::uint32_t add(NodeKind kind, Device device, std::span<const std::uint32_t> after,
                       const SourceLocation& where);
     /// For the newest operation, in any order:
-    void set_work(const WorkType& type, void* closure, std::size_t count);
+    void set_work(const WorkType& type, void* closure, std::size_t count, const LaunchOptions& options);
     void set_copy(const Piece& to, const Piece& from);
     void set_fill(const Piece& to, const void* value, std::size_t size);
     void set_node(std::shared_ptr<NodeData> node);  ///< for kinds that only captures have
@@ -65,11 +66,15 @@ public:
     const TapeOp& op(std::size_t index) const noexcept { return ops_[index]; }
     const SourceLocation& where(std::size_t index) const noexcept { return where_[index]; }
     void* payload(const TapeOp& op) const noexcept { return chunks_[op.chunk].data.get() + op.payload; }
+    LaunchOptions options(const TapeOp& op) const {
+        return op.options != 0 ? options_[op.options - 1u] : LaunchOptions();
+    }
     std::span<const std::uint32_t> all_dependencies() const noexcept { return dependencies_; }
     std::span<Block* const> all_blocks() const noexcept { return blocks_; }
-    /// What set_node() was given; null for other operations.
-    std::shared_ptr<NodeData> node(const TapeOp& op) const {
-        return op.is_node != 0 ? nodes_[op.count] : nullptr;
+    std::span<const std::uint64_t> all_serials() const noexcept { return serials_; }
+    /// What set_node() was given, for the caller to keep; null for other operations.
+    std::shared_ptr<NodeData> take_node(const TapeOp& op) {
+        return op.is_node != 0 ? std::move(nodes_[op.count]) : nullptr;
     }
 
     /// The same kinds of operations in the same order.
@@ -92,10 +97,12 @@ private:
     std::vector<TapeOp> ops_;
     std::vector<std::uint32_t> dependencies_;
     std::vector<Block*> blocks_;
+    std::vector<std::uint64_t> serials_;  ///< of the blocks
     std::vector<SourceLocation> where_;
     std::vector<Chunk> chunks_;
     std::size_t chunk_ = 0;  ///< that is being filled
     std::vector<std::shared_ptr<NodeData>> nodes_;
+    std::vector<LaunchOptions> options_;
     std::uint64_t shape_ = 0;
     bool comparable_ = true;  ///< no closure with a life of its own
 };

@@ -16,6 +16,7 @@
 #include "cuda/driver.hpp"
 #include "cuda/errors.hpp"
 #include <heddle/detail/thread_state.hpp>
+#include <heddle/launch_options.hpp>
 
 namespace heddle::detail::cu {
 
@@ -202,6 +203,12 @@ inline std::uint64_t capture_of(StreamRecord& stream) noexcept {
         return 0;
     return capture_of(gpu_of(stream), static_cast<cudaStream_t>(stream.native));
 }
+
+/// The attributes of a launch on a stream of this device, but for the dependence on the kernel before: their number, at most 5. (launch.cpp)
+unsigned attributes_of(StreamState& stream, const LaunchOptions& options, cudaLaunchAttribute* to);
+/// Throws UsageError, with the limit, or Unsupported for what the stream's device cannot launch; asks for shared memory beyond 48 KB.
+void check_options(StreamState& stream, const void* function, dim3 grid, dim3 block, std::size_t shared_bytes,
+                   const LaunchOptions& options, const SourceLocation& where);
 
 /// Puts an action off until this thread, or another, may call CUDA or the capture that is in its way is over.
 void defer(Gpu& g, std::function<void()> action);

@@ -215,7 +215,8 @@ void CudaGraphExec::check_update(cudaError_t code, const char* call, const NodeD
 /// By the driver, which takes 0.2 us for what takes the runtime 0.35. It crashes on a thread without a context (seen with driver 580).
 void CudaGraphExec::update_kernel(const NodeData& node, const SourceLocation& where) {
     Gpu& g = gpu(node.device.index(), where);
-    node.work.form(node.work.closure.get(), static_cast<unsigned>(g.limits.processors), form_, where);
+    node.work.form(node.work.closure.get(), static_cast<unsigned>(g.limits.processors), node.work.options,
+                   form_, where);
     InContext in(g);
     if (symbols_[node.index] != form_.function) {
         cudaFunction_t function = nullptr;

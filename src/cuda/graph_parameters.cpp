@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <heddle/scope.hpp>
+
 namespace heddle::detail::cu {
 
 namespace {
@@ -26,19 +28,53 @@ void ensure_access(const NodeData& node, const SourceLocation& where) {
     enable_pool_access(from, to, where);
 }
 
-void set_priority(cudaGraphNode_t made, const NodeData& node, const Gpu& g, const SourceLocation& where) {
-    if (node.priority == 0) return;
-    cudaKernelNodeAttrValue value{};
-    value.priority = node.priority;
-    check(cudaGraphKernelNodeSetAttribute(made, cudaLaunchAttributePriority, &value),
-          "cudaGraphKernelNodeSetAttribute", g.index, where);
+void set_attributes(cudaGraphNode_t made, const NodeData& node, const KernelParameters& p, const Gpu& g,
+                    const SourceLocation& where) {
+    LaunchOptions options = node.work.options;
+    if (node.priority != 0 && options.priority == LaunchOptions::inherit_priority)
+        options.priority = node.priority;
+    if (options == LaunchOptions()) return;
+    StreamState& stream = default_stream(node.device).state();
+    check_options(stream, p.form.function, p.native.gridDim, p.native.blockDim, p.form.shared_bytes, options,
+                  where);
+    cudaLaunchAttribute attributes[6];
+    const unsigned count = attributes_of(stream, options, attributes);
+    for (unsigned i = 0; i < count; ++i)
+        check(cudaGraphKernelNodeSetAttribute(made, attributes[i].id, &attributes[i].val),
+              "cudaGraphKernelNodeSetAttribute", g.index, where);
+}
+
+/// The kernel may start before those it comes after have finished.
+cudaGraphNode_t add_dependent_kernel(cudaGraph_t graph, const KernelParameters& p,
+                                     const std::vector<cudaGraphNode_t>& after, const Gpu& g,
+                                     const SourceLocation& where) {
+    std::vector<cudaGraphEdgeData> edges(after.size());
+    for (std::size_t i = 0; i < after.size(); ++i) {
+        cudaGraphNodeType type{};
+        check(cudaGraphNodeGetType(after[i], &type), "cudaGraphNodeGetType", g.index, where);
+        if (type != cudaGraphNodeTypeKernel) continue;
+        edges[i].from_port = cudaGraphKernelNodePortProgrammatic;
+        edges[i].type = cudaGraphDependencyTypeProgrammatic;
+    }
+    cudaGraphNodeParams params{};
+    params.type = cudaGraphNodeTypeKernel;
+    params.kernel.func = p.native.func;
+    params.kernel.gridDim = p.native.gridDim;
+    params.kernel.blockDim = p.native.blockDim;
+    params.kernel.sharedMemBytes = p.native.sharedMemBytes;
+    params.kernel.kernelParams = p.native.kernelParams;
+    cudaGraphNode_t made = nullptr;
+    check(cudaGraphAddNode(&made, graph, after.data(), edges.data(), after.size(), &params),
+          "cudaGraphAddNode", g.index, where);
+    return made;
 }
 
 }  // namespace
 
 KernelParameters::KernelParameters(const NodeData& node, const SourceLocation& where) {
     const Gpu& g = gpu(node.device.index(), where);
-    node.work.form(node.work.closure.get(), static_cast<unsigned>(g.limits.processors), form, where);
+    node.work.form(node.work.closure.get(), static_cast<unsigned>(g.limits.processors), node.work.options,
+                   form, where);
     native.func = const_cast<void*>(form.function);
     native.gridDim = dim3(form.grid[0], form.grid[1], form.grid[2]);
     native.blockDim = dim3(form.block[0], form.block[1], form.block[2]);
@@ -111,9 +147,12 @@ cudaGraphNode_t add_device_node(cudaGraph_t graph, const NodeData& node,
     case NodeKind::kernel: {
         if (node.device.is_cpu() || node.work.count == 0) break;
         KernelParameters p(node, where);
-        done(cudaGraphAddKernelNode(&made, graph, after.data(), after.size(), &p.native),
-             "cudaGraphAddKernelNode");
-        set_priority(made, node, g, where);
+        if (node.work.options.dependent && !after.empty() && node.device.info().compute_major >= 9)
+            made = add_dependent_kernel(graph, p, after, g, where);
+        else
+            done(cudaGraphAddKernelNode(&made, graph, after.data(), after.size(), &p.native),
+                 "cudaGraphAddKernelNode");
+        set_attributes(made, node, p, g, where);
         return made;
     }
     case NodeKind::copy: {
@@ -136,10 +175,10 @@ cudaGraphNode_t add_device_node(cudaGraph_t graph, const NodeData& node,
 
 bool has_priorities(const GraphData& graph) noexcept {
     return std::ranges::any_of(graph.nodes, [](const auto& node) {
-        return node->priority != 0 || (node->conditional != nullptr &&
-                                       std::ranges::any_of(node->conditional->bodies, [](const auto& body) {
-                                           return has_priorities(*body);
-                                       }));
+        return node->priority != 0 || node->work.options.priority != LaunchOptions::inherit_priority ||
+               (node->conditional != nullptr &&
+                std::ranges::any_of(node->conditional->bodies,
+                                    [](const auto& body) { return has_priorities(*body); }));
     });
 }
 

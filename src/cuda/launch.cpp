@@ -83,7 +83,126 @@ std::string readable(const char* name) {
 
 }  // namespace
 
+namespace {
+
+[[noreturn]] void refuse_option(const StreamState& stream, ErrorCode code, std::string message,
+                                const SourceLocation& where) {
+    throw_error(stream_error(code, const_cast<StreamRecord&>(static_cast<const StreamRecord&>(stream)),
+                             std::move(message), "launch", where));
+}
+
+bool is_hopper(const StreamState& stream) { return stream.device.info().compute_major >= 9; }
+
+void check_cluster(const StreamState& stream, const LaunchOptions& options, dim3 grid,
+                   const SourceLocation& where) {
+    const unsigned x = options.cluster_x, y = options.cluster_y, z = options.cluster_z;
+    if (!is_hopper(stream))
+        refuse_option(stream, ErrorCode::unsupported,
+                      stream.device.name() + " has no clusters: they need compute capability 9.0", where);
+    constexpr unsigned most = 8;  // source: CUDA programming guide, what every device with clusters allows
+    if (y == 0 || z == 0 || x * y * z > most)
+        refuse_option(stream, ErrorCode::usage,
+                      "a cluster of " + std::to_string(x) + " x " + std::to_string(y) + " x " +
+                          std::to_string(z) + " blocks: 1 to " + std::to_string(most) + " are allowed",
+                      where);
+    if (grid.x % x != 0 || grid.y % y != 0 || grid.z % z != 0)
+        refuse_option(stream, ErrorCode::usage, "the grid is no multiple of the cluster, in every dimension",
+                      where);
+}
+
+void check_cooperative(StreamState& stream, const void* function, dim3 grid, dim3 block,
+                       std::size_t shared_bytes, const SourceLocation& where) {
+    int each = 0;
+    InContext in(gpu_of(stream));
+    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+              &each, function, static_cast<int>(block.x * block.y * block.z), shared_bytes),
+          "cudaOccupancyMaxActiveBlocksPerMultiprocessor", record_of(stream), where);
+    const std::size_t most = static_cast<std::size_t>(each) * stream.processors;
+    const std::size_t blocks = std::size_t{grid.x} * grid.y * grid.z;
+    if (blocks > most)
+        refuse_option(stream, ErrorCode::usage,
+                      "a cooperative launch of " + std::to_string(blocks) + " blocks, and " +
+                          stream.device.name() + " holds at most " + std::to_string(most) +
+                          " of this kernel at the same time",
+                      where);
+}
+
+}  // namespace
+
+unsigned attributes_of(StreamState& stream, const LaunchOptions& options, cudaLaunchAttribute* to) {
+    unsigned count = 0;
+    const auto add = [&](cudaLaunchAttributeID id) -> cudaLaunchAttributeValue& {
+        to[count].id = id;
+        return to[count++].val;
+    };
+    const Gpu& g = gpu_of(stream);
+    if (options.cluster_x != 0) {
+        auto& value = add(cudaLaunchAttributeClusterDimension);
+        value.clusterDim.x = options.cluster_x;
+        value.clusterDim.y = options.cluster_y;
+        value.clusterDim.z = options.cluster_z;
+    }
+    if (options.cooperative) add(cudaLaunchAttributeCooperative).cooperative = 1;
+    if (options.priority != LaunchOptions::inherit_priority)
+        add(cudaLaunchAttributePriority).priority =
+            std::clamp(options.priority, g.priorities.greatest, g.priorities.least);
+    if (options.memory_domain != 0 && is_hopper(stream))
+        add(cudaLaunchAttributeMemSyncDomain).memSyncDomain = cudaLaunchMemSyncDomainRemote;
+    return count;
+}
+
+void check_options(StreamState& stream, const void* function, dim3 grid, dim3 block, std::size_t shared_bytes,
+                   const LaunchOptions& options, const SourceLocation& where) {
+    const Limits& limits = gpu_of(stream).limits;
+    if (shared_bytes > static_cast<std::size_t>(limits.max_shared_opt_in))
+        refuse_option(stream, ErrorCode::usage,
+                      "dynamic shared memory of " + std::to_string(shared_bytes) + " bytes, and " +
+                          stream.device.name() + " allows at most " +
+                          std::to_string(limits.max_shared_opt_in),
+                      where);
+    if (shared_bytes > static_cast<std::size_t>(limits.max_shared))
+        raise_shared(stream, shared_bytes, function, where);
+    if (options.memory_domain != 0 && options.memory_domain != 1)
+        refuse_option(stream, ErrorCode::usage, "memory domains are 0 and 1", where);
+    if (options.cluster_x != 0) check_cluster(stream, options, grid, where);
+    if (options.cooperative) check_cooperative(stream, function, grid, block, shared_bytes, where);
+}
+
 }  // namespace cu
+
+void check_portable_options(const StreamState& stream, const LaunchOptions& options, int dimensions,
+                            const SourceLocation& where) {
+    constexpr unsigned most = 256;  // what portable kernels are compiled for (detail/launch_nvcc.hpp)
+    if (options.block > most)
+        cu::refuse_option(stream, ErrorCode::usage,
+                          "a block of " + std::to_string(options.block) +
+                              " threads: portable kernels have at most " + std::to_string(most),
+                          where);
+    if (dimensions > 1 && options.block % 32 != 0)
+        cu::refuse_option(stream, ErrorCode::usage,
+                          "a block of " + std::to_string(options.block) +
+                              " threads: with two and three dimensions it is a multiple of 32",
+                          where);
+}
+
+cudaError_t launch_in_a_way(StreamState& stream, const void* function, dim3 grid, dim3 block,
+                            void** arguments, std::size_t shared_bytes, const LaunchOptions& options,
+                            const SourceLocation& where) {
+    cu::check_options(stream, function, grid, block, shared_bytes, options, where);
+    cudaLaunchAttribute attributes[6];
+    cudaLaunchConfig_t config{};
+    config.gridDim = grid;
+    config.blockDim = block;
+    config.dynamicSmemBytes = shared_bytes;
+    config.stream = static_cast<cudaStream_t>(stream.native);
+    config.attrs = attributes;
+    config.numAttrs = cu::attributes_of(stream, options, attributes);
+    if (options.dependent && cu::is_hopper(stream)) {
+        attributes[config.numAttrs].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+        attributes[config.numAttrs++].val.programmaticStreamSerializationAllowed = 1;
+    }
+    return cudaLaunchKernelExC(&config, function, arguments);
+}
 
 void check_grid(StreamState& stream, const Grid& grid, const void* kernel) {
     if (!stream.device.is_cuda()) [[unlikely]]

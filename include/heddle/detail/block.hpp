@@ -24,6 +24,7 @@ struct Block {
     Device device = Device::unchecked(DeviceKind::cpu, 0);
     MemoryKind kind = MemoryKind::device;
     std::atomic<bool> alive{false};
+    std::atomic<std::uint64_t> serial{0};  ///< another one for every allocation that it stands for
     std::atomic<std::uint32_t> owners{1};  ///< an Array, or nodes of graphs
     /// Streams that were given work on this memory, in order of first use; the first is the one it was allocated on.
     std::atomic<StreamState*> users[inline_users] = {};

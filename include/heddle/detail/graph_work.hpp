@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <tuple>
@@ -10,6 +11,7 @@
 
 #include <heddle/detail/host_op.hpp>
 #include <heddle/error.hpp>
+#include <heddle/launch_options.hpp>
 
 namespace heddle::detail {
 
@@ -29,7 +31,8 @@ struct KernelForm {
 
 /// Makes the form of a closure for a device with so many multiprocessors. Throws UsageError where the kernel was not compiled for CUDA
 /// or the extents are too large.
-using MakeForm = void (*)(void* closure, unsigned processors, KernelForm& form, const SourceLocation& where);
+using MakeForm = void (*)(void* closure, unsigned processors, const LaunchOptions& options, KernelForm& form,
+                          const SourceLocation& where);
 
 /// A closure that several owners share and nobody changes.
 using SharedClosure = std::shared_ptr<void>;
@@ -58,7 +61,9 @@ struct Work {
     Resize resize = nullptr;
     const void* kernel = nullptr;
     void (*extents)(const void* closure, std::size_t* to) = nullptr;
-    std::vector<Block*> blocks{};  ///< memory that it uses
+    std::vector<Block*> blocks{};          ///< memory that it uses
+    std::vector<std::uint64_t> serials{};  ///< and which allocation it was when it was given
+    LaunchOptions options{};               ///< kernels
 };
 
 /// Stands for a kernel with so many indices, whatever its arguments.
@@ -71,7 +76,8 @@ template <class K, int N, class... P> void portable_extents(const void* closure,
 /// Records work for a stream that is recorded (Admission::recorded). The closure is moved out of `self` and what it uses noted. False:
 /// the stream is recorded no longer, or this cannot be: give it to the stream.
 bool record_work(StreamState& stream, const WorkType& type, void* self, std::size_t count,
-                 Block* const* blocks, std::size_t block_count, const SourceLocation& where);
+                 Block* const* blocks, std::size_t block_count, const LaunchOptions& options,
+                 const SourceLocation& where);
 
 /// Copies a part of an operation to the same place in `to`, which is zero: what lies between the parts stays zero, so that equal
 /// operations are equal bytes.

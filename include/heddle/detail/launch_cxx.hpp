@@ -17,16 +17,19 @@ inline namespace compiled_by_cxx {
 
 inline constexpr bool has_cuda_code = false;
 
+inline void wait_for_primary() noexcept {}
+inline void trigger_dependents() noexcept {}
+
 template <class K> inline constexpr bool is_portable_kernel = std::is_trivially_copyable_v<K>;
 
 template <int N, class K, class... P>
 void launch_on_cuda(StreamState& stream, const char* pretty, const SourceLocation& where, const K&,
-                    const std::size_t*, const P&...) {
+                    const std::size_t*, const GivenOptions&, const P&...) {
     throw_not_compiled_for_cuda(stream, pretty, where);
 }
 
 template <class K, int N, class... P>
-void portable_form(void*, unsigned, KernelForm&, const SourceLocation& where) {
+void portable_form(void*, unsigned, const LaunchOptions&, KernelForm&, const SourceLocation& where) {
     throw_not_compiled_for_cuda(PortableOp<K, N, P...>::pretty(), where);
 }
 

@@ -12,9 +12,28 @@
 
 namespace heddle::detail {
 
+/// UsageError or Unsupported where the device of the stream cannot launch a portable kernel of so many dimensions like this.
+void check_portable_options(const StreamState& stream, const LaunchOptions& options, int dimensions,
+                            const SourceLocation& where);
+/// Checks the rest, and launches.
+cudaError_t launch_in_a_way(StreamState& stream, const void* function, dim3 grid, dim3 block,
+                            void** arguments, std::size_t shared_bytes, const LaunchOptions& options,
+                            const SourceLocation& where);
+
 inline namespace compiled_by_nvcc {
 
 inline constexpr bool has_cuda_code = true;
+
+__host__ __device__ inline void wait_for_primary() noexcept {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    cudaGridDependencySynchronize();
+#endif
+}
+__host__ __device__ inline void trigger_dependents() noexcept {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    cudaTriggerProgrammaticLaunchCompletion();
+#endif
+}
 
 /// nvcc wraps __host__ __device__ lambdas in a class that is passed to the device by its bytes, though it is not trivially
 /// copyable on the host.
@@ -58,24 +77,31 @@ struct PortableGrid {
 };
 
 template <int N>
-PortableGrid portable_grid(const std::size_t* extent, unsigned processors, const SourceLocation& where) {
+PortableGrid portable_grid(const std::size_t* extent, unsigned processors, const LaunchOptions& options,
+                           const SourceLocation& where) {
     constexpr std::size_t max_x = 0x7fffffff, max_y = 65535;
     const auto blocks = [](std::size_t n, std::size_t block) { return (n + block - 1) / block; };
     PortableGrid g;
     if constexpr (N == 1) {
         // Few indices spread over all multiprocessors before they share one.
-        const std::size_t share = blocks(blocks(extent[0], processors), 32) * 32;
+        const std::size_t share =
+            options.block != 0 ? options.block : blocks(blocks(extent[0], processors), 32) * 32;
         g.block = dim3(static_cast<unsigned>(std::min<std::size_t>(portable_block, share)));
         g.grid = dim3(static_cast<unsigned>(blocks(extent[0], g.block.x)));
     } else if constexpr (N == 2) {
-        g.block = dim3(32, 8);
+        g.block = dim3(32, options.block != 0 ? options.block / 32 : 8);
         g.grid = dim3(static_cast<unsigned>(blocks(extent[0], 32)),
-                      static_cast<unsigned>(std::min(blocks(extent[1], 8), max_y)));
+                      static_cast<unsigned>(std::min(blocks(extent[1], g.block.y), max_y)));
     } else {
-        g.block = dim3(32, 4, 2);
+        g.block = options.block != 0 ? dim3(32, options.block / 32, 1) : dim3(32, 4, 2);
         g.grid = dim3(static_cast<unsigned>(blocks(extent[0], 32)),
-                      static_cast<unsigned>(std::min(blocks(extent[1], 4), max_y)),
-                      static_cast<unsigned>(std::min(blocks(extent[2], 2), max_y)));
+                      static_cast<unsigned>(std::min(blocks(extent[1], g.block.y), max_y)),
+                      static_cast<unsigned>(std::min(blocks(extent[2], g.block.z), max_y)));
+    }
+    if (options.cluster_x != 0) [[unlikely]] {  // blocks beyond the extents find nothing to do
+        const auto whole = [](unsigned n, unsigned c) { return (n + c - 1) / c * c; };
+        g.grid = dim3(whole(g.grid.x, options.cluster_x), whole(g.grid.y, options.cluster_y),
+                      whole(g.grid.z, options.cluster_z));
     }
     if (blocks(extent[0], g.block.x) > max_x) [[unlikely]]
         throw_too_many_indices(where);
@@ -90,16 +116,21 @@ template <int N, class K, class... P> const void* portable_function() noexcept {
 
 template <int N, class K, class... P>
 void launch_on_cuda(StreamState& stream, const char* pretty, const SourceLocation& where, const K& kernel,
-                    const std::size_t* extent, const P&... args) {
-    const PortableGrid g = portable_grid<N>(extent, stream.processors, where);
+                    const std::size_t* extent, const GivenOptions& how, const P&... args) {
+    if (how.given) [[unlikely]]
+        check_portable_options(stream, how.options, N, where);
+    const PortableGrid g = portable_grid<N>(extent, stream.processors, how.options, where);
     void* arguments[1 + N + sizeof...(P)];
     std::size_t used = 0;
     const auto push = [&](const void* p) { arguments[used++] = const_cast<void*>(p); };
     push(&kernel);
     for (int i = 0; i < N; ++i) push(&extent[i]);
     (push(&args), ...);
-    const cudaError_t code = cudaLaunchKernel(portable_function<N, K, P...>(), g.grid, g.block, arguments, 0,
-                                              static_cast<cudaStream_t>(stream.native));
+    const cudaError_t code = how.given
+                                 ? launch_in_a_way(stream, portable_function<N, K, P...>(), g.grid, g.block,
+                                                   arguments, how.options.shared_bytes, how.options, where)
+                                 : cudaLaunchKernel(portable_function<N, K, P...>(), g.grid, g.block,
+                                                    arguments, 0, static_cast<cudaStream_t>(stream.native));
     if (code != cudaSuccess) [[unlikely]]
         throw_launch_failed(stream, pretty, code, where);
     count_submission(stream);
@@ -107,10 +138,11 @@ void launch_on_cuda(StreamState& stream, const char* pretty, const SourceLocatio
 
 /// The same kernel for a node of a graph: MakeForm.
 template <class K, int N, class... P>
-void portable_form(void* closure, unsigned processors, KernelForm& form, const SourceLocation& where) {
+void portable_form(void* closure, unsigned processors, const LaunchOptions& options, KernelForm& form,
+                   const SourceLocation& where) {
     auto& op = *static_cast<PortableOp<K, N, P...>*>(closure);
-    const PortableGrid g = portable_grid<N>(op.extent, processors, where);
-    form.shared_bytes = 0;
+    const PortableGrid g = portable_grid<N>(op.extent, processors, options, where);
+    form.shared_bytes = options.shared_bytes;
     form.arguments.clear();
     form.function = portable_function<N, K, P...>();
     const unsigned grid[] = {g.grid.x, g.grid.y, g.grid.z}, block[] = {g.block.x, g.block.y, g.block.z};

@@ -1,0 +1,52 @@
+// A chain of small kernels, each of which loads its own weights before it waits for the kernel before it. Usage: example_13_dependent_launch [DEVICE]
+#include <heddle/heddle.hpp>
+
+#include <chrono>
+#include <cstdio>
+
+using namespace heddle;
+
+struct Layer {
+    static constexpr bool waits_for_primary =
+        true;  // it calls wait_for_primary(): without this it cannot be launched as dependent
+    HEDDLE_FN void operator()(std::size_t i, View<const float> weights, View<float> x) const {
+        const float weight =
+            weights[i];      // nobody writes the weights: they may be read beside the kernel before
+        wait_for_primary();  // x is the kernel before's
+        x[i] = weight * x[i] + 1.0f;
+        trigger_dependents();  // the next one may load its weights
+    }
+};
+
+int main(int argc, char** argv) {
+    using clock = std::chrono::steady_clock;
+    constexpr std::size_t n = 4096;
+    constexpr int layers = 200;
+    const ScopedDevice on{argc > 1 ? Device(argv[1]) : Device()};
+    const Stream stream;
+    const ScopedStream in{stream};
+    Array<float> weights = full<float>(n * layers, 0.5f), x = empty<float>(n);
+
+    const auto time = [&](auto&& launch_one) {
+        const auto chain = [&] {
+            fill(x, 4.0f);
+            for (int l = 0; l < layers; ++l)
+                launch_one(weights.view().subview(static_cast<std::size_t>(l) * n, n));
+        };
+        Graph graph = capture(chain);
+        graph.launch();
+        stream.synchronize();
+        const auto start = clock::now();
+        graph.launch();
+        stream.synchronize();
+        return std::chrono::duration<double, std::micro>(clock::now() - start).count() / layers;
+    };
+    const double plain = time([&](View<const float> w) { launch(Layer{}, dim(n), w, x); });
+    const std::vector<float> expected = to_host(x);
+    const double dependent = time([&](View<const float> w) { launch_dependent(Layer{}, dim(n), w, x); });
+    const std::vector<float> got = to_host(x);
+
+    std::printf("%s: %.2f us a layer in plain order, %.2f us with dependent launches\n",
+                current_device().name().c_str(), plain, dependent);
+    return got == expected && got[n - 1] == 2.0f ? 0 : 1;
+}

@@ -1,0 +1,173 @@
+// Launch options and dependent launches: results do not depend on them; limits are told.
+#include "kernels.hpp"
+#include "support.hpp"
+
+using namespace heddle_test;
+
+namespace {
+
+using Ints = std::vector<int>;
+
+bool mentions(const std::optional<Error>& error, const std::string& text) {
+    return error && std::string(error->what()).find(text) != std::string::npos;
+}
+
+struct Count2 {
+    HEDDLE_FN void operator()(std::size_t x, std::size_t y, View<int> v, std::size_t width) const {
+        v[y * width + x] += 1;
+    }
+};
+struct Count3 {
+    HEDDLE_FN void operator()(std::size_t x, std::size_t y, std::size_t z, View<int> v, std::size_t width,
+                              std::size_t height) const {
+        v[(z * height + y) * width + x] += 10;
+    }
+};
+
+/// y[i] = 2 * y[i] + i, after what came before; i is "loaded" before the wait.
+struct Step {
+    static constexpr bool waits_for_primary = true;
+    HEDDLE_FN void operator()(std::size_t i, View<int> y) const {
+        const int own = static_cast<int>(i);
+        wait_for_primary();
+        y[i] = 2 * y[i] + own;
+        trigger_dependents();
+    }
+};
+
+Ints stepped(std::size_t n, int steps) {
+    Ints y(n);
+    for (int s = 0; s < steps; ++s)
+        for (std::size_t i = 0; i < n; ++i)
+            y[i] = static_cast<int>(2u * static_cast<unsigned>(y[i]) + static_cast<unsigned>(i));
+    return y;
+}
+
+bool is_hopper() { return test_device().is_cpu() || test_device().info().compute_major >= 9; }
+
+}  // namespace
+
+TEST_CASE("kernels give the same with every option") {
+    const Stream s(test_device());
+    for (const LaunchOptions& options :
+         {LaunchOptions{.block = 1}, LaunchOptions{.block = 64}, LaunchOptions{.block = 256},
+          LaunchOptions{.shared_bytes = 1024}, LaunchOptions{.shared_bytes = 60'000},
+          LaunchOptions{.cooperative = true}, LaunchOptions{.priority = -100},
+          LaunchOptions{.memory_domain = 1}}) {
+        Array<int> x = full<int>(s, 5000, 1);
+        launch(s, Add{}, dim(5000).with(options), x, 6);
+        CHECK(to_host(s, x) == Ints(5000, 7));
+    }
+}
+
+TEST_CASE("blocks of two and three dimensions have the size that is asked for") {
+    const Stream s(test_device());
+    for (const unsigned block : {32u, 64u, 256u}) {
+        Array<int> x = zeros<int>(s, 70 * 9 * 5);
+        launch(s, Count2{}, dim(70, 45).with({.block = block}), x, std::size_t{70});
+        launch(s, Count3{}, dim(70, 9, 5).with({.block = block}), x, std::size_t{70}, std::size_t{9});
+        CHECK(to_host(s, x) == Ints(70 * 9 * 5, 11));
+    }
+}
+
+TEST_CASE("clusters run kernels on devices that have them") {
+    if (!is_hopper()) HEDDLE_SKIP("needs compute capability 9.0");
+    const Stream s(test_device());
+    for (const unsigned size : {1u, 2u, 8u}) {
+        Array<int> x = zeros<int>(s, 100'000);
+        launch(s, Add{}, dim(100'000).with({.block = 128, .cluster_x = size}), x, 3);
+        CHECK(to_host(s, x) == Ints(100'000, 3));
+    }
+}
+
+TEST_CASE("what the device cannot do is refused with its limit") {
+    if (test_device().is_cpu()) HEDDLE_SKIP("CPU devices go by none of the options");
+    const Stream s(test_device());
+    Array<int> x = zeros<int>(s, 1 << 20);
+    const auto refused = [&](const LaunchOptions& options) {
+        return error_of([&] { launch(s, Add{}, dim(1 << 20).with(options), x, 1); });
+    };
+    CHECK(mentions(refused({.block = 512}), "at most 256"));
+    CHECK(mentions(refused({.shared_bytes = 100 << 20}), "allows at most"));
+    CHECK(mentions(refused({.block = 32, .cooperative = true}), "holds at most"));
+    CHECK(mentions(refused({.memory_domain = 7}), "0 and 1"));
+    if (is_hopper()) CHECK(mentions(refused({.cluster_x = 16}), "1 to 8"));
+    else CHECK(mentions(refused({.cluster_x = 2}), "9.0"));
+    CHECK(to_host(s, x)[0] == 0);
+}
+
+TEST_CASE("options are kept by prepared launches, nodes, captures and batches") {
+    const Stream s(test_device());
+    const ScopedStream in(s);
+    Array<int> x = zeros<int>(1000);
+    const LaunchOptions options{.block = 64, .priority = -2};
+    auto prepared = prepare(Add{}, dim(1000).with(options), x, 1);
+    prepared.launch();
+    Graph built = kernel_node(Add{}, dim(1000).with(options), x, 10).build();
+    built.launch();
+    Graph captured = capture([&] { launch(Add{}, dim(1000).with(options), x, 100); });
+    captured.launch();
+    Batch step({.on_cpu = true});
+    for (int i = 0; i < 3; ++i) {
+        step([&] { launch(Add{}, dim(1000).with(options), x, 1000); });
+        if (i > 0) CHECK(step.last().how == BatchResult::How::replayed);
+    }
+    step([&] { launch(Add{}, dim(1000), x, 1000); });
+    CHECK(step.last().how == BatchResult::How::instantiated);
+    CHECK(to_host(x) == Ints(1000, 4111));
+}
+
+TEST_CASE(
+    "a chain of dependent launches gives what the plain chain gives, eagerly, captured and in batches") {
+    const Stream s(test_device());
+    const ScopedStream in(s);
+    constexpr int steps = 200;
+    const Ints expected = stepped(3000, steps);
+    const auto chain = [&](View<int> y) {
+        for (int i = 0; i < steps; ++i) launch_dependent(Step{}, dim(3000), y);
+    };
+    Array<int> eager = zeros<int>(3000);
+    chain(eager);
+    CHECK(to_host(eager) == expected);
+    Array<int> captured = zeros<int>(3000);
+    Graph graph = capture([&] { chain(captured); });
+    graph.launch();
+    CHECK(to_host(captured) == expected);
+    Array<int> batched = zeros<int>(3000);
+    Batch step({.on_cpu = true});
+    step([&] { chain(batched); });
+    CHECK(to_host(batched) == expected);
+}
+
+TEST_CASE("nodes depend on each other's start") {
+    const Stream s(test_device());
+    const ScopedStream in(s);
+    Array<int> y = zeros<int>(3000);
+    auto last = kernel_node(Step{}, dim(3000), y);
+    for (int i = 1; i < 50; ++i) {
+        auto next = kernel_node(Step{}, dim(3000), y);
+        next.dependent_on(last);
+        last = next;
+    }
+    Graph graph = last.build();
+    CHECK(graph.edge_count() == 49);
+    graph.launch();
+    CHECK(to_host(y) == stepped(3000, 50));
+}
+
+TEST_CASE("a dependent kernel after a copy or a fill waits for it") {
+    const Stream s(test_device());
+    const ScopedStream in(s);
+    Array<int> x = full<int>(3000, 5), y = zeros<int>(3000);
+    Ints expected(3000);
+    for (std::size_t i = 0; i < 3000; ++i) expected[i] = 10 + static_cast<int>(i);
+    copy(y, x);
+    launch_dependent(Step{}, dim(3000), y);
+    CHECK(to_host(y) == expected);
+    Graph graph = capture([&] {
+        copy(y, x);
+        launch_dependent(Step{}, dim(3000), y);
+    });
+    graph.launch();
+    CHECK(to_host(y) == expected);
+}
