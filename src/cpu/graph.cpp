@@ -37,7 +37,11 @@ void GraphRun::start() noexcept {
     try {
         if (parent_ != nullptr ? parent_->is_failed() : stream_.has(stream_flag::poisoned))
             failed_.store(true, std::memory_order_relaxed);
-        for (const std::uint32_t root : plan_->roots) ready.push_back({root});
+        if (plan_->has_priorities) {
+            for (const std::uint32_t root : plan_->roots) ready.push_back({root});
+            next_root_ = plan_->roots.size();
+        }
+        shared_count_.store(plan_->roots.size() - next_root_, std::memory_order_release);
         for (std::size_t i = 0; i < plan_->events.size(); ++i) {
             const std::uint32_t task = plan_->events[i];
             if (plan_->tasks[task].kind != NodeKind::wait_event) continue;
@@ -63,6 +67,7 @@ void GraphRun::start() noexcept {
         fail(std::make_shared<const ErrorInfo>());  // out of memory
     }
     if (ready.size() > 1) share(ready, plan_->has_priorities ? 0 : 1);
+    if (shared_count_.load(std::memory_order_relaxed) > 1 && executor().workers() > 1) ask_for_help();
     const InHostFunction mark;
     if (ready.empty()) take(ready);
     while (!ready.empty()) {
@@ -72,6 +77,7 @@ void GraphRun::start() noexcept {
         if (plan_->has_priorities) share(ready, 0);
         if (ready.leave) {
             share(ready, 0);
+            ask_for_help();
             break;
         }
         if (ready.empty()) take(ready);
@@ -99,6 +105,7 @@ void GraphRun::join() noexcept {
             if (plan_->has_priorities) share(ready, 0);
             if (ready.leave || executor().more_urgent_ready(level())) {  // others go on, or this one later
                 share(ready, 0);
+                ask_for_help();
                 return;
             }
         }
@@ -109,18 +116,23 @@ bool GraphRun::take(Ready& ready) noexcept {
     bool list = false;
     {
         const std::lock_guard lock(lock_);
-        if (shared_.empty()) return false;
+        const std::size_t left = shared_.size() + plan_->roots.size() - next_root_;
+        if (left == 0) return false;
         // A fair part, so that the others who come find something too.
         const auto workers = static_cast<std::size_t>(executor().workers());
-        const std::size_t some =
-            plan_->has_priorities ? 1 : std::clamp<std::size_t>(shared_.size() / (2 * workers), 1, 64);
+        const std::size_t fair =
+            plan_->has_priorities ? 1 : std::clamp<std::size_t>(left / (2 * workers), 1, 64);
         if (plan_->has_priorities)
             std::ranges::pop_heap(shared_,
                                   [&](const Item& a, const Item& b) { return is_less_urgent(a, b); });
+        const std::size_t some = std::min(fair, shared_.size());
         ready.assign(shared_.end() - static_cast<std::ptrdiff_t>(some), shared_.end());
         shared_.resize(shared_.size() - some);
-        shared_count_.store(shared_.size(), std::memory_order_release);
-        if (!shared_.empty() && !listed_ && workers > 1) listed_ = list = true;
+        const std::size_t roots = std::min(fair - some, plan_->roots.size() - next_root_);
+        next_root_ += roots;
+        for (std::size_t i = 1; i <= roots; ++i) ready.push_back({plan_->roots[next_root_ - i]});
+        shared_count_.store(left - some - roots, std::memory_order_release);
+        if (left > some + roots && !listed_ && workers > 1) listed_ = list = true;
     }
     if (list) {
         references_.fetch_add(1, std::memory_order_relaxed);
@@ -143,7 +155,7 @@ void GraphRun::share(Ready& ready, std::size_t keep) noexcept {
                                        [&](const Item& a, const Item& b) { return is_less_urgent(a, b); });
             }
         }
-        shared_count_.store(shared_.size(), std::memory_order_release);
+        shared_count_.store(shared_.size() + plan_->roots.size() - next_root_, std::memory_order_release);
         if (!listed_) listed_ = list = true;
     }
     ready.resize(keep);
@@ -151,6 +163,16 @@ void GraphRun::share(Ready& ready, std::size_t keep) noexcept {
         references_.fetch_add(1, std::memory_order_relaxed);
         executor().schedule(*this);
     }
+}
+
+void GraphRun::ask_for_help() noexcept {
+    {
+        const std::lock_guard lock(lock_);
+        if (listed_ || shared_count_.load(std::memory_order_relaxed) == 0) return;
+        listed_ = true;
+    }
+    references_.fetch_add(1, std::memory_order_relaxed);
+    executor().schedule(*this);
 }
 
 void GraphRun::fail(Failure failure) noexcept {
@@ -164,8 +186,7 @@ void GraphRun::run_item(const Item& item, Ready& ready) noexcept {
     const Plan::Task& task = plan_->tasks[item.task];
     try {
         if (item.wide != nullptr) {
-            if (!failed_.load(std::memory_order_relaxed))
-                task.type->run(task.closure.get(), item.begin, item.end);
+            if (!failed_.load(std::memory_order_relaxed)) task.type->run(task.self, item.begin, item.end);
         } else if (!run_task(item.task, ready)) {
             return;
         }
@@ -196,11 +217,11 @@ bool GraphRun::run_task(std::uint32_t index, Ready& ready) {
     if (failed_.load(std::memory_order_relaxed) && !task.type->is_cleanup) return true;
     const auto workers = static_cast<std::size_t>(executor().workers());
     if (task.count == 1 || workers == 1) {
-        task.type->run(task.closure.get(), 0, task.count);
+        task.type->run(task.self, 0, task.count);
         return true;
     }
     double index_ns = 0;
-    const std::size_t done = run_first(*task.type, task.closure.get(), task.count, index_ns);
+    const std::size_t done = run_first(*task.type, task.self, task.count, index_ns);
     if (done == task.count) return true;
     const std::size_t left = task.count - done;
     const std::size_t grain = left / (workers * 4) + 1, pieces = (left + grain - 1) / grain;

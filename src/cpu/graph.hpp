@@ -28,7 +28,8 @@ struct Branch {
 struct Plan {
     struct Task {
         const OpType* type = nullptr;  ///< null: does nothing
-        SharedClosure closure;
+        void* self = nullptr;          ///< the closure
+        SharedClosure closure;         ///< who owns it; null where the plan does
         std::size_t count = 0;
         NodeKind kind = NodeKind::empty;
         EventState* event = nullptr;
@@ -40,6 +41,9 @@ struct Plan {
         std::uint32_t successors = 0;
         SourceLocation where;
     };
+    /// Closures that are nothing but bytes, in the order of their nodes: strewn over the heap each would cost a miss. Never changed, so copies of the
+    /// plan share it.
+    std::shared_ptr<std::byte[]> closures;
     std::vector<Task> tasks;
     std::vector<std::uint32_t> successors;
     std::vector<std::uint32_t> roots;
@@ -51,8 +55,8 @@ struct Plan {
 
     Plan() = default;
     Plan(const Plan& other)
-        : tasks(other.tasks), successors(other.successors), roots(other.roots), events(other.events),
-          branches(other.branches), has_priorities(other.has_priorities) {}
+        : closures(other.closures), tasks(other.tasks), successors(other.successors), roots(other.roots),
+          events(other.events), branches(other.branches), has_priorities(other.has_priorities) {}
 };
 
 /// (graph_plan.cpp)
@@ -110,6 +114,7 @@ private:
     void arrive(std::uint32_t task, Ready& ready);  ///< one of those it waits for is done
     void share(Ready& ready, std::size_t keep) noexcept;
     bool take(Ready& ready) noexcept;
+    void ask_for_help() noexcept;  ///< somebody comes, as long as something is left
     bool is_less_urgent(const Item& a, const Item& b) const noexcept {
         return plan_->tasks[a.task].priority > plan_->tasks[b.task].priority;
     }
@@ -127,7 +132,9 @@ private:
 
     SpinLock lock_;
     std::vector<Item> shared_;  ///< under lock_; with priorities a heap
-    bool listed_ = false;       ///< under lock_: in the executor's lists
+    std::size_t next_root_ =
+        0;  ///< under lock_: of the plan's roots, which are taken from there and never stand in a list
+    bool listed_ = false;  ///< under lock_: in the executor's lists
     std::atomic<std::size_t> shared_count_{0};
     std::atomic<std::size_t> left_;
     std::atomic<int> references_{1};  ///< threads inside, a place in the lists, events waited for

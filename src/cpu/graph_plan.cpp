@@ -1,5 +1,6 @@
 // Launching graphs on CPU devices: how their nodes become plans.
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "core/registry.hpp"
@@ -55,7 +56,33 @@ void set_task(Plan& plan, const NodeData& node) {
         break;
     default: break;
     }
+    task.self = task.closure.get();
 }
+
+namespace {
+/// Puts small closures of plain bytes side by side.
+void gather_closures(Plan& plan) {
+    constexpr std::size_t largest = 256, align = 16;
+    const auto is_plain = [](const Plan::Task& task) {
+        return task.closure != nullptr && task.type->move == nullptr && task.type->destroy == nullptr &&
+               task.type->size <= largest && task.type->align <= align;
+    };
+    const auto room = [](const Plan::Task& task) { return (task.type->size + align - 1) / align * align; };
+    std::size_t bytes = 0;
+    for (const Plan::Task& task : plan.tasks)
+        if (is_plain(task)) bytes += room(task);
+    if (bytes == 0) return;
+    plan.closures = std::make_shared<std::byte[]>(bytes);
+    std::byte* at = plan.closures.get();
+    for (Plan::Task& task : plan.tasks) {
+        if (!is_plain(task)) continue;
+        std::memcpy(at, task.self, task.type->size);
+        task.self = at;
+        at += room(task);
+        task.closure = nullptr;
+    }
+}
+}  // namespace
 
 std::shared_ptr<Plan> make_plan(const GraphData& graph) {
     auto made = std::make_shared<Plan>();
@@ -73,6 +100,7 @@ std::shared_ptr<Plan> make_plan(const GraphData& graph) {
         if (kind == NodeKind::wait_event) ++plan.tasks[i].waits_for;
         if (plan.tasks[i].waits_for == 0) plan.roots.push_back(static_cast<std::uint32_t>(i));
     }
+    gather_closures(plan);
     std::uint32_t at = 0;
     for (Plan::Task& task : plan.tasks) {
         task.first_successor = at;
