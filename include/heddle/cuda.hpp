@@ -178,6 +178,14 @@ template <class... P, class... A> void launch(void (*kernel)(P...), const Grid& 
     launch(current_stream(), kernel, grid, std::forward<A>(args)...);
 }
 
+/// Loads the code of `__global__` functions onto a device: see heddle/preload.hpp.
+template <class... F>
+    requires(sizeof...(F) > 0 && (std::is_function_v<F> && ...))
+void preload(Device device, F*... kernels) {
+    (detail::preload_function(device, reinterpret_cast<const void*>(kernels), SourceLocation::current()),
+     ...);
+}
+
 /// A `__global__` function says that it calls wait_for_primary() in all its threads: `template <> inline constexpr bool
 /// heddle::waits_for_primary<&my_kernel> = true;`.
 template <auto kernel> inline constexpr bool waits_for_primary = false;

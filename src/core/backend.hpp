@@ -62,6 +62,9 @@ public:
     virtual void set_pool_release_threshold(int device, std::size_t bytes, const SourceLocation& where) = 0;
     virtual void trim_pool(int device, std::size_t keep, const SourceLocation& where) = 0;
 
+    /// Loads the code of kernels with this tag, or of all (heddle/preload.hpp).
+    virtual void preload(int device, const void* tag, const SourceLocation& where) = 0;
+
     // Streams -----------------------------------------------------------------------------------------------------
     /// Makes the native stream; device and the wanted priority are set. Clamps the priority.
     virtual void open_stream(StreamRecord& stream, const SourceLocation& where) = 0;

@@ -18,6 +18,7 @@ public:
     bool can_access_peer(int, int) override { return true; }
     int concurrent_queues(int) override;
     bool peer_reachable(int, int) noexcept override { return true; }
+    void preload(int, const void*, const SourceLocation&) override {}
     void set_access(AccessKind, int, int, bool, const SourceLocation&) override {}
     bool has_access(AccessKind, int, int) noexcept override { return true; }
     PoolUsage pool_usage(int device, const SourceLocation& where) override;

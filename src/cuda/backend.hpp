@@ -19,6 +19,7 @@ public:
     bool can_access_peer(int device, int other) override;
     int concurrent_queues(int device) override;
     bool peer_reachable(int device, int memory_device) noexcept override;
+    void preload(int device, const void* tag, const SourceLocation& where) override;
     void set_access(AccessKind kind, int device, int peer, bool on, const SourceLocation& where) override;
     bool has_access(AccessKind kind, int device, int peer) noexcept override;
     PoolUsage pool_usage(int device, const SourceLocation& where) override;

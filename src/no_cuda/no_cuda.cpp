@@ -47,6 +47,7 @@ class NoCuda final : public Backend {
         none();
     }
     std::shared_ptr<GraphExec> instantiate(const GraphData&, const SourceLocation&) override { none(); }
+    void preload(int, const void*, const SourceLocation&) override { none(); }
     void set_access(AccessKind, int, int, bool, const SourceLocation&) override { none(); }
     bool has_access(AccessKind, int, int) noexcept override { return false; }
     PoolUsage pool_usage(int, const SourceLocation&) override { none(); }

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <type_traits>
 
 #include <cuda_runtime_api.h>
 
 #include <heddle/detail/graph_work.hpp>
+#include <heddle/detail/launch_nvcc_registry.hpp>
 #include <heddle/detail/stream_state.hpp>
 
 namespace heddle::detail {
@@ -114,11 +116,23 @@ template <int N, class K, class... P> const void* portable_function() noexcept {
     else return reinterpret_cast<const void*>(&portable_3d<K, P...>);
 }
 
+/// Registered when the program starts, if anything launches it or makes a node of it.
+template <int N, class K, class... P> struct KnownKernel {
+    static inline const bool registered = register_kernel(portable_function<N, K, P...>(), &preload_tag<K>);
+    static inline std::atomic<std::uint64_t> launched{0};  ///< one bit for each device
+};
+
 template <int N, class K, class... P>
 void launch_on_cuda(StreamState& stream, const char* pretty, const SourceLocation& where, const K& kernel,
                     const std::size_t* extent, const GivenOptions& how, const P&... args) {
     if (how.given) [[unlikely]]
         check_portable_options(stream, how.options, N, where);
+    using Known = KnownKernel<N, K, P...>;
+    const std::uint64_t device = std::uint64_t{1} << (stream.device.index() & 63);
+    if ((Known::launched.load(std::memory_order_relaxed) & device) == 0) [[unlikely]] {
+        if (Known::registered) note_first_launch(stream, portable_function<N, K, P...>(), pretty, where);
+        Known::launched.fetch_or(device, std::memory_order_relaxed);
+    }
     const PortableGrid g = portable_grid<N>(extent, stream.processors, how.options, where);
     void* arguments[1 + N + sizeof...(P)];
     std::size_t used = 0;
@@ -143,6 +157,7 @@ void portable_form(void* closure, unsigned processors, const LaunchOptions& opti
     auto& op = *static_cast<PortableOp<K, N, P...>*>(closure);
     const PortableGrid g = portable_grid<N>(op.extent, processors, options, where);
     form.shared_bytes = options.shared_bytes;
+    (void)KnownKernel<N, K, P...>::registered;
     form.arguments.clear();
     form.function = portable_function<N, K, P...>();
     const unsigned grid[] = {g.grid.x, g.grid.y, g.grid.z}, block[] = {g.block.x, g.block.y, g.block.z};

@@ -1,0 +1,51 @@
+// First launches beside a kernel that runs: preloaded code does not wait for it.
+#include "../support.hpp"
+
+#include <heddle/cuda.hpp>
+
+#include <cstdlib>
+
+using namespace heddle_test;
+
+namespace {
+
+#define SKIP_WITHOUT_CUDA()                                                                                  \
+    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
+
+/// Runs until the host says so.
+__global__ void wait_for(const volatile int* flag) {
+    while (*flag == 0) {}
+}
+__global__ void first_global(int* data) { data[threadIdx.x] = 7; }
+
+struct FirstPortable {
+    HEDDLE_FN void operator()(std::size_t i, View<int> y) const { y[i] = 8; }
+};
+
+}  // namespace
+
+TEST_CASE("with a kernel running, preloaded kernels are launched and run", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const Device gpu("cuda:0");
+    const Drained drained;
+    const Stream busy(gpu), s(gpu);
+    Array<int> flag = pinned<int>(1);
+    volatile int* const open = flag.data();
+    *open = 0;
+    Array<int> x = zeros<int>(s, 32), y = zeros<int>(s, 32);
+    auto back = pinned<int>(64);
+    preload(gpu, wait_for, first_global);
+    preload(gpu, FirstPortable{});
+    synchronize_device(gpu);
+    launch(busy, wait_for, grid(1, 1), flag.data());
+    launch(s, first_global, grid(1, 32), x);
+    launch(s, FirstPortable{}, dim(32), y);
+    copy(s, back.view().first(32), x);
+    copy(s, back.view().subview(32, 32), y);
+    s.synchronize();  // the other kernel still runs: what waited for it would not come back
+    CHECK_FALSE(busy.is_complete());
+    CHECK(back.view()[0] == 7);
+    CHECK(back.view()[63] == 8);
+    *open = 1;
+    busy.synchronize();
+}
