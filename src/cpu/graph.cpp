@@ -69,18 +69,11 @@ void GraphRun::start() noexcept {
     if (ready.size() > 1) share(ready, plan_->has_priorities ? 0 : 1);
     if (shared_count_.load(std::memory_order_relaxed) > 1 && executor().workers() > 1) ask_for_help();
     const InHostFunction mark;
-    if (ready.empty()) take(ready);
-    while (!ready.empty()) {
-        const Item item = ready.back();
-        ready.pop_back();
-        run_item(item, ready);
-        if (plan_->has_priorities) share(ready, 0);
-        if (ready.leave) {
-            share(ready, 0);
-            ask_for_help();
-            break;
-        }
-        if (ready.empty()) take(ready);
+    while (has_more(ready)) {
+        run_next(ready);
+        if (!ready.leave) continue;
+        leave(ready);
+        break;
     }
     release();
 }
@@ -97,18 +90,55 @@ void GraphRun::run() noexcept {
 void GraphRun::join() noexcept {
     const InHostFunction mark;
     Ready ready;
-    while (take(ready))
-        while (!ready.empty()) {
-            const Item item = ready.back();
-            ready.pop_back();
-            run_item(item, ready);
-            if (plan_->has_priorities) share(ready, 0);
-            if (ready.leave || executor().more_urgent_ready(level())) {  // others go on, or this one later
-                share(ready, 0);
-                ask_for_help();
-                return;
-            }
-        }
+    while (has_more(ready)) {
+        run_next(ready);
+        if (ready.leave || executor().more_urgent_ready(level()))  // others go on, or this one later
+            return leave(ready);
+    }
+}
+
+bool GraphRun::has_more(Ready& ready) noexcept {
+    if (!ready.empty()) return true;
+    settle(ready);
+    return !ready.empty() || take(ready);
+}
+
+void GraphRun::run_next(Ready& ready) noexcept {
+    const Item item = ready.back();
+    ready.pop_back();
+    // What arrived at a successor is only held back while more for the same one comes.
+    const Plan::Task& task = plan_->tasks[item.task];
+    if (ready.arrivals != 0 &&
+        (task.successors != 1 || plan_->successors[task.first_successor] != ready.successor))
+        arrive(ready);
+    run_item(item, ready);
+    if (plan_->has_priorities) share(ready, 0);
+}
+
+void GraphRun::leave(Ready& ready) noexcept {
+    settle(ready);
+    share(ready, 0);
+    ask_for_help();
+}
+
+/// Tells the others what this thread has finished: not task by task, because many threads write to the same places.
+void GraphRun::settle(Ready& ready) noexcept {
+    arrive(ready);
+    const std::size_t finished = std::exchange(ready.finished, 0);
+    if (finished == 0 || left_.fetch_sub(finished, std::memory_order_acq_rel) != finished) return;
+    Failure failure;
+    {
+        const std::lock_guard lock(lock_);
+        failure = failure_;
+    }
+    done_->complete(failure);
+}
+
+void GraphRun::arrive(Ready& ready) noexcept {
+    const std::int32_t arrivals = std::exchange(ready.arrivals, 0);
+    if (arrivals == 0) return;
+    if (waits_for_[ready.successor].fetch_sub(arrivals, std::memory_order_acq_rel) == arrivals)
+        ready.push_back({ready.successor});
 }
 
 bool GraphRun::take(Ready& ready) noexcept {
@@ -240,19 +270,20 @@ void GraphRun::arrive(std::uint32_t task, Ready& ready) {
 }
 
 void GraphRun::finish(std::uint32_t index, Ready& ready) noexcept {
+    constexpr std::int32_t many = 64;
     const Plan::Task& task = plan_->tasks[index];
     const std::uint32_t* next = plan_->successors.data() + task.first_successor;
-    for (std::uint32_t i = 0; i < task.successors; ++i) arrive(next[i], ready);
+    if (task.successors == 1 && plan_->tasks[*next].waits_for >= many) {
+        if (ready.successor != *next) arrive(ready);
+        ready.successor = *next;
+        ++ready.arrivals;
+    } else {
+        for (std::uint32_t i = 0; i < task.successors; ++i) arrive(next[i], ready);
+    }
+    ++ready.finished;
     // One is kept, the rest is for others, unless they have enough.
     if (ready.size() > 1 && shared_count_.load(std::memory_order_relaxed) == 0 && executor().workers() > 1)
         share(ready, (ready.size() + 1) / 2);
-    if (left_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-    Failure failure;
-    {
-        const std::lock_guard lock(lock_);
-        failure = failure_;
-    }
-    done_->complete(failure);
 }
 
 void GraphRun::release() noexcept {

@@ -95,6 +95,10 @@ private:
     /// What a thread inside has taken.
     struct Ready : std::vector<Item> {
         bool leave = false;  ///< others are to have this thread
+        // What settle() will tell:
+        std::size_t finished = 0;
+        std::uint32_t successor = 0;
+        std::int32_t arrivals = 0;  ///< at the successor, one that waits for many
     };
     /// A pass through a conditional node's body. Whoever is second, the thread that started it or the pass itself, goes on.
     struct Pass : Waiter {
@@ -112,6 +116,11 @@ private:
     bool is_failed() const noexcept;  ///< this run, or one that it is a part of
     void finish(std::uint32_t task, Ready& ready) noexcept;
     void arrive(std::uint32_t task, Ready& ready);  ///< one of those it waits for is done
+    void arrive(Ready& ready) noexcept;             ///< those that were held back
+    void settle(Ready& ready) noexcept;
+    bool has_more(Ready& ready) noexcept;  ///< for this thread to do; else everything has been told
+    void run_next(Ready& ready) noexcept;
+    void leave(Ready& ready) noexcept;
     void share(Ready& ready, std::size_t keep) noexcept;
     bool take(Ready& ready) noexcept;
     void ask_for_help() noexcept;  ///< somebody comes, as long as something is left
