@@ -17,6 +17,7 @@
 #include <heddle/memory_access.hpp>
 #include <heddle/memory_nodes.hpp>
 #include <heddle/observer.hpp>
+#include <heddle/pipeline.hpp>
 #include <heddle/prepared_launch.hpp>
 #include <heddle/scope.hpp>
 #include <heddle/stats.hpp>
