@@ -119,6 +119,10 @@ template <class W, class In, class Out> constexpr bool takes_pieces() {
 }
 template <class W, class In, class Out>
 concept PieceWork = takes_pieces<W, In, Out>();
+template <class R, class In>
+concept PieceReader = !std::is_void_v<In> && std::invocable<R&, std::span<Element<In>>>;
+template <class W, class Out>
+concept PieceWriter = !std::is_void_v<Out> && std::invocable<W&, std::span<const Element<Out>>>;
 
 }  // namespace detail
 
@@ -222,9 +226,8 @@ private:
 ///   write(std::span<const Out>)        takes results, in order; not called for a piece without any
 /// read and write are called on this thread, which reads ahead while there are free slots and no result is ready. What
 /// one of the three or the enqueued work throws comes out when nothing is running any more; results not written yet are dropped.
-template <class In, class Out, class Read, class Work, class Write>
-    requires(std::invocable<Read&, std::span<In>>&& detail::PieceWork<std::remove_cvref_t<Work>, In, Out>&&
-                 std::invocable<Write&, std::span<const Out>>)
+template <class In, class Out, detail::PieceReader<In> Read, detail::PieceWork<In, Out> Work,
+          detail::PieceWriter<Out> Write>
 void overlap(Device device, Read&& read, Work&& work, Write&& write, PipelineOptions options = {},
              SourceLocation where = SourceLocation::current()) {
     Pipeline<In, Out> pipeline(
@@ -243,8 +246,7 @@ void overlap(Device device, Read&& read, Work&& work, Write&& write, PipelineOpt
 }
 
 /// The same without results: work(StreamRef, View<const In>).
-template <class In, class Read, class Work>
-    requires(std::invocable<Read&, std::span<In>>&& detail::PieceWork<std::remove_cvref_t<Work>, In, void>)
+template <class In, detail::PieceReader<In> Read, detail::PieceWork<In, void> Work>
 void overlap(Device device, Read&& read, Work&& work, PipelineOptions options = {},
              SourceLocation where = SourceLocation::current()) {
     Pipeline<In> pipeline(
@@ -258,9 +260,8 @@ void overlap(Device device, Read&& read, Work&& work, PipelineOptions options = 
 }
 
 /// The same without input, overlap<void, Out>: work(StreamRef, View<Out>) returns how many elements it makes; 0: the end.
-template <class In, class Out, class Work, class Write>
-    requires(std::is_void_v<In>&& detail::PieceWork<std::remove_cvref_t<Work>, void, Out>&&
-                 std::invocable<Write&, std::span<const Out>>)
+template <class In, class Out, detail::PieceWork<void, Out> Work, detail::PieceWriter<Out> Write>
+    requires(std::is_void_v<In>)
 void overlap(Device device, Work&& work, Write&& write, PipelineOptions options = {},
              SourceLocation where = SourceLocation::current()) {
     Pipeline<void, Out> pipeline(
