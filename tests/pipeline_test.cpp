@@ -453,6 +453,29 @@ TEST_CASE("misuse of a pipeline is said, and changes nothing") {
     CHECK_THROWS_AS((Pipeline<int, int>(test_device(), twice_and_one)), UsageError);
 }
 
+TEST_CASE("pieces can be sent from where they are, pinned or pageable") {
+    const bool in_place = GENERATE(false, true);
+    Array<int> fixed = pinned<int>(100);
+    std::vector<int> plain(100);
+    std::iota(fixed.begin(), fixed.end(), 0);
+    std::iota(plain.begin(), plain.end(), 100);
+    Pipeline<int, int> pipeline(test_device(), twice_and_one,
+                                {.depth = 4, .piece = 60, .in_place = in_place});
+    pipeline.submit(fixed.view().first(60));
+    pipeline.submit(fixed.view().last(40));
+    pipeline.submit(View<const int>(plain.data(), 50));
+    std::ranges::copy(std::span(plain).last(50), pipeline.acquire().begin());
+    pipeline.submit(50);
+    CHECK_THROWS_AS(pipeline.submit(fixed.view().first(1)), UsageError);  // full
+    Check check;
+    while (const auto result = pipeline.pop()) check(*result);
+    CHECK(check.seen == 200);
+    CHECK(check.wrong == 0);
+    CHECK_THROWS_AS(pipeline.submit(fixed), UsageError);  // too many
+    pipeline.submit(fixed.view().first(0));
+    CHECK(pipeline.pending() == 0);
+}
+
 TEST_CASE("the result at hand stays as it is while the next pieces are under way") {
     Pipeline<int, int> pipeline(test_device(), twice_and_one, {.depth = 1, .piece = 8});
     for (int i = 0; i < 10; ++i) {

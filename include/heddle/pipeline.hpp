@@ -39,7 +39,7 @@ namespace detail {
 
 /// A piece's memory on the device, without its types.
 struct PieceMemory {
-    void* in;
+    const void* in;
     std::size_t in_count;
     Block* in_owner;
     void* out;
@@ -67,6 +67,7 @@ public:
     void* acquire(SourceLocation where);
     /// Returns how many outputs the piece has.
     std::size_t submit(std::size_t count, EnqueueWork* enqueue, void* work, SourceLocation where);
+    void submit_from(View<const std::byte> elements, EnqueueWork* enqueue, void* work, SourceLocation where);
     std::optional<Result> pop(SourceLocation where);
     void finish(SourceLocation where);
     void stop() noexcept;
@@ -166,6 +167,14 @@ public:
     /// Sends the first `count` elements of the acquired slot through; 0 gives the slot back.
     void submit(std::size_t count, SourceLocation where = SourceLocation::current()) requires has_in {
         core_.submit(count, enqueue_, work_.get(), where);
+    }
+    /// Sends elements through from where they are, at most `piece()`, without acquire(): pinned memory is copied from as it
+    /// is, pageable memory by heddle's staging. They must stay as they are until the piece is done.
+    void submit(View<const InElement> elements,
+                SourceLocation where = SourceLocation::current()) requires has_in {
+        core_.submit_from(
+            {reinterpret_cast<const std::byte*>(elements.data()), elements.size_bytes(), elements.owner()},
+            enqueue_, work_.get(), where);
     }
     /// Copies elements into slots and submits them, piece by piece. Returns how many were taken: all where there is no
     /// output, else as many as fit before results have to be taken.

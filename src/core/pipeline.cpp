@@ -95,7 +95,6 @@ struct PipelineCore::State {
 
     void make_slot(SourceLocation where) {
         Slot slot(device);
-        if (in_size != 0) slot.host_in = pinned<std::byte>(options.piece * in_size, where);
         if (in_size != 0 && !in_place)
             slot.device_in = empty<std::byte>(copy_in, options.piece * in_size, where);
         if (out_size != 0) slot.host_out = pinned<std::byte>(options.out_piece * out_size, where);
@@ -135,22 +134,42 @@ struct PipelineCore::State {
         }
     }
 
-    PieceMemory memory_of(Slot& slot, std::size_t count) {
-        Array<std::byte>& in = in_place ? slot.host_in : slot.device_in;
-        Array<std::byte>& out = in_place ? slot.host_out : slot.device_out;
-        const std::size_t room = out_size == 0 ? 0 : out_as_in ? count : options.out_piece;
-        return {in.data(), in_size == 0 ? 0 : count, in.view().owner(), out.data(), room, out.view().owner()};
+    void check_count(std::size_t count, SourceLocation where) const {
+        if (count > options.piece)
+            refuse(std::to_string(count) + " elements do not fit a piece of " + std::to_string(options.piece),
+                   "Pipeline::submit", where);
     }
 
-    std::size_t enqueue(Slot& slot, std::size_t count, EnqueueWork* call, void* callee,
+    /// Sees to it that the next piece has a slot.
+    void make_room(const char* call, SourceLocation where) {
+        check(call, where);
+        if (finished) refuse("the pipeline was finished: there is no more input", call, where);
+        if (out_size == 0) guarded([&] { retire(is_full(), where); });
+        release_popped();
+        if (is_full())
+            refuse("all " + std::to_string(options.depth) + " slots hold results: take one with pop()", call,
+                   where);
+        if (submitted == slots.size() && slots.size() < options.depth) guarded([&] { make_slot(where); });
+    }
+
+    PieceMemory memory_of(Slot& slot, std::size_t count, View<const std::byte> input) {
+        const View<const std::byte> in = in_place ? input : View<const std::byte>(slot.device_in.view());
+        const View<std::byte> out = in_place ? slot.host_out.view() : slot.device_out.view();
+        const std::size_t room = out_size == 0 ? 0 : out_as_in ? count : options.out_piece;
+        return {in.data(), in_size == 0 ? 0 : count, in.owner(), out.data(), room, out.owner()};
+    }
+
+    /// Gives a piece to the streams; returns how many outputs it has.
+    std::size_t enqueue(std::size_t count, View<const std::byte> input, EnqueueWork* call, void* callee,
                         SourceLocation where) {
+        Slot& slot = slot_of(submitted);
         if (in_size != 0 && !in_place) {
             const std::size_t bytes = count * in_size;
-            copy(copy_in, slot.device_in.view().first(bytes), slot.host_in.view().first(bytes), where);
+            copy(copy_in, slot.device_in.view().first(bytes), input.first(bytes), where);
             copy_in.record_event(slot.arrived, where);
             work.wait_event(slot.arrived, where);
         }
-        const PieceMemory memory = memory_of(slot, count);
+        const PieceMemory memory = memory_of(slot, count, input);
         std::size_t outputs = 0;
         {
             const ScopedStream in(work, {}, where);
@@ -162,6 +181,8 @@ struct PipelineCore::State {
                    "Pipeline::submit", where);
         slot.outputs = outputs;
         slot.elements = in_size != 0 ? count : outputs;
+        if (in_size == 0 && outputs == 0) return 0;  // not a piece, but the end
+        ++submitted;
         if (outputs == 0 || in_place) {
             work.record_event(slot.done, where);
             return outputs;
@@ -183,17 +204,12 @@ PipelineCore::~PipelineCore() { stop(); }
 
 void* PipelineCore::acquire(SourceLocation where) {
     State& s = *state_;
-    s.check("Pipeline::acquire", where);
-    if (s.finished) refuse("the pipeline was finished: there is no more input", "Pipeline::acquire", where);
-    if (s.out_size == 0) s.guarded([&] { s.retire(s.is_full(), where); });
-    s.release_popped();
-    if (s.is_full())
-        refuse("all " + std::to_string(s.options.depth) + " slots hold results: take one with pop()",
-               "Pipeline::acquire", where);
+    s.make_room("Pipeline::acquire", where);
     return s.guarded([&]() -> void* {
-        if (s.submitted == s.slots.size() && s.slots.size() < s.options.depth) s.make_slot(where);
+        Array<std::byte>& host = s.slot_of(s.submitted).host_in;
+        if (s.in_size != 0 && host.empty()) host = pinned<std::byte>(s.options.piece * s.in_size, where);
         s.acquired = true;
-        return s.slot_of(s.submitted).host_in.data();
+        return host.data();
     });
 }
 
@@ -201,17 +217,25 @@ std::size_t PipelineCore::submit(std::size_t count, EnqueueWork* enqueue, void* 
     State& s = *state_;
     s.check("Pipeline::submit", where);
     if (!s.acquired) refuse("no slot was acquired", "Pipeline::submit", where);
-    if (count > s.options.piece)
-        refuse(std::to_string(count) + " elements do not fit a piece of " + std::to_string(s.options.piece),
-               "Pipeline::submit", where);
+    s.check_count(count, where);
     s.acquired = false;
     s.release_popped();
     if (count == 0) return 0;
     return s.guarded([&] {
-        const std::size_t outputs = s.enqueue(s.slot_of(s.submitted), count, enqueue, work, where);
-        if (s.in_size != 0 || outputs != 0) ++s.submitted;
-        return outputs;
+        Array<std::byte>& host = s.slot_of(s.submitted).host_in;
+        return s.enqueue(count, host.view(), enqueue, work, where);
     });
+}
+
+void PipelineCore::submit_from(View<const std::byte> elements, EnqueueWork* enqueue, void* work,
+                               SourceLocation where) {
+    State& s = *state_;
+    const std::size_t count = elements.size() / s.in_size;
+    s.check("Pipeline::submit", where);
+    s.check_count(count, where);
+    s.make_room("Pipeline::submit", where);
+    s.acquired = false;
+    if (count != 0) s.guarded([&] { s.enqueue(count, elements, enqueue, work, where); });
 }
 
 std::optional<PipelineCore::Result> PipelineCore::pop(SourceLocation where) {
