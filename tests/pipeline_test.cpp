@@ -476,6 +476,64 @@ TEST_CASE("pieces can be sent from where they are, pinned or pageable") {
     CHECK(pipeline.pending() == 0);
 }
 
+TEST_CASE("a slot can be filled by another stream") {
+    const bool in_place = GENERATE(false, true);
+    CAPTURE(in_place);
+    const Drained drained;
+    Gate gate;
+    const Stream reader(cpu_device());
+    Pipeline<int, int> pipeline(test_device(), twice_and_one, {.depth = 3, .piece = 8, .in_place = in_place});
+    const auto read = [&](int value) {
+        launch_host(reader, [slot = pipeline.acquire(), value] {
+            if (value < 0) throw Boom("no such file");
+            std::fill(slot.begin(), slot.end(), value);
+        });
+        pipeline.copy_in_stream().wait_stream(reader);
+        pipeline.submit(8);
+    };
+    gate.hold(reader);
+    read(1);
+    read(2);
+    settle(test_device());
+    CHECK_FALSE(pipeline.is_ready());
+    gate.open();
+    for (const int expected : {3, 5}) {
+        const auto result = pipeline.pop();
+        REQUIRE(result);
+        CHECK(std::count(result->begin(), result->end(), expected) == 8);
+    }
+    CHECK(text_of([&] {
+              read(-1);
+              pipeline.pop();
+          }) == "no such file");
+    check_usable(test_device());
+}
+
+TEST_CASE("a pipeline in a batch comes after what the batch was given before") {
+    const bool on_cpu = GENERATE(false, true);
+    const Stream outside(test_device());
+    const ScopedStream in_scope{outside};
+    Array<int> offset = zeros<int>(8);
+    Batch batch({.on_cpu = on_cpu});
+    std::vector<int> got;
+    batch([&] {
+        launch(Set{}, dim(8), offset, 5);
+        overlap<int, int>(
+            test_device(), Numbers{24},
+            [&](StreamRef, View<const int> in, View<int> out) {
+                copy(out, in);
+                launch(AddTo{}, dim(8), offset, out);
+            },
+            [&](std::span<const int> piece) { got.insert(got.end(), piece.begin(), piece.end()); },
+            {.piece = 8});
+        launch(Set{}, dim(8), offset, 6);
+    });
+    std::vector<int> expected(24);
+    std::iota(expected.begin(), expected.end(), 5);
+    CHECK(got == expected);
+    CHECK(to_host(offset) == std::vector<int>(8, 6));
+}
+
 TEST_CASE("the result at hand stays as it is while the next pieces are under way") {
     Pipeline<int, int> pipeline(test_device(), twice_and_one, {.depth = 1, .piece = 8});
     for (int i = 0; i < 10; ++i) {

@@ -160,7 +160,8 @@ public:
           core_(device, detail::element_size<In>, detail::element_size<Out>, std::move(options), where) {}
 
     /// The next slot's pinned memory, `piece()` elements, to be filled and submitted; the same again until then. Waits
-    /// where all slots are in use; throws UsageError where only pop() could free one.
+    /// where all slots are in use; throws UsageError where only pop() could free one. Where another stream fills it, let
+    /// copy_in_stream() wait for that before submit(), and let it be done before a pipeline without submit() is destroyed.
     std::span<InElement> acquire(SourceLocation where = SourceLocation::current()) requires has_in {
         return {static_cast<InElement*>(core_.acquire(where)), piece()};
     }

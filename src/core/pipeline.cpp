@@ -168,6 +168,8 @@ struct PipelineCore::State {
             copy(copy_in, slot.device_in.view().first(bytes), input.first(bytes), where);
             copy_in.record_event(slot.arrived, where);
             work.wait_event(slot.arrived, where);
+        } else {
+            work.wait_stream(copy_in, where);  // whose user may have it wait for what fills the slot
         }
         const PieceMemory memory = memory_of(slot, count, input);
         std::size_t outputs = 0;
