@@ -282,6 +282,8 @@ TEST_CASE("no stage waits for a later one of other pieces") {
     const Drained drained;
     Gate working, leaving;
     Pipeline<int, int> pipeline(test_device(), twice_and_one, {.depth = 3, .piece = 16, .in_place = false});
+    for (int i = 0; i < 3; ++i) fill_piece(pipeline, 0);  // all slots have their memory
+    while (pipeline.pop()) {}
     leaving.hold(pipeline.copy_out_stream());
     fill_piece(pipeline, 1);
     REQUIRE(eventually([&] { return pipeline.work_stream().is_complete(); }));  // and its result is held

@@ -14,7 +14,7 @@ namespace {
 std::size_t suitable_bytes(Device device) {
     if (device.is_cuda()) return 8 << 20;  // a copy of 4 MB reaches 98 % of the link's rate
     const auto workers = static_cast<std::size_t>(std::max(1, device.info().processors));
-    return std::clamp<std::size_t>(workers << 18, 256 << 10, 4 << 20);
+    return std::clamp<std::size_t>(workers << 19, 512 << 10, 8 << 20);
 }
 
 }  // namespace
@@ -78,14 +78,14 @@ struct PipelineCore::State {
         }
     }
 
-    /// Waits for everything that was enqueued, whatever became of it.
+    /// Waits for everything that was enqueued, whatever became of it. Where waiting is forbidden (host functions), the
+    /// streams free the buffers in their order.
     void drain() noexcept {
         acquired = popped = false;
         for (StreamRef stream : {StreamRef(copy_in), StreamRef(work), StreamRef(copy_out)}) {
             try {
                 stream.synchronize();
-            } catch (
-                ...) {  // the first failure is on its way; where waiting is forbidden, streams free buffers in order
+            } catch (...) {  // the first failure is on its way
             }
         }
         released = submitted;
