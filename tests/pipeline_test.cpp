@@ -315,6 +315,7 @@ TEST_CASE("what reading or writing throws comes out as it is, and the device is 
                             test_device(),
                             [&](std::span<int> piece) {
                                 boom_at(5);
+                                std::fill(piece.begin(), piece.end(), 1);
                                 return piece.size();
                             },
                             twice_and_one, [](std::span<const int>) {}, {.piece = 64})),
