@@ -48,14 +48,14 @@ private:
     heddle::Pipeline<std::byte, std::byte> pipeline_;
 };
 
-/// The stages by themselves, on one stream. A call is one piece.
+/// The stages by themselves, on one stream, with as many buffers in turn as a pipeline has. A call is one piece.
 class Stages {
 public:
     Stages(heddle::Device device, StageSizes sizes)
-        : sizes_(sizes), stream_(device), host_in_(heddle::pinned<std::byte>(sizes.bytes)),
-          host_out_(heddle::pinned<std::byte>(sizes.bytes)),
-          in_(heddle::zeros<std::byte>(stream_, sizes.bytes)),
-          out_(heddle::zeros<std::byte>(stream_, sizes.bytes)) {
+        : sizes_(sizes), stream_(device), host_in_(heddle::pinned<std::byte>(sizes.bytes * sizes.depth)),
+          host_out_(heddle::pinned<std::byte>(host_in_.size())),
+          in_(heddle::zeros<std::byte>(stream_, host_in_.size())),
+          out_(heddle::zeros<std::byte>(stream_, host_in_.size())) {
         std::fill(host_in_.begin(), host_in_.end(), std::byte{1});
         std::fill(host_out_.begin(), host_out_.end(), std::byte{1});
         stream_.synchronize();
@@ -65,14 +65,14 @@ public:
     /// One stage, again and again.
     Side alone(std::size_t stage) {
         return {[this, stage](int calls) {
-            for (int i = 0; i < calls; ++i) enqueue(stage);
+            for (int i = 0; i < calls; ++i) enqueue(stage, i);
             stream_.synchronize();
         }};
     }
     /// All of a piece before the next.
     Side serial() {
-        return {repeat([this] {
-            for (std::size_t stage = 0; stage < names.size(); ++stage) enqueue(stage);
+        return {repeat([this](int call) {
+            for (std::size_t stage = 0; stage < names.size(); ++stage) enqueue(stage, call);
             stream_.synchronize();
         })};
     }
@@ -85,10 +85,10 @@ public:
         Slowest found;
         for (std::size_t stage = 0; stage < names.size(); ++stage) {
             const Side side = alone(stage);
-            side.run(4);
+            side.run(static_cast<int>(sizes_.depth));
             std::array<double, 5> seconds{};
             for (double& s : seconds) {
-                constexpr int calls = 4;
+                const int calls = 2 * static_cast<int>(sizes_.depth);
                 const std::int64_t begin = now_ns();
                 side.run(calls);
                 s = static_cast<double>(now_ns() - begin) * 1e-9 / calls;
@@ -100,10 +100,14 @@ public:
     }
 
 private:
-    void enqueue(std::size_t stage) {
-        if (stage == 0) heddle::copy(stream_, in_, host_in_);
+    void enqueue(std::size_t stage, int call) {
+        const auto piece = [&](heddle::Array<std::byte>& all) {
+            return all.view().subview(static_cast<std::size_t>(call) % sizes_.depth * sizes_.bytes,
+                                      sizes_.bytes);
+        };
+        if (stage == 0) heddle::copy(stream_, piece(in_), piece(host_in_));
         else if (stage == 1) work_on_piece(stream_, sizes_.work_ns);
-        else heddle::copy(stream_, host_out_, out_);
+        else heddle::copy(stream_, piece(host_out_), piece(out_));
     }
     StageSizes sizes_;
     heddle::Stream stream_;
