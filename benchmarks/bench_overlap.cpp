@@ -27,25 +27,28 @@ bench::Batches batches_of(std::size_t bytes) {
     return {.calls = static_cast<int>(calls), .pairs = 50, .seconds = 1.0, .quick_calls = 16};
 }
 
-/// `factor`: how many times as long as the slower copy the work takes.
-void stages(bench::Report& report, Device device, std::size_t bytes, std::size_t depth, double factor) {
-    bench::StageSizes sizes{.bytes = bytes, .depth = depth};
-    const double copying = bench::Stages(device, sizes).slowest().seconds;
-    sizes.work_ns = static_cast<std::uint64_t>(copying * factor * 1e9);
+/// Two rows for one pipeline. `work` names the work.
+void stages(bench::Report& report, Device device, const bench::StageSizes& sizes, const std::string& work) {
     bench::Stages by_itself(device, sizes);
     const auto slowest = by_itself.slowest();
     bench::Overlapped overlapped(device, sizes);
-    const bench::Unit unit = bench::in_gb_per_s(static_cast<double>(bytes));
-    char work[32];
-    std::snprintf(work, sizeof work, "%g", factor);
+    const bench::Unit unit = bench::in_gb_per_s(static_cast<double>(sizes.bytes));
     const std::string tail =
-        std::string("work of ") + work + " copies, " + size_text(bytes) + ", depth " + std::to_string(depth);
+        "work of " + work + ", " + size_text(sizes.bytes) + ", depth " + std::to_string(sizes.depth);
     report.compare(
         "beside the slowest stage, " + tail, device.name(), overlapped.side(),
         {std::string(bench::Stages::names[slowest.stage]) + " alone", by_itself.alone(slowest.stage)},
-        batches_of(bytes), unit);
+        batches_of(sizes.bytes), unit);
     report.compare("beside one after the other, " + tail, device.name(), overlapped.side(),
-                   {"the same stages, serial", by_itself.serial()}, batches_of(bytes), unit);
+                   {"the same stages, serial", by_itself.serial()}, batches_of(sizes.bytes), unit);
+}
+
+/// Work that takes `factor` times as long as the slower copy.
+void work_of_copies(bench::Report& report, Device device, std::size_t bytes, std::size_t depth, int factor) {
+    bench::StageSizes sizes{.bytes = bytes, .depth = depth};
+    const double copying = bench::Stages(device, sizes).slowest().seconds;
+    sizes.work_ns = static_cast<std::uint64_t>(copying * factor * 1e9);
+    stages(report, device, sizes, std::to_string(factor) + " copies");
 }
 
 /// Input only, sent from an array as it is; beside the same through the slots' memory, filled by this thread.
@@ -83,15 +86,23 @@ int main(int argc, char** argv) {
                              : std::vector<std::size_t>{16 * kb, 64 * kb, 256 * kb, mb, 4 * mb};
         const std::size_t usual = device.is_cuda() ? 8 * mb : 256 * kb;
         std::vector<std::size_t> depths{1, 2, 3, 4, 6, 8};
-        std::vector<double> factors{0, 1, 3};
+        std::vector<int> factors{0, 1, 3};
         if (report.quick()) sizes = {usual}, depths = {3}, factors = {1};
-        const auto row = [&](std::size_t bytes, std::size_t depth, double factor) {
-            report.attempt("stages", [&] { stages(report, device, bytes, depth, factor); });
+        const auto row = [&](std::size_t bytes, std::size_t depth, int factor) {
+            report.attempt("stages", [&] { work_of_copies(report, device, bytes, depth, factor); });
         };
-        for (const double factor : factors)
+        for (const int factor : factors)
             for (const std::size_t bytes : sizes) row(bytes, 6, factor);
         for (const std::size_t depth : depths)
             if (depth != 6) row(usual, depth, 1);
+        // On CPU devices work and copies share the processors; where the work rests, what is left is the pipeline's own.
+        for (const std::uint64_t ms : {2, 5})
+            if (device.is_cpu() && (!report.quick() || ms == 2))
+                report.attempt("rest", [&] {
+                    stages(report, device,
+                           {.bytes = 4 * mb, .depth = 6, .work_ns = ms * 1'000'000, .rests = true},
+                           std::to_string(ms) + " ms of rest");
+                });
         for (const bool is_pinned : {true, false})
             for (const std::size_t bytes : sizes)
                 report.attempt("inputs", [&] { inputs(report, device, is_pinned, bytes); });

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <string>
+#include <thread>
 
 #include <heddle/heddle.hpp>
 
@@ -19,10 +21,15 @@ struct StageSizes {
     std::size_t bytes = 0;  ///< of a piece, each way
     std::size_t depth = 0;
     std::uint64_t work_ns = 0;  ///< of a piece; 0: nothing is enqueued
+    bool rests = false;  ///< the work is a host function that sleeps, and leaves the processors to others
 };
 
-inline void work_on_piece(heddle::StreamRef stream, std::uint64_t ns) {
-    if (ns > 0) heddle::launch(stream, Spin{}, heddle::dim(1), ns);
+inline void work_on_piece(heddle::StreamRef stream, const StageSizes& sizes) {
+    const std::uint64_t ns = sizes.work_ns;
+    if (ns == 0) return;
+    if (sizes.rests)
+        heddle::launch_host(stream, [ns] { std::this_thread::sleep_for(std::chrono::nanoseconds(ns)); });
+    else heddle::launch(stream, Spin{}, heddle::dim(1), ns);
 }
 
 /// A call is one piece; the pipeline is empty before a batch and after it, so that short batches show its start and end.
@@ -30,8 +37,8 @@ class Overlapped {
 public:
     Overlapped(heddle::Device device, StageSizes sizes)
         : pipeline_(device,
-                    [ns = sizes.work_ns](heddle::StreamRef stream, heddle::View<const std::byte>,
-                                         heddle::View<std::byte>) { work_on_piece(stream, ns); },
+                    [sizes](heddle::StreamRef stream, heddle::View<const std::byte>,
+                            heddle::View<std::byte>) { work_on_piece(stream, sizes); },
                     {.depth = sizes.depth, .piece = sizes.bytes, .in_place = false}) {}
 
     Side side() {
@@ -106,7 +113,7 @@ private:
                                       sizes_.bytes);
         };
         if (stage == 0) heddle::copy(stream_, piece(in_), piece(host_in_));
-        else if (stage == 1) work_on_piece(stream_, sizes_.work_ns);
+        else if (stage == 1) work_on_piece(stream_, sizes_);
         else heddle::copy(stream_, piece(host_out_), piece(out_));
     }
     StageSizes sizes_;
