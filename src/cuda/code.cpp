@@ -1,4 +1,5 @@
 // Code of kernels: which ones the program has, loading them, and launches that load them at a bad time.
+#include <atomic>
 #include <mutex>
 #include <vector>
 
@@ -19,6 +20,7 @@ namespace {
 struct Known {
     const void* function;
     const void* tag;
+    std::atomic<std::uint64_t>* loaded;
 };
 struct Kernels {
     std::mutex mutex;
@@ -36,13 +38,14 @@ void load(Gpu& g, const void* function, const SourceLocation& where) {
     check(cudaFuncGetAttributes(&attributes, function), "cudaFuncGetAttributes", g.index, where);
 }
 
-bool is_loaded(const void* function, const SourceLocation& where, int device) {
-    if (driver.function_is_loaded == nullptr) return true;  // nobody can tell
-    cudaFunction_t handle = nullptr;
-    check(cudaGetFuncBySymbol(&handle, function), "cudaGetFuncBySymbol", device, where);
-    CUfunctionLoadingState state = CU_FUNCTION_LOADING_STATE_LOADED;
-    return driver.function_is_loaded(&state, handle) != CUDA_SUCCESS ||
-           state == CU_FUNCTION_LOADING_STATE_LOADED;
+/// Asked once: whether kernels are loaded at their first launch. cuFuncIsLoaded cannot tell, because finding the function loads it (CUDA 13.0).
+bool loads_late() {
+    static const bool late = [] {
+        CUmoduleLoadingMode mode = CU_MODULE_EAGER_LOADING;
+        return driver.loading_mode != nullptr && driver.loading_mode(&mode) == CUDA_SUCCESS &&
+               mode == CU_MODULE_LAZY_LOADING;
+    }();
+    return late;
 }
 
 /// Whether something that heddle knows of is pending on the device, or the stream is being captured.
@@ -65,21 +68,15 @@ bool is_busy(StreamState& stream) {
 
 }  // namespace cu
 
-bool register_kernel(const void* function, const void* tag) {
+bool register_kernel(const void* function, const void* tag, std::atomic<std::uint64_t>* loaded) {
     cu::Kernels& known = cu::kernels();
     const std::lock_guard lock(known.mutex);
-    known.all.push_back({function, tag});
+    known.all.push_back({function, tag, loaded});
     return true;
 }
 
-void note_first_launch(StreamState& stream, const void* function, const char* pretty,
-                       const SourceLocation& where) {
-    const int device = stream.device.index();
-    {
-        cu::InContext in(cu::gpu_of(stream));
-        if (cu::is_loaded(function, where, device)) return;
-    }
-    if (!cu::is_busy(stream)) return;
+void note_first_launch(StreamState& stream, const char* pretty, const SourceLocation& where) {
+    if (!cu::loads_late() || !cu::is_busy(stream)) return;
     count_load_while_busy();
     const CodeLoadPolicy policy = code_load_policy();
     if (policy == CodeLoadPolicy::count) return;
@@ -102,7 +99,10 @@ void cu::CudaBackend::preload(int device, const void* tag, const SourceLocation&
     }
     cu::RelaxedCapture relaxed;
     cu::InContext in(g);
-    for (const cu::Known& one : wanted) cu::load(g, one.function, where);
+    for (const cu::Known& one : wanted) {
+        cu::load(g, one.function, where);
+        one.loaded->fetch_or(std::uint64_t{1} << (device & 63), std::memory_order_relaxed);
+    }
 }
 
 void preload_function(Device device, const void* function, const SourceLocation& where) {

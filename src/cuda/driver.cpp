@@ -9,10 +9,10 @@ namespace {
 // Functions are found in the form that they had in this version; the types in driver.hpp are those forms.
 constexpr unsigned version = 12030;
 
-template <class F> bool look_up(F& function, const char* name, unsigned since = version) noexcept {
+template <class F> bool look_up(F& function, const char* name) noexcept {
     void* found = nullptr;
     cudaDriverEntryPointQueryResult result{};
-    if (cudaGetDriverEntryPointByVersion(name, &found, since, cudaEnableLegacyStream, &result) !=
+    if (cudaGetDriverEntryPointByVersion(name, &found, version, cudaEnableLegacyStream, &result) !=
         cudaSuccess) {
         cudaGetLastError();  // handled here: nobody else shall find it
         return false;
@@ -52,7 +52,7 @@ bool load_driver(const char*& missing) noexcept {
         need(driver.memset_32, "cuMemsetD32Async") && need(driver.memset_2d_8, "cuMemsetD2D8Async") &&
         need(driver.memset_2d_16, "cuMemsetD2D16Async") && need(driver.memset_2d_32, "cuMemsetD2D32Async");
     look_up(driver.stream_wait_value, "cuStreamWaitValue64");
-    look_up(driver.function_is_loaded, "cuFuncIsLoaded", 12040);
+    look_up(driver.loading_mode, "cuModuleGetLoadingMode");
     return all;
 }
 

@@ -44,7 +44,7 @@ struct Driver {
     PFN_cuMemsetD2D8Async_v3020 memset_2d_8 = nullptr;
     PFN_cuMemsetD2D16Async_v3020 memset_2d_16 = nullptr;
     PFN_cuMemsetD2D32Async_v3020 memset_2d_32 = nullptr;
-    PFN_cuFuncIsLoaded_v12040 function_is_loaded = nullptr;      ///< may be missing
+    PFN_cuModuleGetLoadingMode_v11070 loading_mode = nullptr;  ///< may be missing
     PFN_cuStreamWaitValue64_v11070 stream_wait_value = nullptr;  ///< may be missing
 };
 

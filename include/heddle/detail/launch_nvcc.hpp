@@ -118,8 +118,9 @@ template <int N, class K, class... P> const void* portable_function() noexcept {
 
 /// Registered when the program starts, if anything launches it or makes a node of it.
 template <int N, class K, class... P> struct KnownKernel {
-    static inline const bool registered = register_kernel(portable_function<N, K, P...>(), &preload_tag<K>);
-    static inline std::atomic<std::uint64_t> launched{0};  ///< one bit for each device
+    static inline std::atomic<std::uint64_t> loaded{0};  ///< one bit for each device
+    static inline const bool registered =
+        register_kernel(portable_function<N, K, P...>(), &preload_tag<K>, &loaded);
 };
 
 template <int N, class K, class... P>
@@ -129,9 +130,9 @@ void launch_on_cuda(StreamState& stream, const char* pretty, const SourceLocatio
         check_portable_options(stream, how.options, N, where);
     using Known = KnownKernel<N, K, P...>;
     const std::uint64_t device = std::uint64_t{1} << (stream.device.index() & 63);
-    if ((Known::launched.load(std::memory_order_relaxed) & device) == 0) [[unlikely]] {
-        if (Known::registered) note_first_launch(stream, portable_function<N, K, P...>(), pretty, where);
-        Known::launched.fetch_or(device, std::memory_order_relaxed);
+    if ((Known::loaded.load(std::memory_order_relaxed) & device) == 0) [[unlikely]] {
+        if (Known::registered) note_first_launch(stream, pretty, where);
+        Known::loaded.fetch_or(device, std::memory_order_relaxed);
     }
     const PortableGrid g = portable_grid<N>(extent, stream.processors, how.options, where);
     void* arguments[1 + N + sizeof...(P)];
@@ -157,7 +158,8 @@ void portable_form(void* closure, unsigned processors, const LaunchOptions& opti
     auto& op = *static_cast<PortableOp<K, N, P...>*>(closure);
     const PortableGrid g = portable_grid<N>(op.extent, processors, options, where);
     form.shared_bytes = options.shared_bytes;
-    (void)KnownKernel<N, K, P...>::registered;
+    if (KnownKernel<N, K, P...>::registered)  // making a node of it loads it
+        KnownKernel<N, K, P...>::loaded.store(~std::uint64_t{0}, std::memory_order_relaxed);
     form.arguments.clear();
     form.function = portable_function<N, K, P...>();
     const unsigned grid[] = {g.grid.x, g.grid.y, g.grid.z}, block[] = {g.block.x, g.block.y, g.block.z};
