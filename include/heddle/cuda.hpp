@@ -56,6 +56,8 @@ namespace detail {
 /// Throws UsageError for a CPU stream or an impossible grid. Lets the kernel have its dynamic shared memory when that needs
 /// to be asked for.
 void check_grid(StreamState& stream, const Grid& grid, const void* kernel);
+/// The part of it that knows no kernel: throws UsageError for an impossible grid.
+void check_limits(StreamState& stream, const Grid& grid);
 
 const char* global_name(
     const void* kernel) noexcept;  ///< a __global__ function's mangled name, "?" if unknown
@@ -161,6 +163,16 @@ void launch(StreamRef stream, void (*kernel)(P...), const Grid& grid, A&&... arg
 }
 template <class... P, class... A> void launch(void (*kernel)(P...), const Grid& grid, A&&... args) {
     launch(current_stream(), kernel, grid, std::forward<A>(args)...);
+}
+
+/// A kernel of a module, with a grid; as with blocks().
+template <class... A> void launch(StreamRef stream, ModuleKernel kernel, const Grid& grid, A&&... args) {
+    launch(stream, kernel,
+           Blocks{{grid.grid.x, grid.grid.y, grid.grid.z},
+                  {grid.block.x, grid.block.y, grid.block.z},
+                  grid.shared_bytes,
+                  grid.where},
+           std::forward<A>(args)...);
 }
 
 /// A __global__ function as a node of a graph.

@@ -16,8 +16,10 @@
 #include <heddle/launch.hpp>
 #include <heddle/memory_access.hpp>
 #include <heddle/memory_nodes.hpp>
+#include <heddle/module.hpp>
 #include <heddle/observer.hpp>
 #include <heddle/prepared_launch.hpp>
+#include <heddle/program.hpp>
 #include <heddle/scope.hpp>
 #include <heddle/stats.hpp>
 #include <heddle/stream.hpp>
