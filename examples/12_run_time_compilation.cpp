@@ -26,8 +26,8 @@ int main(int argc, char** argv) {
     Array<float> x = full<float>(n, 2.0f);
     try {
         const Program program = compile(source_of({1, 2, 3}), {.names = {"evaluate<float>"}});
-        const Module module = program.load_when_idle();  // this thread goes on meanwhile
-        launch(module.kernel("evaluate<float>"), dim(n), x, n);
+        const Module code = program.load_when_idle();  // this thread goes on meanwhile
+        launch(code.kernel("evaluate<float>"), dim(n), x, n);
         std::printf("%s: %s\n", current_device().name().c_str(),
                     program.was_cached() ? "it was on disk" : "compiled");
     } catch (const Unsupported& error) {

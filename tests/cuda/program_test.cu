@@ -50,9 +50,9 @@ __global__ void nothing() {}
 
 ProgramOptions options() { return {.names = {"my::add<float>", "my::add<int>"}, .cache = false}; }
 
-Module module() {
-    static const Module loaded = compile(gpu(), source, options()).load();
-    return loaded;
+Module loaded() {
+    static const Module kernels = compile(gpu(), source, options()).load();
+    return kernels;
 }
 
 }  // namespace
@@ -61,23 +61,23 @@ TEST_CASE("kernels of a program run, found by their names", "[cuda][program]") {
     SKIP_WITHOUT_CUDA();
     const Stream s(gpu());
     Array<float> x = full<float>(s, 1000, 2.0f), y = full<float>(s, 1000, 1.0f);
-    launch(s, module().kernel("scale"), dim(1000), x, 3.0f, 1000);
-    launch(s, module().kernel("my::add<float>"), blocks(4, 256), x, std::as_const(y), std::size_t{1000});
+    launch(s, loaded().kernel("scale"), dim(1000), x, 3.0f, 1000);
+    launch(s, loaded().kernel("my::add<float>"), blocks(4, 256), x, std::as_const(y), std::size_t{1000});
     CHECK(to_host(s, x) == Floats(1000, 7.0f));
-    launch(s, module().kernel("nothing"), blocks(1, 1));
-    CHECK(module().kernel("my::add<int>") == module().kernel("_ZN2my3addIiEEvPT_PKS1_y"));
-    CHECK(module().kernel_names().size() == 6);
+    launch(s, loaded().kernel("nothing"), blocks(1, 1));
+    CHECK(loaded().kernel("my::add<int>") == loaded().kernel("_ZN2my3addIiEEvPT_PKS1_y"));
+    CHECK(loaded().kernel_names().size() == 6);
     Array<unsigned> out = zeros<unsigned>(s, 5);
-    launch(s, module().kernel("shape"), blocks({2, 3, 4}, {8, 2}), out);
+    launch(s, loaded().kernel("shape"), blocks({2, 3, 4}, {8, 2}), out);
     CHECK(to_host(s, out) == std::vector<unsigned>{2, 3, 4, 8, 2});
-    launch(s, module().kernel("shape"), grid(dim3(3, 2, 1), dim3(4, 4)), out);
+    launch(s, loaded().kernel("shape"), grid(dim3(3, 2, 1), dim3(4, 4)), out);
     CHECK(to_host(s, out) == std::vector<unsigned>{3, 2, 1, 4, 4});
 }
 
 TEST_CASE("a kernel that a module does not have is a usage error that names those it has",
           "[cuda][program]") {
     SKIP_WITHOUT_CUDA();
-    const auto error = error_of([] { (void)module().kernel("scael"); });
+    const auto error = error_of([] { (void)loaded().kernel("scael"); });
     REQUIRE(error);
     CHECK(error->code() == ErrorCode::usage);
     CHECK_THAT(error->what(), contains("my::add<float>") && contains("scale"));
@@ -87,7 +87,7 @@ TEST_CASE("arguments of another number or size are usage errors before the launc
     SKIP_WITHOUT_CUDA();
     const Stream s(gpu());
     Array<float> x = full<float>(s, 10, 2.0f);
-    const ModuleKernel scale = module().kernel("scale");
+    const ModuleKernel scale = loaded().kernel("scale");
     CHECK(std::vector<std::size_t>(scale.parameters().begin(), scale.parameters().end()) ==
           std::vector<std::size_t>{8, 4, 4});
     CHECK_THROWS_AS(launch(s, scale, dim(10), x, 3.0f), UsageError);
@@ -107,14 +107,14 @@ TEST_CASE("a module's kernel may have more dynamic shared memory than all have",
     SKIP_WITHOUT_CUDA();
     const Stream s(gpu());
     Array<float> x = from_host(s, Floats{1, 2, 3, 4});
-    launch(s, module().kernel("shared"), blocks(1, 4, 20004 * sizeof(float)), x);
+    launch(s, loaded().kernel("shared"), blocks(1, 4, 20004 * sizeof(float)), x);
     CHECK(to_host(s, x) == Floats{4, 3, 2, 1});
 }
 
 TEST_CASE("kernels of modules are captured and batched", "[cuda][program]") {
     SKIP_WITHOUT_CUDA();
     const Stream s(gpu());
-    const ModuleKernel scale = module().kernel("scale");
+    const ModuleKernel scale = loaded().kernel("scale");
     Array<float> x = full<float>(s, 100, 1.0f);
     Graph graph = capture(s, [&] {
         launch(s, scale, dim(100), x, 2.0f, 100);
@@ -139,7 +139,7 @@ TEST_CASE("an array that a module's kernel uses is freed after it", "[cuda][prog
     SKIP_WITHOUT_CUDA();
     const Drained drained;
     const Stream home(gpu()), user(gpu());
-    const ModuleKernel add = module().kernel("my::add<float>");
+    const ModuleKernel add = loaded().kernel("my::add<float>");
     Array<float> result = zeros<float>(user, 10'000);
     Gate gate;
     {
@@ -160,7 +160,7 @@ TEST_CASE("an array that a module's kernel uses is freed after it", "[cuda][prog
 TEST_CASE("a launch of a module's kernel is counted", "[cuda][program]") {
     SKIP_WITHOUT_CUDA();
     const Stream s(gpu());
-    const ModuleKernel nothing = module().kernel("nothing");
+    const ModuleKernel nothing = loaded().kernel("nothing");
     const std::uint64_t before = s.state().submissions;
     const Counted counted;
     launch(s, nothing, blocks(1, 1));
@@ -175,7 +175,7 @@ TEST_CASE("load_when_idle loads nothing while a stream is held, and holds nobody
     const Stream held(gpu()), other(gpu());
     Array<float> x = full<float>(other, 100, 1.0f);
     other.synchronize();
-    const ModuleKernel scale = module().kernel("scale");
+    const ModuleKernel scale = loaded().kernel("scale");
     Gate gate;
     gate.hold(held);
     const Program program = compile(gpu(), source, options());
@@ -204,9 +204,9 @@ TEST_CASE("a program is loaded once on a device, at once or when idle", "[cuda][
 TEST_CASE("a program that does not compile fails in its module too", "[cuda][program]") {
     SKIP_WITHOUT_CUDA();
     const Program program = compile(gpu(), "wrong", {.cache = false});
-    const Module module = program.load_when_idle();
-    CHECK_THROWS_AS(module.wait(), CompileError);
-    CHECK_THROWS_AS(module.kernel("f"), CompileError);
+    const Module broken = program.load_when_idle();
+    CHECK_THROWS_AS(broken.wait(), CompileError);
+    CHECK_THROWS_AS(broken.kernel("f"), CompileError);
     CHECK_THROWS_AS(program.load(), CompileError);
 }
 
