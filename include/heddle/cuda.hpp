@@ -68,6 +68,8 @@ cudaError_t launch_in_a_way(StreamState& stream, const void* function, dim3 grid
 /// Throws UsageError for a CPU stream or an impossible grid. Lets the kernel have its dynamic shared memory when that needs
 /// to be asked for.
 void check_grid(StreamState& stream, const Grid& grid, const void* kernel);
+/// The part of it that knows no kernel: throws UsageError for an impossible grid.
+void check_limits(StreamState& stream, const Grid& grid);
 
 const char* global_name(
     const void* kernel) noexcept;  ///< a __global__ function's mangled name, "?" if unknown
@@ -209,6 +211,16 @@ template <auto kernel, class... A> void launch_dependent(StreamRef stream, const
 }
 template <auto kernel, class... A> void launch_dependent(const Grid& grid, A&&... args) {
     detail::launch_global_dependent<kernel>(current_stream(), grid, std::forward<A>(args)...);
+}
+
+/// A kernel of a module, with a grid; as with blocks().
+template <class... A> void launch(StreamRef stream, ModuleKernel kernel, const Grid& grid, A&&... args) {
+    launch(stream, kernel,
+           Blocks{{grid.grid.x, grid.grid.y, grid.grid.z},
+                  {grid.block.x, grid.block.y, grid.block.z},
+                  grid.shared_bytes,
+                  grid.where},
+           std::forward<A>(args)...);
 }
 
 /// A __global__ function as a node of a graph.

@@ -23,6 +23,7 @@ enum class ErrorCode {
     device_lost,    ///< CUDA's sticky errors: nothing runs on this device any more in this process
     native,         ///< any other failure of the driver or the operating system
     forked,         ///< the object belongs to the parent of this process
+    compile,        ///< a program's source does not compile: the message holds the compiler's log
 };
 
 const char* to_string(ErrorCode code) noexcept;
@@ -85,6 +86,9 @@ struct NativeError : Error {
 struct ForkedError : Error {
     using Error::Error;
 };  ///< ErrorCode::forked
+struct CompileError : Error {
+    using Error::Error;
+};  ///< ErrorCode::compile
 
 /// Throws the class that belongs to info.code.
 [[noreturn]] void throw_error(ErrorInfo info);

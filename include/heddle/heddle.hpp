@@ -18,10 +18,12 @@
 #include <heddle/launch_options.hpp>
 #include <heddle/memory_access.hpp>
 #include <heddle/memory_nodes.hpp>
+#include <heddle/module.hpp>
 #include <heddle/observer.hpp>
 #include <heddle/pipeline.hpp>
 #include <heddle/preload.hpp>
 #include <heddle/prepared_launch.hpp>
+#include <heddle/program.hpp>
 #include <heddle/scope.hpp>
 #include <heddle/stats.hpp>
 #include <heddle/stream.hpp>

@@ -49,6 +49,7 @@ const char* to_string(ErrorCode code) noexcept {
     case ErrorCode::device_lost: return "device_lost";
     case ErrorCode::native: return "native";
     case ErrorCode::forked: return "forked";
+    case ErrorCode::compile: return "compile";
     }
     return "?";
 }
@@ -66,6 +67,7 @@ void throw_error(ErrorInfo info) {
     case ErrorCode::device_lost: throw DeviceLost(std::move(info));
     case ErrorCode::native: throw NativeError(std::move(info));
     case ErrorCode::forked: throw ForkedError(std::move(info));
+    case ErrorCode::compile: throw CompileError(std::move(info));
     }
     throw Error(std::move(info));
 }

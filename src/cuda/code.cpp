@@ -1,15 +1,15 @@
-// Code of kernels: which ones the program has, loading them, and launches that load them at a bad time.
-#include <atomic>
-#include <mutex>
-#include <vector>
+// Compiling CUDA C++ with NVRTC, loading what came of it, and launching that.
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <string_view>
 
-#include <heddle/detail/launch_nvcc_registry.hpp>
-#include <heddle/preload.hpp>
-
-#include "core/code.hpp"
+#include "core/code_backend.hpp"
 #include "core/registry.hpp"
 #include "cuda/backend.hpp"
-#include "cuda/fill_kernels.hpp"
+#include "cuda/nvrtc.hpp"
+#include <heddle/cuda.hpp>
 
 namespace heddle::detail {
 
@@ -17,101 +17,257 @@ namespace cu {
 
 namespace {
 
-struct Known {
-    const void* function;
-    const void* tag;
-    std::atomic<std::uint64_t>* loaded;
+/// A program of NVRTC's, destroyed whatever happens.
+class NvrtcProgram {
+public:
+    NvrtcProgram(const Nvrtc& nvrtc, const std::string& source, const ProgramOptions& options,
+                 const SourceLocation& where)
+        : nvrtc_(nvrtc), where_(where) {
+        std::vector<const char*> texts, names;
+        for (const auto& [name, text] : options.headers) {
+            names.push_back(name.c_str());
+            texts.push_back(text.c_str());
+        }
+        check(nvrtc_.create(&handle_, source.c_str(), options.name.c_str(), static_cast<int>(names.size()),
+                            texts.data(), names.data()),
+              "nvrtcCreateProgram");
+    }
+    ~NvrtcProgram() {
+        if (handle_ != nullptr) nvrtc_.destroy(&handle_);
+    }
+    NvrtcProgram(const NvrtcProgram&) = delete;
+    NvrtcProgram& operator=(const NvrtcProgram&) = delete;
+
+    Nvrtc::Handle get() const noexcept { return handle_; }
+
+    void check(int code, const char* call) const {
+        if (code == 0) return;
+        throw_error({.code = ErrorCode::native,
+                     .message = std::string(call) + " failed: " + nvrtc_.error_text(code),
+                     .call = call,
+                     .native_code = code,
+                     .native_name = nvrtc_.error_text(code),
+                     .where = where_});
+    }
+
+    /// A text or an image that NVRTC gives by its size and then by itself.
+    std::string take(int (*size_of)(Nvrtc::Handle, std::size_t*), int (*fetch)(Nvrtc::Handle, char*),
+                     const char* call) const {
+        std::size_t size = 0;
+        check(size_of(handle_, &size), call);
+        std::string data(size, '\0');
+        if (size != 0) check(fetch(handle_, data.data()), call);
+        return data;
+    }
+
+private:
+    const Nvrtc& nvrtc_;
+    const SourceLocation& where_;
+    Nvrtc::Handle handle_ = nullptr;
 };
-struct Kernels {
-    std::mutex mutex;
-    std::vector<Known> all;
+
+/// Texts end where C's do.
+std::string as_text(std::string data) {
+    data.resize(std::strlen(data.c_str()));
+    return data;
+}
+
+/// What the driver loads: an ELF file, a fatbin (its wrapper or itself), or PTX, which is text.
+bool is_image(std::string_view image) {
+    constexpr std::string_view elf = "\x7f"
+                                     "ELF",
+                               fatbin = "\x50\xed\x55\xba", wrapper = "\xb1\x43\x62\x46";
+    if (image.starts_with(elf) || image.starts_with(fatbin) || image.starts_with(wrapper)) return true;
+    return image.find(".version") != std::string_view::npos && image.find('\0') == std::string_view::npos;
+}
+
+/// Work of streams that were closed counts too.
+bool has_zombies(Gpu& g) {
+    do_chores(g);
+    const std::lock_guard lock(g.chores_mutex);
+    return std::ranges::any_of(g.zombies, [](const Zombie& z) { return z.stream->final_event != nullptr; });
+}
+
+class CudaCode final : public CodeBackend {
+    void check_supported(const char*, const SourceLocation&) override {}
+
+    std::string architecture_of(Device device, const SourceLocation& where) override {
+        refuse_forked("compile", where);
+        int major = 0, minor = 0;
+        cu::check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device.index()),
+                  "cudaDeviceGetAttribute", device.index(), where);
+        cu::check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device.index()),
+                  "cudaDeviceGetAttribute", device.index(), where);
+        return "sm_" + std::to_string(major) + std::to_string(minor);
+    }
+
+    std::string compiler(const SourceLocation& where) override { return nvrtc(where).identity; }
+
+    std::string supported_architecture(const std::string& wanted, const SourceLocation& where) override {
+        const std::vector<int>& known = nvrtc(where).architectures;
+        int number = 0;
+        std::from_chars(wanted.data() + 3, wanted.data() + wanted.size(), number);
+        if (std::ranges::find(known, number) != known.end()) return wanted;
+        const auto newer = std::ranges::upper_bound(known, number);
+        if (newer == known.begin())
+            throw_error(
+                {.code = ErrorCode::unsupported,
+                 .message = "this compiler (" + nvrtc(where).identity + ") knows no GPUs as old as " + wanted,
+                 .call = "compile",
+                 .where = where});
+        return "compute_" + std::to_string(*(newer - 1));
+    }
+
+    Compiled compile(const std::string& source, const ProgramOptions& options,
+                     const SourceLocation& where) override {
+        const Nvrtc& n = nvrtc(where);
+        const NvrtcProgram program(n, source, options, where);
+        for (const std::string& name : options.names)
+            program.check(n.add_name(program.get(), name.c_str()), "nvrtcAddNameExpression");
+        const std::string architecture = "--gpu-architecture=" + options.architecture;
+        std::vector<const char*> all{architecture.c_str()};
+        for (const std::string& option : options.options) all.push_back(option.c_str());
+        const int code = n.compile(program.get(), static_cast<int>(all.size()), all.data());
+
+        Compiled compiled;
+        compiled.log = as_text(program.take(n.log_size, n.get_log, "nvrtcGetProgramLog"));
+        if (code == Nvrtc::bad_source) return compiled;
+        if (code != 0) {
+            if (compiled.log.empty()) program.check(code, "nvrtcCompileProgram");
+            compiled.log = std::string(n.error_text(code)) + ": " + compiled.log;
+            return compiled;
+        }
+        const bool is_ptx = options.architecture.starts_with("compute_");
+        compiled.image = is_ptx ? as_text(program.take(n.ptx_size, n.get_ptx, "nvrtcGetPTX"))
+                                : program.take(n.cubin_size, n.get_cubin, "nvrtcGetCUBIN");
+        for (const std::string& name : options.names) {
+            const char* lowered = nullptr;
+            program.check(n.lowered_name(program.get(), name.c_str(), &lowered), "nvrtcGetLoweredName");
+            compiled.lowered_names[name] = lowered;
+        }
+        compiled.succeeded = true;
+        return compiled;
+    }
+
+    bool is_idle(Device device) noexcept override {
+        Gpu* g = gpu_if_used(device.index());
+        if (g == nullptr || is_forked() || g->lost.load(std::memory_order_acquire)) return true;
+        bool idle = true;
+        try {
+            const RelaxedCapture relaxed;
+            if (has_zombies(*g)) return false;
+            for_each_stream([&](StreamRecord& s) {
+                if (!idle || s.device != device || s.has(stream_flag::dead)) return;
+                const std::lock_guard life(s.life);
+                if (s.native == nullptr || capture_of(s) != 0) return;  // what is captured does not run
+                const OnStream on(*g, s.native);
+                if (driver.stream_query(native_of(s)) == CUDA_ERROR_NOT_READY) idle = false;
+            });
+        } catch (...) {
+            return false;  // no memory: another time
+        }
+        return idle;
+    }
+
+    ModuleKernels load(Device device, const std::string& image, const SourceLocation& where) override;
 };
-/// Kernels register while static objects are made, in any order.
-Kernels& kernels() {
-    static auto* const instance = new Kernels;
-    return *instance;
+
+/// Unloads a module again if something fails on the way.
+class Loaded {
+public:
+    ~Loaded() {
+        if (module != nullptr) driver.unload_module(module);
+    }
+    CUmodule module = nullptr;
+};
+
+ModuleKernels CudaCode::load(Device device, const std::string& image, const SourceLocation& where) {
+    if (!is_image(image))
+        throw_coded(ErrorCode::usage, "this is no code for GPUs: neither a cubin, nor a fatbin, nor PTX",
+                    "load", device.index(), where);
+    Gpu& g = gpu(device.index(), where);
+    const RelaxedCapture relaxed;
+    const InContext in(g);
+    std::array<char, 8192> log{};
+    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    void* values[] = {log.data(), reinterpret_cast<void*>(log.size() - 1)};
+    Loaded loaded;
+    const CUresult code = driver.load_module(&loaded.module, image.c_str(), 2, options, values);
+    if (code == CUDA_ERROR_INVALID_PTX && log[0] != '\0')
+        throw_error({.code = ErrorCode::compile,
+                     .message = "the driver does not compile this PTX:\n" + std::string(log.data()),
+                     .call = "cuModuleLoadDataEx",
+                     .native_code = static_cast<int>(code),
+                     .native_name = cudaGetErrorName(as_runtime(code)),
+                     .device = device,
+                     .where = where});
+    cu::check(code, "cuModuleLoadDataEx", device.index(), where);
+
+    // All of it now: code that is loaded at its first launch would hold that.
+    unsigned count = 0;
+    cu::check(driver.count_functions(&count, loaded.module), "cuModuleGetFunctionCount", device.index(),
+              where);
+    std::vector<CUfunction> functions(count);
+    if (count != 0)
+        cu::check(driver.list_functions(functions.data(), count, loaded.module), "cuModuleEnumerateFunctions",
+                  device.index(), where);
+    ModuleKernels kernels;
+    for (CUfunction function : functions) {
+        cu::check(driver.load_function(function), "cuFuncLoad", device.index(), where);
+        auto kernel = std::make_unique<ModuleKernelData>();
+        const char* name = nullptr;
+        cu::check(driver.function_name(&name, function), "cuFuncGetName", device.index(), where);
+        kernel->name = name;
+        kernel->native = function;
+        std::size_t offset = 0, size = 0;
+        for (std::size_t i = 0; driver.function_parameter(function, i, &offset, &size) == CUDA_SUCCESS; ++i)
+            kernel->parameters.push_back(size);
+        kernels.push_back(std::move(kernel));
+    }
+    loaded.module = nullptr;  // stays
+    return kernels;
 }
 
-/// Asking for a function's attributes loads it. Source: CUDA programming guide, lazy loading.
-void load(Gpu& g, const void* function, const SourceLocation& where) {
-    cudaFuncAttributes attributes{};
-    check(cudaFuncGetAttributes(&attributes, function), "cudaFuncGetAttributes", g.index, where);
-}
-
-/// Asked once: whether kernels are loaded at their first launch. cuFuncIsLoaded cannot tell, because finding the function loads it (CUDA 13.0).
-bool loads_late() {
-    static const bool late = [] {
-        CUmoduleLoadingMode mode = CU_MODULE_EAGER_LOADING;
-        return driver.loading_mode != nullptr && driver.loading_mode(&mode) == CUDA_SUCCESS &&
-               mode == CU_MODULE_LAZY_LOADING;
-    }();
-    return late;
-}
-
-/// Whether something that heddle knows of is pending on the device, or the stream is being captured.
-bool is_busy(StreamState& stream) {
-    if (capture_of(record_of(stream)) != 0) return true;
-    RelaxedCapture relaxed;
-    bool busy = false;
-    for_each_stream([&](StreamRecord& other) {
-        if (busy || other.device != stream.device || other.has(stream_flag::dead | stream_flag::forked))
-            return;
-        const std::lock_guard life(other.life);
-        if (other.native != nullptr &&
-            capture_of(gpu_of(other), static_cast<cudaStream_t>(other.native)) == 0)
-            busy = driver.stream_query(static_cast<CUstream>(other.native)) == CUDA_ERROR_NOT_READY;
-    });
-    return busy;
+void raise_shared(StreamState& stream, ModuleKernelData& kernel, const Blocks& blocks) {
+    if (kernel.shared_bytes.load(std::memory_order_relaxed) >= blocks.shared_bytes) return;
+    const InContext in(gpu_of(stream));
+    check(driver.set_function_attribute(static_cast<CUfunction>(kernel.native),
+                                        CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                        static_cast<int>(blocks.shared_bytes)),
+          "cuFuncSetAttribute", record_of(stream), blocks.where);
+    kernel.shared_bytes.store(blocks.shared_bytes, std::memory_order_relaxed);
 }
 
 }  // namespace
 
 }  // namespace cu
 
-bool register_kernel(const void* function, const void* tag, std::atomic<std::uint64_t>* loaded) {
-    cu::Kernels& known = cu::kernels();
-    const std::lock_guard lock(known.mutex);
-    known.all.push_back({function, tag, loaded});
-    return true;
+CodeBackend& code_backend() {
+    static auto* const instance = new cu::CudaCode;
+    return *instance;
 }
 
-void note_first_launch(StreamState& stream, const char* pretty, const SourceLocation& where) {
-    if (!cu::loads_late() || !cu::is_busy(stream)) return;
-    count_load_while_busy();
-    const CodeLoadPolicy policy = code_load_policy();
-    if (policy == CodeLoadPolicy::count) return;
-    ErrorInfo info = stream_error(ErrorCode::usage, record_of(stream),
-                                  "the first launch of " + kernel_name(pretty) +
-                                      " loads its code, which waits until the device has nothing to do: "
-                                      "preload() it while there is no work",
-                                  "launch", where);
-    if (policy == CodeLoadPolicy::refuse) throw_error(std::move(info));
-    report(Error(std::move(info)));
+void check_blocks(StreamState& stream, ModuleKernelData& kernel, const Blocks& blocks) {
+    if (stream.device != kernel.device) [[unlikely]]
+        cu::throw_usage("kernel " + kernel.readable + " is loaded on " + kernel.device.name() +
+                            ", and the stream is of " + stream.device.name(),
+                        "launch", &record_of(stream), blocks.where);
+    check_limits(stream,
+                 {dim3(blocks.grid.x, blocks.grid.y, blocks.grid.z),
+                  dim3(blocks.block.x, blocks.block.y, blocks.block.z), blocks.shared_bytes, blocks.where});
+    if (blocks.shared_bytes > static_cast<std::size_t>(cu::gpu_of(stream).limits.max_shared)) [[unlikely]]
+        cu::raise_shared(stream, kernel, blocks);
 }
 
-void cu::CudaBackend::preload(int device, const void* tag, const SourceLocation& where) {
-    cu::Gpu& g = cu::gpu(device, where);
-    std::vector<cu::Known> wanted;
-    {
-        const std::lock_guard lock(cu::kernels().mutex);
-        for (const cu::Known& one : cu::kernels().all)
-            if (tag == nullptr || one.tag == tag) wanted.push_back(one);
-    }
-    cu::RelaxedCapture relaxed;
-    cu::InContext in(g);
-    for (const cu::Known& one : wanted) {
-        cu::load(g, one.function, where);
-        one.loaded->fetch_or(std::uint64_t{1} << (device & 63), std::memory_order_relaxed);
-    }
-}
-
-void preload_function(Device device, const void* function, const SourceLocation& where) {
-    if (!device.is_cuda())
-        cu::throw_usage("a __global__ function runs on CUDA devices only", "preload", nullptr, where);
-    cu::Gpu& g = cu::gpu(device.index(), where);
-    cu::RelaxedCapture relaxed;
-    cu::InContext in(g);
-    cu::load(g, function, where);
+void launch_module(StreamState& stream, ModuleKernelData& kernel, const Blocks& blocks, void** arguments) {
+    const cu::OnStream on(cu::gpu_of(stream), stream.native);
+    const CUresult code = cu::driver.launch_kernel(
+        static_cast<CUfunction>(kernel.native), blocks.grid.x, blocks.grid.y, blocks.grid.z, blocks.block.x,
+        blocks.block.y, blocks.block.z, static_cast<unsigned>(blocks.shared_bytes), cu::native_of(stream),
+        arguments, nullptr);
+    if (code != CUDA_SUCCESS) [[unlikely]]
+        throw_launch_failed(stream, kernel.name.c_str(), static_cast<int>(code), blocks.where);
+    count_submission(stream);
 }
 
 }  // namespace heddle::detail

@@ -7,7 +7,7 @@ Driver driver;
 namespace {
 
 // Functions are found in the form that they had in this version; the types in driver.hpp are those forms.
-constexpr unsigned version = 12030;
+constexpr unsigned version = 12040;
 
 template <class F> bool look_up(F& function, const char* name) noexcept {
     void* found = nullptr;
@@ -50,7 +50,14 @@ bool load_driver(const char*& missing) noexcept {
         need(driver.copy_to_host, "cuMemcpyDtoHAsync") && need(driver.copy_on_device, "cuMemcpyDtoDAsync") &&
         need(driver.memset_8, "cuMemsetD8Async") && need(driver.memset_16, "cuMemsetD16Async") &&
         need(driver.memset_32, "cuMemsetD32Async") && need(driver.memset_2d_8, "cuMemsetD2D8Async") &&
-        need(driver.memset_2d_16, "cuMemsetD2D16Async") && need(driver.memset_2d_32, "cuMemsetD2D32Async");
+        need(driver.memset_2d_16, "cuMemsetD2D16Async") && need(driver.memset_2d_32, "cuMemsetD2D32Async") &&
+        need(driver.load_module, "cuModuleLoadDataEx") && need(driver.unload_module, "cuModuleUnload") &&
+        need(driver.count_functions, "cuModuleGetFunctionCount") &&
+        need(driver.list_functions, "cuModuleEnumerateFunctions") &&
+        need(driver.load_function, "cuFuncLoad") && need(driver.function_name, "cuFuncGetName") &&
+        need(driver.function_parameter, "cuFuncGetParamInfo") &&
+        need(driver.set_function_attribute, "cuFuncSetAttribute") &&
+        need(driver.launch_kernel, "cuLaunchKernel") && need(driver.add_kernel_node, "cuGraphAddKernelNode");
     look_up(driver.stream_wait_value, "cuStreamWaitValue64");
     look_up(driver.loading_mode, "cuModuleGetLoadingMode");
     return all;

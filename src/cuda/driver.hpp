@@ -45,6 +45,16 @@ struct Driver {
     PFN_cuMemsetD2D16Async_v3020 memset_2d_16 = nullptr;
     PFN_cuMemsetD2D32Async_v3020 memset_2d_32 = nullptr;
     PFN_cuModuleGetLoadingMode_v11070 loading_mode = nullptr;  ///< may be missing
+    PFN_cuModuleLoadDataEx_v2010 load_module = nullptr;
+    PFN_cuModuleUnload_v2000 unload_module = nullptr;
+    PFN_cuModuleGetFunctionCount_v12040 count_functions = nullptr;
+    PFN_cuModuleEnumerateFunctions_v12040 list_functions = nullptr;
+    PFN_cuFuncLoad_v12040 load_function = nullptr;
+    PFN_cuFuncGetName_v12030 function_name = nullptr;
+    PFN_cuFuncGetParamInfo_v12040 function_parameter = nullptr;
+    PFN_cuFuncSetAttribute_v9000 set_function_attribute = nullptr;
+    PFN_cuLaunchKernel_v4000 launch_kernel = nullptr;
+    PFN_cuGraphAddKernelNode_v12000 add_kernel_node = nullptr;
     PFN_cuStreamWaitValue64_v11070 stream_wait_value = nullptr;  ///< may be missing
 };
 

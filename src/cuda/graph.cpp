@@ -215,21 +215,20 @@ void CudaGraphExec::check_update(cudaError_t code, const char* call, const NodeD
 /// By the driver, which takes 0.2 us for what takes the runtime 0.35. It crashes on a thread without a context (seen with driver 580).
 void CudaGraphExec::update_kernel(const NodeData& node, const SourceLocation& where) {
     Gpu& g = gpu(node.device.index(), where);
+    form_.is_loaded = false;
     node.work.form(node.work.closure.get(), static_cast<unsigned>(g.limits.processors), node.work.options,
                    form_, where);
     InContext in(g);
-    if (symbols_[node.index] != form_.function) {
-        cudaFunction_t function = nullptr;
-        check_update(cudaGetFuncBySymbol(&function, form_.function), "cudaGetFuncBySymbol", node, where);
-        functions_[node.index] = function;
-        symbols_[node.index] = form_.function;
+    CUDA_KERNEL_NODE_PARAMS p = kernel_parameters(form_);
+    if (!form_.is_loaded) {
+        if (symbols_[node.index] != form_.function) {
+            cudaFunction_t function = nullptr;
+            check_update(cudaGetFuncBySymbol(&function, form_.function), "cudaGetFuncBySymbol", node, where);
+            functions_[node.index] = function;
+            symbols_[node.index] = form_.function;
+        }
+        p.func = functions_[node.index];
     }
-    CUDA_KERNEL_NODE_PARAMS p{};
-    p.func = functions_[node.index];
-    p.gridDimX = form_.grid[0], p.gridDimY = form_.grid[1], p.gridDimZ = form_.grid[2];
-    p.blockDimX = form_.block[0], p.blockDimY = form_.block[1], p.blockDimZ = form_.block[2];
-    p.sharedMemBytes = static_cast<unsigned>(form_.shared_bytes);
-    p.kernelParams = form_.arguments.data();
     check_update(as_runtime(driver.set_kernel_node(exec_, nodes_[node.index], &p)),
                  "cuGraphExecKernelNodeSetParams", node, where);
 }

@@ -82,6 +82,16 @@ KernelParameters::KernelParameters(const NodeData& node, const SourceLocation& w
     native.kernelParams = form.arguments.data();
 }
 
+CUDA_KERNEL_NODE_PARAMS kernel_parameters(KernelForm& form) noexcept {
+    CUDA_KERNEL_NODE_PARAMS p{};
+    p.func = static_cast<CUfunction>(const_cast<void*>(form.function));
+    p.gridDimX = form.grid[0], p.gridDimY = form.grid[1], p.gridDimZ = form.grid[2];
+    p.blockDimX = form.block[0], p.blockDimY = form.block[1], p.blockDimZ = form.block[2];
+    p.sharedMemBytes = static_cast<unsigned>(form.shared_bytes);
+    p.kernelParams = form.arguments.data();
+    return p;
+}
+
 FillParameters::FillParameters(const NodeData& node, const Gpu& g, const SourceLocation& where) {
     const Rectangle to{node.to.data, node.to.bytes, node.to.rows, node.to.pitch};
     const std::size_t size = node.value.size(), word = word_of(to, node.value.data(), size);
@@ -147,6 +157,12 @@ cudaGraphNode_t add_device_node(cudaGraph_t graph, const NodeData& node,
     case NodeKind::kernel: {
         if (node.device.is_cpu() || node.work.count == 0) break;
         KernelParameters p(node, where);
+        if (p.form.is_loaded) {
+            const CUDA_KERNEL_NODE_PARAMS of_driver = kernel_parameters(p.form);
+            done(as_runtime(driver.add_kernel_node(&made, graph, after.data(), after.size(), &of_driver)),
+                 "cuGraphAddKernelNode");
+            return made;
+        }
         if (node.work.options.dependent && !after.empty() && node.device.info().compute_major >= 9)
             made = add_dependent_kernel(graph, p, after, g, where);
         else

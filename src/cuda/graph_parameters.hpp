@@ -21,6 +21,9 @@ struct KernelParameters {
     KernelParameters& operator=(const KernelParameters&) = delete;
 };
 
+/// The form of a kernel as the driver wants it; its function is a symbol's still where it is not loaded at run time.
+CUDA_KERNEL_NODE_PARAMS kernel_parameters(KernelForm& form) noexcept;
+
 /// A fill is a memset of CUDA's where it can be one, else a kernel. Elements of other than 1, 2 or 4 bytes are always kernels (up to 64 bytes), so
 /// that other values and other memory of the same type can take their place in an instantiated graph.
 struct FillParameters {

@@ -210,6 +210,12 @@ void check_grid(StreamState& stream, const Grid& grid, const void* kernel) {
             "a __global__ function runs on CUDA devices only; a portable kernel (an object with a HEDDLE_FN "
             "operator()) would run here",
             "launch", &record_of(stream), grid.where);
+    check_limits(stream, grid);
+    if (grid.shared_bytes > static_cast<std::size_t>(cu::gpu_of(stream).limits.max_shared)) [[unlikely]]
+        cu::raise_shared(stream, grid.shared_bytes, kernel, grid.where);
+}
+
+void check_limits(StreamState& stream, const Grid& grid) {
     const cu::Limits& l = cu::gpu_of(stream).limits;
     const auto in = [](unsigned value, int most) {
         return value - 1u < static_cast<unsigned>(most);
@@ -221,8 +227,6 @@ void check_grid(StreamState& stream, const Grid& grid, const void* kernel) {
                       grid.shared_bytes <= static_cast<std::size_t>(l.max_shared_opt_in);
     if (!fits) [[unlikely]]
         cu::refuse(stream, grid, l);
-    if (grid.shared_bytes > static_cast<std::size_t>(l.max_shared)) [[unlikely]]
-        cu::raise_shared(stream, grid.shared_bytes, kernel, grid.where);
 }
 
 const char* global_name(const void* kernel) noexcept {

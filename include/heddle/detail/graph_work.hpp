@@ -23,6 +23,8 @@ enum class ConditionalKind : std::uint8_t { if_else, while_loop, switch_case };
 /// A kernel as CUDA wants it: the arguments point into the closure it was made of.
 struct KernelForm {
     const void* function = nullptr;
+    bool is_loaded =
+        false;  ///< the function is the driver's own, of a module loaded at run time; else a symbol
     unsigned grid[3] = {1, 1, 1};
     unsigned block[3] = {1, 1, 1};
     std::size_t shared_bytes = 0;

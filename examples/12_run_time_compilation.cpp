@@ -1,0 +1,41 @@
+// A kernel whose source is made at run time: compiled while the device works, loaded when it is idle, run. On CPU devices it says why not.
+// Usage: example_12_run_time_compilation [DEVICE]
+#include <heddle/heddle.hpp>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+using namespace heddle;
+
+/// A polynomial with its coefficients written into the code.
+std::string source_of(const std::vector<float>& coefficients) {
+    std::string sum = "0.0f";
+    for (const float c : coefficients) sum = "(" + sum + ") * v + " + std::to_string(c) + "f";
+    return "template <class T> __global__ void evaluate(T* x, int n) {\n"
+           "    const int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+           "    if (i < n) { const T v = x[i]; x[i] = " +
+           sum +
+           "; }\n"
+           "}\n";
+}
+
+int main(int argc, char** argv) {
+    const ScopedDevice on{argc > 1 ? Device(argv[1]) : Device()};
+    constexpr int n = 1000;
+    Array<float> x = full<float>(n, 2.0f);
+    try {
+        const Program program = compile(source_of({1, 2, 3}), {.names = {"evaluate<float>"}});
+        const Module code = program.load_when_idle();  // this thread goes on meanwhile
+        launch(code.kernel("evaluate<float>"), dim(n), x, n);
+        std::printf("%s: %s\n", current_device().name().c_str(),
+                    program.was_cached() ? "it was on disk" : "compiled");
+    } catch (const Unsupported& error) {
+        std::printf("%s\n", error.what());
+        return 0;
+    } catch (const CompileError& error) {
+        std::printf("%s\n", error.what());
+        return 1;
+    }
+    return to_host(x)[n - 1] == 11.0f ? 0 : 1;
+}

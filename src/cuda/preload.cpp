@@ -1,0 +1,117 @@
+// Code of kernels: which ones the program has, loading them, and launches that load them at a bad time.
+#include <atomic>
+#include <mutex>
+#include <vector>
+
+#include <heddle/detail/launch_nvcc_registry.hpp>
+#include <heddle/preload.hpp>
+
+#include "core/code.hpp"
+#include "core/registry.hpp"
+#include "cuda/backend.hpp"
+#include "cuda/fill_kernels.hpp"
+
+namespace heddle::detail {
+
+namespace cu {
+
+namespace {
+
+struct Known {
+    const void* function;
+    const void* tag;
+    std::atomic<std::uint64_t>* loaded;
+};
+struct Kernels {
+    std::mutex mutex;
+    std::vector<Known> all;
+};
+/// Kernels register while static objects are made, in any order.
+Kernels& kernels() {
+    static auto* const instance = new Kernels;
+    return *instance;
+}
+
+/// Asking for a function's attributes loads it. Source: CUDA programming guide, lazy loading.
+void load(Gpu& g, const void* function, const SourceLocation& where) {
+    cudaFuncAttributes attributes{};
+    check(cudaFuncGetAttributes(&attributes, function), "cudaFuncGetAttributes", g.index, where);
+}
+
+/// Asked once: whether kernels are loaded at their first launch. cuFuncIsLoaded cannot tell, because finding the function loads it (CUDA 13.0).
+bool loads_late() {
+    static const bool late = [] {
+        CUmoduleLoadingMode mode = CU_MODULE_EAGER_LOADING;
+        return driver.loading_mode != nullptr && driver.loading_mode(&mode) == CUDA_SUCCESS &&
+               mode == CU_MODULE_LAZY_LOADING;
+    }();
+    return late;
+}
+
+/// Whether something that heddle knows of is pending on the device, or the stream is being captured.
+bool is_busy(StreamState& stream) {
+    if (capture_of(record_of(stream)) != 0) return true;
+    RelaxedCapture relaxed;
+    bool busy = false;
+    for_each_stream([&](StreamRecord& other) {
+        if (busy || other.device != stream.device || other.has(stream_flag::dead | stream_flag::forked))
+            return;
+        const std::lock_guard life(other.life);
+        if (other.native != nullptr &&
+            capture_of(gpu_of(other), static_cast<cudaStream_t>(other.native)) == 0)
+            busy = driver.stream_query(static_cast<CUstream>(other.native)) == CUDA_ERROR_NOT_READY;
+    });
+    return busy;
+}
+
+}  // namespace
+
+}  // namespace cu
+
+bool register_kernel(const void* function, const void* tag, std::atomic<std::uint64_t>* loaded) {
+    cu::Kernels& known = cu::kernels();
+    const std::lock_guard lock(known.mutex);
+    known.all.push_back({function, tag, loaded});
+    return true;
+}
+
+void note_first_launch(StreamState& stream, const char* pretty, const SourceLocation& where) {
+    if (!cu::loads_late() || !cu::is_busy(stream)) return;
+    count_load_while_busy();
+    const CodeLoadPolicy policy = code_load_policy();
+    if (policy == CodeLoadPolicy::count) return;
+    ErrorInfo info = stream_error(ErrorCode::usage, record_of(stream),
+                                  "the first launch of " + kernel_name(pretty) +
+                                      " loads its code, which waits until the device has nothing to do: "
+                                      "preload() it while there is no work",
+                                  "launch", where);
+    if (policy == CodeLoadPolicy::refuse) throw_error(std::move(info));
+    report(Error(std::move(info)));
+}
+
+void cu::CudaBackend::preload(int device, const void* tag, const SourceLocation& where) {
+    cu::Gpu& g = cu::gpu(device, where);
+    std::vector<cu::Known> wanted;
+    {
+        const std::lock_guard lock(cu::kernels().mutex);
+        for (const cu::Known& one : cu::kernels().all)
+            if (tag == nullptr || one.tag == tag) wanted.push_back(one);
+    }
+    cu::RelaxedCapture relaxed;
+    cu::InContext in(g);
+    for (const cu::Known& one : wanted) {
+        cu::load(g, one.function, where);
+        one.loaded->fetch_or(std::uint64_t{1} << (device & 63), std::memory_order_relaxed);
+    }
+}
+
+void preload_function(Device device, const void* function, const SourceLocation& where) {
+    if (!device.is_cuda())
+        cu::throw_usage("a __global__ function runs on CUDA devices only", "preload", nullptr, where);
+    cu::Gpu& g = cu::gpu(device.index(), where);
+    cu::RelaxedCapture relaxed;
+    cu::InContext in(g);
+    cu::load(g, function, where);
+}
+
+}  // namespace heddle::detail

@@ -1,0 +1,41 @@
+// Stands in the place of compiling and loading CUDA C++ in a build without CUDA: the reason.
+#include "core/code_backend.hpp"
+
+namespace heddle::detail {
+
+namespace {
+
+class NoCode final : public CodeBackend {
+    [[noreturn]] static void none(const char* call, const SourceLocation& where) {
+        throw_error({.code = ErrorCode::unsupported,
+                     .message = "heddle was built without CUDA: it cannot compile or load CUDA C++",
+                     .call = call,
+                     .where = where});
+    }
+
+    void check_supported(const char* call, const SourceLocation& where) override { none(call, where); }
+    std::string architecture_of(Device, const SourceLocation& where) override { none("compile", where); }
+    std::string compiler(const SourceLocation& where) override { none("compile", where); }
+    std::string supported_architecture(const std::string&, const SourceLocation& where) override {
+        none("compile", where);
+    }
+    Compiled compile(const std::string&, const ProgramOptions&, const SourceLocation& where) override {
+        none("compile", where);
+    }
+    bool is_idle(Device) noexcept override { return true; }
+    ModuleKernels load(Device, const std::string&, const SourceLocation& where) override {
+        none("load", where);
+    }
+};
+
+}  // namespace
+
+CodeBackend& code_backend() {
+    static auto* const instance = new NoCode;
+    return *instance;
+}
+
+void check_blocks(StreamState&, ModuleKernelData&, const Blocks&) {}  // never: there are no modules
+void launch_module(StreamState&, ModuleKernelData&, const Blocks&, void**) {}
+
+}  // namespace heddle::detail
