@@ -13,9 +13,9 @@ using Number = std::uint32_t;
 
 /// A program of one thread, in scopes that wait on entering and leaving: it must do what its statements say when they are
 /// read one after another, and so does the model on the host.
-class Program {
+class Scenario {
 public:
-    Program(Device device, std::uint64_t seed) : device_(device), random_(seed) {
+    Scenario(Device device, std::uint64_t seed) : device_(device), random_(seed) {
         for (int i = 0; i < 3; ++i) streams_.emplace_back(device);
     }
 
@@ -136,7 +136,7 @@ TEST_CASE("random programs in nested scopes do what they say") {
     const std::size_t programs = repetitions(400, 20);
     for (std::size_t seed = 1; seed <= programs; ++seed) {
         CAPTURE(seed);
-        Program program(test_device(), seed);
+        Scenario program(test_device(), seed);
         program.run(60);
         REQUIRE(program.wrong() == 0);
     }
@@ -150,7 +150,7 @@ TEST_CASE("random programs on many threads at once do what they say") {
     for (std::uint64_t t = 0; t < 6; ++t)
         threads.emplace_back([&, t] {
             for (std::size_t i = 0; i < repetitions(100, 5); ++i) {
-                Program program(test_devices()[t % test_devices().size()], 1000 * (t + 1) + i);
+                Scenario program(test_devices()[t % test_devices().size()], 1000 * (t + 1) + i);
                 program.run(50);
                 wrong += program.wrong();
             }

@@ -213,7 +213,7 @@ TEST_CASE("a program that does not compile fails in its module too", "[cuda][pro
 TEST_CASE("a module is loaded from PTX and from a cubin, in memory and in a file", "[cuda][program]") {
     SKIP_WITHOUT_CUDA();
     const Stream s(gpu());
-    const DeviceInfo& info = gpu().info();
+    const DeviceInfo info = gpu().info();
     const std::string number = std::to_string(info.compute_major) + std::to_string(info.compute_minor);
     for (const char* kind : {"sm_", "compute_"}) {
         ProgramOptions with = options();
