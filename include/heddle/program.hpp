@@ -68,8 +68,7 @@ private:
     std::shared_ptr<detail::ProgramState> state_;
 };
 
-/// Starts compiling CUDA C++ source for `device`, and returns at once; the first call of a process loads the compiler, some tens of
-/// milliseconds. Throws Unsupported for CPU devices and in builds without CUDA, and
+/// Starts compiling CUDA C++ source for `device`, and returns at once. Throws Unsupported for CPU devices and in builds without CUDA, and
 /// UsageError where options name an architecture.
 [[nodiscard]] Program compile(Device device, std::string source, ProgramOptions options = {},
                               SourceLocation where = SourceLocation::current());

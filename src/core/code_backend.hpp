@@ -33,10 +33,7 @@ public:
     /// "sm_90".
     virtual std::string architecture_of(Device device, const SourceLocation& where) = 0;
 
-    /// Loads the compiler, if there is one. On the caller's thread: a process that ends while another thread does it would crash, because
-    /// what of the library is there already would be taken down before the rest is.
-    virtual void prepare() noexcept = 0;
-    /// Names the compiler and its version; throws Unsupported where there is none.
+    /// Names the compiler and its version; throws Unsupported where there is none. May load it.
     virtual std::string compiler(const SourceLocation& where) = 0;
     /// The architecture that the compiler can do for such a device: itself, or PTX for the newest it knows.
     virtual std::string supported_architecture(const std::string& wanted, const SourceLocation& where) = 0;

@@ -119,7 +119,6 @@ std::shared_ptr<ProgramState> start(std::optional<Device> device, std::string so
         }))
         options.options.insert(options.options.begin(), "--std=c++20");
     state->options = std::move(options);
-    code_backend().prepare();
     in_background([state, end = std::make_shared<EndOf>(state)] {
         if (!state->claim()) return;
         std::exception_ptr error;

@@ -101,14 +101,6 @@ class CudaCode final : public CodeBackend {
         return "sm_" + std::to_string(major) + std::to_string(minor);
     }
 
-    void prepare() noexcept override {
-        try {
-            nvrtc({});
-        } catch (...) {
-            // the worker tells it
-        }
-    }
-
     std::string compiler(const SourceLocation& where) override { return nvrtc(where).identity; }
 
     std::string supported_architecture(const std::string& wanted, const SourceLocation& where) override {

@@ -15,7 +15,6 @@ class NoCode final : public CodeBackend {
 
     void check_supported(const char* call, const SourceLocation& where) override { none(call, where); }
     std::string architecture_of(Device, const SourceLocation& where) override { none("compile", where); }
-    void prepare() noexcept override {}
     std::string compiler(const SourceLocation& where) override { none("compile", where); }
     std::string supported_architecture(const std::string&, const SourceLocation& where) override {
         none("compile", where);
