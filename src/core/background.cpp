@@ -114,10 +114,27 @@ private:
 
 std::atomic<Background*> current{nullptr};
 
+void end_background() noexcept {
+    Background* b = current.load(std::memory_order_acquire);
+    if (b != nullptr && b->process == getpid()) b->end();
+}
+
+/// What jobs use may register its end at any time, and would then be taken down before any handler of ours. But before all handlers, exit()
+/// destroys what is thread_local in the thread that calls it: of the main thread this is the process's end.
+struct EndOfMainThread {
+    bool touched = false;
+    ~EndOfMainThread() {
+        if (gettid() == getpid()) end_background();
+    }
+};
+thread_local EndOfMainThread end_of_main_thread;
+[[maybe_unused]] const bool initialised = end_of_main_thread.touched = true;
+
 /// The child of a fork has none of its parent's threads, and makes its own. Never destroyed.
 Background& background() {
     Background* seen = current.load(std::memory_order_acquire);
     if (seen != nullptr && seen->process == getpid()) return *seen;
+    end_of_main_thread.touched = true;  // in the child of a fork the main thread is another
     auto* fresh = new Background;
     if (current.compare_exchange_strong(seen, fresh, std::memory_order_acq_rel)) {
         end_background_at_exit();
@@ -133,10 +150,7 @@ void in_background(std::function<void()> job) { background().run(std::move(job))
 void poll_in_background(std::function<bool()> poll) { background().poll(std::move(poll)); }
 
 void end_background_at_exit() noexcept {
-    std::atexit([] {
-        Background* b = current.load(std::memory_order_acquire);
-        if (b != nullptr && b->process == getpid()) b->end();
-    });
+    std::atexit([] { end_background(); });
 }
 
 }  // namespace heddle::detail
