@@ -488,3 +488,13 @@ TEST_CASE("two handles of one kernel node know of each other's extents") {
     std::fill(expected.begin(), expected.begin() + 10, 3);
     CHECK(to_host(x) == expected);
 }
+
+TEST_CASE("what a named node throws is told with its name") {
+    const Here here;
+    auto node = host_node(test_device(), [] { throw Boom("disk full"); }).name("writer");
+    Graph graph = node.build();
+    graph.launch();
+    const auto error = error_of([&] { here.stream.synchronize(); });
+    CHECK(mentions(error, "writer"));
+    CHECK(mentions(error, "disk full"));
+}

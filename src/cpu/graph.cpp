@@ -221,7 +221,7 @@ void GraphRun::run_item(const Item& item, Ready& ready) noexcept {
             return;
         }
     } catch (...) {
-        fail(failure_from_exception(stream_, *task.type, task.where));
+        fail(failure_from_exception(stream_, *task.type, task.where, task.name.get()));
     }
     if (item.wide != nullptr) {
         if (item.wide->pieces.fetch_sub(1, std::memory_order_acq_rel) != 1) return;

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "core/graph.hpp"
@@ -40,6 +41,7 @@ struct Plan {
         std::uint32_t first_successor = 0;
         std::uint32_t successors = 0;
         SourceLocation where;
+        std::shared_ptr<const std::string> name;  ///< as its node was given; for failures
     };
     /// Closures that are nothing but bytes, in the order of their nodes: strewn over the heap each would cost a miss. Never changed, so copies of the
     /// plan share it.

@@ -37,6 +37,7 @@ void set_task(Plan& plan, const NodeData& node) {
     task.event = node.event;
     task.enabled = node.enabled;
     task.where = node.where;
+    if (!node.name.empty()) task.name = std::make_shared<const std::string>(node.name);
     task.priority = node.priority;
     plan.has_priorities |= node.priority != 0;
     switch (node.kind) {

@@ -73,8 +73,8 @@ const OpType wait_type = op_type<CompletionRef>(nullptr, false, "wait_event", "w
 
 }  // namespace
 
-Failure failure_from_exception(StreamRecord& stream, const OpType& type,
-                               const SourceLocation& where) noexcept {
+Failure failure_from_exception(StreamRecord& stream, const OpType& type, const SourceLocation& where,
+                               const std::string* node) noexcept {
     try {
         std::string text;
         try {
@@ -85,7 +85,8 @@ Failure failure_from_exception(StreamRecord& stream, const OpType& type,
             text = "an exception that is no std::exception";
         }
         ErrorInfo info = stream_error(ErrorCode::work_failed, stream,
-                                      kernel_name(type.pretty) + " threw: " + text +
+                                      (node != nullptr ? "node '" + *node + "', " : "") +
+                                          kernel_name(type.pretty) + " threw: " + text +
                                           "; later work on this stream, and on what waits for it, is dropped",
                                       type.call, where);
         info.cause = std::current_exception();

@@ -189,8 +189,8 @@ std::int64_t now_ns() noexcept;
 /// Returns how many are done; `index_ns` is what one of them took.
 std::size_t run_first(const OpType& type, void* closure, std::size_t count, double& index_ns);
 
-/// What an exception that left a kernel or host function means.
-Failure failure_from_exception(StreamRecord& stream, const OpType& type,
-                               const SourceLocation& where) noexcept;
+/// What an exception that left a kernel or host function means; `node`: the name of a graph's node, if it has one.
+Failure failure_from_exception(StreamRecord& stream, const OpType& type, const SourceLocation& where,
+                               const std::string* node = nullptr) noexcept;
 
 }  // namespace heddle::detail::cpu

@@ -11,6 +11,12 @@
 
 namespace heddle::detail::cu {
 
+CudaGraphExec::Turn CudaGraphExec::turn_of(const NodeData& node) {
+    Turn turn{node.work.closure, node.work.type, node.work.count, node.where, nullptr};
+    if (!node.name.empty()) turn.name = std::make_shared<const std::string>(node.name);
+    return turn;
+}
+
 void CudaGraphExec::Host::run(void* data) {
     auto& host = *static_cast<Host*>(data);
     InCallback in;
@@ -21,7 +27,8 @@ void CudaGraphExec::Host::run(void* data) {
         turn = std::move(host.turns.front());
         host.turns.pop_front();
     }
-    run_in_graph(*turn.stream, turn.at, *turn.type, turn.closure.get(), turn.count, turn.where);
+    run_in_graph(*turn.stream, turn.at, *turn.type, turn.closure.get(), turn.count, turn.where,
+                 turn.name.get());
 }
 
 CudaGraphExec::CudaGraphExec(const GraphData& graph, const SourceLocation& where)
@@ -98,7 +105,7 @@ void CudaGraphExec::add_host(const NodeData& node, const std::vector<cudaGraphNo
     const cudaHostNodeParams p{&Host::run, place};
     check(cudaGraphAddHostNode(&nodes_.back(), graph_, after.data(), after.size(), &p),
           "cudaGraphAddHostNode", gpu_.index, where);
-    hosts_.push_back({node.index, place, {node.work.closure, node.work.type, node.work.count, node.where}});
+    hosts_.push_back({node.index, place, turn_of(node)});
 }
 
 void CudaGraphExec::add(const GraphData& graph, const NodeData& node, const SourceLocation& where) {
@@ -268,8 +275,7 @@ void CudaGraphExec::update(const NodeData& node, const SourceLocation& where) {
     if (node.kind == NodeKind::host_function || (node.kind == NodeKind::kernel && node.device.is_cpu())) {
         const auto host =
             std::ranges::find_if(hosts_, [&](const HostNode& h) { return h.node == node.index; });
-        if (host != hosts_.end())
-            host->next = {node.work.closure, node.work.type, node.work.count, node.where};
+        if (host != hosts_.end()) host->next = turn_of(node);
         return;
     }
     const bool nothing = node.kind == NodeKind::kernel && node.work.count == 0;

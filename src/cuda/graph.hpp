@@ -25,9 +25,11 @@ private:
         const OpType* type;
         std::size_t count;
         SourceLocation where;
+        std::shared_ptr<const std::string> name;  ///< of the node, if it has one
         StreamRecord* stream = nullptr;
         std::uint64_t at = 0;  ///< the launch, as a submission of the stream
     };
+    static Turn turn_of(const NodeData& node);
     /// A host node's place, which CUDA's graph owns (a user object) and what was launched keeps: launches put their turns in, and the node
     /// takes them out in the same order. So every launch has its own function and its own stream to blame.
     struct Host {

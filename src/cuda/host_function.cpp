@@ -59,10 +59,11 @@ std::string what_of(const std::exception_ptr& exception) {
 }
 
 void poison_by(StreamRecord& stream, const OpType& type, std::uint64_t at, const SourceLocation& where,
-               const std::exception_ptr& exception) noexcept {
+               const std::exception_ptr& exception, const std::string* node = nullptr) noexcept {
     try {
         ErrorInfo info = stream_error(ErrorCode::work_failed, stream,
-                                      kernel_name(type.pretty) + " threw: " + what_of(exception) +
+                                      (node != nullptr ? "node '" + *node + "', " : "") +
+                                          kernel_name(type.pretty) + " threw: " + what_of(exception) +
                                           "; later work on this stream, and on what waits for it, is dropped",
                                       type.call, where);
         info.cause = exception;
@@ -129,14 +130,14 @@ void CudaBackend::enqueue(StreamRecord& stream, const OpType& type, void* self, 
 }
 
 void run_in_graph(StreamRecord& stream, std::uint64_t at, const OpType& type, void* closure,
-                  std::size_t count, const SourceLocation& where) noexcept {
+                  std::size_t count, const SourceLocation& where, const std::string* node) noexcept {
     InHostFunction marked;
     InCallback in;
     if (!type.is_cleanup && failure_until(stream, at) != nullptr) return;
     try {
         type.run(closure, 0, count);
     } catch (...) {
-        poison_by(stream, type, at, where, std::current_exception());
+        poison_by(stream, type, at, where, std::current_exception(), node);
     }
 }
 

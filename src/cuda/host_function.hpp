@@ -13,8 +13,8 @@ namespace heddle::detail::cu {
 void run_on_host(Gpu& g, StreamRecord& stream, std::function<void()> function, const SourceLocation& where);
 
 /// Runs the closure of a graph's host node on a thread of the driver's, unless the stream failed before `at`, the launch of the graph; a
-/// failure is the stream's.
+/// failure is the stream's. `node`: the node's name, if it has one.
 void run_in_graph(StreamRecord& stream, std::uint64_t at, const OpType& type, void* closure,
-                  std::size_t count, const SourceLocation& where) noexcept;
+                  std::size_t count, const SourceLocation& where, const std::string* node) noexcept;
 
 }  // namespace heddle::detail::cu
