@@ -30,7 +30,7 @@ struct Step {
     HEDDLE_FN void operator()(std::size_t i, View<int> y) const {
         const int own = static_cast<int>(i);
         wait_for_primary();
-        y[i] = 2 * y[i] + own;
+        y[i] = static_cast<int>(2u * static_cast<unsigned>(y[i]) + static_cast<unsigned>(own));
         trigger_dependents();
     }
 };
