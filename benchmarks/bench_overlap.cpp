@@ -96,7 +96,7 @@ int main(int argc, char** argv) {
         for (const std::size_t depth : depths)
             if (depth != 6) row(usual, depth, 1);
         // On CPU devices work and copies share the processors; where the work rests, what is left is the pipeline's own.
-        for (const std::uint64_t ms : {2, 5})
+        for (const std::uint64_t ms : {std::uint64_t{2}, std::uint64_t{5}})
             if (device.is_cpu() && (!report.quick() || ms == 2))
                 report.attempt("rest", [&] {
                     stages(report, device,

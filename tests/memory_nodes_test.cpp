@@ -216,9 +216,11 @@ TEST_CASE("priorities of an instantiated graph change on CPU devices, and on CUD
         add.priority(priority);
         return std::pair(add, add.build());
     };
-    auto [add, graph] = make(0);
+    auto made = make(0);
+    auto& add = made.first;
+    Graph& graph = made.second;
     graph.instantiate();
-    auto [other, more_urgent] = make(-1);
+    const Graph more_urgent = make(-1).second;
     if (test_device().is_cuda()) {
         CHECK(mentions(error_of([&] { add.priority(-1); }), "'add'"));
         CHECK(mentions(error_of([&] { graph.update(more_urgent); }), "'add' has another priority"));

@@ -75,8 +75,8 @@ template <class F> std::string text_of(F&& call) {
 
 TEST_CASE("results come in order, for any depth and size of a piece, with and without copies") {
     const bool in_place = GENERATE(false, true);
-    const std::size_t depth = GENERATE(0, 1, 2, 3, 7);
-    const std::size_t piece = GENERATE(1, 64, 1000);
+    const std::size_t depth = GENERATE(0u, 1u, 2u, 3u, 7u);
+    const std::size_t piece = GENERATE(1u, 64u, 1000u);
     const std::size_t total = piece == 1 ? 50 : 5000;
     CAPTURE(in_place, depth, piece);
     Numbers numbers{total};
@@ -106,7 +106,7 @@ TEST_CASE("many small pieces, of changing sizes, arrive whole") {
 }
 
 TEST_CASE("the sizes that a pipeline chooses take any input, and an empty one makes no piece") {
-    const std::size_t total = GENERATE(0, 1, 100'000);
+    const std::size_t total = GENERATE(0u, 1u, 100'000u);
     Check check;
     std::size_t works = 0;
     overlap<int, int>(
@@ -224,7 +224,7 @@ TEST_CASE("work comes after what the current stream was given, and has its strea
 
 TEST_CASE("a reader gets ahead of held work by as many pieces as there are slots, and no further") {
     const bool in_place = GENERATE(false, true);
-    const std::size_t depth = GENERATE(1, 2, 5);
+    const std::size_t depth = GENERATE(1u, 2u, 5u);
     CAPTURE(in_place, depth);
     Flag full, opened;
     std::atomic<std::size_t> read{0}, done{0}, worst{0};
@@ -354,7 +354,7 @@ TEST_CASE("what enqueueing work throws stops the pipeline, and every later call 
 
 TEST_CASE("work that fails when it runs stops the pipeline with what it threw") {
     const bool in_place = GENERATE(false, true);
-    const std::size_t failing = GENERATE(0, 1, 9);
+    const std::size_t failing = GENERATE(0u, 1u, 9u);
     CAPTURE(in_place, failing);
     std::size_t works = 0;
     std::atomic<int> running{0};
@@ -379,7 +379,7 @@ TEST_CASE("work that fails when it runs stops the pipeline with what it threw") 
 }
 
 TEST_CASE("a failure of input without output comes out, at the latest at the end") {
-    const std::size_t failing = GENERATE(0, 3, 9);
+    const std::size_t failing = GENERATE(0u, 3u, 9u);
     std::size_t works = 0;
     CHECK(text_of([&] {
               overlap<int>(test_device(), Numbers{640},
