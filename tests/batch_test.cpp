@@ -9,19 +9,8 @@ using How = BatchResult::How;
 
 namespace {
 
-using Ints = std::vector<int>;
-
-struct Here {
-    Stream stream{test_device()};
-    ScopedStream in{stream};
-};
-
 /// On CPU devices too.
 Batch recorded() { return Batch({.on_cpu = true}); }
-
-bool mentions(const std::optional<Error>& error, const std::string& text) {
-    return error && std::string(error->what()).find(text) != std::string::npos;
-}
 
 }  // namespace
 
@@ -484,4 +473,32 @@ TEST_CASE("an event recorded in a batch and then elsewhere means the newest reco
     event.synchronize();  // while the batch is held
     CHECK(event.is_complete());
     gate.open();
+}
+
+TEST_CASE("a graph with memory of its own that a batch sends waits for who used that memory") {
+    const Here here;
+    const Drained drained;
+    Array<int> y = zeros<int>(100), z = zeros<int>(100);
+    auto memory = alloc_node<int>(100);
+    auto in = fill_node(memory.view(), 7).after(memory);
+    Graph graph = copy_node(y, memory.view()).after(in).build();
+    graph.launch();
+    const Stream reader(test_device());
+    reader.wait_stream(here.stream);
+    Gate gate;
+    gate.hold(reader);
+    launch(reader, CopyKernel{}, dim(100), memory.view(), z);  // has still to see the 7
+    Flag ran;
+    Batch step = recorded();
+    step([&] {
+        graph.launch();
+        launch_host([ran] { ran.set(); });
+    });
+    settle(test_device());
+    CHECK_FALSE(ran.is_set());
+    gate.open();
+    here.stream.synchronize();
+    CHECK(ran.is_set());
+    reader.synchronize();
+    CHECK(to_host(z) == Ints(100, 7));
 }

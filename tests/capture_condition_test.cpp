@@ -6,8 +6,6 @@ using namespace heddle_test;
 
 namespace {
 
-using Ints = std::vector<int>;
-
 /// value -= 1
 struct CountDown {
     HEDDLE_FN void operator()(std::size_t, View<int> value) const { value[0] -= 1; }
@@ -158,4 +156,23 @@ TEST_CASE("outside of a capture too, the stream of a condition is the current on
     CHECK(was_current);
     CHECK(current_stream() != s);
     CHECK(error_of([&] { capture_if(s, two, [] {}); }).has_value());
+}
+
+TEST_CASE(
+    "an array made on the stream of the condition's outside is refused in its body, and nothing is lost") {
+    const Drained drained;
+    const Stream s(test_device()), other(test_device());
+    const ScopedStream in(s);
+    Array<int> value = full<int>(1, 1), x = zeros<int>(10);
+    s.synchronize();
+    Graph graph = capture([&] {
+        other.wait_stream(s);
+        capture_if(value, [&] {
+            CHECK(error_of([&] { const Array<int> made = empty<int>(other, 100); }).has_value());
+            launch(Add{}, dim(10), x, 1);
+        });
+        s.wait_stream(other);
+    });
+    graph.launch();
+    CHECK(to_host(x) == Ints(10, 1));
 }

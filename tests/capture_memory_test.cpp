@@ -4,10 +4,6 @@
 
 using namespace heddle_test;
 
-namespace {
-using Ints = std::vector<int>;
-}
-
 TEST_CASE("an array made in a capture belongs to the graph, and is usable after a launch") {
     const Drained drained;
     const Stream s(test_device());

@@ -8,12 +8,6 @@ using namespace heddle_test;
 
 namespace {
 
-using Ints = std::vector<int>;
-
-bool mentions(const std::optional<Error>& error, const std::string& text) {
-    return error && std::string(error->what()).find(text) != std::string::npos;
-}
-
 /// A stream is usable: it runs what it is given.
 bool works(StreamRef stream) {
     Flag ran;

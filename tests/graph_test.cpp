@@ -4,22 +4,6 @@
 
 using namespace heddle_test;
 
-namespace {
-
-using Ints = std::vector<int>;
-
-/// The current device is the one under test, and its current stream is a stream of this test.
-struct Here {
-    Stream stream{test_device()};
-    ScopedStream in{stream};
-};
-
-bool mentions(const std::optional<Error>& error, const std::string& text) {
-    return error && std::string(error->what()).find(text) != std::string::npos;
-}
-
-}  // namespace
-
 TEST_CASE("nodes run in the order of their dependencies, whatever the order they were made in") {
     const Here here;
     Array<int> x = zeros<int>(100);

@@ -6,12 +6,6 @@ using namespace heddle_test;
 
 namespace {
 
-using Ints = std::vector<int>;
-
-bool mentions(const std::optional<Error>& error, const std::string& text) {
-    return error && std::string(error->what()).find(text) != std::string::npos;
-}
-
 struct Count2 {
     HEDDLE_FN void operator()(std::size_t x, std::size_t y, View<int> v, std::size_t width) const {
         v[y * width + x] += 1;
@@ -91,9 +85,28 @@ TEST_CASE("what the device cannot do is refused with its limit") {
     CHECK(mentions(refused({.shared_bytes = 100 << 20}), "allows at most"));
     CHECK(mentions(refused({.block = 32, .cooperative = true}), "holds at most"));
     CHECK(mentions(refused({.memory_domain = 7}), "0 and 1"));
+    CHECK(mentions(refused({.cluster_x = 2, .cluster_y = 0}), "at least one block"));
     if (is_hopper()) CHECK(mentions(refused({.cluster_x = 16}), "1 to 8"));
     else CHECK(mentions(refused({.cluster_x = 2}), "9.0"));
     CHECK(to_host(s, x)[0] == 0);
+}
+
+TEST_CASE("nodes take the same options, and are refused with the same limits") {
+    const Here here;
+    Array<int> x = zeros<int>(1000);
+    kernel_node(Add{}, dim(1000).with({.shared_bytes = 60'000}), x, 1).build().launch();
+    CHECK(to_host(x) == Ints(1000, 1));
+    if (test_device().is_cpu()) return;  // CPU devices go by none of the options
+    const auto refused = [&](const LaunchOptions& options) {
+        return error_of([&] {
+            Graph graph = kernel_node(Add{}, dim(1000).with(options), x, 1).build();
+            graph.launch();
+        });
+    };
+    CHECK(mentions(refused({.block = 512}), "at most 256"));
+    CHECK(mentions(refused({.shared_bytes = 100 << 20}), "allows at most"));
+    CHECK(mentions(refused({.cluster_x = 2, .cluster_y = 0}), "at least one block"));
+    CHECK(to_host(x) == Ints(1000, 1));
 }
 
 TEST_CASE("options are kept by prepared launches, nodes, captures and batches") {

@@ -5,8 +5,6 @@
 using namespace heddle_test;
 
 namespace {
-using Ints = std::vector<int>;
-
 /// Two devices of the kind under test that reach each other, or why there are none.
 std::string pair_of(Device& a, Device& b) {
     const std::vector<Device> all = test_devices();

@@ -6,17 +6,6 @@ using namespace heddle_test;
 
 namespace {
 
-using Ints = std::vector<int>;
-
-struct Here {
-    Stream stream{test_device()};
-    ScopedStream in{stream};
-};
-
-bool mentions(const std::optional<Error>& error, const std::string& text) {
-    return error && std::string(error->what()).find(text) != std::string::npos;
-}
-
 struct Three {
     int a, b, c;
     bool operator==(const Three&) const = default;

@@ -187,3 +187,48 @@ TEST_CASE("a ring through all devices runs in order", "[multi]") {
     const std::size_t last = 20 % all.size();
     CHECK(to_host(streams[last], arrays[last]) == std::vector<int>(n, 20));
 }
+
+TEST_CASE("a capture goes on to another device's stream that waits, and copies between the two", "[multi]") {
+    SKIP_WITHOUT_TWO();
+    const Drained drained;
+    const Stream a(test_devices()[0]), b(test_devices()[1]);
+    if (!a.device().can_access_peer(b.device())) HEDDLE_SKIP("these two devices cannot reach each other");
+    Array<int> x = zeros<int>(a, 100), y = zeros<int>(b, 100), back = zeros<int>(a, 100);
+    synchronize();
+    Graph graph = capture(a, [&] {
+        launch(a, Add{}, dim(100), x, 1);
+        b.wait_stream(a);
+        copy(b, y, x);
+        launch(b, Multiply{}, dim(100), y, 10);
+        launch(a, Add{}, dim(100), x, 1);
+        a.wait_stream(b);
+        copy(a, back, y);
+    });
+    CHECK(graph.size() == 5);
+    CHECK(graph.edge_count() == 5);
+    graph.launch(a);
+    graph.launch(a);
+    CHECK(to_host(a, x) == Ints(100, 4));
+    CHECK(to_host(a, back) == Ints(100, 30));
+}
+
+TEST_CASE("a batch takes in another device's stream that waits", "[multi]") {
+    SKIP_WITHOUT_TWO();
+    const Drained drained;
+    const Stream a(test_devices()[0]), b(test_devices()[1]);
+    if (!a.device().can_access_peer(b.device())) HEDDLE_SKIP("these two devices cannot reach each other");
+    Array<int> x = zeros<int>(a, 100), y = zeros<int>(b, 100);
+    synchronize();
+    Batch step({.on_cpu = true});
+    const ScopedStream in(a);
+    for (int i = 0; i < 3; ++i)
+        step([&] {
+            launch(Add{}, dim(100), x, 1);
+            b.wait_stream(a);
+            copy(b, y, x);
+            launch(b, Multiply{}, dim(100), y, 10);
+            a.wait_stream(b);
+        });
+    CHECK(step.last().how == BatchResult::How::replayed);
+    CHECK(to_host(b, y) == Ints(100, 30));
+}

@@ -4,10 +4,6 @@
 
 using namespace heddle_test;
 
-namespace {
-using Ints = std::vector<int>;
-}
-
 TEST_CASE("a prepared launch does what the launch would do, as often as it is given") {
     const Stream s(test_device());
     Array<int> x = zeros<int>(s, 100);

@@ -108,6 +108,13 @@ private:
 };
 
 using Strings = std::vector<std::string>;
+using Ints = std::vector<int>;
+
+/// The current device is the one under test, and its current stream is a stream of this test.
+struct Here {
+    Stream stream{test_device()};
+    ScopedStream in{stream};
+};
 
 /// Gives whatever could run on `device` the occasion to: less urgent work enqueued after it has run when this returns.
 void settle(Device device);
@@ -167,6 +174,11 @@ template <class F> std::optional<Error> error_of(F&& call) {
         return error;
     }
     return std::nullopt;
+}
+
+/// Whether there is an error and its text has `text` in it.
+inline bool mentions(const std::optional<Error>& error, const std::string& text) {
+    return error && std::string(error->what()).find(text) != std::string::npos;
 }
 
 /// The text of the exception behind an error: what a host function or CPU kernel threw.

@@ -192,9 +192,8 @@ void preload(Device device, F*... kernels) {
 /// heddle::waits_for_primary<&my_kernel> = true;`.
 template <auto kernel> inline constexpr bool waits_for_primary = false;
 
-namespace detail {
-template <auto kernel, class... A>
-void launch_global_dependent(StreamRef stream, const Grid& grid, A&&... args) {
+/// launch_dependent() for a `__global__` function: `launch_dependent<&my_kernel>(stream, grid(8, 256), x, n)`.
+template <auto kernel, class... A> void launch_dependent(StreamRef stream, const Grid& grid, A&&... args) {
     static_assert(
         waits_for_primary<kernel>,
         "heddle::launch_dependent: this kernel has to call wait_for_primary(), and say so by specialising "
@@ -203,14 +202,8 @@ void launch_global_dependent(StreamRef stream, const Grid& grid, A&&... args) {
     options.dependent = true;
     launch(stream, kernel, grid.with(options), std::forward<A>(args)...);
 }
-}  // namespace detail
-
-/// launch_dependent() for a `__global__` function: `launch_dependent<&my_kernel>(stream, grid(8, 256), x, n)`.
-template <auto kernel, class... A> void launch_dependent(StreamRef stream, const Grid& grid, A&&... args) {
-    detail::launch_global_dependent<kernel>(stream, grid, std::forward<A>(args)...);
-}
 template <auto kernel, class... A> void launch_dependent(const Grid& grid, A&&... args) {
-    detail::launch_global_dependent<kernel>(current_stream(), grid, std::forward<A>(args)...);
+    launch_dependent<kernel>(current_stream(), grid, std::forward<A>(args)...);
 }
 
 /// A kernel of a module, with a grid; as with blocks().
@@ -265,9 +258,8 @@ public:
 private:
     void give() {
         detail::Work work;
-        work.type = &detail::GlobalOp<P...>::type;
+        work.type = &detail::GlobalOp<P...>::work_type;
         work.closure = values_;
-        work.form = &detail::GlobalOp<P...>::form;
         work.blocks = blocks_;
         work.options = grid_.how.options;
         detail::set_work(this->data(), std::move(work), grid_.where);

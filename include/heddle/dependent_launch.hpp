@@ -26,7 +26,7 @@ concept WaitsForPrimary = requires {
 };
 
 /// As launch(), but the kernel may start before the one before it on the stream has finished (programmatic dependent launch, compute capability 9.0 and
-/// later; elsewhere this is launch()). In captures and batches too. Between two small kernels it saves most of the gap: 0.72 µs for 1.58 in a
+/// later; elsewhere this is launch()). In captures and batches too. Between two small kernels it saves most of the gap: 0.88 µs for 1.18 in a
 /// chain of 200 (H200).
 template <WaitsForPrimary K, int N, class... A>
 void launch_dependent(StreamRef stream, const K& kernel, const Dim<N>& d, A&&... args) {

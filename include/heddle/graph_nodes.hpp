@@ -113,9 +113,10 @@ public:
             requires { requires static_cast<bool>(K::waits_for_primary); },
             "heddle::kernel_node: a kernel that depends on another one's memory has to wait for it: call "
             "wait_for_primary() in it, and say so with `static constexpr bool waits_for_primary = true;`");
+        this->after(first...);
         dim_.how.options.dependent = dim_.how.given = true;
         detail::make_dependent(this->data());
-        return this->after(first...);
+        return *this;
     }
     /// Among the kernels of its graph that could run, the more urgent (smaller, as those of streams) runs first; 0 if not given. On
     /// CUDA the nodes' priorities then stand in for the stream's, and cannot be changed in a graph that is instantiated.
@@ -130,13 +131,9 @@ private:
         dim_.how.given |= detail::read_extents(this->data(), dim_.extent,
                                                dim_.how.options);  // another handle may have changed them
         detail::Work work;
-        work.type = &Operation::type;
+        work.type = &detail::portable_work_type<K, N, P...>;
         work.count = detail::count_of(dim_.extent, N, dim_.where);
         work.closure = std::make_shared<Operation>(kernel_, dim_.extent, values...);
-        work.form = &detail::portable_form<K, N, P...>;
-        work.resize = &detail::resize_portable<K, N, P...>;
-        work.kernel = &detail::kernel_tag<K, N>;
-        work.extents = &detail::portable_extents<K, N, P...>;
         work.options = dim_.how.options;
         (detail::add_block(work.blocks, values), ...);
         detail::set_work(this->data(), std::move(work), dim_.where);
@@ -240,7 +237,7 @@ public:
     & > HostNode& call(F&& function, SourceLocation where = SourceLocation::current()) {
         using Operation = detail::HostFunction<std::decay_t<F>>;
         detail::Work work;
-        work.type = &Operation::type;
+        work.type = &detail::host_work_type<std::decay_t<F>>;
         work.closure = std::make_shared<Operation>(Operation{std::forward<F>(function)});
         detail::set_work(data(), std::move(work), where);
         return *this;

@@ -52,6 +52,16 @@ template <class A> void collect_block(Block** blocks, std::size_t& count, const 
         if (Block* block = a.owner()) blocks[count++] = block;
 }
 
+inline namespace HEDDLE_COMPILED_BY {
+template <class K, int N, class... P>
+inline constexpr WorkType portable_work_type{&PortableOp<K, N, P...>::type,
+                                             &portable_form<K, N, P...>,
+                                             &resize_portable<K, N, P...>,
+                                             nullptr,
+                                             &kernel_tag<K, N>,
+                                             &portable_extents<K, N, P...>};
+}  // namespace HEDDLE_COMPILED_BY
+
 /// A launch on a stream that is recorded: record_work().
 template <class Operation, int N, class K, class... P>
 bool record_portable(const WorkType& type, StreamState& state, std::size_t count, const Dim<N>& d,
@@ -160,9 +170,9 @@ template <class F>
     if (admission == detail::Admission::dropped) [[unlikely]]
         return;
     Operation operation{std::forward<F>(function)};
-    static constexpr detail::WorkType work_type{&Operation::type};
     if (admission != detail::Admission::recorded ||
-        !detail::record_work(state, work_type, &operation, 1, nullptr, 0, {}, where)) [[likely]]
+        !detail::record_work(state, detail::host_work_type<std::decay_t<F>>, &operation, 1, nullptr, 0, {},
+                             where)) [[likely]]
         detail::enqueue(state, Operation::type, &operation, 1, where);
     if (detail::is_observed()) [[unlikely]]
         detail::notify({.kind = OpKind::host_function,

@@ -10,10 +10,10 @@ namespace heddle {
 
 /// Memory of another device is reached in two ways, which are switched apart from each other: *peer access* is to memory that was allocated by
 /// cudaMalloc or its like, *pool access* to memory of heddle's arrays. Both are directional: `device` reads and writes memory of `peer`. CPU
-/// devices reach each other always. Copies between devices need neither (and are about ten times as fast with pool access); kernels
+/// devices reach each other always. Copies between devices need neither, and are faster with pool access; kernels
 /// that are given another device's array need pool access.
 ///
-/// Switching is idempotent and takes milliseconds, more with more memory allocated. Throws Unsupported where the devices cannot
+/// Switching is idempotent. Throws Unsupported where the devices cannot
 /// reach each other (Device::can_access_peer), UsageError for devices of different kinds. Switch off only what no work in flight uses.
 void enable_peer_access(Device device, Device peer, SourceLocation where = SourceLocation::current());
 void disable_peer_access(Device device, Device peer, SourceLocation where = SourceLocation::current());

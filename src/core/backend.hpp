@@ -15,6 +15,10 @@
 #include <heddle/error.hpp>
 #include <heddle/memory_access.hpp>
 
+namespace heddle {
+enum class CaptureMode : std::uint8_t;  // heddle/capture.hpp
+}
+
 namespace heddle::detail {
 
 class GraphExec;
@@ -131,10 +135,10 @@ public:
     /// Makes a graph that can be launched. All of it has been checked but what only the backend knows.
     virtual std::shared_ptr<GraphExec> instantiate(const GraphData& graph, const SourceLocation& where) = 0;
 
-    /// The native stream is recorded natively from now on: what others give it past heddle. `mode` is a CaptureMode.
-    virtual void begin_foreign(StreamRecord& stream, int mode, const SourceLocation& where) = 0;
+    /// The native stream is recorded natively from now on: what others give it past heddle.
+    virtual void begin_foreign(StreamRecord& stream, CaptureMode mode, const SourceLocation& where) = 0;
     /// What that recorded until now, and goes on; null: nothing. An opaque graph, for nodes of kind `other`.
-    virtual std::shared_ptr<void> take_foreign(StreamRecord& stream, int mode,
+    virtual std::shared_ptr<void> take_foreign(StreamRecord& stream, CaptureMode mode,
                                                const SourceLocation& where) = 0;
     virtual void drop_foreign(StreamRecord& stream) noexcept = 0;
 

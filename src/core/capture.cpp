@@ -34,18 +34,6 @@ std::string unjoined(const Recording& r, const std::vector<bool>& reached) {
     return names;
 }
 
-void join_all(Recording& r) {
-    std::vector<bool> known(r.tape->size(), false);
-    std::vector<std::uint32_t> ends;
-    for (const Recording::Lane& lane : r.lanes)
-        for (const std::uint32_t one : lane.tail)
-            if (!known[one]) {
-                known[one] = true;
-                ends.push_back(one);
-            }
-    r.lanes[0].tail = std::move(ends);
-}
-
 /// Events that are nodes get their records from launches; for the others the capture was all there is.
 void settle_marks(Recording& r) {
     for (Recording::Mark& mark : r.marks) {
@@ -55,7 +43,6 @@ void settle_marks(Recording& r) {
             mark.event->capture_id = 0;
             mark.event->recorded = false;
         }
-        mark.event = nullptr;
     }
     r.marks.clear();
 }
@@ -66,10 +53,9 @@ std::unique_ptr<GraphData> finish(Recording& r, bool join, const SourceLocation&
                                                                 [](Recording* one) { end_recording(*one); });
     collect_foreign(r, where);
     std::unique_lock lock(r.lock);
-    if (join) {
-        join_all(r);
-    } else if (const std::string names = unjoined(r, reached_from(*r.tape, r.lanes[0].tail));
-               !names.empty()) {
+    // A graph has ended when all of it has: joining means that nobody asks.
+    if (const std::string names = join ? "" : unjoined(r, reached_from(*r.tape, r.lanes[0].tail));
+        !names.empty())
         throw_error(
             {.code = ErrorCode::usage,
              .message = "these streams took part in the capture and did not come back: " + names +
@@ -77,7 +63,6 @@ std::unique_ptr<GraphData> finish(Recording& r, bool join, const SourceLocation&
              .call = "capture",
              .device = r.device,
              .where = where});
-    }
     settle_marks(r);
     const std::shared_ptr<Tape> tape = std::exchange(r.tape, std::make_shared<Tape>());
     const Device device = r.device;
@@ -155,11 +140,22 @@ bool is_recorded(StreamRef stream) {
 
 Graph capture_body(StreamRef stream, const std::function<void()>& body, SourceLocation where) {
     StreamRecord& record = record_of(stream.state());
+    if (record.has(stream_flag::handed_out))
+        throw_error(
+            stream_error(ErrorCode::unsupported, record,
+                         "others hold the stream's native handle, and what they give it cannot be captured "
+                         "under a condition: use another stream, which waits for this one",
+                         "capture_if or capture_while", where));
     Recording& around = *record.recording.load();
     Recording& r = begin_recording(record, nullptr, CaptureMode::thread_local_, where);
-    ++around.bodies;
-    const std::unique_ptr<Recording, void (*)(Recording*)> over(&around,
-                                                                [](Recording* one) { --one->bodies; });
+    {
+        const std::lock_guard lock(around.lock);
+        ++around.bodies;
+    }
+    const std::unique_ptr<Recording, void (*)(Recording*)> over(&around, [](Recording* one) {
+        const std::lock_guard lock(one->lock);
+        --one->bodies;
+    });
     try {
         const ScopedStream in(stream, {.wait_on_enter = false}, where);
         body();

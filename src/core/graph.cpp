@@ -114,7 +114,7 @@ Graph build(std::initializer_list<Node> ends, SourceLocation where) {
 namespace detail {
 std::string NodeData::display_name() const {
     if (!name.empty()) return name;
-    std::string text = kind == NodeKind::kernel && work.type != nullptr ? kernel_name(work.type->pretty)
+    std::string text = kind == NodeKind::kernel && work.type != nullptr ? kernel_name(work.type->op->pretty)
                                                                         : std::string(name_of(kind));
     if (graph != nullptr) text += " " + std::to_string(index);
     return text;
@@ -123,7 +123,7 @@ std::string NodeData::display_name() const {
 std::string label_of(const NodeData& node) {
     if (!node.name.empty()) return std::string(name_of(node.kind)) + " '" + node.name + "'";
     std::string text = node.kind == NodeKind::kernel && node.work.type != nullptr
-                           ? "kernel " + kernel_name(node.work.type->pretty)
+                           ? "kernel " + kernel_name(node.work.type->op->pretty)
                            : "the " + std::string(name_of(node.kind));
     if (node.graph != nullptr) text += " (node " + std::to_string(node.index) + ")";
     else if (node.where.line != 0)
@@ -162,9 +162,6 @@ void Graph::launch(StreamRef ref, SourceLocation where) {
     const detail::Admission admission = detail::admit(stream, "launch", where);
     if (admission == detail::Admission::dropped) return;
     if (!graph.blocks_known) find_blocks(graph);
-    // Clones share the memory of memory nodes, and must not run side by side.
-    if (admission == detail::Admission::given)
-        for (const detail::Block* block : graph.owned) detail::wait_for_all_users(stream, *block, where);
     for (std::size_t i = 0; i < graph.blocks.size(); ++i) {
         detail::Block* const block = graph.blocks[i];
         if (!block->alive.load(std::memory_order_relaxed) ||
@@ -173,6 +170,8 @@ void Graph::launch(StreamRef ref, SourceLocation where) {
         detail::note_use(block, stream);
     }
     if (admission == detail::Admission::recorded && detail::record_child(stream, graph, where)) return;
+    // Clones share the memory of memory nodes, and must not run side by side.
+    for (const detail::Block* block : graph.owned) detail::wait_for_all_users(stream, *block, where);
     if (graph.exec == nullptr || !graph.changed.empty()) instantiate_now(graph, where);
     graph.exec->launch(stream, where);
     const std::uint64_t given = stream.submissions.load(std::memory_order_acquire);

@@ -70,11 +70,11 @@ const void* closure_of(const Node& node, const void* tag, std::size_t* extent, c
     if (data.work.closure == nullptr)
         refuse(label_of(data) + " has no arguments yet: change it through the node that it was made as",
                "KernelNode", where);
-    if (data.work.kernel != tag)
-        refuse(label_of(data) + " (" + kernel_name(data.work.type->pretty) +
+    if (data.work.type->kernel != tag)
+        refuse(label_of(data) + " (" + kernel_name(data.work.type->op->pretty) +
                    ") is another kernel than the one asked for, or one with another number of indices",
                "KernelNode", where);
-    data.work.extents(data.work.closure.get(), extent);
+    data.work.type->extents(data.work.closure.get(), extent);
     return data.work.closure.get();
 }
 
@@ -103,10 +103,10 @@ void set_work(NodeData& node, Work work, const SourceLocation& where) {
 
 void resize_work(NodeData& node, const std::size_t* extent, std::size_t count, const LaunchOptions& options,
                  const SourceLocation& where) {
-    if (node.work.resize == nullptr) return;
+    if (node.work.closure == nullptr || node.work.type->resize == nullptr) return;
     check_options(node, options, where);
     change(node, [&] {
-        node.work.resize(node.work, extent, count);
+        node.work.type->resize(node.work, extent, count);
         node.work.options = options;
     });
 }
@@ -163,8 +163,8 @@ void set_event(NodeData& node, const Event& event, const SourceLocation& where) 
 }
 
 bool read_extents(const NodeData& node, std::size_t* extent, LaunchOptions& options) {
-    if (node.work.closure == nullptr || node.work.extents == nullptr) return false;
-    node.work.extents(node.work.closure.get(), extent);
+    if (node.work.closure == nullptr || node.work.type->extents == nullptr) return false;
+    node.work.type->extents(node.work.closure.get(), extent);
     options = node.work.options;
     return true;
 }

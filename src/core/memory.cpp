@@ -139,7 +139,14 @@ Block& allocate(StreamRef ref, std::size_t count, std::size_t element, SourceLoc
     block.owners.store(1, std::memory_order_relaxed);
     block.users[0].store(&on, std::memory_order_relaxed);
     block.alive.store(true, std::memory_order_release);
-    if (recorded) own_by_capture(stream, block, where);
+    if (recorded) {
+        try {
+            own_by_capture(stream, block, where);
+        } catch (...) {
+            release(block);
+            throw;
+        }
+    }
     if (is_observed()) notify_memory(OpKind::allocate, &stream, bytes, where);
     return block;
 }

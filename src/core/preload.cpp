@@ -3,7 +3,7 @@
 #include <atomic>
 
 #include "core/backend.hpp"
-#include "core/code.hpp"
+#include "core/registry.hpp"
 
 namespace heddle {
 

@@ -23,6 +23,10 @@ Recording& new_recording() {
     return *new Recording;
 }
 
+std::uint32_t flags_of(const Recording& r) noexcept {
+    return r.batch == nullptr ? stream_flag::recording | stream_flag::captured : stream_flag::recording;
+}
+
 }  // namespace
 
 void merge(std::vector<std::uint32_t>& tail, const std::vector<std::uint32_t>& more) {
@@ -44,15 +48,15 @@ void attach(Recording& r, StreamRecord& stream, std::vector<std::uint32_t> tail,
     lane.tail = std::move(tail);
     if (r.batch == nullptr) lane.name = stream.display_name();
     lane.outer = stream.recording.load();
-    if (lane.outer != nullptr) lane.outer_id = lane.outer->id;
+    if (lane.outer != nullptr) lane.outer_id = lane.outer->id.load();
     if (r.batch == nullptr && stream.has(stream_flag::handed_out)) {
-        stream.backend->begin_foreign(stream, static_cast<int>(r.mode), where);
+        stream.backend->begin_foreign(stream, r.mode, where);
         lane.foreign = true;
     }
     stream.lane = r.lanes.size();
     r.lanes.push_back(std::move(lane));
     stream.recording.store(&r, std::memory_order_release);
-    stream.set(stream_flag::recording);
+    stream.set(flags_of(r));
 }
 
 void detach(Recording::Lane& lane) noexcept {
@@ -60,13 +64,12 @@ void detach(Recording::Lane& lane) noexcept {
     if (stream == nullptr) return;
     if (lane.foreign) stream->backend->drop_foreign(*stream);
     stream->recording.store(nullptr, std::memory_order_release);
-    stream->clear(stream_flag::recording);
+    stream->clear(stream_flag::recording | stream_flag::captured);
 }
 
 void collect(Recording& r, Recording::Lane& lane, const SourceLocation& where) {
     if (!lane.foreign || lane.stream == nullptr) return;
-    std::shared_ptr<void> graph =
-        lane.stream->backend->take_foreign(*lane.stream, static_cast<int>(r.mode), where);
+    std::shared_ptr<void> graph = lane.stream->backend->take_foreign(*lane.stream, r.mode, where);
     if (graph == nullptr) return;
     const std::uint32_t op = r.tape->add(NodeKind::other, lane.stream->device, lane.tail, where);
     auto node = std::make_shared<NodeData>();
@@ -131,7 +134,7 @@ void end_recording(Recording& r) noexcept {
             if (lane.outer->lanes[i].stream != stream) continue;
             stream->lane = i;
             stream->recording.store(lane.outer, std::memory_order_release);
-            stream->set(stream_flag::recording);
+            stream->set(flags_of(*lane.outer));
         }
     }
     for (const Recording::Mark& mark : r.marks)
@@ -180,12 +183,7 @@ void Recorded::unlock() noexcept {
 
 std::uint64_t recording_id(StreamRecord& stream) noexcept {
     const Recording* r = stream.recording.load(std::memory_order_acquire);
-    return r != nullptr ? r->id : 0;
-}
-
-bool is_captured(StreamRecord& stream) noexcept {
-    const Recording* r = stream.recording.load(std::memory_order_acquire);
-    return r != nullptr && r->batch == nullptr;
+    return r != nullptr ? r->id.load() : 0;
 }
 
 void send_batch_of(StreamRecord& stream, const SourceLocation& where) {
@@ -213,7 +211,7 @@ void note_handed_out(StreamRecord& stream, const SourceLocation& where) {
     if (r->batch == nullptr) {
         Recording::Lane& lane = r->lane_of(stream);
         if (lane.foreign) return;
-        stream.backend->begin_foreign(stream, static_cast<int>(r->mode), where);
+        stream.backend->begin_foreign(stream, r->mode, where);
         lane.foreign = true;
         return;
     }

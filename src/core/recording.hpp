@@ -1,6 +1,7 @@
 // Streams that are recorded: what they are given goes to a tape, not to the device. Captures make a graph of it, batches launch it.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <thread>
@@ -41,8 +42,8 @@ struct Recording {
     };
 
     SpinLock lock;
-    std::uint64_t id = 0;       ///< of the capture, never used twice; 0: not in use
-    BatchRun* batch = nullptr;  ///< null: a capture
+    std::atomic<std::uint64_t> id{0};  ///< of the capture, never used twice; 0: not in use
+    BatchRun* batch = nullptr;         ///< null: a capture
     int bodies =
         0;  ///< conditions' bodies that are being captured inside of it: its other streams are not for them
     bool sending =
@@ -94,7 +95,7 @@ std::uint64_t recording_id(StreamRecord& stream) noexcept;
 /// A number of ours, and not of CUDA's captures.
 inline bool is_recording_id(std::uint64_t id) noexcept { return id >> 63 != 0; }
 /// Whether it is recorded by a capture of heddle's (and not by a batch, or not at all).
-bool is_captured(StreamRecord& stream) noexcept;
+inline bool is_captured(const StreamRecord& stream) noexcept { return stream.has(stream_flag::captured); }
 
 // What is done to recorded streams. False: it is to be done really; a batch has been sent where that was in the way.
 

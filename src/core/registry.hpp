@@ -31,6 +31,9 @@ void check_may_wait(const char* call, const SourceLocation& where);
 void report(const Error& error) noexcept;
 void report(std::exception_ptr error) noexcept;
 
+/// A launch has loaded a kernel's code while its device was busy (heddle/preload.hpp).
+void count_load_while_busy() noexcept;
+
 /// "Saxpy" out of __PRETTY_FUNCTION__ of an operation's type.
 std::string kernel_name(const char* pretty);
 

@@ -179,11 +179,7 @@ void fill_node(NodeData& node, const std::shared_ptr<Tape>& tape, std::size_t in
     switch (op.kind) {
     case NodeKind::kernel:
     case NodeKind::host_function:
-        node.work.type = op.type->op;
-        node.work.form = op.type->form;
-        node.work.resize = op.type->resize;
-        node.work.kernel = op.type->kernel;
-        node.work.extents = op.type->extents;
+        node.work.type = op.type;
         node.work.count = op.count;
         node.work.options = tape->options(op);
         node.work.closure = SharedClosure(tape, tape->payload(op));

@@ -18,7 +18,7 @@ namespace heddle::detail {
 struct TapeOp {
     const WorkType* type;  ///< kernels and host functions
     EventState* event;     ///< event nodes
-    std::uint64_t count;   ///< indices of a kernel; rows of a copy or fill say nothing here
+    std::uint64_t count;   ///< indices of a kernel
     std::uint32_t chunk;   ///< where the payload is
     std::uint32_t payload;
     std::uint32_t payload_size;
@@ -79,7 +79,7 @@ public:
 
     /// The same kinds of operations in the same order.
     bool has_shape_of(const Tape& other) const noexcept;
-    std::uint64_t shape() const noexcept { return shape_; }
+
     /// The same to the last byte: what launched one launches the other.
     bool equals(const Tape& other) const noexcept;
     /// Whether an operation of two tapes of one shape is the same.

@@ -60,8 +60,10 @@ public:
     // graph.cpp
     std::shared_ptr<GraphExec> instantiate(const GraphData& graph, const SourceLocation& where) override;
     // CPU streams have no native handles: nobody gives them work past heddle.
-    void begin_foreign(StreamRecord&, int, const SourceLocation&) override {}
-    std::shared_ptr<void> take_foreign(StreamRecord&, int, const SourceLocation&) override { return nullptr; }
+    void begin_foreign(StreamRecord&, CaptureMode, const SourceLocation&) override {}
+    std::shared_ptr<void> take_foreign(StreamRecord&, CaptureMode, const SourceLocation&) override {
+        return nullptr;
+    }
     void drop_foreign(StreamRecord&) noexcept override {}
 
     // memory.cpp

@@ -43,7 +43,7 @@ void set_task(Plan& plan, const NodeData& node) {
     switch (node.kind) {
     case NodeKind::kernel:
     case NodeKind::host_function:
-        task.type = node.work.type;
+        task.type = node.work.type->op;
         task.closure = node.work.closure;
         task.count = node.work.count;
         break;

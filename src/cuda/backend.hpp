@@ -68,8 +68,9 @@ public:
     // memory.cpp
     // graph.cpp
     std::shared_ptr<GraphExec> instantiate(const GraphData& graph, const SourceLocation& where) override;
-    void begin_foreign(StreamRecord& stream, int mode, const SourceLocation& where) override;
-    std::shared_ptr<void> take_foreign(StreamRecord& stream, int mode, const SourceLocation& where) override;
+    void begin_foreign(StreamRecord& stream, CaptureMode mode, const SourceLocation& where) override;
+    std::shared_ptr<void> take_foreign(StreamRecord& stream, CaptureMode mode,
+                                       const SourceLocation& where) override;
     void drop_foreign(StreamRecord& stream) noexcept override;
 
     void* allocate(StreamRecord& stream, std::size_t bytes, const SourceLocation& where) override;

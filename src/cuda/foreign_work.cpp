@@ -1,17 +1,20 @@
 // What others give a captured stream past heddle: captured natively, from heddle's call to heddle's next.
 #include "cuda/backend.hpp"
+#include <heddle/capture.hpp>
 
 namespace heddle::detail::cu {
 
-void CudaBackend::begin_foreign(StreamRecord& stream, int mode, const SourceLocation& where) {
+void CudaBackend::begin_foreign(StreamRecord& stream, CaptureMode mode, const SourceLocation& where) {
     const cudaStreamCaptureMode modes[] = {cudaStreamCaptureModeThreadLocal, cudaStreamCaptureModeGlobal,
                                            cudaStreamCaptureModeRelaxed};
     InContext in(gpu_of(stream));
-    check(cudaStreamBeginCapture(native_of(stream), modes[mode]), "cudaStreamBeginCapture", stream, where);
+    check(cudaStreamBeginCapture(native_of(stream), modes[static_cast<int>(mode)]), "cudaStreamBeginCapture",
+          stream, where);
     open_captures.fetch_add(1, std::memory_order_relaxed);
 }
 
-std::shared_ptr<void> CudaBackend::take_foreign(StreamRecord& stream, int mode, const SourceLocation& where) {
+std::shared_ptr<void> CudaBackend::take_foreign(StreamRecord& stream, CaptureMode mode,
+                                                const SourceLocation& where) {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     CUgraph graph = nullptr;
     check(driver.capture_info(native_of(stream), &status, nullptr, &graph, nullptr, nullptr, nullptr),

@@ -12,7 +12,7 @@
 namespace heddle::detail::cu {
 
 CudaGraphExec::Turn CudaGraphExec::turn_of(const NodeData& node) {
-    Turn turn{node.work.closure, node.work.type, node.work.count, node.where, nullptr};
+    Turn turn{node.work.closure, node.work.type->op, node.work.count, node.where, nullptr};
     if (!node.name.empty()) turn.name = std::make_shared<const std::string>(node.name);
     return turn;
 }
@@ -223,8 +223,8 @@ void CudaGraphExec::check_update(cudaError_t code, const char* call, const NodeD
 void CudaGraphExec::update_kernel(const NodeData& node, const SourceLocation& where) {
     Gpu& g = gpu(node.device.index(), where);
     form_.is_loaded = false;
-    node.work.form(node.work.closure.get(), static_cast<unsigned>(g.limits.processors), node.work.options,
-                   form_, where);
+    node.work.type->form(node.work.closure.get(), static_cast<unsigned>(g.limits.processors),
+                         node.work.options, form_, where);
     InContext in(g);
     CUDA_KERNEL_NODE_PARAMS p = kernel_parameters(form_);
     if (!form_.is_loaded) {

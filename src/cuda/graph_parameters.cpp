@@ -28,17 +28,16 @@ void ensure_access(const NodeData& node, const SourceLocation& where) {
     enable_pool_access(from, to, where);
 }
 
-void set_attributes(cudaGraphNode_t made, const NodeData& node, const KernelParameters& p, const Gpu& g,
-                    const SourceLocation& where) {
+LaunchOptions options_of(const NodeData& node) {
     LaunchOptions options = node.work.options;
     if (node.priority != 0 && options.priority == LaunchOptions::inherit_priority)
         options.priority = node.priority;
-    if (options == LaunchOptions()) return;
-    StreamState& stream = default_stream(node.device).state();
-    check_options(stream, p.form.function, p.native.gridDim, p.native.blockDim, p.form.shared_bytes, options,
-                  where);
+    return options;
+}
+
+void set_attributes(cudaGraphNode_t made, const NodeData& node, const Gpu& g, const SourceLocation& where) {
     cudaLaunchAttribute attributes[6];
-    const unsigned count = attributes_of(stream, options, attributes);
+    const unsigned count = attributes_of(default_stream(node.device).state(), options_of(node), attributes);
     for (unsigned i = 0; i < count; ++i)
         check(cudaGraphKernelNodeSetAttribute(made, attributes[i].id, &attributes[i].val),
               "cudaGraphKernelNodeSetAttribute", g.index, where);
@@ -73,8 +72,8 @@ cudaGraphNode_t add_dependent_kernel(cudaGraph_t graph, const KernelParameters& 
 
 KernelParameters::KernelParameters(const NodeData& node, const SourceLocation& where) {
     const Gpu& g = gpu(node.device.index(), where);
-    node.work.form(node.work.closure.get(), static_cast<unsigned>(g.limits.processors), node.work.options,
-                   form, where);
+    node.work.type->form(node.work.closure.get(), static_cast<unsigned>(g.limits.processors),
+                         node.work.options, form, where);
     native.func = const_cast<void*>(form.function);
     native.gridDim = dim3(form.grid[0], form.grid[1], form.grid[2]);
     native.blockDim = dim3(form.block[0], form.block[1], form.block[2]);
@@ -163,12 +162,16 @@ cudaGraphNode_t add_device_node(cudaGraph_t graph, const NodeData& node,
                  "cuGraphAddKernelNode");
             return made;
         }
+        const bool has_options = options_of(node) != LaunchOptions();
+        if (has_options)
+            check_options(default_stream(node.device).state(), p.form.function, p.native.gridDim,
+                          p.native.blockDim, p.form.shared_bytes, options_of(node), where);
         if (node.work.options.dependent && !after.empty() && node.device.info().compute_major >= 9)
             made = add_dependent_kernel(graph, p, after, g, where);
         else
             done(cudaGraphAddKernelNode(&made, graph, after.data(), after.size(), &p.native),
                  "cudaGraphAddKernelNode");
-        set_attributes(made, node, p, g, where);
+        if (has_options) set_attributes(made, node, g, where);
         return made;
     }
     case NodeKind::copy: {

@@ -170,19 +170,17 @@ void check_options(StreamState& stream, const void* function, dim3 grid, dim3 bl
 
 }  // namespace cu
 
-void check_portable_options(const StreamState& stream, const LaunchOptions& options, int dimensions,
-                            const SourceLocation& where) {
+void check_portable_options(const LaunchOptions& options, int dimensions, const SourceLocation& where) {
     constexpr unsigned most = 256;  // what portable kernels are compiled for (detail/launch_nvcc.hpp)
+    const std::string block = "a block of " + std::to_string(options.block) + " threads: ";
     if (options.block > most)
-        cu::refuse_option(stream, ErrorCode::usage,
-                          "a block of " + std::to_string(options.block) +
-                              " threads: portable kernels have at most " + std::to_string(most),
-                          where);
+        cu::throw_usage(block + "portable kernels have at most " + std::to_string(most), "launch", nullptr,
+                        where);
     if (dimensions > 1 && options.block % 32 != 0)
-        cu::refuse_option(stream, ErrorCode::usage,
-                          "a block of " + std::to_string(options.block) +
-                              " threads: with two and three dimensions it is a multiple of 32",
-                          where);
+        cu::throw_usage(block + "with two and three dimensions it is a multiple of 32", "launch", nullptr,
+                        where);
+    if (options.cluster_x != 0 && (options.cluster_y == 0 || options.cluster_z == 0))
+        cu::throw_usage("a cluster has at least one block in every dimension", "launch", nullptr, where);
 }
 
 cudaError_t launch_in_a_way(StreamState& stream, const void* function, dim3 grid, dim3 block,

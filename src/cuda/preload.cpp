@@ -6,10 +6,9 @@
 #include <heddle/detail/launch_nvcc_registry.hpp>
 #include <heddle/preload.hpp>
 
-#include "core/code.hpp"
+#include "core/code_backend.hpp"
 #include "core/registry.hpp"
 #include "cuda/backend.hpp"
-#include "cuda/fill_kernels.hpp"
 
 namespace heddle::detail {
 
@@ -48,22 +47,6 @@ bool loads_late() {
     return late;
 }
 
-/// Whether something that heddle knows of is pending on the device, or the stream is being captured.
-bool is_busy(StreamState& stream) {
-    if (capture_of(record_of(stream)) != 0) return true;
-    RelaxedCapture relaxed;
-    bool busy = false;
-    for_each_stream([&](StreamRecord& other) {
-        if (busy || other.device != stream.device || other.has(stream_flag::dead | stream_flag::forked))
-            return;
-        const std::lock_guard life(other.life);
-        if (other.native != nullptr &&
-            capture_of(gpu_of(other), static_cast<cudaStream_t>(other.native)) == 0)
-            busy = driver.stream_query(static_cast<CUstream>(other.native)) == CUDA_ERROR_NOT_READY;
-    });
-    return busy;
-}
-
 }  // namespace
 
 }  // namespace cu
@@ -76,7 +59,8 @@ bool register_kernel(const void* function, const void* tag, std::atomic<std::uin
 }
 
 void note_first_launch(StreamState& stream, const char* pretty, const SourceLocation& where) {
-    if (!cu::loads_late() || !cu::is_busy(stream)) return;
+    if (!cu::loads_late()) return;
+    if (cu::capture_of(record_of(stream)) == 0 && code_backend().is_idle(stream.device)) return;
     count_load_while_busy();
     const CodeLoadPolicy policy = code_load_policy();
     if (policy == CodeLoadPolicy::count) return;

@@ -55,8 +55,8 @@ class NoCuda final : public Backend {
     std::size_t pool_release_threshold(int, const SourceLocation&) override { none(); }
     void set_pool_release_threshold(int, std::size_t, const SourceLocation&) override { none(); }
     void trim_pool(int, std::size_t, const SourceLocation&) override { none(); }
-    void begin_foreign(StreamRecord&, int, const SourceLocation&) override { none(); }
-    std::shared_ptr<void> take_foreign(StreamRecord&, int, const SourceLocation&) override { none(); }
+    void begin_foreign(StreamRecord&, CaptureMode, const SourceLocation&) override { none(); }
+    std::shared_ptr<void> take_foreign(StreamRecord&, CaptureMode, const SourceLocation&) override { none(); }
     void drop_foreign(StreamRecord&) noexcept override {}
     void* allocate(StreamRecord&, std::size_t, const SourceLocation&) override { none(); }
     void free(void*, std::size_t, int, StreamRecord* const*, std::size_t) noexcept override {}

@@ -13,8 +13,6 @@ namespace {
 #define SKIP_WITHOUT_CUDA()                                                                                  \
     if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
 
-using Ints = std::vector<int>;
-
 Device gpu() { return Device("cuda:0"); }
 
 __global__ void add(int* data, int value) { data[threadIdx.x] += value; }

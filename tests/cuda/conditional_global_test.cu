@@ -11,8 +11,6 @@ namespace {
 #define SKIP_WITHOUT_CUDA()                                                                                  \
     if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
 
-using Ints = std::vector<int>;
-
 __global__ void grow(int* data) { data[threadIdx.x] *= 2; }
 __global__ void is_small(const int* data, int limit, int* answer) { *answer = data[0] < limit; }
 

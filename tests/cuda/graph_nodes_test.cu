@@ -11,8 +11,6 @@ namespace {
 #define SKIP_WITHOUT_CUDA()                                                                                  \
     if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
 
-using Ints = std::vector<int>;
-
 __global__ void add(int* data, int value) { data[blockIdx.x * blockDim.x + threadIdx.x] += value; }
 __global__ void twice(int* data) { data[threadIdx.x] *= 2; }
 __global__ void nothing() {}

@@ -56,17 +56,15 @@ struct WorkType {
 
 /// What a kernel or host function node runs. Changing a node means giving it other work.
 struct Work {
-    const OpType* type = nullptr;
+    const WorkType* type = nullptr;
     SharedClosure closure;
     std::size_t count = 1;
-    MakeForm form = nullptr;
-    Resize resize = nullptr;
-    const void* kernel = nullptr;
-    void (*extents)(const void* closure, std::size_t* to) = nullptr;
     std::vector<Block*> blocks{};          ///< memory that it uses
     std::vector<std::uint64_t> serials{};  ///< and which allocation it was when it was given
     LaunchOptions options{};               ///< kernels
 };
+
+template <class F> inline constexpr WorkType host_work_type{&HostFunction<F>::type};
 
 /// Stands for a kernel with so many indices, whatever its arguments.
 template <class K, int N> inline constexpr char kernel_tag = 0;

@@ -33,13 +33,5 @@ void portable_form(void*, unsigned, const LaunchOptions&, KernelForm&, const Sou
     throw_not_compiled_for_cuda(PortableOp<K, N, P...>::pretty(), where);
 }
 
-template <class K, int N, class... P>
-inline constexpr WorkType portable_work_type{&PortableOp<K, N, P...>::type,
-                                             &portable_form<K, N, P...>,
-                                             &resize_portable<K, N, P...>,
-                                             nullptr,
-                                             &kernel_tag<K, N>,
-                                             &portable_extents<K, N, P...>};
-
 }  // namespace compiled_by_cxx
 }  // namespace heddle::detail

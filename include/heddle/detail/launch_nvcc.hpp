@@ -14,9 +14,8 @@
 
 namespace heddle::detail {
 
-/// UsageError or Unsupported where the device of the stream cannot launch a portable kernel of so many dimensions like this.
-void check_portable_options(const StreamState& stream, const LaunchOptions& options, int dimensions,
-                            const SourceLocation& where);
+/// UsageError where no device can launch a portable kernel of so many dimensions like this.
+void check_portable_options(const LaunchOptions& options, int dimensions, const SourceLocation& where);
 /// Checks the rest, and launches.
 cudaError_t launch_in_a_way(StreamState& stream, const void* function, dim3 grid, dim3 block,
                             void** arguments, std::size_t shared_bytes, const LaunchOptions& options,
@@ -83,6 +82,8 @@ PortableGrid portable_grid(const std::size_t* extent, unsigned processors, const
                            const SourceLocation& where) {
     constexpr std::size_t max_x = 0x7fffffff, max_y = 65535;
     const auto blocks = [](std::size_t n, std::size_t block) { return (n + block - 1) / block; };
+    if ((options.block | options.cluster_x) != 0) [[unlikely]]
+        check_portable_options(options, N, where);
     PortableGrid g;
     if constexpr (N == 1) {
         // Few indices spread over all multiprocessors before they share one.
@@ -126,8 +127,6 @@ template <int N, class K, class... P> struct KnownKernel {
 template <int N, class K, class... P>
 void launch_on_cuda(StreamState& stream, const char* pretty, const SourceLocation& where, const K& kernel,
                     const std::size_t* extent, const GivenOptions& how, const P&... args) {
-    if (how.given) [[unlikely]]
-        check_portable_options(stream, how.options, N, where);
     using Known = KnownKernel<N, K, P...>;
     const std::uint64_t device = std::uint64_t{1} << (stream.device.index() & 63);
     if ((Known::loaded.load(std::memory_order_relaxed) & device) == 0) [[unlikely]] {
@@ -169,14 +168,6 @@ void portable_form(void* closure, unsigned processors, const LaunchOptions& opti
     for (int i = 0; i < N; ++i) form.arguments.push_back(&op.extent[i]);
     std::apply([&](P&... p) { (form.arguments.push_back(&p), ...); }, op.args);
 }
-
-template <class K, int N, class... P>
-inline constexpr WorkType portable_work_type{&PortableOp<K, N, P...>::type,
-                                             &portable_form<K, N, P...>,
-                                             &resize_portable<K, N, P...>,
-                                             nullptr,
-                                             &kernel_tag<K, N>,
-                                             &portable_extents<K, N, P...>};
 
 }  // namespace compiled_by_nvcc
 }  // namespace heddle::detail

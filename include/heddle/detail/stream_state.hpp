@@ -26,6 +26,8 @@ inline constexpr std::uint32_t internal =
 inline constexpr std::uint32_t recording =
     1u << 7;  ///< what it is given is recorded, by a capture or a batch of heddle's
 
+inline constexpr std::uint32_t captured = 1u << 8;  ///< beside `recording`: by a capture, not by a batch
+
 inline constexpr std::uint32_t slow_submit = dead | poisoned | forked | fallible | recording;
 inline constexpr std::uint32_t slow_order = slow_submit | capturing | handed_out;
 }  // namespace stream_flag
