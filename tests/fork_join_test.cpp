@@ -353,3 +353,89 @@ TEST_CASE("the error of a fork with a base says where it was called") {
     REQUIRE(error);
     CHECK(std::string(error->where().file).find("fork_join_test") != std::string::npos);
 }
+
+TEST_CASE("a branch on each device comes after the base, and the base after all of them", "[multi]") {
+    if (test_devices().size() < 2) HEDDLE_SKIP("needs two devices of one kind");
+    const Recorder seen;
+    const Drained drained;
+    const std::vector<Device> all = test_devices();
+    for (std::size_t slow = 0; slow < all.size(); ++slow) {
+        Gate before, in_branch;
+        const Stream base(all[1]);
+        before.hold(base);
+        seen.note(base, "base");
+        const std::size_t seen_before = seen.seen().size();
+        fork_join_devices(base, all, [&](std::size_t i, StreamRef s) {
+            CHECK(s.device() == all[i]);
+            CHECK(current_device() == all[i]);
+            CHECK(current_stream() == s);
+            if (i == slow) in_branch.hold(s);
+            seen.note(s, "branch");
+        });
+        seen.note(base, "after");
+        for (const Device device : all) settle(device);
+        CHECK(seen.seen().size() == seen_before);
+        before.open();
+        CHECK(eventually(
+            [&] { return seen.seen().size() == seen_before + all.size(); }));  // all but one, and "base"
+        for (const Device device : all) settle(device);
+        CHECK(seen.seen().back() == "branch");
+        in_branch.open();
+        base.synchronize();
+        CHECK(seen.seen().size() == seen_before + all.size() + 2);
+        CHECK(seen.seen().back() == "after");
+    }
+}
+
+TEST_CASE("strips of one array are worked on by several devices and put together again", "[multi]") {
+    const std::vector<Device> all = test_devices();
+    const Stream base(all.front());
+    constexpr std::size_t strip = 1000;
+    Array<int> x = full<int>(base, strip * all.size(), 1);
+    const ScopedStream in(base);
+    const Device before = current_device();
+    fork_join_devices(all, [&](std::size_t i, StreamRef s) {
+        Array<int> part = empty<int>(strip);
+        copy(s, part, x.view().subview(i * strip, strip));
+        launch(Add{}, dim(strip), part, static_cast<int>(i));
+        copy(s, x.view().subview(i * strip, strip), part);
+    });
+    CHECK(current_device() == before);
+    const Ints result = to_host(x);
+    for (std::size_t i = 0; i < all.size(); ++i)
+        CHECK(result[i * strip + strip - 1] == 1 + static_cast<int>(i));
+}
+
+TEST_CASE("branches on devices of both kinds mix, and none at all is nothing") {
+    const Drained drained;
+    const Stream base(test_device());
+    const Recorder seen;
+    fork_join_devices(base, std::vector{test_device(), cpu_device(), test_device()},
+                      [&](std::size_t i) { seen.note(current_stream(), std::to_string(i)); });
+    fork_join_devices(base, {}, [&](std::size_t) { seen.add("never"); });
+    base.synchronize();
+    Strings order = seen.seen();
+    std::sort(order.begin(), order.end());
+    CHECK(order == Strings{"0", "1", "2"});
+}
+
+TEST_CASE("branches on several devices are captured side by side", "[multi]") {
+    if (test_devices().size() < 2) HEDDLE_SKIP("needs two devices of one kind");
+    const Drained drained;
+    const std::vector<Device> all = test_devices();
+    const Stream base(all[0]);
+    std::vector<Array<int>> parts;
+    for (const Device device : all) parts.push_back(zeros<int>(default_stream(device), 100));
+    synchronize();
+    Graph graph = capture(base, [&] {
+        fork_join_devices(base, all,
+                          [&](std::size_t i) { launch(Add{}, dim(100), parts[i], static_cast<int>(i) + 1); });
+    });
+    CHECK(graph.size() == all.size());
+    CHECK(graph.edge_count() == 0);
+    graph.launch(base);
+    graph.launch(base);
+    base.synchronize();
+    for (std::size_t i = 0; i < all.size(); ++i)
+        CHECK(to_host(default_stream(all[i]), parts[i]) == Ints(100, 2 * (static_cast<int>(i) + 1)));
+}

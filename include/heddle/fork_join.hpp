@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <exception>
+#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -13,14 +14,14 @@ namespace heddle {
 
 namespace detail {
 
-/// Branches of one fork_join: streams from the device's own pool, ordered after `base`; join() orders base after them.
+/// Branches of one fork_join: streams from a pool of each device, ordered after `base`; join() orders base after them.
 class Fork {
 public:
     explicit Fork(StreamRef base, std::size_t branches, SourceLocation where);
     ~Fork();  ///< joins what was not joined; reports
     Fork(const Fork&) = delete;
     Fork& operator=(const Fork&) = delete;
-    StreamRef branch(std::size_t index);
+    StreamRef branch(Device device);
     void join();
 
 private:
@@ -37,11 +38,19 @@ struct ForkBase {
 
 [[noreturn]] void throw_no_streams(SourceLocation where);
 
-template <class F> void run_branch(Fork& fork, std::size_t index, F& f, SourceLocation where) {
-    StreamRef stream = fork.branch(index);
+template <class F> void run_branch(Fork& fork, Device device, F& f, SourceLocation where) {
+    StreamRef stream = fork.branch(device);
     ScopedStream in(stream, {.wait_on_enter = false}, where);
     if constexpr (std::invocable<F&, StreamRef>) f(stream);
     else f();
+}
+
+/// `f` with the number of its branch, and with the stream if it takes that too.
+template <class F> auto numbered(F& f, std::size_t i) {
+    return [&f, i](StreamRef stream) {
+        if constexpr (std::invocable<F&, std::size_t, StreamRef>) f(i, stream);
+        else f(i);
+    };
 }
 
 }  // namespace detail
@@ -56,8 +65,8 @@ template <Branch... F>
     requires(sizeof...(F) > 0)
 void fork_join(detail::ForkBase base, F&&... branches) {
     detail::Fork fork(base.stream, sizeof...(F), base.where);
-    std::size_t index = 0;
-    (detail::run_branch(fork, index++, branches, base.where), ...);
+    const Device device = base.stream.device();
+    (detail::run_branch(fork, device, branches, base.where), ...);
     fork.join();
 }
 /// The same from the current stream. Its errors cannot say where it was called.
@@ -71,17 +80,34 @@ void fork_join_n(StreamRef base, std::size_t count, F&& f, SourceLocation where 
     if (count == 0) return;
     detail::Fork fork(base, count, where);
     for (std::size_t i = 0; i < count; ++i) {
-        auto call = [&](StreamRef stream) {
-            if constexpr (std::invocable<F&, std::size_t, StreamRef>) f(i, stream);
-            else f(i);
-        };
-        detail::run_branch(fork, i, call, where);
+        auto call = detail::numbered(f, i);
+        detail::run_branch(fork, base.device(), call, where);
     }
     fork.join();
 }
 template <class F>
 void fork_join_n(std::size_t count, F&& f, SourceLocation where = SourceLocation::current()) {
     fork_join_n(current_stream(), count, f, where);
+}
+
+/// A branch on each device: calls f(0), f(1), ... for devices[0], devices[1], ..., each with its device current and a stream of its own
+/// there (f may take it as its second argument). All are ordered after `base`, whatever its device, and base after all of them. A device may be
+/// named several times; CPU and CUDA devices mix. Exceptions as with fork_join().
+template <class F>
+void fork_join_devices(StreamRef base, std::span<const Device> devices, F&& f,
+                       SourceLocation where = SourceLocation::current()) {
+    if (devices.empty()) return;
+    detail::Fork fork(base, devices.size(), where);
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+        auto call = detail::numbered(f, i);
+        detail::run_branch(fork, devices[i], call, where);
+    }
+    fork.join();
+}
+template <class F>
+void fork_join_devices(std::span<const Device> devices, F&& f,
+                       SourceLocation where = SourceLocation::current()) {
+    fork_join_devices(current_stream(), devices, f, where);
 }
 
 struct ForkEachOptions {
@@ -101,11 +127,10 @@ void fork_join_each(StreamRef base, std::size_t count, F&& f, ForkEachOptions op
     std::vector<StreamRef> branches;
     branches.reserve(streams);
     for (std::size_t i = 0; i < count; ++i) {
-        if (i < streams) branches.push_back(fork.branch(i));
+        if (i < streams) branches.push_back(fork.branch(base.device()));
         const StreamRef stream = branches[i % streams];
         ScopedStream in(stream, {.wait_on_enter = false}, where);
-        if constexpr (std::invocable<F&, std::size_t, StreamRef>) f(i, stream);
-        else f(i);
+        detail::numbered(f, i)(stream);
     }
     fork.join();
 }

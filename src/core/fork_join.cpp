@@ -17,11 +17,10 @@ namespace {
 /// still pending on it, the base is waiting for anyway.
 class Branches {
 public:
-    StreamRecord& take(StreamRecord& base, const SourceLocation& where) {
+    StreamRecord& take(StreamRecord& base, Device device, const SourceLocation& where) {
         {
             const std::lock_guard lock(mutex_);
-            std::vector<Idle>& idle =
-                lanes_[{base.device.index(), static_cast<int>(base.device.kind()), base.priority}];
+            std::vector<Idle>& idle = lanes_[key(device, base.priority)];
             const std::uint64_t base_id = base.id.load();
             std::erase_if(idle, [](const Idle& one) {
                 if (!one.stream->has(stream_flag::slow_order)) return false;
@@ -38,7 +37,7 @@ public:
             constexpr std::size_t plenty = 64;
             if (idle.size() >= plenty) return remove(idle, 0);
         }
-        StreamRecord& made = open_stream(base.device, base.priority, {}, where);
+        StreamRecord& made = open_stream(device, base.priority, {}, where);
         made.name = "branch " + std::to_string(made.id.load());
         made.set(stream_flag::internal);
         return made;
@@ -51,8 +50,7 @@ public:
             return;
         }
         const std::lock_guard lock(mutex_);
-        lanes_[{stream.device.index(), static_cast<int>(stream.device.kind()), base.priority}].push_back(
-            {&stream, base.id.load()});
+        lanes_[key(stream.device, base.priority)].push_back({&stream, base.id.load()});
     }
 
     void forget() noexcept { lanes_.clear(); }
@@ -63,6 +61,9 @@ private:
         StreamRecord* stream;
         std::uint64_t base_id;
     };
+    static std::array<int, 3> key(Device device, int priority) noexcept {
+        return {device.index(), static_cast<int>(device.kind()), priority};
+    }
     static StreamRecord& remove(std::vector<Idle>& idle, std::size_t i) {
         StreamRecord& stream = *idle[i].stream;
         idle.erase(idle.begin() + static_cast<std::ptrdiff_t>(i));
@@ -106,8 +107,8 @@ Fork::Fork(StreamRef base, std::size_t count, SourceLocation where)
     }
 }
 
-StreamRef Fork::branch(std::size_t) {
-    StreamRecord& stream = branches().take(impl_->base, impl_->where);
+StreamRef Fork::branch(Device device) {
+    StreamRecord& stream = branches().take(impl_->base, device, impl_->where);
     impl_->streams.push_back({&stream, 0});
     order_after_event(stream, impl_->fork.state(), impl_->where);
     impl_->streams.back().at_fork = stream.submissions.load();
