@@ -110,12 +110,16 @@ TEST_CASE("every device has more than one priority") {
 }
 
 TEST_CASE("a device reaches its own memory") {
-    for (Device d : devices()) CHECK(d.can_access_peer(d));
+    for (Device d : devices()) {
+        CHECK(d.can_access_peer(d));
+        CHECK(d.can_access_pool(d));
+    }
 }
 
 TEST_CASE("a GPU and a CPU device do not reach each other's memory", "[cross]") {
     if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device");
     CHECK_FALSE(cpu_device().can_access_peer(Device("cuda:0")));
+    CHECK_FALSE(cpu_device().can_access_pool(Device("cuda:0")));
 }
 
 TEST_CASE("a default-constructed device is the thread's current one") {

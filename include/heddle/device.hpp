@@ -60,8 +60,10 @@ public:
     /// Free bytes of the device's memory now (for CPU devices, the machine's available memory).
     std::size_t free_memory() const;
 
-    /// Whether this device can read and write the other's memory directly. True for itself.
+    /// Whether this device can be allowed to read and write the other's memory directly (memory_access.hpp). True for itself.
     bool can_access_peer(Device other) const;
+    /// The same for memory of the other's pool, which heddle's arrays have.
+    bool can_access_pool(Device other) const;
 
     bool operator==(const Device&) const = default;
 

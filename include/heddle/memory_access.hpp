@@ -14,7 +14,7 @@ namespace heddle {
 /// that are given another device's array need pool access.
 ///
 /// Switching is idempotent. Throws Unsupported where the devices cannot
-/// reach each other (Device::can_access_peer), UsageError for devices of different kinds. Switch off only what no work in flight uses.
+/// reach each other (Device::can_access_peer, can_access_pool), UsageError for devices of different kinds. Switch off only what no work in flight uses.
 void enable_peer_access(Device device, Device peer, SourceLocation where = SourceLocation::current());
 void disable_peer_access(Device device, Device peer, SourceLocation where = SourceLocation::current());
 bool is_peer_access_enabled(Device device, Device peer);

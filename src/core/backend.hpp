@@ -54,6 +54,7 @@ public:
     virtual DeviceInfo describe(int device) = 0;
     virtual std::size_t free_memory(int device) = 0;
     virtual bool can_access_peer(int device, int other) = 0;
+    virtual bool can_access_pool(int device, int other) = 0;
     virtual int concurrent_queues(int device) = 0;
     virtual bool peer_reachable(int device,
                                 int memory_device) noexcept = 0;  ///< may kernels of `device` touch it now

@@ -77,6 +77,11 @@ bool Device::can_access_peer(Device other) const {
            (index_ == other.index_ || detail::backend_of(kind_).can_access_peer(index_, other.index_));
 }
 
+bool Device::can_access_pool(Device other) const {
+    return kind_ == other.kind_ &&
+           (index_ == other.index_ || detail::backend_of(kind_).can_access_pool(index_, other.index_));
+}
+
 int device_count(DeviceKind kind) { return detail::backend_of(kind).device_count(); }
 
 std::vector<Device> devices() {

@@ -22,7 +22,8 @@ void set_access(AccessKind kind, Device device, Device peer, bool on, const char
                      .device = device,
                      .where = where});
     if (is_itself(device, peer)) return;
-    if (on && !device.can_access_peer(peer))
+    const bool can = kind == AccessKind::peer ? device.can_access_peer(peer) : device.can_access_pool(peer);
+    if (on && !can)
         throw_error({.code = ErrorCode::unsupported,
                      .message = device.name() + " cannot reach the memory of " + peer.name() +
                                 ": copy() it, which goes by way of the host",

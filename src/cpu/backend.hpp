@@ -16,6 +16,7 @@ public:
     DeviceInfo describe(int device) override;
     std::size_t free_memory(int device) override;
     bool can_access_peer(int, int) override { return true; }
+    bool can_access_pool(int, int) override { return true; }
     int concurrent_queues(int) override;
     bool peer_reachable(int, int) noexcept override { return true; }
     void preload(int, const void*, const SourceLocation&) override {}

@@ -17,6 +17,7 @@ public:
     DeviceInfo describe(int device) override;
     std::size_t free_memory(int device) override;
     bool can_access_peer(int device, int other) override;
+    bool can_access_pool(int device, int other) override;
     int concurrent_queues(int device) override;
     bool peer_reachable(int device, int memory_device) noexcept override;
     void preload(int device, const void* tag, const SourceLocation& where) override;

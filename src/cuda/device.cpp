@@ -131,6 +131,14 @@ bool CudaBackend::can_access_peer(int device, int other) {
     return can != 0;
 }
 
+bool CudaBackend::can_access_pool(int device, int other) {
+    if (!can_access_peer(device, other)) return false;
+    int pools = 0;
+    check(cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, other), "cudaDeviceGetAttribute",
+          other, {});
+    return pools != 0;
+}
+
 int CudaBackend::concurrent_queues(int) {
     // Source: CUDA programming guide, environment variables: 1 to 32, 8 by default.
     const char* text = std::getenv("CUDA_DEVICE_MAX_CONNECTIONS");

@@ -15,7 +15,7 @@ void ensure_access(const NodeData& node, const SourceLocation& where) {
     const Device to = node.to.place.device, from = node.from.place.device;
     if (!to.is_cuda() || !from.is_cuda() || to == from) return;
     if (node.to.place.kind != MemoryKind::device || node.from.place.kind != MemoryKind::device) return;
-    if (!to.can_access_peer(from) || !from.can_access_peer(to))
+    if (!to.can_access_pool(from) || !from.can_access_pool(to))
         throw_error(
             {.code = ErrorCode::unsupported,
              .message =

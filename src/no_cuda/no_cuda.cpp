@@ -17,6 +17,7 @@ class NoCuda final : public Backend {
     DeviceInfo describe(int) override { none(); }
     std::size_t free_memory(int) override { none(); }
     bool can_access_peer(int, int) override { return false; }
+    bool can_access_pool(int, int) override { return false; }
     int concurrent_queues(int) override { none(); }
     bool peer_reachable(int, int) noexcept override { return false; }
     void open_stream(StreamRecord&, const SourceLocation&) override { none(); }

@@ -59,14 +59,17 @@ void print_table_of_devices() {
     print_table(rows);
 }
 
-/// Who can use whose memory directly.
-void print_peers(const std::vector<Device>& group) {
-    std::vector<Row> rows{{"peer access"}};
+/// Who can be allowed to use whose memory directly.
+void print_access(const std::vector<Device>& group) {
+    std::vector<Row> rows{{"access"}};
     for (const Device column : group) rows.front().push_back(column.name());
     for (const Device row : group) {
         rows.push_back({row.name()});
         for (const Device column : group)
-            rows.back().push_back(row == column ? "-" : row.can_access_peer(column) ? "yes" : "no");
+            rows.back().push_back(row == column                 ? "-"
+                                  : row.can_access_pool(column) ? "peer, pool"
+                                  : row.can_access_peer(column) ? "peer"
+                                                                : "none");
     }
     print("\n");
     print_table(rows);
@@ -75,7 +78,7 @@ void print_peers(const std::vector<Device>& group) {
 void print_devices() {
     print_table_of_devices();
     for (const DeviceKind kind : {DeviceKind::cuda, DeviceKind::cpu})
-        if (const auto group = devices_of(kind); group.size() > 1) print_peers(group);
+        if (const auto group = devices_of(kind); group.size() > 1) print_access(group);
 }
 
 void print_default(Device standard) {
@@ -86,18 +89,20 @@ void print_default(Device standard) {
 
 std::string json_device(Device device) {
     const DeviceInfo& info = device.info();
-    std::string peers;
-    for (const Device other : devices_of(device.kind()))
-        if (other != device && device.can_access_peer(other))
-            peers += (peers.empty() ? "" : ", ") + json_string(other.name());
+    std::string peers, pools;
+    for (const Device other : devices_of(device.kind())) {
+        const std::string name = json_string(other.name());
+        if (other != device && device.can_access_peer(other)) peers += (peers.empty() ? "" : ", ") + name;
+        if (other != device && device.can_access_pool(other)) pools += (pools.empty() ? "" : ", ") + name;
+    }
     return fmt::format(
         R"({{"device": {}, "name": {}, "total_memory": {}, "free_memory": {}, )"
         R"("priority_least": {}, "priority_greatest": {}, "copy_engines": {}, "processors": {}, )"
-        R"("compute_capability": {}, "bus_id": {}, "peers": [{}]}})",
+        R"("compute_capability": {}, "bus_id": {}, "peers": [{}], "pools": [{}]}})",
         json_string(device.name()), json_string(info.name), info.total_memory, device.free_memory(),
         info.priorities.least, info.priorities.greatest, info.copy_engines, info.processors,
         device.is_cuda() ? fmt::format("\"{}.{}\"", info.compute_major, info.compute_minor) : "null",
-        json_string(info.bus_id), peers);
+        json_string(info.bus_id), peers, pools);
 }
 
 void print_json(Device standard) {
@@ -134,9 +139,9 @@ void add_devices_command(CLI::App& app, int& status) {
         "can run\n"
         "beside kernels. Processors are a GPU's multiprocessors, a CPU device's worker threads. Where there "
         "are\n"
-        "several devices of a kind, a table says which can use whose memory directly; where there are no "
-        "CUDA\n"
-        "devices, a line says why.\n\n"
+        "several devices of a kind, a table says which can be allowed to use whose memory directly: peer\n"
+        "access is to memory of cudaMalloc, pool access to memory of heddle's arrays. Where there are no\n"
+        "CUDA devices, a line says why.\n\n"
         "Exit status: 0; 1 if HEDDLE_DEVICE names a device that is not there, 2 if what it says is no "
         "device.\n\n"
         "With --json: an object of default, cuda_unavailable_reason (or null) and devices; sizes in bytes.");

@@ -16,12 +16,12 @@ if [[ $out == *$'\ncuda:0 '* ]]; then
 else
     contains "why there is no CUDA" "$out" $'\nno CUDA devices: '
 fi
-if [[ $out != *$'\ncuda:1 '* && $out == *"peer access"* ]]; then fail "peers of single devices"; fi
+if [[ $out != *$'\ncuda:1 '* && $out == *$'\naccess '* ]]; then fail "peers of single devices"; fi
 
 HEDDLE_CPU_DEVICES=3 run devices
 contains "three CPU devices" "$out" $'\ncpu:2 '
-contains "peers" "$out" $'\npeer access  cpu:0  cpu:1  cpu:2'
-contains "peers: a row" "$out" $'\ncpu:1        yes    -      yes'
+contains "peers" "$out" $'\naccess  cpu:0       cpu:1       cpu:2'
+contains "peers: a row" "$out" $'\ncpu:1   peer, pool  -           peer, pool'
 
 HEDDLE_CPU_DEVICES=2 run devices --json
 same "json: status" "$status" 0
@@ -32,7 +32,7 @@ o = json.loads(sys.argv[1])
 cpus = [d for d in o["devices"] if d["device"].startswith("cpu:")]
 cudas = [d for d in o["devices"] if d["device"].startswith("cuda:")]
 assert [d["device"] for d in cpus] == ["cpu:0", "cpu:1"], o
-assert cpus[0]["peers"] == ["cpu:1"] and cpus[0]["total_memory"] >= cpus[0]["free_memory"] > 0, o
+assert cpus[0]["peers"] == cpus[0]["pools"] == ["cpu:1"] and cpus[0]["total_memory"] >= cpus[0]["free_memory"] > 0, o
 assert cpus[0]["processors"] >= 1 and cpus[0]["compute_capability"] is None, o
 assert (o["cuda_unavailable_reason"] is None) == bool(cudas), o
 assert o["default"] in [d["device"] for d in o["devices"]], o
