@@ -206,14 +206,22 @@ template <auto kernel, class... A> void launch_dependent(const Grid& grid, A&&..
     launch_dependent<kernel>(current_stream(), grid, std::forward<A>(args)...);
 }
 
+namespace detail {
+inline Blocks blocks_of(const Grid& grid) noexcept {
+    return {{grid.grid.x, grid.grid.y, grid.grid.z},
+            {grid.block.x, grid.block.y, grid.block.z},
+            grid.shared_bytes,
+            grid.where,
+            grid.how};
+}
+}  // namespace detail
+
 /// A kernel of a module, with a grid; as with blocks().
 template <class... A> void launch(StreamRef stream, ModuleKernel kernel, const Grid& grid, A&&... args) {
-    launch(stream, kernel,
-           Blocks{{grid.grid.x, grid.grid.y, grid.grid.z},
-                  {grid.block.x, grid.block.y, grid.block.z},
-                  grid.shared_bytes,
-                  grid.where},
-           std::forward<A>(args)...);
+    launch(stream, kernel, detail::blocks_of(grid), std::forward<A>(args)...);
+}
+template <class... A> ModuleNode kernel_node(ModuleKernel kernel, const Grid& grid, A&&... args) {
+    return kernel_node(kernel, detail::blocks_of(grid), std::forward<A>(args)...);
 }
 
 /// A __global__ function as a node of a graph.

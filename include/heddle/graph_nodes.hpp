@@ -44,10 +44,10 @@ void resize_work(NodeData& node, const std::size_t* extent, std::size_t count, c
 void set_copy(NodeData& node, const Region& to, const Region& from, const SourceLocation& where);
 void set_fill(NodeData& node, const Region& to, const void* value, std::size_t size,
               const SourceLocation& where);
-/// Clamps it to the device's range. Unsupported in a CUDA graph that is instantiated.
 /// What the node has now; false, and nothing, while it has no arguments.
 bool read_extents(const NodeData& node, std::size_t* extent, LaunchOptions& options);
 void make_dependent(NodeData& node);
+/// Clamps it to the device's range. Unsupported in a CUDA graph that is instantiated.
 void set_priority(NodeData& node, int priority, const SourceLocation& where);
 void set_event(NodeData& node, const Event& event, const SourceLocation& where);
 StreamState& any_stream(Device device);

@@ -19,6 +19,7 @@
 #include <heddle/memory_access.hpp>
 #include <heddle/memory_nodes.hpp>
 #include <heddle/module.hpp>
+#include <heddle/module_nodes.hpp>
 #include <heddle/observer.hpp>
 #include <heddle/pipeline.hpp>
 #include <heddle/preload.hpp>

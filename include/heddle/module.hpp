@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <heddle/launch.hpp>
+#include <heddle/launch_options.hpp>
 
 namespace heddle {
 
@@ -28,12 +29,20 @@ struct Blocks {
     Extents block;
     std::size_t shared_bytes;
     SourceLocation where;
+    detail::GivenOptions how{};
+
+    /// The same blocks, launched in a certain way; LaunchOptions::block and shared_bytes are not used.
+    Blocks with(const LaunchOptions& options) const noexcept {
+        Blocks other = *this;
+        other.how = {options, true};
+        return other;
+    }
 };
 /// So many blocks, of so many threads, with so many bytes of dynamic shared memory: blocks(n / 256, 256),
 /// blocks({4, 4}, {16, 16}).
 constexpr Blocks blocks(Extents grid, Extents block, std::size_t shared_bytes = 0,
                         SourceLocation where = SourceLocation::current()) noexcept {
-    return {grid, block, shared_bytes, where};
+    return {grid, block, shared_bytes, where, {}};
 }
 
 namespace detail {
@@ -124,7 +133,8 @@ template <class T> struct ModuleArg<View<T>> {
                                        const SourceLocation& where);
 [[noreturn]] void throw_argument_size(const ModuleKernelData& kernel, std::size_t index, std::size_t given,
                                       const SourceLocation& where);
-/// Throws UsageError for a stream of another device and impossible extents. Lets the kernel have its dynamic shared memory.
+/// Throws UsageError for a stream of another device, impossible extents, and options that the device cannot do. Lets the kernel have its dynamic shared
+/// memory.
 void check_blocks(StreamState& stream, ModuleKernelData& kernel, const Blocks& blocks);
 void launch_module(StreamState& stream, ModuleKernelData& kernel, const Blocks& blocks, void** arguments);
 
@@ -186,7 +196,8 @@ bool record_module(StreamState& state, const ModuleOp<A...>& operation, const A&
     Block* used[sizeof...(A) + 1] = {};
     std::size_t count = 0;
     (collect_block(used, count, args), ...);
-    return record_work(state, Operation::work_type, bytes, 1, used, count, {}, operation.blocks.where);
+    return record_work(state, Operation::work_type, bytes, 1, used, count, operation.blocks.how.options,
+                       operation.blocks.where);
 }
 
 template <class... A> void give_module(StreamState& state, ModuleOp<A...>& operation) {
@@ -196,17 +207,19 @@ template <class... A> void give_module(StreamState& state, ModuleOp<A...>& opera
     launch_module(state, *operation.kernel, operation.blocks, pointers);
 }
 
-/// Blocks of 256 threads along the first extent, for kernels that look whether their index is in range.
+/// Blocks of 256 threads (or LaunchOptions::block) along the first extent, for kernels that look whether their index is in range.
 template <int N> Blocks blocks_for(const Dim<N>& d) {
+    const unsigned block = d.how.options.block != 0 ? d.how.options.block : 256;
     const auto whole = [&](std::size_t n) {
         if (n > 0xffffffffu) throw_too_many_indices(d.where);
         return static_cast<unsigned>(n);
     };
-    return {{whole((d.extent[0] + 255) / 256), N > 1 ? whole(d.extent[N > 1 ? 1 : 0]) : 1u,
+    return {{whole((d.extent[0] + block - 1) / block), N > 1 ? whole(d.extent[N > 1 ? 1 : 0]) : 1u,
              N > 2 ? whole(d.extent[N > 2 ? 2 : 0]) : 1u},
-            256u,
-            0,
-            d.where};
+            block,
+            d.how.options.shared_bytes,
+            d.where,
+            d.how};
 }
 
 }  // namespace detail
@@ -240,7 +253,7 @@ template <class... A> void launch(StreamRef stream, ModuleKernel kernel, const B
         detail::notify_launch<detail::Parameters<void>, 0, A...>(kernel.name().c_str(), state, blocks.where,
                                                                  std::index_sequence_for<A...>(), args...);
 }
-/// With dim(): as many threads as it says, rounded up along the first extent to blocks of 256: the kernel has to look whether its
+/// With dim(): as many threads as it says, rounded up along the first extent to blocks of 256 (or LaunchOptions::block): the kernel has to look whether its
 /// index is in range. An extent of 0 enqueues nothing.
 template <int N, class... A>
 void launch(StreamRef stream, const ModuleKernel& kernel, const Dim<N>& d, A&&... args) {

@@ -1,4 +1,4 @@
-// Compiling CUDA C++ with NVRTC, loading what came of it, and launching that.
+// Compiling CUDA C++ with NVRTC, and loading what came of it.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -228,16 +228,6 @@ ModuleKernels CudaCode::load(Device device, const std::string& image, const Sour
     return kernels;
 }
 
-void raise_shared(StreamState& stream, ModuleKernelData& kernel, const Blocks& blocks) {
-    if (kernel.shared_bytes.load(std::memory_order_relaxed) >= blocks.shared_bytes) return;
-    const InContext in(gpu_of(stream));
-    check(driver.set_function_attribute(static_cast<CUfunction>(kernel.native),
-                                        CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                        static_cast<int>(blocks.shared_bytes)),
-          "cuFuncSetAttribute", record_of(stream), blocks.where);
-    kernel.shared_bytes.store(blocks.shared_bytes, std::memory_order_relaxed);
-}
-
 }  // namespace
 
 }  // namespace cu
@@ -245,29 +235,6 @@ void raise_shared(StreamState& stream, ModuleKernelData& kernel, const Blocks& b
 CodeBackend& code_backend() {
     static auto* const instance = new cu::CudaCode;
     return *instance;
-}
-
-void check_blocks(StreamState& stream, ModuleKernelData& kernel, const Blocks& blocks) {
-    if (stream.device != kernel.device) [[unlikely]]
-        cu::throw_usage("kernel " + kernel.readable + " is loaded on " + kernel.device.name() +
-                            ", and the stream is of " + stream.device.name(),
-                        "launch", &record_of(stream), blocks.where);
-    check_limits(stream,
-                 {dim3(blocks.grid.x, blocks.grid.y, blocks.grid.z),
-                  dim3(blocks.block.x, blocks.block.y, blocks.block.z), blocks.shared_bytes, blocks.where});
-    if (blocks.shared_bytes > static_cast<std::size_t>(cu::gpu_of(stream).limits.max_shared)) [[unlikely]]
-        cu::raise_shared(stream, kernel, blocks);
-}
-
-void launch_module(StreamState& stream, ModuleKernelData& kernel, const Blocks& blocks, void** arguments) {
-    const cu::OnStream on(cu::gpu_of(stream), stream.native);
-    const CUresult code = cu::driver.launch_kernel(
-        static_cast<CUfunction>(kernel.native), blocks.grid.x, blocks.grid.y, blocks.grid.z, blocks.block.x,
-        blocks.block.y, blocks.block.z, static_cast<unsigned>(blocks.shared_bytes), cu::native_of(stream),
-        arguments, nullptr);
-    if (code != CUDA_SUCCESS) [[unlikely]]
-        throw_launch_failed(stream, kernel.name.c_str(), static_cast<int>(code), blocks.where);
-    count_submission(stream);
 }
 
 }  // namespace heddle::detail

@@ -57,7 +57,10 @@ bool load_driver(const char*& missing) noexcept {
         need(driver.load_function, "cuFuncLoad") && need(driver.function_name, "cuFuncGetName") &&
         need(driver.function_parameter, "cuFuncGetParamInfo") &&
         need(driver.set_function_attribute, "cuFuncSetAttribute") &&
-        need(driver.launch_kernel, "cuLaunchKernel") && need(driver.add_kernel_node, "cuGraphAddKernelNode");
+        need(driver.launch_kernel, "cuLaunchKernel") &&
+        need(driver.launch_kernel_in_a_way, "cuLaunchKernelEx") &&
+        need(driver.blocks_per_processor, "cuOccupancyMaxActiveBlocksPerMultiprocessor") &&
+        need(driver.add_kernel_node, "cuGraphAddKernelNode");
     look_up(driver.stream_wait_value, "cuStreamWaitValue64");
     look_up(driver.loading_mode, "cuModuleGetLoadingMode");
     return all;

@@ -210,6 +210,10 @@ unsigned attributes_of(StreamState& stream, const LaunchOptions& options, cudaLa
 void check_options(StreamState& stream, const void* function, dim3 grid, dim3 block, std::size_t shared_bytes,
                    const LaunchOptions& options, const SourceLocation& where);
 
+/// Its parts: what no kernel is needed to know, and whether so many blocks fit on the device at once if a multiprocessor holds `each`.
+void check_way(StreamState& stream, const LaunchOptions& options, dim3 grid, const SourceLocation& where);
+void check_fits_at_once(StreamState& stream, int each, dim3 grid, const SourceLocation& where);
+
 /// Puts an action off until this thread, or another, may call CUDA or the capture that is in its way is over.
 void defer(Gpu& g, std::function<void()> action);
 /// Recycles closed streams that are done, and tries deferred actions again.

@@ -156,13 +156,14 @@ cudaGraphNode_t add_device_node(cudaGraph_t graph, const NodeData& node,
     case NodeKind::kernel: {
         if (node.device.is_cpu() || node.work.count == 0) break;
         KernelParameters p(node, where);
-        if (p.form.is_loaded) {
+        const bool has_options = options_of(node) != LaunchOptions();
+        if (p.form.is_loaded) {  // its options were checked when it was given
             const CUDA_KERNEL_NODE_PARAMS of_driver = kernel_parameters(p.form);
             done(as_runtime(driver.add_kernel_node(&made, graph, after.data(), after.size(), &of_driver)),
                  "cuGraphAddKernelNode");
+            if (has_options) set_attributes(made, node, g, where);
             return made;
         }
-        const bool has_options = options_of(node) != LaunchOptions();
         if (has_options)
             check_options(default_stream(node.device).state(), p.form.function, p.native.gridDim,
                           p.native.blockDim, p.form.shared_bytes, options_of(node), where);

@@ -117,6 +117,12 @@ void check_cooperative(StreamState& stream, const void* function, dim3 grid, dim
     check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
               &each, function, static_cast<int>(block.x * block.y * block.z), shared_bytes),
           "cudaOccupancyMaxActiveBlocksPerMultiprocessor", record_of(stream), where);
+    check_fits_at_once(stream, each, grid, where);
+}
+
+}  // namespace
+
+void check_fits_at_once(StreamState& stream, int each, dim3 grid, const SourceLocation& where) {
     const std::size_t most = static_cast<std::size_t>(each) * stream.processors;
     const std::size_t blocks = std::size_t{grid.x} * grid.y * grid.z;
     if (blocks > most)
@@ -127,7 +133,11 @@ void check_cooperative(StreamState& stream, const void* function, dim3 grid, dim
                       where);
 }
 
-}  // namespace
+void check_way(StreamState& stream, const LaunchOptions& options, dim3 grid, const SourceLocation& where) {
+    if (options.memory_domain != 0 && options.memory_domain != 1)
+        refuse_option(stream, ErrorCode::usage, "memory domains are 0 and 1", where);
+    if (options.cluster_x != 0) check_cluster(stream, options, grid, where);
+}
 
 unsigned attributes_of(StreamState& stream, const LaunchOptions& options, cudaLaunchAttribute* to) {
     unsigned count = 0;
@@ -162,9 +172,7 @@ void check_options(StreamState& stream, const void* function, dim3 grid, dim3 bl
                       where);
     if (shared_bytes > static_cast<std::size_t>(limits.max_shared))
         raise_shared(stream, shared_bytes, function, where);
-    if (options.memory_domain != 0 && options.memory_domain != 1)
-        refuse_option(stream, ErrorCode::usage, "memory domains are 0 and 1", where);
-    if (options.cluster_x != 0) check_cluster(stream, options, grid, where);
+    check_way(stream, options, grid, where);
     if (options.cooperative) check_cooperative(stream, function, grid, block, shared_bytes, where);
 }
 

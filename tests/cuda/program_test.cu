@@ -135,6 +135,69 @@ TEST_CASE("kernels of modules are captured and batched", "[cuda][program]") {
     CHECK(to_host(s, x) == Floats(100, 36.0f * 6.0f / 8.0f));
 }
 
+TEST_CASE("kernels of modules are nodes, whose arguments and blocks change", "[cuda][program]") {
+    SKIP_WITHOUT_CUDA();
+    const Stream s(gpu());
+    const ScopedStream in{s};
+    const ModuleKernel scale = loaded().kernel("scale");
+    Array<float> x = full<float>(100, 1.0f);
+    auto twice = kernel_node(scale, dim(100));
+    CHECK(twice.device() == gpu());
+    twice.args(x, 2.0f, 100);
+    auto thrice = kernel_node(scale, blocks(4, 32), x, 3.0f, 100).after(twice);
+    Graph graph = thrice.build();
+    CHECK(graph.size() == 2);
+    CHECK(graph.nodes()[0].name.find("scale") != std::string::npos);
+    graph.launch();
+    CHECK(to_host(x) == Floats(100, 6.0f));
+    twice.args(x, 5.0f, 100);
+    graph.launch();
+    CHECK(to_host(x) == Floats(100, 90.0f));
+    thrice.blocks(blocks(1, 50));  // reaches the first 50
+    graph.launch();
+    Floats expected(100, 450.0f);
+    std::fill(expected.begin(), expected.begin() + 50, 1350.0f);
+    CHECK(to_host(x) == expected);
+}
+
+TEST_CASE("kernels of modules go by launch options, eagerly, captured and as nodes", "[cuda][program]") {
+    SKIP_WITHOUT_CUDA();
+    const Stream s(gpu());
+    const ScopedStream in{s};
+    const ModuleKernel scale = loaded().kernel("scale");
+    Array<float> x = full<float>(100, 1.0f);
+    LaunchOptions options{.cooperative = true, .priority = -2, .memory_domain = 1};
+    if (gpu().info().compute_major >= 9) options.cluster_x = 2;
+    const Blocks shape = blocks(4, 32).with(options);
+    launch(scale, shape, x, 2.0f, 100);
+    capture([&] { launch(scale, shape, x, 3.0f, 100); }).launch();
+    kernel_node(scale, shape, x, 5.0f, 100).build().launch();
+    launch(scale, dim(100).with({.block = 64}), x, 7.0f, 100);
+    CHECK(to_host(x) == Floats(100, 210.0f));
+    const auto refused = [&](const LaunchOptions& wrong) {
+        return error_of([&] { launch(scale, blocks(1 << 20, 1024).with(wrong), x, 2.0f, 100); });
+    };
+    CHECK(mentions(refused({.cooperative = true}), "holds at most"));
+    CHECK(mentions(refused({.memory_domain = 7}), "0 and 1"));
+    CHECK(mentions(refused({.dependent = true}), "waits for the kernel before"));
+    if (gpu().info().compute_major >= 9) CHECK(mentions(refused({.cluster_x = 16}), "1 to 8"));
+    CHECK(to_host(x) == Floats(100, 210.0f));
+}
+
+TEST_CASE("a node of a module's kernel is refused what its launch is refused", "[cuda][program]") {
+    SKIP_WITHOUT_CUDA();
+    const ScopedDevice on{gpu()};
+    const ModuleKernel scale = loaded().kernel("scale");
+    Array<float> x = full<float>(100, 1.0f);
+    CHECK(mentions(error_of([&] { kernel_node(scale, dim(100), x, 2.0f); }), "takes 3 arguments"));
+    CHECK(mentions(error_of([&] { kernel_node(scale, dim(100), x, 2.0, 100); }), "argument 2"));
+    CHECK_THROWS_AS(kernel_node(scale, blocks(0, 32), x, 2.0f, 100), UsageError);
+    CHECK_THROWS_AS(kernel_node(scale, blocks(1, 4096), x, 2.0f, 100), UsageError);
+    Array<float> gone = std::move(x);
+    CHECK_THROWS_AS(kernel_node(scale, dim(100), x, 2.0f, 100), UsageError);
+    CHECK(mentions(error_of([&] { kernel_node(scale, dim(100)).build().launch(); }), "arguments"));
+}
+
 TEST_CASE("an array that a module's kernel uses is freed after it", "[cuda][program]") {
     SKIP_WITHOUT_CUDA();
     const Drained drained;
