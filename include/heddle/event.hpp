@@ -76,12 +76,13 @@ void synchronize_event(const Event& event, SourceLocation where = SourceLocation
 /// Bytes that let another process open an interprocess event.
 struct EventHandle {
     std::array<std::byte, 64> bytes{};
-    int device_index = 0;
+    std::array<char, 32> bus_id{};  ///< of the GPU, since processes may number GPUs differently
 };
 
 /// The handle of an event made with {.interprocess = true}.
 EventHandle export_event(const Event& event, SourceLocation where = SourceLocation::current());
-/// An event that another process exported: waits on it and host waits see that process's newest record.
+/// An event that another process exported: waits on it and host waits see that process's newest record. NoDevice where this
+/// process does not see the GPU.
 Event import_event(const EventHandle& handle, SourceLocation where = SourceLocation::current());
 
 }  // namespace heddle

@@ -13,6 +13,7 @@
 #include <heddle/fork_join.hpp>
 #include <heddle/graph.hpp>
 #include <heddle/graph_nodes.hpp>
+#include <heddle/interprocess.hpp>
 #include <heddle/kernel.hpp>
 #include <heddle/launch.hpp>
 #include <heddle/launch_options.hpp>

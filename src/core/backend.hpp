@@ -16,8 +16,9 @@
 #include <heddle/memory_access.hpp>
 
 namespace heddle {
+struct ArrayHandle;                     // heddle/interprocess.hpp
 enum class CaptureMode : std::uint8_t;  // heddle/capture.hpp
-}
+}  // namespace heddle
 
 namespace heddle::detail {
 
@@ -40,6 +41,14 @@ struct Piece {
     std::size_t rows;
     std::size_t pitch;  ///< bytes; == bytes for one row
     Place place;
+};
+
+/// Memory of allocate_shared(), or of import_shared().
+struct SharedMemory {
+    void* base;
+    std::size_t bytes;
+    int device;
+    bool is_imported;
 };
 
 /// Functions throw heddle::Error unless marked noexcept. `where` is the user's call, for errors. Thread-safety: all
@@ -154,6 +163,14 @@ public:
     virtual void* allocate_pinned(std::size_t bytes, const SourceLocation& where) = 0;
     virtual void free_pinned(void* data, std::size_t bytes, StreamRecord* const* users,
                              std::size_t user_count) noexcept = 0;
+    /// Memory that other processes can open, its name for them, and theirs opened here. bytes > 0.
+    virtual void* allocate_shared(int device, std::size_t bytes, const SourceLocation& where) = 0;
+    virtual void export_shared(const void* base, ArrayHandle& handle, const SourceLocation& where) = 0;
+    virtual void* import_shared(int device, const ArrayHandle& handle, const SourceLocation& where) = 0;
+    /// Gives it up, or lets go of it, after what `users` were given until now. Never blocks.
+    virtual void free_shared(const SharedMemory& memory, StreamRecord* const* users,
+                             std::size_t user_count) noexcept = 0;
+
     /// Where an address that heddle does not own is. False: this backend does not know it.
     virtual bool classify(const void* data, Place& place) noexcept = 0;
 

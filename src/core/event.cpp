@@ -125,29 +125,4 @@ double elapsed_time(const Event& start, const Event& end, SourceLocation where) 
 
 void synchronize_event(const Event& event, SourceLocation where) { event.synchronize(where); }
 
-EventHandle export_event(const Event& event, SourceLocation where) {
-    EventState& state = event.state("export_event", where);
-    if (!state.options.interprocess)
-        throw_error({.code = ErrorCode::usage,
-                     .message = "only events made with {.interprocess = true} can be shared",
-                     .call = "export_event",
-                     .device = state.device,
-                     .where = where});
-    EventHandle handle = state.backend->export_event(state, where);
-    state.handed_out = true;
-    state.countable = false;
-    return handle;
-}
-
-Event import_event(const EventHandle& handle, SourceLocation where) {
-    auto state = std::make_unique<EventState>();
-    state->device = Device(DeviceKind::cuda, handle.device_index, where);
-    state->backend = &detail::cuda_backend();
-    state->options.interprocess = true;
-    state->handed_out = true;
-    state->recorded = true;
-    state->backend->import_event(*state, handle, where);
-    return EventState::make(*state.release());
-}
-
 }  // namespace heddle

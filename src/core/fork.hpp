@@ -19,6 +19,7 @@ enum class ForkOrder {
     block_users,
     chunks,
     completions,
+    shared_files,
     count
 };
 

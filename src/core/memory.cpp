@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <heddle/array.hpp>
+#include <heddle/interprocess.hpp>
 #include <heddle/observer.hpp>
 
 #include "core/fork.hpp"
@@ -60,6 +61,8 @@ Block& take_block() {
 void give_block(Block& block) noexcept {
     delete static_cast<MoreUsers*>(block.more_users.load(std::memory_order_relaxed));
     block.data = nullptr;
+    block.origin = MemoryOrigin::pool;
+    block.offset = 0;
     for (auto& user : block.users) user.store(nullptr, std::memory_order_relaxed);
     BlockPool& pool = blocks();
     const std::lock_guard lock(pool.lock);
@@ -114,6 +117,15 @@ void notify_memory(OpKind kind, StreamState* stream, std::size_t bytes, const So
             .where = where});
 }
 
+void open_shared(Block& block, Device device, std::size_t bytes, MemoryOrigin origin) noexcept {
+    block.bytes = bytes;
+    block.device = device;
+    block.kind = MemoryKind::device;
+    block.origin = origin;
+    block.owners.store(1, std::memory_order_relaxed);
+    block.alive.store(true, std::memory_order_release);
+}
+
 Backend& pinned_backend() { return cuda_backend().device_count() > 0 ? cuda_backend() : cpu_backend(); }
 
 }  // namespace
@@ -148,6 +160,34 @@ Block& allocate(StreamRef ref, std::size_t count, std::size_t element, SourceLoc
         }
     }
     if (is_observed()) notify_memory(OpKind::allocate, &stream, bytes, where);
+    return block;
+}
+
+Block& allocate_shared(Device device, std::size_t count, std::size_t element, const SourceLocation& where) {
+    const std::size_t bytes = checked_bytes(count, element, "shareable", where);
+    Block& block = take_block();
+    try {
+        if (bytes != 0) block.data = backend_of(device.kind()).allocate_shared(device.index(), bytes, where);
+    } catch (...) {
+        give_block(block);
+        throw;
+    }
+    open_shared(block, device, bytes, MemoryOrigin::shared);
+    if (is_observed()) notify_memory(OpKind::allocate, nullptr, bytes, where);
+    return block;
+}
+
+Block& import_shared(Device device, const ArrayHandle& handle, const SourceLocation& where) {
+    Block& block = take_block();
+    try {
+        void* const base = backend_of(device.kind()).import_shared(device.index(), handle, where);
+        block.data = static_cast<std::byte*>(base) + handle.offset;
+        block.offset = handle.offset;
+    } catch (...) {
+        give_block(block);
+        throw;
+    }
+    open_shared(block, device, handle.bytes, MemoryOrigin::imported);
     return block;
 }
 
@@ -189,7 +229,12 @@ void release(Block& block) noexcept {
         if (is_observed())
             notify_memory(OpKind::free, users.empty() ? nullptr : users.front(), block.bytes, {});
         if (block.data != nullptr) {
-            if (block.kind == MemoryKind::device)
+            if (block.origin != MemoryOrigin::pool)
+                backend_of(block.device.kind())
+                    .free_shared({static_cast<std::byte*>(block.data) - block.offset, block.bytes,
+                                  block.device.index(), block.origin == MemoryOrigin::imported},
+                                 users.data(), users.size());
+            else if (block.kind == MemoryKind::device)
                 backend_of(block.device.kind())
                     .free(block.data, block.bytes, block.device.index(), users.data(), users.size());
             else
@@ -270,21 +315,25 @@ bool peer_reachable(const Block& block, const StreamState& stream) noexcept {
     if (stream.device.is_cpu()) return block.kind != MemoryKind::device || block.device.is_cpu();
     if (block.kind == MemoryKind::pinned) return true;
     if (block.kind == MemoryKind::pageable || block.device.kind() != stream.device.kind()) return false;
+    if (block.origin != MemoryOrigin::pool)
+        return stream.backend->has_access(AccessKind::peer, stream.device.index(), block.device.index());
     return stream.backend->peer_reachable(stream.device.index(), block.device.index());
 }
 
 void throw_wrong_device(const Block& block, const StreamState& stream, SourceLocation where) {
     const std::string memory =
         block.kind == MemoryKind::device ? "an array of " + block.device.name() : "a pageable host array";
-    throw_error(stream_error(
-        ErrorCode::usage, const_cast<StreamRecord&>(static_cast<const StreamRecord&>(stream)),
-        "work on " + stream.device.name() + " cannot reach " + memory + ": copy() it to an array of " +
-            stream.device.name() +
-            (block.device.is_cpu() ? ", or use pinned()"
-             : block.device.is_cuda() && stream.device.is_cuda()
-                 ? ", or enable_pool_access(" + stream.device.name() + ", " + block.device.name() + ")"
-                 : ""),
-        "launch", where));
+    throw_error(stream_error(ErrorCode::usage,
+                             const_cast<StreamRecord&>(static_cast<const StreamRecord&>(stream)),
+                             "work on " + stream.device.name() + " cannot reach " + memory +
+                                 ": copy() it to an array of " + stream.device.name() +
+                                 (block.device.is_cpu() ? ", or use pinned()"
+                                  : block.device.is_cuda() && stream.device.is_cuda()
+                                      ? (block.origin == MemoryOrigin::pool ? ", or enable_pool_access("
+                                                                            : ", or enable_peer_access(") +
+                                            stream.device.name() + ", " + block.device.name() + ")"
+                                      : ""),
+                             "launch", where));
 }
 
 void throw_pitch_too_small(std::size_t columns, std::size_t pitch, SourceLocation where) {

@@ -5,7 +5,14 @@
 #include <heddle/detail/block.hpp>
 #include <heddle/stream.hpp>
 
+namespace heddle {
+struct ArrayHandle;
+}
+
 namespace heddle::detail {
+
+/// Opens another process's memory; the handle has been checked.
+Block& import_shared(Device device, const ArrayHandle& handle, const SourceLocation& where);
 
 /// Orders `stream` after every stream that used the block.
 void wait_for_users(StreamRef stream, const Block* block, const SourceLocation& where);

@@ -67,6 +67,13 @@ public:
     }
     void drop_foreign(StreamRecord&) noexcept override {}
 
+    // interprocess.cpp
+    void* allocate_shared(int device, std::size_t bytes, const SourceLocation& where) override;
+    void export_shared(const void* base, ArrayHandle& handle, const SourceLocation& where) override;
+    void* import_shared(int device, const ArrayHandle& handle, const SourceLocation& where) override;
+    void free_shared(const SharedMemory& memory, StreamRecord* const* users,
+                     std::size_t user_count) noexcept override;
+
     // memory.cpp
     void copy(StreamRecord& stream, const Piece& to, const Piece& from, const SourceLocation& where) override;
     void fill(StreamRecord& stream, const Piece& to, const void* value, std::size_t size,
@@ -83,6 +90,11 @@ public:
 /// A completion of everything `stream` has been given, null if that is done and did not fail. Works on streams that are
 /// being closed.
 CompletionRef pending_work(StreamRecord& stream);
+
+/// Gives memory back when all that `users` were given until now is done. Never blocks. (memory.cpp)
+using GiveBack = void (*)(void* data, std::size_t bytes, int device) noexcept;
+void give_back_after(void* data, std::size_t bytes, int device, GiveBack give_back,
+                     StreamRecord* const* users, std::size_t user_count) noexcept;
 
 /// Blocks until `done`, running `queue` on this thread where no worker has it.
 void wait_for(Queue* queue, Completion& done);

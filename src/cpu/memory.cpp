@@ -47,9 +47,9 @@ Usage usages[max_devices];
 /// Memory that goes when the last of its users is done.
 class LaterFree {
 public:
-    /// `usage` may be null: memory of no device.
-    LaterFree(void* data, std::size_t bytes, Usage* usage, std::size_t users)
-        : left_(users + 1), data_(data), bytes_(bytes), usage_(usage), waiters_(users) {}
+    LaterFree(void* data, std::size_t bytes, int device, GiveBack give_back, std::size_t users)
+        : left_(users + 1), data_(data), bytes_(bytes), device_(device), give_back_(give_back),
+          waiters_(users) {}
 
     void after(std::size_t index, const CompletionRef& done) noexcept {
         waiters_[index].owner = this;
@@ -60,8 +60,7 @@ public:
     }
     void one_less() noexcept {
         if (left_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-        std::free(data_);
-        if (usage_ != nullptr) usage_->used.fetch_sub(bytes_, std::memory_order_relaxed);
+        give_back_(data_, bytes_, device_);
         delete this;
     }
 
@@ -72,7 +71,8 @@ private:
     std::atomic<std::size_t> left_;
     void* data_;
     std::size_t bytes_;
-    Usage* usage_;
+    int device_;
+    GiveBack give_back_;
     std::vector<Node> waiters_;
 };
 
@@ -251,35 +251,37 @@ void* CpuBackend::allocate_pinned(std::size_t bytes, const SourceLocation& where
     return allocate_host(bytes, "pinned or pageable", Device::unchecked(DeviceKind::cpu, 0), where);
 }
 
-namespace {
-void free_after(void* data, std::size_t bytes, Usage* usage, StreamRecord* const* users,
-                std::size_t user_count) noexcept {
+void give_back_after(void* data, std::size_t bytes, int device, GiveBack give_back,
+                     StreamRecord* const* users, std::size_t user_count) noexcept {
     try {
         std::vector<CompletionRef> pending;
         for (std::size_t i = 0; i < user_count; ++i)
             if (CompletionRef done = pending_anywhere(*users[i])) pending.push_back(std::move(done));
-        if (pending.empty()) {
-            std::free(data);
-            if (usage != nullptr) usage->used.fetch_sub(bytes, std::memory_order_relaxed);
-            return;
-        }
-        auto* later = new LaterFree(data, bytes, usage, pending.size());
+        if (pending.empty()) return give_back(data, bytes, device);
+        auto* later = new LaterFree(data, bytes, device, give_back, pending.size());
         for (std::size_t i = 0; i < pending.size(); ++i) later->after(i, pending[i]);
         later->one_less();
     } catch (...) {
         report(std::current_exception());  // and the memory is kept: nobody knows who still uses it
     }
 }
-}  // namespace
 
 void CpuBackend::free(void* data, std::size_t bytes, int device, StreamRecord* const* users,
                       std::size_t user_count) noexcept {
-    free_after(data, bytes, &usages[device], users, user_count);
+    give_back_after(
+        data, bytes, device,
+        [](void* memory, std::size_t size, int of) noexcept {
+            std::free(memory);
+            usages[of].used.fetch_sub(size, std::memory_order_relaxed);
+        },
+        users, user_count);
 }
 
 void CpuBackend::free_pinned(void* data, std::size_t bytes, StreamRecord* const* users,
                              std::size_t user_count) noexcept {
-    free_after(data, bytes, nullptr, users, user_count);
+    give_back_after(
+        data, bytes, 0, [](void* memory, std::size_t, int) noexcept { std::free(memory); }, users,
+        user_count);
 }
 
 }  // namespace heddle::detail::cpu

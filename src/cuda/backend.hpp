@@ -51,8 +51,6 @@ public:
     void synchronize(EventState& event, const SourceLocation& where) override;
     double elapsed_ms(EventState& start, EventState& end, const SourceLocation& where) override;
     Failure failure_of(EventState& event) override;
-    EventHandle export_event(EventState& event, const SourceLocation& where) override;
-    void import_event(EventState& event, const EventHandle& handle, const SourceLocation& where) override;
 
     // notify.cpp, await.cpp
     void signal(EventState& event, CompletionRef done, const SourceLocation& where) override;
@@ -65,6 +63,15 @@ public:
     void copy(StreamRecord& stream, const Piece& to, const Piece& from, const SourceLocation& where) override;
     void fill(StreamRecord& stream, const Piece& to, const void* value, std::size_t size,
               const SourceLocation& where) override;
+
+    // interprocess.cpp
+    EventHandle export_event(EventState& event, const SourceLocation& where) override;
+    void import_event(EventState& event, const EventHandle& handle, const SourceLocation& where) override;
+    void* allocate_shared(int device, std::size_t bytes, const SourceLocation& where) override;
+    void export_shared(const void* base, ArrayHandle& handle, const SourceLocation& where) override;
+    void* import_shared(int device, const ArrayHandle& handle, const SourceLocation& where) override;
+    void free_shared(const SharedMemory& memory, StreamRecord* const* users,
+                     std::size_t user_count) noexcept override;
 
     // memory.cpp
     // graph.cpp

@@ -151,32 +151,4 @@ Failure CudaBackend::failure_of(EventState& event) {
     return failure_until(*stream, event.submissions);
 }
 
-EventHandle CudaBackend::export_event(EventState& event, const SourceLocation& where) {
-    InContext in(gpu(event.device.index(), where));
-    cudaIpcEventHandle_t native{};
-    check(cudaIpcGetEventHandle(&native, native_of(event)), "cudaIpcGetEventHandle", event.device.index(),
-          where);
-    EventHandle handle;
-    static_assert(sizeof native.reserved == sizeof handle.bytes);
-    std::memcpy(handle.bytes.data(), native.reserved, sizeof native.reserved);
-    handle.device_index = event.device.index();
-    return handle;
-}
-
-void CudaBackend::import_event(EventState& event, const EventHandle& handle, const SourceLocation& where) {
-    Gpu& g = gpu(handle.device_index, where);
-    InContext in(g);
-    cudaIpcEventHandle_t bytes{};
-    std::memcpy(bytes.reserved, handle.bytes.data(), sizeof bytes.reserved);
-    cudaEvent_t native = nullptr;
-    check(cudaIpcOpenEventHandle(&native, bytes), "cudaIpcOpenEventHandle", g.index, where);
-    event.backend = this;
-    event.device = Device::unchecked(DeviceKind::cuda, g.index);
-    event.options.interprocess = true;
-    event.native = native;
-    event.owns_native = false;
-    event.handed_out = true;  // the other process records it
-    event.recorded = true;
-}
-
 }  // namespace heddle::detail::cu

@@ -59,6 +59,10 @@ class NoCuda final : public Backend {
     void begin_foreign(StreamRecord&, CaptureMode, const SourceLocation&) override { none(); }
     std::shared_ptr<void> take_foreign(StreamRecord&, CaptureMode, const SourceLocation&) override { none(); }
     void drop_foreign(StreamRecord&) noexcept override {}
+    void* allocate_shared(int, std::size_t, const SourceLocation&) override { none(); }
+    void export_shared(const void*, ArrayHandle&, const SourceLocation&) override { none(); }
+    void* import_shared(int, const ArrayHandle&, const SourceLocation&) override { none(); }
+    void free_shared(const SharedMemory&, StreamRecord* const*, std::size_t) noexcept override {}
     void* allocate(StreamRecord&, std::size_t, const SourceLocation&) override { none(); }
     void free(void*, std::size_t, int, StreamRecord* const*, std::size_t) noexcept override {}
     void* allocate_pinned(std::size_t, const SourceLocation&) override { none(); }

@@ -14,6 +14,9 @@ enum class MemoryKind : std::uint8_t { device, pinned, pageable };
 
 namespace detail {
 
+/// Whose memory it is: of a device's pool (or of the host), of this process but open to others, or of another process.
+enum class MemoryOrigin : std::uint8_t { pool, shared, imported };
+
 /// One allocation. Blocks stay at their address for the life of the process and are used again, so that a View
 /// which outlives its Array finds `alive == false` here.
 struct Block {
@@ -23,6 +26,8 @@ struct Block {
     std::size_t bytes = 0;
     Device device = Device::unchecked(DeviceKind::cpu, 0);
     MemoryKind kind = MemoryKind::device;
+    MemoryOrigin origin = MemoryOrigin::pool;
+    std::size_t offset = 0;  ///< imported memory: of `data` in the other process's allocation
     std::atomic<bool> alive{false};
     std::atomic<std::uint64_t> serial{0};  ///< another one for every allocation that it stands for
     std::atomic<std::uint32_t> owners{1};  ///< an Array, or nodes of graphs
