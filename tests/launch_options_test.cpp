@@ -29,6 +29,24 @@ struct Step {
     }
 };
 
+/// Lets dependents start, and writes after that.
+struct LateWrite {
+    HEDDLE_FN void operator()(std::size_t i, View<int> x, int value) const {
+        trigger_dependents();
+        unsigned spun = static_cast<unsigned>(i);
+        for (int r = 0; r < 200; ++r) spun = spun * 1664525u + 1013904223u;
+        x[i] = spun == 1u ? value + 1 - 1 : value;
+    }
+};
+/// y[i] += x[i], once the kernel before has written it.
+struct TakeOver {
+    static constexpr bool waits_for_primary = true;
+    HEDDLE_FN void operator()(std::size_t i, View<const int> x, View<int> y) const {
+        wait_for_primary();
+        y[i] += x[i];
+    }
+};
+
 Ints stepped(std::size_t n, int steps) {
     Ints y(n);
     for (int s = 0; s < steps; ++s)
@@ -183,4 +201,68 @@ TEST_CASE("a dependent kernel after a copy or a fill waits for it") {
     });
     graph.launch();
     CHECK(to_host(y) == expected);
+}
+
+TEST_CASE("kernels on other streams depend on a programmatic event, and see what its kernel wrote") {
+    const Stream a(test_device()), b(test_device()), c(test_device());
+    constexpr std::size_t n = 100'000;
+    Array<int> x = zeros<int>(a, n), y = zeros<int>(b, n), z = zeros<int>(c, n);
+    synchronize();
+    ProgrammaticEvent started(test_device());
+    CHECK(started.device() == test_device());
+    for (int round = 0; round < 50; ++round) {
+        launch_triggering(a, started, LateWrite{}, dim(n), x, round);
+        launch_dependent(b, started, TakeOver{}, dim(n), std::as_const(x), y);
+        launch_dependent(c, started, TakeOver{}, dim(n), std::as_const(x), z);
+        a.wait_stream(b);
+        a.wait_stream(c);
+    }
+    CHECK(to_host(b, y) == Ints(n, 49 * 50 / 2));
+    CHECK(to_host(c, z) == Ints(n, 49 * 50 / 2));
+}
+
+TEST_CASE("a programmatic event holds its dependents until its kernel has come that far") {
+    const Drained drained;
+    const Stream a(test_device()), b(test_device());
+    Array<int> x = zeros<int>(a, 100), y = zeros<int>(b, 100);
+    synchronize();
+    Gate gate;
+    ProgrammaticEvent started(test_device());
+    gate.hold(a);
+    launch_triggering(a, started, LateWrite{}, dim(100), x, 7);
+    launch_dependent(b, started, TakeOver{}, dim(100), std::as_const(x), y);
+    Flag ran;
+    launch_host(b, [ran] { ran.set(); });
+    settle(test_device());
+    CHECK_FALSE(ran.is_set());
+    gate.open();
+    CHECK(to_host(b, y) == Ints(100, 7));
+}
+
+TEST_CASE("programmatic events are captured, and order the graph's kernels") {
+    const Stream a(test_device()), b(test_device());
+    constexpr std::size_t n = 100'000;
+    Array<int> x = zeros<int>(a, n), y = zeros<int>(b, n);
+    synchronize();
+    ProgrammaticEvent started(test_device());
+    Graph graph = capture(a, [&] {
+        launch_triggering(a, started, LateWrite{}, dim(n), x, 3);
+        launch_dependent(b, started, TakeOver{}, dim(n), std::as_const(x), y);
+        a.wait_stream(b);
+    });
+    CHECK(graph.size() == 2);
+    CHECK(graph.edge_count() == 1);
+    for (int i = 0; i < 20; ++i) graph.launch(a);
+    CHECK(to_host(a, y) == Ints(n, 60));
+}
+
+TEST_CASE("a programmatic event is recorded on its own device only, and one never recorded orders nothing") {
+    const Stream a(test_device());
+    Array<int> x = full<int>(a, 10, 1), y = zeros<int>(a, 10);
+    ProgrammaticEvent never(test_device());
+    launch_dependent(a, never, TakeOver{}, dim(10), std::as_const(x), y);
+    CHECK(to_host(a, y) == Ints(10, 1));
+    if (test_devices().size() < 2) HEDDLE_SKIP("needs two devices of one kind");
+    ProgrammaticEvent other(test_devices()[1]);
+    CHECK_THROWS_AS(launch_triggering(a, other, LateWrite{}, dim(10), x, 1), UsageError);
 }

@@ -206,6 +206,26 @@ template <auto kernel, class... A> void launch_dependent(const Grid& grid, A&&..
     launch_dependent<kernel>(current_stream(), grid, std::forward<A>(args)...);
 }
 
+/// launch_triggering() for a `__global__` function.
+template <class... P, class... A>
+void launch_triggering(StreamRef stream, ProgrammaticEvent& event, void (*kernel)(P...), const Grid& grid,
+                       A&&... args) {
+    LaunchOptions options = grid.how.options;
+    options.trigger = detail::arm_trigger(event, stream, grid.where);
+    launch(stream, kernel, grid.with(options), std::forward<A>(args)...);
+    detail::record_trigger(event, stream, grid.where);
+}
+/// launch_dependent() after a ProgrammaticEvent, for a `__global__` function.
+template <auto kernel, class... A>
+void launch_dependent(StreamRef stream, const ProgrammaticEvent& event, const Grid& grid, A&&... args) {
+    static_assert(waits_for_primary<kernel>,
+                  "heddle::launch_dependent: this kernel has to call wait_for_primary(), and say so (see "
+                  "launch_dependent<kernel>(stream, grid, ...))");
+    if (detail::wait_for_trigger(stream, event, grid.where))
+        launch(stream, kernel, grid, std::forward<A>(args)...);
+    else launch_dependent<kernel>(stream, grid, std::forward<A>(args)...);
+}
+
 namespace detail {
 inline Blocks blocks_of(const Grid& grid) noexcept {
     return {{grid.grid.x, grid.grid.y, grid.grid.z},
