@@ -8,6 +8,7 @@
 #include <heddle/device.hpp>
 #include <heddle/error.hpp>
 #include <heddle/kernel.hpp>
+#include <heddle/module.hpp>
 
 namespace heddle {
 
@@ -29,6 +30,11 @@ void preload(Device device, const K&...) {
 /// All portable kernels of the program, and heddle's own.
 inline void preload_all(Device device, SourceLocation where = SourceLocation::current()) {
     detail::preload_kernel(device, nullptr, where);
+}
+
+/// Waits until a module's code is loaded, all its kernels with it: no first launch of theirs waits then. Throws what Module::wait() throws.
+inline void preload(const Module& module, SourceLocation where = SourceLocation::current()) {
+    module.wait(where);
 }
 
 /// What a launch does that would load code while its device is busy, or inside of a capture that others began: the stall that shows nowhere.

@@ -48,6 +48,11 @@ __global__ void shared(float* x) {
 __global__ void nothing() {}
 )";
 
+/// Runs until the host says so.
+__global__ void hold_until(const volatile int* flag) {
+    while (*flag == 0) {}
+}
+
 ProgramOptions options() { return {.names = {"my::add<float>", "my::add<int>"}, .cache = false}; }
 
 Module loaded() {
@@ -230,6 +235,29 @@ TEST_CASE("a launch of a module's kernel is counted", "[cuda][program]") {
     CHECK(counted.since().launches == 1);
     CHECK(s.state().submissions == before + 1);
     s.synchronize();
+}
+
+TEST_CASE("with a kernel running, kernels of a preloaded module are launched and run", "[cuda][program]") {
+    SKIP_WITHOUT_CUDA();
+    const Drained drained;
+    const Stream busy(gpu()), s(gpu());
+    Array<int> flag = pinned<int>(1);
+    volatile int* const open = flag.data();
+    *open = 0;
+    Array<float> x = full<float>(s, 100, 1.0f);
+    Array<float> back = pinned<float>(100);
+    const Module kernels = compile(gpu(), source, options()).load();
+    preload(gpu(), hold_until);
+    preload(kernels);
+    synchronize_device(gpu());
+    launch(busy, hold_until, grid(1, 1), flag.data());
+    launch(s, kernels.kernel("scale"), dim(100), x, 3.0f, 100);
+    copy(s, back, x);
+    s.synchronize();  // the other kernel still runs: what waited for it would not come back
+    CHECK_FALSE(busy.is_complete());
+    CHECK(back[99] == 3.0f);
+    *open = 1;
+    busy.synchronize();
 }
 
 TEST_CASE("load_when_idle loads nothing while a stream is held, and holds nobody", "[cuda][program]") {
