@@ -33,8 +33,8 @@ inline void preload_all(Device device, SourceLocation where = SourceLocation::cu
 }
 
 /// Waits until a module's code is loaded, all its kernels with it: no first launch of theirs waits then. Throws what Module::wait() throws.
-inline void preload(const Module& module, SourceLocation where = SourceLocation::current()) {
-    module.wait(where);
+inline void preload(const Module& code, SourceLocation where = SourceLocation::current()) {
+    code.wait(where);
 }
 
 /// What a launch does that would load code while its device is busy, or inside of a capture that others began: the stall that shows nowhere.
