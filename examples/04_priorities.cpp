@@ -31,8 +31,8 @@ double urgent_us(StreamRef stream, View<unsigned> small) {
         stream.synchronize();
         return us_between(begin, Clock::now());
     }
-    Clock::time_point
-        end;  // a thread that waited for a CPU stream would run its work itself, and not see what priorities do
+    // A thread that waits for a CPU stream runs its work itself, and would not see what priorities do.
+    Clock::time_point end;
     launch_host(stream, [&end] { end = Clock::now(); });
     while (!stream.is_complete()) std::this_thread::sleep_for(std::chrono::microseconds(20));
     return us_between(begin, end);

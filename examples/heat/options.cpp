@@ -1,6 +1,7 @@
 #include "options.hpp"
 
 #include <charconv>
+#include <sstream>
 #include <stdexcept>
 #include <string_view>
 #include <vector>
@@ -20,21 +21,18 @@ public:
         if (empty()) throw WrongUsage(std::string(what) + " is missing");
         return words_[next_++];
     }
-    template <class T> T number(std::string_view option, T least) {
+    template <class T> T number(std::string_view option, T least, T most) {
         const std::string_view word = next((std::string(option) + "'s number").c_str());
         T value{};
         const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-        if (error != std::errc() || end != word.data() + word.size() || !(value >= least))
-            throw WrongUsage(std::string(option) + " needs a number of at least " + text(least) + ", not \"" +
-                             std::string(word) + '"');
-        return value;
+        if (error == std::errc() && end == word.data() + word.size() && value >= least && value <= most)
+            return value;
+        std::ostringstream text;
+        text << option << " takes a number from " << least << " to " << most << ", not \"" << word << '"';
+        throw WrongUsage(text.str());
     }
 
 private:
-    template <class T> static std::string text(T value) {
-        std::string s = std::to_string(value);
-        return s.find('.') == s.npos ? s : s.substr(0, s.find('.'));
-    }
     std::vector<std::string_view> words_;
     std::size_t next_ = 0;
 };
@@ -68,7 +66,7 @@ std::string usage() {
     return R"(Usage: example_14_heat [OPTION]...
 Jacobi iterations on a plate, in strips over several devices.
 
-  --size NX NY      points (512 512), at least 3 each
+  --size NX NY      points (512 512), 3 or more each
   --iterations N    how many (200)
   --norm-every N    take the norm in every Nth iteration (10); 0: never
   --tolerance X     stop soon after the norm has come below X
@@ -95,20 +93,20 @@ Options parse(int argc, char** argv) {
     while (!words.empty()) {
         const std::string_view option = words.next("");
         if (option == "--size") {
-            o.problem.nx = words.number<std::size_t>(option, 3);
-            o.problem.ny = words.number<std::size_t>(option, 3);
+            o.problem.nx = words.number<std::size_t>(option, 3, 1 << 20);
+            o.problem.ny = words.number<std::size_t>(option, 3, 1 << 20);
             sized = true;
-        } else if (option == "--iterations") o.course.iterations = words.number(option, 0);
-        else if (option == "--norm-every") o.course.norm_every = words.number(option, 0);
-        else if (option == "--tolerance") o.course.tolerance = words.number(option, 0.0);
+        } else if (option == "--iterations") o.course.iterations = words.number(option, 0, 1'000'000'000);
+        else if (option == "--norm-every") o.course.norm_every = words.number(option, 0, 1'000'000'000);
+        else if (option == "--tolerance") o.course.tolerance = words.number(option, 0.0, 1e300);
         else if (option == "--devices") devices = words.next("the list of --devices");
         else if (option == "--halo") {
             const std::string_view how = words.next("copy or direct");
             if (how != "copy" && how != "direct") throw WrongUsage("--halo is copy or direct");
             o.plan.direct = how == "direct";
         } else if (option == "--serial") o.plan.overlap = false;
-        else if (option == "--graph") o.plan.graph = words.number(option, 2);
-        else if (option == "--runs") o.runs = words.number(option, 1);
+        else if (option == "--graph") o.plan.graph = words.number(option, 2, 10'000);
+        else if (option == "--runs") o.runs = words.number(option, 1, 1'000'000);
         else if (option == "--check") o.check = true;
         else if (option == "--input") o.input = words.next("the file of --input");
         else if (option == "--output") o.output = words.next("the file of --output");

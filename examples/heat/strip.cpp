@@ -1,7 +1,6 @@
 #include "strip.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace heat {
 
@@ -78,9 +77,8 @@ void Strip::relax(StreamRef stream, int parity, const Bands& part, View<float> a
 }
 
 void Strip::add(StreamRef stream, int turn, View<double> to) {
-    launch(stream, AddTiles{shape.tiles(width())}, dim(sum_lanes, shape.bands()), std::as_const(tiles[turn]),
-           lanes);
-    launch(stream, AddLanes{}, dim(shape.bands()), std::as_const(lanes), to);
+    launch(stream, AddTiles{shape.tiles(width())}, dim(sum_lanes, shape.bands()), tiles[turn], lanes);
+    launch(stream, AddLanes{}, dim(shape.bands()), lanes, to);
 }
 
 }  // namespace heat
