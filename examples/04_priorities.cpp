@@ -1,11 +1,15 @@
-// Priorities: a stream of bulk work, and an urgent one that does not have to wait for it.
-// Usage: example_04_priorities [DEVICE]
+// Priorities: short urgent kernels beside a flood of bulk work. Smaller is more urgent; blocks of a GPU and pieces of a CPU kernel that
+// are running go on, and the urgent stream gets the next place that is free. Usage: example_04_priorities [DEVICE]
 #include <heddle/heddle.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <thread>
+#include <vector>
 
 using namespace heddle;
+using Clock = std::chrono::steady_clock;
 
 struct Iterate {  // some work for every element
     HEDDLE_FN void operator()(std::size_t i, int rounds, View<unsigned> x) const {
@@ -15,41 +19,104 @@ struct Iterate {  // some work for every element
     }
 };
 
-unsigned iterated(int rounds) {
-    unsigned value = 1;
-    for (int r = 0; r < rounds; ++r) value = value * 1664525u + 1013904223u;
-    return value;
+double us_between(Clock::time_point begin, Clock::time_point end) {
+    return std::chrono::duration<double, std::micro>(end - begin).count();
 }
 
+/// µs from the launch of a small kernel until it is done.
+double urgent_us(StreamRef stream, View<unsigned> small) {
+    const Clock::time_point begin = Clock::now();
+    launch(stream, Iterate{}, dim(small.size()), 1, small);
+    if (stream.device().is_cuda()) {
+        stream.synchronize();
+        return us_between(begin, Clock::now());
+    }
+    // A thread that waits for a CPU stream runs its work itself, and would not see what priorities do.
+    Clock::time_point end;
+    launch_host(stream, [&end] { end = Clock::now(); });
+    while (!stream.is_complete()) std::this_thread::sleep_for(std::chrono::microseconds(20));
+    return us_between(begin, end);
+}
+
+/// Pieces of bulk work, each for the whole device and about 2 ms, of which one is running and one is waiting at any time.
+class Flood {
+public:
+    Flood(Device device)
+        : stream_(device, {.priority = device.priorities().least, .name = "bulk"}), now_(device),
+          next_(device) {
+        const auto processors = static_cast<std::size_t>(device.info().processors);
+        data_ = full<unsigned>(stream_, processors * (device.is_cuda() ? 100 * 2048 : 1 << 14), 1);
+        rounds_ = device.is_cuda() ? 1000 : 100;
+        stream_.synchronize();
+    }
+    void begin() { begin_ = Clock::now(), done_ = 0, add(), add(); }
+    /// Waits until the piece after the running one has begun, and adds another.
+    void go_on() { now_.synchronize(), ++done_, add(); }
+    /// ms for a piece.
+    double end() {
+        stream_.synchronize();
+        return us_between(begin_, Clock::now()) / (done_ + 2) * 1e-3;
+    }
+    /// Whether every element was worked on as often as was asked for.
+    bool is_right() const {
+        unsigned value = 1;
+        for (int r = 0; r < rounds_ * pieces_; ++r) value = value * 1664525u + 1013904223u;
+        const std::vector<unsigned> values = to_host(data_);
+        return std::all_of(values.begin(), values.end(), [=](unsigned v) { return v == value; });
+    }
+
+private:
+    void add() {
+        std::swap(now_, next_);
+        launch(stream_, Iterate{}, dim(data_.size()), rounds_, data_);
+        stream_.record_event(next_);
+        ++pieces_;
+    }
+    Stream stream_;
+    Event now_, next_;
+    Array<unsigned> data_;
+    int rounds_ = 0, pieces_ = 0, done_ = 0;
+    Clock::time_point begin_;
+};
+
 int main(int argc, char** argv) {
+    constexpr int samples = 50;
     const Device device = argc > 1 ? Device(argv[1]) : Device();
-    constexpr std::size_t n = 1 << 18;
-    constexpr int launches = 8;
-    const int rounds = device.is_cuda() ? 20'000 : 100;  // enough to see on either
-    const ScopedDevice on{device};
-
-    // Smaller is more urgent. What is outside the device's range is clamped; priority() tells what the
-    // stream got.
-    const Stream bulk{{.priority = device.priorities().least, .name = "bulk"}};
-    const Stream urgent{{.priority = -1, .name = "urgent"}};
-    Array<unsigned> large = full<unsigned>(bulk, n, 1), small = full<unsigned>(urgent, 1000, 1);
-    synchronize_device(device);
-
-    const auto begin = std::chrono::steady_clock::now();
-    const auto ms = [&] {
-        return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
-    };
-    for (int i = 0; i < launches; ++i) launch(bulk, Iterate{}, dim(n), rounds, large);
-    launch(urgent, Iterate{}, dim(small.size()), rounds, small);  // asked for last
+    const PriorityRange range = device.priorities();
+    const Stream urgent{device, {.priority = range.greatest, .name = "urgent"}};
+    const Stream usual{device, {.priority = range.least, .name = "usual"}};
+    preload(device, Iterate{});  // loading code at the first launch would wait for the flood
+    Array<unsigned> small = full<unsigned>(urgent, 256, 1);
     urgent.synchronize();
-    const double urgent_ms = ms();
-    const bool bulk_over = bulk.is_complete();
-    bulk.synchronize();
+    Flood flood(device);
 
-    std::printf("%s: urgent (priority %d) done after %.2f ms, bulk (priority %d) after %.2f ms%s\n",
-                device.name().c_str(), urgent.priority(), urgent_ms, bulk.priority(), ms(),
-                bulk_over ? ", which was too little work to see" : "");
-    return to_host(small).back() == iterated(rounds) && to_host(large).back() == iterated(rounds * launches)
-               ? 0
-               : 1;
+    std::printf("%s: %d urgent kernels in each row\n%-32s %10s %10s %14s\n", device.name().c_str(), samples,
+                "", "median us", "worst us", "bulk ms each");
+    const auto row = [&](const char* name, StreamRef stream, bool is_flooded) {
+        std::vector<double> us;
+        if (is_flooded) flood.begin();
+        for (int i = 0; i < samples; ++i) {
+            std::this_thread::sleep_for(std::chrono::microseconds(300));  // the flood gets going
+            us.push_back(urgent_us(stream, small));
+            if (is_flooded) flood.go_on();
+        }
+        const double bulk_ms = is_flooded ? flood.end() : 0;
+        std::sort(us.begin(), us.end());
+        std::printf("%-20s priority %2d %10.1f %10.1f", name, stream.priority(), us[us.size() / 2],
+                    us.back());
+        if (is_flooded) std::printf(" %14.3f", bulk_ms);
+        std::printf("\n");
+    };
+    row("idle", urgent, false);
+    row("under load", urgent, true);
+    row("under load", usual, true);
+    flood.begin();
+    for (int i = 0; i < samples; ++i) flood.go_on();
+    std::printf("%-54s %14.3f\n", "no urgent kernels", flood.end());
+
+    unsigned value = 1;
+    for (int r = 0; r < 3 * samples; ++r) value = value * 1664525u + 1013904223u;
+    const std::vector<unsigned> values = to_host(small);
+    const bool is_right = std::all_of(values.begin(), values.end(), [=](unsigned v) { return v == value; });
+    return is_right && flood.is_right() ? 0 : 1;
 }

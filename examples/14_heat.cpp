@@ -1,0 +1,86 @@
+// Heat on a plate: Jacobi iterations on a grid that is split in strips over all devices. Halo rows go to the neighbours on high-priority streams
+// while the inside is computed, norms come to the host without anybody waiting for them, and whole iterations can be graphs of
+// several devices. The parts are in heat/; begin with solver.cpp. Usage: example_14_heat --help
+#include <cstdio>
+#include <exception>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <heddle/heddle.hpp>
+
+#include "heat/check.hpp"
+#include "heat/image.hpp"
+#include "heat/options.hpp"
+#include "heat/solver.hpp"
+
+namespace {
+
+using namespace heat;
+
+void print(const Options& o, const Solver& solver, const Outcome& result, double copy_seconds) {
+    std::string devices, quoted;
+    for (const Strip& s : solver.strips()) {
+        devices += (devices.empty() ? "" : ", ") + s.device.name();
+        quoted += (quoted.empty() ? "\"" : ", \"") + s.device.name() + "\"";
+    }
+    const double points = static_cast<double>(o.problem.nx) * static_cast<double>(o.problem.ny);
+    const double each = result.iterations == 0 ? 0 : result.seconds / result.iterations;
+    const double rate =
+        each == 0 ? 0 : points * 2 * sizeof(float) / each * 1e-9;  // each point read once, written once
+    const double norm = result.norms.empty() ? 0 : result.norms.back().value;
+    if (o.json)
+        std::printf(
+            "{\"nx\": %zu, \"ny\": %zu, \"devices\": [%s], \"halo\": \"%s\", \"overlap\": %s, \"graph\": %d, "
+            "\"iterations\": %d, \"norm_every\": %d, \"seconds\": %.6g, \"gb_per_s\": %.6g, \"norms\": %zu, "
+            "\"norm\": %.9g, \"copy_seconds\": %.6g}\n",
+            o.problem.nx, o.problem.ny, quoted.c_str(), o.plan.direct ? "direct" : "copy",
+            o.plan.overlap ? "true" : "false", o.plan.graph, result.iterations, o.course.norm_every,
+            result.seconds, rate, result.norms.size(), norm, copy_seconds);
+    else
+        std::printf("%zu x %zu on %s: %d iterations in %.4f s, %.1f GB/s, %.2f of the speed of copying; last "
+                    "norm %.6g\n",
+                    o.problem.nx, o.problem.ny, devices.c_str(), result.iterations, result.seconds, rate,
+                    each == 0 ? 0 : copy_seconds / each, norm);
+}
+
+int run(Options o) {
+    std::vector<float> start;
+    if (!o.input.empty()) start = read_image(o.input, o.problem);
+
+    Solver solver(o.problem, o.plan);
+    Outcome result;
+    for (int i = 0; i < o.runs; ++i) {
+        solver.start(start);
+        Outcome one = solver.run(o.course);
+        if (i == 0 || one.seconds < result.seconds) result = std::move(one);
+    }
+    std::vector<float> plate;
+    if (o.check || !o.output.empty()) plate = solver.solution();
+    print(o, solver, result, solver.copy_seconds());
+
+    if (!o.output.empty()) write_image(o.output, o.problem, plate);
+    if (!o.check) return 0;
+    o.course.iterations = result.iterations;
+    const std::string wrong =
+        differences(o.problem, o.plan.devices.front(), o.course, start, plate, result.norms);
+    std::fprintf(stderr, "check: %s\n", wrong.empty() ? "equal" : wrong.c_str());
+    return wrong.empty() ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        const heat::Options options = heat::parse(argc, argv);
+        if (!options.help) return run(options);
+        std::fputs(heat::usage().c_str(), stdout);
+        return 0;
+    } catch (const heat::WrongUsage& error) {
+        std::fprintf(stderr, "example_14_heat: %s (more: --help)\n", error.what());
+        return 2;
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "example_14_heat: %s\n", error.what());
+        return 1;
+    }
+}

@@ -1,0 +1,129 @@
+// The kernels: one iteration on a part of a strip, and the sums that the norm is made of. All are portable.
+#pragma once
+
+#include <cstddef>
+
+#include <heddle/kernel.hpp>
+#include <heddle/view.hpp>
+
+namespace heat {
+
+using heddle::View;
+
+// What there is to tune. A tile is `width` columns wide and band_rows high, and is what one index computes: on a GPU, whose
+// blocks are 32 threads wide, 16 bytes of a row for each thread; on a CPU several vectors.
+inline constexpr std::size_t gpu_width = 4, cpu_width = 64;
+inline constexpr std::size_t band_rows = 8;
+inline constexpr std::size_t alignment = 64;   // of rows, in floats: a multiple of both widths
+inline constexpr std::size_t sum_lanes = 32;   // threads that add up a band's tiles
+inline constexpr unsigned inside_block = 128;  // threads of a block
+inline constexpr unsigned edges_block = 64;    // of the two rows of threads for the first and the last band
+
+/// A strip in memory: `height` rows of its own, with a halo row before and one after them. A row is `pitch` floats, of which `columns`
+/// are points; there are rows enough for whole bands.
+struct Shape {
+    std::size_t columns, pitch, height;
+
+    std::size_t bands() const { return (height + band_rows - 1) / band_rows; }
+    std::size_t size() const { return (bands() * band_rows + 2) * pitch; }
+    std::size_t tiles(std::size_t width) const { return (columns + width - 1) / width; }  ///< of a band
+};
+
+/// `count` bands of a strip, every `stride`th from `first` on.
+struct Bands {
+    std::size_t first, stride, count;
+};
+
+/// Neighbouring values of a row, read and written at once.
+template <std::size_t width> struct alignas(16) Piece { float at[width]; };
+
+/// New values: a quarter of the sum of the four neighbours. Index: tile of a band, band. The strip's first row is written to `above` too, and
+/// its last one to `below`, unless those are empty. With the norm, the squared changes of a tile are summed into sums[band * tiles + tile].
+template <std::size_t width, bool with_norm> struct Relax {
+    using Row = Piece<width>;
+    Shape shape;
+    Bands bands;
+
+    HEDDLE_FN void operator()(std::size_t x, std::size_t y, View<const float> from, View<float> to,
+                              View<float> above, View<float> below, View<float> sums) const {
+        const std::size_t column = x * width, band = bands.first + y * bands.stride, top = band * band_rows;
+        const std::size_t tiles = (shape.columns + width - 1) / width;
+        const bool is_first = x == 0, is_last = x + 1 == tiles;
+
+        // All reads come first, so that many are on their way at the same time.
+        const float* in = from.data() + top * shape.pitch + column;  // the row above the band
+        Row rows[band_rows + 2];
+        float left[band_rows + 2], right[band_rows + 2];
+        for (std::size_t r = 0; r < band_rows + 2; ++r, in += shape.pitch) {
+            rows[r] = *reinterpret_cast<const Row*>(in);
+            if (r == 0 || r == band_rows + 1) continue;
+            left[r] = is_first ? 0 : in[-1];
+            right[r] = is_last ? 0 : in[width];
+        }
+
+        double sum[4] = {};  // a float's square is exact in them
+        float* out = to.data() + top * shape.pitch + column;
+        for (std::size_t r = 1; r <= band_rows; ++r) {
+            out += shape.pitch;
+            if (top + r > shape.height) continue;
+            const Row &up = rows[r - 1], &here = rows[r], &down = rows[r + 1];
+            const auto mean = [&](float before, float after, std::size_t i) {
+                return 0.25f * (after + before + down.at[i] + up.at[i]);
+            };
+            Row next;
+            next.at[0] = mean(left[r], here.at[1], 0);
+            for (std::size_t i = 1; i < width - 1; ++i) next.at[i] = mean(here.at[i - 1], here.at[i + 1], i);
+            next.at[width - 1] = mean(here.at[width - 2], right[r], width - 1);
+            // The first and the last column are held, and what is behind it stays 0.
+            if (is_first) next.at[0] = here.at[0];
+            if (is_last)
+                for (std::size_t i = 0; i < width; ++i)
+                    if (column + i + 1 >= shape.columns) next.at[i] = here.at[i];
+            if constexpr (with_norm) {
+                for (std::size_t i = 0; i < width; i += 4)
+                    for (std::size_t j = 0; j < 4; ++j) {
+                        const double change = next.at[i + j] - here.at[i + j];
+                        sum[j] += change * change;
+                    }
+            }
+            *reinterpret_cast<Row*>(out) = next;
+        }
+        if constexpr (with_norm)
+            sums[band * tiles + x] = static_cast<float>((sum[0] + sum[1]) + (sum[2] + sum[3]));
+
+        const auto copy_row = [&](std::size_t row, View<float> halo) {
+            *reinterpret_cast<Row*>(halo.data() + column) =
+                *reinterpret_cast<const Row*>(to.data() + row * shape.pitch + column);
+        };
+        if (band == 0 && !above.empty()) copy_row(1, above);
+        if (top + band_rows >= shape.height && !below.empty()) copy_row(shape.height, below);
+    }
+};
+
+/// Sums of a band's tiles, in two stages and always in the same order. Index of the first: lane, band.
+struct AddTiles {
+    std::size_t tiles;
+    HEDDLE_FN void operator()(std::size_t lane, std::size_t band, View<const float> of_tiles,
+                              View<double> lanes) const {
+        double sum = 0;
+        for (std::size_t x = lane; x < tiles; x += sum_lanes) sum += of_tiles[band * tiles + x];
+        lanes[band * sum_lanes + lane] = sum;
+    }
+};
+struct AddLanes {
+    HEDDLE_FN void operator()(std::size_t band, View<const double> lanes, View<double> sums) const {
+        double sum = 0;
+        for (std::size_t lane = 0; lane < sum_lanes; ++lane) sum += lanes[band * sum_lanes + lane];
+        sums[band] = sum;
+    }
+};
+
+/// Sets what a strip's first and last column hold. Index: row, halos too.
+struct Hold {
+    Shape shape;
+    HEDDLE_FN void operator()(std::size_t row, View<const float> value, View<float> grid) const {
+        grid[row * shape.pitch] = grid[row * shape.pitch + shape.columns - 1] = value[row];
+    }
+};
+
+}  // namespace heat

@@ -1,0 +1,81 @@
+// Norms on their way: the devices write them to pinned memory, and the host looks at them when they are there.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <deque>
+#include <vector>
+
+#include <heddle/heddle.hpp>
+
+#include "problem.hpp"
+
+namespace heat {
+
+/// A ring of places for norms that nobody waits for. A norm is a sum for each band; they are added here, in the order of the bands, so
+/// that it does not depend on which device computed which.
+class Norms {
+public:
+    Norms(std::size_t bands, int slots) : bands_(bands) {
+        sums_ = heddle::pinned<double>(bands * static_cast<std::size_t>(slots));
+        slots_.resize(static_cast<std::size_t>(slots));
+    }
+
+    int slots() const { return static_cast<int>(slots_.size()); }
+    heddle::View<double> sums(int slot) {
+        return sums_.view().subview(static_cast<std::size_t>(slot) * bands_, bands_);
+    }
+
+    /// Makes sure that a slot's last norm was seen. Waits for it if need be: the devices have the work of all other slots meanwhile.
+    void make_free(int slot) {
+        while (slots_[static_cast<std::size_t>(slot)].pending) take();
+    }
+    /// This iteration's norm is in the slot when all streams have come to where they are now.
+    void expect(int slot, int iteration, const std::vector<heddle::StreamRef>& streams) {
+        Slot& s = slots_[static_cast<std::size_t>(slot)];
+        s.iteration = iteration;
+        s.pending = true;
+        s.reached.clear();
+        for (const heddle::StreamRef stream : streams) s.reached.push_back(stream.record_event());
+        order_.push_back(slot);
+    }
+    /// Takes in what has arrived, and waits for nothing.
+    void look() {
+        while (!order_.empty() && has_arrived(slots_[static_cast<std::size_t>(order_.front())])) take();
+    }
+    void finish() {
+        while (!order_.empty()) take();
+    }
+    const std::vector<Norm>& seen() const { return seen_; }
+    void clear() { seen_.clear(); }
+
+private:
+    struct Slot {
+        int iteration = 0;
+        bool pending = false;
+        std::vector<heddle::Event> reached;
+    };
+    static bool has_arrived(const Slot& slot) {
+        for (const heddle::Event& event : slot.reached)
+            if (!event.is_complete()) return false;
+        return true;
+    }
+    void take() {
+        const int index = order_.front();
+        Slot& slot = slots_[static_cast<std::size_t>(index)];
+        for (const heddle::Event& event : slot.reached) event.synchronize();
+        double sum = 0;
+        for (const double band : sums(index)) sum += band;
+        seen_.push_back({slot.iteration, std::sqrt(sum)});
+        slot.pending = false;
+        order_.pop_front();
+    }
+
+    std::size_t bands_;
+    heddle::Array<double> sums_;
+    std::vector<Slot> slots_;
+    std::deque<int> order_;  ///< of the pending ones
+    std::vector<Norm> seen_;
+};
+
+}  // namespace heat

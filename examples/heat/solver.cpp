@@ -1,0 +1,241 @@
+// Who waits for whom. U(k) is the grid after k iterations; even ones are in grid[0], odd ones in grid[1]. Every strip has two streams:
+//
+//   edges   first and last band of U(k+1), then the neighbours' halo rows of U(k+1)      high priority
+//   inside  all other bands of U(k+1)                                                    beside it
+//
+//   waits in iteration k                 because, of U(k), it reads ...         and it writes where U(k-1) was, which was read by
+//   edges  for the neighbours' edges     the halos                              the neighbours' edges (halos)
+//          for its own inside            the rows next to the edges             its own inside (rows of the edges)
+//   inside for its own edges             the rows next to the inside            its own edges (rows of the inside)
+//
+// all of them in iteration k-1: what is there for the reads is enough for the writes. So nothing waits for a whole iteration, devices drift
+// apart by one at most, and an event of each stream for each parity is enough. A third stream adds up norms: it waits for both,
+// and tiles are written again two norms later, after it.
+#include "solver.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <stdexcept>
+
+namespace heat {
+
+using namespace heddle;
+
+namespace {
+
+constexpr int least_slots = 64;  // norms that may be on their way
+
+std::size_t bands_of(const Problem& problem) { return (problem.rows() + band_rows - 1) / band_rows; }
+
+/// Lets neighbours reach each other's memory: stores need it, and copies between GPUs are far faster with it.
+void open_ways(const std::vector<Strip>& strips, bool needed) {
+    for (std::size_t i = 0; i < strips.size(); ++i) {
+        const Device a = strips[i].device, b = strips[(i + 1) % strips.size()].device;
+        if (a == b) continue;
+        if (a.can_access_peer(b) && b.can_access_peer(a)) {
+            enable_pool_access(a, b);
+            enable_pool_access(b, a);
+        } else if (needed)
+            throw std::runtime_error(a.name() + " and " + b.name() +
+                                     " cannot reach each other's memory: halos have to be copied");
+    }
+}
+
+}  // namespace
+
+Solver::Solver(const Problem& problem, const Plan& plan)
+    : problem_(problem), plan_(plan), sides_(problem.sides()),
+      norms_(bands_of(problem), std::max(least_slots, 2 * plan.graph)) {
+    const std::size_t bands = bands_of(problem), count = std::min(bands, plan.devices.size());
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::size_t first = i * bands / count, last = (i + 1) * bands / count;
+        strips_.emplace_back(plan.devices[i], problem, first, last - first, plan.overlap);
+    }
+    open_ways(strips_, plan.direct);
+}
+
+void Solver::start(std::span<const float> plate) {
+    for (Strip& s : strips_) s.start(sides_, plate);
+    for (Strip& s : strips_) send_halos(s, 0);
+    for (Strip& s : strips_) s.edges.synchronize();
+    norms_.clear();
+}
+
+View<float> Solver::halo_above(const Strip& of, int parity) {
+    Strip& above = strip(static_cast<std::size_t>(&of - strips_.data()) + strips_.size() - 1);
+    return above.row(parity, above.shape.height + 1);
+}
+View<float> Solver::halo_below(const Strip& of, int parity) {
+    return strip(static_cast<std::size_t>(&of - strips_.data()) + 1).row(parity, 0);
+}
+
+void Solver::send_halos(Strip& from, int parity) {
+    copy(from.edges, halo_above(from, parity), from.row(parity, 1));
+    copy(from.edges, halo_below(from, parity), from.row(parity, from.shape.height));
+}
+
+/// All streams go on from where the first one is, and every event counts as recorded there.
+void Solver::fork() {
+    const Event begin = first_stream().record_event();
+    for (Strip& s : strips_) {
+        for (const StreamRef stream : {StreamRef(s.inside), StreamRef(s.edges), StreamRef(s.sums)})
+            stream.wait_event(begin);
+        for (const int parity : {0, 1}) {
+            s.inside.record_event(s.inside_done[parity]);
+            s.edges.record_event(s.edges_done[parity]);
+            s.sums.record_event(s.summed[parity]);
+        }
+    }
+    turn_ = 0;
+}
+
+void Solver::join() {
+    for (const Strip& s : strips_)
+        for (const StreamRef stream : {StreamRef(s.inside), StreamRef(s.edges), StreamRef(s.sums)})
+            first_stream().wait_stream(stream);
+}
+
+/// One iteration on all strips; with a slot, its norm goes there.
+void Solver::step(int iteration, std::optional<int> slot) {
+    const int now = iteration % 2, before = 1 - now;
+    const bool norm = slot.has_value();
+    for (std::size_t i = 0; i < strips_.size(); ++i) {
+        Strip &s = strips_[i], &above = strip(i + strips_.size() - 1), &below = strip(i + 1);
+        const bool has_inside = s.inside_part.count != 0;
+
+        const View<float> tiles = norm ? s.tiles[turn_].view() : View<float>();
+        if (norm) s.edges.wait_event(s.summed[turn_]);
+        if (has_inside) s.edges.wait_event(s.inside_done[before]);
+        s.edges.wait_event(above.edges_done[before]);
+        s.edges.wait_event(below.edges_done[before]);
+        if (plan_.direct) {
+            s.relax(s.edges, now, s.edges_part, halo_above(s, before), halo_below(s, before), tiles);
+        } else {
+            s.relax(s.edges, now, s.edges_part, {}, {}, tiles);
+            send_halos(s, before);
+        }
+        s.edges.record_event(s.edges_done[now]);
+
+        if (has_inside) {
+            if (norm) s.inside.wait_event(s.summed[turn_]);
+            s.inside.wait_event(s.edges_done[before]);
+            s.relax(s.inside, now, s.inside_part, {}, {}, tiles);
+            s.inside.record_event(s.inside_done[now]);
+        }
+
+        if (norm) {
+            s.sums.wait_event(s.edges_done[now]);
+            if (has_inside) s.sums.wait_event(s.inside_done[now]);
+            s.add(s.sums, turn_, norms_.sums(*slot).subview(s.first_band, s.shape.bands()));
+            s.sums.record_event(s.summed[turn_]);
+        }
+    }
+    if (norm) turn_ = 1 - turn_;
+}
+
+/// The graph of the iterations after `done`. Graphs differ in which of their iterations take norms and where these go: they use two
+/// sets of slots in turn, so that one can be looked at while the next graph runs.
+Graph& Solver::graph_from(int done, int norm_every) {
+    const int to_norm =
+        norm_every == 0 ? plan_.graph : std::min(plan_.graph, norm_every - 1 - done % norm_every);
+    const int set = to_norm < plan_.graph ? done / plan_.graph % 2 : 0;
+    Graph& graph = graphs_[{norm_every, to_norm, set}];
+    if (!graph) {
+        graph = capture(first_stream(), [&] {
+            fork();
+            for (int i = 0; i < plan_.graph; ++i) {
+                const bool norm = i >= to_norm && (i - to_norm) % norm_every == 0;
+                step(i, norm ? std::optional(set * plan_.graph + i) : std::nullopt);
+            }
+            join();
+        });
+        graph.instantiate();
+        graph.upload(first_stream());
+    }
+    return graph;
+}
+
+void Solver::launch_graph(int done, int norm_every) {
+    const int set = done / plan_.graph % 2;
+    for (int i = 0; i < plan_.graph; ++i) norms_.make_free(set * plan_.graph + i);
+    graph_from(done, norm_every).launch(first_stream());
+    for (int i = 0; i < plan_.graph; ++i)
+        if (norm_every != 0 && (done + i + 1) % norm_every == 0)
+            norms_.expect(set * plan_.graph + i, done + i + 1, {first_stream()});
+}
+
+std::vector<StreamRef> Solver::sum_streams() const {
+    std::vector<StreamRef> streams;
+    for (const Strip& s : strips_) streams.push_back(s.sums);
+    return streams;
+}
+
+Outcome Solver::run(const Course& course) {
+    using clock = std::chrono::steady_clock;
+    const auto graph_fits = [&](int done) {
+        return plan_.graph != 0 && course.iterations - done >= plan_.graph;
+    };
+    for (int done = 0; graph_fits(done); done += plan_.graph) graph_from(done, course.norm_every);
+    const std::vector<StreamRef> sums = sum_streams();
+    for (const Strip& s : strips_) s.inside.synchronize();
+
+    const auto begin = clock::now();
+    std::size_t seen = 0;
+    bool enough = false;
+    const auto look = [&] {  // and wait for nothing
+        if (course.tolerance <= 0) return;
+        for (norms_.look(); seen < norms_.seen().size(); ++seen)
+            enough = enough || norms_.seen()[seen].value < course.tolerance;
+    };
+    int done = 0;
+    for (; graph_fits(done) && !enough; done += plan_.graph) {
+        launch_graph(done, course.norm_every);
+        look();
+    }
+    fork();
+    for (int slot = 0; done < course.iterations && !enough; ++done) {
+        if (course.norm_every == 0 || (done + 1) % course.norm_every != 0) {
+            step(done, {});
+            continue;
+        }
+        norms_.make_free(slot);
+        step(done, slot);
+        norms_.expect(slot, done + 1, sums);
+        slot = (slot + 1) % norms_.slots();
+        look();
+    }
+    join();
+    first_stream().synchronize();
+    norms_.finish();
+    const std::chrono::duration<double> took = clock::now() - begin;
+    parity_ = done % 2;
+    return {done, took.count(), norms_.seen()};
+}
+
+std::vector<float> Solver::solution() {
+    std::vector<float> plate(problem_.nx * problem_.ny);
+    for (Strip& s : strips_) s.read(parity_, plate);
+    const auto row = [&](std::size_t r) {
+        return plate.begin() + static_cast<std::ptrdiff_t>(r * problem_.nx);
+    };
+    std::copy_n(row(problem_.ny - 2), problem_.nx, row(0));
+    std::copy_n(row(1), problem_.nx, row(problem_.ny - 1));
+    return plate;
+}
+
+double Solver::copy_seconds() {
+    using clock = std::chrono::steady_clock;
+    constexpr int copies = 10, trials = 3;
+    double best = 0;
+    for (int trial = 0; trial < trials; ++trial) {
+        const auto begin = clock::now();
+        for (int i = 0; i < copies; ++i)
+            for (Strip& s : strips_) copy(s.inside, s.grid[1 - i % 2], s.grid[i % 2]);
+        for (Strip& s : strips_) s.inside.synchronize();
+        const std::chrono::duration<double> took = clock::now() - begin;
+        if (trial == 0 || took.count() / copies < best) best = took.count() / copies;
+    }
+    return best;
+}
+
+}  // namespace heat

@@ -1,0 +1,79 @@
+// The solver: iterations over strips on several devices.
+#pragma once
+
+#include <array>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <heddle/heddle.hpp>
+
+#include "norms.hpp"
+#include "problem.hpp"
+#include "strip.hpp"
+
+namespace heat {
+
+/// How the work is done. The results are the same whatever is chosen, bit for bit.
+struct Plan {
+    std::vector<heddle::Device>
+        devices;  ///< of one kind; one may be named several times. More than there are bands are left out
+    bool overlap =
+        true;  ///< the edges and the halos beside the inside; else one after the other, with one kernel less
+    bool direct = false;  ///< halos are stored by the neighbour's kernel; else copied after it
+    int graph = 0;        ///< iterations in a graph, an even number; 0: no graphs
+};
+
+/// What is to be done.
+struct Course {
+    int iterations = 0;
+    int norm_every = 1;  ///< a norm is taken in every so many-th iteration; 0: never
+    double tolerance =
+        0;  ///< stop soon after the first norm below it: those that are on their way are not waited for
+};
+
+struct Outcome {
+    int iterations = 0;
+    double seconds = 0;  ///< of the iterations alone, with all norms seen
+    std::vector<Norm> norms;
+};
+
+class Solver {
+public:
+    Solver(const Problem& problem, const Plan& plan);
+
+    /// Begins anew, from these values (nx * ny of them) or, without any, from zero.
+    void start(std::span<const float> plate = {});
+    /// Once after each start().
+    Outcome run(const Course& course);
+    /// nx * ny values, row by row.
+    std::vector<float> solution();
+    /// What copying the grid takes, on all devices at the same time: as many bytes as an iteration reads and writes. Overwrites the grid.
+    double copy_seconds();
+
+    const std::vector<Strip>& strips() const { return strips_; }
+
+private:
+    Strip& strip(std::size_t index) { return strips_[index % strips_.size()]; }
+    StreamRef first_stream() const { return strips_.front().inside; }
+    std::vector<StreamRef> sum_streams() const;
+    void fork();
+    void join();
+    void step(int iteration, std::optional<int> slot);
+    void send_halos(Strip& from, int parity);
+    View<float> halo_above(const Strip&of, int parity), halo_below(const Strip&of, int parity);
+    heddle::Graph& graph_from(int done, int norm_every);
+    void launch_graph(int done, int norm_every);
+
+    Problem problem_;
+    Plan plan_;
+    std::vector<float> sides_;
+    std::vector<Strip> strips_;
+    Norms norms_;
+    int turn_ = 0;  ///< of the two sets of tiles
+    int parity_ = 0;
+    std::map<std::array<int, 3>, heddle::Graph> graphs_;
+};
+
+}  // namespace heat

@@ -1,0 +1,84 @@
+#include "strip.hpp"
+
+#include <algorithm>
+
+namespace heat {
+
+using namespace heddle;
+
+namespace {
+
+Shape shape_of(const Problem& problem, std::size_t first_band, std::size_t bands) {
+    const std::size_t first = first_band * band_rows;
+    const std::size_t end = std::min(first + bands * band_rows, problem.rows());
+    return {problem.nx, (problem.nx + alignment - 1) / alignment * alignment, end - first};
+}
+
+template <std::size_t width>
+void relax_tiles(StreamRef stream, const Shape& shape, const Bands& part, View<const float> from,
+                 View<float> to, View<float> above, View<float> below, View<float> sums) {
+    const auto range =
+        dim(shape.tiles(width), part.count).with({.block = part.count == 2 ? edges_block : inside_block});
+    if (sums.empty()) launch(stream, Relax<width, false>{shape, part}, range, from, to, above, below, sums);
+    else launch(stream, Relax<width, true>{shape, part}, range, from, to, above, below, sums);
+}
+
+}  // namespace
+
+Strip::Strip(Device on, const Problem& problem, std::size_t first, std::size_t bands, bool overlap)
+    : device(on), first_band(first), first_row(1 + first * band_rows),
+      shape(shape_of(problem, first, bands)), edges_part{0, 1, bands}, inside_part{0, 1, 0},
+      inside(on, {.name = "inside"}), edges(on, {.priority = on.priorities().greatest, .name = "edges"}),
+      sums(on, {.name = "sums"}), inside_done{Event(on), Event(on)},
+      edges_done{Event(on), Event(on)}, summed{Event(on), Event(on)} {
+    if (overlap && bands > 2) {
+        edges_part = {0, bands - 1, 2};
+        inside_part = {1, 1, bands - 2};
+    }
+    for (Array<float>& half : grid) half = empty<float>(inside, shape.size());
+    for (Array<float>& turn : tiles) turn = empty<float>(inside, bands * shape.tiles(width()));
+    lanes = empty<double>(inside, bands * sum_lanes);
+    inside.synchronize();
+    preload(device, Relax<gpu_width, false>{}, Relax<gpu_width, true>{}, AddTiles{}, AddLanes{}, Hold{});
+}
+
+View<float> Strip::row(int parity, std::size_t index) {
+    return grid[parity].view().subview(index * shape.pitch, shape.pitch);
+}
+
+void Strip::start(std::span<const float> sides, std::span<const float> plate) {
+    for (Array<float>& half : grid) fill_zero(inside, half);
+    if (!plate.empty())
+        copy_2d(inside, points(0),
+                View2D(View(plate.subspan(first_row * shape.columns, shape.height * shape.columns)),
+                       shape.height, shape.columns));
+    const Array<float> held = from_host(inside, sides.subspan(first_row - 1, shape.height + 2));
+    for (Array<float>& half : grid) launch(inside, Hold{shape}, dim(held.size()), held, half);
+    inside.synchronize();
+}
+
+void Strip::read(int parity, std::span<float> plate) {
+    copy_2d(inside,
+            View2D(View(plate.subspan(first_row * shape.columns, shape.height * shape.columns)), shape.height,
+                   shape.columns),
+            points(parity));
+    inside.synchronize();
+}
+
+View2D<float> Strip::points(int parity) {
+    const View<float> own = grid[parity].view().subview(shape.pitch, shape.height * shape.pitch);
+    return {own, shape.height, shape.columns, shape.pitch};
+}
+
+void Strip::relax(StreamRef stream, int parity, const Bands& part, View<float> above, View<float> below,
+                  View<float> of_tiles) {
+    const auto run = device.is_cpu() ? relax_tiles<cpu_width> : relax_tiles<gpu_width>;
+    run(stream, shape, part, grid[parity].view(), grid[1 - parity].view(), above, below, of_tiles);
+}
+
+void Strip::add(StreamRef stream, int turn, View<double> to) {
+    launch(stream, AddTiles{shape.tiles(width())}, dim(sum_lanes, shape.bands()), tiles[turn], lanes);
+    launch(stream, AddLanes{}, dim(shape.bands()), lanes, to);
+}
+
+}  // namespace heat
