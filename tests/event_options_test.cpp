@@ -86,12 +86,6 @@ TEST_CASE("an event cannot have timing and be shared between processes") {
     CHECK_THROWS_AS(Event(test_device(), {.timing = true, .interprocess = true}), UsageError);
 }
 
-TEST_CASE("CPU devices have no interprocess events, and say so") {
-    const auto error = error_of([] { Event(cpu_device(), {.interprocess = true}); });
-    REQUIRE(error);
-    CHECK(error->code() == ErrorCode::unsupported);
-}
-
 TEST_CASE("only an interprocess event can be exported") {
     CHECK_THROWS_AS(export_event(Event(test_device())), UsageError);
 }

@@ -5,6 +5,9 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+
+#include <unistd.h>
 
 using namespace heddle_test;
 
@@ -143,6 +146,8 @@ TEST_CASE("what cannot be shared is refused, with what to do") {
     ArrayHandle damaged = foreign;
     damaged.size = 11;
     CHECK(mentions(error_of([&] { (void)import_array<int>(damaged); }), "damaged"));
+    const Event shared(test_device(), {.interprocess = true});
+    CHECK(mentions(error_of([&] { (void)import_event(export_event(shared)); }), "use that event"));
 }
 
 TEST_CASE("a GPU that this process does not see is named in the error") {
@@ -156,6 +161,7 @@ TEST_CASE("a GPU that this process does not see is named in the error") {
     CHECK(mentions(error, "ffff:00:1f.7"));
     EventHandle event;
     CHECK(mentions(error_of([&] { (void)import_event(event); }), "no handle"));
+    event.process = 1;
     std::strcpy(event.bus_id.data(), "ffff:00:1f.7");
     CHECK(mentions(error_of([&] { (void)import_event(event); }), "ffff:00:1f.7"));
 }
@@ -179,21 +185,33 @@ TEST_CASE("child: imports what is gone", "[.child]") {
     const auto error = error_of([] { (void)import_array<int>(given()); });
     REQUIRE(error);
     CHECK(error->code() == ErrorCode::unsupported);
-    CHECK(mentions(error, "given the array up"));
+    CHECK(mentions(error, "given it up"));
 }
 
-TEST_CASE("processes order their work on a shared array by a shared event") {
-    if (test_device().is_cpu()) HEDDLE_SKIP("CPU devices have no interprocess events");
+TEST_CASE("work of one process waits for an event that another one records") {
     const Drained drained;
     const Stream s(test_device());
     Array<int> x = shareable<int>(test_device(), 10'000);
+    fill(s, x, 0);
+    s.synchronize();
     Event filled(test_device(), {.interprocess = true});
+    Gate gate;
+    gate.hold(s);
     fill(s, x, 5);
     filled.record(s);
-    const ChildResult child = run_test_case("child: waits for a shared event",
-                                            {"HEDDLE_TEST_HANDLE=" + as_text(export_array(x)),
-                                             "HEDDLE_TEST_EVENT=" + as_text(export_event(filled))});
+    const std::string file = "/tmp/heddle_test_" + std::to_string(getpid());
+    ChildResult child;
+    std::thread other([&, handle = as_text(export_event(filled)), array = as_text(export_array(x))] {
+        child = run_test_case(
+            "child: waits for a shared event",
+            {"HEDDLE_TEST_HANDLE=" + array, "HEDDLE_TEST_EVENT=" + handle, "HEDDLE_TEST_FILE=" + file});
+    });
+    const bool has_looked = eventually([&] { return access(file.c_str(), F_OK) == 0; });
+    gate.open();
+    other.join();
+    unlink(file.c_str());
     INFO(child.output);
+    CHECK(has_looked);
     CHECK(child.status == 0);
     CHECK(to_host(s, x) == Ints(10'000, 8));
 }
@@ -203,7 +221,105 @@ TEST_CASE("child: waits for a shared event", "[.child]") {
     const Stream s(test_device());
     Array<int> x = import_array<int>(given());
     const Event filled = import_event(from_text<EventHandle>("HEDDLE_TEST_EVENT"));
+    CHECK(filled.device() == test_device());
     s.wait_event(filled);
     launch(s, Add{}, dim(10'000), x, 3);
+    settle(test_device());
+    CHECK_FALSE(s.is_complete());
+    CHECK_FALSE(filled.is_complete());
+    std::ofstream(std::getenv("HEDDLE_TEST_FILE")) << "looked";
     s.synchronize();
+    CHECK(filled.is_complete());
+}
+
+TEST_CASE("a process waits for what another one has recorded on its event") {
+    const Drained drained;
+    const Stream s(test_device());
+    Array<int> x = shareable<int>(test_device(), 10'000);
+    Event added(test_device(), {.interprocess = true});
+    fill(s, x, 1);
+    s.synchronize();
+    for (int round = 1; round <= 2; ++round) {
+        const ChildResult child = run_test_case("child: records a shared event",
+                                                {"HEDDLE_TEST_HANDLE=" + as_text(export_array(x)),
+                                                 "HEDDLE_TEST_EVENT=" + as_text(export_event(added))});
+        INFO(child.output);
+        CHECK(child.status == 0);
+        s.wait_event(added);
+        CHECK(to_host(s, x) == Ints(10'000, 1 + 3 * round));
+        added.synchronize();
+    }
+}
+
+TEST_CASE("child: records a shared event", "[.child]") {
+    end_if_it_hangs();
+    const Stream s(test_device());
+    Array<int> x = import_array<int>(given());
+    Event added = import_event(from_text<EventHandle>("HEDDLE_TEST_EVENT"));
+    launch(s, Add{}, dim(10'000), x, 3);
+    added.record(s);
+    added.synchronize();
+}
+
+TEST_CASE("work that failed before a shared event fails what waits for it in the other process") {
+    if (test_device().is_cuda()) HEDDLE_SKIP("CUDA's events know no failures");
+    const Drained drained;
+    const Stream s(test_device());
+    Event event(test_device(), {.interprocess = true});
+    event.record(s);
+    const EventHandle handle = export_event(event);
+    CHECK(run_test_case("child: sees no failure", {"HEDDLE_TEST_EVENT=" + as_text(handle)}).status == 0);
+    poison(s);
+    event.record(s);
+    const ChildResult child =
+        run_test_case("child: sees a failure", {"HEDDLE_TEST_EVENT=" + as_text(handle)});
+    INFO(child.output);
+    CHECK(child.status == 0);
+    CHECK(s.clear_error() != nullptr);
+    event.record(s);
+    s.synchronize();
+    CHECK(run_test_case("child: sees no failure", {"HEDDLE_TEST_EVENT=" + as_text(handle)}).status == 0);
+}
+
+TEST_CASE("child: sees a failure", "[.child]") {
+    end_if_it_hangs();
+    const Stream s(test_device());
+    const Event event = import_event(from_text<EventHandle>("HEDDLE_TEST_EVENT"));
+    s.wait_event(event);
+    const auto error = error_of([&] { s.synchronize(); });
+    REQUIRE(error);
+    CHECK(error->code() == ErrorCode::work_failed);
+    CHECK(mentions(error, "in the process that recorded it"));
+    CHECK_THROWS_AS(event.synchronize(), Error);
+}
+
+TEST_CASE("child: sees no failure", "[.child]") {
+    end_if_it_hangs();
+    const Stream s(test_device());
+    const Event event = import_event(from_text<EventHandle>("HEDDLE_TEST_EVENT"));
+    s.wait_event(event);
+    s.synchronize();
+    event.synchronize();
+}
+
+TEST_CASE("a process that ends before its record is reached does not keep others waiting") {
+    if (test_device().is_cuda()) HEDDLE_SKIP("CUDA lets them wait");
+    const Drained drained;
+    Event event(test_device(), {.interprocess = true});
+    const ChildResult child =
+        run_test_case("child: ends before its record", {"HEDDLE_TEST_EVENT=" + as_text(export_event(event))});
+    CHECK(child.status == 7);
+    const Stream s(test_device());
+    s.wait_event(event);
+    CHECK(mentions(error_of([&] { s.synchronize(); }), "ended before"));
+}
+
+TEST_CASE("child: ends before its record", "[.child]") {
+    end_if_it_hangs();
+    const Stream s(test_device());
+    Event event = import_event(from_text<EventHandle>("HEDDLE_TEST_EVENT"));
+    Gate gate;
+    gate.hold(s);
+    event.record(s);
+    _exit(7);
 }

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 
 #include <heddle/device.hpp>
 
@@ -18,7 +19,7 @@ struct EventOptions {
     bool timing =
         false;  ///< can be given to elapsed_time(); recording costs more (0.73 µs for 0.14 on an H200)
     bool blocking = false;      ///< host waits sleep instead of spinning (CPU devices always sleep)
-    bool interprocess = false;  ///< can be shared with other processes; excludes timing. CUDA devices only
+    bool interprocess = false;  ///< can be shared with other processes of the host; excludes timing
     bool operator==(const EventOptions&) const = default;
 };
 
@@ -76,13 +77,17 @@ void synchronize_event(const Event& event, SourceLocation where = SourceLocation
 /// Bytes that let another process open an interprocess event.
 struct EventHandle {
     std::array<std::byte, 64> bytes{};
-    std::array<char, 32> bus_id{};  ///< of the GPU, since processes may number GPUs differently
+    std::array<char, 32>
+        bus_id{};  ///< of the GPU, since processes may number GPUs differently; empty for CPU devices
+    std::int32_t device_index = 0;
+    std::int32_t process = 0;  ///< that exported it
 };
 
 /// The handle of an event made with {.interprocess = true}.
 EventHandle export_event(const Event& event, SourceLocation where = SourceLocation::current());
-/// An event that another process exported: waits on it and host waits see that process's newest record. NoDevice where this
-/// process does not see the GPU.
+/// An event that another process exported, on the same device: what both record and wait for is one event. A wait means the record that
+/// is the newest then, whoever made it. On CPU devices it tells of work that failed before it, or of a process that ended before it came to it (Error,
+/// ErrorCode::work_failed). Throws UsageError for a handle of this process, NoDevice where this process does not see the GPU, Unsupported where the other process has ended.
 Event import_event(const EventHandle& handle, SourceLocation where = SourceLocation::current());
 
 }  // namespace heddle

@@ -29,16 +29,16 @@ BusId bus_id_of(Device device) {
     return id;
 }
 
-Device gpu_of(const BusId& id, const char* call, const SourceLocation& where) {
+Device device_of(const BusId& id, int index, const char* call, const SourceLocation& where) {
+    if (id[0] == 0) return Device(DeviceKind::cpu, index, where);
     for (int i = 0; i < device_count(DeviceKind::cuda); ++i) {
         const Device device(DeviceKind::cuda, i, where);
         if (bus_id_of(device) == id) return device;
     }
     const std::string text(id.data(), strnlen(id.data(), id.size()));
     throw_error({.code = ErrorCode::no_device,
-                 .message = text.empty() ? "this is no handle that was exported"
-                                         : "it is on the GPU at " + text +
-                                               ", which this process does not see (CUDA_VISIBLE_DEVICES?)",
+                 .message = "it is on the GPU at " + text +
+                            ", which this process does not see (CUDA_VISIBLE_DEVICES?)",
                  .call = call,
                  .where = where});
 }
@@ -88,8 +88,7 @@ Block& import_block(const ArrayHandle& handle, std::size_t element, const Source
     if (__builtin_mul_overflow(handle.size, handle.element_bytes, &end) ||
         __builtin_add_overflow(end, handle.offset, &end) || end > handle.bytes)
         refuse("the handle was damaged on its way: it names more memory than was exported", call, where);
-    const Device device = handle.bus_id[0] != 0 ? gpu_of(handle.bus_id, call, where)
-                                                : Device(DeviceKind::cpu, handle.device_index, where);
+    const Device device = device_of(handle.bus_id, handle.device_index, call, where);
     if (handle.bytes == 0) return allocate_shared(device, 0, 1, where);
     return import_shared(device, handle, where);
 }
@@ -106,15 +105,21 @@ EventHandle export_event(const Event& event, SourceLocation where) {
                      .where = where});
     EventHandle handle = state.backend->export_event(state, where);
     handle.bus_id = bus_id_of(state.device);
+    handle.device_index = state.device.index();
+    handle.process = static_cast<std::int32_t>(getpid());
+    state.recorded = true;  // by the others, perhaps
     state.handed_out = true;
     state.countable = false;
     return handle;
 }
 
 Event import_event(const EventHandle& handle, SourceLocation where) {
+    if (handle.process == 0) refuse("this is no handle that export_event() made", "import_event", where);
+    if (handle.process == getpid())
+        refuse("this process exported the event itself: use that event", "import_event", where);
     auto state = std::make_unique<detail::EventState>();
-    state->device = gpu_of(handle.bus_id, "import_event", where);
-    state->backend = &detail::cuda_backend();
+    state->device = device_of(handle.bus_id, handle.device_index, "import_event", where);
+    state->backend = &detail::backend_of(state->device.kind());
     state->options.interprocess = true;
     state->handed_out = true;
     state->recorded = true;

@@ -1,14 +1,22 @@
 #include <chrono>
 
+#include <cstring>
+
 #include "core/registry.hpp"
 #include "cpu/backend.hpp"
+#include "cpu/shared_event.hpp"
 
 namespace heddle::detail::cpu {
 
 namespace {
 
-// A CPU event's `native` is the completion of its newest record, with one reference held.
-CompletionRef completion_in(const EventState& event) noexcept {
+// A CPU event's `native` is the completion of its newest record, with one reference held; of events that processes share, a
+// SharedEvent.
+SharedEvent& shared(const EventState& event) noexcept { return *static_cast<SharedEvent*>(event.native); }
+
+/// Null: nothing to wait for.
+CompletionRef completion_in(const EventState& event) {
+    if (event.options.interprocess) return shared(event).newest();
     return event.native != nullptr ? *static_cast<CompletionRef*>(event.native) : CompletionRef();
 }
 
@@ -31,18 +39,12 @@ void relay(const CompletionRef& from, CompletionRef to) {
 }  // namespace
 
 void CpuBackend::open_event(EventState& event, const SourceLocation& where) {
-    if (event.options.interprocess)
-        throw_error({.code = ErrorCode::unsupported,
-                     .message = "events of CPU devices cannot be shared between processes: use an event of a "
-                                "CUDA device, or a "
-                                "primitive of the operating system",
-                     .call = "Event",
-                     .device = event.device,
-                     .where = where});
+    if (event.options.interprocess) event.native = new SharedEvent(where);
 }
 
 void CpuBackend::forget_record(EventState& event) noexcept {
-    delete static_cast<CompletionRef*>(std::exchange(event.native, nullptr));
+    if (event.options.interprocess) delete static_cast<SharedEvent*>(std::exchange(event.native, nullptr));
+    else delete static_cast<CompletionRef*>(std::exchange(event.native, nullptr));
 }
 
 void CpuBackend::close_event(EventState& event) noexcept { forget_record(event); }
@@ -50,6 +52,7 @@ void CpuBackend::close_event(EventState& event) noexcept { forget_record(event);
 void CpuBackend::record(EventState& event, StreamRecord& stream, const SourceLocation&) {
     CompletionRef done = make_completion();
     queue_of(stream).push_signal(done, event.options.timing);
+    if (event.options.interprocess) return shared(event).record(done);
     if (event.native == nullptr) event.native = new CompletionRef(std::move(done));
     else *static_cast<CompletionRef*>(event.native) = std::move(done);
 }
@@ -65,6 +68,7 @@ void CpuBackend::wait(StreamRecord& waiter, EventState& event, const SourceLocat
 }
 
 bool CpuBackend::is_complete(EventState& event, const SourceLocation&) {
+    if (event.options.interprocess) return shared(event).is_over();
     const CompletionRef done = completion_in(event);
     return !done || done->is_done();
 }
@@ -89,17 +93,23 @@ double CpuBackend::elapsed_ms(EventState& start, EventState& end, const SourceLo
 }
 
 Failure CpuBackend::failure_of(EventState& event) {
+    if (event.options.interprocess) return shared(event).failure();
     const CompletionRef done = completion_in(event);
     return done && done->is_done() ? done->failure() : nullptr;
 }
 
 EventHandle CpuBackend::export_event(EventState& event, const SourceLocation& where) {
-    open_event(event, where);
-    return {};
+    EventHandle handle;
+    const SharedFileName name = shared(event).name(where);
+    static_assert(sizeof name <= sizeof handle.bytes);
+    std::memcpy(handle.bytes.data(), &name, sizeof name);
+    return handle;
 }
 
-void CpuBackend::import_event(EventState& event, const EventHandle&, const SourceLocation& where) {
-    open_event(event, where);
+void CpuBackend::import_event(EventState& event, const EventHandle& handle, const SourceLocation& where) {
+    SharedFileName name;
+    std::memcpy(&name, handle.bytes.data(), sizeof name);
+    event.native = new SharedEvent(name, where);
 }
 
 CompletionRef CpuBackend::completion_of(EventState& event, const SourceLocation&) {

@@ -1,0 +1,89 @@
+#include "cpu/shared_file.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <utility>
+
+namespace heddle::detail::cpu {
+
+namespace {
+
+[[noreturn]] void fail(ErrorCode code, std::string what, const char* call, int error,
+                       const SourceLocation& where) {
+    throw_error({.code = code,
+                 .message = std::move(what) + (error != 0 ? std::string(": ") + std::strerror(error) : ""),
+                 .call = call,
+                 .native_code = error,
+                 .where = where});
+}
+
+void* map(int file, std::size_t bytes) noexcept {
+    void* const base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    return base == MAP_FAILED ? nullptr : base;
+}
+
+/// Closed whatever happens.
+struct Descriptor {
+    int value;
+    ~Descriptor() {
+        if (value >= 0) close(value);
+    }
+};
+
+}  // namespace
+
+SharedFile::SharedFile(std::size_t bytes, const char* call, const SourceLocation& where) : bytes_(bytes) {
+    Descriptor file{memfd_create("heddle", MFD_CLOEXEC)};
+    if (file.value < 0 || ftruncate(file.value, static_cast<off_t>(bytes)) != 0 ||
+        (data_ = map(file.value, bytes)) == nullptr)
+        fail(errno == EMFILE || errno == ENFILE ? ErrorCode::native : ErrorCode::out_of_memory,
+             "no " + std::to_string(bytes) + " bytes of shared memory", call, errno, where);
+    descriptor_ = std::exchange(file.value, -1);
+}
+
+SharedFile::SharedFile(const SharedFileName& name, std::size_t bytes, const char* what, const char* call,
+                       const SourceLocation& where)
+    : bytes_(bytes) {
+    const std::string owner = "process " + std::to_string(name.process);
+    const std::string gone = std::string(what) + " is gone: " + owner + " has ended, or has given it up";
+    const std::string path =
+        "/proc/" + std::to_string(name.process) + "/fd/" + std::to_string(name.descriptor);
+    const Descriptor file{open(path.c_str(), O_RDWR | O_CLOEXEC)};
+    if (file.value < 0 && errno == ENOENT) fail(ErrorCode::unsupported, gone, call, 0, where);
+    struct stat is {};
+    if (file.value < 0 || fstat(file.value, &is) != 0)
+        fail(ErrorCode::unsupported,
+             std::string(what) + " cannot be opened: " + owner + " does not allow it (another user's?)", call,
+             errno, where);
+    if (is.st_dev != name.device || is.st_ino != name.inode || static_cast<std::uint64_t>(is.st_size) < bytes)
+        fail(ErrorCode::unsupported, gone, call, 0, where);
+    data_ = map(file.value, bytes);
+    if (data_ == nullptr)
+        fail(ErrorCode::out_of_memory, std::string(what) + " could not be mapped", call, errno, where);
+}
+
+SharedFile::SharedFile(SharedFile&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, -1)), data_(std::exchange(other.data_, nullptr)),
+      bytes_(other.bytes_) {}
+
+SharedFile::~SharedFile() {
+    if (data_ != nullptr) munmap(data_, bytes_);
+    if (descriptor_ >= 0) close(descriptor_);
+}
+
+SharedFileName SharedFile::name(const char* call, const SourceLocation& where) const {
+    if (descriptor_ < 0)
+        fail(ErrorCode::usage, "it is another process's: let that one export it", call, 0, where);
+    struct stat is {};
+    if (fstat(descriptor_, &is) != 0)
+        fail(ErrorCode::native, "the shared file cannot be read", call, errno, where);
+    return {static_cast<std::int32_t>(getpid()), descriptor_, is.st_dev, is.st_ino};
+}
+
+}  // namespace heddle::detail::cpu
