@@ -69,9 +69,9 @@ TEST_CASE("a result waits for every rank that contributes, and what comes before
                     CHECK_FALSE(reached[held].is_set());
                     gate.open();
                     for (std::size_t i = 0; i < t.n; ++i) {
-                        CHECK(to_host(t.streams[i], t.seen[i]) == std::vector<float>(count, 78));
+                        CHECK((to_host(t.streams[i], t.seen[i]) == std::vector<float>(count, 78)));
                         if (t.receives(i) && (kind != Kind::broadcast || i != t.root))
-                            CHECK(to_host(t.streams[i], t.received(i)) == t.expected(i));
+                            CHECK((to_host(t.streams[i], t.received(i)) == t.expected(i)));
                     }
                 }
 }
@@ -110,7 +110,7 @@ TEST_CASE("receivers of a small broadcast or a scatter do not wait for each othe
         Gate gate;
         gate.hold(t.streams[1]);
         t.run(group);
-        CHECK(to_host(t.streams[2], t.received(2)) == t.expected(2));  // would not return
+        CHECK((to_host(t.streams[2], t.received(2)) == t.expected(2)));  // would not return
     }
 }
 
@@ -234,6 +234,24 @@ TEST_CASE("a captured collective runs at every launch, with what its arrays hold
     }
 }
 
+TEST_CASE("a captured collective has scratch memory of its own, whatever the group does meanwhile",
+          "[multi][collective]") {
+    SKIP_WITHOUT(2);
+    const std::vector<Device> devices = devices_or_one();
+    DeviceGroup group(devices, {.access = false});
+    Trial<float> t(Kind::all_reduce, devices, small, 0, true);
+    t.run(group);
+    Graph graph = capture(t.streams[0], [&] { t.run(group); });
+    Trial<float> other(Kind::all_reduce, devices, small * 10, 0, true);
+    other.run(group);
+    CHECK(other.is_right());
+    t.give(1);
+    for (const Stream& s : t.streams) t.streams[0].wait_stream(s);
+    graph.launch(t.streams[0]);
+    for (const Stream& s : t.streams) s.wait_stream(t.streams[0]);
+    CHECK(t.is_right());
+}
+
 TEST_CASE("a capture on the current stream takes the other devices' current streams in",
           "[multi][collective]") {
     const std::vector<Device> devices = devices_or_one();
@@ -253,7 +271,7 @@ TEST_CASE("a capture on the current stream takes the other devices' current stre
     for (int k = 0; k < 2; ++k) graph.launch(t.streams.back());
     std::vector<float> wanted = t.expected(t.root);
     for (float& x : wanted) x *= 2;
-    CHECK(to_host(t.streams.back(), t.b.back()) == wanted);
+    CHECK((to_host(t.streams.back(), t.b.back()) == wanted));
     while (!in.empty()) in.pop_back();
 }
 
@@ -312,6 +330,6 @@ TEST_CASE("a receiver's failure does not reach the other receivers", "[multi][co
     Trial<float> t(Kind::broadcast, devices, small);
     poison(t.streams[1], "no room");
     t.run(group);
-    CHECK(to_host(t.streams[2], t.received(2)) == t.expected(2));
+    CHECK((to_host(t.streams[2], t.received(2)) == t.expected(2)));
     for (const Stream& s : t.streams) s.clear_error();
 }

@@ -1,7 +1,9 @@
 // Collectives of one process: results, for every kind, type, size and way; and what is refused. Order is in collective_order_test.cpp.
 #include "collective.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 using namespace heddle_test;
@@ -48,7 +50,7 @@ TEST_CASE("every collective gives what it should, with any root, size and number
             CHECK(group.devices() == devices);
             for (const Kind kind : all_kinds)
                 for (const bool in_place : {false, true})
-                    for (const std::size_t count : {0, 1, 2, 3, 5, 1000, 70'001})
+                    for (const std::size_t count : {0u, 1u, 2u, 3u, 5u, 1000u, 70'001u})
                         for (std::size_t root = 0; root < (has_root(kind) ? n : 1); ++root) {
                             Trial<float> trial(kind, devices, count, root, in_place);
                             trial.run(group);
@@ -95,7 +97,7 @@ TEST_CASE("more ranks than one kernel combines are combined in their order too",
         for (const Kind kind : {Kind::reduce, Kind::reduce_scatter, Kind::all_reduce})
             for (const ReduceOp op : {ReduceOp::sum, ReduceOp::average, ReduceOp::max})
                 for (const bool in_place : {false, true})
-                    for (const std::size_t count : {5, 1003, 200'003}) {
+                    for (const std::size_t count : {5u, 1003u, 200'003u}) {
                         Trial<float> trial(kind, devices, count, 2, in_place, op);
                         trial.run(group);
                         INFO(name(kind)

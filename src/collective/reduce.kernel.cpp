@@ -38,16 +38,42 @@ struct Max {
     }
 };
 
-/// Index i stands for `width` elements: one on a GPU, where neighbouring threads read neighbouring elements, a cache line of them on a CPU.
+/// An index stands for `width` elements: one on a GPU, where neighbouring threads read neighbouring elements, a long loop of them on a CPU.
 template <class T, class Op, bool divides> struct Reduce {
-    static constexpr std::size_t line = 64 / sizeof(T);
     std::uint64_t count;
-    std::uint64_t width;  ///< 1 or `line`
+    std::uint64_t width;
     double ranks;
 
-    HEDDLE_FN T finished(T x) const {
-        if constexpr (divides) return x / static_cast<T>(ranks);
-        else return x;
+    HEDDLE_FN void operator()(std::size_t i, View<T> to, View<const T> a, View<const T> b, View<const T> c,
+                              View<const T> d, View<const T> e, View<const T> f, View<const T> g,
+                              View<const T> h) const {
+        const T* const from[] = {a.data(), b.data(), c.data(), d.data(),
+                                 e.data(), f.data(), g.data(), h.data()};
+        switch (count) {
+        case 1: return combine<1>(i, to, from);
+        case 2: return combine<2>(i, to, from);
+        case 3: return combine<3>(i, to, from);
+        case 4: return combine<4>(i, to, from);
+        case 5: return combine<5>(i, to, from);
+        case 6: return combine<6>(i, to, from);
+        case 7: return combine<7>(i, to, from);
+        default: return combine<8>(i, to, from);
+        }
+    }
+
+    template <int n>
+    HEDDLE_FN void combine(std::size_t i, View<T> to, const T* const (&from)[reduce_width]) const {
+        if (width == 1) {
+            to[i] = combined<n>(from, i);
+            return;
+        }
+        const std::size_t first = i * width;
+        const std::size_t last = to.size() - first < width ? to.size() : first + width;
+        // `to` may be a source, but never at another element.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC ivdep
+#endif
+        for (std::size_t k = first; k < last; ++k) to[k] = combined<n>(from, k);
     }
 
     /// All loads come before the first use, so that those from other devices are under way together.
@@ -55,41 +81,8 @@ template <class T, class Op, bool divides> struct Reduce {
         T x[n];
         for (int k = 0; k < n; ++k) x[k] = from[k][i];
         for (int k = 1; k < n; ++k) x[0] = Op::of(x[0], x[k]);
-        return finished(x[0]);
-    }
-    HEDDLE_FN T one(const T* const (&from)[reduce_width], std::size_t i) const {
-        switch (count) {
-        case 1: return combined<1>(from, i);
-        case 2: return combined<2>(from, i);
-        case 3: return combined<3>(from, i);
-        case 4: return combined<4>(from, i);
-        case 5: return combined<5>(from, i);
-        case 6: return combined<6>(from, i);
-        case 7: return combined<7>(from, i);
-        default: return combined<8>(from, i);
-        }
-    }
-
-    HEDDLE_FN void operator()(std::size_t i, View<T> to, View<const T> a, View<const T> b, View<const T> c,
-                              View<const T> d, View<const T> e, View<const T> f, View<const T> g,
-                              View<const T> h) const {
-        const T* const from[reduce_width] = {a.data(), b.data(), c.data(), d.data(),
-                                             e.data(), f.data(), g.data(), h.data()};
-        if (width == 1) {
-            to[i] = one(from, i);
-            return;
-        }
-        const std::size_t first = i * line;
-        if (to.size() - first < line) {
-            for (std::size_t k = first; k < to.size(); ++k) to[k] = one(from, k);
-            return;
-        }
-        // `to` may be a source: what is combined stays in registers until the end.
-        T x[line];
-        for (std::size_t k = 0; k < line; ++k) x[k] = from[0][first + k];
-        for (std::size_t r = 1; r < count; ++r)
-            for (std::size_t k = 0; k < line; ++k) x[k] = Op::of(x[k], from[r][first + k]);
-        for (std::size_t k = 0; k < line; ++k) to[first + k] = finished(x[k]);
+        if constexpr (divides) return x[0] / static_cast<T>(ranks);
+        else return x[0];
     }
 };
 
@@ -104,7 +97,7 @@ struct Order {
 
 template <class T, class Op, bool divides = false> void launch_one(const Order& o) {
     using Kernel = Reduce<T, Op, divides>;
-    const std::size_t width = o.stream.device().is_cuda() ? 1 : Kernel::line;
+    const std::size_t width = o.stream.device().is_cuda() ? 1 : 1024;
     const auto source = [&](std::size_t k) {
         if (k >= o.count) return View<const T>();
         const Part& part = o.sources[k];
