@@ -48,7 +48,7 @@ TEST_CASE("a result waits for every rank that contributes, and what comes before
                 for (std::size_t held = 0; held < devices.size(); ++held) {
                     Again t(kind, devices, count, devices.size() - 1);
                     t.prepare(1);
-                    DeviceGroup group(devices, {.access = access});
+                    DeviceGroup group = by_copies(devices, access);
                     std::vector<Flag> reached(t.n);
                     const Drained drained;
                     Gate gate;
@@ -82,7 +82,7 @@ TEST_CASE("a rank's arrays are its own again only when those who read them have"
     for (const Kind kind : all_kinds) {
         Again t(kind, devices, small, 0);
         t.prepare(2);
-        DeviceGroup group(devices);
+        DeviceGroup group = by_copies(devices);
         const std::size_t reader = kind == Kind::gather || kind == Kind::reduce ? 0 : t.n - 1;
         const std::size_t read = reader == 0 ? t.n - 1 : 0;
         Flag free;
@@ -105,7 +105,7 @@ TEST_CASE("receivers of a small broadcast or a scatter do not wait for each othe
     const std::vector<Device> devices = devices_or_one();
     for (const Kind kind : {Kind::broadcast, Kind::scatter}) {
         Trial<float> t(kind, devices, small);
-        DeviceGroup group(devices);
+        DeviceGroup group = by_copies(devices);
         const Drained drained;
         Gate gate;
         gate.hold(t.streams[1]);
@@ -117,7 +117,7 @@ TEST_CASE("receivers of a small broadcast or a scatter do not wait for each othe
 TEST_CASE("a barrier lets nobody pass before all have come", "[multi][collective]") {
     const std::vector<Device> devices = devices_or_one();
     const std::vector<Stream> streams = streams_of(devices);
-    DeviceGroup group(devices);
+    DeviceGroup group = by_copies(devices);
     std::vector<Flag> passed(devices.size());
     const Drained drained;
     Gate gate;
@@ -134,7 +134,7 @@ TEST_CASE("a barrier lets nobody pass before all have come", "[multi][collective
 TEST_CASE("two groups work on the same devices at once", "[multi][collective]") {
     SKIP_WITHOUT(2);
     const std::vector<Device> devices = devices_or_one();
-    DeviceGroup one(devices), two(devices, {.access = false});
+    DeviceGroup one = by_copies(devices), two = by_copies(devices, false);
     Trial<float> t(Kind::all_reduce, devices, small), u(Kind::all_reduce, devices, small, 0, true);
     const Drained drained;
     Gate gate;
@@ -151,7 +151,7 @@ TEST_CASE("one group serves calls on several sets of streams that are under way 
           "[multi][collective]") {
     SKIP_WITHOUT(2);
     const std::vector<Device> devices = devices_or_one();
-    DeviceGroup group(devices, {.access = false});
+    DeviceGroup group = by_copies(devices, false);
     Trial<float> t(Kind::all_reduce, devices, small, 0, true, ReduceOp::sum, 1);
     Trial<float> u(Kind::all_reduce, devices, small, 0, true, ReduceOp::sum, 2);
     const Drained drained;
@@ -168,7 +168,7 @@ TEST_CASE("threads with groups of their own do not disturb each other", "[multi]
     const std::vector<Device> devices = devices_or_one();
     std::atomic<int> right{0};
     const auto work = [&](bool access) {
-        DeviceGroup group(devices, {.access = access});
+        DeviceGroup group = by_copies(devices, access);
         Trial<float> t(Kind::all_reduce, devices, small);
         for (unsigned i = 0; i < 20; ++i) {
             t.give(i);
@@ -191,7 +191,7 @@ TEST_CASE("arrays may be given up right after a collective, and the group too", 
         Gate gate;
         gate.hold(t.streams[0]);
         {
-            DeviceGroup group(devices, {.access = access});
+            DeviceGroup group = by_copies(devices, access);
             t.run(group);
         }
         t.a.clear();
@@ -209,7 +209,7 @@ TEST_CASE("a captured collective runs at every launch, with what its arrays hold
           "[multi][collective]") {
     const std::vector<Device> devices = devices_or_one();
     for (const bool access : ways) {
-        DeviceGroup group(devices, {.access = access});
+        DeviceGroup group = by_copies(devices, access);
         for (const Kind kind : all_kinds)
             for (const std::size_t count : {small, sliced})
                 for (const bool in_place : {false, true}) {
@@ -238,7 +238,7 @@ TEST_CASE("a captured collective has scratch memory of its own, whatever the gro
           "[multi][collective]") {
     SKIP_WITHOUT(2);
     const std::vector<Device> devices = devices_or_one();
-    DeviceGroup group(devices, {.access = false});
+    DeviceGroup group = by_copies(devices, false);
     Trial<float> t(Kind::all_reduce, devices, small, 0, true);
     t.run(group);
     Graph graph = capture(t.streams[0], [&] { t.run(group); });
@@ -255,7 +255,7 @@ TEST_CASE("a captured collective has scratch memory of its own, whatever the gro
 TEST_CASE("a capture on the current stream takes the other devices' current streams in",
           "[multi][collective]") {
     const std::vector<Device> devices = devices_or_one();
-    DeviceGroup group(devices);
+    DeviceGroup group = by_copies(devices);
     Again t(Kind::reduce, devices, small, devices.size() - 1);
     t.prepare(3);
     std::vector<std::unique_ptr<ScopedStream>> in;
@@ -278,7 +278,7 @@ TEST_CASE("a capture on the current stream takes the other devices' current stre
 TEST_CASE("collectives in a batch", "[multi][collective]") {
     const std::vector<Device> devices = devices_or_one();
     for (const bool access : ways) {
-        DeviceGroup group(devices, {.access = access});
+        DeviceGroup group = by_copies(devices, access);
         for (const Kind kind : {Kind::broadcast, Kind::all_gather, Kind::all_reduce}) {
             Trial<float> t(kind, devices, small, 0, kind == Kind::all_reduce);
             std::vector<std::unique_ptr<ScopedStream>> in;
@@ -299,7 +299,7 @@ TEST_CASE("a rank's failure reaches all that need it, and the group goes on afte
     SKIP_WITHOUT(2);
     const std::vector<Device> devices = devices_or_one();
     for (const bool access : ways) {
-        DeviceGroup group(devices, {.access = access});
+        DeviceGroup group = by_copies(devices, access);
         for (const Kind kind : all_kinds) {
             Trial<float> t(kind, devices, small, 0, kind == Kind::all_reduce);
             const std::size_t failed = t.sends(t.n - 1) ? t.n - 1 : 0;
@@ -326,7 +326,7 @@ TEST_CASE("a rank's failure reaches all that need it, and the group goes on afte
 TEST_CASE("a receiver's failure does not reach the other receivers", "[multi][collective]") {
     SKIP_WITHOUT(3);
     const std::vector<Device> devices = devices_or_one();
-    DeviceGroup group(devices);
+    DeviceGroup group = by_copies(devices);
     Trial<float> t(Kind::broadcast, devices, small);
     poison(t.streams[1], "no room");
     t.run(group);

@@ -15,7 +15,7 @@ constexpr bool ways[] = {true, false};
 
 template <class T> void check_type(std::initializer_list<ReduceOp> ops, const std::vector<Device>& devices) {
     for (const bool access : ways) {
-        DeviceGroup group(devices, {.access = access});
+        DeviceGroup group = by_copies(devices, access);
         for (const ReduceOp op : ops)
             for (const Kind kind : {Kind::reduce, Kind::reduce_scatter, Kind::all_reduce}) {
                 Trial<T> trial(kind, devices, 1003, devices.size() - 1, false, op);
@@ -45,7 +45,7 @@ TEST_CASE("every collective gives what it should, with any root, size and number
     for (std::size_t n = 1; n <= first_devices(4).size(); ++n) {
         const std::vector<Device> devices = first_devices(n);
         for (const bool access : ways) {
-            DeviceGroup group(devices, {.access = access});
+            DeviceGroup group = by_copies(devices, access);
             CHECK(group.size() == n);
             CHECK(group.devices() == devices);
             for (const Kind kind : all_kinds)
@@ -65,7 +65,7 @@ TEST_CASE("every collective gives what it should, with any root, size and number
 TEST_CASE("large arrays, which go another way, come out the same", "[multi][collective]") {
     const std::vector<Device> devices = first_devices(4);
     for (const bool access : ways) {
-        DeviceGroup group(devices, {.access = access});
+        DeviceGroup group = by_copies(devices, access);
         for (const Kind kind : all_kinds)
             for (const bool in_place : {false, true}) {
                 Trial<float> trial(kind, devices, 3'000'017, devices.size() - 1, in_place);
@@ -93,7 +93,7 @@ TEST_CASE("more ranks than one kernel combines are combined in their order too",
     const std::vector<Device> devices = first_devices(20);
     if (devices.size() < 9) HEDDLE_SKIP("needs nine devices");
     for (const bool access : ways) {
-        DeviceGroup group(devices, {.access = access});
+        DeviceGroup group = by_copies(devices, access);
         for (const Kind kind : {Kind::reduce, Kind::reduce_scatter, Kind::all_reduce})
             for (const ReduceOp op : {ReduceOp::sum, ReduceOp::average, ReduceOp::max})
                 for (const bool in_place : {false, true})
@@ -110,7 +110,7 @@ TEST_CASE("more ranks than one kernel combines are combined in their order too",
 TEST_CASE("negative numbers, overflow and NaN are combined as promised", "[multi][collective]") {
     const std::vector<Device> devices = first_devices(2);
     if (devices.size() < 2) HEDDLE_SKIP("needs two devices of one kind");
-    DeviceGroup group(devices);
+    DeviceGroup group = by_copies(devices);
     const auto reduced = [&](ReduceOp op, auto x, auto y) {
         using T = decltype(x);
         const std::vector<Stream> streams = streams_of(devices);
@@ -145,7 +145,7 @@ TEST_CASE("without streams a collective runs on the devices' current ones, with 
           "[multi][collective]") {
     const std::vector<Device> devices = first_devices(3);
     const std::vector<Stream> mine = streams_of(devices);
-    DeviceGroup group(devices);
+    DeviceGroup group = by_copies(devices);
     std::vector<Array<int>> x, y;
     for (std::size_t i = 0; i < devices.size(); ++i) {
         x.push_back(full<int>(mine[i], 100, static_cast<int>(i) + 1));
@@ -177,7 +177,7 @@ TEST_CASE("what only moves may be of any type", "[multi][collective]") {
     };
     const std::vector<Device> devices = first_devices(2);
     const std::vector<Stream> streams = streams_of(devices);
-    DeviceGroup group(devices);
+    DeviceGroup group = by_copies(devices);
     std::vector<Array<Pair>> x;
     for (std::size_t i = 0; i < devices.size(); ++i)
         x.push_back(full<Pair>(streams[i], 7, Pair{static_cast<short>(i), 'x'}));
@@ -188,7 +188,7 @@ TEST_CASE("what only moves may be of any type", "[multi][collective]") {
 TEST_CASE("the ranks of a group are its devices in the order given", "[multi][collective]") {
     std::vector<Device> devices = first_devices(3);
     std::reverse(devices.begin(), devices.end());
-    DeviceGroup group(devices);
+    DeviceGroup group = by_copies(devices);
     Trial<int> trial(Kind::all_gather, devices, 1000);
     trial.run(group);
     CHECK(trial.is_right());
@@ -203,7 +203,7 @@ TEST_CASE("the ranks of a group are its devices in the order given", "[multi][co
 TEST_CASE("a group keeps its scratch memory while the streams stay the same", "[multi][collective]") {
     const std::vector<Device> devices = first_devices(3);
     if (devices.size() < 2) HEDDLE_SKIP("needs two devices of one kind");
-    DeviceGroup group(devices, {.access = false});
+    DeviceGroup group = by_copies(devices, false);
     Trial<float> trial(Kind::all_reduce, devices, 1000, 0, true);
     trial.run(group);
     const Counted counted;
@@ -230,7 +230,7 @@ TEST_CASE("a wrong call is refused before anything is enqueued, and the error sa
     const std::vector<Device> devices = first_devices(2);
     if (devices.size() < 2) HEDDLE_SKIP("needs two devices of one kind");
     stats();
-    DeviceGroup group(devices);
+    DeviceGroup group = by_copies(devices);
     Trial<int> t(Kind::all_reduce, devices, 10);
     const auto with = [&](std::size_t rank, View<int> view) {
         auto views = t.all_sent();

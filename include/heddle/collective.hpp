@@ -1,6 +1,7 @@
 // Collectives: arrays of several devices of this process are spread, put together and reduced.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -17,10 +18,20 @@ struct GroupState;
 /// is the sum divided by the number of ranks, of float and double only.
 const char* to_string(ReduceOp op) noexcept;
 
+/// How the elements travel.
+enum class Transport : std::uint8_t {
+    automatic,  ///< by NCCL where there is one and the devices are two GPUs or more, else by copies
+    copies,     ///< heddle's own copies and kernels
+    nccl,       ///< NCCL; Unsupported, with the reason, where it cannot be
+};
+
+const char* to_string(Transport transport) noexcept;
+
 struct DeviceGroupOptions {
     /// Enables pool access among the devices (heddle/memory_access.hpp) where they can reach each other: kernels then read
     /// other ranks' arrays where they are. Without it everything is copied into scratch memory first.
     bool access = true;
+    Transport transport = Transport::automatic;
 };
 
 /// A few devices of this process that work together; rank i is the i-th device. Each collective is given one view for each rank (a range of
@@ -34,10 +45,11 @@ struct DeviceGroupOptions {
 /// In place: `send` may be `receive`, or the part of it (scatter, reduce_scatter: the reverse) at the rank's place. Views overlap in no other way.
 /// Sizes need not be divisible by the number of devices, parts that are put together may differ in size, and nothing is done for empty ones.
 ///
-/// Reductions combine the ranks in their order, ((x0 op x1) op x2) op ..., whatever the size and the way it is done: all ranks get the same
-/// bits, every time. Types: float, double, signed and unsigned integers of 8, 32 and 64 bits; what only moves, any.
+/// Reductions by copies combine the ranks in their order, ((x0 op x1) op x2) op ..., whatever the size and the way it is done: all ranks get the same
+/// bits, every time. NCCL has an order of its own. Types: float, double, signed and unsigned integers of 8, 32 and 64 bits; what only moves, any.
 ///
-/// In a capture: streams that take no part in it yet join here, and come back at the end.
+/// In a capture: streams that take no part in it yet join here, and come back at the end. NCCL is not used there, nor in batches, for parts of different sizes,
+/// and on failed streams.
 /// Errors: UsageError before anything is enqueued.
 /// Thread-safety: as a variable: one collective of a group at a time; other groups do not matter.
 class DeviceGroup {
@@ -51,6 +63,7 @@ public:
 
     std::size_t size() const noexcept;
     const std::vector<Device>& devices() const noexcept;
+    Transport transport() const noexcept;  ///< which it is: never `automatic`
 
     /// Each rank's stream goes on after what all of them were given.
     void barrier(SourceLocation where = SourceLocation::current()) {

@@ -5,6 +5,7 @@
 #include <heddle/batch.hpp>
 #include <heddle/capture.hpp>
 #include <heddle/collective.hpp>
+#include <heddle/communicator.hpp>
 #include <heddle/conditional_nodes.hpp>
 #include <heddle/copy.hpp>
 #include <heddle/dependent_launch.hpp>

@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include "collective/check.hpp"
 #include "core/copy.hpp"
 #include <heddle/error.hpp>
 
@@ -19,6 +20,7 @@ const char* name_of(CollectiveKind kind) noexcept {
     case CollectiveKind::reduce: return "DeviceGroup::reduce";
     case CollectiveKind::reduce_scatter: return "DeviceGroup::reduce_scatter";
     case CollectiveKind::all_reduce: return "DeviceGroup::all_reduce";
+    case CollectiveKind::exchange: break;
     }
     return "DeviceGroup";
 }
@@ -28,6 +30,23 @@ Offsets offsets_of(const PerRank<Part>& parts) {
     offsets[0] = 0;
     for (std::size_t i = 0; i < parts.count; ++i) offsets[i + 1] = offsets[i] + parts[i].size;
     return offsets;
+}
+
+void check_memory(const Part& part, std::size_t element, Device device, const std::string& what,
+                  const char* call, const SourceLocation& where) {
+    if (part.size == 0) return;
+    const auto refuse = [&](std::string message) {
+        throw_error({.code = ErrorCode::usage, .message = std::move(message), .call = call, .where = where});
+    };
+    if (part.data == nullptr) refuse(what + " is null, but not empty");
+    if (part.owner != nullptr && !part.owner->alive.load(std::memory_order_relaxed))
+        throw_dead_block(*part.owner, call, where);
+    const Place place = place_of({part.data, part.size * element, part.owner});
+    if (place.kind != MemoryKind::device)
+        refuse(what + " is host memory: copy() it into an array of " + device.name());
+    if (place.device != device)
+        refuse(what + " is memory of " + place.device.name() + ", and the rank's device is " + device.name() +
+               ": ranks are the devices in the order of the group");
 }
 
 namespace {
@@ -69,17 +88,9 @@ public:
         for (std::size_t i = 0; i < parts.count; ++i) memory(parts[i], i);
     }
     void memory(const Part& part, std::size_t rank) const {
-        if (part.size == 0) return;
-        const std::string view = "the view of rank " + std::to_string(rank);
-        if (part.data == nullptr) refuse(view + " is null, but not empty");
-        if (part.owner != nullptr && !part.owner->alive.load(std::memory_order_relaxed))
-            throw_dead_block(*part.owner, name_of(call_.kind), call_.where);
-        const Place place = place_of({part.data, part.size * call_.element, part.owner});
-        if (place.kind != MemoryKind::device)
-            refuse(view + " is host memory: copy() it into an array of " + devices_[rank].name());
-        if (place.device != devices_[rank])
-            refuse(view + " is memory of " + place.device.name() + ", and the rank's device is " +
-                   devices_[rank].name() + ": views go in the order of the group's devices");
+        if (part.size != 0)
+            check_memory(part, call_.element, devices_[rank], "the view of rank " + std::to_string(rank),
+                         name_of(call_.kind), call_.where);
     }
 
     void same_size(const PerRank<Part>& parts, std::size_t size) const {
@@ -146,7 +157,8 @@ void check_call(const std::vector<Device>& devices, CollectiveCall& call) {
     if (call.op == ReduceOp::average && call.type != ElementType::f32 && call.type != ElementType::f64)
         check.refuse("averages are of float or double: take the sum, and divide as the program needs it");
     switch (call.kind) {
-    case CollectiveKind::barrier: break;
+    case CollectiveKind::barrier:
+    case CollectiveKind::exchange: break;
     case CollectiveKind::broadcast:
         check.one_for_each(call.receive, "send and receive");
         check.same_size(call.receive, call.receive[call.root].size);

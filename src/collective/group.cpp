@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/registry.hpp"
 #include <heddle/error.hpp>
 #include <heddle/memory_access.hpp>
 
@@ -14,6 +15,15 @@ const char* to_string(ReduceOp op) noexcept {
     case ReduceOp::min: return "min";
     case ReduceOp::max: return "max";
     case ReduceOp::average: return "average";
+    }
+    return "?";
+}
+
+const char* to_string(Transport transport) noexcept {
+    switch (transport) {
+    case Transport::automatic: return "automatic";
+    case Transport::copies: return "copies";
+    case Transport::nccl: return "NCCL";
     }
     return "?";
 }
@@ -43,12 +53,33 @@ void enable_access(const std::vector<Device>& devices, const SourceLocation& whe
             if (a != b && a.can_access_peer(b)) enable_pool_access(a, b, where);
 }
 
+std::vector<std::unique_ptr<detail::NcclRank>> join(const std::vector<Device>& devices, Transport transport,
+                                                    const SourceLocation& where) {
+    if (transport == Transport::copies) return {};
+    if (transport == Transport::nccl) {
+        if (devices[0].is_cuda()) return detail::nccl_join_all(devices, where);
+        throw_error({.code = ErrorCode::unsupported,
+                     .message = "NCCL is for CUDA devices, and these are " + devices[0].name() +
+                                (devices.size() > 1 ? " and its like" : "") + ": use Transport::copies",
+                     .call = "DeviceGroup",
+                     .where = where});
+    }
+    if (devices[0].is_cpu() || devices.size() < 2 || !detail::nccl_missing().empty()) return {};
+    try {
+        return detail::nccl_join_all(devices, where);
+    } catch (const NativeError& error) {
+        detail::report(error);  // and copies do it
+        return {};
+    }
+}
+
 }  // namespace
 
 DeviceGroup::DeviceGroup(std::vector<Device> devices, DeviceGroupOptions options, SourceLocation where) {
     check_devices(devices, where);
     if (options.access) enable_access(devices, where);
     state_ = std::make_unique<detail::GroupState>(detail::GroupState{std::move(devices), options});
+    state_->nccl = join(state_->devices, options.transport, where);
     state_->ranks.reserve(state_->devices.size());
     for (const Device device : state_->devices) state_->ranks.emplace_back(device);
 }
@@ -62,6 +93,10 @@ const std::vector<Device>& DeviceGroup::devices() const noexcept {
     return state_ != nullptr ? state_->devices : *none;
 }
 
+Transport DeviceGroup::transport() const noexcept {
+    return state_ != nullptr && !state_->nccl.empty() ? Transport::nccl : Transport::copies;
+}
+
 void DeviceGroup::run(detail::CollectiveCall call) {
     if (state_ == nullptr)
         throw_error({.code = ErrorCode::usage,
@@ -69,7 +104,8 @@ void DeviceGroup::run(detail::CollectiveCall call) {
                      .call = detail::name_of(call.kind),
                      .where = call.where});
     detail::check_call(state_->devices, call);
-    detail::CollectiveRun(*state_, call).run();
+    if (detail::can_use_nccl(*state_, call)) detail::run_with_nccl(*state_, call);
+    else detail::CollectiveRun(*state_, call).run();
 }
 
 }  // namespace heddle

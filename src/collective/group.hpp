@@ -1,8 +1,10 @@
 // What a DeviceGroup is made of, and how one of its collectives is done.
 #pragma once
 
+#include <memory>
 #include <vector>
 
+#include "collective/nccl.hpp"
 #include "collective/reduce.kernel.hpp"
 #include <heddle/collective.hpp>
 
@@ -19,6 +21,7 @@ struct GroupState {
     std::vector<Device> devices;
     DeviceGroupOptions options;
     std::vector<Rank> ranks = {};
+    std::vector<std::unique_ptr<NcclRank>> nccl = {};  ///< empty: by copies
 };
 
 const char* name_of(CollectiveKind kind) noexcept;
@@ -34,6 +37,10 @@ Offsets offsets_of(const PerRank<Part>& parts);
 inline Part slice(const CollectiveCall& call, const Part& part, std::size_t first, std::size_t count) {
     return {static_cast<std::byte*>(part.data) + first * call.element, count, part.owner};
 }
+
+/// Whether NCCL can do this call, with the streams as they are now.
+bool can_use_nccl(const GroupState& group, const CollectiveCall& call);
+void run_with_nccl(GroupState& group, const CollectiveCall& call);
 
 /// Where slices, and pieces of scratch memory, begin.
 inline constexpr std::size_t scratch_line = 128;

@@ -44,6 +44,7 @@ void CollectiveRun::run() {
     case CollectiveKind::reduce: reduce(); break;
     case CollectiveKind::reduce_scatter: reduce_scatter(); break;
     case CollectiveKind::all_reduce: all_reduce(); break;
+    case CollectiveKind::exchange: break;
     }
     leave_capture();
 }

@@ -60,7 +60,8 @@ enum class CollectiveKind : std::uint8_t {
     all_gather,
     reduce,
     reduce_scatter,
-    all_reduce
+    all_reduce,
+    exchange  ///< of a Communicator's ranks: one sends to `root`, receives from `from`, or both
 };
 
 struct CollectiveCall {
@@ -74,6 +75,19 @@ struct CollectiveCall {
                   receive = {};  ///< one part for each rank, or one alone where only the root has any
     PerRank<StreamState*> streams = {};
     bool streams_given = false;
+};
+
+/// One rank's share of a collective, or all that this process knows of one.
+struct RankCall {
+    CollectiveKind kind;
+    const char* call;
+    SourceLocation where;
+    std::size_t element = 1;
+    ElementType type = ElementType::bytes;
+    ReduceOp op = ReduceOp::sum;
+    std::size_t root = 0, from = 0;
+    Part send{nullptr, 0, nullptr}, receive{nullptr, 0, nullptr};
+    bool sends = true, receives = true;
 };
 
 template <class R>
@@ -129,6 +143,37 @@ CollectiveCall reduction_call(CollectiveKind kind, ReduceOp op, std::size_t root
     call.type = element_type<typename ElementOf<Receive>::type>();
     static_assert(element_type<typename ElementOf<Receive>::type>() != ElementType::bytes,
                   "heddle::DeviceGroup: reductions take float, double and integers of 8, 32 and 64 bits");
+    call.op = op;
+    return call;
+}
+
+/// The same for one rank; `nothing` where it does not send, or does not receive.
+struct Nothing {};
+template <class T, class Send, class Receive>
+RankCall rank_call(CollectiveKind kind, const char* name, std::size_t root, const Send& send,
+                   Receive& receive, const SourceLocation& where) {
+    RankCall call{.kind = kind, .call = name, .where = where, .element = sizeof(T), .root = root};
+    if constexpr (std::is_same_v<Send, Nothing>) call.sends = false;
+    else {
+        static_assert(std::is_same_v<T, RankElement<Send>>,
+                      "heddle::Communicator: both views must have the same element type");
+        call.send = part_of(as_source(send));
+    }
+    if constexpr (std::is_same_v<Receive, const Nothing>) call.receives = false;
+    else {
+        static_assert(Destination<Receive&>,
+                      "heddle::Communicator: what is received is written: give it a View<T>");
+        call.receive = part_of(as_destination(receive));
+    }
+    return call;
+}
+template <class T, class Send, class Receive>
+RankCall rank_reduction(CollectiveKind kind, const char* name, ReduceOp op, std::size_t root,
+                        const Send& send, Receive& receive, const SourceLocation& where) {
+    static_assert(element_type<T>() != ElementType::bytes,
+                  "heddle::Communicator: reductions take float, double and integers of 8, 32 and 64 bits");
+    RankCall call = rank_call<T>(kind, name, root, send, receive, where);
+    call.type = element_type<T>();
     call.op = op;
     return call;
 }
