@@ -1,7 +1,10 @@
 // Collectives by NCCL: groups of one process against heddle's copies, and communicators.
+#include "child.hpp"
 #include "collective.hpp"
 #include "kernels.hpp"
 
+#include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <thread>
 
@@ -247,4 +250,45 @@ TEST_CASE("a communicator's collective in a capture runs at every launch", "[mul
             seen.unless(to_host(s, y) == Ints(100, 4 * n * 10));
         });
     CHECK(wrong == Strings{});
+}
+
+TEST_CASE("child: one rank of two", "[.child]") {
+    end_if_it_hangs();
+    const char* text = std::getenv("HEDDLE_TEST_ID");
+    const char* number = std::getenv("HEDDLE_TEST_RANK");
+    if (text == nullptr || number == nullptr) HEDDLE_SKIP("it is run by another test");
+    CommunicatorId id;
+    for (std::size_t i = 0; i < id.bytes.size(); ++i)
+        id.bytes[i] = static_cast<std::byte>(std::stoi(std::string(text + 2 * i, 2), nullptr, 16));
+    const std::size_t rank = std::stoul(number);
+    Communicator world(id, rank, 2, test_devices().at(rank));
+    const Stream s(world.device());
+    Array<int> x = full<int>(s, 1000, static_cast<int>(rank) + 1);
+    world.all_reduce(s, ReduceOp::sum, x, x);
+    CHECK(to_host(s, x) == Ints(1000, 3));
+    std::puts("works");
+}
+
+TEST_CASE("a communicator of two processes, whose id goes from one to the other", "[multi][collective]") {
+    SKIP_WITHOUT_NCCL(2);
+    const CommunicatorId id = CommunicatorId::make();  // this process has to stay until they have met
+    std::string text = "HEDDLE_TEST_ID=";
+    for (const std::byte b : id.bytes) {
+        char digits[3];
+        std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned>(b));
+        text += digits;
+    }
+    std::vector<ChildResult> results(2);
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < 2; ++i)
+        threads.emplace_back([&, i] {
+            results[i] =
+                run_test_case("child: one rank of two", {text, "HEDDLE_TEST_RANK=" + std::to_string(i)});
+        });
+    for (std::thread& t : threads) t.join();
+    for (const ChildResult& child : results) {
+        INFO(child.output);
+        CHECK(child.status == 0);
+        CHECK_THAT(child.output, contains("works"));
+    }
 }

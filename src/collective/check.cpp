@@ -46,7 +46,7 @@ void check_memory(const Part& part, std::size_t element, Device device, const st
         refuse(what + " is host memory: copy() it into an array of " + device.name());
     if (place.device != device)
         refuse(what + " is memory of " + place.device.name() + ", and the rank's device is " + device.name() +
-               ": ranks are the devices in the order of the group");
+               ": give it an array of that one");
 }
 
 namespace {
