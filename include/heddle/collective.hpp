@@ -28,8 +28,8 @@ enum class Transport : std::uint8_t {
 const char* to_string(Transport transport) noexcept;
 
 struct DeviceGroupOptions {
-    /// Enables pool access among the devices (heddle/memory_access.hpp) where they can reach each other: kernels then read
-    /// other ranks' arrays where they are. Without it everything is copied into scratch memory first.
+    /// Enables pool access among the devices (heddle/memory_access.hpp) where they can reach each other, for good: kernels then read other
+    /// ranks' arrays where they are. Without it everything is copied into scratch memory first. NCCL has it enabled in any case.
     bool access = true;
     Transport transport = Transport::automatic;
 };

@@ -77,9 +77,10 @@ std::vector<std::unique_ptr<detail::NcclRank>> join(const std::vector<Device>& d
 
 DeviceGroup::DeviceGroup(std::vector<Device> devices, DeviceGroupOptions options, SourceLocation where) {
     check_devices(devices, where);
-    if (options.access) enable_access(devices, where);
     state_ = std::make_unique<detail::GroupState>(detail::GroupState{std::move(devices), options});
     state_->nccl = join(state_->devices, options.transport, where);
+    // Within a process NCCL's kernels too read and write other ranks' arrays where they are.
+    if (options.access || !state_->nccl.empty()) enable_access(state_->devices, where);
     state_->ranks.reserve(state_->devices.size());
     for (const Device device : state_->devices) state_->ranks.emplace_back(device);
 }

@@ -2,6 +2,7 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <mutex>
 
 #include "collective/nccl.hpp"
 #include "core/recording.hpp"
@@ -9,6 +10,7 @@
 #include "cuda/gpu.hpp"
 #include "nccl/library.hpp"
 #include <heddle/cuda.hpp>
+#include <heddle/memory_access.hpp>
 
 namespace heddle::detail {
 
@@ -208,10 +210,29 @@ CommunicatorId nccl_id(const SourceLocation& where) {
     return result;
 }
 
+namespace {
+
+/// Ranks within one process read and write each other's arrays where they are. Whoever comes later enables that, both ways, before the two can have joined.
+void meet_ranks_of_this_process(Device device, const SourceLocation& where) {
+    static std::mutex mutex;
+    static auto* known = new std::vector<Device>();
+    const std::lock_guard lock(mutex);
+    for (const Device other : *known) {
+        if (other == device) return;  // it has met those that came before, and the others have met it
+        if (!device.can_access_peer(other) || !other.can_access_peer(device)) continue;
+        enable_pool_access(device, other, where);
+        enable_pool_access(other, device, where);
+    }
+    known->push_back(device);
+}
+
+}  // namespace
+
 std::unique_ptr<NcclRank> nccl_join(const CommunicatorId& given, std::size_t rank, std::size_t size,
                                     Device device, const SourceLocation& where) {
     const Nccl& f = nccl("Communicator", where);
     const cu::InContext in(cu::gpu(device.index(), where));
+    meet_ranks_of_this_process(device, where);
     ncclUniqueId id;
     std::memcpy(&id, given.bytes.data(), sizeof id);
     ncclComm_t comm = nullptr;
