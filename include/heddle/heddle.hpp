@@ -4,6 +4,8 @@
 #include <heddle/array.hpp>
 #include <heddle/batch.hpp>
 #include <heddle/capture.hpp>
+#include <heddle/collective.hpp>
+#include <heddle/communicator.hpp>
 #include <heddle/conditional_nodes.hpp>
 #include <heddle/copy.hpp>
 #include <heddle/dependent_launch.hpp>

@@ -1,0 +1,33 @@
+# Decides whether heddle is built with NCCL. Only its header is needed: the library is looked for when a program asks for it.
+#
+# In:  HEDDLE_NCCL           AUTO (where there is CUDA and nccl.h), ON (they must be there) or OFF
+# Out: HEDDLE_WITH_NCCL      whether src/nccl is built; then HEDDLE_NCCL_INCLUDE has the header
+
+set(HEDDLE_NCCL AUTO CACHE STRING "NCCL for collectives: AUTO, ON or OFF")
+set_property(CACHE HEDDLE_NCCL PROPERTY STRINGS AUTO ON OFF)
+
+set(HEDDLE_WITH_NCCL OFF)
+string(TOUPPER "${HEDDLE_NCCL}" heddle_nccl_choice)
+if(NOT heddle_nccl_choice STREQUAL "AUTO" AND NOT heddle_nccl_choice)
+    message(STATUS "heddle: built without NCCL (HEDDLE_NCCL=${HEDDLE_NCCL})")
+    return()
+endif()
+
+set(heddle_nccl_problem "")
+if(NOT HEDDLE_WITH_CUDA)
+    set(heddle_nccl_problem "it is built without CUDA")
+else()
+    find_path(HEDDLE_NCCL_INCLUDE nccl.h HINTS ENV NCCL_HOME ${CUDAToolkit_INCLUDE_DIRS} PATH_SUFFIXES include)
+    mark_as_advanced(HEDDLE_NCCL_INCLUDE)
+    if(NOT HEDDLE_NCCL_INCLUDE)
+        set(heddle_nccl_problem "nccl.h was not found: install libnccl-dev, or set NCCL_HOME")
+    endif()
+endif()
+if(heddle_nccl_problem STREQUAL "")
+    set(HEDDLE_WITH_NCCL ON)
+    message(STATUS "heddle: built with NCCL (${HEDDLE_NCCL_INCLUDE}/nccl.h)")
+elseif(heddle_nccl_choice STREQUAL "AUTO")
+    message(STATUS "heddle: built without NCCL (${heddle_nccl_problem})")
+else()
+    message(FATAL_ERROR "heddle: HEDDLE_NCCL=${HEDDLE_NCCL}, but ${heddle_nccl_problem}")
+endif()

@@ -1,0 +1,70 @@
+// Several devices at once: each has a part of the data and works on it, and a collective gives all of them the sum. The
+// whole step is captured once and launched as one graph. HEDDLE_CPU_DEVICES=4 gives several devices without a GPU.
+// Usage: example_14_collectives [cpu|cuda]
+#include <heddle/heddle.hpp>
+
+#include <cmath>
+#include <cstdio>
+
+using namespace heddle;
+
+struct Slopes {  // of the squared error of y = a * x, summed in a few places
+    HEDDLE_FN void operator()(std::size_t i, std::size_t places, View<const double> a, View<const double> x,
+                              View<const double> y, View<double> sums) const {
+        double sum = 0;
+        for (std::size_t k = i; k < x.size(); k += places) sum += (a[0] * x[k] - y[k]) * x[k];
+        sums[i] = sum / static_cast<double>(x.size());
+    }
+};
+struct Descend {
+    HEDDLE_FN void operator()(std::size_t, View<const double> sums, View<double> a) const {
+        double slope = 0;
+        for (const double s : sums) slope += s;
+        a[0] -= 0.5 * slope;
+    }
+};
+
+int main(int argc, char** argv) {
+    constexpr std::size_t points = 10'000, places = 64;
+    const Device first = argc > 1 ? Device(argv[1]) : Device();
+    std::vector<Device> all;
+    for (const Device d : devices())
+        if (d.kind() == first.kind()) all.push_back(d);
+    DeviceGroup group(all);
+
+    std::vector<Stream> streams;
+    std::vector<Array<double>> a, x, y, sums;
+    for (const Device d : all) {
+        const StreamRef s = streams.emplace_back(d);
+        std::vector<double> here(points), there(points);
+        for (std::size_t i = 0; i < points; ++i) {
+            here[i] = static_cast<double>((i * 7 + streams.size()) % 100) / 100;
+            there[i] = 3 * here[i];
+        }
+        x.push_back(from_host(s, here));
+        y.push_back(from_host(s, there));
+        a.push_back(zeros<double>(s, 1));
+        sums.push_back(zeros<double>(s, places));
+    }
+    for (const StreamRef s : streams) streams[0].wait_stream(s);
+
+    Graph step = capture(streams[0], [&] {
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            streams[i].wait_stream(streams[0]);  // takes part from here on
+            launch(streams[i], Slopes{}, dim(places), places, a[i], x[i], y[i], sums[i]);
+        }
+        group.all_reduce(streams, ReduceOp::average, sums);  // in place; all devices go on with the same bits
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            launch(streams[i], Descend{}, dim(1), sums[i], a[i]);
+            streams[0].wait_stream(streams[i]);
+        }
+    });
+    for (int i = 0; i < 200; ++i) step.launch(streams[0]);
+
+    const double found = to_host(a[0])[0];
+    bool equal = true;
+    for (const Array<double>& other : a) equal = equal && to_host(other)[0] == found;
+    std::printf("%d devices: a = %.6f, the same on all: %s\n", static_cast<int>(all.size()), found,
+                equal ? "yes" : "no");
+    return equal && std::abs(found - 3) < 1e-6 ? 0 : 1;
+}

@@ -1,0 +1,187 @@
+// What a collective is asked for, without types.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <ranges>
+#include <type_traits>
+#include <utility>
+
+#include <heddle/array.hpp>
+
+namespace heddle {
+
+enum class ReduceOp : std::uint8_t { sum, product, min, max, average };
+
+namespace detail {
+
+enum class ElementType : std::uint8_t { bytes, f32, f64, i8, u8, i32, u32, i64, u64 };
+
+/// What a reduction takes T for; `bytes`: it takes no such type.
+template <class T> constexpr ElementType element_type() noexcept {
+    if constexpr (std::is_same_v<T, float>) return ElementType::f32;
+    else if constexpr (std::is_same_v<T, double>) return ElementType::f64;
+    else if constexpr (!std::is_integral_v<T> || std::is_same_v<T, bool>) return ElementType::bytes;
+    else if constexpr (sizeof(T) == 1) return std::is_signed_v<T> ? ElementType::i8 : ElementType::u8;
+    else if constexpr (sizeof(T) == 4) return std::is_signed_v<T> ? ElementType::i32 : ElementType::u32;
+    else if constexpr (sizeof(T) == 8) return std::is_signed_v<T> ? ElementType::i64 : ElementType::u64;
+    else return ElementType::bytes;
+}
+
+inline constexpr std::size_t max_ranks = 64;
+
+/// A view without its type; `size` counts elements.
+struct Part {
+    void* data;
+    std::size_t size;
+    Block* owner;
+};
+
+/// Up to one thing for each rank. `count` may say that there were more: an error, which is found later.
+template <class E> struct PerRank {
+    std::array<E, max_ranks> at;
+    std::size_t count = 0;
+    PerRank() noexcept {}  // `at` is not cleared
+    void add(const E& e) noexcept {
+        if (count < max_ranks) at[count] = e;
+        ++count;
+    }
+    E& operator[](std::size_t i) noexcept { return at[i]; }
+    const E& operator[](std::size_t i) const noexcept { return at[i]; }
+};
+
+enum class CollectiveKind : std::uint8_t {
+    barrier,
+    broadcast,
+    scatter,
+    gather,
+    all_gather,
+    reduce,
+    reduce_scatter,
+    all_reduce,
+    exchange  ///< of a Communicator's ranks: one sends to `root`, receives from `from`, or both
+};
+
+struct CollectiveCall {
+    CollectiveKind kind;
+    SourceLocation where;
+    std::size_t element = 1;  ///< bytes
+    ElementType type = ElementType::bytes;
+    ReduceOp op = ReduceOp::sum;
+    std::size_t root = 0;
+    PerRank<Part> send = {},
+                  receive = {};  ///< one part for each rank, or one alone where only the root has any
+    PerRank<StreamState*> streams = {};
+    bool streams_given = false;
+};
+
+/// One rank's share of a collective, or all that this process knows of one.
+struct RankCall {
+    CollectiveKind kind;
+    const char* call;
+    SourceLocation where;
+    std::size_t element = 1;
+    ElementType type = ElementType::bytes;
+    ReduceOp op = ReduceOp::sum;
+    std::size_t root = 0, from = 0;
+    Part send{nullptr, 0, nullptr}, receive{nullptr, 0, nullptr};
+    bool sends = true, receives = true;
+};
+
+template <class R>
+concept RankRange = std::ranges::random_access_range<R> && std::ranges::sized_range<R> &&
+    is_ours<std::remove_cvref_t<std::ranges::range_reference_t<R>>>;
+template <class R>
+concept StreamRange = std::ranges::random_access_range<R> && std::ranges::sized_range<R> &&
+    std::convertible_to<std::ranges::range_reference_t<R>, StreamRef>;
+template <class V>
+concept RankView = is_ours<std::remove_cvref_t<V>>;
+
+template <class V>
+using RankElement = typename decltype(as_source(std::declval<const std::remove_cvref_t<V>&>()))::value_type;
+
+template <class T> Part part_of(View<T> v) noexcept {
+    return {const_cast<std::remove_const_t<T>*>(v.data()), v.size(), v.owner()};
+}
+
+/// The views that are read, and those that are written.
+template <class V> void add_sends(CollectiveCall& call, V& views) {
+    if constexpr (RankView<V>) call.send.add(part_of(as_source(views)));
+    else
+        for (auto&& v : views) call.send.add(part_of(as_source(v)));
+}
+template <class V> void add_receives(CollectiveCall& call, V& views) {
+    if constexpr (RankView<V>) {
+        static_assert(Destination<V&>, "heddle::DeviceGroup: what is received is written: give it a View<T>");
+        call.receive.add(part_of(as_destination(views)));
+    } else {
+        for (auto&& v : views) add_receives(call, v);
+    }
+}
+
+template <class V> struct ElementOf { using type = RankElement<V>; };
+template <RankRange V> struct ElementOf<V> { using type = RankElement<std::ranges::range_reference_t<V>>; };
+
+template <class Send, class Receive>
+CollectiveCall collective_call(CollectiveKind kind, std::size_t root, Send& send, Receive& receive,
+                               const SourceLocation& where) {
+    using T = typename ElementOf<Receive>::type;
+    static_assert(std::is_same_v<T, typename ElementOf<Send>::type>,
+                  "heddle::DeviceGroup: all views must have the same element type");
+    CollectiveCall call{.kind = kind, .where = where, .element = sizeof(T), .root = root};
+    add_sends(call, send);
+    add_receives(call, receive);
+    return call;
+}
+
+template <class Send, class Receive>
+CollectiveCall reduction_call(CollectiveKind kind, ReduceOp op, std::size_t root, Send& send,
+                              Receive& receive, const SourceLocation& where) {
+    CollectiveCall call = collective_call(kind, root, send, receive, where);
+    call.type = element_type<typename ElementOf<Receive>::type>();
+    static_assert(element_type<typename ElementOf<Receive>::type>() != ElementType::bytes,
+                  "heddle::DeviceGroup: reductions take float, double and integers of 8, 32 and 64 bits");
+    call.op = op;
+    return call;
+}
+
+/// The same for one rank; `nothing` where it does not send, or does not receive.
+struct Nothing {};
+template <class T, class Send, class Receive>
+RankCall rank_call(CollectiveKind kind, const char* name, std::size_t root, const Send& send,
+                   Receive& receive, const SourceLocation& where) {
+    RankCall call{.kind = kind, .call = name, .where = where, .element = sizeof(T), .root = root};
+    if constexpr (std::is_same_v<Send, Nothing>) call.sends = false;
+    else {
+        static_assert(std::is_same_v<T, RankElement<Send>>,
+                      "heddle::Communicator: both views must have the same element type");
+        call.send = part_of(as_source(send));
+    }
+    if constexpr (std::is_same_v<Receive, const Nothing>) call.receives = false;
+    else {
+        static_assert(Destination<Receive&>,
+                      "heddle::Communicator: what is received is written: give it a View<T>");
+        call.receive = part_of(as_destination(receive));
+    }
+    return call;
+}
+template <class T, class Send, class Receive>
+RankCall rank_reduction(CollectiveKind kind, const char* name, ReduceOp op, std::size_t root,
+                        const Send& send, Receive& receive, const SourceLocation& where) {
+    static_assert(element_type<T>() != ElementType::bytes,
+                  "heddle::Communicator: reductions take float, double and integers of 8, 32 and 64 bits");
+    RankCall call = rank_call<T>(kind, name, root, send, receive, where);
+    call.type = element_type<T>();
+    call.op = op;
+    return call;
+}
+
+template <StreamRange S> void add_streams(CollectiveCall& call, const S& streams) {
+    for (auto&& s : streams) call.streams.add(&static_cast<StreamRef>(s).state());
+    call.streams_given = true;
+}
+
+}  // namespace detail
+}  // namespace heddle

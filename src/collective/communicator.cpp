@@ -1,0 +1,111 @@
+#include <heddle/communicator.hpp>
+
+#include "collective/check.hpp"
+#include "collective/nccl.hpp"
+#include "core/order.hpp"
+#include "core/recording.hpp"
+
+namespace heddle {
+
+std::string nccl_unavailable_reason() { return detail::nccl_missing(); }
+
+CommunicatorId CommunicatorId::make(SourceLocation where) { return detail::nccl_id(where); }
+
+namespace {
+
+using detail::CollectiveKind;
+using detail::RankCall;
+
+[[noreturn]] void refuse(std::string message, const char* call, const SourceLocation& where,
+                         ErrorCode code = ErrorCode::usage) {
+    throw_error({.code = code, .message = std::move(message), .call = call, .where = where});
+}
+
+/// The sizes of a rank's two views, as far as it knows them.
+void check_sizes(const RankCall& call, std::size_t rank, std::size_t ranks) {
+    const auto parts = [&](const detail::Part& whole, const detail::Part& part) {
+        if (whole.size != ranks * part.size)
+            refuse("there are " + std::to_string(ranks) + " ranks, each with a part of " +
+                       std::to_string(part.size) + " elements, and room for " + std::to_string(whole.size) +
+                       " in all",
+                   call.call, call.where);
+    };
+    switch (call.kind) {
+    case CollectiveKind::scatter:
+        if (rank == call.root) parts(call.send, call.receive);
+        break;
+    case CollectiveKind::reduce_scatter: parts(call.send, call.receive); break;
+    case CollectiveKind::gather:
+        if (rank == call.root) parts(call.receive, call.send);
+        break;
+    case CollectiveKind::all_gather: parts(call.receive, call.send); break;
+    case CollectiveKind::reduce:
+        if (rank != call.root) break;
+        [[fallthrough]];
+    case CollectiveKind::all_reduce:
+        if (call.send.size != call.receive.size)
+            refuse("`send` has " + std::to_string(call.send.size) + " elements, and `receive` " +
+                       std::to_string(call.receive.size),
+                   call.call, call.where);
+        break;
+    default: break;
+    }
+}
+
+}  // namespace
+
+Communicator::Communicator(const CommunicatorId& id, std::size_t rank, std::size_t size, Device device,
+                           SourceLocation where)
+    : rank_(rank), size_(size), device_(device) {
+    if (size == 0 || rank >= size)
+        refuse("there is no rank " + std::to_string(rank) + " of " + std::to_string(size), "Communicator",
+               where);
+    if (device.is_cpu())
+        refuse("communicators are of CUDA devices, because they are NCCL's: between CPU devices of one "
+               "process DeviceGroup does the same, between processes MPI does",
+               "Communicator", where, ErrorCode::unsupported);
+    native_ = detail::nccl_join(id, rank, size, device, where);
+}
+Communicator::Communicator(Communicator&&) noexcept = default;
+Communicator& Communicator::operator=(Communicator&&) noexcept = default;
+Communicator::~Communicator() = default;
+
+void Communicator::check(SourceLocation where) const {
+    if (native_ == nullptr) refuse("this communicator was moved from", "Communicator::check", where);
+    native_->check("Communicator::check", where);
+}
+
+void Communicator::abort() noexcept {
+    if (native_ != nullptr) native_->abort();
+}
+
+void Communicator::run(StreamRef stream, const RankCall& given) {
+    using namespace detail;
+    if (native_ == nullptr) refuse("this communicator was moved from", given.call, given.where);
+    StreamRecord& record = record_of(stream.state());
+    check_usable(record, given.call, given.where);
+    if (stream.device() != device_)
+        refuse("the stream is of " + stream.device().name() + ", and the communicator of " + device_.name(),
+               given.call, given.where);
+    if (given.root >= size_ || given.from >= size_)
+        refuse("there is no rank " + std::to_string(std::max(given.root, given.from)) + ": there are " +
+                   std::to_string(size_) + ", from 0",
+               given.call, given.where);
+    RankCall call = given;
+    if (rank_ != call.root && (call.kind == CollectiveKind::gather || call.kind == CollectiveKind::reduce))
+        call.receives = false;
+    if (rank_ != call.root && call.kind == CollectiveKind::scatter) call.sends = false;
+    check_sizes(call, rank_, size_);
+    if (call.op == ReduceOp::average && call.type != ElementType::f32 && call.type != ElementType::f64)
+        refuse("averages are of float or double: take the sum, and divide as the program needs it", call.call,
+               call.where);
+    if (call.sends) check_memory(call.send, call.element, device_, "`send`", call.call, call.where);
+    if (call.receives) check_memory(call.receive, call.element, device_, "`receive`", call.call, call.where);
+    native_->check(call.call, call.where);
+    send_batch_of(record, call.where);
+    if (!is_captured(record)) throw_known_failure(record);
+    const NcclShare share{native_.get(), stream, call, rank_, size_};
+    nccl_enqueue(&share, 1);
+}
+
+}  // namespace heddle

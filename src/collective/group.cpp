@@ -1,0 +1,112 @@
+#include "collective/group.hpp"
+
+#include <algorithm>
+
+#include "core/registry.hpp"
+#include <heddle/error.hpp>
+#include <heddle/memory_access.hpp>
+
+namespace heddle {
+
+const char* to_string(ReduceOp op) noexcept {
+    switch (op) {
+    case ReduceOp::sum: return "sum";
+    case ReduceOp::product: return "product";
+    case ReduceOp::min: return "min";
+    case ReduceOp::max: return "max";
+    case ReduceOp::average: return "average";
+    }
+    return "?";
+}
+
+const char* to_string(Transport transport) noexcept {
+    switch (transport) {
+    case Transport::automatic: return "automatic";
+    case Transport::copies: return "copies";
+    case Transport::nccl: return "NCCL";
+    }
+    return "?";
+}
+
+namespace {
+
+void check_devices(const std::vector<Device>& devices, const SourceLocation& where) {
+    const auto refuse = [&](std::string message) {
+        throw_error(
+            {.code = ErrorCode::usage, .message = std::move(message), .call = "DeviceGroup", .where = where});
+    };
+    if (devices.empty()) refuse("a group has at least one device");
+    if (devices.size() > detail::max_ranks)
+        refuse("a group has at most " + std::to_string(detail::max_ranks) + " devices");
+    for (auto d = devices.begin(); d != devices.end(); ++d) {
+        if (d->kind() != devices[0].kind())
+            refuse(devices[0].name() + " and " + d->name() +
+                   " are of different kinds: copy() goes between them, collectives do not");
+        if (std::find(devices.begin(), d, *d) != d)
+            refuse(d->name() + " is in the group twice: each device is one rank");
+    }
+}
+
+void enable_access(const std::vector<Device>& devices, const SourceLocation& where) {
+    for (const Device a : devices)
+        for (const Device b : devices)
+            if (a != b && a.can_access_peer(b)) enable_pool_access(a, b, where);
+}
+
+std::vector<std::unique_ptr<detail::NcclRank>> join(const std::vector<Device>& devices, Transport transport,
+                                                    const SourceLocation& where) {
+    if (transport == Transport::copies) return {};
+    if (transport == Transport::nccl) {
+        if (devices[0].is_cuda()) return detail::nccl_join_all(devices, where);
+        throw_error({.code = ErrorCode::unsupported,
+                     .message = "NCCL is for CUDA devices, and these are " + devices[0].name() +
+                                (devices.size() > 1 ? " and its like" : "") + ": use Transport::copies",
+                     .call = "DeviceGroup",
+                     .where = where});
+    }
+    if (devices[0].is_cpu() || devices.size() < 2 || !detail::nccl_missing().empty()) return {};
+    try {
+        return detail::nccl_join_all(devices, where);
+    } catch (const NativeError& error) {
+        detail::report(error);  // and copies do it
+        return {};
+    }
+}
+
+}  // namespace
+
+DeviceGroup::DeviceGroup(std::vector<Device> devices, DeviceGroupOptions options, SourceLocation where) {
+    check_devices(devices, where);
+    state_ = std::make_unique<detail::GroupState>(detail::GroupState{std::move(devices), options});
+    state_->nccl = join(state_->devices, options.transport, where);
+    // Within a process NCCL's kernels too read and write other ranks' arrays where they are.
+    if (options.access || !state_->nccl.empty()) enable_access(state_->devices, where);
+    state_->ranks.reserve(state_->devices.size());
+    for (const Device device : state_->devices) state_->ranks.emplace_back(device);
+}
+DeviceGroup::DeviceGroup(DeviceGroup&&) noexcept = default;
+DeviceGroup& DeviceGroup::operator=(DeviceGroup&&) noexcept = default;
+DeviceGroup::~DeviceGroup() = default;
+
+std::size_t DeviceGroup::size() const noexcept { return state_ != nullptr ? state_->devices.size() : 0; }
+const std::vector<Device>& DeviceGroup::devices() const noexcept {
+    static const std::vector<Device>* const none = new std::vector<Device>();
+    return state_ != nullptr ? state_->devices : *none;
+}
+
+Transport DeviceGroup::transport() const noexcept {
+    return state_ != nullptr && !state_->nccl.empty() ? Transport::nccl : Transport::copies;
+}
+
+void DeviceGroup::run(detail::CollectiveCall call) {
+    if (state_ == nullptr)
+        throw_error({.code = ErrorCode::usage,
+                     .message = "this group was moved from",
+                     .call = detail::name_of(call.kind),
+                     .where = call.where});
+    detail::check_call(state_->devices, call);
+    if (detail::can_use_nccl(*state_, call)) detail::run_with_nccl(*state_, call);
+    else detail::CollectiveRun(*state_, call).run();
+}
+
+}  // namespace heddle

@@ -1,0 +1,143 @@
+#include "collective/reduce.kernel.hpp"
+
+#include <cstdint>
+
+#include <heddle/launch.hpp>
+
+namespace heddle::detail {
+
+namespace {
+
+// Integers are combined as unsigned ones, which wrap.
+template <class T, bool = std::is_integral_v<T>> struct Unsigned { using type = T; };
+template <class T> struct Unsigned<T, true> { using type = std::make_unsigned_t<T>; };
+template <class T> using Wrapping = typename Unsigned<T>::type;
+
+struct Sum {
+    template <class T> HEDDLE_FN static T of(T a, T b) {
+        using W = Wrapping<T>;
+        return static_cast<T>(static_cast<W>(a) + static_cast<W>(b));
+    }
+};
+struct Product {
+    template <class T> HEDDLE_FN static T of(T a, T b) {
+        using W = Wrapping<T>;
+        return static_cast<T>(static_cast<W>(a) * static_cast<W>(b));
+    }
+};
+struct Min {
+    template <class T> HEDDLE_FN static T of(T a, T b) {
+        if constexpr (std::is_floating_point_v<T>) return b < a || b != b ? b : a;
+        else return b < a ? b : a;
+    }
+};
+struct Max {
+    template <class T> HEDDLE_FN static T of(T a, T b) {
+        if constexpr (std::is_floating_point_v<T>) return b > a || b != b ? b : a;
+        else return b > a ? b : a;
+    }
+};
+
+/// An index stands for `width` elements: one on a GPU, where neighbouring threads read neighbouring elements, a long loop of them on a CPU.
+template <class T, class Op, bool divides> struct Reduce {
+    std::uint64_t count;
+    std::uint64_t width;
+    double ranks;
+
+    HEDDLE_FN void operator()(std::size_t i, View<T> to, View<const T> a, View<const T> b, View<const T> c,
+                              View<const T> d, View<const T> e, View<const T> f, View<const T> g,
+                              View<const T> h) const {
+        const T* const from[] = {a.data(), b.data(), c.data(), d.data(),
+                                 e.data(), f.data(), g.data(), h.data()};
+        switch (count) {
+        case 1: return combine<1>(i, to, from);
+        case 2: return combine<2>(i, to, from);
+        case 3: return combine<3>(i, to, from);
+        case 4: return combine<4>(i, to, from);
+        case 5: return combine<5>(i, to, from);
+        case 6: return combine<6>(i, to, from);
+        case 7: return combine<7>(i, to, from);
+        default: return combine<8>(i, to, from);
+        }
+    }
+
+    template <int n>
+    HEDDLE_FN void combine(std::size_t i, View<T> to, const T* const (&from)[reduce_width]) const {
+        if (width == 1) {
+            to[i] = combined<n>(from, i);
+            return;
+        }
+        const std::size_t first = i * width;
+        const std::size_t last = to.size() - first < width ? to.size() : first + width;
+        // `to` may be a source, but never at another element.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC ivdep
+#endif
+        for (std::size_t k = first; k < last; ++k) to[k] = combined<n>(from, k);
+    }
+
+    /// All loads come before the first use, so that those from other devices are under way together.
+    template <int n> HEDDLE_FN T combined(const T* const (&from)[reduce_width], std::size_t i) const {
+        T x[n];
+        for (int k = 0; k < n; ++k) x[k] = from[k][i];
+        for (int k = 1; k < n; ++k) x[0] = Op::of(x[0], x[k]);
+        if constexpr (divides) return x[0] / static_cast<T>(ranks);
+        else return x[0];
+    }
+};
+
+struct Order {
+    StreamRef stream;
+    const Part& to;
+    const Part* sources;
+    std::size_t count;
+    std::size_t ranks;
+    const SourceLocation& where;
+};
+
+template <class T, class Op, bool divides = false> void launch_one(const Order& o) {
+    using Kernel = Reduce<T, Op, divides>;
+    const std::size_t width = o.stream.device().is_cuda() ? 1 : 1024;
+    const auto source = [&](std::size_t k) {
+        if (k >= o.count) return View<const T>();
+        const Part& part = o.sources[k];
+        return View<const T>(static_cast<const T*>(part.data), part.size, part.owner);
+    };
+    launch(o.stream, Kernel{o.count, width, static_cast<double>(o.ranks)},
+           dim((o.to.size + width - 1) / width, o.where),
+           View<T>(static_cast<T*>(o.to.data), o.to.size, o.to.owner), source(0), source(1), source(2),
+           source(3), source(4), source(5), source(6), source(7));
+}
+
+template <class T> void launch_typed(const Order& order, ReduceOp op) {
+    switch (op) {
+    case ReduceOp::product: return launch_one<T, Product>(order);
+    case ReduceOp::min: return launch_one<T, Min>(order);
+    case ReduceOp::max: return launch_one<T, Max>(order);
+    case ReduceOp::average:
+        if constexpr (std::is_floating_point_v<T>) return launch_one<T, Sum, true>(order);
+        break;
+    case ReduceOp::sum: break;
+    }
+    launch_one<T, Sum>(order);
+}
+
+}  // namespace
+
+void launch_reduce(StreamRef stream, ElementType type, ReduceOp op, const Part& to, const Part* sources,
+                   std::size_t count, std::size_t ranks, const SourceLocation& where) {
+    const Order order{stream, to, sources, count, ranks, where};
+    switch (type) {
+    case ElementType::f32: return launch_typed<float>(order, op);
+    case ElementType::f64: return launch_typed<double>(order, op);
+    case ElementType::i8: return launch_typed<std::int8_t>(order, op);
+    case ElementType::u8: return launch_typed<std::uint8_t>(order, op);
+    case ElementType::i32: return launch_typed<std::int32_t>(order, op);
+    case ElementType::u32: return launch_typed<std::uint32_t>(order, op);
+    case ElementType::i64: return launch_typed<std::int64_t>(order, op);
+    case ElementType::u64: return launch_typed<std::uint64_t>(order, op);
+    case ElementType::bytes: break;
+    }
+}
+
+}  // namespace heddle::detail

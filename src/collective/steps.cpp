@@ -1,0 +1,138 @@
+// The steps that collectives are made of.
+#include "collective/group.hpp"
+
+#include <algorithm>
+
+#include <heddle/copy.hpp>
+#include <heddle/memory_access.hpp>
+
+namespace heddle::detail {
+
+namespace {
+
+/// What has to be copied before it is combined: so much of each rank at a time.
+constexpr std::size_t piece_bytes = 8 << 20;
+
+constexpr std::size_t rounded(std::size_t bytes) {
+    return (bytes + scratch_line - 1) / scratch_line * scratch_line;
+}
+
+}  // namespace
+
+void CollectiveRun::join_capture() {
+    for (std::size_t i = 0; i < n_ && capturing_ == n_; ++i)
+        if (stream(i).is_capturing()) capturing_ = i;
+    if (capturing_ == n_) return;
+    for (std::size_t i = 0; i < n_; ++i)
+        if (!stream(i).is_capturing()) {
+            stream(i).wait_stream(stream(capturing_), call_.where);
+            joined_.push_back(i);
+        }
+}
+
+void CollectiveRun::leave_capture() {
+    for (const std::size_t i : joined_) stream(capturing_).wait_stream(stream(i), call_.where);
+}
+
+void CollectiveRun::mark(std::size_t rank, Moment moment) {
+    stream(rank).record_event(group_.ranks[rank].*moment, call_.where);
+}
+
+void CollectiveRun::await(std::size_t rank, std::size_t other, Moment moment) {
+    if (rank != other) stream(rank).wait_event(group_.ranks[other].*moment, call_.where);
+}
+
+void CollectiveRun::await_all(std::size_t rank, Moment moment) {
+    for (std::size_t k = 1; k < n_; ++k) await(rank, (rank + k) % n_, moment);
+}
+
+void CollectiveRun::barrier(Moment moment) {
+    for (std::size_t i = 0; i < n_; ++i) mark(i, moment);
+    for (std::size_t i = 0; i < n_; ++i) await_all(i, moment);
+}
+
+void CollectiveRun::copy(std::size_t rank, const Part& to, const Part& from) {
+    if (to.data == from.data || to.size == 0) return;
+    copy_regions(stream(rank), {to.data, to.size * call_.element, to.owner},
+                 {from.data, from.size * call_.element, from.owner}, call_.where);
+}
+
+bool CollectiveRun::reaches(std::size_t rank, std::size_t other) const {
+    if (rank == other) return true;
+    // Memory that is not heddle's may be in no pool.
+    return group_.options.access && call_.send[other].owner != nullptr &&
+           is_pool_access_enabled(group_.devices[rank], group_.devices[other]);
+}
+
+std::size_t CollectiveRun::staged(std::size_t rank) const {
+    if (n_ == 1) return 0;
+    std::size_t pieces = n_ > reduce_width ? 1 : 0;  // for what is combined so far
+    for (std::size_t other = 0; other < n_; ++other)
+        if (!reaches(rank, other)) ++pieces;
+    return pieces;
+}
+
+std::size_t CollectiveRun::piece(std::size_t count) const {
+    return std::min(count, piece_bytes / call_.element);
+}
+
+void CollectiveRun::need_scratch(std::size_t rank, std::size_t kept, std::size_t count) {
+    const std::size_t bytes = rounded(kept) + staged(rank) * rounded(piece(count) * call_.element);
+    if (bytes == 0) return;
+    if (scratch_.empty()) scratch_.resize(n_);
+    const StreamRef s = stream(rank);
+    Array<std::byte>* memory = &group_.ranks[rank].scratch;
+    if (capturing_ != n_) {
+        memory = &of_capture_.emplace_back(empty<std::byte>(s, bytes, call_.where));
+    } else if (memory->size() < bytes || group_.ranks[rank].scratch_stream != s.id()) {
+        // Another stream gets other memory: so it need not wait for the one that came before.
+        memory->reset();
+        *memory = empty<std::byte>(s, bytes, call_.where);
+        group_.ranks[rank].scratch_stream = s.id();
+    }
+    const View<std::byte> view = memory->view();
+    scratch_[rank] = {view.data(), view.data() + rounded(kept), view.owner()};
+}
+
+void CollectiveRun::combine(std::size_t rank, const Part& to, std::size_t first) {
+    if (n_ == 1) return copy(rank, to, slice(call_, call_.send[0], first, to.size));
+    const bool in_place = staged(rank) == 0;
+    const std::size_t step = in_place ? to.size : piece(to.size);
+    for (std::size_t begin = 0; begin < to.size; begin += step) {
+        const std::size_t count = std::min(step, to.size - begin);
+        std::byte* next = in_place ? nullptr : scratch_[rank].staging;
+        const auto take = [&] {
+            const Part part{next, count, scratch_[rank].owner};
+            next += rounded(step * call_.element);
+            return part;
+        };
+        std::array<Part, max_ranks> sources;
+        for (std::size_t k = 0; k < n_; ++k) {  // each begins with another one
+            const std::size_t other = (rank + k) % n_;
+            const Part there = slice(call_, call_.send[other], first + begin, count);
+            sources[other] = reaches(rank, other) ? there : take();
+            copy(rank, sources[other], there);
+        }
+        combine_sources(rank, slice(call_, to, begin, count), sources.data(),
+                        n_ > reduce_width ? take() : Part{nullptr, 0, nullptr});
+    }
+}
+
+void CollectiveRun::combine_sources(std::size_t rank, const Part& to, const Part* sources,
+                                    const Part& between) {
+    const auto launch = [&](const Part& target, const Part* parts, std::size_t count, bool last) {
+        const ReduceOp op = call_.op == ReduceOp::average && !last ? ReduceOp::sum : call_.op;
+        launch_reduce(stream(rank), call_.type, op, target, parts, count, n_, call_.where);
+    };
+    if (n_ <= reduce_width) return launch(to, sources, n_, true);
+    launch(between, sources, reduce_width, false);
+    for (std::size_t done = reduce_width; done < n_;) {
+        std::array<Part, reduce_width> parts{between};
+        const std::size_t more = std::min(reduce_width - 1, n_ - done);
+        std::copy_n(sources + done, more, parts.begin() + 1);
+        done += more;
+        launch(done == n_ ? to : between, parts.data(), more + 1, done == n_);
+    }
+}
+
+}  // namespace heddle::detail

@@ -1,0 +1,38 @@
+// NCCL as a library that is looked for at run time: a program that never asks for it starts without it.
+#pragma once
+
+#include <string>
+
+#include <nccl.h>
+
+#include <heddle/detail/location.hpp>
+
+namespace heddle::detail {
+
+/// NCCL's functions that heddle calls.
+struct Nccl {
+    decltype(&ncclGetVersion) version;
+    decltype(&ncclGetErrorString) error_text;
+    decltype(&ncclGetLastError) last_error;
+    decltype(&ncclGetUniqueId) unique_id;
+    decltype(&ncclCommInitRank) init_rank;
+    decltype(&ncclCommInitAll) init_all;
+    decltype(&ncclCommDestroy) destroy;
+    decltype(&ncclCommAbort) abort;
+    decltype(&ncclCommGetAsyncError) async_error;
+    decltype(&ncclGroupStart) group_start;
+    decltype(&ncclGroupEnd) group_end;
+    decltype(&ncclBroadcast) broadcast;
+    decltype(&ncclReduce) reduce;
+    decltype(&ncclAllReduce) all_reduce;
+    decltype(&ncclAllGather) all_gather;
+    decltype(&ncclReduceScatter) reduce_scatter;
+    decltype(&ncclSend) send;
+    decltype(&ncclRecv) receive;
+};
+
+/// The library, loaded once: the one that HEDDLE_NCCL names in the environment, else where the linker and CUDA's installer put it.
+/// Throws Unsupported, each time, where there is none.
+const Nccl& nccl(const char* call, const SourceLocation& where);
+
+}  // namespace heddle::detail

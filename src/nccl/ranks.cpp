@@ -1,0 +1,299 @@
+// Communicators of NCCL's, and what is enqueued on them.
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <mutex>
+
+#include "collective/nccl.hpp"
+#include "core/recording.hpp"
+#include "core/registry.hpp"
+#include "cuda/gpu.hpp"
+#include "nccl/library.hpp"
+#include <heddle/cuda.hpp>
+#include <heddle/memory_access.hpp>
+
+namespace heddle::detail {
+
+namespace {
+
+const char* name_of(ncclResult_t code) {
+    switch (code) {
+    case ncclSuccess: return "ncclSuccess";
+    case ncclUnhandledCudaError: return "ncclUnhandledCudaError";
+    case ncclSystemError: return "ncclSystemError";
+    case ncclInternalError: return "ncclInternalError";
+    case ncclInvalidArgument: return "ncclInvalidArgument";
+    case ncclInvalidUsage: return "ncclInvalidUsage";
+    case ncclRemoteError: return "ncclRemoteError";
+    case ncclInProgress: return "ncclInProgress";
+    default: return "unknown";
+    }
+}
+
+ErrorInfo info_of(const Nccl& f, ncclResult_t code, const char* call, Device device,
+                  const SourceLocation& where) {
+    std::string message = f.error_text(code);
+    if (const char* more = f.last_error(nullptr); more != nullptr && *more != '\0')
+        message += std::string(" (") + more + ")";
+    return {.code = ErrorCode::native,
+            .message = message + ". NCCL says more with NCCL_DEBUG=INFO",
+            .call = call,
+            .native_code = code,
+            .native_name = name_of(code),
+            .device = device,
+            .where = where};
+}
+
+void check_result(const Nccl& f, ncclResult_t code, const char* call, Device device,
+                  const SourceLocation& where) {
+    if (code != ncclSuccess) throw_error(info_of(f, code, call, device, where));
+}
+
+class Rank final : public NcclRank {
+public:
+    Rank(const Nccl& functions, ncclComm_t comm, Device device) noexcept
+        : f_(functions), comm_(comm), device_(device) {}
+    Rank(const Rank&) = delete;
+    Rank& operator=(const Rank&) = delete;
+    ~Rank() override {
+        ncclResult_t failed = ncclSuccess;
+        const ncclComm_t comm = comm_.load();
+        if (comm == nullptr || cu::is_forked()) return;
+        if (has_failed_ || f_.async_error(comm, &failed) != ncclSuccess || failed != ncclSuccess) {
+            abort();
+            return;
+        }
+        const cu::InContext in(*cu::gpu_if_used(device_.index()));
+        if (const ncclResult_t code = f_.destroy(comm); code != ncclSuccess)
+            report(Error(info_of(f_, code, "ncclCommDestroy", device_, {})));
+    }
+
+    void check(const char* call, const SourceLocation& where) override {
+        ncclResult_t failed = ncclSuccess;
+        check_result(f_, f_.async_error(comm(call, where), &failed), "ncclCommGetAsyncError", device_, where);
+        if (failed != ncclSuccess) has_failed_ = true;
+        check_result(f_, failed, call, device_, where);
+    }
+    void abort() noexcept override {
+        const ncclComm_t comm = comm_.exchange(nullptr);
+        if (comm == nullptr || cu::is_forked()) return;
+        const cu::InContext in(*cu::gpu_if_used(device_.index()));
+        f_.abort(comm);  // what it answers is of no use to anyone
+    }
+    void note_failure() noexcept { has_failed_ = true; }
+
+    ncclComm_t comm(const char* call, const SourceLocation& where) const {
+        const ncclComm_t comm = comm_.load();
+        if (comm != nullptr) return comm;
+        throw_error({.code = ErrorCode::usage,
+                     .message = "this communicator was aborted: make another one, on all ranks",
+                     .call = call,
+                     .device = device_,
+                     .where = where});
+    }
+
+private:
+    const Nccl& f_;
+    std::atomic<ncclComm_t> comm_;
+    Device device_;
+    std::atomic<bool> has_failed_{false};
+};
+
+ncclDataType_t type_of(ElementType type) {
+    switch (type) {
+    case ElementType::f32: return ncclFloat32;
+    case ElementType::f64: return ncclFloat64;
+    case ElementType::u8: return ncclUint8;
+    case ElementType::i32: return ncclInt32;
+    case ElementType::u32: return ncclUint32;
+    case ElementType::i64: return ncclInt64;
+    case ElementType::u64: return ncclUint64;
+    case ElementType::i8:
+    case ElementType::bytes: break;
+    }
+    return ncclInt8;
+}
+
+ncclRedOp_t op_of(ReduceOp op) {
+    switch (op) {
+    case ReduceOp::product: return ncclProd;
+    case ReduceOp::min: return ncclMin;
+    case ReduceOp::max: return ncclMax;
+    case ReduceOp::average: return ncclAvg;
+    case ReduceOp::sum: break;
+    }
+    return ncclSum;
+}
+
+/// The parts of a scatter or a gather: from rank to rank, but for what is in its place already.
+ncclResult_t move_parts(const Nccl& f, const NcclShare& share, ncclComm_t comm, cudaStream_t stream) {
+    const RankCall& call = share.call;
+    const bool scatters = call.kind == CollectiveKind::scatter;
+    const std::size_t bytes = (scatters ? call.receive : call.send).size * call.element;
+    const int root = static_cast<int>(call.root);
+    const bool is_root = share.number == call.root;
+    auto* const whole = static_cast<std::byte*>((scatters ? call.send : call.receive).data);
+    auto* const part = static_cast<std::byte*>((scatters ? call.receive : call.send).data);
+    const bool in_place = is_root && part == whole + call.root * bytes;
+    ncclResult_t code = ncclSuccess;
+    if (!in_place)
+        code = scatters ? f.receive(part, bytes, ncclInt8, root, comm, stream)
+                        : f.send(part, bytes, ncclInt8, root, comm, stream);
+    for (std::size_t i = 0; is_root && i < share.ranks && code == ncclSuccess; ++i) {
+        if (in_place && i == call.root) continue;
+        const int peer = static_cast<int>(i);
+        code = scatters ? f.send(whole + i * bytes, bytes, ncclInt8, peer, comm, stream)
+                        : f.receive(whole + i * bytes, bytes, ncclInt8, peer, comm, stream);
+    }
+    return code;
+}
+
+ncclResult_t enqueue_share(const Nccl& f, const NcclShare& share, ncclComm_t comm, cudaStream_t stream) {
+    const RankCall& call = share.call;
+    const ncclDataType_t type = type_of(call.type);
+    const ncclRedOp_t op = op_of(call.op);
+    const int root = static_cast<int>(call.root);
+    void* const from = call.send.data;
+    void* const to = call.receive.data;
+    const auto count = [&](const Part& part) {
+        return call.type == ElementType::bytes ? part.size * call.element : part.size;
+    };
+    switch (call.kind) {
+    case CollectiveKind::broadcast: return f.broadcast(to, to, count(call.receive), type, root, comm, stream);
+    case CollectiveKind::scatter:
+    case CollectiveKind::gather: return move_parts(f, share, comm, stream);
+    case CollectiveKind::all_gather: return f.all_gather(from, to, count(call.send), type, comm, stream);
+    case CollectiveKind::reduce: return f.reduce(from, to, count(call.send), type, op, root, comm, stream);
+    case CollectiveKind::reduce_scatter:
+        return f.reduce_scatter(from, to, count(call.receive), type, op, comm, stream);
+    case CollectiveKind::all_reduce: return f.all_reduce(from, to, count(call.send), type, op, comm, stream);
+    case CollectiveKind::exchange: {
+        ncclResult_t code = ncclSuccess;
+        if (call.sends && call.send.size != 0)
+            code = f.send(from, count(call.send), type, root, comm, stream);
+        if (code == ncclSuccess && call.receives && call.receive.size != 0)
+            code = f.receive(to, count(call.receive), type, static_cast<int>(call.from), comm, stream);
+        return code;
+    }
+    case CollectiveKind::barrier: break;
+    }
+    return ncclSuccess;
+}
+
+void tell_observers(const NcclShare& share) {
+    Access accesses[2];
+    std::size_t used = 0;
+    if (share.call.sends)
+        accesses[used++] = {share.call.send.data, share.call.send.size * share.call.element, false};
+    if (share.call.receives)
+        accesses[used++] = {share.call.receive.data, share.call.receive.size * share.call.element, true};
+    notify({.kind = OpKind::launch,
+            .name = share.call.call,
+            .stream = share.stream,
+            .sequence = share.stream.state().submissions.load(std::memory_order_relaxed),
+            .bytes = 0,
+            .other = {},
+            .accesses = {accesses, used},
+            .where = share.call.where});
+}
+
+}  // namespace
+
+CommunicatorId nccl_id(const SourceLocation& where) {
+    const Nccl& f = nccl("CommunicatorId::make", where);
+    cu::refuse_forked("CommunicatorId::make", where);
+    ncclUniqueId id;
+    CommunicatorId result;
+    static_assert(sizeof id == sizeof result.bytes);
+    check_result(f, f.unique_id(&id), "ncclGetUniqueId", Device::unchecked(DeviceKind::cuda, 0), where);
+    std::memcpy(result.bytes.data(), &id, sizeof id);
+    return result;
+}
+
+namespace {
+
+/// Ranks within one process read and write each other's arrays where they are. Whoever comes later enables that, both ways, before the two can have joined.
+void meet_ranks_of_this_process(Device device, const SourceLocation& where) {
+    static std::mutex mutex;
+    static auto* known = new std::vector<Device>();
+    const std::lock_guard lock(mutex);
+    for (const Device other : *known) {
+        if (other == device) return;  // it has met those that came before, and the others have met it
+        if (!device.can_access_peer(other) || !other.can_access_peer(device)) continue;
+        enable_pool_access(device, other, where);
+        enable_pool_access(other, device, where);
+    }
+    known->push_back(device);
+}
+
+}  // namespace
+
+std::unique_ptr<NcclRank> nccl_join(const CommunicatorId& given, std::size_t rank, std::size_t size,
+                                    Device device, const SourceLocation& where) {
+    const Nccl& f = nccl("Communicator", where);
+    const cu::InContext in(cu::gpu(device.index(), where));
+    meet_ranks_of_this_process(device, where);
+    ncclUniqueId id;
+    std::memcpy(&id, given.bytes.data(), sizeof id);
+    ncclComm_t comm = nullptr;
+    check_result(f, f.init_rank(&comm, static_cast<int>(size), id, static_cast<int>(rank)),
+                 "ncclCommInitRank", device, where);
+    return std::make_unique<Rank>(f, comm, device);
+}
+
+std::vector<std::unique_ptr<NcclRank>> nccl_join_all(const std::vector<Device>& devices,
+                                                     const SourceLocation& where) {
+    const Nccl& f = nccl("DeviceGroup", where);
+    std::array<ncclComm_t, max_ranks> comms{};
+    std::array<int, max_ranks> indices{};
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+        cu::gpu(devices[i].index(), where);
+        indices[i] = devices[i].index();
+    }
+    const cu::InContext in(cu::gpu(indices[0], where));
+    check_result(f, f.init_all(comms.data(), static_cast<int>(devices.size()), indices.data()),
+                 "ncclCommInitAll", devices[0], where);
+    std::vector<std::unique_ptr<NcclRank>> ranks;
+    for (std::size_t i = 0; i < devices.size(); ++i)
+        ranks.push_back(std::make_unique<Rank>(f, comms[i], devices[i]));
+    return ranks;
+}
+
+void nccl_enqueue(const NcclShare* shares, std::size_t count) {
+    const SourceLocation& where = shares[0].call.where;
+    const char* const name = shares[0].call.call;
+    const Device device = shares[0].stream.device();
+    const Nccl& f = nccl(name, where);
+    cu::refuse_forked(name, where);
+    std::array<cudaStream_t, max_ranks> streams;
+    std::array<ncclComm_t, max_ranks> comms;
+    for (std::size_t i = 0; i < count; ++i) {
+        const NcclShare& share = shares[i];
+        StreamState& state = share.stream.state();
+        comms[i] = static_cast<Rank*>(share.rank)->comm(name, where);
+        // In a capture of heddle's the native stream is captured too from here on, and what it gets becomes one node there.
+        streams[i] = is_captured(record_of(state)) ? cuda::native_handle(share.stream, where)
+                                                   : static_cast<cudaStream_t>(state.native);
+        if (share.call.sends) note_use(share.call.send.owner, state);
+        if (share.call.receives) note_use(share.call.receive.owner, state);
+    }
+    ncclResult_t code = ncclSuccess;
+    {
+        const cu::InContext in(cu::gpu(device.index(), where));
+        check_result(f, f.group_start(), "ncclGroupStart", device, where);
+        for (std::size_t i = 0; i < count && code == ncclSuccess; ++i)
+            code = enqueue_share(f, shares[i], comms[i], streams[i]);
+        const ncclResult_t end = f.group_end();  // also where something failed: groups are the thread's
+        if (code == ncclSuccess) code = end;
+    }
+    if (code != ncclSuccess) {
+        for (std::size_t i = 0; i < count; ++i) static_cast<Rank*>(shares[i].rank)->note_failure();
+        throw_error(info_of(f, code, name, device, where));
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+        if (!is_captured(record_of(shares[i].stream.state()))) count_submission(shares[i].stream.state());
+        if (is_observed()) tell_observers(shares[i]);
+    }
+}
+
+}  // namespace heddle::detail

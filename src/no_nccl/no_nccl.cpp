@@ -1,0 +1,30 @@
+// Stands in NCCL's place in a build without it: the reason.
+#include "collective/nccl.hpp"
+
+#include <heddle/error.hpp>
+
+namespace heddle::detail {
+
+namespace {
+[[noreturn]] void none(const char* call, const SourceLocation& where) {
+    throw_error({.code = ErrorCode::unsupported, .message = nccl_missing(), .call = call, .where = where});
+}
+}  // namespace
+
+std::string nccl_missing() {
+    return "heddle was built without NCCL: configure it with HEDDLE_CUDA=ON and HEDDLE_NCCL=ON, which says "
+           "what is "
+           "missing";
+}
+CommunicatorId nccl_id(const SourceLocation& where) { none("CommunicatorId::make", where); }
+std::unique_ptr<NcclRank> nccl_join(const CommunicatorId&, std::size_t, std::size_t, Device,
+                                    const SourceLocation& where) {
+    none("Communicator", where);
+}
+std::vector<std::unique_ptr<NcclRank>> nccl_join_all(const std::vector<Device>&,
+                                                     const SourceLocation& where) {
+    none("DeviceGroup", where);
+}
+void nccl_enqueue(const NcclShare*, std::size_t) {}  // never: there are no ranks
+
+}  // namespace heddle::detail
