@@ -1,6 +1,6 @@
 // Several devices at once: each has a part of the data and works on it, and a collective gives all of them the sum. The
 // whole step is captured once and launched as one graph. HEDDLE_CPU_DEVICES=4 gives several devices without a GPU.
-// Usage: example_14_collectives [cpu|cuda]
+// Usage: example_15_collectives [cpu|cuda]
 #include <heddle/heddle.hpp>
 
 #include <cmath>
