@@ -34,10 +34,6 @@ std::optional<Error> refused(const std::function<void()>& call) {
     CHECK(since.launches + since.copies + since.waits_inserted + since.events_recorded == 0);
     return error && error->code() == ErrorCode::usage ? error : std::nullopt;
 }
-bool mentions(const std::optional<Error>& error, const std::string& text) {
-    return error && std::string(error->what()).find(text) != std::string::npos;
-}
-
 }  // namespace
 
 TEST_CASE("every collective gives what it should, with any root, size and number of ranks, in place or not",

@@ -50,7 +50,6 @@ template <class F> Strings on_ranks(const std::vector<Device>& devices, F body) 
     return wrong.seen();
 }
 
-using Ints = std::vector<int>;
 
 }  // namespace
 
