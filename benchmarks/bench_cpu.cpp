@@ -1,7 +1,7 @@
 // CPU devices beside what programs use where there is no heddle: a queue with a thread, oneTBB, OpenMP. Whole runs, execution
 // included (what single calls cost the caller: bench_costs):
 //   - the triad z = x + 3 y, by 1 thread to as many as there are processors;
-//   - operations one after the other on one stream, and on two in turn;
+//   - operations one after the other on one stream, in a graph, and on two streams in turn;
 //   - independent operations on 1 to 64 streams;
 //   - fork_join_n of 2 to 16 branches;
 //   - how long it takes to wake a thread that sleeps.
@@ -66,6 +66,25 @@ void chains(bench::Report& report, Device device) {
                 }},
                 {bench::plain_chains()},
                 {.calls = 10'000, .pairs = 500, .seconds = 2.0, .quick_calls = 1'000});
+}
+
+/// The same operations as nodes of a graph that is there already.
+void graph_chains(bench::Report& report, Device device) {
+    const std::string name = "graph of a chain of 10000 host functions, made before, run to the end, each";
+    if (!report.wants(name)) return;
+    const int length = report.quick() ? 1'000 : 10'000;
+    const Stream s{device};
+    Counter counter;
+    const auto operate = [&counter] { counter.operate(0); };
+    auto last = host_node(device, operate);
+    for (int i = 1; i < length; ++i) last = host_node(device, operate).after(last);
+    Graph graph = last.build();
+    graph.instantiate();
+    compare_all(report, name, device, {[&](int) {
+                    graph.launch(s);
+                    s.synchronize();
+                }},
+                {bench::tbb_graphs()}, {.calls = length, .pairs = 500, .seconds = 2.0});
 }
 
 /// One call: an operation and the wait that brings the other stream after it.
@@ -175,6 +194,7 @@ int main(int argc, char** argv) {
     for (const Device device : bench::chosen_devices(report)) {
         if (!device.is_cpu()) continue;
         report.attempt("chains", [&] { chains(report, device); });
+        report.attempt("graph chains", [&] { graph_chains(report, device); });
         report.attempt("in turn", [&] { in_turn(report, device); });
         report.attempt("independent", [&] { independent(report, device); });
         report.attempt("fork_join", [&] { fork_joins(report, device); });

@@ -30,6 +30,8 @@ inline void let_threads_sleep() { std::this_thread::sleep_for(std::chrono::milli
 /// `calls` operations, one after the other, given and run. One call is one operation.
 std::vector<Peer> plain_chains();
 std::vector<Peer> tbb_chains();
+/// The same in a graph that is there already.
+std::vector<Peer> tbb_graphs();
 
 /// Operations of `ns` in turn for each of `queues` that keep order and know nothing of each other. One call is one
 /// operation.

@@ -55,19 +55,20 @@ struct Serial {
 }  // namespace
 
 std::vector<Peer> tbb_chains() {
-    std::vector<Peer> peers;
     const auto counter = std::make_shared<Counter>();
-    peers.push_back({"oneTBB, chain of continue_nodes built and run",
-                     {[counter](int calls) { Chain(calls, *counter).run(); }}});
-    const auto built = std::make_shared<std::unique_ptr<Chain>>();
-    peers.push_back({"oneTBB, chain of continue_nodes built before, run", {[counter, built](int calls) {
-                         if (*built == nullptr)
-                             *built = std::make_unique<Chain>(calls, *counter);  // in the warm-up
-                         (*built)->run();
-                     }}});
     const auto serial = std::make_shared<Serial>(1, 0);
-    peers.push_back({"oneTBB, serial function_node", {[serial](int calls) { serial->run(calls); }}});
-    return peers;
+    return {{"oneTBB, chain of continue_nodes built and run",
+             {[counter](int calls) { Chain(calls, *counter).run(); }}},
+            {"oneTBB, serial function_node", {[serial](int calls) { serial->run(calls); }}}};
+}
+
+std::vector<Peer> tbb_graphs() {
+    const auto counter = std::make_shared<Counter>();
+    const auto built = std::make_shared<std::unique_ptr<Chain>>();
+    return {{"oneTBB, chain of continue_nodes built before", {[counter, built](int calls) {
+                 if (*built == nullptr) *built = std::make_unique<Chain>(calls, *counter);  // in the warm-up
+                 (*built)->run();
+             }}}};
 }
 
 std::vector<Peer> tbb_queues(int queues, std::uint64_t ns) {
