@@ -58,6 +58,7 @@ public:
 
     bool quick() const { return quick_; }
     const std::string& device() const { return device_; }  ///< asked for with --device; empty: all
+    const std::string& only() const { return only_; }      ///< asked for with --only; empty: all
     bool wants(const std::string& name) const { return name.find(only_) != std::string::npos; }
 
     /// A row measured here. Errors are printed, and the next row goes on.
@@ -96,6 +97,11 @@ public:
                     text(result.ratio, 3).c_str(), spread.c_str(),
                     result.peer.empty() ? "-" : result.peer.c_str());
         std::fflush(stdout);
+        keep(std::move(result));
+    }
+
+    /// A row that goes to the JSON file alone.
+    void keep(Result result) {
         results_.push_back(std::move(result));
         write_json();
     }

@@ -74,7 +74,8 @@ public:
         stream_.synchronize();
     }
 
-    static constexpr std::array<const char*, 4> names{"copy in alone", "work alone", "copy out alone", "both copies at once"};
+    static constexpr std::array<const char*, 4> names{"copy in alone", "work alone", "copy out alone",
+                                                      "both copies at once"};
     static constexpr std::size_t copy_in = 0, work = 1, copy_out = 2, both = 3;
     /// One stage, again and again.
     Side alone(std::size_t stage) {
