@@ -207,12 +207,14 @@ void add_two_devices(bench::Report& report, Device near, Device far, bench::Peer
         };
         report.compare(name, near.name(), {std::move(run), settle}, peers[name], batches);
     };
+    launch(a, Empty{}, dim(1));  // each wait is then work for the other stream to wait for
     add(row::far_wait, [&](int calls) {
         for (int i = 0; i < calls; i += 2) {
             a.wait_stream(b);
             b.wait_stream(a);
         }
     });
+    a.wait_stream(b);
     add("wait_stream, elided, across two devices", repeat([&] { a.wait_stream(b); }), host_only);
     add(row::far_launch, repeat([&] { launch(b, Empty{}, dim(1)); }));
 
