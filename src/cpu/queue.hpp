@@ -121,6 +121,7 @@ private:
         if (done == seen_) seen_ = pushed_.load(std::memory_order_acquire);
         return done != seen_;
     }
+    bool has_caught_up() const noexcept { return done_.load(std::memory_order_relaxed) == seen_; }
     enum class Next : std::uint8_t { more, idle, suspended, work };
     /// One step that is no work, or none: `work` says that a worker has to go on; after `idle` and `suspended` the queue is
     /// not the caller's any more.
