@@ -108,6 +108,7 @@ Peer raw_transfers(const std::vector<Transfer>& transfers, std::size_t bytes, bo
         ok(cudaSetDevice(transfer.to_device));
         reached = enable_access(transfer.to_device, transfer.from_device) && reached;
     }
+    ok(cudaSetDevice(transfers.front().from_device));
     return {reached ? "cudaMemcpyPeerAsync, peer access enabled" : "cudaMemcpyPeerAsync, no peer access",
             {[=](int calls) {
                 for (int i = 0; i < calls; ++i)
