@@ -1,6 +1,7 @@
 // How fast memory moves, beside the raw way: copies between host and device from pinned and from pageable
-// memory, and a triad (z = x + 3 y) on the device. GB are 10^9 bytes; a triad moves three floats an
-// element. Both sides use the same memory.
+// memory, copies between devices, and a triad (z = x + 3 y) on the device. GB are 10^9 bytes; a triad moves three
+// floats an element. Both sides use the same memory, but between GPUs, where access to it is a matter of where it
+// comes from.
 
 #include <algorithm>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include <heddle/heddle.hpp>
 
+#include "bandwidth/between.hpp"
 #include "bandwidth/parts.hpp"
 #include "devices.hpp"
 
@@ -160,6 +162,7 @@ int main(int argc, char** argv) {
         for (const std::size_t bytes : {mb, 256 * mb})
             if (!quick || bytes == mb)
                 report.attempt("on the device", [&] { device_memory(report, device, bytes); });
+        report.attempt("between devices", [&] { bench::add_copies_between(report, device.kind()); });
     }
     return report.finish();
 }

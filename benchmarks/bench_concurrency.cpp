@@ -1,13 +1,16 @@
 // What streams gain, and what waits between devices of two kinds cost:
 //   - small kernels on one stream, and by fork_join_n and fork_join_each on many;
 //   - an urgent kernel beside a flood of other work, with and without priority;
+//   - launches by 1 to 16 threads at once;
 //   - round trips from a device to a CPU stream and back;
 //   - many CPU streams that wait for one device stream which is held up: does any call block its caller?
+// Dependent launches, and batches beside launches one by one: bench_graphs.
 
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
@@ -17,6 +20,7 @@
 #include <heddle/heddle.hpp>
 
 #include "concurrency/parts.hpp"
+#include "concurrency/throughput.hpp"
 #include "devices.hpp"
 #include "spin.hpp"
 
@@ -131,23 +135,30 @@ void priorities(bench::Report& report, Device device) {
         us.push_back(urgent_us(stream));
         flood.finish();
     };
-    std::vector<double> with, without, ratios;
+    const std::function<double()> raw = bench::raw_urgent(device);
+    std::vector<double> with, without, by_hand;
     const std::size_t samples = report.quick() ? 3 : 60;
     for (std::size_t i = 0; i < samples + 1; ++i) {
         sample(urgent, with);
         sample(usual, without);
-        if (i == 0) with.clear(), without.clear();  // warm-up
-        else ratios.push_back(with.back() / without.back());
+        if (raw) by_hand.push_back(raw());
+        if (i == 0) with.clear(), without.clear(), by_hand.clear();  // warm-up
     }
     if (idle != 0) std::fprintf(stderr, "%s: %d floods were over too soon\n", name.c_str(), idle);
-    report.add({name, device.name(), bench::median(with), bench::median(without), "µs", bench::median(ratios),
-                bench::percentile(ratios, 0.1), bench::percentile(ratios, 0.9),
-                "heddle, priority " + std::to_string(usual.priority()) + " instead of " +
-                    std::to_string(urgent.priority())});
-    report.add({"the same, 99th percentile", device.name(), bench::percentile(with, 0.99),
-                bench::percentile(without, 0.99), "µs",
-                bench::percentile(with, 0.99) / bench::percentile(without, 0.99), bench::nothing,
-                bench::nothing, "heddle, the lower priority"});
+    const auto add = [&](const std::vector<double>& theirs, const std::string& peer) {
+        report.add(bench::of_pairs(name, device.name(), with, theirs, "µs", peer));
+        const double ours99 = bench::percentile(with, 0.99), theirs99 = bench::percentile(theirs, 0.99);
+        report.add({.name = name + ", 99th percentile",
+                    .device = device.name(),
+                    .heddle = ours99,
+                    .raw = theirs99,
+                    .unit = "µs",
+                    .ratio = ours99 / theirs99,
+                    .peer = peer});
+    };
+    add(without, "heddle, priority " + std::to_string(usual.priority()) + " instead of " +
+                     std::to_string(urgent.priority()));
+    if (raw) add(by_hand, "the same by hand, with priority");
 }
 
 /// The CPU device that `device` exchanges work with: another one, where there is one.
@@ -251,8 +262,8 @@ void held_up(bench::Report& report, Device device, int waiting) {
             for (const Stream& waiter : waiters) waiter.synchronize();
         });
         const auto add = [&](const char* figure, double us) {
-            report.add({what + figure + ", " + time, device.name(), us, bench::nothing, "µs", bench::nothing,
-                        bench::nothing, bench::nothing, ""});
+            report.add(
+                {.name = what + figure + ", " + time, .device = device.name(), .heddle = us, .unit = "µs"});
         };
         add("longest wait_stream", bench::percentile(waits, 1.0));
         add("median wait_stream", bench::median(waits));
@@ -273,6 +284,7 @@ int main(int argc, char** argv) {
     for (const Device device : bench::chosen_devices(report)) {
         report.attempt("small kernels", [&] { small_kernels(report, device); });
         report.attempt("priorities", [&] { priorities(report, device); });
+        report.attempt("throughput", [&] { bench::add_throughput(report, device); });
         report.attempt("round trips", [&] { round_trips(report, device); });
         for (const int waiting : {64, 256})
             report.attempt("held up", [&] { held_up(report, device, waiting); });

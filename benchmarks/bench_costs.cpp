@@ -1,6 +1,7 @@
 // What heddle's calls cost the calling thread, beside the raw calls that do the same by hand; on each kind
 // of device. Figures are for one call. On CPU devices the worker threads run beside the caller; whole runs,
-// execution included, are in costs/cpu.cpp.
+// execution included, are in bench_cpu. Graphs, prepared launches and batches are in bench_graphs, launches by
+// several threads in bench_concurrency.
 //
 // No batch gives a GPU more than 200 operations before it is waited for (untimed), so that a full launch
 // queue never blocks.
@@ -27,6 +28,12 @@ struct Empty {
 struct Saxpy {
     HEDDLE_FN void operator()(std::size_t i, float a, View<const float> x, View<float> y) const {
         y[i] += a * x[i];
+    }
+};
+struct FiveArguments {
+    HEDDLE_FN void operator()(std::size_t i, int n, float a, double b, View<const float> x,
+                              View<float> y) const {
+        if (static_cast<int>(i) < n) y[i] = a * x[i] + static_cast<float>(b);
     }
 };
 
@@ -64,6 +71,8 @@ private:
         Array<float> x = zeros<float>(s, floats), y = zeros<float>(s, floats);
         add(row::launch_empty, {repeat([&] { launch(s, Empty{}, dim(1)); })}, enqueuing);
         add(row::launch_saxpy, {repeat([&] { launch(s, Saxpy{}, dim(32), 2.0f, x, y); })}, enqueuing);
+        add(row::launch_five, {repeat([&] { launch(s, FiveArguments{}, dim(32), 32, 2.0f, 3.0, x, y); })},
+            enqueuing);
         {
             const ScopedStream in{s};
             add(row::launch_current, {repeat([&] { launch(Saxpy{}, dim(32), 2.0f, x, y); })}, enqueuing);
@@ -160,8 +169,7 @@ private:
     void add_makers() {
         add(row::event_make, {repeat([&] { const Event event{device_}; })}, host_only);
         StreamPool pool{device_};
-        add("stream leased from a pool and given back",
-            {repeat([&] { const StreamPool::Lease lease = pool.lease(); })}, host_only);
+        add(row::stream_lease, {repeat([&] { const StreamPool::Lease lease = pool.lease(); })}, host_only);
         add("stream shared from a pool", {repeat([&] { bench::keep(pool.shared()); })}, host_only);
         add(row::stream_make, {repeat([&] { const Stream stream{device_}; })}, slow);
     }
@@ -187,6 +195,43 @@ private:
     bench::Peers peers_;
 };
 
+/// Two devices of one kind: `near` is current, and what is measured belongs to `far` or to both.
+void add_two_devices(bench::Report& report, Device near, Device far, bench::Peers peers) {
+    const ScopedDevice on{near};
+    const Stream a{near}, b{far}, outer{far}, inner{far};
+    const auto add = [&](const char* name, std::function<void(int)> run,
+                         const bench::Batches& batches = enqueuing) {
+        const auto settle = [near, far] {
+            synchronize_device(far);
+            synchronize_device(near);
+        };
+        report.compare(name, near.name(), {std::move(run), settle}, peers[name], batches);
+    };
+    launch(a, Empty{}, dim(1));  // each wait is then work for the other stream to wait for
+    add(row::far_wait, [&](int calls) {
+        for (int i = 0; i < calls; i += 2) {
+            a.wait_stream(b);
+            b.wait_stream(a);
+        }
+    });
+    a.wait_stream(b);
+    add("wait_stream, elided, across two devices", repeat([&] { a.wait_stream(b); }), host_only);
+    add(row::far_launch, repeat([&] { launch(b, Empty{}, dim(1)); }));
+
+    const ScopedStream in_outer{outer};
+    const ScopedDevice back{near};
+    add(row::far_scope, repeat([&] {
+            detail::count_submission(outer.state());
+            const ScopedStream in{inner};
+        }));
+    add(row::far_scope_both, repeat([&] {
+            const ScopedStream in{inner, {.wait_on_exit = true}};
+        }),
+        {.calls = 50, .pairs = 4000, .seconds = 1.0});
+    add("ScopedStream of another device, elided wait", repeat([&] { const ScopedStream in{inner}; }),
+        host_only);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -196,7 +241,13 @@ int main(int argc, char** argv) {
             const ScopedDevice on{device};
             Rows(report, device, device.is_cuda() ? bench::cuda_peers(device) : bench::cpu_peers()).add_all();
             if (device.is_cuda()) bench::add_cuda_rows(report, device);
-            else bench::add_cpu_rows(report, device);
+        });
+        const int count = device_count(device.kind());
+        if (count < 2) continue;
+        report.attempt("two devices", [&] {
+            const Device far(device.kind(), (device.index() + 1) % count);
+            add_two_devices(report, device, far,
+                            device.is_cuda() ? bench::cuda_peers_of_two(device, far) : bench::Peers{});
         });
     }
     return report.finish();

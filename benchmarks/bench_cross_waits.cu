@@ -4,12 +4,15 @@
 //
 //     nvcc -std=c++20 -O2 -arch=sm_90 -o bench_cross_waits benchmarks/bench_cross_waits.cu
 //     ./bench_cross_waits                  every section, well under 60 s
-//     ./bench_cross_waits A C.event        the sections whose names begin so
+//     ./bench_cross_waits --only C.event   the sections whose names begin so
+//     ./bench_cross_waits --quick          the sections that measure, hardly
 //
-// Every section runs in a process of its own, ended when its time is up; the first process never uses CUDA.
+// Every section runs in a process of its own, ended when its time is up; the first process never uses CUDA. The figures of
+// the sections that measure are rows of the JSON file; nothing stands beside them, and none is heddle's.
 #include "cross_waits_costs.cuh"
 #include "cross_waits_semantics.cuh"
 #include "cross_waits_tools.cuh"
+#include "report.hpp"
 
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -86,7 +89,7 @@ struct Latency {
 
 Latency notify_latency(Bench& bench, Worker& worker, const Method& method) {
     std::vector<double> samples;
-    for (int i = 0; i < 250; ++i) {
+    for (int i = 0; i < times(250); ++i) {
         seen = 0;
         bench.gate.launch(bench.source);
         method.enqueue();
@@ -112,7 +115,7 @@ struct HostCost {
 HostCost enqueue_cost(Bench& bench, const std::function<void()>& enqueue) {
     constexpr int calls = 64;
     std::vector<double> gated, idle;
-    for (int batch = 0; batch < 40; ++batch) {
+    for (int batch = 0; batch < times(40); ++batch) {
         bench.gate.close(bench.source);
         std::int64_t begin = now();
         for (int i = 0; i < calls; ++i) enqueue();
@@ -201,6 +204,10 @@ void section_a() {
         const double delay = chain_us(bench, method.enqueue) - plain;
         std::printf("  %-54s %9.0f %9.0f %9.2f %9.2f %9.2f %9.2f\n", method.name, cost.gated, cost.idle,
                     latency.p50, latency.p90, latency.p50 - baseline, delay);
+        const std::string name = std::string("CUDA to CPU: ") + method.name;
+        row(name + ": host cost", cost.idle, "ns");
+        row(name + ": latency", latency.p50, "µs");
+        row(name + ": delays the next kernel", delay, "µs");
     }
     std::printf("  (chain without notification: %.2f us a kernel)\n", plain);
 }
@@ -248,7 +255,7 @@ void section_b() {
     const auto flag_seen = [&] { return load(bench.flag) == turn; };
     phase("plain launch");
     std::vector<double> launches;
-    for (int i = 0; i < 300; ++i) {
+    for (int i = 0; i < times(300); ++i) {
         ++turn;
         const std::int64_t begin = now();
         set_flag(bench.source, bench.flag, turn);
@@ -266,7 +273,7 @@ void section_b() {
         phase("%s", way.name);
         std::vector<double> unmet, met, latencies;
         constexpr int calls = 64;
-        for (int batch = 0; batch < 30; ++batch) {
+        for (int batch = 0; batch < times(30); ++batch) {
             ++turn;
             std::int64_t begin = now();
             for (int i = 0; i < calls; ++i) way.enqueue(turn);
@@ -279,7 +286,7 @@ void section_b() {
             bench.settle();
         }
         int stale = 0;
-        for (int i = 0; i < 250; ++i) {
+        for (int i = 0; i < times(250); ++i) {
             way.enqueue(++turn);
             set_flag(bench.source, bench.flag, turn, payload, echo);
             pause_us(60);
@@ -294,6 +301,10 @@ void section_b() {
         const double device = chain_us(bench, [&] { way.enqueue(turn); }) - plain, p50 = median(latencies);
         std::printf("  %-40s %10.0f %10.0f %10.2f %10.2f %10.2f %12.2f %6d\n", way.name, median(unmet),
                     median(met), p50, quantile(latencies, 0.9), p50 - launch, device, stale);
+        const std::string name = std::string("CPU to CUDA: ") + way.name;
+        row(name + ": host cost", median(unmet), "ns");
+        row(name + ": latency", p50, "µs");
+        row(name + ": time of the stream where it is satisfied", device, "µs");
     }
     phase("two host functions");
     awaited.target = ++turn;
@@ -315,13 +326,14 @@ struct Section {
     void (*run)();
     int limit_s = 20;
     const char* connections = nullptr;
+    bool measures = false;
 };
 
 const Section sections[] = {
-    {"info", "the machine", section_info},
-    {"A", "CUDA to CPU: how a thread learns that a stream has come to a point", section_a},
-    {"B", "CPU to CUDA: how a stream waits for a thread", section_b},
-    {"E", "host costs", section_e},
+    {"info", "the machine", section_info, 20, nullptr, true},
+    {"A", "CUDA to CPU: how a thread learns that a stream has come to a point", section_a, 20, nullptr, true},
+    {"B", "CPU to CUDA: how a stream waits for a thread", section_b, 20, nullptr, true},
+    {"E", "host costs", section_e, 20, nullptr, true},
     {"F", "destruction, reuse of memory, capture", section_f},
     {"C.value", "streams blocked in WaitValue", [] { section_c(false); }},
     {"C.event", "streams blocked behind an event", [] { section_c(true); }},
@@ -344,9 +356,11 @@ const Section sections[] = {
      7},
 };
 
-int run_section_here(const char* name, int exit_fd) {
+int run_section_here(const char* name, int exit_fd, int rows, bool is_quick) {
     std::setvbuf(stdout, nullptr, _IOLBF, 0);
     exit_stamp_fd = exit_fd;
+    row_fd = rows;
+    quick = is_quick;
     for (const Section& section : sections) {
         if (std::strcmp(section.name, name) != 0) continue;
         signal(SIGALRM, out_of_time);
@@ -360,31 +374,33 @@ int run_section_here(const char* name, int exit_fd) {
     return 2;
 }
 
-[[noreturn]] void become_section(const Section& section, int exit_fd) {
+[[noreturn]] void become_section(const Section& section, int exit_fd, int rows, bool is_quick) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     setenv("CUDA_MODULE_LOADING", "EAGER", 1);  // a kernel loaded beside a running gate would wait for it
     if (section.connections != nullptr) setenv("CUDA_DEVICE_MAX_CONNECTIONS", section.connections, 1);
     else unsetenv("CUDA_DEVICE_MAX_CONNECTIONS");
-    const std::string fd = std::to_string(exit_fd);
-    execl("/proc/self/exe", "bench_cross_waits", "--section", section.name, fd.c_str(),
-          static_cast<char*>(nullptr));
+    const std::string fd = std::to_string(exit_fd), fd_of_rows = std::to_string(rows);
+    execl("/proc/self/exe", "bench_cross_waits", "--section", section.name, fd.c_str(), fd_of_rows.c_str(),
+          is_quick ? "quick" : "whole", static_cast<char*>(nullptr));
     std::perror("execl");
     _exit(127);
 }
 
 /// Runs the section in a process of its own and tells how that ended; returns its status, or -1.
-int run_section(const Section& section) {
+int run_section(const Section& section, bench::Report& report) {
     std::printf("\n== %s: %s\n", section.name, section.title);
     std::fflush(stdout);
-    int stamps[2];
-    if (pipe(stamps) != 0) return -1;
+    int stamps[2], rows[2];
+    if (pipe(stamps) != 0 || pipe(rows) != 0) return -1;
     const std::int64_t begin = now();
     const pid_t child = fork();
     if (child == 0) {
         close(stamps[0]);
-        become_section(section, stamps[1]);
+        close(rows[0]);
+        become_section(section, stamps[1], rows[1], report.quick());
     }
     close(stamps[1]);
+    close(rows[1]);
     int status = 0;
     const auto ended = [&](double seconds) {
         return until(
@@ -406,6 +422,10 @@ int run_section(const Section& section) {
     std::int64_t stamp = 0;
     const bool stamped = dead && read(stamps[0], &stamp, sizeof stamp) == static_cast<ssize_t>(sizeof stamp);
     close(stamps[0]);
+    Row sent{};
+    while (dead && read(rows[0], &sent, sizeof sent) == static_cast<ssize_t>(sizeof sent))
+        report.keep({.name = sent.name, .device = "cuda:0", .raw = sent.figure, .unit = sent.unit});
+    close(rows[0]);
     if (!dead) return -1;
     if (stamped) std::printf("  [exit took %.1f ms, ", static_cast<double>(end - stamp) * 1e-6);
     else std::printf("  [did not come to its end, ");
@@ -416,17 +436,18 @@ int run_section(const Section& section) {
 }
 
 int main(int count, char** arguments) {
-    if (count == 4 && std::strcmp(arguments[1], "--section") == 0)
-        return run_section_here(arguments[2], std::atoi(arguments[3]));
+    if (count == 6 && std::strcmp(arguments[1], "--section") == 0)
+        return run_section_here(arguments[2], std::atoi(arguments[3]), std::atoi(arguments[4]),
+                                std::strcmp(arguments[5], "quick") == 0);
+    bench::Report report("bench_cross_waits", count, arguments);
     std::setvbuf(stdout, nullptr, _IOLBF, 0);
     alarm(120);
     const std::int64_t begin = now();
     for (const Section& section : sections) {
-        bool wanted = count == 1 || &section == sections;
-        for (int i = 1; i < count; ++i)
-            wanted = wanted || std::strncmp(section.name, arguments[i], std::strlen(arguments[i])) == 0;
-        if (wanted && run_section(section) == 77) return 77;
+        const bool asked_for = std::strncmp(section.name, report.only().c_str(), report.only().size()) == 0;
+        const bool wanted = &section == sections || (asked_for && (section.measures || !report.quick()));
+        if (wanted && run_section(section, report) == 77) return 77;
     }
     std::printf("\n%.1f s in all\n", us_since(begin) * 1e-6);
-    return 0;
+    return report.finish();
 }

@@ -1,5 +1,6 @@
-// What graphs cost and gain: building them of nodes, launching them, changing them; on CUDA beside CUDA's own graphs, made by
-// hand. Runs of whole graphs stand beside the same kernels launched one by one.
+// What graphs cost and gain: building them of nodes, launching them, changing them; prepared launches; on CUDA beside CUDA's
+// own graphs, made by hand. Runs of whole graphs, and batches, stand beside the same kernels launched one by one; dependent
+// launches, in graphs and without, beside CUDA's.
 
 #include <atomic>
 #include <string>
@@ -204,7 +205,7 @@ void empty_batches(bench::Report& report, Device device) {
                    bench::raw_launches(device, kernels), rounds, each);
 }
 
-/// Dependent launches in a graph, beside the same and beside the plain chain by hand.
+/// Dependent launches, one by one and in a graph, beside the same by hand and beside the plain chain by hand.
 void dependent(bench::Report& report, Device device) {
     if (!device.is_cuda()) return;
     const Stream s{device};
@@ -212,20 +213,25 @@ void dependent(bench::Report& report, Device device) {
     constexpr std::size_t n = 4096;
     constexpr int kernels = 200;
     Array<float> weights = zeros<float>(n), x = zeros<float>(n);
-    Graph graph = capture([&] {
+    const auto layers = [&] {
         for (int i = 0; i < kernels; ++i) launch_dependent(Layer{}, dim(n).with({.block = 256}), weights, x);
-    });
+    };
+    Graph graph = capture(layers);
     graph.instantiate();
     const bench::Batches batches{.calls = 1, .pairs = 200, .seconds = 1.0};
     const bench::Unit each{"ns", 1e9 / kernels, 0};
-    for (const bool by_hand_too : {true, false})
-        report.compare(std::string("a kernel of a chain of 200 dependent ones in a graph, ") +
-                           (by_hand_too ? "beside the same by hand" : "beside the plain chain"),
-                       device.name(), {repeat([&] {
-                           graph.launch(s);
-                           s.synchronize();
-                       })},
-                       bench::raw_dependent_chain(device, kernels, by_hand_too), batches, each);
+    for (const bool in_graph : {false, true})
+        for (const bool dependent_too : {true, false})
+            report.compare(std::string("a kernel of a chain of 200 dependent ones ") +
+                               (in_graph ? "in a graph" : "launched one by one") +
+                               (dependent_too ? ", beside the same by hand" : ", beside the plain chain"),
+                           device.name(), {repeat([&] {
+                               if (in_graph) graph.launch(s);
+                               else layers();
+                               s.synchronize();
+                           })},
+                           bench::raw_dependent_chain(device, kernels, dependent_too, in_graph), batches,
+                           each);
 }
 
 }  // namespace

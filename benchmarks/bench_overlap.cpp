@@ -1,8 +1,10 @@
 // What a pipeline gains: copy in, work and copy out of pieces, overlapped (Pipeline) beside
-//   - the slowest of the three stages by itself: the ratio is the share of its rate that all together reach;
+//   - the slowest of the three stages by itself, or of both copies at once: the ratio is the share of its rate that all together
+//     reach;
 //   - the same, one after the other on one stream;
-// over sizes of pieces, depths, and lengths of the work (a multiple of the time that a copy takes). And pieces from
-// pinned beside pieces from pageable memory.
+//   - pipelines by hand, from pinned memory and from pageable memory as it is;
+// over sizes of pieces, depths, and lengths of the work (a multiple of the time that a copy takes). Input alone, from pinned and
+// from pageable memory, beside the same through the pipeline's own buffers and beside plain copies.
 
 #include <algorithm>
 #include <string>
@@ -37,18 +39,38 @@ void stages(bench::Report& report, Device device, const bench::StageSizes& sizes
         "work of " + work + ", " + size_text(sizes.bytes) + ", depth " + std::to_string(sizes.depth);
     report.compare(
         "beside the slowest stage, " + tail, device.name(), overlapped.side(),
-        {std::string(bench::Stages::names[slowest.stage]) + " alone", by_itself.alone(slowest.stage)},
+        {bench::Stages::names[slowest.stage], by_itself.alone(slowest.stage)},
         batches_of(sizes.bytes), unit);
     report.compare("beside one after the other, " + tail, device.name(), overlapped.side(),
                    {"the same stages, serial", by_itself.serial()}, batches_of(sizes.bytes), unit);
 }
 
 /// Work that takes `factor` times as long as the slower copy.
-void work_of_copies(bench::Report& report, Device device, std::size_t bytes, std::size_t depth, int factor) {
+bench::StageSizes with_work(Device device, std::size_t bytes, std::size_t depth, int factor) {
     bench::StageSizes sizes{.bytes = bytes, .depth = depth};
-    const double copying = bench::Stages(device, sizes).slowest().seconds;
+    if (factor == 0) return sizes;
+    bench::Stages copies(device, sizes);
+    const double copying =
+        std::max(copies.seconds(bench::Stages::copy_in), copies.seconds(bench::Stages::copy_out));
     sizes.work_ns = static_cast<std::uint64_t>(copying * factor * 1e9);
-    stages(report, device, sizes, std::to_string(factor) + " copies");
+    return sizes;
+}
+
+/// Whole pipelines from pinned and from pageable memory, which heddle stages, beside the same by hand.
+void sources(bench::Report& report, Device device, std::size_t bytes) {
+    const bench::StageSizes sizes = with_work(device, bytes, 6, 1);
+    for (const bool is_pinned : {true, false}) {
+        const std::string name = std::string("from ") + (is_pinned ? "pinned" : "pageable") +
+                                 " memory, work of 1 copies, " + size_text(bytes) + ", depth 6";
+        if (!report.wants(name)) continue;
+        Array<std::byte> source =
+            is_pinned ? pinned<std::byte>(bytes * sizes.depth) : pageable<std::byte>(bytes * sizes.depth);
+        std::fill(source.begin(), source.end(), std::byte{1});
+        bench::Overlapped overlapped(device, sizes);
+        report.compare(name, device.name(), overlapped.side_from(source),
+                       bench::raw_overlap(device, sizes, is_pinned), batches_of(bytes),
+                       bench::in_gb_per_s(static_cast<double>(bytes)));
+    }
 }
 
 /// Input only, sent from an array as it is; beside the same through the slots' memory, filled by this thread.
@@ -62,17 +84,22 @@ void inputs(bench::Report& report, Device device, bool is_pinned, std::size_t by
         return [&pipeline] { pipeline.copy_in_stream().synchronize(); };
     };
     const View<const std::byte> piece = source;
-    report.compare(std::string("input from ") + (is_pinned ? "pinned" : "pageable") + " memory, " +
-                       size_text(bytes),
-                   device.name(), {[&](int calls) {
-                       for (int i = 0; i < calls; ++i) direct.submit(piece);
-                       settled(direct)();
-                   }},
-                   {"push(): through the slots", {[&](int calls) {
-                        for (int i = 0; i < calls; ++i) pushed.push({piece.data(), piece.size()});
-                        settled(pushed)();
-                    }}},
-                   batches_of(bytes), bench::in_gb_per_s(static_cast<double>(bytes)));
+    const std::string name =
+        std::string("input from ") + (is_pinned ? "pinned" : "pageable") + " memory, " + size_text(bytes);
+    const bench::Unit unit = bench::in_gb_per_s(static_cast<double>(bytes));
+    const bench::Side from_where_it_is{[&](int calls) {
+        for (int i = 0; i < calls; ++i) direct.submit(piece);
+        settled(direct)();
+    }};
+    report.compare(name, device.name(), from_where_it_is, {"push(): through the slots", {[&](int calls) {
+                                                               for (int i = 0; i < calls; ++i)
+                                                                   pushed.push({piece.data(), piece.size()});
+                                                               settled(pushed)();
+                                                           }}},
+                   batches_of(bytes), unit);
+    if (device.is_cuda())
+        report.compare(name, device.name(), from_where_it_is,
+                       bench::raw_input(device, bytes, options.depth, is_pinned), batches_of(bytes), unit);
 }
 
 }  // namespace
@@ -84,17 +111,22 @@ int main(int argc, char** argv) {
         std::vector<std::size_t> sizes =
             device.is_cuda() ? std::vector<std::size_t>{64 * kb, 256 * kb, mb, 4 * mb, 8 * mb, 32 * mb}
                              : std::vector<std::size_t>{16 * kb, 64 * kb, 256 * kb, mb, 4 * mb};
-        const std::size_t usual = device.is_cuda() ? 8 * mb : 256 * kb;
-        std::vector<std::size_t> depths{1, 2, 3, 4, 6, 8};
+        std::vector<std::size_t> depths{1, 2, 3, 4, 8, 6};  // the last one for all lengths of work
         std::vector<int> factors{0, 1, 3};
-        if (report.quick()) sizes = {usual}, depths = {3}, factors = {1};
+        if (report.quick()) sizes = {256 * kb}, depths = {3}, factors = {1};
         const auto row = [&](std::size_t bytes, std::size_t depth, int factor) {
-            report.attempt("stages", [&] { work_of_copies(report, device, bytes, depth, factor); });
+            report.attempt("stages", [&] {
+                stages(report, device, with_work(device, bytes, depth, factor),
+                       std::to_string(factor) + " copies");
+            });
         };
         for (const int factor : factors)
-            for (const std::size_t bytes : sizes) row(bytes, 6, factor);
-        for (const std::size_t depth : depths)
-            if (depth != 6) row(usual, depth, 1);
+            for (const std::size_t bytes : sizes) row(bytes, depths.back(), factor);
+        depths.pop_back();
+        for (const std::size_t bytes : sizes)
+            for (const std::size_t depth : depths) row(bytes, depth, 1);
+        for (const std::size_t bytes : sizes)
+            report.attempt("sources", [&] { sources(report, device, bytes); });
         // On CPU devices work and copies share the processors; where the work rests, what is left is the pipeline's own.
         for (const std::uint64_t ms : {std::uint64_t{2}, std::uint64_t{5}})
             if (device.is_cpu() && (!report.quick() || ms == 2))

@@ -8,13 +8,14 @@ template <class Function>
 void cost(Bench& bench, const char* name, const Function& function, int calls = 100, int batches = 25) {
     phase("%s", name);
     std::vector<double> samples;
-    for (int batch = 0; batch < batches; ++batch) {
+    for (int batch = 0; batch < times(batches); ++batch) {
         const std::int64_t begin = now();
         for (int i = 0; i < calls; ++i) function();
         samples.push_back(us_since(begin) * 1e3 / calls);
         check(cudaStreamSynchronize(bench.notifier));
     }
     std::printf("  %-70s %10.0f ns\n", name, median(samples));
+    row(name, median(samples), "ns");
 }
 
 /// Makes the call while a kernel runs on the source stream: does it return before the kernel ends?
@@ -28,6 +29,7 @@ template <class Function> void under_gate(Bench& bench, const char* name, const 
     check(cudaStreamSynchronize(bench.source));
     std::printf("  %-70s %10.1f us %s\n", name, early ? call->us : NAN,
                 early ? name_of(static_cast<cudaError_t>(call->code)) : "BLOCKED until the kernel ended");
+    if (early) row(std::string(name) + ", beside a running kernel", call->us, "µs");
 }
 
 void cost_of_queries(Bench& bench) {

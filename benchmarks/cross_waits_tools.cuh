@@ -91,6 +91,29 @@ template <class Code> void check(Code code, std::source_location at = std::sourc
         fail(std::string(name_of(code)) + " at " + at.file_name() + ":" + std::to_string(at.line()));
 }
 
+// --- rows ---------------------------------------------------------------------------------------------------
+
+inline int row_fd = -1;
+inline bool quick = false;
+
+/// A figure for the parent's JSON file. The pipe holds some 400 of them, which is more than a section has.
+struct Row {
+    char name[120];
+    double figure;
+    char unit[8];
+};
+inline void row(const std::string& name, double figure, const char* unit) {
+    if (row_fd < 0 || !std::isfinite(figure)) return;
+    Row sent{};
+    std::snprintf(sent.name, sizeof sent.name, "%s", name.c_str());
+    sent.figure = figure;
+    std::snprintf(sent.unit, sizeof sent.unit, "%s", unit);
+    if (write(row_fd, &sent, sizeof sent) != static_cast<ssize_t>(sizeof sent)) std::perror("row");
+}
+
+/// How often something is measured; --quick: hardly.
+inline int times(int often) { return quick ? std::min(often, 3) : often; }
+
 // --- what host and device both see -------------------------------------------------------------------------
 
 inline void store(Word* word, Word value) { std::atomic_ref<Word>(*word).store(value); }
@@ -261,7 +284,7 @@ template <class Enqueue>
 double chain_us(Bench& bench, const Enqueue& enqueue, int links = 32, int batches = 25) {
     static const cudaEvent_t begin = make_event(cudaEventDefault), end = make_event(cudaEventDefault);
     std::vector<double> samples;
-    for (int batch = 0; batch < batches; ++batch) {
+    for (int batch = 0; batch < times(batches); ++batch) {
         bench.gate.launch(bench.source);
         check(cudaEventRecord(begin, bench.source));
         for (int i = 0; i < links; ++i) {

@@ -8,7 +8,7 @@
 
 #include <heddle/heddle.hpp>
 
-#include "measure.hpp"
+#include "report.hpp"
 
 namespace bench {
 

@@ -5,24 +5,15 @@
 // batches, with the 10th and 90th percentile of those as its spread.
 #pragma once
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <cmath>
-#include <condition_variable>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <exception>
 #include <functional>
 #include <limits>
 #include <map>
-#include <mutex>
 #include <string>
-#include <string_view>
-#include <thread>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace bench {
@@ -97,214 +88,68 @@ struct Batches {
 };
 
 struct Result {
-    std::string name, device;
+    std::string name = {}, device = {};
     double heddle = nothing, raw = nothing;
-    std::string unit;
+    std::string unit = {};
     double ratio = nothing, ratio_p10 = nothing, ratio_p90 = nothing;  ///< heddle / raw
-    std::string peer;                                                  ///< what `raw` is
+    std::string peer = {};                                             ///< what `raw` is
 };
 
-/// The command line, and the rows that a program has measured so far: a Markdown table on standard output,
-/// and a JSON file that is complete after every row.
-class Report {
-public:
-    /// Options: --quick (a smoke test), --json FILE, --only TEXT (rows whose name has it), --device NAME,
-    /// --limit SECONDS (for one row, then the program ends with status 124). Leaves on --help and on what
-    /// it does not know.
-    Report(const char* program, int argc, char** argv) : program_(program) {
-        for (int i = 1; i < argc; ++i) {
-            const std::string_view option = argv[i];
-            const auto value = [&]() -> const char* {
-                if (i + 1 == argc) usage(2);
-                return argv[++i];
-            };
-            if (option == "--quick") quick_ = true;
-            else if (option == "--json") json_ = value();
-            else if (option == "--only") only_ = value();
-            else if (option == "--device") device_ = value();
-            else if (option == "--limit") limit_s_ = std::atof(value());
-            else usage(option == "--help" ? 0 : 2);
-        }
-        write_json();
-        deadline_ns_ = now_ns() + static_cast<std::int64_t>(limit_s_ * 1e9);
-        watcher_ = std::thread([this] { watch(); });
-    }
-    ~Report() {
-        {
-            const std::lock_guard lock(mutex_);
-            over_ = true;
-        }
-        end_.notify_all();
-        watcher_.join();
-    }
-    Report(const Report&) = delete;
-    Report& operator=(const Report&) = delete;
+/// A row of figures taken in pairs.
+inline Result of_pairs(const std::string& name, const std::string& device, const std::vector<double>& ours,
+                       const std::vector<double>& theirs, const std::string& unit, const std::string& peer) {
+    std::vector<double> ratios;
+    for (std::size_t i = 0; i < ours.size(); ++i) ratios.push_back(ours[i] / theirs[i]);
+    return {.name = name,
+            .device = device,
+            .heddle = median(ours),
+            .raw = median(theirs),
+            .unit = unit,
+            .ratio = median(ratios),
+            .ratio_p10 = percentile(ratios, 0.1),
+            .ratio_p90 = percentile(ratios, 0.9),
+            .peer = peer};
+}
 
-    bool quick() const { return quick_; }
-    const std::string& device() const { return device_; }  ///< asked for with --device; empty: all
-    bool wants(const std::string& name) const { return name.find(only_) != std::string::npos; }
+namespace detail {
+/// Seconds of one call, of a batch of `calls`.
+inline double seconds_of(const Side& side, int calls) {
+    if (side.prepare) side.prepare();
+    const std::int64_t begin = now_ns();
+    side.run(calls);
+    const std::int64_t end = now_ns();
+    if (side.settle) side.settle();
+    return static_cast<double>(end - begin) * 1e-9 / calls;
+}
 
-    /// A row measured here. Errors are printed, and the next row goes on.
-    void compare(const std::string& name, const std::string& device, const Side& heddle, const Peer& peer,
-                 const Batches& batches = {}, const Unit& unit = in_ns) {
-        if (wants(name)) attempt(name, [&] { add(measure(name, device, heddle, peer, batches, unit)); });
-    }
+}  // namespace detail
 
-    /// Runs `f`, which may add rows. Errors are printed, and the program goes on.
-    template <class F> void attempt(const std::string& name, F&& f) {
-        {
-            const std::lock_guard lock(mutex_);
-            doing_ = name;
-        }
-        deadline_ns_ = now_ns() + static_cast<std::int64_t>(limit_s_ * 1e9);
-        try {
-            f();
-        } catch (const std::exception& error) {
-            failed_ = true;
-            std::fflush(stdout);
-            std::fprintf(stderr, "%s: %s: %s\n", program_.c_str(), name.c_str(), error.what());
-        }
+/// Both sides in turn, batch by batch. `quick`: a few short ones.
+inline Result measure(const std::string& name, const std::string& device, const Side& heddle,
+                      const Peer& peer, const Batches& batches, const Unit& unit, bool quick) {
+    const bool paired = static_cast<bool>(peer.side.run);
+    const int calls = quick && batches.quick_calls != 0 ? batches.quick_calls : batches.calls;
+    const std::size_t least = quick ? 2 : 5;
+    const std::size_t most = std::max<std::size_t>(least, static_cast<std::size_t>(batches.pairs));
+    const double budget_s = quick ? 0.05 : batches.seconds;
+    for (int warm = 0; warm < 2; ++warm) {
+        detail::seconds_of(heddle, calls);
+        if (paired) detail::seconds_of(peer.side, calls);
     }
-
-    /// A row measured elsewhere.
-    void add(Result result) {
-        if (results_.empty())
-            std::printf("| what | device | heddle | raw | unit | ratio | p10 to p90 | raw is |\n"
-                        "| --- | --- | ---: | ---: | --- | ---: | --- | --- |\n");
-        const std::string spread = std::isnan(result.ratio_p10)
-                                       ? "-"
-                                       : text(result.ratio_p10, 3) + " to " + text(result.ratio_p90, 3);
-        std::printf("| %s | %s | %s | %s | %s | %s | %s | %s |\n", result.name.c_str(), result.device.c_str(),
-                    text(result.heddle).c_str(), text(result.raw).c_str(), result.unit.c_str(),
-                    text(result.ratio, 3).c_str(), spread.c_str(),
-                    result.peer.empty() ? "-" : result.peer.c_str());
-        std::fflush(stdout);
-        results_.push_back(std::move(result));
-        write_json();
+    std::vector<double> ours, theirs;
+    const std::int64_t begin = now_ns();
+    while (ours.size() < most &&
+           (ours.size() < least || static_cast<double>(now_ns() - begin) * 1e-9 < budget_s)) {
+        const bool first = ours.size() % 2 == 0;  // who goes first changes with every pair
+        double raw = 0;
+        if (paired && !first) raw = unit.figure(detail::seconds_of(peer.side, calls));
+        const double own = unit.figure(detail::seconds_of(heddle, calls));
+        if (paired && first) raw = unit.figure(detail::seconds_of(peer.side, calls));
+        ours.push_back(own);
+        if (paired) theirs.push_back(raw);
     }
-
-    /// The program's exit status.
-    int finish() const { return failed_ ? 1 : 0; }
-
-private:
-    [[noreturn]] void usage(int status) const {
-        std::fprintf(status == 0 ? stdout : stderr,
-                     "usage: %s [--quick] [--json FILE] [--only TEXT] [--device NAME] [--limit SECONDS]\n",
-                     program_.c_str());
-        std::exit(status);
-    }
-
-    /// Ends a program that hangs; what it has measured is in its JSON file.
-    void watch() {
-        std::unique_lock lock(mutex_);
-        while (!end_.wait_for(lock, std::chrono::milliseconds(500), [this] { return over_; })) {
-            if (now_ns() < deadline_ns_) continue;
-            std::fprintf(stderr, "%s: out of time in: %s\n", program_.c_str(), doing_.c_str());
-            _exit(124);
-        }
-    }
-
-    static double seconds_of(const Side& side, int calls) {
-        if (side.prepare) side.prepare();
-        const std::int64_t begin = now_ns();
-        side.run(calls);
-        const std::int64_t end = now_ns();
-        if (side.settle) side.settle();
-        return static_cast<double>(end - begin) * 1e-9 / calls;
-    }
-
-    Result measure(const std::string& name, const std::string& device, const Side& heddle, const Peer& peer,
-                   const Batches& batches, const Unit& unit) const {
-        const bool paired = static_cast<bool>(peer.side.run);
-        const int calls = quick_ && batches.quick_calls != 0 ? batches.quick_calls : batches.calls;
-        const std::size_t least = quick_ ? 2 : 5;
-        const std::size_t most = std::max<std::size_t>(least, static_cast<std::size_t>(batches.pairs));
-        const double budget_s = quick_ ? 0.05 : batches.seconds;
-        for (int warm = 0; warm < 2; ++warm) {
-            seconds_of(heddle, calls);
-            if (paired) seconds_of(peer.side, calls);
-        }
-        std::vector<double> ours, theirs, ratios;
-        const std::int64_t begin = now_ns();
-        while (ours.size() < most &&
-               (ours.size() < least || static_cast<double>(now_ns() - begin) * 1e-9 < budget_s)) {
-            const bool first = ours.size() % 2 == 0;  // who goes first changes with every pair
-            double raw = 0;
-            if (paired && !first) raw = unit.figure(seconds_of(peer.side, calls));
-            const double own = unit.figure(seconds_of(heddle, calls));
-            if (paired && first) raw = unit.figure(seconds_of(peer.side, calls));
-            ours.push_back(own);
-            if (!paired) continue;
-            theirs.push_back(raw);
-            ratios.push_back(own / raw);
-        }
-        return {name,
-                device,
-                median(ours),
-                median(theirs),
-                unit.name,
-                median(ratios),
-                percentile(ratios, 0.1),
-                percentile(ratios, 0.9),
-                paired ? peer.name : ""};
-    }
-
-    /// With `digits` digits behind the point, or by default with four that mean something.
-    static std::string text(double value, int digits = -1) {
-        if (std::isnan(value)) return "-";
-        if (digits < 0) digits = value >= 1000 ? 0 : value >= 100 ? 1 : value >= 10 ? 2 : 3;
-        char buffer[64];
-        std::snprintf(buffer, sizeof buffer, "%.*f", digits, value);
-        return buffer;
-    }
-    static std::string json(double value) {
-        if (!std::isfinite(value)) return "null";
-        char buffer[64];
-        std::snprintf(buffer, sizeof buffer, "%.6g", value);
-        return buffer;
-    }
-    static std::string json(const std::string& value) {
-        std::string quoted = "\"";
-        for (const char c : value) {
-            if (c == '"' || c == '\\') quoted += '\\';
-            quoted += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
-        }
-        return quoted + '"';
-    }
-
-    void write_json() const {
-        if (json_.empty()) return;
-        std::FILE* file = std::fopen(json_.c_str(), "w");
-        if (file == nullptr) {
-            std::perror(json_.c_str());
-            std::exit(1);
-        }
-        const char* separator = "[";
-        for (const Result& r : results_) {
-            const std::string line = "{\"name\": " + json(r.name) + ", \"device\": " + json(r.device) +
-                                     ", \"heddle\": " + json(r.heddle) + ", \"raw\": " + json(r.raw) +
-                                     ", \"unit\": " + json(r.unit) + ", \"ratio\": " + json(r.ratio) +
-                                     ", \"ratio_p10\": " + json(r.ratio_p10) +
-                                     ", \"ratio_p90\": " + json(r.ratio_p90) +
-                                     ", \"peer\": " + (r.peer.empty() ? "null" : json(r.peer)) + "}";
-            std::fprintf(file, "%s\n  %s", separator, line.c_str());
-            separator = ",";
-        }
-        std::fputs(results_.empty() ? "[]\n" : "\n]\n", file);
-        std::fclose(file);
-    }
-
-    std::string program_, json_, only_, device_;
-    bool quick_ = false;
-    bool failed_ = false;
-    double limit_s_ = 120;
-    std::atomic<std::int64_t> deadline_ns_{0};
-    std::vector<Result> results_;
-    std::mutex mutex_;
-    std::condition_variable end_;
-    std::string doing_ = "start";  ///< this and the next under mutex_
-    bool over_ = false;
-    std::thread watcher_;
-};
+    return paired ? of_pairs(name, device, ours, theirs, unit.name, peer.name)
+                  : Result{.name = name, .device = device, .heddle = median(ours), .unit = unit.name};
+}
 
 }  // namespace bench

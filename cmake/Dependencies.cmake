@@ -3,7 +3,7 @@
 
 include(FetchContent)
 
-# Makes a dependency's targets available: fmt::fmt-header-only, Catch2::Catch2, CLI11::CLI11, benchmark::benchmark.
+# Makes a dependency's targets available: fmt::fmt-header-only, Catch2::Catch2, CLI11::CLI11.
 # A macro, because find_package leaves variables that its caller wants (Catch2_VERSION).
 macro(heddle_need name)
     if("${name}" STREQUAL "fmt" AND NOT TARGET fmt::fmt-header-only)
@@ -31,14 +31,5 @@ macro(heddle_need name)
             DOWNLOAD_EXTRACT_TIMESTAMP OFF SYSTEM
             FIND_PACKAGE_ARGS 2)
         FetchContent_MakeAvailable(CLI11)
-    elseif("${name}" STREQUAL "benchmark" AND NOT TARGET benchmark::benchmark)
-        set(BENCHMARK_ENABLE_TESTING OFF)
-        set(BENCHMARK_ENABLE_INSTALL OFF)
-        FetchContent_Declare(benchmark
-            URL https://github.com/google/benchmark/archive/refs/tags/v1.9.4.tar.gz
-            URL_HASH SHA256=b334658edd35efcf06a99d9be21e4e93e092bd5f95074c1673d5c8705d95c104
-            DOWNLOAD_EXTRACT_TIMESTAMP OFF SYSTEM
-            FIND_PACKAGE_ARGS)
-        FetchContent_MakeAvailable(benchmark)
     endif()
 endmacro()

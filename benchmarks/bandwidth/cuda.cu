@@ -1,6 +1,7 @@
 // bench_bandwidth: raw CUDA.
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "bandwidth/parts.hpp"
 #include "raw_cuda.cuh"
@@ -13,6 +14,44 @@ __global__ void __launch_bounds__(256) triad(std::size_t count, const float* x, 
     const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
     if (i < count) z[i] = x[i] + 3.0f * y[i];
 }
+
+/// The current device reads and writes memory of `peer`. False: it cannot.
+bool enable_access(int device, int peer) {
+    int possible = 0;
+    ok(cudaDeviceCanAccessPeer(&possible, device, peer));
+    if (possible == 0) return false;
+    const cudaError_t code = cudaDeviceEnablePeerAccess(peer, 0);
+    if (code != cudaErrorPeerAccessAlreadyEnabled) ok(code);
+    else (void)cudaGetLastError();  // or the next call that looks finds it
+    return true;
+}
+
+/// Memory of both ends of a transfer, and a stream of the first.
+struct RawLink {
+    int from_device, to_device;
+    void *from = nullptr, *to = nullptr;
+    cudaStream_t stream = nullptr;
+
+    RawLink(const Transfer& transfer, std::size_t bytes)
+        : from_device(transfer.from_device), to_device(transfer.to_device) {
+        ok(cudaSetDevice(to_device));
+        ok(cudaMalloc(&to, bytes));
+        ok(cudaMemset(to, 0, bytes));
+        ok(cudaDeviceSynchronize());
+        ok(cudaSetDevice(from_device));
+        ok(cudaMalloc(&from, bytes));
+        ok(cudaMemset(from, 0, bytes));
+        ok(cudaDeviceSynchronize());
+        ok(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    }
+    RawLink(const RawLink&) = delete;
+    RawLink& operator=(const RawLink&) = delete;
+    ~RawLink() {
+        cudaStreamDestroy(stream);
+        cudaFree(from);
+        cudaFree(to);
+    }
+};
 
 std::shared_ptr<Raw> raw_on(heddle::Device device) {
     ok(cudaSetDevice(device.index()));
@@ -55,6 +94,28 @@ Peer raw_triad(heddle::Device device, std::size_t count, const float* x, const f
                     ok(cudaGetLastError());
                 }
                 ok(cudaStreamSynchronize(raw->a));
+            }}};
+}
+
+Peer raw_transfers(const std::vector<Transfer>& transfers, std::size_t bytes, bool access) {
+    bool reached = access;
+    const auto links = std::make_shared<std::vector<std::unique_ptr<RawLink>>>();
+    for (const Transfer& transfer : transfers) {
+        links->push_back(
+            std::make_unique<RawLink>(transfer, bytes));  // the device it comes from is current now
+        if (!access) continue;
+        reached = enable_access(transfer.from_device, transfer.to_device) && reached;
+        ok(cudaSetDevice(transfer.to_device));
+        reached = enable_access(transfer.to_device, transfer.from_device) && reached;
+    }
+    ok(cudaSetDevice(transfers.front().from_device));
+    return {reached ? "cudaMemcpyPeerAsync, peer access enabled" : "cudaMemcpyPeerAsync, no peer access",
+            {[=](int calls) {
+                for (int i = 0; i < calls; ++i)
+                    for (const auto& link : *links)
+                        ok(cudaMemcpyPeerAsync(link->to, link->to_device, link->from, link->from_device,
+                                               bytes, link->stream));
+                for (const auto& link : *links) ok(cudaStreamSynchronize(link->stream));
             }}};
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 #include <heddle/device.hpp>
 
@@ -21,6 +22,18 @@ Peer raw_copy_both(heddle::Device device, float* on_device, float* to_host, cons
                    std::size_t bytes);
 /// One call: z = x + 3 y over `count` floats, run to the end.
 Peer raw_triad(heddle::Device device, std::size_t count, const float* x, const float* y, float* z);
+
+/// A copy between devices of one kind, known by their indices.
+struct Transfer {
+    int from_device, to_device;
+    void* to;
+    const void* from;
+};
+/// One call: every transfer, `bytes` each, all at the same time, on streams of the devices they come from; all calls of a
+/// batch run to the end. Between memory of its own, from cudaMalloc; `access`: with peer access both ways, where there is any.
+Peer raw_transfers(const std::vector<Transfer>& transfers, std::size_t bytes, bool access);
+/// One call: every transfer, by memcpy; each processor has a thread, which copies its share of each.
+Peer plain_transfers(const std::vector<Transfer>& transfers, std::size_t bytes);
 
 /// One call: a memcpy by the caller.
 Peer plain_copy(void* to, const void* from, std::size_t bytes);

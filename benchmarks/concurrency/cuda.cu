@@ -1,6 +1,9 @@
 // bench_concurrency: raw CUDA that does by hand what the rows do.
 #include <atomic>
+#include <chrono>
 #include <memory>
+#include <string>
+#include <thread>
 #include <vector>
 
 #include "concurrency/parts.hpp"
@@ -12,6 +15,7 @@ namespace bench {
 namespace {
 
 __global__ void spin_kernel(std::uint64_t ns) { spin_for(ns); }
+__global__ void empty_kernel(std::size_t) {}
 
 /// Streams with an event each; the first is the one that the others are forked from.
 struct Streams {
@@ -82,6 +86,69 @@ Peer raw_dealt(heddle::Device device, int streams, int kernels, std::uint64_t ns
                 }
                 ok(cudaStreamSynchronize(base));
             })}};
+}
+
+Peer raw_throughput(heddle::Device device, const std::shared_ptr<Team>& team, int streams) {
+    if (!device.is_cuda()) return {};
+    const int index_of_device = device.index();
+    ok(cudaSetDevice(index_of_device));
+    const auto all = std::make_shared<Streams>(static_cast<std::size_t>(streams));
+    const std::string name = "<<<>>> of an equal kernel";
+    return {name,
+            {.run =
+                 [=](int calls) {
+                     team->run([&](std::ptrdiff_t index, std::ptrdiff_t) {
+                         // A thread's current device is 0 at first; the same again costs 60 ns a batch.
+                         ok(cudaSetDevice(index_of_device));
+                         const cudaStream_t stream =
+                             all->streams[static_cast<std::size_t>(index) % all->streams.size()];
+                         for (int i = 0; i < calls; ++i) {
+                             empty_kernel<<<1, 32, 0, stream>>>(1);
+                             ok(cudaGetLastError());
+                         }
+                     });
+                 },
+             .settle =
+                 [=] {
+                     for (const cudaStream_t stream : all->streams) ok(cudaStreamSynchronize(stream));
+                 }}};
+}
+
+std::function<double()> raw_urgent(heddle::Device device) {
+    if (!device.is_cuda()) return {};
+    ok(cudaSetDevice(device.index()));
+    struct Pair {
+        cudaStream_t bulk = nullptr, urgent = nullptr;
+        Pair() {
+            int least = 0, greatest = 0;
+            ok(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+            ok(cudaStreamCreateWithPriority(&bulk, cudaStreamNonBlocking, least));
+            ok(cudaStreamCreateWithPriority(&urgent, cudaStreamNonBlocking, greatest));
+        }
+        ~Pair() {
+            cudaStreamDestroy(bulk);
+            cudaStreamDestroy(urgent);
+        }
+        Pair(const Pair&) = delete;
+        Pair& operator=(const Pair&) = delete;
+    };
+    const auto pair = std::make_shared<Pair>();
+    // As many threads as the flood of the other side, in blocks of 256, which is what heddle chooses.
+    const auto blocks = static_cast<unsigned>(20 * device.info().processors * 2048 / 256);
+    return [pair, blocks] {
+        for (int i = 0; i < 10; ++i) {
+            spin_kernel<<<blocks, 256, 0, pair->bulk>>>(20'000);
+            ok(cudaGetLastError());
+        }
+        std::this_thread::sleep_for(std::chrono::microseconds(300));
+        const std::int64_t begin = now_ns();
+        spin_kernel<<<1, 32, 0, pair->urgent>>>(0);
+        ok(cudaGetLastError());
+        ok(cudaStreamSynchronize(pair->urgent));
+        const double us = static_cast<double>(now_ns() - begin) * 1e-3;
+        ok(cudaStreamSynchronize(pair->bulk));
+        return us;
+    };
 }
 
 Peer raw_round_trips(heddle::Device device) {

@@ -1,5 +1,4 @@
-// bench_costs on CUDA devices: the raw calls by hand, and heddle's rows of __global__ functions and of two
-// devices.
+// bench_costs on CUDA devices: the raw calls by hand, and heddle's rows of __global__ functions.
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -26,6 +25,11 @@ __global__ void saxpy(std::size_t n, float a, const float* x, float* y) {
 }
 __global__ void five_arguments(int n, float a, double b, const float* x, float* y) {
     if (static_cast<int>(threadIdx.x) < n) y[threadIdx.x] = a * x[threadIdx.x] + static_cast<float>(b);
+}
+
+__global__ void five_indexed(std::size_t count, int n, float a, double b, const float* x, float* y) {
+    const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (i < count && static_cast<int>(i) < n) y[i] = a * x[i] + static_cast<float>(b);
 }
 
 void CUDART_CB do_nothing(void*) {}
@@ -115,6 +119,10 @@ Peers cuda_peers(Device device) {
             empty_indexed<<<1, 32, 0, a>>>(1);
             ok(cudaGetLastError());
         }));
+    add(row::launch_five, "<<<>>> of an equal kernel", repeat([=] {
+            five_indexed<<<1, 32, 0, a>>>(32, 32, 2.0f, 3.0, x, y);
+            ok(cudaGetLastError());
+        }));
     const auto saxpy_by_hand = repeat([=] {
         saxpy<<<1, 32, 0, a>>>(32, 2.0f, x, y);
         ok(cudaGetLastError());
@@ -178,11 +186,12 @@ Peers cuda_peers(Device device) {
             ok(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
             ok(cudaEventDestroy(event));
         }));
-    add(row::stream_make, "cudaStreamCreateWithPriority, cudaStreamDestroy", repeat([] {
-            cudaStream_t stream = nullptr;
-            ok(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, 0));
-            ok(cudaStreamDestroy(stream));
-        }));
+    for (const char* name : {row::stream_make, row::stream_lease})
+        add(name, "cudaStreamCreateWithPriority, cudaStreamDestroy", repeat([] {
+                cudaStream_t stream = nullptr;
+                ok(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, 0));
+                ok(cudaStreamDestroy(stream));
+            }));
 
     const auto allocate = [=](std::size_t bytes) {
         return repeat([=] {
@@ -257,53 +266,53 @@ void add_global_rows(Report& report, Device device) {
     }
 }
 
-void add_two_device_rows(Report& report, Device near, Device far) {
-    const Stream a{near}, b{far};
+}  // namespace
+
+Peers cuda_peers_of_two(Device near, Device far) {
     ok(cudaSetDevice(far.index()));
-    const auto raw_far = std::make_shared<Raw>();
+    const auto there = std::make_shared<Raw>();
     ok(cudaSetDevice(near.index()));
-    const auto raw_near = std::make_shared<Raw>();
-    const auto settle = [near, far] {
+    const auto here = std::make_shared<Raw>();
+    const auto settle = [near, far, here, there] {
         synchronize_device_of(far);
         synchronize_device_of(near);
     };
-    report.compare("wait_stream, needed, across two devices", near.name(),
-                   {[&](int calls) {
-                        for (int i = 0; i < calls; i += 2) {
-                            a.wait_stream(b);
-                            b.wait_stream(a);
-                        }
-                    },
-                    settle},
-                   {"cudaEventRecord, cudaStreamWaitEvent",
-                    {[&](int calls) {
-                         for (int i = 0; i < calls; i += 2) {
-                             wait_by_hand(raw_near->a, raw_far->a, raw_far->of_a);
-                             wait_by_hand(raw_far->a, raw_near->a, raw_near->of_a);
-                         }
-                     },
-                     settle}});
-    report.compare("launch on another device's stream", near.name(),
-                   {repeat([&] { launch(b, empty_kernel, grid(1, 1)); }), settle},
-                   {"cudaLaunchKernel",
-                    {repeat([&] {
-                         void* arguments[1] = {nullptr};
-                         ok(cudaLaunchKernel(reinterpret_cast<const void*>(&empty_kernel), dim3(1), dim3(1),
-                                             arguments, 0, raw_far->a));
-                     }),
-                     settle}});
+    Peers peers;
+    peers[row::far_wait] = {"cudaEventRecord, cudaStreamWaitEvent",
+                            {[=](int calls) {
+                                 for (int i = 0; i < calls; i += 2) {
+                                     wait_by_hand(here->a, there->a, there->of_a);
+                                     wait_by_hand(there->a, here->a, here->of_a);
+                                 }
+                             },
+                             settle}};
+    peers[row::far_launch] = {"<<<>>> of an equal kernel",
+                              {repeat([=] {
+                                   empty_indexed<<<1, 32, 0, there->a>>>(1);
+                                   ok(cudaGetLastError());
+                               }),
+                               settle}};
+    peers[row::far_scope] = {"cudaSetDevice, cudaEventRecord, cudaStreamWaitEvent, cudaSetDevice",
+                             {repeat([=] {
+                                  ok(cudaSetDevice(far.index()));
+                                  wait_by_hand(there->b, there->a, there->of_a);
+                                  ok(cudaSetDevice(near.index()));
+                              }),
+                              settle}};
+    peers[row::far_scope_both] = {"the same with both waits, by hand",
+                                  {repeat([=] {
+                                       ok(cudaSetDevice(far.index()));
+                                       wait_by_hand(there->b, there->a, there->of_a);
+                                       wait_by_hand(there->a, there->b, there->of_b);
+                                       ok(cudaSetDevice(near.index()));
+                                   }),
+                                   settle}};
+    return peers;
 }
-
-}  // namespace
 
 void add_cuda_rows(Report& report, Device device) {
     ok(cudaSetDevice(device.index()));
     report.attempt("__global__ rows", [&] { add_global_rows(report, device); });
-    const int count = device_count(DeviceKind::cuda);
-    if (count > 1)
-        report.attempt("two-device rows", [&] {
-            add_two_device_rows(report, device, Device(DeviceKind::cuda, (device.index() + 1) % count));
-        });
 }
 
 }  // namespace bench

@@ -7,23 +7,19 @@
 
 #include <heddle/device.hpp>
 
-#include "measure.hpp"
+#include "report.hpp"
 
 namespace bench {
 
 /// The raw CUDA calls that do by hand what the rows of these names do, on a CUDA device (cuda.cu).
 Peers cuda_peers(heddle::Device device);
-/// Rows of __global__ functions, and of two devices.
+/// The same for the rows of two devices: `near` is current.
+Peers cuda_peers_of_two(heddle::Device near, heddle::Device far);
+/// Rows of __global__ functions.
 void add_cuda_rows(Report& report, heddle::Device device);
 
 /// What a program without heddle would do on the CPU: a queue with a thread, malloc, memcpy (cpu.cpp).
 Peers cpu_peers();
-/// Rows of whole runs, execution included: chains, waits to and fro.
-void add_cpu_rows(Report& report, heddle::Device device);
-
-/// oneTBB's ways of running `calls` trivial operations one after the other, execution included; empty where
-/// there is no oneTBB (tbb.cpp). Each operation adds one to `counter`.
-std::vector<Peer> tbb_chains(long& counter);
 
 /// Bytes of the small copies, fills and allocations of both sides.
 inline constexpr std::size_t small_bytes = 4096;
@@ -31,6 +27,7 @@ inline constexpr std::size_t small_bytes = 4096;
 namespace row {  // names of rows that have peers
 inline constexpr const char* launch_empty = "launch, portable kernel, no arguments";
 inline constexpr const char* launch_saxpy = "launch, portable kernel, 3 arguments";
+inline constexpr const char* launch_five = "launch, portable kernel, 5 arguments";
 inline constexpr const char* launch_current = "launch, portable kernel, on the current stream";
 inline constexpr const char* launch_synchronize = "launch and synchronize";
 inline constexpr const char* host_function = "launch_host";
@@ -45,7 +42,8 @@ inline constexpr const char* fork_join = "fork_join of two launches";
 inline constexpr const char* stream_query = "Stream::is_complete, idle";
 inline constexpr const char* event_query = "Event::is_complete, reached";
 inline constexpr const char* synchronize_idle = "synchronize, idle";
-inline constexpr const char* event_make = "event made and destroyed";
+inline constexpr const char* event_make = "event made and destroyed (a lease from the device's pool)";
+inline constexpr const char* stream_lease = "stream leased from a pool and given back";
 inline constexpr const char* stream_make = "stream made and destroyed";
 inline constexpr const char* array_small = "array of 4 KB allocated and freed";
 inline constexpr const char* array_large = "array of 1 MB allocated and freed";
@@ -54,6 +52,12 @@ inline constexpr const char* copy_to_host = "copy of 4 KB, device to pinned";
 inline constexpr const char* copy_on_device = "copy of 4 KB on the device";
 inline constexpr const char* fill_float = "fill of 4 KB";
 inline constexpr const char* fill_zero = "fill_zero of 4 KB";
+
+inline constexpr const char* far_wait = "wait_stream, needed, across two devices";
+inline constexpr const char* far_launch = "launch on another device's stream";
+inline constexpr const char* far_scope = "ScopedStream of another device, needed wait on entering";
+inline constexpr const char* far_scope_both =
+    "ScopedStream of another device, needed waits on entering and leaving";
 }  // namespace row
 
 }  // namespace bench

@@ -162,7 +162,7 @@ Peer raw_small_kernels(heddle::Device device, int kernels, bool to_the_end) {
              settle}};
 }
 
-Peer raw_dependent_chain(heddle::Device device, int kernels, bool dependent) {
+Peer raw_dependent_chain(heddle::Device device, int kernels, bool dependent, bool in_graph) {
     if (!device.is_cuda()) return {};
     ok(cudaSetDevice(device.index()));
     constexpr std::size_t n = 4096;
@@ -171,7 +171,7 @@ Peer raw_dependent_chain(heddle::Device device, int kernels, bool dependent) {
         cudaGraphExec_t exec = nullptr;
         float* memory = nullptr;
         ~Data() {
-            cudaGraphExecDestroy(exec);
+            if (exec != nullptr) cudaGraphExecDestroy(exec);
             cudaFree(memory);
             cudaStreamDestroy(stream);
         }
@@ -180,25 +180,35 @@ Peer raw_dependent_chain(heddle::Device device, int kernels, bool dependent) {
     ok(cudaStreamCreateWithFlags(&data->stream, cudaStreamNonBlocking));
     ok(cudaMalloc(&data->memory, 2 * n * sizeof(float)));
     ok(cudaMemset(data->memory, 0, 2 * n * sizeof(float)));
+    ok(cudaDeviceSynchronize());
+    const auto launch_all = [=] {
+        for (int i = 0; i < kernels; ++i) {
+            cudaLaunchAttribute attribute{};
+            attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+            attribute.val.programmaticStreamSerializationAllowed = 1;
+            cudaLaunchConfig_t config{};
+            config.gridDim = dim3(n / 256);
+            config.blockDim = dim3(256);
+            config.stream = data->stream;
+            config.attrs = &attribute;
+            config.numAttrs = dependent ? 1 : 0;
+            ok(cudaLaunchKernelEx(&config, layer_kernel, static_cast<const float*>(data->memory + n),
+                                  data->memory, n));
+        }
+    };
+    const char* const name = dependent ? "the same by hand" : "the plain chain by hand";
+    if (!in_graph)
+        return {name, {repeat([=] {
+                    launch_all();
+                    ok(cudaStreamSynchronize(data->stream));
+                })}};
     ok(cudaStreamBeginCapture(data->stream, cudaStreamCaptureModeThreadLocal));
-    for (int i = 0; i < kernels; ++i) {
-        cudaLaunchAttribute attribute{};
-        attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-        attribute.val.programmaticStreamSerializationAllowed = 1;
-        cudaLaunchConfig_t config{};
-        config.gridDim = dim3(n / 256);
-        config.blockDim = dim3(256);
-        config.stream = data->stream;
-        config.attrs = &attribute;
-        config.numAttrs = dependent ? 1 : 0;
-        ok(cudaLaunchKernelEx(&config, layer_kernel, static_cast<const float*>(data->memory + n),
-                              data->memory, n));
-    }
+    launch_all();
     cudaGraph_t graph = nullptr;
     ok(cudaStreamEndCapture(data->stream, &graph));
     ok(cudaGraphInstantiate(&data->exec, graph, 0));
     ok(cudaGraphDestroy(graph));
-    return {dependent ? "the same by hand" : "the plain chain by hand", {repeat([=] {
+    return {name, {repeat([=] {
                 ok(cudaGraphLaunch(data->exec, data->stream));
                 ok(cudaStreamSynchronize(data->stream));
             })}};

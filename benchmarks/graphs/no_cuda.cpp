@@ -8,6 +8,6 @@ Peer raw_graph_update(heddle::Device) { return {}; }
 Peer raw_launch(heddle::Device) { return {}; }
 Peer raw_launches(heddle::Device, int) { return {}; }
 Peer raw_small_kernels(heddle::Device, int, bool) { return {}; }
-Peer raw_dependent_chain(heddle::Device, int, bool) { return {}; }
+Peer raw_dependent_chain(heddle::Device, int, bool, bool) { return {}; }
 
 }  // namespace bench

@@ -21,8 +21,8 @@ Peer raw_launches(heddle::Device device, int nodes);
 /// for.
 Peer raw_small_kernels(heddle::Device device, int kernels, bool to_the_end);
 
-/// One call: a graph of a chain of `kernels` that each read their weights and write what the one before wrote, run to the end; `dependent`:
-/// with programmatic dependent launches.
-Peer raw_dependent_chain(heddle::Device device, int kernels, bool dependent);
+/// One call: a chain of `kernels` that each read their weights and write what the one before wrote, run to the end; `dependent`:
+/// with programmatic dependent launches; `in_graph`: launched as one graph.
+Peer raw_dependent_chain(heddle::Device device, int kernels, bool dependent, bool in_graph);
 
 }  // namespace bench

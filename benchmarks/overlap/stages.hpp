@@ -1,4 +1,4 @@
-// bench_overlap: copy in, work and copy out, each on its own, one after the other, and as a pipeline. The work is a kernel
+// bench_overlap: copy in, work and copy out, each on its own, both copies at once, one after the other, and as a pipeline. The work is a kernel
 // of one index that takes a known time, so that it leaves the memory (and on CPU devices the other workers) to
 // the copies.
 #pragma once
@@ -7,22 +7,15 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
-#include <string>
 #include <thread>
+#include <vector>
 
 #include <heddle/heddle.hpp>
 
-#include "measure.hpp"
+#include "overlap/parts.hpp"
 #include "spin.hpp"
 
 namespace bench {
-
-struct StageSizes {
-    std::size_t bytes = 0;  ///< of a piece, each way
-    std::size_t depth = 0;
-    std::uint64_t work_ns = 0;  ///< of a piece; 0: nothing is enqueued
-    bool rests = false;  ///< the work is a host function that sleeps, and leaves the processors to others
-};
 
 inline void work_on_piece(heddle::StreamRef stream, const StageSizes& sizes) {
     const std::uint64_t ns = sizes.work_ns;
@@ -50,16 +43,29 @@ public:
             while (pipeline_.pop()) {}
         }};
     }
+    /// The same with pieces sent from where they are: `source` has one for each slot.
+    Side side_from(heddle::View<const std::byte> source) {
+        return {[this, source](int calls) {
+            const std::size_t bytes = pipeline_.piece();
+            for (std::size_t i = 0; i < static_cast<std::size_t>(calls); ++i) {
+                if (pipeline_.is_full()) keep(*pipeline_.pop());
+                pipeline_.submit(source.subview(i % pipeline_.depth() * bytes, bytes));
+            }
+            while (pipeline_.pop()) {}
+        }};
+    }
 
 private:
     heddle::Pipeline<std::byte, std::byte> pipeline_;
 };
 
-/// The stages by themselves, on one stream, with as many buffers in turn as a pipeline has. A call is one piece.
+/// The stages by themselves, with as many buffers in turn as a pipeline has. A call is one piece. "Both copies" is a stage too: the
+/// link, or the memory, may carry less than twice what it carries one way, and a pipeline cannot be faster than that.
 class Stages {
 public:
     Stages(heddle::Device device, StageSizes sizes)
-        : sizes_(sizes), stream_(device), host_in_(heddle::pinned<std::byte>(sizes.bytes * sizes.depth)),
+        : sizes_(sizes), stream_(device), other_(device),
+          host_in_(heddle::pinned<std::byte>(sizes.bytes * sizes.depth)),
           host_out_(heddle::pinned<std::byte>(host_in_.size())),
           in_(heddle::zeros<std::byte>(stream_, host_in_.size())),
           out_(heddle::zeros<std::byte>(stream_, host_in_.size())) {
@@ -68,18 +74,21 @@ public:
         stream_.synchronize();
     }
 
-    static constexpr std::array<const char*, 3> names{"copy in", "work", "copy out"};
+    static constexpr std::array<const char*, 4> names{"copy in alone", "work alone", "copy out alone",
+                                                      "both copies at once"};
+    static constexpr std::size_t copy_in = 0, work = 1, copy_out = 2, both = 3;
     /// One stage, again and again.
     Side alone(std::size_t stage) {
         return {[this, stage](int calls) {
             for (int i = 0; i < calls; ++i) enqueue(stage, i);
             stream_.synchronize();
+            other_.synchronize();
         }};
     }
     /// All of a piece before the next.
     Side serial() {
         return {repeat([this](int call) {
-            for (std::size_t stage = 0; stage < names.size(); ++stage) enqueue(stage, call);
+            for (const std::size_t stage : {copy_in, work, copy_out}) enqueue(stage, call);
             stream_.synchronize();
         })};
     }
@@ -90,20 +99,22 @@ public:
     };
     Slowest slowest() {
         Slowest found;
-        for (std::size_t stage = 0; stage < names.size(); ++stage) {
-            const Side side = alone(stage);
-            side.run(static_cast<int>(sizes_.depth));
-            std::array<double, 5> seconds{};
-            for (double& s : seconds) {
-                const int calls = 2 * static_cast<int>(sizes_.depth);
-                const std::int64_t begin = now_ns();
-                side.run(calls);
-                s = static_cast<double>(now_ns() - begin) * 1e-9 / calls;
-            }
-            std::sort(seconds.begin(), seconds.end());
-            if (seconds[2] > found.seconds) found = {stage, seconds[2]};
-        }
+        for (std::size_t stage = 0; stage < names.size(); ++stage)
+            if (const double s = seconds(stage); s > found.seconds) found = {stage, s};
         return found;
+    }
+    /// Of a piece; the median of some runs.
+    double seconds(std::size_t stage) {
+        const Side side = alone(stage);
+        side.run(static_cast<int>(sizes_.depth));
+        std::vector<double> taken;
+        for (int run = 0; run < 5; ++run) {
+            const int calls = 2 * static_cast<int>(sizes_.depth);
+            const std::int64_t begin = now_ns();
+            side.run(calls);
+            taken.push_back(static_cast<double>(now_ns() - begin) * 1e-9 / calls);
+        }
+        return median(taken);
     }
 
 private:
@@ -112,12 +123,13 @@ private:
             return all.view().subview(static_cast<std::size_t>(call) % sizes_.depth * sizes_.bytes,
                                       sizes_.bytes);
         };
-        if (stage == 0) heddle::copy(stream_, piece(in_), piece(host_in_));
-        else if (stage == 1) work_on_piece(stream_, sizes_);
-        else heddle::copy(stream_, piece(host_out_), piece(out_));
+        if (stage == copy_in || stage == both) heddle::copy(stream_, piece(in_), piece(host_in_));
+        if (stage == work) work_on_piece(stream_, sizes_);
+        if (stage == copy_out || stage == both)
+            heddle::copy(stage == both ? other_ : stream_, piece(host_out_), piece(out_));
     }
     StageSizes sizes_;
-    heddle::Stream stream_;
+    heddle::Stream stream_, other_;
     heddle::Array<std::byte> host_in_, host_out_, in_, out_;
 };
 

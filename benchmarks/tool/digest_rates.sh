@@ -1,21 +1,34 @@
 #!/usr/bin/env bash
-# digest_rates.sh PROGRAM [GB [OPTION...]]: how fast `heddle digest` does a file in the page cache (8 GB unless told
-# otherwise), on the default device and on the CPU, overlapped and serial, beside `fsverity digest`; medians of $RUNS (7)
-# interleaved runs. With SWEEP=1 also by chunk and depth. OPTIONs go to every `heddle digest`.
+# digest_rates.sh [--quick] [--json FILE] PROGRAM [GB [OPTION...]]: how fast `heddle digest` does a file in the page cache (8 GB
+# unless told otherwise), on the default device and on the CPU, overlapped and serial, beside `fsverity digest`; medians of $RUNS
+# (7) interleaved runs. With SWEEP=1 also by chunk and depth. OPTIONs go to every `heddle digest`. --quick: a smoke test. FILE gets
+# rows as those of the other benchmarks.
 set -euo pipefail
 export LC_ALL=C
+quick=
+json=
+while [[ ${1-} == --* ]]; do
+    case $1 in
+        --quick) quick=1 ;;
+        --json) json=$2; shift ;;
+        *) echo "usage: digest_rates.sh [--quick] [--json FILE] PROGRAM [GB [OPTION...]]" >&2; exit 2 ;;
+    esac
+    shift
+done
 heddle=$(realpath -e "$1")
 gigabytes=${2:-8}
 options=("${@:3}")
 runs=${RUNS:-7}
+piece=1000000000
+if [ -n "$quick" ]; then gigabytes=1 runs=2 piece=20000000; fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 file=$work/file
 
 # Bytes that do not repeat: a counter, encrypted; several writers, because one is slow.
 for ((i = 0; i < gigabytes; ++i)); do
-    { head -c 1000000000 < <(openssl enc -aes-128-ctr -nosalt -pass "pass:$i" </dev/zero 2>/dev/null ||
-        cat /dev/urandom) | dd of="$file" bs=1M oflag=seek_bytes seek=$((i * 1000000000)) conv=notrunc \
+    { head -c $piece < <(openssl enc -aes-128-ctr -nosalt -pass "pass:$i" </dev/zero 2>/dev/null ||
+        cat /dev/urandom) | dd of="$file" bs=1M oflag=seek_bytes seek=$((i * piece)) conv=notrunc \
         iflag=fullblock status=none; } &
     if (((i + 1) % $(nproc) == 0)); then wait; fi
 done
@@ -28,7 +41,7 @@ declare -A command
 add() { names+=("$1"); command[$1]="${*:2}"; }
 if command -v fsverity >/dev/null; then add "fsverity digest" fsverity digest; fi
 device=$("$heddle" devices | sed -n 's/^default: //p')
-digest="$heddle digest --json --quiet ${options[*]}"
+digest="$heddle digest --json --quiet ${options[*]-}"
 add "$device" "$digest" --device "$device"
 add "$device, serial" "$digest" --device "$device" --serial
 if [ "$device" != cpu:0 ]; then
@@ -62,3 +75,51 @@ for i in "${!names[@]}"; do
     printf '%-24s %8.3f %8.3f %8.2f   %.3f %.3f %.3f\n' "${names[$i]}" "$(median "$i" 1)" "$seconds" \
         "$(awk "BEGIN { print $bytes / $seconds / 1e9 }")" "$(median "$i" 3)" "$(median "$i" 4)" "$(median "$i" 5)"
 done
+
+# A row: whole processes, or the streaming alone (column), of one way beside another, in GB/s.
+row() { # name, device, column, way, other way or nothing, what that is
+    local other=/dev/null peer=null
+    if [ -n "$5" ]; then other=$work/$5 peer="\"$6\""; fi
+    paste -d ' ' "$work/$4" "$other" | awk -v bytes="$bytes" -v column="$3" -v row="\"name\": \"$1\", \"device\": \"$2\"" \
+        -v peer="$peer" '
+        function at(values, n, p,   low) {  # the share p of n values lies below
+            p *= n - 1; low = int(p)
+            return values[low + 1] + (low + 2 <= n ? (values[low + 2] - values[low + 1]) * (p - low) : 0)
+        }
+        function sorted(values, n,   i, k, v) {
+            for (i = 2; i <= n; ++i) {
+                v = values[i]
+                for (k = i - 1; k >= 1 && values[k] > v; --k) values[k + 1] = values[k]
+                values[k + 1] = v
+            }
+        }
+        {
+            ours[NR] = bytes / $column / 1e9
+            if (peer != "null") { theirs[NR] = bytes / $(5 + column) / 1e9; ratios[NR] = ours[NR] / theirs[NR] }
+        }
+        END {
+            sorted(ours, NR); sorted(theirs, NR); sorted(ratios, NR)
+            printf "{%s, \"heddle\": %.6g, ", row, at(ours, NR, 0.5)
+            if (peer != "null")
+                printf "\"raw\": %.6g, \"unit\": \"GB/s\", \"ratio\": %.6g, \"ratio_p10\": %.6g, \"ratio_p90\": %.6g, ",
+                    at(theirs, NR, 0.5), at(ratios, NR, 0.5), at(ratios, NR, 0.1), at(ratios, NR, 0.9)
+            else printf "\"raw\": null, \"unit\": \"GB/s\", \"ratio\": null, \"ratio_p10\": null, \"ratio_p90\": null, "
+            printf "\"peer\": %s}\n", peer
+        }'
+}
+if [ -n "$json" ]; then
+    fsverity=
+    if [ "${names[0]}" = "fsverity digest" ]; then fsverity=0; fi
+    for i in "${!names[@]}"; do
+        name=${names[$i]}
+        on=${name%%,*}
+        case $name in
+            "fsverity digest" | *", serial") continue ;;
+            *" x "*) row "heddle digest, streaming, $name" "$on" 2 "$i" "" "" ;;
+            *)
+                row "heddle digest, whole process" "$on" 1 "$i" "$fsverity" "fsverity digest"
+                row "heddle digest, streaming" "$on" 2 "$i" $((i + 1)) "heddle digest --serial"
+                ;;
+        esac
+    done | { echo "["; sed 's/^/  /; $!s/$/,/'; echo "]"; } >"$json"
+fi

@@ -1,30 +1,20 @@
-// How fast blocks of 4096 bytes are hashed, in GB/s (10^9 bytes): by one CPU thread on each of its paths;
-// and, compiled as CUDA (nvcc -x cu), by the device, for chunks of 4 to 64 MiB and blocks of 32 to 1024
-// threads. Each figure is the best of several runs over memory already touched. Usage: sha256_rates
+// How fast blocks of 4096 bytes are hashed, in GB/s (10^9 bytes): by one CPU thread on each of its paths, beside the portable one;
+// and, compiled as CUDA, by the device, for chunks of 4 to 64 MiB, blocks of 32 to 1024 threads, and 1 to 3 streams, each with a
+// chunk of its own.
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
+#include <memory>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "../../src/tool/sha256.hpp"
+#include "report.hpp"
 
 using namespace heddle::tool;
 
 namespace {
-
-template <class Work> double best_seconds(int runs, Work work) {
-    double best = 1e9;
-    for (int i = 0; i < runs; ++i) {
-        const auto start = std::chrono::steady_clock::now();
-        work();
-        best =
-            std::min(best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-    }
-    return best;
-}
 
 std::vector<std::uint8_t> some_bytes(std::size_t count) {
     std::vector<std::uint8_t> bytes(count);
@@ -43,31 +33,43 @@ const char* name_of(Sha256Path path) {
     case Sha256Path::portable: return "portable";
     case Sha256Path::lanes8: return "8 lanes";
     case Sha256Path::lanes16: return "16 lanes";
-    case Sha256Path::instructions: return "instructions";
+    case Sha256Path::instructions: return "SHA instructions";
     }
     return "";
 }
 
-void measure_cpu(Sha256Path path, const char* name, std::size_t mib) {
-    const std::size_t count = mib * 256;
-    const std::vector<std::uint8_t> data = some_bytes(count * sha256_block_bytes);
-    std::vector<std::uint8_t> digests(count * sha256_bytes);
-    const double singly = best_seconds(5, [&] {
-        for (std::size_t i = 0; i < count; ++i)
-            sha256_blocks_by(path, data.data() + i * sha256_block_bytes, 1,
+/// One call hashes all blocks, `group` at a time (0: all at once).
+bench::Side hashing(Sha256Path path, const std::vector<std::uint8_t>& data,
+                    std::vector<std::uint8_t>& digests, std::size_t group) {
+    const std::size_t count = data.size() / sha256_block_bytes;
+    const std::size_t step = group == 0 ? count : group;
+    return {bench::repeat([path, &data, &digests, count, step] {
+        for (std::size_t i = 0; i < count; i += step)
+            sha256_blocks_by(path, data.data() + i * sha256_block_bytes, std::min(step, count - i),
                              digests.data() + i * sha256_bytes);
-    });
-    constexpr std::size_t group = 16;  // what a CPU device's kernel is given at least
-    const double in_groups = best_seconds(5, [&] {
-        for (std::size_t i = 0; i < count; i += group)
-            sha256_blocks_by(path, data.data() + i * sha256_block_bytes, group,
-                             digests.data() + i * sha256_bytes);
-    });
-    const double in_run =
-        best_seconds(5, [&] { sha256_blocks_by(path, data.data(), count, digests.data()); });
-    const double bytes = static_cast<double>(data.size());
-    std::printf("%-14s %3zu MiB, one thread: singly %.3f, by 16 %.3f, in a run %.3f GB/s\n", name, mib,
-                bytes / singly * 1e-9, bytes / in_groups * 1e-9, bytes / in_run * 1e-9);
+    })};
+}
+
+void measure_cpu(bench::Report& report, std::size_t mib) {
+    const std::vector<std::uint8_t> data = some_bytes(mib << 20);
+    std::vector<std::uint8_t> digests(data.size() / sha256_block_bytes * sha256_bytes);
+    struct Group {
+        std::size_t blocks;
+        const char* name;
+    };
+    // 16: what a CPU device's kernel is given at least.
+    for (const Group group : {Group{1, "singly"}, Group{16, "by 16"}, Group{0, "in a run"}})
+        for (const Sha256Path path : sha256_paths) {
+            if (!sha256_has_path(path)) continue;
+            const bench::Peer portable{"the portable path, in a run",
+                                       hashing(Sha256Path::portable, data, digests, 0)};
+            report.compare(std::string("SHA-256, one thread, ") + name_of(path) + ", blocks " + group.name +
+                               " of " + std::to_string(mib) + " MiB",
+                           "cpu:0", hashing(path, data, digests, group.blocks),
+                           path == Sha256Path::portable ? bench::Peer{} : portable,
+                           {.calls = mib < 8 ? 4 : 1, .pairs = 50, .seconds = 1.0, .quick_calls = 1},
+                           bench::in_gb_per_s(static_cast<double>(data.size())));
+        }
 }
 
 #ifdef __CUDACC__
@@ -77,15 +79,18 @@ __global__ void hash_blocks(const std::uint8_t* data, std::size_t count, std::ui
 }
 
 void check(cudaError_t error) {
-    if (error == cudaSuccess) return;
-    std::fprintf(stderr, "%s\n", cudaGetErrorString(error));
-    std::exit(1);
+    if (error != cudaSuccess) throw std::runtime_error(cudaGetErrorString(error));
 }
 
-/// One kernel at a time, and two and three streams at once, each with a chunk of its own.
-void measure_device() {
+void measure_device(bench::Report& report) {
+    int devices = 0;
+    if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
+        std::printf("no CUDA device\n");
+        return;
+    }
     constexpr std::size_t most_streams = 3;
-    constexpr std::size_t most_blocks = 64 * 256;
+    const std::size_t most_blocks = (report.quick() ? 4 : 64) * 256;
+    // What is allocated here lives as long as the process.
     std::uint8_t* data[most_streams];
     std::uint8_t* digests[most_streams];
     cudaStream_t streams[most_streams];
@@ -96,48 +101,50 @@ void measure_device() {
         check(cudaMemcpy(data[s], source.data(), source.size(), cudaMemcpyHostToDevice));
         check(cudaStreamCreateWithFlags(&streams[s], cudaStreamNonBlocking));
     }
-    for (std::size_t mib = 4; mib <= 64; mib *= 2) {
+    check(cudaDeviceSynchronize());
+    for (std::size_t mib = 4; mib * 256 <= most_blocks; mib *= 2) {
         const std::size_t count = mib * 256;
         for (unsigned threads = 32; threads <= 1024; threads *= 2) {
-            std::printf("device %2zu MiB, %4u threads a block:", mib, threads);
             for (std::size_t used = 1; used <= most_streams; ++used) {
-                constexpr int rounds = 10;
-                const double seconds =
-                    best_seconds(
-                        3,
-                        [&] {
-                            for (int round = 0; round < rounds; ++round)
-                                for (std::size_t s = 0; s < used; ++s)
-                                    hash_blocks<<<static_cast<unsigned>((count + threads - 1) / threads),
-                                                  threads, 0, streams[s]>>>(data[s], count, digests[s]);
-                            check(cudaDeviceSynchronize());
-                        }) /
-                    rounds;
-                const double bytes = static_cast<double>(used * count * sha256_block_bytes);
-                std::printf("  %zu stream%s %7.1f GB/s (%6.1f us)", used, used == 1 ? " " : "s",
-                            bytes / seconds * 1e-9, seconds * 1e6);
+                const bench::Side side{[&, used, threads, count](int calls) {
+                    for (int call = 0; call < calls; ++call)
+                        for (std::size_t s = 0; s < used; ++s) {
+                            hash_blocks<<<static_cast<unsigned>((count + threads - 1) / threads), threads, 0,
+                                          streams[s]>>>(data[s], count, digests[s]);
+                            check(cudaGetLastError());
+                        }
+                    check(cudaDeviceSynchronize());
+                }};
+                report.compare(
+                    "SHA-256, blocks of " + std::to_string(mib) + " MiB, " + std::to_string(threads) +
+                        " threads a block, " + std::to_string(used) + (used == 1 ? " stream" : " streams"),
+                    "cuda:0", side, {}, {.calls = 10, .pairs = 20, .seconds = 0.1, .quick_calls = 1},
+                    bench::in_gb_per_s(static_cast<double>(used * count * sha256_block_bytes)));
             }
-            std::printf("\n");
         }
     }
+    hash_blocks<<<static_cast<unsigned>((most_blocks + 255) / 256), 256>>>(data[0], most_blocks, digests[0]);
+    check(cudaGetLastError());
     std::vector<std::uint8_t> theirs(most_blocks * sha256_bytes);
     std::vector<std::uint8_t> ours(theirs.size());
     check(cudaMemcpy(theirs.data(), digests[0], theirs.size(), cudaMemcpyDeviceToHost));
     sha256_blocks4096(source.data(), most_blocks, ours.data());
-    std::printf("device and CPU digests of %zu blocks %s\n", most_blocks,
-                ours == theirs ? "agree" : "DIFFER");
-    if (ours != theirs) std::exit(1);
+    if (ours != theirs) throw std::runtime_error("device and CPU digests differ");
 }
 
 #endif
 
 }  // namespace
 
-int main() {
-    for (const std::size_t mib : {std::size_t{1}, std::size_t{64}})
-        for (const Sha256Path path : sha256_paths)
-            if (sha256_has_path(path)) measure_cpu(path, name_of(path), mib);
+int main(int argc, char** argv) {
+    bench::Report report("bench_sha256_rates", argc, argv);
+    const std::string& device = report.device();
+    if (device.empty() || device.rfind("cpu", 0) == 0)
+        for (const std::size_t mib : {std::size_t{1}, std::size_t{64}})
+            if (mib == 1 || !report.quick()) report.attempt("CPU", [&] { measure_cpu(report, mib); });
 #ifdef __CUDACC__
-    measure_device();
+    if (device.empty() || device.rfind("cuda", 0) == 0)
+        report.attempt("CUDA", [&] { measure_device(report); });
 #endif
+    return report.finish();
 }

@@ -96,4 +96,14 @@ inline void pause() noexcept {
 #endif
 }
 
+/// Fetches a cache line for this core alone, so that writing to it later does not wait for others to give it up.
+inline void prefetch_to_write(const void* line) noexcept {
+#if defined(__x86_64__)
+    // The builtin makes this instruction only for processors newer than the oldest; where there is none it does nothing.
+    asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(line)));
+#else
+    __builtin_prefetch(line, 1);
+#endif
+}
+
 }  // namespace heddle::detail::cpu

@@ -126,6 +126,9 @@ Operation* Queue::reserve(std::size_t bytes) {
     }
     auto* op = reinterpret_cast<Operation*>(tail_->data() + tail_offset_);
     tail_offset_ += bytes;
+    // The lines ahead were last read by another core, which drained this chunk before: they come while this one is written.
+    constexpr std::size_t ahead = 384;
+    if (tail_offset_ + ahead < tail_->size) prefetch_to_write(tail_->data() + tail_offset_ + ahead);
     return op;
 }
 
@@ -233,44 +236,36 @@ std::int64_t now_ns() noexcept {
         .count();
 }
 
-std::size_t run_first(const OpType& type, void* closure, std::size_t count, double& index_ns) {
-    constexpr std::int64_t enough_ns = 5'000, worth_ns = 30'000;
-    const std::int64_t start = now_ns();
-    std::size_t done = 0, step = 1;
-    std::int64_t spent = 0;
-    while (done < count && spent < enough_ns) {
-        const std::size_t end = std::min(count, done + step);
-        type.run(closure, done, end);
-        done = end;
-        step *= 16;
-        spent = now_ns() - start;
-    }
-    index_ns = static_cast<double>(spent) / static_cast<double>(done);
-    if (done == count || index_ns * static_cast<double>(count - done) >= worth_ns) return done;
-    type.run(closure, done, count);
-    return count;
-}
-
-// What is soon done stays on this thread, the rest is spread in pieces of some 20 µs or more.
+// What is soon done stays on this thread, the rest is spread in pieces of some 20 µs or more. What was worth spreading the last time is
+// spread at once.
 bool Queue::run_many(Operation& op) {
-    constexpr std::int64_t piece_ns = 20'000;
+    constexpr double piece_ns = 20'000, clearly_worth_ns = 50'000;
     const std::size_t count = op.count();
     const auto workers = static_cast<std::size_t>(executor().workers());
     if (workers == 1) {
         op.type().run(op.closure(), 0, count);
         return true;
     }
-    double index_ns = 0;
-    const std::size_t done = run_first(op.type(), op.closure(), count, index_ns);
-    if (done == count) return true;
-    const std::size_t left = count - done;
-    const auto smallest = static_cast<std::size_t>(piece_ns / index_ns) + 1;
-    const std::size_t grain = std::max(std::min(smallest, left / workers + 1), left / (workers * 8) + 1);
-    return spread_.start(op, done, count, grain);
+    std::size_t done = 0;
+    if (cost_.type != &op.type() || cost_.ns * static_cast<double>(count) < clearly_worth_ns) {
+        cost_ = {&op.type(), 0};
+        done = run_first(op.type(), op.closure(), count, cost_.ns);
+        if (done == count) return true;
+    }
+    const std::size_t range = (count - done) / workers + 1;
+    const auto smallest = static_cast<std::size_t>(std::min(piece_ns / cost_.ns, static_cast<double>(range)));
+    if (!spread_.start(op, done, count, std::max(smallest + 1, range / 8 + 1))) return false;
+    learn_cost();
+    return true;
+}
+
+void Queue::learn_cost() noexcept {
+    if (spread_.index_ns() > 0) cost_.ns = spread_.index_ns();
 }
 
 void Queue::finish_spread() noexcept {
     auto* op = reinterpret_cast<Operation*>(head_->data() + head_offset_);
+    learn_cost();
     finish_work(*op, spread_.take_failure());
 }
 
@@ -335,15 +330,16 @@ Queue::Next Queue::step() noexcept {
 void Queue::drain(const Completion* until) noexcept {
     constexpr int batch = 512;  // then equally urgent work gets its turn
     constexpr int looks = 10;   // for more, before giving the queue up: cheaper than being scheduled again
-    constexpr int rest =
-        16;  // pauses between two looks: each look takes the pushers' cache line away from them
+    // Pauses between two looks, about 1 µs: each look takes the pushers' cache line away from them.
+    constexpr int rest = 16;
     int looked = 0;
-    for (int ran = 0;;) {
+    bool first = true;
+    for (int ran = 0;; first = false) {
+        // Having caught up with those who push, it lets them get ahead before it looks again.
+        if (until == nullptr && !first && has_caught_up() && !executor().anything_ready())
+            for (int i = 0; i < rest; ++i) pause();
         if (!has_more()) {
-            if (until == nullptr && ++looked < looks && !executor().anything_ready()) {
-                for (int i = 0; i < rest; ++i) pause();
-                continue;
-            }
+            if (until == nullptr && ++looked < looks && !executor().anything_ready()) continue;
         } else {
             looked = 0;
             if ((until != nullptr && until->is_done()) || executor().more_urgent_ready(level()) ||
@@ -360,53 +356,6 @@ void Queue::drain(const Completion* until) noexcept {
         case Next::suspended: return;
         }
     }
-}
-
-bool Spread::start(Operation& op, std::size_t begin, std::size_t end, std::size_t grain) noexcept {
-    op_ = &op;
-    next_.store(begin, std::memory_order_relaxed);
-    end_ = end;
-    grain_ = grain;
-    failed_.store(false, std::memory_order_relaxed);
-    inside_.store(2, std::memory_order_release);  // this thread, and the executor's lists
-    executor().schedule(*this);
-    return take_part(false);
-}
-
-void Spread::run() noexcept {
-    // In the lists again before anything else, so that further workers find it: one wakes the next.
-    if (next_.load(std::memory_order_relaxed) < end_) {
-        inside_.fetch_add(1, std::memory_order_relaxed);
-        executor().schedule(*this);
-    }
-    const bool last = [&] {
-        const InHostFunction mark;
-        return take_part(true);
-    }();
-    if (last) {
-        queue_.finish_spread();
-        queue_.drain(nullptr);
-    }
-}
-
-bool Spread::take_part(bool may_leave) noexcept {
-    for (;;) {
-        if (may_leave && executor().more_urgent_ready(level())) break;
-        const std::size_t begin = next_.fetch_add(grain_, std::memory_order_relaxed);
-        if (begin >= end_) {
-            // Nothing left: it need not wait in the lists for someone to find that out.
-            if (executor().unschedule(*this)) inside_.fetch_sub(1, std::memory_order_acq_rel);
-            break;
-        }
-        try {
-            op_->type().run(op_->closure(), begin, std::min(end_, begin + grain_));
-        } catch (...) {
-            if (!failed_.exchange(true))
-                failure_ = failure_from_exception(queue_.stream(), op_->type(), op_->where());
-            next_.store(end_, std::memory_order_relaxed);
-        }
-    }
-    return inside_.fetch_sub(1, std::memory_order_acq_rel) == 1;
 }
 
 }  // namespace heddle::detail::cpu

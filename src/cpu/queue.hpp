@@ -7,6 +7,7 @@
 
 #include "core/backend.hpp"
 #include "cpu/executor.hpp"
+#include "cpu/spread.hpp"
 
 namespace heddle::detail::cpu {
 
@@ -71,31 +72,6 @@ private:
 };
 static_assert(sizeof(Operation) == 24);
 
-/// A kernel spread over several threads. One at a time in a queue.
-class Queue;
-class Spread final : public Runnable {
-public:
-    Spread(Queue& queue, int level) noexcept : Runnable(level), queue_(queue) {}
-    void run() noexcept override;  ///< a worker joins in
-
-    /// Starts with the indices [begin, end) of the queue's operation at hand, `grain` at a time; the caller takes part. True: all
-    /// done. False: other threads are at it, and the last of them goes on with the queue.
-    bool start(Operation& op, std::size_t begin, std::size_t end, std::size_t grain) noexcept;
-    Failure take_failure() noexcept { return std::move(failure_); }
-
-private:
-    bool take_part(bool may_leave) noexcept;  ///< true: was the last one out
-
-    Queue& queue_;
-    Operation* op_ = nullptr;
-    std::atomic<std::size_t> next_{0};
-    std::size_t end_ = 0;
-    std::size_t grain_ = 1;
-    std::atomic<int> inside_{0};  ///< threads taking part, and one for being in the executor's lists
-    std::atomic<bool> failed_{false};
-    Failure failure_;
-};
-
 class Queue final : public Runnable {
 public:
     Queue(StreamRecord& stream, int level);
@@ -145,12 +121,14 @@ private:
         if (done == seen_) seen_ = pushed_.load(std::memory_order_acquire);
         return done != seen_;
     }
+    bool has_caught_up() const noexcept { return done_.load(std::memory_order_relaxed) == seen_; }
     enum class Next : std::uint8_t { more, idle, suspended, work };
     /// One step that is no work, or none: `work` says that a worker has to go on; after `idle` and `suspended` the queue is
     /// not the caller's any more.
     Next step() noexcept;
     bool run_work(Operation& op) noexcept;  ///< false: suspended
     bool run_many(Operation& op);
+    void learn_cost() noexcept;
     void finish_work(Operation& op, Failure failure) noexcept;
     void step_over(Operation& op) noexcept;
     void fail(Failure failure) noexcept;
@@ -172,6 +150,7 @@ private:
     bool failed_ = false;
     Waiting waiting_;
     Spread spread_;
+    IndexCost cost_;  ///< of the kernel that was spread last
 
     StreamRecord& stream_;
 };
@@ -184,10 +163,6 @@ void set_final(StreamRecord& stream, CompletionRef done);
 
 /// Nanoseconds of the steady clock.
 std::int64_t now_ns() noexcept;
-
-/// How much an index costs is unknown, so the first ones are timed. Runs them, and all the rest too if sharing it is not worth while.
-/// Returns how many are done; `index_ns` is what one of them took.
-std::size_t run_first(const OpType& type, void* closure, std::size_t count, double& index_ns);
 
 /// What an exception that left a kernel or host function means; `node`: the name of a graph's node, if it has one.
 Failure failure_from_exception(StreamRecord& stream, const OpType& type, const SourceLocation& where,
