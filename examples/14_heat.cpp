@@ -18,8 +18,10 @@ namespace {
 
 using namespace heat;
 
-void print(const Options& o, const Solver& solver, const Outcome& result, double copy_seconds) {
-    std::string devices, quoted;
+void print(const Options& o, const Solver& solver, const Outcome& result, const std::vector<double>& runs,
+           double copy_seconds) {
+    std::string devices, quoted, of_runs;
+    for (const double seconds : runs) of_runs += (of_runs.empty() ? "" : ", ") + std::to_string(seconds);
     for (const Strip& s : solver.strips()) {
         devices += (devices.empty() ? "" : ", ") + s.device.name();
         quoted += (quoted.empty() ? "\"" : ", \"") + s.device.name() + "\"";
@@ -32,11 +34,11 @@ void print(const Options& o, const Solver& solver, const Outcome& result, double
     if (o.json)
         std::printf(
             "{\"nx\": %zu, \"ny\": %zu, \"devices\": [%s], \"halo\": \"%s\", \"overlap\": %s, \"graph\": %d, "
-            "\"iterations\": %d, \"norm_every\": %d, \"seconds\": %.6g, \"gb_per_s\": %.6g, \"norms\": %zu, "
-            "\"norm\": %.9g, \"copy_seconds\": %.6g}\n",
+            "\"iterations\": %d, \"norm_every\": %d, \"seconds\": %.6g, \"runs\": [%s], \"gb_per_s\": %.6g, "
+            "\"norms\": %zu, \"norm\": %.9g, \"copy_seconds\": %.6g}\n",
             o.problem.nx, o.problem.ny, quoted.c_str(), o.plan.direct ? "direct" : "copy",
             o.plan.overlap ? "true" : "false", o.plan.graph, result.iterations, o.course.norm_every,
-            result.seconds, rate, result.norms.size(), norm, copy_seconds);
+            result.seconds, of_runs.c_str(), rate, result.norms.size(), norm, copy_seconds);
     else
         std::printf("%zu x %zu on %s: %d iterations in %.4f s, %.1f GB/s, %.2f of the speed of copying; last "
                     "norm %.6g\n",
@@ -50,14 +52,16 @@ int run(Options o) {
 
     Solver solver(o.problem, o.plan);
     Outcome result;
+    std::vector<double> runs;
     for (int i = 0; i < o.runs; ++i) {
         solver.start(start);
         Outcome one = solver.run(o.course);
+        runs.push_back(one.seconds);
         if (i == 0 || one.seconds < result.seconds) result = std::move(one);
     }
     std::vector<float> plate;
     if (o.check || !o.output.empty()) plate = solver.solution();
-    print(o, solver, result, solver.copy_seconds());
+    print(o, solver, result, runs, solver.copy_seconds());
 
     if (!o.output.empty()) write_image(o.output, o.problem, plate);
     if (!o.check) return 0;

@@ -33,7 +33,8 @@ struct Policy {
 
 }  // namespace
 
-TEST_CASE("a launch that would load code while its device is busy is refused, if that is wanted") {
+TEST_CASE("a launch that would load code while its device is busy is refused, if that is wanted",
+          "[preload]") {
     if (const std::string reason = no_loads(); !reason.empty()) HEDDLE_SKIP(reason);
     const Drained drained;
     const Stream busy(test_device()), s(test_device());
@@ -56,7 +57,8 @@ TEST_CASE("a launch that would load code while its device is busy is refused, if
 }
 
 TEST_CASE(
-    "a preloaded kernel, in all its instantiations, is launched beside a busy stream and counted by nobody") {
+    "a preloaded kernel, in all its instantiations, is launched beside a busy stream and counted by nobody",
+    "[preload]") {
     if (const std::string reason = no_loads(); !reason.empty()) HEDDLE_SKIP(reason);
     const Drained drained;
     const Stream busy(test_device()), s(test_device());
@@ -77,7 +79,7 @@ TEST_CASE(
     CHECK(to_host(s, y) == std::vector<float>(10, 3.0f));
 }
 
-TEST_CASE("a load at a bad time is told to the report hook, if that is wanted") {
+TEST_CASE("a load at a bad time is told to the report hook, if that is wanted", "[preload]") {
     if (const std::string reason = no_loads(); !reason.empty()) HEDDLE_SKIP(reason);
     const Drained drained;
     const Reports reports;
@@ -97,7 +99,7 @@ TEST_CASE("a load at a bad time is told to the report hook, if that is wanted") 
 }
 
 // Last: it loads what the others need not loaded.
-TEST_CASE("preloading is possible on every device, and changes no results") {
+TEST_CASE("preloading is possible on every device, and changes no results", "[preload]") {
     preload(test_device(), Add{}, Multiply{});
     preload_all(test_device());
     const Stream s(test_device());
