@@ -239,6 +239,105 @@ TEST_CASE("a programmatic event holds its dependents until its kernel has come t
     CHECK(to_host(b, y) == Ints(100, 7));
 }
 
+TEST_CASE("captured dependents start early beside the kernel they depend on, and beside nothing else") {
+    const Stream a(test_device()), b(test_device());
+    Array<int> x = zeros<int>(a, 100), y = zeros<int>(b, 100), z = zeros<int>(b, 100);
+    synchronize();
+    ProgrammaticEvent started(test_device());
+    const auto dependents = [](const Graph& graph) {
+        std::vector<std::vector<std::size_t>> all;
+        for (const NodeInfo& node : graph.nodes()) all.push_back(node.dependent_on);
+        return all;
+    };
+    using All = std::vector<std::vector<std::size_t>>;
+
+    SECTION("on one stream: the kernel before") {
+        Graph graph = capture(a, [&] {
+            launch(a, Step{}, dim(100), x);
+            launch_dependent(a, Step{}, dim(100), x);
+            launch_dependent(a, Step{}, dim(100), x);
+        });
+        CHECK(dependents(graph) == All{{}, {0}, {1}});
+        CHECK(dependents(graph.clone()) == All{{}, {0}, {1}});
+        CHECK(graph.dot().find("n0 -> n1 [style=dashed]") != std::string::npos);
+        const Graph parent = capture(a, [&] { graph.launch(a); });
+        CHECK(dependents(parent) == All{{}, {0}, {1}, {}});
+    }
+    SECTION("after a wait for another stream: none") {
+        const Graph graph = capture(a, [&] {
+            b.wait_stream(a);
+            launch(a, Step{}, dim(100), x);
+            launch(b, Step{}, dim(100), y);
+            a.wait_stream(b);
+            launch_dependent(a, Step{}, dim(100), x);
+        });
+        CHECK(dependents(graph) == All{{}, {}, {}});
+    }
+    SECTION("after a copy: none") {
+        const Graph graph = capture(a, [&] {
+            copy(a, x, y);
+            launch_dependent(a, Step{}, dim(100), x);
+        });
+        CHECK(dependents(graph) == All{{}, {}});
+    }
+    SECTION("after a programmatic event: its kernel, and not the one before on the own stream") {
+        const Graph graph = capture(a, [&] {
+            b.wait_stream(a);
+            launch_triggering(a, started, LateWrite{}, dim(100), x, 1);
+            launch(b, Step{}, dim(100), y);
+            launch_dependent(b, started, TakeOver{}, dim(100), std::as_const(x), z);
+            launch_dependent(b, Step{}, dim(100), y);
+            a.wait_stream(b);
+        });
+        CHECK(graph.nodes()[2].after == std::vector<std::size_t>{0, 1});
+        CHECK(dependents(graph) == All{{}, {}, {0}, {2}});
+    }
+    SECTION("after a plain wait for the event's stream: none") {
+        const Graph graph = capture(a, [&] {
+            launch_triggering(a, started, LateWrite{}, dim(100), x, 1);
+            b.wait_stream(a);
+            launch_dependent(b, Step{}, dim(100), y);
+            a.wait_stream(b);
+        });
+        CHECK(dependents(graph) == All{{}, {}});
+    }
+    SECTION("nodes: those that were named, unless after() comes later") {
+        auto first = kernel_node(test_device(), Step{}, dim(100), x);
+        auto other = kernel_node(test_device(), Step{}, dim(100), y);
+        auto last = kernel_node(test_device(), Step{}, dim(100), x).dependent_on(first).after(other);
+        auto end = kernel_node(test_device(), Step{}, dim(100), z).dependent_on(last, other).after(other);
+        const Graph graph = end.build();
+        CHECK(dependents(graph) == All{{}, {}, {0}, {2}});
+        Graph updated = graph.clone();
+        auto plain = kernel_node(test_device(), Step{}, dim(100), x);
+        auto beside = kernel_node(test_device(), Step{}, dim(100), y);
+        auto after = kernel_node(test_device(), Step{}, dim(100), x).after(plain, beside);
+        CHECK_THROWS_AS(
+            updated.update(kernel_node(test_device(), Step{}, dim(100), z).after(after, beside).build()),
+            UsageError);
+    }
+}
+
+TEST_CASE("a batch tells dependent launches from plain ones") {
+    using How = BatchResult::How;
+    const Stream a(test_device());
+    Array<int> x = zeros<int>(a, 100);
+    Batch batch({.on_cpu = true});
+    const auto run = [&](bool dependent) {
+        ScopedBatch in(batch, a);
+        launch(a, Step{}, dim(100), x);
+        if (dependent) launch_dependent(a, Step{}, dim(100), x);
+        else launch(a, Step{}, dim(100), x);
+        in.end();
+        return batch.last().how;
+    };
+    CHECK(run(false) == How::instantiated);
+    CHECK(run(true) == How::instantiated);
+    CHECK(run(true) == How::replayed);
+    CHECK(run(false) == How::replayed);
+    CHECK(to_host(a, x) == stepped(100, 8));
+}
+
 TEST_CASE("programmatic events are captured, and order the graph's kernels") {
     const Stream a(test_device()), b(test_device());
     constexpr std::size_t n = 100'000;

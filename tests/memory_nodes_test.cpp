@@ -235,7 +235,7 @@ TEST_CASE("among the nodes of a graph that could run on a CPU device, the more u
     std::vector<Stream> others;
     for (int i = 1; i < cpu_workers(); ++i) {
         others.emplace_back(test_device());
-        launch_host(others.back(), [&] {
+        launch_host(others.back(), [&busy, go] {
             ++busy;
             go.wait();
         });

@@ -210,9 +210,8 @@ template <auto kernel, class... A> void launch_dependent(const Grid& grid, A&&..
 template <class... P, class... A>
 void launch_triggering(StreamRef stream, ProgrammaticEvent& event, void (*kernel)(P...), const Grid& grid,
                        A&&... args) {
-    LaunchOptions options = grid.how.options;
-    options.trigger = detail::arm_trigger(event, stream, grid.where);
-    launch(stream, kernel, grid.with(options), std::forward<A>(args)...);
+    detail::check_trigger(event, stream, grid.where);
+    launch(stream, kernel, grid, std::forward<A>(args)...);
     detail::record_trigger(event, stream, grid.where);
 }
 /// launch_dependent() after a ProgrammaticEvent, for a `__global__` function.
@@ -221,9 +220,11 @@ void launch_dependent(StreamRef stream, const ProgrammaticEvent& event, const Gr
     static_assert(waits_for_primary<kernel>,
                   "heddle::launch_dependent: this kernel has to call wait_for_primary(), and say so (see "
                   "launch_dependent<kernel>(stream, grid, ...))");
-    if (detail::wait_for_trigger(stream, event, grid.where))
-        launch(stream, kernel, grid, std::forward<A>(args)...);
-    else launch_dependent<kernel>(stream, grid, std::forward<A>(args)...);
+    if (!detail::wait_for_trigger(stream, event, grid.where))
+        return launch(stream, kernel, grid, std::forward<A>(args)...);
+    LaunchOptions options = grid.how.options;
+    options.after_trigger = true;
+    launch(stream, kernel, grid.with(options), std::forward<A>(args)...);
 }
 
 namespace detail {

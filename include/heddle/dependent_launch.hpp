@@ -11,15 +11,18 @@ namespace heddle {
 class ProgrammaticEvent;
 
 namespace detail {
-/// What a launch on this stream is to record; null where it cannot, and then record_trigger() records after it.
-EventState* arm_trigger(const ProgrammaticEvent& event, StreamRef stream, const SourceLocation& where);
+/// UsageError where the stream cannot record the event; before anything is launched.
+void check_trigger(const ProgrammaticEvent& event, StreamRef stream, const SourceLocation& where);
 void record_trigger(const ProgrammaticEvent& event, StreamRef stream, const SourceLocation& where);
-/// Makes the stream wait. True: for less than the end of the kernel, which the next one on the stream waits for itself.
+/// Makes the stream wait. True: the next kernel may be one that starts earlier, LaunchOptions::after_trigger.
 bool wait_for_trigger(StreamRef stream, const ProgrammaticEvent& event, const SourceLocation& where);
 }  // namespace detail
 
 /// The moment when a kernel lets kernels on other streams start: between streams what launch_dependent() is on one. Recorded by launch_triggering(), waited for by
-/// launch_dependent() only, since it does not mean that the kernel's memory is written. Recorded again, it stands for the newest launch.
+/// launch_dependent(). Recorded again, it stands for the newest launch.
+///
+/// In a capture or a batch it becomes an edge between two kernels of one device, as KernelNode::dependent_on() makes it. Between streams that are not recorded it is the kernel's
+/// end: CUDA's own programmatic events gain nothing there (docs/adr/0018).
 /// Move-only; destroying it with waits pending is safe. Thread-safety: as Event.
 class ProgrammaticEvent {
 public:
@@ -28,8 +31,7 @@ public:
     Device device(SourceLocation where = SourceLocation::current()) const { return event_.device(where); }
 
 private:
-    friend detail::EventState* detail::arm_trigger(const ProgrammaticEvent&, StreamRef,
-                                                   const SourceLocation&);
+    friend void detail::check_trigger(const ProgrammaticEvent&, StreamRef, const SourceLocation&);
     friend void detail::record_trigger(const ProgrammaticEvent&, StreamRef, const SourceLocation&);
     friend bool detail::wait_for_trigger(StreamRef, const ProgrammaticEvent&, const SourceLocation&);
     Event event_;
@@ -38,7 +40,7 @@ private:
 inline namespace HEDDLE_COMPILED_BY {
 
 /// In a kernel: waits until the kernel before has finished and its writes are visible. What stands before this call may run beside
-/// that kernel: load what does not depend on it there. Does nothing where there is nothing to wait for: older GPUs than compute capability 9.0, CPU
+/// that kernel: load what does not depend on it there, and write nothing (a new array may lie where that kernel's memory was). Does nothing where there is nothing to wait for: older GPUs than compute capability 9.0, CPU
 /// devices, and launches that are not dependent.
 HEDDLE_FN inline void wait_for_primary() noexcept { detail::wait_for_primary(); }
 
@@ -68,16 +70,13 @@ void launch_dependent(const K& kernel, const Dim<N>& d, A&&... args) {
     launch_dependent(current_stream(), kernel, d, std::forward<A>(args)...);
 }
 
-/// As launch(), and records `event`: reached once all blocks have called trigger_dependents() or ended (where the hardware cannot, and in captures and
-/// batches, at the kernel's end). The event is of the stream's device (UsageError).
+/// As launch(), and records `event`: its dependents may start once all blocks have called trigger_dependents() or ended. The event is of the stream's
+/// device (UsageError).
 template <class K, int N, class... A>
 void launch_triggering(StreamRef stream, ProgrammaticEvent& event, const K& kernel, const Dim<N>& d,
                        A&&... args) {
-    LaunchOptions options = d.how.options;
-    options.trigger = detail::arm_trigger(event, stream, d.where);
-    if (options.trigger != nullptr || d.how.given)
-        launch(stream, kernel, d.with(options), std::forward<A>(args)...);
-    else launch(stream, kernel, d, std::forward<A>(args)...);
+    detail::check_trigger(event, stream, d.where);
+    launch(stream, kernel, d, std::forward<A>(args)...);
     detail::record_trigger(event, stream, d.where);
 }
 template <class K, int N, class... A>
@@ -86,13 +85,16 @@ void launch_triggering(ProgrammaticEvent& event, const K& kernel, const Dim<N>& 
 }
 
 /// As launch(), after `event`, which a launch on another stream records: the kernel may start before that one has ended, and waits for its memory
-/// itself. What the stream was given before is waited for as ever. An event of another device is waited for like any other.
+/// itself. What the stream was given before is waited for as ever, and so is an event of another device.
 template <WaitsForPrimary K, int N, class... A>
 void launch_dependent(StreamRef stream, const ProgrammaticEvent& event, const K& kernel, const Dim<N>& d,
                       A&&... args) {
     static_assert(K::waits_for_primary, "heddle::launch_dependent: the kernel says that it does not wait");
-    if (detail::wait_for_trigger(stream, event, d.where)) launch(stream, kernel, d, std::forward<A>(args)...);
-    else launch_dependent(stream, kernel, d, std::forward<A>(args)...);
+    if (!detail::wait_for_trigger(stream, event, d.where))
+        return launch(stream, kernel, d, std::forward<A>(args)...);
+    LaunchOptions options = d.how.options;
+    options.after_trigger = true;
+    launch(stream, kernel, d.with(options), std::forward<A>(args)...);
 }
 template <WaitsForPrimary K, int N, class... A>
 void launch_dependent(const ProgrammaticEvent& event, const K& kernel, const Dim<N>& d, A&&... args) {

@@ -82,6 +82,8 @@ struct NodeInfo {
     bool enabled;
     std::vector<std::size_t> after;  ///< indices of the nodes it comes after
     int priority = 0;                ///< of kernels
+    /// Those of `after` that are kernels whose end it need not wait for: dependent launches.
+    std::vector<std::size_t> dependent_on = {};
 };
 
 /// Work recorded once and launched many times. Launches of one graph run one after the other, whatever their streams.

@@ -46,7 +46,7 @@ void set_fill(NodeData& node, const Region& to, const void* value, std::size_t s
               const SourceLocation& where);
 /// What the node has now; false, and nothing, while it has no arguments.
 bool read_extents(const NodeData& node, std::size_t* extent, LaunchOptions& options);
-void make_dependent(NodeData& node);
+void make_dependent(NodeData& node, const Node& first);
 /// Clamps it to the device's range. Unsupported in a CUDA graph that is instantiated.
 void set_priority(NodeData& node, int priority, const SourceLocation& where);
 void set_event(NodeData& node, const Event& event, const SourceLocation& where);
@@ -114,8 +114,7 @@ public:
             "heddle::kernel_node: a kernel that depends on another one's memory has to wait for it: call "
             "wait_for_primary() in it, and say so with `static constexpr bool waits_for_primary = true;`");
         this->after(first...);
-        dim_.how.options.dependent = dim_.how.given = true;
-        detail::make_dependent(this->data());
+        (detail::make_dependent(this->data(), first), ...);
         return *this;
     }
     /// Among the kernels of its graph that could run, the more urgent (smaller, as those of streams) runs first; 0 if not given. On

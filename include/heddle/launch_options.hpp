@@ -6,10 +6,6 @@
 
 namespace heddle {
 
-namespace detail {
-struct EventState;
-}
-
 /// Given with the extents: `launch(s, kernel, dim(n).with({.priority = -5}), args...)`, in the same way to prepare() and to nodes, and with grid() for
 /// `__global__` functions. Checked against the device before the launch (UsageError with the limit; Unsupported where the device
 /// has none of it). CPU devices check nothing and go by none of it.
@@ -30,9 +26,8 @@ struct LaunchOptions {
     int memory_domain = 0;
     /// May start before the kernel before it on its stream has finished: set by launch_dependent().
     bool dependent = false;
-
-    /// Recorded when the blocks of this launch have all let dependents start: set by launch_triggering().
-    detail::EventState* trigger = nullptr;
+    /// In a capture or a batch, may start before the kernel of a programmatic event has finished: set by launch_dependent().
+    bool after_trigger = false;
 
     static constexpr int inherit_priority = std::numeric_limits<int>::min();
     bool operator==(const LaunchOptions&) const = default;

@@ -98,6 +98,7 @@ void Node::add_dependency(const Node& first, const SourceLocation& where) const 
                "after", where);
     (void)first.data();
     node.after.push_back(first.data_);
+    std::erase(node.primaries, first.data_.get());
 }
 
 Graph Node::build(SourceLocation where) const { return heddle::build({*this}, where); }
@@ -112,6 +113,10 @@ Graph build(std::initializer_list<Node> ends, SourceLocation where) {
 }
 
 namespace detail {
+bool NodeData::is_dependent_on(const NodeData& first) const noexcept {
+    return std::ranges::find(primaries, &first) != primaries.end();
+}
+
 std::string NodeData::display_name() const {
     if (!name.empty()) return name;
     std::string text = kind == NodeKind::kernel && work.type != nullptr ? kernel_name(work.type->op->pretty)
@@ -236,7 +241,10 @@ std::vector<NodeInfo> Graph::nodes(SourceLocation where) const {
                        node.device,
                        node.enabled,
                        {graph.dependencies[i].begin(), graph.dependencies[i].end()},
-                       node.priority});
+                       node.priority,
+                       {}});
+        for (const std::uint32_t first : graph.dependencies[i])
+            if (node.is_dependent_on(*graph.nodes[first])) all.back().dependent_on.push_back(first);
     }
     return all;
 }

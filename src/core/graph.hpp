@@ -30,6 +30,8 @@ struct NodeData {
     std::string name;  ///< as given; may be empty
     SourceLocation where;
     std::vector<std::shared_ptr<NodeData>> after;
+    std::vector<const NodeData*>
+        primaries;  ///< kernels that it comes after, but whose end it need not wait for
     bool enabled = true;
 
     Work work;                     ///< kernels and host functions; `blocks` for all kinds
@@ -51,6 +53,7 @@ struct NodeData {
     NodeData(const NodeData&) = default;
     ~NodeData();
     std::string display_name() const;
+    bool is_dependent_on(const NodeData& first) const noexcept;
 };
 
 /// A graph that can be launched. Made by a backend, and kept by what it launched until that has run.

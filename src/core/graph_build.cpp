@@ -77,7 +77,10 @@ private:
         forget();  // before the dependencies go: path and result point into them
         std::string names;
         for (const NodeRef& node : circle) names += label_of(*node) + ", after ";
-        for (const NodeRef& node : circle) node->after.clear();
+        for (const NodeRef& node : circle) {
+            node->after.clear();
+            node->primaries.clear();
+        }
         refuse("nodes come after each other in a circle: " + names + label_of(*circle.front()), where_);
     }
 
@@ -102,12 +105,21 @@ void check_conditionals(const std::vector<NodeRef>& nodes, Device device, const 
     }
 }
 
+/// Alone: of what it depends on the caller knows the copies.
 NodeRef copy_of(const NodeData& node) {
     auto copy = std::make_shared<NodeData>(node);
     copy->graph = nullptr;
     copy->after.clear();
+    copy->primaries.clear();
     if (node.conditional != nullptr) copy->conditional = clone_conditional(*node.conditional);
     return copy;
+}
+
+/// `copies[i]` is what node i of the graph became.
+void keep_primaries(const GraphData& graph, const std::vector<NodeRef>& copies) {
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+        for (const NodeData* first : graph.nodes[i]->primaries)
+            copies[i]->primaries.push_back(copies[first->index].get());
 }
 
 /// A child's nodes stand in the graph themselves; the child's own node comes after all of them and does nothing.
@@ -124,6 +136,7 @@ void expand_child(const NodeRef& child, std::vector<NodeRef>& all) {
         }
         if (inner.dependencies[i].empty()) copies.back()->after = child->after;
     }
+    keep_primaries(inner, copies);
     child->after.clear();
     for (std::size_t i = 0; i < copies.size(); ++i)
         if (is_end[i]) child->after.push_back(copies[i]);
@@ -185,6 +198,7 @@ std::unique_ptr<GraphData> clone_graph(const GraphData& graph) {
         copies.push_back(copy_of(*graph.nodes[i]));
         for (const std::uint32_t first : graph.dependencies[i]) copies[i]->after.push_back(copies[first]);
     }
+    keep_primaries(graph, copies);
     take_nodes(*clone, std::move(copies));
     return clone;
 }
@@ -199,8 +213,9 @@ void append_graph(GraphData& graph, const GraphData& more, const std::vector<std
         for (std::size_t i = 0; i < had; ++i)
             if (is_end[i]) first.push_back(static_cast<std::uint32_t>(i));
     }
+    std::vector<NodeRef> copies;
     for (std::size_t i = 0; i < more.nodes.size(); ++i) {
-        const NodeRef copy = copy_of(*more.nodes[i]);
+        const NodeRef& copy = copies.emplace_back(copy_of(*more.nodes[i]));
         copy->graph = &graph;
         copy->index = had + i;
         graph.nodes.push_back(copy);
@@ -211,6 +226,7 @@ void append_graph(GraphData& graph, const GraphData& more, const std::vector<std
         graph.dependencies.push_back(std::move(own));
         if (copy->kind == NodeKind::record_event) graph.records.push_back(copy.get());
     }
+    keep_primaries(more, copies);
     graph.blocks_known = false;
     graph.exec = nullptr;
     graph.changed.clear();

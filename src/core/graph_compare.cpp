@@ -38,6 +38,10 @@ std::string difference_of(const GraphData& mine, const GraphData& theirs) {
     for (std::size_t i = 0; i < mine.nodes.size(); ++i) {
         std::string why = difference_of_nodes(*mine.nodes[i], *theirs.nodes[i]);
         if (why.empty() && mine.dependencies[i] != theirs.dependencies[i]) why = "comes after other nodes";
+        for (const std::uint32_t first : mine.dependencies[i])
+            if (why.empty() && mine.nodes[i]->is_dependent_on(*mine.nodes[first]) !=
+                                   theirs.nodes[i]->is_dependent_on(*theirs.nodes[first]))
+                why = "waits for another node's end";
         if (!why.empty()) return "the graphs differ: " + label_of(*mine.nodes[i]) + " " + why;
     }
     return {};

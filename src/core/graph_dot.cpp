@@ -39,7 +39,8 @@ void write(const GraphData& graph, const std::string& prefix, const std::string&
                 std::string(name_of(node.kind)) + ", " + node.device.name() + "\"" +
                 (node.enabled ? "" : ", style=dashed") + "];\n";
         for (const std::uint32_t first : graph.dependencies[i])
-            text += indent + prefix + std::to_string(first) + " -> " + name + ";\n";
+            text += indent + prefix + std::to_string(first) + " -> " + name +
+                    (node.is_dependent_on(*graph.nodes[first]) ? " [style=dashed];\n" : ";\n");
         if (node.conditional == nullptr) continue;
         for (std::size_t body = 0; body < node.conditional->bodies.size(); ++body) {
             const std::string inner = name + "_" + std::to_string(body);

@@ -169,7 +169,9 @@ bool read_extents(const NodeData& node, std::size_t* extent, LaunchOptions& opti
     return true;
 }
 
-void make_dependent(NodeData& node) { node.work.options.dependent = true; }
+void make_dependent(NodeData& node, const Node& first) {
+    if (!node.is_dependent_on(first.data())) node.primaries.push_back(&first.data());
+}
 
 void set_priority(NodeData& node, int priority, const SourceLocation& where) {
     const PriorityRange range = node.device.priorities();

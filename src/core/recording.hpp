@@ -24,6 +24,8 @@ struct Recording {
         std::uint64_t stream_id = 0;
         std::uint64_t given = 0;          ///< what it had really been given when it joined
         std::vector<std::uint32_t> tail;  ///< what its next operation comes after
+        std::int64_t own = -1;            ///< its newest operation
+        std::int64_t primary = -1;        ///< of a programmatic event that its next operation waits for
         std::string name;                 ///< captures: for messages, when the stream is gone
         Recording* outer = nullptr;       ///< that recorded the stream before, and does again afterwards
         std::uint64_t outer_id = 0;
@@ -108,6 +110,8 @@ void record_node(StreamRecord& stream, std::shared_ptr<NodeData> node, const Sou
 void record_wait_node(StreamRecord& stream, EventState& event, const SourceLocation& where);
 bool record_stream_wait(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where);
 bool record_event_wait(StreamRecord& waiter, EventState& event, const SourceLocation& where);
+/// The stream's next kernel may start before the one that the event was recorded behind has finished. False: it may not.
+bool record_primary(StreamRecord& waiter, EventState& event);
 bool record_event_record(EventState& event, StreamRecord& stream, bool external, const SourceLocation& where);
 
 /// Memory that was given up earlier in the capture and is large enough, for whom all its use comes first; null: there is none.

@@ -23,7 +23,19 @@ void add_op(Recording& r, StreamRecord& stream, NodeKind kind, const SourceLocat
     collect(r, lane, where);
     const std::uint32_t op = r.tape->add(kind, stream.device, lane.tail, where);
     lane.tail.assign(1, op);
+    lane.own = op;
+    lane.primary = -1;
 }
+
+namespace {
+/// The kernel before which's end the stream's next one may start; -1: none. On one stream it is the one before it, if the stream has waited for nothing
+/// since: whoever waits relies on it.
+std::int64_t primary_of(const Recording::Lane& lane, const LaunchOptions& options) {
+    if (options.after_trigger) return lane.primary;
+    const bool alone = lane.tail.size() == 1 && lane.tail.front() == lane.own;
+    return options.dependent && alone ? lane.own : -1;
+}
+}  // namespace
 
 bool record_work(StreamState& state, const WorkType& type, void* self, std::size_t count,
                  Block* const* blocks, std::size_t block_count, const LaunchOptions& options,
@@ -32,8 +44,12 @@ bool record_work(StreamState& state, const WorkType& type, void* self, std::size
     Recorded r(stream);
     if (!r) return false;
     if (r->batch != nullptr && !is_clean(*r, stream)) return really(r, stream, where);
+    const std::int64_t primary = primary_of(r->lane_of(stream), options);
     add_op(*r, stream, type.form != nullptr ? NodeKind::kernel : NodeKind::host_function, where);
-    r->tape->set_work(type, self, count, options);
+    LaunchOptions kept = options;
+    kept.dependent = kept.after_trigger = false;
+    r->tape->set_work(type, self, count, kept);
+    if (primary >= 0) r->tape->set_primary(static_cast<std::uint32_t>(primary));
     for (std::size_t i = 0; i < block_count; ++i) r->tape->add_block(*blocks[i]);
     return true;
 }
@@ -114,6 +130,7 @@ Block* take_spare(StreamRecord& stream, std::size_t bytes) {
         Block* const block = spare->block;
         r->spares.erase(spare);
         block->owners.fetch_add(1, std::memory_order_relaxed);
+        r->lane_of(stream).own = -1;  // a dependent kernel might write to it beside those that used it
         return block;
     }
     return nullptr;

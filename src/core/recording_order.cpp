@@ -171,6 +171,14 @@ bool record_event_wait(StreamRecord& waiter, EventState& event, const SourceLoca
     return really(mine, waiter, where);
 }
 
+bool record_primary(StreamRecord& waiter, EventState& event) {
+    Recorded r(waiter);
+    const Recording::Mark* const mark = r ? mark_of(*r, event) : nullptr;
+    if (mark == nullptr || mark->op >= 0 || mark->tail.size() != 1) return false;
+    r->lane_of(waiter).primary = mark->tail.front();
+    return true;
+}
+
 void send_batch_of(EventState& event, const SourceLocation& where) {
     Recording* const r = lock_marking(event);
     if (r == nullptr) return;

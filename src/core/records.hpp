@@ -122,7 +122,6 @@ struct EventState {
     bool recorded = false;
     bool owns_native = true;         ///< false: wrapped or imported
     bool handed_out = false;         ///< others may record it: what follows cannot be trusted
-    bool triggered = false;          ///< programmatic: the newest record was made by a launch
     bool countable = false;          ///< the stream's count meant all of its work when it was recorded
     StreamRecord* stream = nullptr;  ///< of the newest record
     std::uint64_t stream_id = 0;

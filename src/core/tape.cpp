@@ -65,7 +65,7 @@ std::uint32_t Tape::add(NodeKind kind, Device device, std::span<const std::uint3
     op.kind = kind;
     op.device_kind = device.kind();
     op.device = static_cast<std::uint8_t>(device.index());
-    op.dependencies = static_cast<std::uint32_t>(after.size());
+    op.dependencies = static_cast<std::uint32_t>(after.size()) & 0xffffff;
     ops_.push_back(op);
     where_.push_back(where);
     dependencies_.insert(dependencies_.end(), after.begin(), after.end());
@@ -131,6 +131,18 @@ void Tape::add_block(Block& block) {
     ++ops_.back().blocks;
 }
 
+void Tape::set_primary(std::uint32_t primary) noexcept {
+    TapeOp& op = ops_.back();
+    const TapeOp& first = ops_[primary];
+    if (first.kind != NodeKind::kernel || first.device_kind != op.device_kind || first.device != op.device)
+        return;
+    const auto after = std::span(dependencies_).last(op.dependencies);
+    const auto place = static_cast<std::size_t>(std::ranges::find(after, primary) - after.begin());
+    if (place == after.size() || place >= 255) return;
+    op.early = static_cast<std::uint32_t>(place + 1) & 0xff;
+    mix(op.early);
+}
+
 void Tape::make_empty(std::uint32_t op) noexcept {
     ops_[op].kind = NodeKind::empty;
     ops_[op].event = nullptr;
@@ -143,7 +155,8 @@ bool Tape::has_shape_of(const Tape& other) const noexcept {
     for (std::size_t i = 0; i < ops_.size(); ++i) {
         const TapeOp &a = ops_[i], &b = other.ops_[i];
         if (a.kind != b.kind || a.type != b.type || a.device != b.device || a.device_kind != b.device_kind ||
-            a.dependencies != b.dependencies || a.payload_size != b.payload_size || a.options != b.options)
+            a.dependencies != b.dependencies || a.early != b.early || a.payload_size != b.payload_size ||
+            a.options != b.options)
             return false;
         if (a.is_node != 0) return false;
     }
@@ -214,6 +227,7 @@ std::unique_ptr<GraphData> graph_of(const std::shared_ptr<Tape>& tape, Device de
             nodes.emplace_back(made != nullptr ? std::move(made) : std::make_shared<NodeData>());
         fill_node(*node, tape, i);
         if (op.type != nullptr && op.type->name != nullptr) node->name = op.type->name(tape->payload(op));
+        if (op.early != 0) node->primaries.push_back(nodes[dependency[op.early - 1]].get());
         for (std::uint32_t d = 0; d < op.dependencies; ++d) node->after.push_back(nodes[*dependency++]);
         node->work.blocks.insert(node->work.blocks.end(), block, block + op.blocks);
         node->work.serials.insert(node->work.serials.end(), serial, serial + op.blocks);

@@ -22,7 +22,9 @@ struct TapeOp {
     std::uint32_t chunk;   ///< where the payload is
     std::uint32_t payload;
     std::uint32_t payload_size;
-    std::uint32_t dependencies;  ///< how many; they follow each other in the tape
+    std::uint32_t dependencies : 24;  ///< how many; they follow each other in the tape
+    std::uint32_t
+        early : 8;  ///< which of them is a kernel whose end it does not wait for, counted from 1; 0: none
     std::uint16_t blocks;
     std::uint16_t options;  ///< which of the tape's launch options, counted from 1; 0: none
     std::uint8_t is_node;   ///< `count` says which of the tape's nodes
@@ -59,6 +61,8 @@ public:
     void set_node(std::shared_ptr<NodeData> node);  ///< for kinds that only captures have
     void add_block(Block& block);
 
+    /// The newest operation may start before that kernel, which it comes after, has finished. Nothing where `primary` is no such kernel.
+    void set_primary(std::uint32_t primary) noexcept;
     void set_event(std::uint32_t op, EventState* event) noexcept { ops_[op].event = event; }
     /// It does nothing any more, and what comes after it comes after what it was after.
     void make_empty(std::uint32_t op) noexcept;

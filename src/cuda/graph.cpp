@@ -109,8 +109,8 @@ void CudaGraphExec::add_host(const NodeData& node, const std::vector<cudaGraphNo
 }
 
 void CudaGraphExec::add(const GraphData& graph, const NodeData& node, const SourceLocation& where) {
-    std::vector<cudaGraphNode_t> after;
-    for (const std::uint32_t first : graph.dependencies[node.index]) after.push_back(nodes_[first]);
+    const Before before(graph, node, nodes_);
+    const std::vector<cudaGraphNode_t>& after = before.nodes;
     cudaGraphNode_t& made = nodes_.emplace_back();
     const auto done = [&](cudaError_t code, const char* call) { check(code, call, gpu_.index, where); };
     switch (node.kind) {
@@ -145,7 +145,7 @@ void CudaGraphExec::add(const GraphData& graph, const NodeData& node, const Sour
                                 ", and the graph is of a CUDA device: wait for it on the stream instead",
                      .call = "instantiate",
                      .where = where});
-    made = add_device_node(graph_, node, after, gpu_, where);
+    made = add_device_node(graph_, node, before, gpu_, where);
 }
 
 void CudaGraphExec::instantiate(bool with_priorities, const SourceLocation& where) {

@@ -46,15 +46,13 @@ Nodes add_body(cudaGraph_t graph, const GraphData& body, const NodeData& conditi
     for (std::size_t i = 0; i < body.nodes.size(); ++i) {
         const NodeData& node = *body.nodes[i];
         check_inner(node, conditional, where);
-        Nodes after;
-        for (const std::uint32_t first : body.dependencies[i]) {
-            after.push_back(made[first]);
-            is_end[first] = false;
-        }
+        const Before before(body, node, made);
+        const Nodes& after = before.nodes;
+        for (const std::uint32_t first : body.dependencies[i]) is_end[first] = false;
         // Nobody can enable a node of a body later, so that a disabled one need not be there.
         if (node.conditional != nullptr) made.push_back(add_conditional(graph, node, after, of_graph, where));
         else if (!node.enabled) made.push_back(add_empty_node(graph, after, of_graph, where));
-        else made.push_back(add_device_node(graph, node, after, of_graph, where));
+        else made.push_back(add_device_node(graph, node, before, of_graph, where));
     }
     Nodes ends;
     for (std::size_t i = 0; i < made.size(); ++i)

@@ -43,15 +43,15 @@ void set_attributes(cudaGraphNode_t made, const NodeData& node, const Gpu& g, co
               "cudaGraphKernelNodeSetAttribute", g.index, where);
 }
 
-/// The kernel may start before those it comes after have finished.
-cudaGraphNode_t add_dependent_kernel(cudaGraph_t graph, const KernelParameters& p,
-                                     const std::vector<cudaGraphNode_t>& after, const Gpu& g,
-                                     const SourceLocation& where) {
-    std::vector<cudaGraphEdgeData> edges(after.size());
-    for (std::size_t i = 0; i < after.size(); ++i) {
+/// The kernel may start before some of those it comes after have finished.
+cudaGraphNode_t add_dependent_kernel(cudaGraph_t graph, const KernelParameters& p, const Before& before,
+                                     const Gpu& g, const SourceLocation& where) {
+    std::vector<cudaGraphEdgeData> edges(before.nodes.size());
+    for (std::size_t i = 0; i < edges.size(); ++i) {
+        if (!before.early[i]) continue;
         cudaGraphNodeType type{};
-        check(cudaGraphNodeGetType(after[i], &type), "cudaGraphNodeGetType", g.index, where);
-        if (type != cudaGraphNodeTypeKernel) continue;
+        check(cudaGraphNodeGetType(before.nodes[i], &type), "cudaGraphNodeGetType", g.index, where);
+        if (type != cudaGraphNodeTypeKernel) continue;  // it has no indices, and is an empty node
         edges[i].from_port = cudaGraphKernelNodePortProgrammatic;
         edges[i].type = cudaGraphDependencyTypeProgrammatic;
     }
@@ -63,12 +63,23 @@ cudaGraphNode_t add_dependent_kernel(cudaGraph_t graph, const KernelParameters& 
     params.kernel.sharedMemBytes = p.native.sharedMemBytes;
     params.kernel.kernelParams = p.native.kernelParams;
     cudaGraphNode_t made = nullptr;
-    check(cudaGraphAddNode(&made, graph, after.data(), edges.data(), after.size(), &params),
+    check(cudaGraphAddNode(&made, graph, before.nodes.data(), edges.data(), edges.size(), &params),
           "cudaGraphAddNode", g.index, where);
     return made;
 }
 
 }  // namespace
+
+Before::Before(const GraphData& graph, const NodeData& node, const std::vector<cudaGraphNode_t>& made) {
+    const auto& dependencies = graph.dependencies[node.index];
+    for (const std::uint32_t first : dependencies) nodes.push_back(made[first]);
+    if (node.primaries.empty() || node.device.is_cpu() || node.device.info().compute_major < 9) return;
+    for (const std::uint32_t first : dependencies) {
+        const NodeData& other = *graph.nodes[first];
+        early.push_back(node.is_dependent_on(other) && other.kind == NodeKind::kernel &&
+                        other.device == node.device);
+    }
+}
 
 KernelParameters::KernelParameters(const NodeData& node, const SourceLocation& where) {
     const Gpu& g = gpu(node.device.index(), where);
@@ -142,9 +153,9 @@ cudaGraphNode_t add_empty_node(cudaGraph_t graph, const std::vector<cudaGraphNod
     return made;
 }
 
-cudaGraphNode_t add_device_node(cudaGraph_t graph, const NodeData& node,
-                                const std::vector<cudaGraphNode_t>& after, Gpu& of_graph,
+cudaGraphNode_t add_device_node(cudaGraph_t graph, const NodeData& node, const Before& before, Gpu& of_graph,
                                 const SourceLocation& where) {
+    const std::vector<cudaGraphNode_t>& after = before.nodes;
     cudaGraphNode_t made = nullptr;
     Gpu& g = gpu_of(node, of_graph, where);
     InContext in(g);
@@ -167,8 +178,7 @@ cudaGraphNode_t add_device_node(cudaGraph_t graph, const NodeData& node,
         if (has_options)
             check_options(default_stream(node.device).state(), p.form.function, p.native.gridDim,
                           p.native.blockDim, p.form.shared_bytes, options_of(node), where);
-        if (node.work.options.dependent && !after.empty() && node.device.info().compute_major >= 9)
-            made = add_dependent_kernel(graph, p, after, g, where);
+        if (!before.early.empty()) made = add_dependent_kernel(graph, p, before, g, where);
         else
             done(cudaGraphAddKernelNode(&made, graph, after.data(), after.size(), &p.native),
                  "cudaGraphAddKernelNode");

@@ -43,9 +43,17 @@ cudaMemcpy3DParms copy_parameters(const NodeData& node, const SourceLocation& wh
 /// The GPU that a node of a graph of `of_graph` runs on.
 Gpu& gpu_of(const NodeData& node, Gpu& of_graph, const SourceLocation& where);
 
+/// What a node comes after.
+struct Before {
+    std::vector<cudaGraphNode_t> nodes;
+    std::vector<bool> early;  ///< which of them are kernels whose end it need not wait for; empty: none
+
+    /// `made[i]` is node i of the graph.
+    Before(const GraphData& graph, const NodeData& node, const std::vector<cudaGraphNode_t>& made);
+};
+
 /// Adds what the device does for a kernel of a CUDA device, a copy or a fill; for all other kinds, a node that does nothing.
-cudaGraphNode_t add_device_node(cudaGraph_t graph, const NodeData& node,
-                                const std::vector<cudaGraphNode_t>& after, Gpu& of_graph,
+cudaGraphNode_t add_device_node(cudaGraph_t graph, const NodeData& node, const Before& before, Gpu& of_graph,
                                 const SourceLocation& where);
 cudaGraphNode_t add_empty_node(cudaGraph_t graph, const std::vector<cudaGraphNode_t>& after,
                                const Gpu& of_graph, const SourceLocation& where);

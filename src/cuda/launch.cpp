@@ -208,22 +208,7 @@ cudaError_t launch_in_a_way(StreamState& stream, const void* function, dim3 grid
         attributes[config.numAttrs].id = cudaLaunchAttributeProgrammaticStreamSerialization;
         attributes[config.numAttrs++].val.programmaticStreamSerializationAllowed = 1;
     }
-    if (options.trigger == nullptr) return cudaLaunchKernelExC(&config, function, arguments);
-
-    EventState& event = *options.trigger;
-    if (event.watched.load(std::memory_order_relaxed) != nullptr) cu::detach_notification(event, where);
-    cudaLaunchAttributeValue& trigger = attributes[config.numAttrs].val;
-    attributes[config.numAttrs++].id = cudaLaunchAttributeProgrammaticEvent;
-    trigger.programmaticEvent.event = static_cast<cudaEvent_t>(event.native);
-    trigger.programmaticEvent.flags = 0;
-    trigger.programmaticEvent.triggerAtBlockStart = 0;
-    const std::uint64_t given = stream.submissions.load(std::memory_order_acquire);
-    const cudaError_t code = cudaLaunchKernelExC(&config, function, arguments);
-    if (code == cudaSuccess) {
-        note_record(event, record_of(stream), given, 0, false);
-        event.triggered = true;
-    }
-    return code;
+    return cudaLaunchKernelExC(&config, function, arguments);
 }
 
 void check_grid(StreamState& stream, const Grid& grid, const void* kernel) {
