@@ -605,3 +605,26 @@ TEST_CASE("nodes of a captured graph are found by name and changed as what they 
                    "another kernel"));
     CHECK(mentions(error_of([&] { (void)FillNode(graph.node("copy 2")); }), "is no fill"));
 }
+
+TEST_CASE("captured kernels have the priority of their stream, unless the launch has one") {
+    const PriorityRange range = test_device().priorities();
+    const Stream urgent(test_device(), {.priority = range.greatest}), bulk(test_device());
+    Array<int> x = zeros<int>(bulk, 10), y = zeros<int>(bulk, 10), z = zeros<int>(bulk, 10);
+    bulk.synchronize();
+    Graph graph = capture(bulk, [&] {
+        urgent.wait_stream(bulk);
+        launch(urgent, Add{}, dim(10), x, 1);
+        launch(urgent, Add{}, dim(10).with({.priority = -1}), y, 2);
+        launch(bulk, Add{}, dim(10), z, 3);
+        bulk.wait_stream(urgent);
+    });
+    REQUIRE(graph.size() == 3);
+    const std::vector<NodeInfo> nodes = graph.nodes();
+    CHECK(nodes[0].priority == range.greatest);
+    CHECK(nodes[1].priority == std::max(range.greatest, -1));
+    CHECK(nodes[2].priority == 0);
+    graph.launch(bulk);
+    CHECK(to_host(bulk, x) == Ints(10, 1));
+    CHECK(to_host(bulk, y) == Ints(10, 2));
+    CHECK(to_host(bulk, z) == Ints(10, 3));
+}

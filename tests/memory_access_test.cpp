@@ -32,6 +32,7 @@ TEST_CASE("a device has access to its own memory, and to none of another kind") 
 TEST_CASE("with access to another device's pool, kernels use its arrays; without, they are refused") {
     Device a = test_device(), b = a;
     if (const std::string reason = pair_of(a, b); !reason.empty()) HEDDLE_SKIP(reason);
+    const Apart apart(a, b);
     const Stream on_a(a), on_b(b);
     Array<int> x = full<int>(on_b, 1000, 1);
     on_a.wait_stream(on_b);
@@ -55,6 +56,7 @@ TEST_CASE("with access to another device's pool, kernels use its arrays; without
 TEST_CASE("access is directional, and switching it again changes nothing") {
     Device a = test_device(), b = a;
     if (const std::string reason = pair_of(a, b); !reason.empty()) HEDDLE_SKIP(reason);
+    const Apart apart(a, b);
     for (int i = 0; i < 2; ++i) {
         enable_pool_access(a, b);
         enable_peer_access(a, b);
@@ -74,6 +76,7 @@ TEST_CASE("access is directional, and switching it again changes nothing") {
 TEST_CASE("copies between devices do not depend on access") {
     Device a = test_device(), b = a;
     if (const std::string reason = pair_of(a, b); !reason.empty()) HEDDLE_SKIP(reason);
+    const Apart apart(a, b);
     const Stream on_a(a), on_b(b);
     Array<int> x = full<int>(on_a, 100'000, 7), y = zeros<int>(on_b, 100'000);
     for (const bool enabled : {false, true, false}) {

@@ -50,7 +50,6 @@ template <class F> Strings on_ranks(const std::vector<Device>& devices, F body) 
     return wrong.seen();
 }
 
-
 }  // namespace
 
 TEST_CASE("a group says how it works; CPU devices have copies only", "[multi][collective]") {

@@ -73,12 +73,39 @@ TEST_CASE("every shape is copied between each two devices, on the stream of eith
         for (const Device to : all) {
             if (from == to) continue;
             INFO(from.name() << " to " << to.name());
+            const Apart apart(from, to);
             Sides of_source(from, to), of_destination(from, to), of_third(from, to);
             of_source.copy_every_shape(of_source.a);
             of_destination.copy_every_shape(of_destination.b);
             const Stream third(all.back());
             of_third.copy_every_shape(third);
         }
+}
+
+TEST_CASE("memory of one device is copied on the stream of another", "[multi]") {
+    SKIP_WITHOUT_TWO();
+    for (const bool with_access : {false, true}) {
+        INFO("with access: " << with_access);
+        const Apart apart(all[0], all[1]);
+        std::optional<ScopedPoolAccess> access;
+        if (with_access) access.emplace(all[0], all[1]);
+        const Stream a(all[0]), b(all[1]);
+        Array<int> x = empty<int>(a, rows * pitch), y = zeros<int>(a, rows * pitch);
+        Array<int> host = pinned<int>(rows * pitch);
+        const Ints values = counted_up(rows * pitch);
+        std::copy(values.begin(), values.end(), host.view().begin());
+        b.wait_stream(a);
+        copy(b, x, host);
+        copy(b, y, x);
+        CHECK(to_host(b, y) == values);
+        copy_2d(b, View2D<int>(y.view(), rows, 1, pitch),
+                View2D<int>(x.view().subview(1, rows * pitch - 1), rows, 1, pitch));
+        CHECK(to_host(b, y) == with_rectangle(values, 0, pitch, values, 1, pitch, rows, 1));
+        copy(b, x, Ints(rows * pitch, 4));
+        copy(b, host, x);
+        b.synchronize();
+        CHECK(Ints(host.view().begin(), host.view().end()) == Ints(rows * pitch, 4));
+    }
 }
 
 TEST_CASE("with access to each other's pools the same shapes arrive", "[multi]") {

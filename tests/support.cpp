@@ -58,6 +58,24 @@ void Gate::open() {
     if (!std::exchange(open_, true)) opened_->complete();
 }
 
+Apart::Apart(Device a, Device b)
+    : a_(a), b_(b), pool_{is_pool_access_enabled(a, b), is_pool_access_enabled(b, a)},
+      peer_{is_peer_access_enabled(a, b), is_peer_access_enabled(b, a)} {
+    synchronize();
+    disable_pool_access(a, b);
+    disable_pool_access(b, a);
+    disable_peer_access(a, b);
+    disable_peer_access(b, a);
+}
+
+Apart::~Apart() {
+    synchronize();
+    if (pool_[0]) enable_pool_access(a_, b_);
+    if (pool_[1]) enable_pool_access(b_, a_);
+    if (peer_[0]) enable_peer_access(a_, b_);
+    if (peer_[1]) enable_peer_access(b_, a_);
+}
+
 void Flag::set() const {
     {
         const std::lock_guard lock(state_->mutex);

@@ -72,6 +72,19 @@ private:
     bool open_ = false;
 };
 
+/// Two devices without access to each other's memory while it lives, whatever earlier cases have enabled for good; puts that back.
+class Apart {
+public:
+    Apart(Device a, Device b);
+    ~Apart();
+    Apart(const Apart&) = delete;
+    Apart& operator=(const Apart&) = delete;
+
+private:
+    Device a_, b_;
+    bool pool_[2], peer_[2];  ///< from a to b, and back
+};
+
 /// Set once by one thread, waited for by others. Copies are the same flag. Waits are bounded, so that a broken
 /// library makes a test fail, not hang.
 class Flag {

@@ -117,8 +117,9 @@ public:
         (detail::make_dependent(this->data(), first), ...);
         return *this;
     }
-    /// Among the kernels of its graph that could run, the more urgent (smaller, as those of streams) runs first; 0 if not given. On
-    /// CUDA the nodes' priorities then stand in for the stream's, and cannot be changed in a graph that is instantiated.
+    /// Among the kernels of its graph that could run, the more urgent (smaller, as those of streams) runs first; 0 if not given, and in captures the
+    /// priority of the stream. The same as LaunchOptions::priority. On CUDA the nodes' priorities then stand in for the stream's, and cannot
+    /// be changed in a graph that is instantiated.
     KernelNode& priority(int value, SourceLocation where = SourceLocation::current()) {
         detail::set_priority(this->data(), value, where);
         return *this;

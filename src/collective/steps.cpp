@@ -59,9 +59,9 @@ void CollectiveRun::copy(std::size_t rank, const Part& to, const Part& from) {
 
 bool CollectiveRun::reaches(std::size_t rank, std::size_t other) const {
     if (rank == other) return true;
-    // Memory that is not heddle's may be in no pool.
-    return group_.options.access && call_.send[other].owner != nullptr &&
-           is_pool_access_enabled(group_.devices[rank], group_.devices[other]);
+    // Memory that is not heddle's may be anywhere.
+    const Block* const owner = call_.send[other].owner;
+    return group_.options.access && owner != nullptr && peer_reachable(*owner, *call_.streams[rank]);
 }
 
 std::size_t CollectiveRun::staged(std::size_t rank) const {

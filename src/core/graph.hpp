@@ -56,6 +56,9 @@ struct NodeData {
     bool is_dependent_on(const NodeData& first) const noexcept;
 };
 
+/// A launch's priority becomes the node's.
+void take_priority(NodeData& node);
+
 /// A graph that can be launched. Made by a backend, and kept by what it launched until that has run.
 class GraphExec {
 public:

@@ -79,11 +79,19 @@ const void* closure_of(const Node& node, const void* tag, std::size_t* extent, c
 }
 
 namespace {
+int clamped(Device device, int priority) {
+    const PriorityRange range = device.priorities();
+    return std::clamp(priority, range.greatest, range.least);
+}
+
 /// What an instantiated graph cannot take over: everything but the size of blocks and their memory.
 void check_options(const NodeData& node, LaunchOptions next, const SourceLocation& where) {
     if (node.graph == nullptr || node.graph->exec == nullptr || node.device.is_cpu()) return;
     next.block = node.work.options.block;
     next.shared_bytes = node.work.options.shared_bytes;
+    if (next.priority != LaunchOptions::inherit_priority &&
+        clamped(node.device, next.priority) == node.priority)
+        next.priority = LaunchOptions::inherit_priority;
     if (next == node.work.options) return;
     throw_error({.code = ErrorCode::unsupported,
                  .message = label_of(node) +
@@ -95,10 +103,20 @@ void check_options(const NodeData& node, LaunchOptions next, const SourceLocatio
 }
 }  // namespace
 
+void take_priority(NodeData& node) {
+    int& given = node.work.options.priority;
+    if (given == LaunchOptions::inherit_priority) return;
+    node.priority = clamped(node.device, given);
+    given = LaunchOptions::inherit_priority;
+}
+
 void set_work(NodeData& node, Work work, const SourceLocation& where) {
     check_options(node, work.options, where);
     note_serials(work);
-    change(node, [&] { node.work = std::move(work); });
+    change(node, [&] {
+        node.work = std::move(work);
+        take_priority(node);
+    });
 }
 
 void resize_work(NodeData& node, const std::size_t* extent, std::size_t count, const LaunchOptions& options,
@@ -108,6 +126,7 @@ void resize_work(NodeData& node, const std::size_t* extent, std::size_t count, c
     change(node, [&] {
         node.work.type->resize(node.work, extent, count);
         node.work.options = options;
+        take_priority(node);
     });
 }
 
@@ -174,9 +193,8 @@ void make_dependent(NodeData& node, const Node& first) {
 }
 
 void set_priority(NodeData& node, int priority, const SourceLocation& where) {
-    const PriorityRange range = node.device.priorities();
-    const int clamped = std::clamp(priority, range.greatest, range.least);
-    if (clamped == node.priority) return;
+    const int wanted = clamped(node.device, priority);
+    if (wanted == node.priority) return;
     if (node.graph != nullptr && node.graph->exec != nullptr && node.graph->device.is_cuda())
         throw_error(
             {.code = ErrorCode::unsupported,
@@ -186,7 +204,7 @@ void set_priority(NodeData& node, int priority, const SourceLocation& where) {
              .call = "priority",
              .device = node.device,
              .where = where});
-    change(node, [&] { node.priority = clamped; });
+    change(node, [&] { node.priority = wanted; });
 }
 
 void set_child(NodeData& node, const Graph& graph, const SourceLocation& where) {

@@ -315,6 +315,8 @@ bool peer_reachable(const Block& block, const StreamState& stream) noexcept {
     if (stream.device.is_cpu()) return block.kind != MemoryKind::device || block.device.is_cpu();
     if (block.kind == MemoryKind::pinned) return true;
     if (block.kind == MemoryKind::pageable || block.device.kind() != stream.device.kind()) return false;
+    // Mapped for one device: whether others reach it is not documented.
+    if (block.origin == MemoryOrigin::imported) return block.device == stream.device;
     if (block.origin != MemoryOrigin::pool)
         return stream.backend->has_access(AccessKind::peer, stream.device.index(), block.device.index());
     return stream.backend->peer_reachable(stream.device.index(), block.device.index());

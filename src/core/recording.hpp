@@ -107,6 +107,9 @@ bool record_fill(StreamRecord& stream, const Piece& to, const void* value, std::
                  const SourceLocation& where);
 bool record_child(StreamRecord& stream, const GraphData& graph, const SourceLocation& where);
 void record_node(StreamRecord& stream, std::shared_ptr<NodeData> node, const SourceLocation& where);
+/// What the stream was just given past heddle, as one operation that uses these blocks; nothing where no capture records it.
+void record_foreign(StreamRecord& stream, Block* const* blocks, std::size_t count,
+                    const SourceLocation& where);
 void record_wait_node(StreamRecord& stream, EventState& event, const SourceLocation& where);
 bool record_stream_wait(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where);
 bool record_event_wait(StreamRecord& waiter, EventState& event, const SourceLocation& where);

@@ -48,6 +48,9 @@ bool record_work(StreamState& state, const WorkType& type, void* self, std::size
     add_op(*r, stream, type.form != nullptr ? NodeKind::kernel : NodeKind::host_function, where);
     LaunchOptions kept = options;
     kept.dependent = kept.after_trigger = false;
+    if (stream.priority != 0 && type.form != nullptr && kept.priority == LaunchOptions::inherit_priority)
+        kept.priority =
+            stream.priority;  // as CUDA's captures do: the graph may be launched on another stream
     r->tape->set_work(type, self, count, kept);
     if (primary >= 0) r->tape->set_primary(static_cast<std::uint32_t>(primary));
     for (std::size_t i = 0; i < block_count; ++i) r->tape->add_block(*blocks[i]);
@@ -106,6 +109,16 @@ void record_node(StreamRecord& stream, std::shared_ptr<NodeData> node, const Sou
     if (!r) return;
     add_op(*r, stream, node->kind, where);
     r->tape->set_node(std::move(node));
+}
+
+void record_foreign(StreamRecord& stream, Block* const* blocks, std::size_t count,
+                    const SourceLocation& where) {
+    Recorded r(stream);
+    if (!r) return;
+    const std::size_t before = r->tape->size();
+    collect(*r, r->lane_of(stream), where);
+    if (r->tape->size() == before) return;
+    for (std::size_t i = 0; i < count; ++i) r->tape->add_block(*blocks[i]);
 }
 
 void record_wait_node(StreamRecord& stream, EventState& event, const SourceLocation& where) {

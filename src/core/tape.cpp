@@ -85,9 +85,10 @@ void Tape::set_work(const WorkType& type, void* closure, std::size_t count, cons
     mix(reinterpret_cast<std::uintptr_t>(&type));
     if (options == LaunchOptions()) [[likely]]
         return;
-    if (options_.empty() || options_.back() != options) options_.push_back(options);
-    ops_.back().options = static_cast<std::uint16_t>(options_.size());
-    mix(options_.size());
+    auto found = std::ranges::find(options_, options);
+    if (found == options_.end()) found = options_.insert(found, options);
+    ops_.back().options = static_cast<std::uint16_t>(found - options_.begin() + 1);
+    mix(ops_.back().options);
 }
 
 namespace {
@@ -196,6 +197,7 @@ void fill_node(NodeData& node, const std::shared_ptr<Tape>& tape, std::size_t in
         node.work.count = op.count;
         node.work.options = tape->options(op);
         node.work.closure = SharedClosure(tape, tape->payload(op));
+        take_priority(node);
         break;
     case NodeKind::copy:
         node.to = static_cast<const PiecePair*>(tape->payload(op))->to;

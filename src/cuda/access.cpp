@@ -2,8 +2,11 @@
 // fails.
 #include <atomic>
 #include <mutex>
+#include <utility>
 
+#include "cuda/access.hpp"
 #include "cuda/backend.hpp"
+#include <heddle/memory_access.hpp>
 
 namespace heddle::detail::cu {
 
@@ -12,6 +15,8 @@ namespace {
 struct AccessTable {
     std::mutex mutex;  ///< held while something is switched
     std::atomic<bool> enabled[2][max_devices][max_devices];
+    bool of_others[max_devices][max_devices] =
+        {};  ///< peer access that was enabled past heddle: not ours to disable
 };
 AccessTable& table() {
     static auto* const instance = new AccessTable;
@@ -23,10 +28,12 @@ std::atomic<bool>& entry(AccessKind kind, int device, int peer) {
 
 void switch_peer(int device, int peer, bool on, const SourceLocation& where) {
     InContext in(gpu(device, where));
+    bool& of_others = table().of_others[device][peer];
+    if (!on && std::exchange(of_others, false)) return;
     const cudaError_t code = on ? cudaDeviceEnablePeerAccess(peer, 0) : cudaDeviceDisablePeerAccess(peer);
-    // Others in this process may have switched it past heddle: it is then as it was wanted.
     if (code == cudaErrorPeerAccessAlreadyEnabled || code == cudaErrorPeerAccessNotEnabled) {
         cudaGetLastError();
+        of_others = on;
         return;
     }
     check(code, on ? "cudaDeviceEnablePeerAccess" : "cudaDeviceDisablePeerAccess", device, where);
@@ -51,6 +58,13 @@ void set_attribute(Gpu& g, cudaMemPoolAttr which, std::uint64_t value, const Sou
 }
 
 }  // namespace
+
+bool open_pools(Device a, Device b, const SourceLocation& where) {
+    if (!a.can_access_pool(b) || !b.can_access_pool(a)) return false;
+    enable_pool_access(a, b, where);
+    enable_pool_access(b, a, where);
+    return true;
+}
 
 void CudaBackend::set_access(AccessKind kind, int device, int peer, bool on, const SourceLocation& where) {
     refuse_forked("enable_peer_access", where);

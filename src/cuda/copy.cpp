@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "core/registry.hpp"
+#include "cuda/access.hpp"
 #include "cuda/backend.hpp"
 #include "cuda/copy_crew.hpp"
 #include "cuda/host_function.hpp"
@@ -61,6 +62,36 @@ cudaError_t copy_rows_between(const Piece& to, const Piece& from, cudaStream_t s
     return cudaMemcpy3DPeerAsync(&p, stream);
 }
 
+/// Between two GPUs, whose memory the stream's own may not reach.
+void copy_between(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& from,
+                  const SourceLocation& where) {
+    InContext in(g);
+    cudaStream_t native = native_of(stream);
+    if (capture_of(stream) != 0) {  // by others: heddle records its own captures elsewhere
+        if (!open_pools(to.place.device, from.place.device, where))
+            throw_usage("the stream is capturing, and " + from.place.device.name() + " and " +
+                            to.place.device.name() +
+                            " cannot reach each other: copy by way of pinned(), in two steps",
+                        "copy", &stream, where);
+        return check(cudaMemcpy2DAsync(to.data, to.pitch, from.data, from.pitch, to.bytes, to.rows,
+                                       cudaMemcpyDefault, native),
+                     "cudaMemcpy2DAsync", stream, where);
+    }
+    if (to.rows != 1)
+        return check(copy_rows_between(to, from, native), "cudaMemcpy3DPeerAsync", stream, where);
+    check(cudaMemcpyPeerAsync(to.data, to.place.device.index(), from.data, from.place.device.index(),
+                              to.bytes, native),
+          "cudaMemcpyPeerAsync", stream, where);
+}
+
+/// Memory of a pool is refused while another device's context is current, whatever the stream (OnStream).
+Gpu& gpu_of_memory(const Piece& to, const Piece& from, Gpu& of_stream) noexcept {
+    for (const Piece* piece : {&to, &from})
+        if (piece->place.device.is_cuda() && piece->place.kind == MemoryKind::device)
+            if (Gpu* const found = gpu_if_used(piece->place.device.index()); found != nullptr) return *found;
+    return of_stream;
+}
+
 /// Between host memories in stream order, by a host function.
 void copy_in_host_function(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& from,
                            const SourceLocation& where) {
@@ -95,23 +126,18 @@ void copy_natively(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& f
     // behavior").
     if (kind == cudaMemcpyHostToHost && capture_of(stream) == 0)
         return copy_in_host_function(g, stream, to, from, where);
-    InContext in(g);
     cudaStream_t native = native_of(stream);
-    const bool peers = kind == cudaMemcpyDeviceToDevice && to.place.device != from.place.device;
-    if (to.rows == 1) {
-        if (!peers && kind != cudaMemcpyHostToHost)
-            return check(copy_row(kind, to.data, from.data, to.bytes, native), "cuMemcpyAsync", stream,
-                         where);
-        if (!peers)
-            return check(cudaMemcpyAsync(to.data, from.data, to.bytes, kind, native), "cudaMemcpyAsync",
-                         stream, where);
-        return check(cudaMemcpyPeerAsync(to.data, to.place.device.index(), from.data,
-                                         from.place.device.index(), to.bytes, native),
-                     "cudaMemcpyPeerAsync", stream, where);
-    }
-    if (peers) return check(copy_rows_between(to, from, native), "cudaMemcpy3DPeerAsync", stream, where);
-    check(cudaMemcpy2DAsync(to.data, to.pitch, from.data, from.pitch, to.bytes, to.rows, kind, native),
-          "cudaMemcpy2DAsync", stream, where);
+    if (kind == cudaMemcpyDeviceToDevice && to.place.device != from.place.device)
+        return copy_between(g, stream, to, from, where);
+    InContext in(gpu_of_memory(to, from, g));
+    if (to.rows != 1)
+        return check(
+            cudaMemcpy2DAsync(to.data, to.pitch, from.data, from.pitch, to.bytes, to.rows, kind, native),
+            "cudaMemcpy2DAsync", stream, where);
+    if (kind == cudaMemcpyHostToHost)
+        return check(cudaMemcpyAsync(to.data, from.data, to.bytes, kind, native), "cudaMemcpyAsync", stream,
+                     where);
+    check(copy_row(kind, to.data, from.data, to.bytes, native), "cuMemcpyAsync", stream, where);
 }
 
 void CudaBackend::copy(StreamRecord& stream, const Piece& to_piece, const Piece& from_piece,

@@ -3,35 +3,30 @@
 #include <algorithm>
 #include <cstring>
 
+#include "cuda/access.hpp"
 #include <heddle/scope.hpp>
 
 namespace heddle::detail::cu {
 
 namespace {
 
-/// Memory of pools can be copied between GPUs by a node only where the one has access to the other's pool (seen with CUDA 13.0;
-/// cudaMemcpyPeerAsync, which needs none, cannot be captured).
 void ensure_access(const NodeData& node, const SourceLocation& where) {
     const Device to = node.to.place.device, from = node.from.place.device;
     if (!to.is_cuda() || !from.is_cuda() || to == from) return;
     if (node.to.place.kind != MemoryKind::device || node.from.place.kind != MemoryKind::device) return;
-    if (!to.can_access_pool(from) || !from.can_access_pool(to))
-        throw_error(
-            {.code = ErrorCode::unsupported,
-             .message =
-                 label_of(node) + " copies from " + from.name() + " to " + to.name() +
-                 ", which cannot reach each other: in a graph, copy by way of pinned(), with two nodes",
-             .call = "copy_node",
-             .device = node.device,
-             .where = where});
-    enable_pool_access(to, from, where);
-    enable_pool_access(from, to, where);
+    if (open_pools(to, from, where)) return;
+    throw_error(
+        {.code = ErrorCode::unsupported,
+         .message = label_of(node) + " copies from " + from.name() + " to " + to.name() +
+                    ", which cannot reach each other: in a graph, copy by way of pinned(), with two nodes",
+         .call = "copy_node",
+         .device = node.device,
+         .where = where});
 }
 
 LaunchOptions options_of(const NodeData& node) {
     LaunchOptions options = node.work.options;
-    if (node.priority != 0 && options.priority == LaunchOptions::inherit_priority)
-        options.priority = node.priority;
+    if (node.priority != 0) options.priority = node.priority;
     return options;
 }
 
@@ -205,10 +200,10 @@ cudaGraphNode_t add_device_node(cudaGraph_t graph, const NodeData& node, const B
 
 bool has_priorities(const GraphData& graph) noexcept {
     return std::ranges::any_of(graph.nodes, [](const auto& node) {
-        return node->priority != 0 || node->work.options.priority != LaunchOptions::inherit_priority ||
-               (node->conditional != nullptr &&
-                std::ranges::any_of(node->conditional->bodies,
-                                    [](const auto& body) { return has_priorities(*body); }));
+        return node->priority != 0 || (node->conditional != nullptr &&
+                                       std::ranges::any_of(node->conditional->bodies, [](const auto& body) {
+                                           return has_priorities(*body);
+                                       }));
     });
 }
 

@@ -1,11 +1,15 @@
 // Memory and events of GPUs that other processes open (CUDA's IPC). Memory of pools cannot be shared by a handle of bytes, so this is
-// cudaMalloc's. cudaFree and cudaIpcCloseMemHandle wait for the device: a thread of heddle's own calls them, once the users are done.
+// cudaMalloc's. cudaFree and cudaIpcCloseMemHandle may wait for all that the device does: a thread of heddle's own calls them, once the users are
+// done and at a moment when the device is idle, or whoever finds no memory left.
 #include <cstring>
 #include <memory>
+#include <mutex>
+#include <vector>
 
 #include <heddle/interprocess.hpp>
 
 #include "core/background.hpp"
+#include "core/code_backend.hpp"
 #include "core/registry.hpp"
 #include "cuda/backend.hpp"
 #include "cuda/fence.hpp"
@@ -26,6 +30,12 @@ namespace {
                  .where = where});
 }
 
+/// What opening answers where there is nothing to be opened.
+bool is_gone(cudaError_t code) {
+    return code == cudaErrorMapBufferObjectFailed || code == cudaErrorInvalidResourceHandle ||
+           code == cudaErrorInvalidValue || code == cudaErrorDeviceUninitialized;
+}
+
 void give_back(const SharedMemory& memory) noexcept {
     Gpu* g = gpu_if_used(memory.device);
     if (is_forked() || g == nullptr || g->lost.load(std::memory_order_acquire)) return;
@@ -36,6 +46,45 @@ void give_back(const SharedMemory& memory) noexcept {
     else note_failure(cudaFree(memory.base), "cudaFree", memory.device);
 }
 
+/// Memory whose users are done, until its device is idle.
+struct Returns {
+    std::mutex mutex;
+    std::vector<SharedMemory> of[max_devices];
+};
+Returns& returns() {
+    static auto* const instance = new Returns;
+    return *instance;
+}
+
+bool give_all_back(int device) noexcept {
+    std::vector<SharedMemory> all;
+    {
+        const std::lock_guard lock(returns().mutex);
+        all.swap(returns().of[device]);
+    }
+    for (const SharedMemory& memory : all) give_back(memory);
+    return !all.empty();
+}
+
+void give_back_when_idle(const SharedMemory& memory) {
+    const int device = memory.device;
+    bool is_first = false;
+    {
+        const std::lock_guard lock(returns().mutex);
+        is_first = returns().of[device].empty();
+        returns().of[device].push_back(memory);
+    }
+    if (!is_first) return;
+    poll_in_background([device] {
+        if (!code_backend().is_idle(Device::unchecked(DeviceKind::cuda, device))) return false;
+        in_background([device] { give_all_back(device); });
+        return true;
+    });
+}
+
+/// What is shared is shared by whole blocks of this size (CUDA programming guide, interprocess communication): none is shared with other arrays.
+constexpr std::size_t shared_granularity = std::size_t{2} << 20;
+
 }  // namespace
 
 void* CudaBackend::allocate_shared(int device, std::size_t bytes, const SourceLocation& where) {
@@ -44,7 +93,12 @@ void* CudaBackend::allocate_shared(int device, std::size_t bytes, const SourceLo
     RelaxedCapture relaxed;
     InContext in(g);
     void* data = nullptr;
-    const cudaError_t code = cudaMalloc(&data, bytes);
+    const std::size_t whole = (bytes + shared_granularity - 1) / shared_granularity * shared_granularity;
+    cudaError_t code = cudaMalloc(&data, whole);
+    if (code == cudaErrorMemoryAllocation && give_all_back(device)) {
+        cudaGetLastError();
+        code = cudaMalloc(&data, whole);
+    }
     if (code == cudaErrorMemoryAllocation) {
         cudaGetLastError();
         throw_coded(ErrorCode::out_of_memory,
@@ -78,8 +132,7 @@ void* CudaBackend::import_shared(int device, const ArrayHandle& handle, const So
     std::memcpy(native.reserved, handle.memory.data(), sizeof native.reserved);
     void* data = nullptr;
     const cudaError_t code = cudaIpcOpenMemHandle(&data, native, cudaIpcMemLazyEnablePeerAccess);
-    if (code == cudaErrorMapBufferObjectFailed || code == cudaErrorInvalidResourceHandle ||
-        code == cudaErrorInvalidValue)
+    if (is_gone(code))
         refuse("cudaIpcOpenMemHandle", code,
                "process " + std::to_string(handle.process) +
                    " has ended or has given the array up, or runs where its memory cannot be opened (another "
@@ -105,10 +158,11 @@ void CudaBackend::free_shared(const SharedMemory& memory, StreamRecord* const* u
         poll_in_background([memory, fences] {
             RelaxedCapture here;
             if (!passed(*fences)) return false;
-            in_background([memory] { give_back(memory); });
+            give_back_when_idle(memory);
             return true;
         });
-        end_background_at_exit();
+        static std::once_flag once;
+        std::call_once(once, end_background_at_exit);
     } catch (...) {
         report(std::current_exception());  // the memory stays allocated: it may be in use
     }
@@ -131,7 +185,14 @@ void CudaBackend::import_event(EventState& event, const EventHandle& handle, con
     cudaIpcEventHandle_t bytes{};
     std::memcpy(bytes.reserved, handle.bytes.data(), sizeof bytes.reserved);
     cudaEvent_t native = nullptr;
-    check(cudaIpcOpenEventHandle(&native, bytes), "cudaIpcOpenEventHandle", g.index, where);
+    const cudaError_t code = cudaIpcOpenEventHandle(&native, bytes);
+    if (is_gone(code))
+        refuse("cudaIpcOpenEventHandle", code,
+               "process " + std::to_string(handle.process) +
+                   " has ended or has destroyed the event, or runs where it cannot be opened (another "
+                   "container?)",
+               g.index, where);
+    check(code, "cudaIpcOpenEventHandle", g.index, where);
     event.backend = this;
     event.options.interprocess = true;
     event.native = native;

@@ -14,7 +14,7 @@ namespace heddle::detail {
 
 namespace {
 
-constexpr int oldest = NCCL_VERSION(2, 11, 0);
+constexpr int oldest = NCCL_VERSION(2, 13, 0);  // ncclGetLastError
 
 struct Found {
     Nccl functions{};
@@ -71,7 +71,7 @@ Found look() {
     int version = 0;
     if (f.version(&version) != ncclSuccess || version < oldest)
         found.problem =
-            fmt::format("the NCCL found is of version code {}, and 2.11 ({}) is needed", version, oldest);
+            fmt::format("the NCCL found is of version code {}, and 2.13 ({}) is needed", version, oldest);
     return found;
 }
 

@@ -199,6 +199,17 @@ void tell_observers(const NcclShare& share) {
 
 }  // namespace
 
+namespace {
+/// The graph has to know the arrays of what it holds.
+void capture_share(const NcclShare& share, StreamRecord& stream) {
+    Block* blocks[2];
+    std::size_t used = 0;
+    if (share.call.sends && share.call.send.owner != nullptr) blocks[used++] = share.call.send.owner;
+    if (share.call.receives && share.call.receive.owner != nullptr) blocks[used++] = share.call.receive.owner;
+    record_foreign(stream, blocks, used, share.call.where);
+}
+}  // namespace
+
 CommunicatorId nccl_id(const SourceLocation& where) {
     const Nccl& f = nccl("CommunicatorId::make", where);
     cu::refuse_forked("CommunicatorId::make", where);
@@ -291,7 +302,9 @@ void nccl_enqueue(const NcclShare* shares, std::size_t count) {
         throw_error(info_of(f, code, name, device, where));
     }
     for (std::size_t i = 0; i < count; ++i) {
-        if (!is_captured(record_of(shares[i].stream.state()))) count_submission(shares[i].stream.state());
+        StreamRecord& record = record_of(shares[i].stream.state());
+        if (is_captured(record)) capture_share(shares[i], record);
+        else count_submission(record);
         if (is_observed()) tell_observers(shares[i]);
     }
 }
