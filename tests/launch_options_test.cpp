@@ -104,6 +104,8 @@ TEST_CASE("what the device cannot do is refused with its limit") {
     CHECK(mentions(refused({.block = 32, .cooperative = true}), "holds at most"));
     CHECK(mentions(refused({.memory_domain = 7}), "0 and 1"));
     CHECK(mentions(refused({.cluster_x = 2, .cluster_y = 0}), "at least one block"));
+    if (is_hopper())
+        CHECK(mentions(refused({.block = 32, .cluster_x = 4, .cooperative = true}), "holds at most"));
     if (is_hopper()) CHECK(mentions(refused({.cluster_x = 16}), "1 to 8"));
     else CHECK(mentions(refused({.cluster_x = 2}), "9.0"));
     CHECK(to_host(s, x)[0] == 0);

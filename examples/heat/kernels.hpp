@@ -61,7 +61,10 @@ template <std::size_t width, bool with_norm> struct Relax {
             right[r] = is_last ? 0 : in[width];
         }
 
-        double sum[4] = {};  // a float's square is exact in them
+        const std::size_t to_above = band == 0 && !above.empty() ? 1 : 0;
+        const std::size_t to_below =
+            below.empty() ? 0 : shape.height - top;  // rows of the band, from 1; 0: none
+        double sum[4] = {};                          // a float's square is exact in them
         float* out = to.data() + top * shape.pitch + column;
         for (std::size_t r = 1; r <= band_rows; ++r) {
             out += shape.pitch;
@@ -87,27 +90,28 @@ template <std::size_t width, bool with_norm> struct Relax {
                     }
             }
             *reinterpret_cast<Row*>(out) = next;
+            if (r == to_above) *reinterpret_cast<Row*>(above.data() + column) = next;
+            if (r == to_below) *reinterpret_cast<Row*>(below.data() + column) = next;
         }
         if constexpr (with_norm)
             sums[band * tiles + x] = static_cast<float>((sum[0] + sum[1]) + (sum[2] + sum[3]));
-
-        const auto copy_row = [&](std::size_t row, View<float> halo) {
-            *reinterpret_cast<Row*>(halo.data() + column) =
-                *reinterpret_cast<const Row*>(to.data() + row * shape.pitch + column);
-        };
-        if (band == 0 && !above.empty()) copy_row(1, above);
-        if (top + band_rows >= shape.height && !below.empty()) copy_row(shape.height, below);
     }
 };
 
-/// Sums of a band's tiles, in two stages and always in the same order. Index of the first: lane, band.
+/// Sums of a band's tiles, in two stages and always in the same order. Index of the first: lane, band. A lane adds several sums at once, so that as many
+/// reads are on their way.
 struct AddTiles {
     std::size_t tiles;
     HEDDLE_FN void operator()(std::size_t lane, std::size_t band, View<const float> of_tiles,
                               View<double> lanes) const {
-        double sum = 0;
-        for (std::size_t x = lane; x < tiles; x += sum_lanes) sum += of_tiles[band * tiles + x];
-        lanes[band * sum_lanes + lane] = sum;
+        constexpr std::size_t chains = 8;
+        const float* const row = of_tiles.data() + band * tiles;
+        double sum[chains] = {};
+        for (std::size_t x = lane; x < tiles; x += chains * sum_lanes)
+            for (std::size_t c = 0; c < chains; ++c)
+                if (x + c * sum_lanes < tiles) sum[c] += row[x + c * sum_lanes];
+        lanes[band * sum_lanes + lane] =
+            ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
     }
 };
 struct AddLanes {

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstddef>
 #include <deque>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include <heddle/heddle.hpp>
@@ -30,13 +32,16 @@ public:
     void make_free(int slot) {
         while (slots_[static_cast<std::size_t>(slot)].pending) take();
     }
-    /// This iteration's norm is in the slot when all streams have come to where they are now.
-    void expect(int slot, int iteration, const std::vector<heddle::StreamRef>& streams) {
-        Slot& s = slots_[static_cast<std::size_t>(slot)];
-        s.iteration = iteration;
-        s.pending = true;
-        s.reached.clear();
-        for (const heddle::StreamRef stream : streams) s.reached.push_back(stream.record_event());
+    /// Where streams are now.
+    using Points = std::shared_ptr<const std::vector<heddle::Event>>;
+    static Points here(const std::vector<heddle::StreamRef>& streams) {
+        std::vector<heddle::Event> points;
+        for (const heddle::StreamRef stream : streams) points.push_back(stream.record_event());
+        return std::make_shared<const std::vector<heddle::Event>>(std::move(points));
+    }
+    /// This iteration's norm is in the slot when the streams have come to these points.
+    void expect(int slot, int iteration, Points points) {
+        slots_[static_cast<std::size_t>(slot)] = {iteration, true, std::move(points)};
         order_.push_back(slot);
     }
     /// Takes in what has arrived, and waits for nothing.
@@ -53,17 +58,17 @@ private:
     struct Slot {
         int iteration = 0;
         bool pending = false;
-        std::vector<heddle::Event> reached;
+        Points reached = nullptr;
     };
     static bool has_arrived(const Slot& slot) {
-        for (const heddle::Event& event : slot.reached)
+        for (const heddle::Event& event : *slot.reached)
             if (!event.is_complete()) return false;
         return true;
     }
     void take() {
         const int index = order_.front();
         Slot& slot = slots_[static_cast<std::size_t>(index)];
-        for (const heddle::Event& event : slot.reached) event.synchronize();
+        for (const heddle::Event& event : *slot.reached) event.synchronize();
         double sum = 0;
         for (const double band : sums(index)) sum += band;
         seen_.push_back({slot.iteration, std::sqrt(sum)});

@@ -10,7 +10,7 @@
 //
 // all of them in iteration k-1: what is there for the reads is enough for the writes. So nothing waits for a whole iteration, devices drift
 // apart by one at most, and an event of each stream for each parity is enough. A third stream adds up norms: it waits for both,
-// and tiles are written again two norms later, after it.
+// and tiles are written again four norms later, after it. It comes before the inside, whose next iteration would keep it waiting.
 #include "solver.hpp"
 
 #include <algorithm>
@@ -83,8 +83,8 @@ void Solver::fork() {
         for (const int parity : {0, 1}) {
             s.inside.record_event(s.inside_done[parity]);
             s.edges.record_event(s.edges_done[parity]);
-            s.sums.record_event(s.summed[parity]);
         }
+        for (Event& summed : s.summed) s.sums.record_event(summed);
     }
     turn_ = 0;
 }
@@ -130,7 +130,7 @@ void Solver::step(int iteration, std::optional<int> slot) {
             s.sums.record_event(s.summed[turn_]);
         }
     }
-    if (norm) turn_ = 1 - turn_;
+    if (norm) turn_ = (turn_ + 1) % turns;
 }
 
 /// The graph of the iterations after `done`. Graphs differ in which of their iterations take norms and where these go: they use two
@@ -159,9 +159,12 @@ void Solver::launch_graph(int done, int norm_every) {
     const int set = done / plan_.graph % 2;
     for (int i = 0; i < plan_.graph; ++i) norms_.make_free(set * plan_.graph + i);
     graph_from(done, norm_every).launch(first_stream());
+    Norms::Points end;
     for (int i = 0; i < plan_.graph; ++i)
-        if (norm_every != 0 && (done + i + 1) % norm_every == 0)
-            norms_.expect(set * plan_.graph + i, done + i + 1, {first_stream()});
+        if (norm_every != 0 && (done + i + 1) % norm_every == 0) {
+            if (end == nullptr) end = Norms::here({first_stream()});
+            norms_.expect(set * plan_.graph + i, done + i + 1, end);
+        }
 }
 
 std::vector<StreamRef> Solver::sum_streams() const {
@@ -200,7 +203,7 @@ Outcome Solver::run(const Course& course) {
         }
         norms_.make_free(slot);
         step(done, slot);
-        norms_.expect(slot, done + 1, sums);
+        norms_.expect(slot, done + 1, Norms::here(sums));
         slot = (slot + 1) % norms_.slots();
         look();
     }

@@ -71,7 +71,7 @@ private:
     std::vector<float> sides_;
     std::vector<Strip> strips_;
     Norms norms_;
-    int turn_ = 0;  ///< of the two sets of tiles
+    int turn_ = 0;  ///< of the sets of tiles
     int parity_ = 0;
     std::map<std::array<int, 3>, heddle::Graph> graphs_;
 };

@@ -17,6 +17,9 @@ using heddle::Event;
 using heddle::Stream;
 using heddle::StreamRef;
 
+/// Sets of tiles, used in turn: so many norms may be late before an iteration waits for one.
+inline constexpr int turns = 4;
+
 /// Bands [first_band, first_band + bands) of the problem on one device. Iteration k reads grid[k % 2] and writes the other one.
 ///
 /// The events mark what each parity's newest iteration has done; who waits for what is told in solver.cpp.
@@ -49,9 +52,9 @@ struct Strip {
     Bands edges_part, inside_part;
     Stream inside, edges, sums;
     Array<float> grid[2];
-    Array<float> tiles[2];  ///< summed squares
-    Array<double> lanes;    ///< sums of these
-    Event inside_done[2], edges_done[2], summed[2];
+    Array<float> tiles[turns];  ///< summed squares
+    Array<double> lanes;        ///< sums of these
+    Event inside_done[2], edges_done[2], summed[turns];
 };
 
 }  // namespace heat

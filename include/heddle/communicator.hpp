@@ -40,7 +40,7 @@ struct CommunicatorId {
 ///
 /// Kernels that wait for other ranks hold up whoever loads code meanwhile: preload_all() first.
 /// Errors: UsageError for what can be seen here; NativeError with NCCL's code and name. After one only abort() and the destructor make sense.
-/// Thread-safety: as a variable, but abort() may come from any thread.
+/// Thread-safety: as a variable, but abort() may come from another thread while none is in a call of a collective.
 class Communicator {
 public:
     /// Blocks until all `size` ranks have come. A thread that makes several ranks would wait for itself: one thread for each.
@@ -59,6 +59,7 @@ public:
     /// Throws what has failed meanwhile: another rank that went away, for example.
     void check(SourceLocation where = SourceLocation::current()) const;
     /// Ends what is under way, on this rank; nothing can be enqueued afterwards.
+    /// Graphs that captured its collectives are destroyed before: it waits for that, and so does the destructor.
     void abort() noexcept;
 
     /// The root's view goes to all others, which have its size.

@@ -87,7 +87,8 @@ struct EventHandle {
 EventHandle export_event(const Event& event, SourceLocation where = SourceLocation::current());
 /// An event that another process exported, on the same device: what both record and wait for is one event. A wait means the record that
 /// is the newest then, whoever made it. On CPU devices it tells of work that failed before it, or of a process that ended before it came to it (Error,
-/// ErrorCode::work_failed). Throws UsageError for a handle of this process, NoDevice where this process does not see the GPU, Unsupported where the other process has ended.
+/// ErrorCode::work_failed). On CUDA the exported event, and the one through which it was recorded last, have to live until nobody in any process waits for
+/// that record any more: a wait might never end. Throws UsageError for a handle of this process, NoDevice where this process does not see the GPU, Unsupported where the other process has ended.
 Event import_event(const EventHandle& handle, SourceLocation where = SourceLocation::current());
 
 }  // namespace heddle

@@ -32,8 +32,8 @@ Block& import_block(const ArrayHandle& handle, std::size_t element, const Source
 }  // namespace detail
 
 /// An array that can be shared with other processes; else it is one like all others. Its memory is not of the device's pool, which cannot be shared
-/// in this way: on CUDA it is cudaMalloc's, is usable at once on every stream, takes longer to get, and other devices reach it by peer access, not pool
-/// access. Its elements are not initialised. Destroying it never blocks.
+/// in this way: on CUDA it is cudaMalloc's, is usable at once on every stream, takes longer to get, is a multiple of 2 MiB, and other devices reach it by peer access,
+/// not pool access. Its elements are not initialised. Destroying it never blocks: it is given back when the device is idle, or when there is no other memory left.
 template <class T>
 [[nodiscard]] Array<T> shareable(Device device, std::size_t size,
                                  SourceLocation where = SourceLocation::current()) {
@@ -56,7 +56,7 @@ template <class T>
     return export_array(array.view(), where);
 }
 
-/// The memory of another process, on the same device, as an array; destroying it lets go of the memory, after all that heddle gave to any stream to do with
+/// The memory of another process, on the same device, as an array for that device's kernels and for all copies; destroying it lets go of the memory, after all that heddle gave to any stream to do with
 /// it. Nothing orders the work of the two processes: share an event as well, or synchronise, and tell the other by means of the operating system.
 ///
 /// Throws UsageError for a handle of this process and for elements of another size, NoDevice where this process does not see the GPU, Unsupported where

@@ -78,6 +78,8 @@ private:
     void mark(std::size_t rank, Moment moment);
     void await(std::size_t rank, std::size_t other, Moment moment);
     void await_all(std::size_t rank, Moment moment);  ///< of the others
+    /// All ranks wait for this moment of all, which they have marked.
+    void meet(Moment moment);
     void barrier(Moment moment);
     /// Nothing where both are the same, or empty.
     void copy(std::size_t rank, const Part& to, const Part& from);

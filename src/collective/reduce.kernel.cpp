@@ -38,7 +38,13 @@ struct Max {
     }
 };
 
-/// An index stands for `width` elements: one on a GPU, where neighbouring threads read neighbouring elements, a long loop of them on a CPU.
+/// What a GPU's thread reads at once, where the arrays begin at a multiple of it.
+template <class T> struct alignas(16) Pack {
+    static constexpr std::size_t width = 16 / sizeof(T);
+    T at[width];
+};
+
+/// An index stands for `width` elements: one or a pack of them on a GPU, where neighbouring threads read neighbouring elements, a long loop of them on a CPU.
 template <class T, class Op, bool divides> struct Reduce {
     std::uint64_t count;
     std::uint64_t width;
@@ -68,6 +74,16 @@ template <class T, class Op, bool divides> struct Reduce {
             return;
         }
         const std::size_t first = i * width;
+        if (width == Pack<T>::width && first + width <= to.size()) {
+            Pack<T> x[n];
+            for (int k = 0; k < n; ++k) x[k] = *reinterpret_cast<const Pack<T>*>(from[k] + first);
+            for (std::size_t e = 0; e < Pack<T>::width; ++e) {
+                for (int k = 1; k < n; ++k) x[0].at[e] = Op::of(x[0].at[e], x[k].at[e]);
+                if constexpr (divides) x[0].at[e] /= static_cast<T>(ranks);
+            }
+            *reinterpret_cast<Pack<T>*>(to.data() + first) = x[0];
+            return;
+        }
         const std::size_t last = to.size() - first < width ? to.size() : first + width;
         // `to` may be a source, but never at another element.
 #if defined(__GNUC__) && !defined(__clang__)
@@ -97,7 +113,12 @@ struct Order {
 
 template <class T, class Op, bool divides = false> void launch_one(const Order& o) {
     using Kernel = Reduce<T, Op, divides>;
-    const std::size_t width = o.stream.device().is_cuda() ? 1 : 1024;
+    std::size_t width = 1024;
+    if (o.stream.device().is_cuda()) {
+        std::uintptr_t bits = reinterpret_cast<std::uintptr_t>(o.to.data);
+        for (std::size_t k = 0; k < o.count; ++k) bits |= reinterpret_cast<std::uintptr_t>(o.sources[k].data);
+        width = bits % sizeof(Pack<T>) == 0 ? Pack<T>::width : 1;
+    }
     const auto source = [&](std::size_t k) {
         if (k >= o.count) return View<const T>();
         const Part& part = o.sources[k];

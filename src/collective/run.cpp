@@ -129,7 +129,7 @@ void CollectiveRun::all_gather() {
         }
         mark(i, left);
     }
-    for (std::size_t i = 0; i < n_; ++i) await_all(i, left);
+    meet(left);
 }
 
 void CollectiveRun::reduce() {
@@ -172,7 +172,7 @@ void CollectiveRun::reduce_scatter() {
         combine(i, call_.receive[i], at[i]);
         mark(i, left);
     }
-    for (std::size_t i = 0; i < n_; ++i) await_all(i, left);
+    meet(left);
 }
 
 void CollectiveRun::all_reduce() {
@@ -194,7 +194,7 @@ void CollectiveRun::all_reduce() {
         for (std::size_t k = 1; k < n_; ++k) copy(i, of(i, (i + k) % n_), of((i + k) % n_, (i + k) % n_));
         mark(i, left);
     }
-    for (std::size_t i = 0; i < n_; ++i) await_all(i, left);
+    meet(left);
 }
 
 void CollectiveRun::all_reduce_at_once() {
@@ -207,7 +207,7 @@ void CollectiveRun::all_reduce_at_once() {
         combine(i, aside(i) ? kept(i, count) : call_.receive[i], 0);
         mark(i, left);
     }
-    for (std::size_t i = 0; i < n_; ++i) await_all(i, left);
+    meet(left);
     for (std::size_t i = 0; i < n_; ++i)
         if (aside(i)) copy(i, call_.receive[i], kept(i, count));
 }

@@ -60,6 +60,7 @@ bool load_driver(const char*& missing) noexcept {
         need(driver.launch_kernel, "cuLaunchKernel") &&
         need(driver.launch_kernel_in_a_way, "cuLaunchKernelEx") &&
         need(driver.blocks_per_processor, "cuOccupancyMaxActiveBlocksPerMultiprocessor") &&
+        need(driver.active_clusters, "cuOccupancyMaxActiveClusters") &&
         need(driver.add_kernel_node, "cuGraphAddKernelNode");
     look_up(driver.stream_wait_value, "cuStreamWaitValue64");
     look_up(driver.loading_mode, "cuModuleGetLoadingMode");

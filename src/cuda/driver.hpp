@@ -56,6 +56,7 @@ struct Driver {
     PFN_cuLaunchKernel_v4000 launch_kernel = nullptr;
     PFN_cuLaunchKernelEx_v11060 launch_kernel_in_a_way = nullptr;
     PFN_cuOccupancyMaxActiveBlocksPerMultiprocessor_v6050 blocks_per_processor = nullptr;
+    PFN_cuOccupancyMaxActiveClusters_v11070 active_clusters = nullptr;
     PFN_cuGraphAddKernelNode_v12000 add_kernel_node = nullptr;
     PFN_cuStreamWaitValue64_v11070 stream_wait_value = nullptr;  ///< may be missing
 };

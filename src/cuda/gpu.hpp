@@ -210,9 +210,10 @@ unsigned attributes_of(StreamState& stream, const LaunchOptions& options, cudaLa
 void check_options(StreamState& stream, const void* function, dim3 grid, dim3 block, std::size_t shared_bytes,
                    const LaunchOptions& options, const SourceLocation& where);
 
-/// Its parts: what no kernel is needed to know, and whether so many blocks fit on the device at once if a multiprocessor holds `each`.
+/// Its parts: what no kernel is needed to know, and whether the grid fits on the device at once, which holds `most` blocks.
 void check_way(StreamState& stream, const LaunchOptions& options, dim3 grid, const SourceLocation& where);
-void check_fits_at_once(StreamState& stream, int each, dim3 grid, const SourceLocation& where);
+void check_fits_at_once(StreamState& stream, std::size_t most, dim3 grid, const SourceLocation& where);
+std::size_t cluster_size(const LaunchOptions& options) noexcept;  ///< in blocks
 
 /// Puts an action off until this thread, or another, may call CUDA or the capture that is in its way is over.
 void defer(Gpu& g, std::function<void()> action);

@@ -111,20 +111,37 @@ void check_cluster(const StreamState& stream, const LaunchOptions& options, dim3
                       where);
 }
 
-void check_cooperative(StreamState& stream, const void* function, dim3 grid, dim3 block,
-                       std::size_t shared_bytes, const SourceLocation& where) {
-    int each = 0;
+/// How many blocks of such a launch the device holds at once.
+std::size_t most_at_once(StreamState& stream, const void* function, dim3 grid, dim3 block,
+                         std::size_t shared_bytes, const LaunchOptions& options,
+                         const SourceLocation& where) {
     InContext in(gpu_of(stream));
-    check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-              &each, function, static_cast<int>(block.x * block.y * block.z), shared_bytes),
-          "cudaOccupancyMaxActiveBlocksPerMultiprocessor", record_of(stream), where);
-    check_fits_at_once(stream, each, grid, where);
+    int count = 0;
+    if (options.cluster_x == 0) {
+        check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+                  &count, function, static_cast<int>(block.x * block.y * block.z), shared_bytes),
+              "cudaOccupancyMaxActiveBlocksPerMultiprocessor", record_of(stream), where);
+        return static_cast<std::size_t>(count) * stream.processors;
+    }
+    cudaLaunchAttribute attributes[6];
+    cudaLaunchConfig_t config{};
+    config.gridDim = grid;
+    config.blockDim = block;
+    config.dynamicSmemBytes = shared_bytes;
+    config.attrs = attributes;
+    config.numAttrs = attributes_of(stream, options, attributes);
+    check(cudaOccupancyMaxActiveClusters(&count, function, &config), "cudaOccupancyMaxActiveClusters",
+          record_of(stream), where);
+    return static_cast<std::size_t>(count) * cluster_size(options);
 }
 
 }  // namespace
 
-void check_fits_at_once(StreamState& stream, int each, dim3 grid, const SourceLocation& where) {
-    const std::size_t most = static_cast<std::size_t>(each) * stream.processors;
+std::size_t cluster_size(const LaunchOptions& options) noexcept {
+    return std::size_t{options.cluster_x} * options.cluster_y * options.cluster_z;
+}
+
+void check_fits_at_once(StreamState& stream, std::size_t most, dim3 grid, const SourceLocation& where) {
     const std::size_t blocks = std::size_t{grid.x} * grid.y * grid.z;
     if (blocks > most)
         refuse_option(stream, ErrorCode::usage,
@@ -174,7 +191,9 @@ void check_options(StreamState& stream, const void* function, dim3 grid, dim3 bl
     if (shared_bytes > static_cast<std::size_t>(limits.max_shared))
         raise_shared(stream, shared_bytes, function, where);
     check_way(stream, options, grid, where);
-    if (options.cooperative) check_cooperative(stream, function, grid, block, shared_bytes, where);
+    if (options.cooperative)
+        check_fits_at_once(stream, most_at_once(stream, function, grid, block, shared_bytes, options, where),
+                           grid, where);
 }
 
 }  // namespace cu

@@ -25,6 +25,49 @@ void raise_shared(StreamState& stream, ModuleKernelData& kernel, const Blocks& b
     kernel.shared_bytes.store(blocks.shared_bytes, std::memory_order_relaxed);
 }
 
+/// The driver's attributes are the runtime's, with the same numbers and the same layout (cuda.h and driver_types.h of one toolkit).
+static_assert(sizeof(CUlaunchAttribute) == sizeof(cudaLaunchAttribute));
+static_assert(static_cast<int>(CU_LAUNCH_ATTRIBUTE_PRIORITY) ==
+              static_cast<int>(cudaLaunchAttributePriority));
+
+/// A launch with options.
+struct Config {
+    CUlaunchConfig native{};
+    std::array<CUlaunchAttribute, 6> attributes{};
+
+    Config(StreamState& stream, const Blocks& blocks) {
+        std::array<cudaLaunchAttribute, 6> of_runtime{};
+        native.gridDimX = blocks.grid.x, native.gridDimY = blocks.grid.y, native.gridDimZ = blocks.grid.z;
+        native.blockDimX = blocks.block.x, native.blockDimY = blocks.block.y,
+        native.blockDimZ = blocks.block.z;
+        native.sharedMemBytes = static_cast<unsigned>(blocks.shared_bytes);
+        native.hStream = native_of(stream);
+        native.numAttrs = attributes_of(stream, blocks.how.options, of_runtime.data());
+        std::memcpy(attributes.data(), of_runtime.data(), sizeof attributes);
+        native.attrs = attributes.data();
+    }
+    Config(const Config&) = delete;
+    Config& operator=(const Config&) = delete;
+};
+
+/// How many blocks of such a launch the device holds at once.
+std::size_t most_at_once(StreamState& stream, const ModuleKernelData& kernel, const Blocks& blocks) {
+    const InContext in(gpu_of(stream));
+    const LaunchOptions& options = blocks.how.options;
+    int count = 0;
+    if (options.cluster_x == 0) {
+        check(driver.blocks_per_processor(&count, function_of(kernel),
+                                          static_cast<int>(blocks.block.x * blocks.block.y * blocks.block.z),
+                                          blocks.shared_bytes),
+              "cuOccupancyMaxActiveBlocksPerMultiprocessor", record_of(stream), blocks.where);
+        return static_cast<std::size_t>(count) * stream.processors;
+    }
+    const Config config(stream, blocks);
+    check(driver.active_clusters(&count, function_of(kernel), &config.native), "cuOccupancyMaxActiveClusters",
+          record_of(stream), blocks.where);
+    return static_cast<std::size_t>(count) * cluster_size(options);
+}
+
 void check_module_way(StreamState& stream, const ModuleKernelData& kernel, const Blocks& blocks) {
     const LaunchOptions& options = blocks.how.options;
     const dim3 grid(blocks.grid.x, blocks.grid.y, blocks.grid.z);
@@ -33,34 +76,14 @@ void check_module_way(StreamState& stream, const ModuleKernelData& kernel, const
                         " is of a module, which cannot say that it waits for the kernel before it",
                     "launch", &record_of(stream), blocks.where);
     check_way(stream, options, grid, blocks.where);
-    if (!options.cooperative) return;
-    int each = 0;
-    const InContext in(gpu_of(stream));
-    check(driver.blocks_per_processor(&each, function_of(kernel),
-                                      static_cast<int>(blocks.block.x * blocks.block.y * blocks.block.z),
-                                      blocks.shared_bytes),
-          "cuOccupancyMaxActiveBlocksPerMultiprocessor", record_of(stream), blocks.where);
-    check_fits_at_once(stream, each, grid, blocks.where);
+    if (options.cooperative)
+        check_fits_at_once(stream, most_at_once(stream, kernel, blocks), grid, blocks.where);
 }
-
-/// The driver's attributes are the runtime's, with the same numbers and the same layout (cuda.h and driver_types.h of one toolkit).
-static_assert(sizeof(CUlaunchAttribute) == sizeof(cudaLaunchAttribute));
-static_assert(static_cast<int>(CU_LAUNCH_ATTRIBUTE_PRIORITY) ==
-              static_cast<int>(cudaLaunchAttributePriority));
 
 CUresult launch_in_a_way(StreamState& stream, const ModuleKernelData& kernel, const Blocks& blocks,
                          void** arguments) {
-    std::array<cudaLaunchAttribute, 6> of_runtime{};
-    std::array<CUlaunchAttribute, 6> attributes{};
-    CUlaunchConfig config{};
-    config.gridDimX = blocks.grid.x, config.gridDimY = blocks.grid.y, config.gridDimZ = blocks.grid.z;
-    config.blockDimX = blocks.block.x, config.blockDimY = blocks.block.y, config.blockDimZ = blocks.block.z;
-    config.sharedMemBytes = static_cast<unsigned>(blocks.shared_bytes);
-    config.hStream = native_of(stream);
-    config.numAttrs = attributes_of(stream, blocks.how.options, of_runtime.data());
-    std::memcpy(attributes.data(), of_runtime.data(), sizeof attributes);
-    config.attrs = attributes.data();
-    return driver.launch_kernel_in_a_way(&config, function_of(kernel), arguments, nullptr);
+    const Config config(stream, blocks);
+    return driver.launch_kernel_in_a_way(&config.native, function_of(kernel), arguments, nullptr);
 }
 
 }  // namespace

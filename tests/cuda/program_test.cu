@@ -185,7 +185,10 @@ TEST_CASE("kernels of modules go by launch options, eagerly, captured and as nod
     CHECK(mentions(refused({.cooperative = true}), "holds at most"));
     CHECK(mentions(refused({.memory_domain = 7}), "0 and 1"));
     CHECK(mentions(refused({.dependent = true}), "waits for the kernel before"));
-    if (gpu().info().compute_major >= 9) CHECK(mentions(refused({.cluster_x = 16}), "1 to 8"));
+    if (gpu().info().compute_major >= 9) {
+        CHECK(mentions(refused({.cluster_x = 16}), "1 to 8"));
+        CHECK(mentions(refused({.cluster_x = 2, .cooperative = true}), "holds at most"));
+    }
     CHECK(to_host(x) == Floats(100, 210.0f));
 }
 
