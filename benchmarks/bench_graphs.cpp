@@ -234,6 +234,39 @@ void dependent(bench::Report& report, Device device) {
                            each);
 }
 
+/// Pairs of kernels on two streams with programmatic events, beside the same by hand and beside plain events by hand.
+void triggered_pairs(bench::Report& report, Device device) {
+    if (!device.is_cuda()) return;
+    const Stream a{device}, b{device};
+    constexpr std::size_t n = 4096;
+    constexpr int pairs = 100;
+    Array<float> weights = zeros<float>(a, n), x = zeros<float>(a, n);
+    b.wait_stream(a);
+    ProgrammaticEvent started(device);
+    const auto all = [&] {
+        for (int i = 0; i < pairs; ++i) {
+            launch_triggering(a, started, Layer{}, dim(n).with({.block = 256}), weights, x);
+            launch_dependent(b, started, Layer{}, dim(n).with({.block = 256}), weights, x);
+            a.wait_stream(b);
+        }
+    };
+    Graph graph = capture(a, all);
+    graph.instantiate();
+    const bench::Batches batches{.calls = 1, .pairs = 200, .seconds = 1.0};
+    const bench::Unit each{"ns", 1e9 / (2 * pairs), 0};
+    for (const bool in_graph : {false, true})
+        for (const bool triggered : {true, false})
+            report.compare(std::string("a kernel of 100 pairs on two streams with a programmatic event, ") +
+                               (in_graph ? "in a graph" : "launched one by one") +
+                               (triggered ? ", beside the same by hand" : ", beside plain events"),
+                           device.name(), {repeat([&] {
+                               if (in_graph) graph.launch(a);
+                               else all();
+                               a.synchronize();
+                           })},
+                           bench::raw_pairs(device, pairs, triggered, in_graph), batches, each);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -246,6 +279,7 @@ int main(int argc, char** argv) {
         report.attempt("batches", [&] { batches(report, device); });
         report.attempt("empty batches", [&] { empty_batches(report, device); });
         report.attempt("dependent", [&] { dependent(report, device); });
+        report.attempt("pairs", [&] { triggered_pairs(report, device); });
         report.attempt("runs", [&] { runs(report, device); });
     }
     return report.finish();

@@ -294,6 +294,17 @@ TEST_CASE("captured dependents start early beside the kernel they depend on, and
         CHECK(graph.nodes()[2].after == std::vector<std::size_t>{0, 1});
         CHECK(dependents(graph) == All{{}, {}, {0}, {2}});
     }
+    SECTION("from stream to stream: each the one before") {
+        ProgrammaticEvent next(test_device());
+        const Graph graph = capture(a, [&] {
+            launch_triggering(a, started, LateWrite{}, dim(100), x, 1);
+            launch_dependent(b, started, TakeOver{}, dim(100), std::as_const(x), z);
+            next.record(b);
+            launch_dependent(a, next, Step{}, dim(100), z);
+        });
+        CHECK(dependents(graph) == All{{}, {0}, {1}});
+        CHECK(graph.nodes()[2].after == std::vector<std::size_t>{0, 1});
+    }
     SECTION("after a plain wait for the event's stream: none") {
         const Graph graph = capture(a, [&] {
             launch_triggering(a, started, LateWrite{}, dim(100), x, 1);

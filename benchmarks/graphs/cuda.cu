@@ -214,4 +214,63 @@ Peer raw_dependent_chain(heddle::Device device, int kernels, bool dependent, boo
             })}};
 }
 
+Peer raw_pairs(heddle::Device device, int pairs, bool triggered, bool in_graph) {
+    if (!device.is_cuda()) return {};
+    ok(cudaSetDevice(device.index()));
+    constexpr std::size_t n = 4096;
+    struct Data {
+        Raw raw{};
+        cudaGraphExec_t exec = nullptr;
+        float* memory = nullptr;
+        ~Data() {
+            if (exec != nullptr) cudaGraphExecDestroy(exec);
+            cudaFree(memory);
+        }
+    };
+    const auto data = std::make_shared<Data>();
+    ok(cudaMalloc(&data->memory, 2 * n * sizeof(float)));
+    ok(cudaMemset(data->memory, 0, 2 * n * sizeof(float)));
+    ok(cudaDeviceSynchronize());
+    const auto launch = [=](cudaStream_t stream, cudaEvent_t trigger) {
+        cudaLaunchAttribute attribute{};
+        attribute.id = cudaLaunchAttributeProgrammaticEvent;
+        attribute.val.programmaticEvent.event = trigger;
+        cudaLaunchConfig_t config{};
+        config.gridDim = dim3(n / 256);
+        config.blockDim = dim3(256);
+        config.stream = stream;
+        config.attrs = &attribute;
+        config.numAttrs = trigger != nullptr ? 1 : 0;
+        ok(cudaLaunchKernelEx(&config, layer_kernel, static_cast<const float*>(data->memory + n),
+                              data->memory, n));
+    };
+    const auto launch_all = [=] {
+        const Raw& r = data->raw;
+        for (int i = 0; i < pairs; ++i) {
+            launch(r.a, triggered ? r.of_a : nullptr);
+            if (!triggered) ok(cudaEventRecord(r.of_a, r.a));
+            ok(cudaStreamWaitEvent(r.b, r.of_a));
+            launch(r.b, nullptr);
+            ok(cudaEventRecord(r.of_b, r.b));
+            ok(cudaStreamWaitEvent(r.a, r.of_b));
+        }
+    };
+    const char* const name = triggered ? "the same by hand" : "plain events by hand";
+    if (!in_graph)
+        return {name, {repeat([=] {
+                    launch_all();
+                    ok(cudaStreamSynchronize(data->raw.a));
+                })}};
+    ok(cudaStreamBeginCapture(data->raw.a, cudaStreamCaptureModeThreadLocal));
+    launch_all();
+    cudaGraph_t graph = nullptr;
+    ok(cudaStreamEndCapture(data->raw.a, &graph));
+    ok(cudaGraphInstantiate(&data->exec, graph, 0));
+    ok(cudaGraphDestroy(graph));
+    return {name, {repeat([=] {
+                ok(cudaGraphLaunch(data->exec, data->raw.a));
+                ok(cudaStreamSynchronize(data->raw.a));
+            })}};
+}
+
 }  // namespace bench

@@ -9,5 +9,6 @@ Peer raw_launch(heddle::Device) { return {}; }
 Peer raw_launches(heddle::Device, int) { return {}; }
 Peer raw_small_kernels(heddle::Device, int, bool) { return {}; }
 Peer raw_dependent_chain(heddle::Device, int, bool, bool) { return {}; }
+Peer raw_pairs(heddle::Device, int, bool, bool) { return {}; }
 
 }  // namespace bench

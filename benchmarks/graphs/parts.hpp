@@ -25,4 +25,8 @@ Peer raw_small_kernels(heddle::Device device, int kernels, bool to_the_end);
 /// with programmatic dependent launches; `in_graph`: launched as one graph.
 Peer raw_dependent_chain(heddle::Device device, int kernels, bool dependent, bool in_graph);
 
+/// One call: `pairs` times a kernel on one stream, a second one on another stream after it, and the first stream after that, run to the end; `triggered`: the
+/// second kernel waits for a programmatic event that the first one's launch records.
+Peer raw_pairs(heddle::Device device, int pairs, bool triggered, bool in_graph);
+
 }  // namespace bench

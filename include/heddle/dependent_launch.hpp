@@ -29,6 +29,12 @@ public:
     explicit ProgrammaticEvent(Device device = Device(), SourceLocation where = SourceLocation::current())
         : event_(device, {}, where) {}
     Device device(SourceLocation where = SourceLocation::current()) const { return event_.device(where); }
+    /// Stands for the kernel that the stream was given last: for kernels that are dependent themselves, and those of modules. UsageError on a stream of another
+    /// device.
+    void record(StreamRef stream = current_stream(), SourceLocation where = SourceLocation::current()) {
+        detail::check_trigger(*this, stream, where);
+        detail::record_trigger(*this, stream, where);
+    }
 
 private:
     friend void detail::check_trigger(const ProgrammaticEvent&, StreamRef, const SourceLocation&);
