@@ -278,6 +278,12 @@ TEST_CASE("child: one rank of two", "[.child]") {
     Array<int> x = full<int>(s, 1000, static_cast<int>(rank) + 1);
     world.all_reduce(s, ReduceOp::sum, x, x);
     CHECK(to_host(s, x) == Ints(1000, 3));
+    Graph graph = capture(s, [&] {
+        launch(s, Add{}, dim(1000), x, 1);
+        world.all_reduce(s, ReduceOp::sum, x, x);
+    });
+    for (int i = 0; i < 2; ++i) graph.launch(s);
+    CHECK(to_host(s, x) == Ints(1000, ((3 + 1) * 2 + 1) * 2));
     std::puts("works");
 }
 

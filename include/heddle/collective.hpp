@@ -15,7 +15,7 @@ struct GroupState;
 }
 
 /// What a reduction does: sum, product, min, max, average. Integers wrap; a NaN anywhere makes min and max NaN; average
-/// is the sum divided by the number of ranks, of float and double only.
+/// is the sum divided by the number of ranks, of floating-point numbers only.
 const char* to_string(ReduceOp op) noexcept;
 
 /// How the elements travel.
@@ -46,7 +46,8 @@ struct DeviceGroupOptions {
 /// Sizes need not be divisible by the number of devices, parts that are put together may differ in size, and nothing is done for empty ones.
 ///
 /// Reductions by copies combine the ranks in their order, ((x0 op x1) op x2) op ..., whatever the size and the way it is done: all ranks get the same
-/// bits, every time. NCCL has an order of its own. Types: float, double, signed and unsigned integers of 8, 32 and 64 bits; what only moves, any.
+/// bits, every time. NCCL has an order of its own. Types: float, double, signed and unsigned integers of 8, 32 and 64 bits, and numbers of 16 bits
+/// (half_kind), which are added as floats and rounded for every eight ranks; what only moves, any.
 ///
 /// In a capture: streams that take no part in it yet join here, and come back at the end. NCCL is not used there, nor in batches, for parts of different sizes,
 /// and on failed streams.

@@ -154,8 +154,9 @@ void check_call(const std::vector<Device>& devices, CollectiveCall& call) {
     Checks check(devices, call);
     check.streams();
     check.root();
-    if (call.op == ReduceOp::average && call.type != ElementType::f32 && call.type != ElementType::f64)
-        check.refuse("averages are of float or double: take the sum, and divide as the program needs it");
+    if (call.op == ReduceOp::average && call.type != ElementType::bytes && !is_floating(call.type))
+        check.refuse(
+            "averages are of floating-point numbers: take the sum, and divide as the program needs it");
     switch (call.kind) {
     case CollectiveKind::barrier:
     case CollectiveKind::exchange: break;

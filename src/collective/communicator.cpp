@@ -96,9 +96,9 @@ void Communicator::run(StreamRef stream, const RankCall& given) {
         call.receives = false;
     if (rank_ != call.root && call.kind == CollectiveKind::scatter) call.sends = false;
     check_sizes(call, rank_, size_);
-    if (call.op == ReduceOp::average && call.type != ElementType::f32 && call.type != ElementType::f64)
-        refuse("averages are of float or double: take the sum, and divide as the program needs it", call.call,
-               call.where);
+    if (call.op == ReduceOp::average && call.type != ElementType::bytes && !is_floating(call.type))
+        refuse("averages are of floating-point numbers: take the sum, and divide as the program needs it",
+               call.call, call.where);
     if (call.sends) check_memory(call.send, call.element, device_, "`send`", call.call, call.where);
     if (call.receives) check_memory(call.receive, call.element, device_, "`receive`", call.call, call.where);
     native_->check(call.call, call.where);

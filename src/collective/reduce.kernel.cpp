@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "collective/float16.hpp"
 #include <heddle/launch.hpp>
 
 namespace heddle::detail {
@@ -38,6 +39,16 @@ struct Max {
     }
 };
 
+// Numbers of 16 bits are combined as floats, and rounded once for each launch.
+template <class T> HEDDLE_FN T opened(T x) { return x; }
+HEDDLE_FN inline float opened(Float16 x) { return x.value(); }
+HEDDLE_FN inline float opened(BFloat16 x) { return x.value(); }
+template <class T, class A> HEDDLE_FN T closed(A x) {
+    if constexpr (std::is_same_v<T, A>) return x;
+    else return T::of(x);
+}
+template <class T> using Opened = decltype(opened(T{}));
+
 /// What a GPU's thread reads at once, where the arrays begin at a multiple of it.
 template <class T> struct alignas(16) Pack {
     static constexpr std::size_t width = 16 / sizeof(T);
@@ -70,7 +81,7 @@ template <class T, class Op, bool divides> struct Reduce {
     template <int n>
     HEDDLE_FN void combine(std::size_t i, View<T> to, const T* const (&from)[reduce_width]) const {
         if (width == 1) {
-            to[i] = combined<n>(from, i);
+            to[i] = loaded<n>(from, i);
             return;
         }
         const std::size_t first = i * width;
@@ -78,8 +89,9 @@ template <class T, class Op, bool divides> struct Reduce {
             Pack<T> x[n];
             for (int k = 0; k < n; ++k) x[k] = *reinterpret_cast<const Pack<T>*>(from[k] + first);
             for (std::size_t e = 0; e < Pack<T>::width; ++e) {
-                for (int k = 1; k < n; ++k) x[0].at[e] = Op::of(x[0].at[e], x[k].at[e]);
-                if constexpr (divides) x[0].at[e] /= static_cast<T>(ranks);
+                T each[n];
+                for (int k = 0; k < n; ++k) each[k] = x[k].at[e];
+                x[0].at[e] = combined(each);
             }
             *reinterpret_cast<Pack<T>*>(to.data() + first) = x[0];
             return;
@@ -89,16 +101,20 @@ template <class T, class Op, bool divides> struct Reduce {
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC ivdep
 #endif
-        for (std::size_t k = first; k < last; ++k) to[k] = combined<n>(from, k);
+        for (std::size_t k = first; k < last; ++k) to[k] = loaded<n>(from, k);
     }
 
     /// All loads come before the first use, so that those from other devices are under way together.
-    template <int n> HEDDLE_FN T combined(const T* const (&from)[reduce_width], std::size_t i) const {
+    template <int n> HEDDLE_FN T loaded(const T* const (&from)[reduce_width], std::size_t i) const {
         T x[n];
         for (int k = 0; k < n; ++k) x[k] = from[k][i];
-        for (int k = 1; k < n; ++k) x[0] = Op::of(x[0], x[k]);
-        if constexpr (divides) return x[0] / static_cast<T>(ranks);
-        else return x[0];
+        return combined(x);
+    }
+    template <int n> HEDDLE_FN T combined(const T (&x)[n]) const {
+        Opened<T> all = opened(x[0]);
+        for (int k = 1; k < n; ++k) all = Op::of(all, opened(x[k]));
+        if constexpr (divides) all /= static_cast<Opened<T>>(ranks);
+        return closed<T>(all);
     }
 };
 
@@ -136,7 +152,7 @@ template <class T> void launch_typed(const Order& order, ReduceOp op) {
     case ReduceOp::min: return launch_one<T, Min>(order);
     case ReduceOp::max: return launch_one<T, Max>(order);
     case ReduceOp::average:
-        if constexpr (std::is_floating_point_v<T>) return launch_one<T, Sum, true>(order);
+        if constexpr (std::is_floating_point_v<Opened<T>>) return launch_one<T, Sum, true>(order);
         break;
     case ReduceOp::sum: break;
     }
@@ -149,6 +165,8 @@ void launch_reduce(StreamRef stream, ElementType type, ReduceOp op, const Part& 
                    std::size_t count, std::size_t ranks, const SourceLocation& where) {
     const Order order{stream, to, sources, count, ranks, where};
     switch (type) {
+    case ElementType::f16: return launch_typed<Float16>(order, op);
+    case ElementType::bf16: return launch_typed<BFloat16>(order, op);
     case ElementType::f32: return launch_typed<float>(order, op);
     case ElementType::f64: return launch_typed<double>(order, op);
     case ElementType::i8: return launch_typed<std::int8_t>(order, op);

@@ -101,6 +101,8 @@ private:
 
 ncclDataType_t type_of(ElementType type) {
     switch (type) {
+    case ElementType::f16: return ncclFloat16;
+    case ElementType::bf16: return ncclBfloat16;
     case ElementType::f32: return ncclFloat32;
     case ElementType::f64: return ncclFloat64;
     case ElementType::u8: return ncclUint8;

@@ -11,17 +11,34 @@
 
 #include <heddle/array.hpp>
 
+struct __half;  // CUDA's, in cuda_fp16.h and cuda_bf16.h
+struct __nv_bfloat16;
+
 namespace heddle {
+
+/// Floating-point numbers of 16 bits: IEEE's with 11 bits of precision, or the upper half of a float with 8.
+enum class Half : std::uint8_t { none, ieee, brain };
+/// What a type of 16 bits is to reductions. Known are `__half` and `__nv_bfloat16`; specialise it for others that have the same bits
+/// (`std::float16_t`, `_Float16`, your own).
+template <class T> inline constexpr Half half_kind = Half::none;
+template <> inline constexpr Half half_kind<__half> = Half::ieee;
+template <> inline constexpr Half half_kind<__nv_bfloat16> = Half::brain;
 
 enum class ReduceOp : std::uint8_t { sum, product, min, max, average };
 
 namespace detail {
 
-enum class ElementType : std::uint8_t { bytes, f32, f64, i8, u8, i32, u32, i64, u64 };
+enum class ElementType : std::uint8_t { bytes, f16, bf16, f32, f64, i8, u8, i32, u32, i64, u64 };
+constexpr bool is_floating(ElementType type) noexcept {
+    return type >= ElementType::f16 && type <= ElementType::f64;
+}
 
 /// What a reduction takes T for; `bytes`: it takes no such type.
 template <class T> constexpr ElementType element_type() noexcept {
-    if constexpr (std::is_same_v<T, float>) return ElementType::f32;
+    if constexpr (half_kind<T> != Half::none) {
+        static_assert(sizeof(T) == 2, "heddle::half_kind: such types have 16 bits");
+        return half_kind<T> == Half::ieee ? ElementType::f16 : ElementType::bf16;
+    } else if constexpr (std::is_same_v<T, float>) return ElementType::f32;
     else if constexpr (std::is_same_v<T, double>) return ElementType::f64;
     else if constexpr (!std::is_integral_v<T> || std::is_same_v<T, bool>) return ElementType::bytes;
     else if constexpr (sizeof(T) == 1) return std::is_signed_v<T> ? ElementType::i8 : ElementType::u8;
@@ -142,7 +159,8 @@ CollectiveCall reduction_call(CollectiveKind kind, ReduceOp op, std::size_t root
     CollectiveCall call = collective_call(kind, root, send, receive, where);
     call.type = element_type<typename ElementOf<Receive>::type>();
     static_assert(element_type<typename ElementOf<Receive>::type>() != ElementType::bytes,
-                  "heddle::DeviceGroup: reductions take float, double and integers of 8, 32 and 64 bits");
+                  "heddle::DeviceGroup: reductions take float, double, integers of 8, 32 and 64 bits, and "
+                  "types of 16 bits that have a heddle::half_kind");
     call.op = op;
     return call;
 }
@@ -171,7 +189,8 @@ template <class T, class Send, class Receive>
 RankCall rank_reduction(CollectiveKind kind, const char* name, ReduceOp op, std::size_t root,
                         const Send& send, Receive& receive, const SourceLocation& where) {
     static_assert(element_type<T>() != ElementType::bytes,
-                  "heddle::Communicator: reductions take float, double and integers of 8, 32 and 64 bits");
+                  "heddle::Communicator: reductions take float, double, integers of 8, 32 and 64 bits, and "
+                  "types of 16 bits that have a heddle::half_kind");
     RankCall call = rank_call<T>(kind, name, root, send, receive, where);
     call.type = element_type<T>();
     call.op = op;
