@@ -76,11 +76,37 @@ TEST_CASE("a host range may be changed as soon as it has become an array") {
     CHECK(to_host(s, x) == std::vector<int>(1000, 1));
 }
 
+TEST_CASE("an array that holds nothing is refused wherever it is used, with the place") {
+    const Stream s(test_device());
+    const ScopedStream in{s};
+    Array<int> none, x = zeros<int>(10), moved = std::move(x);
+    std::vector<int> host(10);
+    const auto refused = [](const auto& call) {
+        const auto error = error_of(call);
+        return mentions(error, "holds nothing") && mentions(error, "array_test.cpp");
+    };
+    CHECK(refused([&] { fill(none, 1); }));
+    CHECK(refused([&] { fill(s, x, 1); }));
+    CHECK(refused([&] { fill_zero(x); }));
+    CHECK(refused([&] { copy(none, x); }));
+    CHECK(refused([&] { copy(s, host, x); }));
+    CHECK(refused([&] { copy(s, x, moved); }));
+    CHECK(refused([&] { (void)to_host(x); }));
+    CHECK(refused([&] { fill_node(none, 1); }));
+    CHECK(refused([&] { copy_node(moved, none); }));
+    CHECK(refused([&] { launch(Iota{}, dim(10), x); }));
+    DeviceGroup group({test_device()}, {.transport = Transport::copies});
+    std::vector<Array<int>> of_ranks(1);
+    CHECK(refused([&] { group.all_reduce(ReduceOp::sum, of_ranks); }));
+    CHECK(to_host(moved) == Ints(10, 0));
+}
+
 TEST_CASE("arrays may be empty") {
     const Stream s(test_device());
     const ScopedStream in{s};
     Array<int> none, zero = empty<int>(0), filled = zeros<int>(0);
-    for (Array<int>* x : {&none, &zero, &filled}) {
+    CHECK(none.empty());
+    for (Array<int>* x : {&zero, &filled}) {
         CHECK(x->empty());
         CHECK(x->size() == 0);
         CHECK(x->size_bytes() == 0);

@@ -502,3 +502,8 @@ TEST_CASE("a graph with memory of its own that a batch sends waits for who used 
     reader.synchronize();
     CHECK(to_host(z) == Ints(100, 7));
 }
+
+static_assert(!std::is_constructible_v<ScopedBatch, Batch&, Stream>,
+              "a temporary stream would be gone at once");
+static_assert(std::is_constructible_v<ScopedBatch, Batch&, Stream&> &&
+              std::is_constructible_v<ScopedBatch, Batch&, StreamRef>);

@@ -236,6 +236,13 @@ TEST_CASE("a wrong call is refused before anything is enqueued, and the error sa
     std::vector<StreamRef> streams(t.streams.begin(), t.streams.end());
 
     CHECK(mentions(refused([&] { group.broadcast(streams, 2, t.a); }), "no rank 2"));
+    {
+        ScopedCapture one(streams[0]), another(streams[1]);
+        CHECK(
+            mentions(refused([&] { group.all_reduce(streams, ReduceOp::sum, t.a); }), "different captures"));
+        CHECK(one.end().size() == 0);
+        CHECK(another.end().size() == 0);
+    }
     CHECK(mentions(refused([&] { group.all_reduce(ReduceOp::sum, with(1, t.a[1].view().first(9))); }),
                    "9 elements"));
     CHECK(mentions(refused([&] { group.all_reduce(ReduceOp::sum, with(1, t.a[0])); }), "memory of"));

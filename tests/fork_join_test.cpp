@@ -412,7 +412,11 @@ TEST_CASE("branches on devices of both kinds mix, and none at all is nothing") {
     const Recorder seen;
     fork_join_devices(base, std::vector{test_device(), cpu_device(), test_device()},
                       [&](std::size_t i) { seen.note(current_stream(), std::to_string(i)); });
-    fork_join_devices(base, {}, [&](std::size_t) { seen.add("never"); });
+    fork_join_devices(base, std::vector<Device>(), [&](std::size_t) { seen.add("never"); });
+    Array<int> y = zeros<int>(base, 4);
+    fork_join_devices(base, {test_device(), test_device()},
+                      [&](std::size_t i) { fill(y.view().subview(2 * i, 2), int(i) + 5); });
+    CHECK(to_host(base, y) == Ints{5, 5, 6, 6});
     base.synchronize();
     Strings order = seen.seen();
     std::sort(order.begin(), order.end());

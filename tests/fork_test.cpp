@@ -60,6 +60,32 @@ TEST_CASE("the child of a fork is refused its parent's streams, clearly") {
     s.synchronize();  // the parent goes on
 }
 
+TEST_CASE("the child of a fork is refused events that only its parent's work would reach") {
+    SKIP_IF_SANITIZED();
+    if (test_device().is_cuda()) HEDDLE_SKIP("CUDA refuses everything after fork()");
+    const Drained drained;
+    const Stream s(test_device());
+    Event reached = s.record_event();
+    s.synchronize();
+    Gate gate;
+    gate.hold(s);
+    Event pending = s.record_event();
+    const ChildResult child = run_forked([&] {
+        const Stream mine(cpu_device());
+        mine.wait_event(reached);
+        reached.synchronize();
+        mine.synchronize();
+        if (!is_forked_error([&] { pending.synchronize(); })) return 1;
+        if (!is_forked_error([&] { mine.wait_event(pending); })) return 2;
+        mine.synchronize();
+        return 0;
+    });
+    CHECK(child.signal == 0);
+    CHECK(child.status == 0);
+    gate.open();
+    pending.synchronize();
+}
+
 TEST_CASE("the child of a fork can use new CPU streams") {
     SKIP_IF_SANITIZED();
     const Stream s(test_device());

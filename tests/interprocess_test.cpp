@@ -142,10 +142,23 @@ TEST_CASE("what cannot be shared is refused, with what to do") {
     CHECK_THROWS_AS(import_array<int>(ArrayHandle{}), UsageError);
     ArrayHandle foreign = handle;
     foreign.process = 1;
+    CHECK(mentions(error_of([&] { (void)import_array<int>(foreign); }), "damaged"));
+    foreign.check = detail::check_of(foreign);
     CHECK(mentions(error_of([&] { (void)import_array<double>(foreign); }), "elements of 8 bytes"));
     ArrayHandle damaged = foreign;
     damaged.size = 11;
     CHECK(mentions(error_of([&] { (void)import_array<int>(damaged); }), "damaged"));
+    damaged.check = detail::check_of(damaged);
+    CHECK(mentions(error_of([&] { (void)import_array<int>(damaged); }), "names more memory"));
+    EventHandle other_kind;  // which begins with the same members
+    static_assert(sizeof other_kind <= sizeof foreign);
+    std::memcpy(static_cast<void*>(&other_kind), &foreign, sizeof other_kind);
+    CHECK(mentions(error_of([&] { (void)import_event(other_kind); }), "no handle that export_event()"));
+    if (test_device().is_cpu()) {
+        const auto too_large = error_of([] { (void)shareable<float>(std::size_t{1} << 48); });
+        REQUIRE(too_large);
+        CHECK(too_large->code() == ErrorCode::out_of_memory);
+    }
     const Event shared(test_device(), {.interprocess = true});
     CHECK(mentions(error_of([&] { (void)import_event(export_event(shared)); }), "use that event"));
 }
@@ -155,6 +168,7 @@ TEST_CASE("a GPU that this process does not see is named in the error") {
     handle.process = 1;
     handle.element_bytes = 4;
     std::strcpy(handle.bus_id.data(), "ffff:00:1f.7");
+    handle.check = detail::check_of(handle);
     const auto error = error_of([&] { (void)import_array<int>(handle); });
     REQUIRE(error);
     CHECK(error->code() == ErrorCode::no_device);
@@ -163,6 +177,7 @@ TEST_CASE("a GPU that this process does not see is named in the error") {
     CHECK(mentions(error_of([&] { (void)import_event(event); }), "no handle"));
     event.process = 1;
     std::strcpy(event.bus_id.data(), "ffff:00:1f.7");
+    event.check = detail::check_of(event);
     CHECK(mentions(error_of([&] { (void)import_event(event); }), "ffff:00:1f.7"));
 }
 
@@ -334,4 +349,56 @@ TEST_CASE("child: ends before its record", "[.child]") {
     gate.hold(s);
     event.record(s);
     _exit(7);
+}
+
+TEST_CASE("events of processes are parts of graphs, captures and batches as others are") {
+    const Drained drained;
+    const Stream s(test_device()), other(test_device());
+    Event event(test_device(), {.interprocess = true});
+    Array<int> x = zeros<int>(s, 100);
+    s.synchronize();
+    SECTION("recorded and waited for by nodes") {
+        Graph waits = wait_node(event).build();
+        waits.launch(s);  // never recorded: waits for nothing
+        s.synchronize();
+        Graph records = record_node(event).after(kernel_node(test_device(), Add{}, dim(100), x, 1)).build();
+        Gate gate;
+        gate.hold(s);
+        records.launch(s);
+        CHECK_FALSE(event.is_complete());
+        waits.launch(other);
+        settle(test_device());
+        CHECK_FALSE(other.is_complete());
+        gate.open();
+        CHECK(to_host(other, x) == Ints(100, 1));
+        event.synchronize();
+        CHECK(event.is_complete());
+    }
+    SECTION("recorded and waited for by captures") {
+        Graph records = capture(s, [&] {
+            launch(s, Add{}, dim(100), x, 2);
+            record_external(s, event);
+        });
+        Graph waits = capture(other, [&] { wait_external(other, event); });
+        Gate gate;
+        gate.hold(s);
+        records.launch(s);
+        waits.launch(other);
+        settle(test_device());
+        CHECK_FALSE(other.is_complete());
+        gate.open();
+        event.synchronize();
+        CHECK(to_host(other, x) == Ints(100, 2));
+    }
+    SECTION("recorded in a batch") {
+        Batch batch({.on_cpu = true});
+        for (int i = 0; i < 3; ++i) {
+            ScopedBatch in(batch, s);
+            launch(s, Add{}, dim(100), x, 1);
+            event.record(s);
+            in.end();
+            other.wait_event(event);
+            CHECK(to_host(other, x) == Ints(100, i + 1));
+        }
+    }
 }

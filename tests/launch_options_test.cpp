@@ -315,6 +315,8 @@ TEST_CASE("captured dependents start early beside the kernel they depend on, and
         CHECK(dependents(graph) == All{{}, {}});
     }
     SECTION("nodes: those that were named, unless after() comes later") {
+        auto nothing = fill_node(x, 0);
+        CHECK_THROWS_AS(kernel_node(test_device(), Step{}, dim(100), x).dependent_on(nothing), UsageError);
         auto first = kernel_node(test_device(), Step{}, dim(100), x);
         auto other = kernel_node(test_device(), Step{}, dim(100), y);
         auto last = kernel_node(test_device(), Step{}, dim(100), x).dependent_on(first).after(other);

@@ -165,7 +165,7 @@ template <class T>
 template <detail::Source A>
 [[nodiscard]] auto to_host(StreamRef stream, const A& array,
                            SourceLocation where = SourceLocation::current()) {
-    auto source = detail::as_source(array);
+    auto source = detail::as_source(array, where);
     std::vector<typename decltype(source)::value_type> host(source.size());
     copy(stream, View(host.data(), host.size()), source, where);
     stream.synchronize(where);
@@ -173,7 +173,7 @@ template <detail::Source A>
 }
 template <detail::Source A>
 [[nodiscard]] auto to_host(const A& array, SourceLocation where = SourceLocation::current()) {
-    auto source = detail::as_source(array);
+    auto source = detail::as_source(array, where);
     return to_host(detail::home_stream(source.owner(), source.data(), where), source, where);
 }
 

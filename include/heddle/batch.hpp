@@ -34,7 +34,8 @@ struct BatchResult {
 std::string_view name_of(BatchResult::How how) noexcept;
 
 struct BatchOptions {
-    std::size_t remembered = 8;  ///< graphs that are kept; the one not used for longest goes first
+    std::size_t remembered =
+        8;  ///< graphs that are kept, at least 1; the one not used for longest goes first
     /// On CPU devices a launch costs less than recording it (some 40 ns for 90), so that there batches are not recorded, unless this says so.
     bool on_cpu = false;
 };
@@ -77,6 +78,11 @@ class ScopedBatch {
 public:
     [[nodiscard]] explicit ScopedBatch(Batch& batch, StreamRef stream = current_stream(),
                                        SourceLocation where = SourceLocation::current());
+    /// A temporary stream is gone before it is used.
+    template <class Owner>
+        requires std::same_as<Owner, Stream> ScopedBatch(Batch&, Owner&&,
+                                                         SourceLocation = SourceLocation::current())
+    = delete;
     ScopedBatch(const ScopedBatch&) = delete;
     ScopedBatch& operator=(const ScopedBatch&) = delete;
     ~ScopedBatch();

@@ -21,17 +21,31 @@ template <class T> inline constexpr bool is_ours<Array<T>> = true;
 template <class R>
 concept HostRange = std::ranges::contiguous_range<R> && !is_ours<std::remove_cvref_t<R>>;
 
-template <class T> View<T> as_destination(View<T> v) noexcept { return v; }
-template <class T> View<T> as_destination(Array<T>& a) noexcept { return a.view(); }
+/// Throws UsageError for an array that holds nothing, but not for an empty one.
+template <class T> const Array<T>& check_held(const Array<T>& a, const SourceLocation& where) {
+    if (a.view().owner() == nullptr) [[unlikely]]
+        throw_no_array(where);
+    return a;
+}
+
+template <class T> View<T> as_destination(View<T> v, const SourceLocation& = {}) noexcept { return v; }
+template <class T> View<T> as_destination(Array<T>& a, const SourceLocation& where = {}) {
+    check_held(a, where);
+    return a.view();
+}
 template <HostRange R>
-auto as_destination(R&& r) noexcept -> View<std::remove_reference_t<std::ranges::range_reference_t<R>>> {
+auto as_destination(R&& r, const SourceLocation& = {}) noexcept
+    -> View<std::remove_reference_t<std::ranges::range_reference_t<R>>> {
     return {std::ranges::data(r), std::ranges::size(r)};
 }
 
-template <class T> View<const T> as_source(View<T> v) noexcept { return v; }
-template <class T> View<const T> as_source(const Array<T>& a) noexcept { return a.view(); }
+template <class T> View<const T> as_source(View<T> v, const SourceLocation& = {}) noexcept { return v; }
+template <class T> View<const T> as_source(const Array<T>& a, const SourceLocation& where = {}) {
+    return check_held(a, where).view();
+}
 template <HostRange R>
-auto as_source(const R& r) noexcept -> View<const std::ranges::range_value_t<const R>> {
+auto as_source(const R& r, const SourceLocation& = {}) noexcept
+    -> View<const std::ranges::range_value_t<const R>> {
     return {std::ranges::data(r), std::ranges::size(r)};
 }
 
@@ -84,8 +98,8 @@ StreamRef home_stream(const Block* owner, const void* data, const SourceLocation
 /// waiting for the stream. Prefer pinned memory.
 template <detail::Destination To, detail::Source From>
 void copy(StreamRef stream, To&& to, const From& from, SourceLocation where = SourceLocation::current()) {
-    auto destination = detail::as_destination(to);
-    auto source = detail::as_source(from);
+    auto destination = detail::as_destination(to, where);
+    auto source = detail::as_source(from, where);
     static_assert(
         std::is_same_v<typename decltype(destination)::value_type, typename decltype(source)::value_type>,
         "heddle::copy: both sides must have the same element type");
@@ -93,8 +107,8 @@ void copy(StreamRef stream, To&& to, const From& from, SourceLocation where = So
 }
 template <detail::Destination To, detail::Source From>
 void copy(To&& to, const From& from, SourceLocation where = SourceLocation::current()) {
-    auto destination = detail::as_destination(to);
-    auto source = detail::as_source(from);
+    auto destination = detail::as_destination(to, where);
+    auto source = detail::as_source(from, where);
     static_assert(
         std::is_same_v<typename decltype(destination)::value_type, typename decltype(source)::value_type>,
         "heddle::copy: both sides must have the same element type");
@@ -153,14 +167,14 @@ void copy_2d(View2D<T> to, View2D<S> from, SourceLocation where = SourceLocation
 /// current stream of the memory's device.
 template <detail::Destination To, class V>
 void fill(StreamRef stream, To&& to, const V& value, SourceLocation where = SourceLocation::current()) {
-    auto destination = detail::as_destination(to);
+    auto destination = detail::as_destination(to, where);
     using T = typename decltype(destination)::value_type;
     const T element = static_cast<T>(value);
     detail::fill_region(stream, detail::region(destination), &element, sizeof element, where);
 }
 template <detail::Destination To, class V>
 void fill(To&& to, const V& value, SourceLocation where = SourceLocation::current()) {
-    auto destination = detail::as_destination(to);
+    auto destination = detail::as_destination(to, where);
     using T = typename decltype(destination)::value_type;
     const T element = static_cast<T>(value);
     detail::fill_region(detail::region(destination), &element, sizeof element, where);
@@ -170,11 +184,11 @@ void fill(To&& to, const V& value, SourceLocation where = SourceLocation::curren
 template <detail::Destination To>
 void fill_zero(StreamRef stream, To&& to, SourceLocation where = SourceLocation::current()) {
     const unsigned char zero = 0;
-    detail::fill_region(stream, detail::region(detail::as_destination(to)), &zero, 1, where);
+    detail::fill_region(stream, detail::region(detail::as_destination(to, where)), &zero, 1, where);
 }
 template <detail::Destination To> void fill_zero(To&& to, SourceLocation where = SourceLocation::current()) {
     const unsigned char zero = 0;
-    detail::fill_region(detail::region(detail::as_destination(to)), &zero, 1, where);
+    detail::fill_region(detail::region(detail::as_destination(to, where)), &zero, 1, where);
 }
 
 }  // namespace heddle

@@ -199,7 +199,7 @@ template <auto kernel, class... A> void launch_dependent(StreamRef stream, const
         "heddle::launch_dependent: this kernel has to call wait_for_primary(), and say so by specialising "
         "heddle::waits_for_primary for it: it would race with the kernel before");
     LaunchOptions options = grid.how.options;
-    options.dependent = true;
+    options.dependence = detail::Dependence::on_stream;
     launch(stream, kernel, grid.with(options), std::forward<A>(args)...);
 }
 template <auto kernel, class... A> void launch_dependent(const Grid& grid, A&&... args) {
@@ -223,7 +223,7 @@ void launch_dependent(StreamRef stream, const ProgrammaticEvent& event, const Gr
     if (!detail::wait_for_trigger(stream, event, grid.where))
         return launch(stream, kernel, grid, std::forward<A>(args)...);
     LaunchOptions options = grid.how.options;
-    options.after_trigger = true;
+    options.dependence = detail::Dependence::on_event;
     launch(stream, kernel, grid.with(options), std::forward<A>(args)...);
 }
 

@@ -14,7 +14,7 @@ namespace detail {
 /// UsageError where the stream cannot record the event; before anything is launched.
 void check_trigger(const ProgrammaticEvent& event, StreamRef stream, const SourceLocation& where);
 void record_trigger(const ProgrammaticEvent& event, StreamRef stream, const SourceLocation& where);
-/// Makes the stream wait. True: the next kernel may be one that starts earlier, LaunchOptions::after_trigger.
+/// Makes the stream wait. True: the next kernel may be one that starts earlier, detail::Dependence::on_event.
 bool wait_for_trigger(StreamRef stream, const ProgrammaticEvent& event, const SourceLocation& where);
 }  // namespace detail
 
@@ -68,7 +68,7 @@ template <WaitsForPrimary K, int N, class... A>
 void launch_dependent(StreamRef stream, const K& kernel, const Dim<N>& d, A&&... args) {
     static_assert(K::waits_for_primary, "heddle::launch_dependent: the kernel says that it does not wait");
     LaunchOptions options = d.how.options;
-    options.dependent = true;
+    options.dependence = detail::Dependence::on_stream;
     launch(stream, kernel, d.with(options), std::forward<A>(args)...);
 }
 template <WaitsForPrimary K, int N, class... A>
@@ -99,7 +99,7 @@ void launch_dependent(StreamRef stream, const ProgrammaticEvent& event, const K&
     if (!detail::wait_for_trigger(stream, event, d.where))
         return launch(stream, kernel, d, std::forward<A>(args)...);
     LaunchOptions options = d.how.options;
-    options.after_trigger = true;
+    options.dependence = detail::Dependence::on_event;
     launch(stream, kernel, d.with(options), std::forward<A>(args)...);
 }
 template <WaitsForPrimary K, int N, class... A>

@@ -81,7 +81,12 @@ struct EventHandle {
         bus_id{};  ///< of the GPU, since processes may number GPUs differently; empty for CPU devices
     std::int32_t device_index = 0;
     std::int32_t process = 0;  ///< that exported it
+    std::uint64_t check = 0;   ///< of all the others
 };
+namespace detail {
+/// What `check` has to be.
+std::uint64_t check_of(const EventHandle& handle) noexcept;
+}  // namespace detail
 
 /// The handle of an event made with {.interprocess = true}.
 EventHandle export_event(const Event& event, SourceLocation where = SourceLocation::current());

@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <exception>
+#include <initializer_list>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -93,6 +94,9 @@ void fork_join_n(std::size_t count, F&& f, SourceLocation where = SourceLocation
 /// A branch on each device: calls f(0), f(1), ... for devices[0], devices[1], ..., each with its device current and a stream of its own
 /// there (f may take it as its second argument). All are ordered after `base`, whatever its device, and base after all of them. A device may be
 /// named several times; CPU and CUDA devices mix. Exceptions as with fork_join().
+///
+/// Only `base` is ordered. The current streams of the other devices are not: a branch does not wait for what they were given before, and they do not
+/// wait for the branch. Before they use its arrays (a DeviceGroup without streams named, a ScopedDevice): current_stream(d).wait_stream(base).
 template <class F>
 void fork_join_devices(StreamRef base, std::span<const Device> devices, F&& f,
                        SourceLocation where = SourceLocation::current()) {
@@ -103,6 +107,16 @@ void fork_join_devices(StreamRef base, std::span<const Device> devices, F&& f,
         detail::run_branch(fork, devices[i], call, where);
     }
     fork.join();
+}
+template <class F>
+void fork_join_devices(StreamRef base, std::initializer_list<Device> devices, F&& f,
+                       SourceLocation where = SourceLocation::current()) {
+    fork_join_devices(base, std::span<const Device>(devices.begin(), devices.size()), f, where);
+}
+template <class F>
+void fork_join_devices(std::initializer_list<Device> devices, F&& f,
+                       SourceLocation where = SourceLocation::current()) {
+    fork_join_devices(current_stream(), std::span<const Device>(devices.begin(), devices.size()), f, where);
 }
 template <class F>
 void fork_join_devices(std::span<const Device> devices, F&& f,

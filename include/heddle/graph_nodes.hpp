@@ -46,7 +46,7 @@ void set_fill(NodeData& node, const Region& to, const void* value, std::size_t s
               const SourceLocation& where);
 /// What the node has now; false, and nothing, while it has no arguments.
 bool read_extents(const NodeData& node, std::size_t* extent, LaunchOptions& options);
-void make_dependent(NodeData& node, const Node& first);
+void make_dependent(NodeData& node, const Node& first, const SourceLocation& where);
 /// Clamps it to the device's range. Unsupported in a CUDA graph that is instantiated.
 void set_priority(NodeData& node, int priority, const SourceLocation& where);
 void set_event(NodeData& node, const Event& event, const SourceLocation& where);
@@ -114,7 +114,7 @@ public:
             "heddle::kernel_node: a kernel that depends on another one's memory has to wait for it: call "
             "wait_for_primary() in it, and say so with `static constexpr bool waits_for_primary = true;`");
         this->after(first...);
-        (detail::make_dependent(this->data(), first), ...);
+        (detail::make_dependent(this->data(), first, SourceLocation()), ...);
         return *this;
     }
     /// Among the kernels of its graph that could run, the more urgent (smaller, as those of streams) runs first; 0 if not given, and in captures the
@@ -173,15 +173,15 @@ public:
     /// Other memory, on the same devices, from the next launch on.
     template <detail::Destination To, detail::Source From>
     CopyNode& between(To&& to, const From& from, SourceLocation where = SourceLocation::current()) {
-        detail::set_copy(data(), detail::region(detail::as_destination(to)),
-                         detail::region(detail::as_source(from)), where);
+        detail::set_copy(data(), detail::region(detail::as_destination(to, where)),
+                         detail::region(detail::as_source(from, where)), where);
         return *this;
     }
 };
 template <detail::Destination To, detail::Source From>
 CopyNode copy_node(To&& to, const From& from, SourceLocation where = SourceLocation::current()) {
-    const auto destination = detail::as_destination(to);
-    const auto source = detail::as_source(from);
+    const auto destination = detail::as_destination(to, where);
+    const auto source = detail::as_source(from, where);
     static_assert(
         std::is_same_v<typename decltype(destination)::value_type, typename decltype(source)::value_type>,
         "heddle::copy_node: both sides must have the same element type");
@@ -208,7 +208,8 @@ public:
     FillNode& with(To&& to,
                    const typename decltype(detail::as_destination(std::declval<To&>()))::value_type& value,
                    SourceLocation where = SourceLocation::current()) {
-        detail::set_fill(data(), detail::region(detail::as_destination(to)), &value, sizeof value, where);
+        detail::set_fill(data(), detail::region(detail::as_destination(to, where)), &value, sizeof value,
+                         where);
         return *this;
     }
 };
@@ -216,7 +217,7 @@ template <detail::Destination To>
 FillNode fill_node(To&& to,
                    const typename decltype(detail::as_destination(std::declval<To&>()))::value_type& value,
                    SourceLocation where = SourceLocation::current()) {
-    return {detail::region(detail::as_destination(to)), &value, sizeof value, where};
+    return {detail::region(detail::as_destination(to, where)), &value, sizeof value, where};
 }
 
 /// A host function as a node: called once in every launch, by any thread, with the rules of launch_host().

@@ -21,10 +21,13 @@ struct ArrayHandle {
     std::uint64_t offset = 0;         ///< of the part that is shared, in bytes
     std::uint64_t size = 0;           ///< elements of it
     std::uint32_t element_bytes = 0;  ///< of each
+    std::uint64_t check = 0;          ///< of all the others
 };
 static_assert(std::is_trivially_copyable_v<ArrayHandle>);
 
 namespace detail {
+/// What `check` has to be; differs for arrays and events.
+std::uint64_t check_of(const ArrayHandle& handle) noexcept;
 Block& allocate_shared(Device device, std::size_t count, std::size_t element, const SourceLocation& where);
 ArrayHandle export_block(const Block* block, const void* data, std::size_t count, std::size_t element,
                          const SourceLocation& where);
@@ -59,7 +62,7 @@ template <class T>
 /// The memory of another process, on the same device, as an array for that device's kernels and for all copies; destroying it lets go of the memory, after all that heddle gave to any stream to do with
 /// it. Nothing orders the work of the two processes: share an event as well, or synchronise, and tell the other by means of the operating system.
 ///
-/// Throws UsageError for a handle of this process and for elements of another size, NoDevice where this process does not see the GPU, Unsupported where
+/// Throws UsageError for a handle of this process, one that was damaged on its way, and for elements of another size, NoDevice where this process does not see the GPU, Unsupported where
 /// the other process does not let its memory be opened or has ended.
 template <class T>
 [[nodiscard]] Array<T> import_array(const ArrayHandle& handle,

@@ -2,9 +2,19 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 
 namespace heddle {
+
+namespace detail {
+/// Whose end a kernel need not wait for.
+enum class Dependence : std::uint8_t {
+    none,
+    on_stream,  ///< of the kernel before it on its stream
+    on_event    ///< in recordings: of the kernel of a programmatic event that the stream has waited for
+};
+}  // namespace detail
 
 /// Given with the extents: `launch(s, kernel, dim(n).with({.priority = -5}), args...)`, in the same way to prepare() and to nodes, and with grid() for
 /// `__global__` functions. Checked against the device before the launch (UsageError with the limit; Unsupported where the device
@@ -24,10 +34,8 @@ struct LaunchOptions {
     /// Memory synchronisation domain: 0, or 1 for kernels that write to other devices, so that fences of the others do not wait for those writes (compute
     /// capability 9.0; elsewhere without effect).
     int memory_domain = 0;
-    /// May start before the kernel before it on its stream has finished: set by launch_dependent().
-    bool dependent = false;
-    /// In a capture or a batch, may start before the kernel of a programmatic event has finished: set by launch_dependent().
-    bool after_trigger = false;
+    /// For launch_dependent(), which looks whether the kernel may be launched like that.
+    detail::Dependence dependence = detail::Dependence::none;
 
     static constexpr int inherit_priority = std::numeric_limits<int>::min();
     bool operator==(const LaunchOptions&) const = default;

@@ -1,5 +1,6 @@
 // What can be wrong with a collective, found before anything is enqueued.
 #include "collective/group.hpp"
+#include "core/recording.hpp"
 
 #include <functional>
 #include <string>
@@ -70,6 +71,20 @@ public:
             if (stream.device() != devices_[i])
                 refuse("the stream of rank " + std::to_string(i) + " is of " + stream.device().name() +
                        ": it has to be of the rank's device, " + devices_[i].name());
+        }
+    }
+
+    void captures() const {
+        std::uint64_t first = 0;
+        for (std::size_t i = 0; i < n_; ++i) {
+            StreamRecord& record = record_of(*call_.streams[i]);
+            if (!is_captured(record)) continue;
+            const std::uint64_t id = recording_id(record);
+            if (first == 0) first = id;
+            if (id != first)
+                refuse("the streams are in different captures, which cannot wait for each other: one capture "
+                       "takes all "
+                       "of them in, those that are in none too");
         }
     }
 
@@ -153,6 +168,7 @@ void check_parts(const Checks& check, const PerRank<Part>& parts, const PerRank<
 void check_call(const std::vector<Device>& devices, CollectiveCall& call) {
     Checks check(devices, call);
     check.streams();
+    check.captures();
     check.root();
     if (call.op == ReduceOp::average && call.type != ElementType::bytes && !is_floating(call.type))
         check.refuse(

@@ -188,7 +188,12 @@ bool read_extents(const NodeData& node, std::size_t* extent, LaunchOptions& opti
     return true;
 }
 
-void make_dependent(NodeData& node, const Node& first) {
+void make_dependent(NodeData& node, const Node& first, const SourceLocation& where) {
+    const NodeData& primary = first.data();
+    if (primary.kind != NodeKind::kernel || primary.device != node.device)
+        refuse(label_of(node) + " cannot depend on " + label_of(primary) +
+                   ", since that is no kernel of the same device: use after()",
+               "dependent_on", where);
     if (!node.is_dependent_on(first.data())) node.primaries.push_back(&first.data());
 }
 

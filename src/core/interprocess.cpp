@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include <unistd.h>
 
@@ -43,9 +44,41 @@ Device device_of(const BusId& id, int index, const char* call, const SourceLocat
                  .where = where});
 }
 
+/// FNV-1a: for damage, not for malice.
+class Check {
+public:
+    explicit Check(std::uint64_t kind) noexcept { add(kind); }
+    template <class T> Check& add(const T& value) noexcept {
+        static_assert(std::has_unique_object_representations_v<T>);
+        const auto* bytes = reinterpret_cast<const unsigned char*>(&value);
+        for (std::size_t i = 0; i < sizeof value; ++i) state_ = (state_ ^ bytes[i]) * 0x100000001b3u;
+        return *this;
+    }
+    std::uint64_t value() const noexcept { return state_; }
+
+private:
+    std::uint64_t state_ = 0xcbf29ce484222325u;
+};
+
 }  // namespace
 
 namespace detail {
+
+std::uint64_t check_of(const ArrayHandle& h) noexcept {
+    return Check(1)
+        .add(h.memory)
+        .add(h.bus_id)
+        .add(h.device_index)
+        .add(h.process)
+        .add(h.bytes)
+        .add(h.offset)
+        .add(h.size)
+        .add(h.element_bytes)
+        .value();
+}
+std::uint64_t check_of(const EventHandle& h) noexcept {
+    return Check(2).add(h.bytes).add(h.bus_id).add(h.device_index).add(h.process).value();
+}
 
 ArrayHandle export_block(const Block* block, const void* data, std::size_t count, std::size_t element,
                          const SourceLocation& where) {
@@ -70,13 +103,14 @@ ArrayHandle export_block(const Block* block, const void* data, std::size_t count
     handle.size = count;
     handle.element_bytes = static_cast<std::uint32_t>(element);
     if (block->bytes != 0) backend_of(block->device.kind()).export_shared(block->data, handle, where);
+    handle.check = check_of(handle);
     return handle;
 }
 
 Block& import_block(const ArrayHandle& handle, std::size_t element, const SourceLocation& where) {
     constexpr const char* call = "import_array";
-    if (handle.process == 0 || handle.element_bytes == 0)
-        refuse("this is no handle that export_array() made", call, where);
+    if (handle.process == 0 || handle.element_bytes == 0 || handle.check != check_of(handle))
+        refuse("this is no handle that export_array() made, or it was damaged on its way", call, where);
     if (handle.process == getpid())
         refuse("this process exported the array itself: use that array", call, where);
     if (handle.element_bytes != element)
@@ -107,6 +141,7 @@ EventHandle export_event(const Event& event, SourceLocation where) {
     handle.bus_id = bus_id_of(state.device);
     handle.device_index = state.device.index();
     handle.process = static_cast<std::int32_t>(getpid());
+    handle.check = detail::check_of(handle);
     state.recorded = true;  // by the others, perhaps
     state.handed_out = true;
     state.countable = false;
@@ -114,7 +149,9 @@ EventHandle export_event(const Event& event, SourceLocation where) {
 }
 
 Event import_event(const EventHandle& handle, SourceLocation where) {
-    if (handle.process == 0) refuse("this is no handle that export_event() made", "import_event", where);
+    if (handle.process == 0 || handle.check != detail::check_of(handle))
+        refuse("this is no handle that export_event() made, or it was damaged on its way", "import_event",
+               where);
     if (handle.process == getpid())
         refuse("this process exported the event itself: use that event", "import_event", where);
     auto state = std::make_unique<detail::EventState>();

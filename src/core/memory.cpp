@@ -304,10 +304,9 @@ void throw_dead_block(const Block&, const char* call, SourceLocation where) {
 
 void throw_no_array(SourceLocation where) {
     throw_error({.code = ErrorCode::usage,
-                 .message = "this array holds nothing: it was moved from, reset, or never made. A kernel "
-                            "that can do without it "
-                            "takes an empty View",
-                 .call = "launch",
+                 .message = "this array holds nothing: it was moved from, reset, or never made. What "
+                            "can do without it takes an empty View",
+                 .call = "an array's use",
                  .where = where});
 }
 

@@ -198,8 +198,9 @@ void order_after_event(StreamRecord& waiter, EventState& event, const SourceLoca
     if (is_recording_id(event.capture_id) && capture_of(waiter) != event.capture_id) [[unlikely]]
         throw_error(stream_error(
             ErrorCode::usage, waiter,
-            "the event was recorded in a capture that is over, where it marked a point of the graph: for "
-            "an event that is recorded at every launch, use record_external(), or give it timing",
+            "the event's newest record was made in another capture, and marks a point of that graph: record "
+            "it anew "
+            "outside; an Event that is to be recorded at every launch is recorded by record_external()",
             "wait_event", where));
     StreamRecord* const other = event.stream;
     bool trusted = event.countable;

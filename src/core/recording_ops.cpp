@@ -31,9 +31,9 @@ namespace {
 /// The kernel before which's end the stream's next one may start; -1: none. On one stream it is the one before it, if the stream has waited for nothing
 /// since: whoever waits relies on it.
 std::int64_t primary_of(const Recording::Lane& lane, const LaunchOptions& options) {
-    if (options.after_trigger) return lane.primary;
+    if (options.dependence == Dependence::on_event) return lane.primary;
     const bool alone = lane.tail.size() == 1 && lane.tail.front() == lane.own;
-    return options.dependent && alone ? lane.own : -1;
+    return options.dependence == Dependence::on_stream && alone ? lane.own : -1;
 }
 }  // namespace
 
@@ -47,7 +47,7 @@ bool record_work(StreamState& state, const WorkType& type, void* self, std::size
     const std::int64_t primary = primary_of(r->lane_of(stream), options);
     add_op(*r, stream, type.form != nullptr ? NodeKind::kernel : NodeKind::host_function, where);
     LaunchOptions kept = options;
-    kept.dependent = kept.after_trigger = false;
+    kept.dependence = Dependence::none;
     if (stream.priority != 0 && type.form != nullptr && kept.priority == LaunchOptions::inherit_priority)
         kept.priority =
             stream.priority;  // as CUDA's captures do: the graph may be launched on another stream

@@ -99,4 +99,9 @@ void give_back_after(void* data, std::size_t bytes, int device, GiveBack give_ba
 /// Blocks until `done`, running `queue` on this thread where no worker has it.
 void wait_for(Queue* queue, Completion& done);
 
+/// The completion of an event's newest record; null where there is none, or it is known to be over.
+CompletionRef newest_record(const EventState& event);
+/// The event stands for this from now on.
+void set_record(EventState& event, CompletionRef done);
+
 }  // namespace heddle::detail::cpu

@@ -14,12 +14,6 @@ namespace {
 // SharedEvent.
 SharedEvent& shared(const EventState& event) noexcept { return *static_cast<SharedEvent*>(event.native); }
 
-/// Null: nothing to wait for.
-CompletionRef completion_in(const EventState& event) {
-    if (event.options.interprocess) return shared(event).newest();
-    return event.native != nullptr ? *static_cast<CompletionRef*>(event.native) : CompletionRef();
-}
-
 /// Tells one completion of another.
 struct Relay : Waiter {
     CompletionRef to;
@@ -36,7 +30,30 @@ void relay(const CompletionRef& from, CompletionRef to) {
     else relay->to->complete(from->failure());
 }
 
+/// The child of a fork would wait for threads that it does not have.
+void refuse_of_parent(const EventState& event, const char* call, const SourceLocation& where) {
+    if (event.stream == nullptr || !event.stream->has(stream_flag::forked) ||
+        event.stream->id.load() != event.stream_id)
+        return;
+    throw_error({.code = ErrorCode::forked,
+                 .message = "the event was recorded by the parent process, whose work goes on there alone",
+                 .call = call,
+                 .device = event.device,
+                 .where = where});
+}
+
 }  // namespace
+
+CompletionRef newest_record(const EventState& event) {
+    if (event.options.interprocess) return shared(event).newest();
+    return event.native != nullptr ? *static_cast<CompletionRef*>(event.native) : CompletionRef();
+}
+
+void set_record(EventState& event, CompletionRef done) {
+    if (event.options.interprocess) return shared(event).record(done);
+    if (event.native == nullptr) event.native = new CompletionRef(std::move(done));
+    else *static_cast<CompletionRef*>(event.native) = std::move(done);
+}
 
 void CpuBackend::open_event(EventState& event, const SourceLocation& where) {
     if (event.options.interprocess) event.native = new SharedEvent(where);
@@ -52,9 +69,7 @@ void CpuBackend::close_event(EventState& event) noexcept { forget_record(event);
 void CpuBackend::record(EventState& event, StreamRecord& stream, const SourceLocation&) {
     CompletionRef done = make_completion();
     queue_of(stream).push_signal(done, event.options.timing);
-    if (event.options.interprocess) return shared(event).record(done);
-    if (event.native == nullptr) event.native = new CompletionRef(std::move(done));
-    else *static_cast<CompletionRef*>(event.native) = std::move(done);
+    set_record(event, std::move(done));
 }
 
 void CpuBackend::wait_stream(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where) {
@@ -64,18 +79,22 @@ void CpuBackend::wait_stream(StreamRecord& waiter, StreamRecord& other, const So
 }
 
 void CpuBackend::wait(StreamRecord& waiter, EventState& event, const SourceLocation& where) {
-    if (CompletionRef done = completion_in(event)) queue_of(waiter).push_wait(std::move(done), where);
+    CompletionRef done = newest_record(event);
+    if (!done) return;
+    if (!done->is_done()) refuse_of_parent(event, "wait_event", where);
+    queue_of(waiter).push_wait(std::move(done), where);
 }
 
 bool CpuBackend::is_complete(EventState& event, const SourceLocation&) {
     if (event.options.interprocess) return shared(event).is_over();
-    const CompletionRef done = completion_in(event);
+    const CompletionRef done = newest_record(event);
     return !done || done->is_done();
 }
 
-void CpuBackend::synchronize(EventState& event, const SourceLocation&) {
-    const CompletionRef done = completion_in(event);
+void CpuBackend::synchronize(EventState& event, const SourceLocation& where) {
+    const CompletionRef done = newest_record(event);
     if (!done || done->is_done()) return;
+    refuse_of_parent(event, "synchronize", where);
     // This thread may run what is before the event itself. The stream can be destroyed meanwhile, or long since: its queue
     // is only looked at under the lock without which it does not go, and once taken it cannot go.
     Queue* taken = nullptr;
@@ -89,12 +108,12 @@ void CpuBackend::synchronize(EventState& event, const SourceLocation&) {
 }
 
 double CpuBackend::elapsed_ms(EventState& start, EventState& end, const SourceLocation&) {
-    return static_cast<double>(completion_in(end)->time_ns() - completion_in(start)->time_ns()) / 1e6;
+    return static_cast<double>(newest_record(end)->time_ns() - newest_record(start)->time_ns()) / 1e6;
 }
 
 Failure CpuBackend::failure_of(EventState& event) {
     if (event.options.interprocess) return shared(event).failure();
-    const CompletionRef done = completion_in(event);
+    const CompletionRef done = newest_record(event);
     return done && done->is_done() ? done->failure() : nullptr;
 }
 
@@ -113,7 +132,7 @@ void CpuBackend::import_event(EventState& event, const EventHandle& handle, cons
 }
 
 CompletionRef CpuBackend::completion_of(EventState& event, const SourceLocation&) {
-    if (CompletionRef done = completion_in(event)) return done;
+    if (CompletionRef done = newest_record(event)) return done;
     CompletionRef done = make_completion();
     done->complete();
     return done;

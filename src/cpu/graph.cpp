@@ -21,13 +21,11 @@ GraphRun::GraphRun(std::shared_ptr<const Plan> plan, StreamRecord& stream, int l
     // Events mean what they mean at the launch: a wait the record that is newest now, a record what others wait for from now on.
     for (std::size_t i = 0; i < plan_->events.size(); ++i) {
         EventState& event = *plan_->tasks[plan_->events[i]].event;
-        auto*& native = reinterpret_cast<CompletionRef*&>(event.native);
         if (plan_->tasks[plan_->events[i]].kind == NodeKind::wait_event) {
-            records_[i] = native != nullptr ? *native : CompletionRef();
+            records_[i] = newest_record(event);
         } else {
             records_[i] = make_completion();
-            if (native == nullptr) native = new CompletionRef(records_[i]);
-            else *native = records_[i];
+            set_record(event, records_[i]);
         }
     }
 }

@@ -162,7 +162,8 @@ public:
 
 private:
     std::shared_ptr<Plan> plan_;
-    CompletionRef last_;  ///< of the newest launch
+    CompletionRef last_;               ///< of the newest launch
+    StreamRecord* last_on_ = nullptr;  ///< where it was launched last
 };
 
 /// Closures of copies and fills. (memory.cpp)

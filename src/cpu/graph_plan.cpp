@@ -119,6 +119,13 @@ std::shared_ptr<Plan> make_plan(const GraphData& graph) {
 CpuGraphExec::CpuGraphExec(const GraphData& graph, const SourceLocation&) : plan_(make_plan(graph)) {}
 
 void CpuGraphExec::launch(StreamRecord& stream, const SourceLocation& where) {
+    if (last_ && !last_->is_done() && last_on_->has(stream_flag::forked))
+        throw_error(
+            {.code = ErrorCode::forked,
+             .message = "this graph is running in the parent process, and would have to come after that",
+             .call = "launch",
+             .device = stream.device,
+             .where = where});
     Queue& queue = queue_of(stream);
     CompletionRef done = make_completion();
     auto run = std::make_unique<GraphRun>(plan_, stream, queue.level(), done);
@@ -128,6 +135,7 @@ void CpuGraphExec::launch(StreamRecord& stream, const SourceLocation& where) {
     queue.push(Step::work, StartOp::type, &op, 1, where, true);
     queue.push_wait(done, where);
     last_ = std::move(done);
+    last_on_ = &stream;
 }
 
 void CpuGraphExec::update(const NodeData& node, const SourceLocation&) {

@@ -36,7 +36,15 @@ Shared& shared() {
 
 }  // namespace
 
-void* CpuBackend::allocate_shared(int, std::size_t bytes, const SourceLocation& where) {
+void* CpuBackend::allocate_shared(int device, std::size_t bytes, const SourceLocation& where) {
+    // A file has any size; that memory is missing would show by a signal, at some write.
+    if (const std::size_t free = free_memory(device); bytes > free)
+        throw_error({.code = ErrorCode::out_of_memory,
+                     .message = "no " + std::to_string(bytes) +
+                                " bytes of shared memory (available: " + std::to_string(free) + ")",
+                     .call = "shareable",
+                     .device = Device::unchecked(DeviceKind::cpu, device),
+                     .where = where});
     return shared().add(SharedFile(bytes, "shareable", where));
 }
 

@@ -223,7 +223,7 @@ cudaError_t launch_in_a_way(StreamState& stream, const void* function, dim3 grid
     config.stream = static_cast<cudaStream_t>(stream.native);
     config.attrs = attributes;
     config.numAttrs = cu::attributes_of(stream, options, attributes);
-    if (options.dependent && cu::is_hopper(stream)) {
+    if (options.dependence == Dependence::on_stream && cu::is_hopper(stream)) {
         attributes[config.numAttrs].id = cudaLaunchAttributeProgrammaticStreamSerialization;
         attributes[config.numAttrs++].val.programmaticStreamSerializationAllowed = 1;
     }

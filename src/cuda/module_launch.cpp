@@ -71,7 +71,7 @@ std::size_t most_at_once(StreamState& stream, const ModuleKernelData& kernel, co
 void check_module_way(StreamState& stream, const ModuleKernelData& kernel, const Blocks& blocks) {
     const LaunchOptions& options = blocks.how.options;
     const dim3 grid(blocks.grid.x, blocks.grid.y, blocks.grid.z);
-    if (options.dependent)
+    if (options.dependence != Dependence::none)
         throw_usage("kernel " + kernel.readable +
                         " is of a module, which cannot say that it waits for the kernel before it",
                     "launch", &record_of(stream), blocks.where);

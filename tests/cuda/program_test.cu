@@ -184,7 +184,7 @@ TEST_CASE("kernels of modules go by launch options, eagerly, captured and as nod
     };
     CHECK(mentions(refused({.cooperative = true}), "holds at most"));
     CHECK(mentions(refused({.memory_domain = 7}), "0 and 1"));
-    CHECK(mentions(refused({.dependent = true}), "waits for the kernel before"));
+    CHECK(mentions(refused({.dependence = detail::Dependence::on_stream}), "waits for the kernel before"));
     if (gpu().info().compute_major >= 9) {
         CHECK(mentions(refused({.cluster_x = 16}), "1 to 8"));
         CHECK(mentions(refused({.cluster_x = 2, .cooperative = true}), "holds at most"));

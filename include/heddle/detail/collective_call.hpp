@@ -125,14 +125,14 @@ template <class T> Part part_of(View<T> v) noexcept {
 
 /// The views that are read, and those that are written.
 template <class V> void add_sends(CollectiveCall& call, V& views) {
-    if constexpr (RankView<V>) call.send.add(part_of(as_source(views)));
+    if constexpr (RankView<V>) call.send.add(part_of(as_source(views, call.where)));
     else
-        for (auto&& v : views) call.send.add(part_of(as_source(v)));
+        for (auto&& v : views) call.send.add(part_of(as_source(v, call.where)));
 }
 template <class V> void add_receives(CollectiveCall& call, V& views) {
     if constexpr (RankView<V>) {
         static_assert(Destination<V&>, "heddle::DeviceGroup: what is received is written: give it a View<T>");
-        call.receive.add(part_of(as_destination(views)));
+        call.receive.add(part_of(as_destination(views, call.where)));
     } else {
         for (auto&& v : views) add_receives(call, v);
     }
@@ -175,13 +175,13 @@ RankCall rank_call(CollectiveKind kind, const char* name, std::size_t root, cons
     else {
         static_assert(std::is_same_v<T, RankElement<Send>>,
                       "heddle::Communicator: both views must have the same element type");
-        call.send = part_of(as_source(send));
+        call.send = part_of(as_source(send, where));
     }
     if constexpr (std::is_same_v<Receive, const Nothing>) call.receives = false;
     else {
         static_assert(Destination<Receive&>,
                       "heddle::Communicator: what is received is written: give it a View<T>");
-        call.receive = part_of(as_destination(receive));
+        call.receive = part_of(as_destination(receive, where));
     }
     return call;
 }
