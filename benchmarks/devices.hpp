@@ -13,20 +13,19 @@
 namespace bench {
 
 /// The one named with --device, else the first of each kind, CUDA first. Prints what they are, and why
-/// there is no GPU.
+/// there is no GPU. Leaves with status 2 when that or HEDDLE_DEVICE names no device.
 inline std::vector<heddle::Device> chosen_devices(const Report& report) {
     std::vector<heddle::Device> chosen;
-    if (!report.device().empty()) {
-        try {
-            chosen.push_back(heddle::Device(report.device()));
-        } catch (const heddle::Error& error) {
-            std::fprintf(stderr, "%s\n", error.what());
-            std::exit(2);
-        }
-    } else {
+    try {
+        heddle::default_device();  // rows may use it
+        if (!report.device().empty()) chosen.push_back(heddle::Device(report.device()));
+    } catch (const heddle::Error& error) {
+        std::fprintf(stderr, "%s\n", error.what());
+        std::exit(2);
+    }
+    if (report.device().empty())
         for (const heddle::Device device : heddle::devices())
             if (device.index() == 0) chosen.push_back(device);
-    }
     for (const heddle::Device device : chosen) {
         const heddle::DeviceInfo& info = device.info();
         std::printf("%s: %s, %d %s, %.1f GB\n", device.name().c_str(), info.name.c_str(), info.processors,

@@ -3,7 +3,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <charconv>
 #include <cmath>
 #include <condition_variable>
 #include <cstdint>
@@ -24,22 +26,21 @@ namespace bench {
 /// and a JSON file that is complete after every row.
 class Report {
 public:
-    /// Options: --quick (a smoke test), --json FILE, --only TEXT (rows whose name has it), --device NAME,
-    /// --limit SECONDS (for one row, then the program ends with status 124). Leaves on --help and on what
-    /// it does not know.
+    /// The options are those of --help. Leaves on --help, and with status 2 on what is wrong.
     Report(const char* program, int argc, char** argv) : program_(program) {
         for (int i = 1; i < argc; ++i) {
             const std::string_view option = argv[i];
             const auto value = [&]() -> const char* {
-                if (i + 1 == argc) usage(2);
+                if (i + 1 == argc) wrong(std::string(option) + " needs a value");
                 return argv[++i];
             };
             if (option == "--quick") quick_ = true;
             else if (option == "--json") json_ = value();
             else if (option == "--only") only_ = value();
             else if (option == "--device") device_ = value();
-            else if (option == "--limit") limit_s_ = std::atof(value());
-            else usage(option == "--help" ? 0 : 2);
+            else if (option == "--limit") limit_s_ = seconds(value());
+            else if (option == "--help") help();
+            else wrong("unknown option " + std::string(option));
         }
         write_json();
         deadline_ns_ = now_ns() + static_cast<std::int64_t>(limit_s_ * 1e9);
@@ -59,7 +60,12 @@ public:
     bool quick() const { return quick_; }
     const std::string& device() const { return device_; }  ///< asked for with --device; empty: all
     const std::string& only() const { return only_; }      ///< asked for with --only; empty: all
-    bool wants(const std::string& name) const { return name.find(only_) != std::string::npos; }
+    /// Whether --only lets this row be measured.
+    bool wants(const std::string& name) {
+        const bool wanted = name.find(only_) != std::string::npos;
+        (wanted ? some_wanted_ : some_left_out_) = true;
+        return wanted;
+    }
 
     /// A row measured here. Errors are printed, and the next row goes on.
     void compare(const std::string& name, const std::string& device, const Side& heddle, const Peer& peer,
@@ -87,7 +93,8 @@ public:
     /// A row measured elsewhere.
     void add(Result result) {
         if (results_.empty())
-            std::printf("| what | device | heddle | raw | unit | ratio | p10 to p90 | raw is |\n"
+            std::printf("| what | device | heddle | beside | unit | ratio | p10 to p90 | what stands beside "
+                        "|\n"
                         "| --- | --- | ---: | ---: | --- | ---: | --- | --- |\n");
         const std::string spread = std::isnan(result.ratio_p10)
                                        ? "-"
@@ -106,15 +113,46 @@ public:
         write_json();
     }
 
-    /// The program's exit status.
-    int finish() const { return failed_ ? 1 : 0; }
+    /// The program's exit status. Tells when --only has left out every row.
+    int finish() const {
+        const bool none = some_left_out_ && !some_wanted_;
+        std::fflush(stdout);
+        if (none)
+            std::fprintf(stderr, "%s: --only \"%s\" leaves out every row\n", program_.c_str(), only_.c_str());
+        return failed_ || none ? 1 : 0;
+    }
 
 private:
-    [[noreturn]] void usage(int status) const {
-        std::fprintf(status == 0 ? stdout : stderr,
+    void print_usage(std::FILE* file) const {
+        std::fprintf(file,
                      "usage: %s [--quick] [--json FILE] [--only TEXT] [--device NAME] [--limit SECONDS]\n",
                      program_.c_str());
-        std::exit(status);
+    }
+    [[noreturn]] void help() const {
+        print_usage(stdout);
+        std::printf("\n"
+                    "  --quick          a smoke test: the figures mean nothing\n"
+                    "  --json FILE      write the rows to FILE as JSON, too\n"
+                    "  --only TEXT      only the rows whose name has TEXT\n"
+                    "  --device NAME    cpu, cuda or, with a number, cuda:1 (the first of each kind)\n"
+                    "  --limit SECONDS  for one row (%g); a program that takes longer is ended\n"
+                    "  --help\n\n"
+                    "Exit status: 0; 1 when a row failed or --only leaves out every row; 2 for wrong usage;\n"
+                    "124 when the time for a row is over.\n",
+                    limit_s_);
+        std::exit(0);
+    }
+    [[noreturn]] void wrong(const std::string& what) const {
+        std::fprintf(stderr, "%s: %s\n", program_.c_str(), what.c_str());
+        print_usage(stderr);
+        std::exit(2);
+    }
+    double seconds(std::string_view text) const {
+        double value = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+        if (error != std::errc() || end != text.data() + text.size() || !(value > 0))
+            wrong("--limit takes a number > 0, not \"" + std::string(text) + '"');
+        return std::min(value, 1e9);  // as nanoseconds it has to fit in 64 bits
     }
 
     /// Ends a program that hangs; what it has measured is in its JSON file.
@@ -175,6 +213,7 @@ private:
     std::string program_, json_, only_, device_;
     bool quick_ = false;
     bool failed_ = false;
+    bool some_wanted_ = false, some_left_out_ = false;
     double limit_s_ = 120;
     std::atomic<std::int64_t> deadline_ns_{0};
     std::vector<Result> results_;

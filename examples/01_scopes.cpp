@@ -4,6 +4,8 @@
 
 #include <cstdio>
 
+#include "device_argument.hpp"
+
 using namespace heddle;
 
 struct Scale {  // a portable kernel: the index first, then its arguments
@@ -15,7 +17,7 @@ struct Add {
 
 int main(int argc, char** argv) {
     constexpr std::size_t n = 1 << 20;
-    const ScopedDevice on{argc > 1 ? Device(argv[1]) : default_device()};
+    const ScopedDevice on{device_argument(argc, argv)};
     Array<float> x = full<float>(n, 1), y = full<float>(n, 2);  // enqueued on the current stream
 
     const Stream side{{.name = "side"}};

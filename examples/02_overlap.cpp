@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <vector>
 
+#include "device_argument.hpp"
+
 using namespace heddle;
 
 struct Polynomial {
@@ -14,7 +16,7 @@ struct Polynomial {
 
 int main(int argc, char** argv) {
     constexpr std::size_t chunk = 1 << 18, chunks = 24, depth = 3;  // elements, pieces, buffers
-    const Device device = argc > 1 ? Device(argv[1]) : Device();
+    const Device device = device_argument(argc, argv);
     const ScopedDevice on{device};
 
     Array<float> input = pinned<float>(chunk * chunks), output = pinned<float>(chunk * chunks);

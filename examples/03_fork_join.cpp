@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <vector>
 
+#include "device_argument.hpp"
+
 using namespace heddle;
 
 struct Sequence {  // x[i] = start + i
@@ -23,7 +25,7 @@ struct Sum {
 
 int main(int argc, char** argv) {
     constexpr std::size_t n = 1000, parts = 16;
-    const ScopedDevice on{argc > 1 ? Device(argv[1]) : Device()};
+    const ScopedDevice on{device_argument(argc, argv)};
 
     Array<float> x = empty<float>(n), y = empty<float>(n), z = empty<float>(n);
     fork_join(

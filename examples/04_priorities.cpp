@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "device_argument.hpp"
+
 using namespace heddle;
 using Clock = std::chrono::steady_clock;
 
@@ -81,7 +83,7 @@ private:
 
 int main(int argc, char** argv) {
     constexpr int samples = 50;
-    const Device device = argc > 1 ? Device(argv[1]) : Device();
+    const Device device = device_argument(argc, argv);
     const PriorityRange range = device.priorities();
     const Stream urgent{device, {.priority = range.greatest, .name = "urgent"}};
     const Stream usual{device, {.priority = range.least, .name = "usual"}};

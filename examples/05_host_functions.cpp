@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "device_argument.hpp"
+
 using namespace heddle;
 
 constexpr std::size_t block_bytes = 4096;  // what one index adds up
@@ -37,7 +39,7 @@ void read_piece(const std::string& path, std::size_t offset, unsigned char* to, 
 
 int main(int argc, char** argv) {
     constexpr std::size_t piece = 64 * block_bytes;
-    const Device device = argc > 1 ? Device(argv[1]) : Device();
+    const Device device = device_argument(argc, argv, "[DEVICE [FILE]]");
     const std::string path = argc > 2 ? argv[2] : "/proc/self/exe";
     std::ifstream file(path, std::ios::binary);
     const std::string content{std::istreambuf_iterator<char>(file), {}};  // to compare with

@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <stdexcept>
 
+#include "device_argument.hpp"
+
 using namespace heddle;
 
 struct Increment {
@@ -24,7 +26,7 @@ template <class E, class F> bool throws(const char* what, F&& f) {
 }
 
 int main(int argc, char** argv) {
-    const Device device = argc > 1 ? Device(argv[1]) : Device();
+    const Device device = device_argument(argc, argv);
     const Stream stream{device, {.name = "worker"}};
     Array<int> x = zeros<int>(stream, 100), y = zeros<int>(stream, 50);
     bool right = true;

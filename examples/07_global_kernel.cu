@@ -4,6 +4,8 @@
 
 #include <cstdio>
 
+#include "device_argument.hpp"
+
 using namespace heddle;
 
 __global__ void add_neighbours(std::size_t n, const float* x, float* y) {
@@ -31,7 +33,7 @@ int main(int argc, char** argv) {
         return 77;  // skipped
     }
     constexpr std::size_t n = 1 << 16, block = 256;
-    const Device device(argc > 1 ? argv[1] : "cuda");
+    const Device device = argc > 1 ? device_argument(argc, argv) : Device("cuda");
     const ScopedDevice on{device};
     Array<float> x = full<float>(n, 3), y = empty<float>(n);
 

@@ -3,6 +3,8 @@
 
 #include <cstdio>
 
+#include "device_argument.hpp"
+
 using namespace heddle;
 
 struct Scale {
@@ -14,7 +16,7 @@ struct Add {
 
 int main(int argc, char** argv) {
     constexpr std::size_t n = 1 << 16;
-    const ScopedDevice on{argc > 1 ? Device(argv[1]) : Device()};
+    const ScopedDevice on{device_argument(argc, argv)};
     Array<float> x = zeros<float>(n), y = zeros<float>(n);
 
     auto start_x = fill_node(x, 1);  // nodes: not in a graph yet

@@ -3,6 +3,8 @@
 
 #include <cstdio>
 
+#include "device_argument.hpp"
+
 using namespace heddle;
 
 struct Blur {
@@ -17,7 +19,7 @@ struct Add {
 
 int main(int argc, char** argv) {
     constexpr std::size_t n = 1 << 16;
-    const ScopedDevice on{argc > 1 ? Device(argv[1]) : Device()};
+    const ScopedDevice on{device_argument(argc, argv)};
     const Stream stream, side;
     const ScopedStream in{stream};
     Array<float> x = full<float>(n, 1.0f), y = empty<float>(n), sum = zeros<float>(n);

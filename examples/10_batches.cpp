@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <string>
 
+#include "device_argument.hpp"
+
 using namespace heddle;
 
 struct Relax {
@@ -18,7 +20,7 @@ int main(int argc, char** argv) {
     using clock = std::chrono::steady_clock;
     constexpr std::size_t n = 1024;
     constexpr int steps = 200, kernels = 100;
-    const ScopedDevice on{argc > 1 ? Device(argv[1]) : Device()};
+    const ScopedDevice on{device_argument(argc, argv)};
     const Stream stream;
     const ScopedStream in{stream};
 

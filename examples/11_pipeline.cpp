@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "device_argument.hpp"
+
 using namespace heddle;
 
 struct Halve {
@@ -15,7 +17,7 @@ struct Halve {
 
 int main(int argc, char** argv) {
     constexpr int total = 10'000'000;
-    const Device device = argc > 1 ? Device(argv[1]) : Device();
+    const Device device = device_argument(argc, argv);
     const auto work = [](StreamRef stream, View<const int> in, View<float> out) {
         launch(stream, Halve{}, dim(in.size()), in, out);  // as many outputs as inputs: nothing to return
     };

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "device_argument.hpp"
+
 using namespace heddle;
 
 /// A polynomial with its coefficients written into the code.
@@ -21,7 +23,7 @@ std::string source_of(const std::vector<float>& coefficients) {
 }
 
 int main(int argc, char** argv) {
-    const ScopedDevice on{argc > 1 ? Device(argv[1]) : Device()};
+    const ScopedDevice on{device_argument(argc, argv)};
     constexpr int n = 1000;
     Array<float> x = full<float>(n, 2.0f);
     try {

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cstdio>
 
+#include "device_argument.hpp"
+
 using namespace heddle;
 
 struct Layer {
@@ -22,7 +24,7 @@ int main(int argc, char** argv) {
     using clock = std::chrono::steady_clock;
     constexpr std::size_t n = 4096;
     constexpr int layers = 200;
-    const ScopedDevice on{argc > 1 ? Device(argv[1]) : Device()};
+    const ScopedDevice on{device_argument(argc, argv)};
     const Stream stream;
     const ScopedStream in{stream};
     Array<float> weights = full<float>(n * layers, 0.5f), x = empty<float>(n);

@@ -47,6 +47,7 @@ void print(const Options& o, const Solver& solver, const Outcome& result, const 
 }
 
 int run(Options o) {
+    if (!o.output.empty()) check_folder_of(o.output);  // now, not after a long run
     std::vector<float> start;
     if (!o.input.empty()) start = read_image(o.input, o.problem);
 

@@ -1,10 +1,12 @@
 // Several devices at once: each has a part of the data and works on it, and a collective gives all of them the sum. The
 // whole step is captured once and launched as one graph. HEDDLE_CPU_DEVICES=4 gives several devices without a GPU.
-// Usage: example_15_collectives [cpu|cuda]
+// Usage: example_15_collectives [DEVICE]; all of its kind take part
 #include <heddle/heddle.hpp>
 
 #include <cmath>
 #include <cstdio>
+
+#include "device_argument.hpp"
 
 using namespace heddle;
 
@@ -26,7 +28,7 @@ struct Descend {
 
 int main(int argc, char** argv) {
     constexpr std::size_t points = 10'000, places = 64;
-    const Device first = argc > 1 ? Device(argv[1]) : Device();
+    const Device first = device_argument(argc, argv, "[DEVICE]; all of its kind take part");
     std::vector<Device> all;
     for (const Device d : devices())
         if (d.kind() == first.kind()) all.push_back(d);

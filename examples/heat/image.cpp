@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <stdexcept>
+#include <system_error>
 
 namespace heat {
 
@@ -21,6 +23,13 @@ std::size_t header_number(std::istream& in, const std::string& file) {
 }
 
 }  // namespace
+
+void check_folder_of(const std::string& file) {
+    const std::filesystem::path folder = std::filesystem::path(file).parent_path();
+    std::error_code error;
+    if (!folder.empty() && !std::filesystem::is_directory(folder, error))
+        throw std::runtime_error("cannot write " + file + ": there is no folder " + folder.string());
+}
 
 void write_image(const std::string& file, const Problem& problem, std::span<const float> plate) {
     std::ofstream out(file, std::ios::binary);

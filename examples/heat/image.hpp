@@ -9,6 +9,9 @@
 
 namespace heat {
 
+/// Throws std::runtime_error when there is no folder that `file` could be written to.
+void check_folder_of(const std::string& file);
+
 /// Writes nx * ny values: 1 is red, 0 white, -1 blue. Throws std::runtime_error.
 void write_image(const std::string& file, const Problem& problem, std::span<const float> plate);
 

@@ -46,7 +46,8 @@ std::vector<Device> devices_of(std::string_view word) {
     std::vector<Device> devices;
     if (error == std::errc() && end == word.data() + word.size()) {
         if (count < 1 || count > there)
-            throw WrongUsage("--devices " + std::string(word) + ": there are " + std::to_string(there));
+            throw WrongUsage("--devices " + std::string(word) + ": there are " + std::to_string(there) +
+                             (kind == DeviceKind::cpu ? "; HEDDLE_CPU_DEVICES sets how many" : ""));
         for (int i = 0; i < count; ++i) devices.emplace_back(kind, i);
         return devices;
     }
@@ -70,7 +71,8 @@ Jacobi iterations on a plate, in strips over several devices.
   --iterations N    how many (200)
   --norm-every N    take the norm in every Nth iteration (10); 0: never
   --tolerance X     stop soon after the norm has come below X
-  --devices LIST    cpu:0,cpu:1, or how many (all of the default device's kind); the default device is HEDDLE_DEVICE's
+  --devices LIST    cpu:0,cpu:1, or how many (all of the default device's kind); the default device is HEDDLE_DEVICE's;
+                    HEDDLE_CPU_DEVICES=4 makes 4 CPU devices
   --halo HOW        copy: halo rows are copied (default); direct: kernels store them in the neighbour's memory
   --serial          no overlap: edges and inside in one kernel, then the halos
   --graph N         iterations as graphs of N, an even number
@@ -80,6 +82,9 @@ Jacobi iterations on a plate, in strips over several devices.
   --output FILE     write the result as such an image
   --json            print the result as JSON
   --help
+
+GB/s are those of every point read once and written once in each iteration. "Of the speed of copying" is the
+time of copying the grid as often, divided by the time taken: 1 is as fast as copying.
 
 Exit status: 0; 1 when something failed, the check too; 2 for wrong usage.
 )";
