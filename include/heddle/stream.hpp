@@ -56,7 +56,7 @@ public:
     [[nodiscard]] bool is_complete(SourceLocation where = SourceLocation::current()) const;
 
     /// Whether this stream takes part in a graph capture, heddle's or anyone's.
-    bool is_capturing() const;
+    bool is_capturing(SourceLocation where = SourceLocation::current()) const;
 
     /// Whether its work failed, as far as is known without waiting. Later work on it is then dropped.
     bool is_poisoned() const;

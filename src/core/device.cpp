@@ -17,6 +17,21 @@ namespace {
 
 const char* kind_name(DeviceKind kind) noexcept { return kind == DeviceKind::cuda ? "cuda" : "cpu"; }
 
+void check_there(DeviceKind kind, int index, const char* call, const SourceLocation& where) {
+    const int count = device_count(kind);
+    if (index >= 0 && index < count) return;
+    std::string why;
+    if (count == 1) why = fmt::format("there is one, {}:0", kind_name(kind));
+    else if (count > 1)
+        why = fmt::format("there are {}: {}:0 to {}:{}", count, kind_name(kind), kind_name(kind), count - 1);
+    else why = cuda_unavailable_reason();
+    if (kind == DeviceKind::cpu) why += " (HEDDLE_CPU_DEVICES sets how many)";
+    throw_error({.code = ErrorCode::no_device,
+                 .message = fmt::format("there is no device {}:{}: {}", kind_name(kind), index, why),
+                 .call = call,
+                 .where = where});
+}
+
 Device parse(std::string_view text, const char* call, const SourceLocation& where) {
     const std::size_t colon = text.find(':');
     const std::string_view kind = text.substr(0, colon);
@@ -34,7 +49,9 @@ Device parse(std::string_view text, const char* call, const SourceLocation& wher
                  "\"{}\" is not a device: write \"cpu\", \"cuda\" or, with a number, \"cuda:1\"", text),
              .call = call,
              .where = where});
-    return Device(kind == "cuda" ? DeviceKind::cuda : DeviceKind::cpu, index, where);
+    const DeviceKind found = kind == "cuda" ? DeviceKind::cuda : DeviceKind::cpu;
+    check_there(found, index, call, where);
+    return Device::unchecked(found, index);
 }
 
 }  // namespace
@@ -44,17 +61,7 @@ Device::Device() : Device(current_device()) {}
 Device::Device(std::string_view name, SourceLocation where) : Device(parse(name, "Device", where)) {}
 
 Device::Device(DeviceKind kind, int index, SourceLocation where) : kind_(kind), index_(index) {
-    const int count = device_count(kind);
-    if (index >= 0 && index < count) return;
-    std::string why;
-    if (count > 0)
-        why = fmt::format("there are {}: {}:0 to {}:{}", count, kind_name(kind), kind_name(kind), count - 1);
-    else why = cuda_unavailable_reason();
-    if (kind == DeviceKind::cpu) why += " (HEDDLE_CPU_DEVICES sets how many)";
-    throw_error({.code = ErrorCode::no_device,
-                 .message = fmt::format("there is no device {}:{}: {}", kind_name(kind), index, why),
-                 .call = "Device",
-                 .where = where});
+    check_there(kind, index, "Device", where);
 }
 
 std::string Device::name() const { return fmt::format("{}:{}", kind_name(kind_), index_); }

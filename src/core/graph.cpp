@@ -73,7 +73,9 @@ std::string_view name_of(NodeKind kind) noexcept {
 
 NodeData& Node::data() const {
     if (data_ == nullptr)
-        throw_error({.code = ErrorCode::usage, .message = "this Node refers to no node", .call = "Node"});
+        throw_error({.code = ErrorCode::usage,
+                     .message = "this node (or the PreparedLaunch made of it) was moved from, or never made",
+                     .call = "Node"});
     return *data_;
 }
 NodeKind Node::kind() const { return data().kind; }

@@ -91,6 +91,16 @@ struct PipelineCore::State {
         released = submitted;
     }
 
+    /// The streams are nobody else's, and a stream that goes with a failure leaves it behind for those who might ask.
+    void forget_failures() noexcept {
+        for (StreamRef stream : {StreamRef(copy_in), StreamRef(work), StreamRef(copy_out)}) {
+            try {
+                if (stream.is_poisoned()) stream.clear_error();
+            } catch (...) {  // a lost device
+            }
+        }
+    }
+
     Slot& slot_of(std::uint64_t piece) { return slots[static_cast<std::size_t>(piece % options.depth)]; }
 
     void make_slot(SourceLocation where) {
@@ -269,6 +279,7 @@ void PipelineCore::finish(SourceLocation where) {
 void PipelineCore::stop() noexcept {
     if (std::exchange(state_->stopped, true)) return;
     state_->drain();
+    state_->forget_failures();
 }
 
 bool PipelineCore::is_full() const noexcept {

@@ -83,9 +83,9 @@ bool StreamRef::is_complete(SourceLocation where) const {
     return complete;
 }
 
-bool StreamRef::is_capturing() const {
+bool StreamRef::is_capturing(SourceLocation where) const {
     StreamRecord& stream = record_of(*state_);
-    detail::check_usable(stream, "is_capturing", SourceLocation::current());
+    detail::check_usable(stream, "is_capturing", where);
     if (stream.has(detail::stream_flag::recording) && detail::is_captured(stream)) return true;
     return stream.has(detail::stream_flag::capturing | detail::stream_flag::handed_out) &&
            stream.backend->capture_id(stream) != 0;
