@@ -38,7 +38,8 @@ public:
             else if (option == "--json") json_ = value();
             else if (option == "--only") only_ = value();
             else if (option == "--device") device_ = value();
-            else if (option == "--limit") limit_s_ = seconds(value());
+            else if (option == "--limit") limit_s_ = positive(option, value());
+            else if (option == "--time") time_ = positive(option, value());
             else if (option == "--help") help();
             else wrong("unknown option " + std::string(option));
         }
@@ -70,8 +71,10 @@ public:
     /// A row measured here. Errors are printed, and the next row goes on.
     void compare(const std::string& name, const std::string& device, const Side& heddle, const Peer& peer,
                  const Batches& batches = {}, const Unit& unit = in_ns) {
-        if (wants(name))
-            attempt(name, [&] { add(measure(name, device, heddle, peer, batches, unit, quick_)); });
+        if (!wants(name)) return;
+        Batches scaled = batches;
+        scaled.seconds *= time_;
+        attempt(name, [&] { add(measure(name, device, heddle, peer, scaled, unit, quick_)); });
     }
 
     /// Runs `f`, which may add rows. Errors are printed, and the program goes on.
@@ -125,7 +128,8 @@ public:
 private:
     void print_usage(std::FILE* file) const {
         std::fprintf(file,
-                     "usage: %s [--quick] [--json FILE] [--only TEXT] [--device NAME] [--limit SECONDS]\n",
+                     "usage: %s [--quick] [--json FILE] [--only TEXT] [--device NAME] [--limit SECONDS] "
+                     "[--time FACTOR]\n",
                      program_.c_str());
     }
     [[noreturn]] void help() const {
@@ -136,6 +140,7 @@ private:
                     "  --only TEXT      only the rows whose name has TEXT\n"
                     "  --device NAME    cpu, cuda or, with a number, cuda:1 (the first of each kind)\n"
                     "  --limit SECONDS  for one row (%g); a program that takes longer is ended\n"
+                    "  --time FACTOR    rows take that share of their time, with fewer batches (1)\n"
                     "  --help\n\n"
                     "Exit status: 0; 1 when a row failed or --only leaves out every row; 2 for wrong usage;\n"
                     "124 when the time for a row is over.\n",
@@ -147,11 +152,11 @@ private:
         print_usage(stderr);
         std::exit(2);
     }
-    double seconds(std::string_view text) const {
+    double positive(std::string_view option, std::string_view text) const {
         double value = 0;
         const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
         if (error != std::errc() || end != text.data() + text.size() || !(value > 0))
-            wrong("--limit takes a number > 0, not \"" + std::string(text) + '"');
+            wrong(std::string(option) + " takes a number > 0, not \"" + std::string(text) + '"');
         return std::min(value, 1e9);  // as nanoseconds it has to fit in 64 bits
     }
 
@@ -215,6 +220,7 @@ private:
     bool failed_ = false;
     bool some_wanted_ = false, some_left_out_ = false;
     double limit_s_ = 120;
+    double time_ = 1;
     std::atomic<std::int64_t> deadline_ns_{0};
     std::vector<Result> results_;
     std::mutex mutex_;
