@@ -205,6 +205,26 @@ void empty_batches(bench::Report& report, Device device) {
                    bench::raw_launches(device, kernels), rounds, each);
 }
 
+/// Kernels launched one by one and in a graph, each beside the same by hand and beside what that improves on; peer(improved, in_graph) is what
+/// stands beside.
+template <class Launch, class PeerOf>
+void both_ways(bench::Report& report, const std::string& what, const std::string& plain, Graph& graph,
+               const Launch& launch_all, StreamRef s, int kernels, const PeerOf& peer) {
+    const bench::Batches batches{.calls = 1, .pairs = 200, .seconds = 1.0};
+    const bench::Unit each{"ns", 1e9 / kernels, 0};
+    for (const bool in_graph : {false, true}) {
+        const bench::Side side{repeat([&graph, &launch_all, s, in_graph] {
+            if (in_graph) graph.launch(s);
+            else launch_all();
+            s.synchronize();
+        })};
+        for (const bool improved : {true, false})
+            report.compare(what + (in_graph ? "in a graph" : "launched one by one") + ", beside " +
+                               (improved ? "the same by hand" : plain),
+                           s.device().name(), side, peer(improved, in_graph), batches, each);
+    }
+}
+
 /// Dependent launches, one by one and in a graph, beside the same by hand and beside the plain chain by hand.
 void dependent(bench::Report& report, Device device) {
     if (!device.is_cuda()) return;
@@ -218,20 +238,10 @@ void dependent(bench::Report& report, Device device) {
     };
     Graph graph = capture(layers);
     graph.instantiate();
-    const bench::Batches batches{.calls = 1, .pairs = 200, .seconds = 1.0};
-    const bench::Unit each{"ns", 1e9 / kernels, 0};
-    for (const bool in_graph : {false, true})
-        for (const bool dependent_too : {true, false})
-            report.compare(std::string("a kernel of a chain of 200 dependent ones ") +
-                               (in_graph ? "in a graph" : "launched one by one") +
-                               (dependent_too ? ", beside the same by hand" : ", beside the plain chain"),
-                           device.name(), {repeat([&] {
-                               if (in_graph) graph.launch(s);
-                               else layers();
-                               s.synchronize();
-                           })},
-                           bench::raw_dependent_chain(device, kernels, dependent_too, in_graph), batches,
-                           each);
+    both_ways(report, "a kernel of a chain of 200 dependent ones ", "the plain chain", graph, layers, s,
+              kernels, [&](bool dependent_too, bool in_graph) {
+                  return bench::raw_dependent_chain(device, kernels, dependent_too, in_graph);
+              });
 }
 
 /// Pairs of kernels on two streams with programmatic events, beside the same by hand and beside plain events by hand.
@@ -252,19 +262,10 @@ void triggered_pairs(bench::Report& report, Device device) {
     };
     Graph graph = capture(a, all);
     graph.instantiate();
-    const bench::Batches batches{.calls = 1, .pairs = 200, .seconds = 1.0};
-    const bench::Unit each{"ns", 1e9 / (2 * pairs), 0};
-    for (const bool in_graph : {false, true})
-        for (const bool triggered : {true, false})
-            report.compare(std::string("a kernel of 100 pairs on two streams with a programmatic event, ") +
-                               (in_graph ? "in a graph" : "launched one by one") +
-                               (triggered ? ", beside the same by hand" : ", beside plain events"),
-                           device.name(), {repeat([&] {
-                               if (in_graph) graph.launch(a);
-                               else all();
-                               a.synchronize();
-                           })},
-                           bench::raw_pairs(device, pairs, triggered, in_graph), batches, each);
+    both_ways(report, "a kernel of 100 pairs on two streams with a programmatic event, ", "plain events",
+              graph, all, a, 2 * pairs, [&](bool triggered, bool in_graph) {
+                  return bench::raw_pairs(device, pairs, triggered, in_graph);
+              });
 }
 
 }  // namespace

@@ -6,13 +6,17 @@ namespace heddle_test {
 
 constexpr std::size_t many = 1'000'003;  // no multiple of anything
 
+/// Takes a while. Odd after an even number of rounds, but the compiler does not know that, and cannot leave the loop out.
+HEDDLE_FN inline unsigned work(std::size_t seed, int rounds) {
+    unsigned x = static_cast<unsigned>(seed) | 1u;
+    for (int round = 0; round < rounds; ++round) x = x * 1664525u + 1013904223u;
+    return x;
+}
+
 /// y[i] += 1, and `rounds` of work, `more` at every thousandth index.
 struct Worked {
     HEDDLE_FN void operator()(std::size_t i, View<int> y, int rounds, int more) const {
-        unsigned x = static_cast<unsigned>(i) | 1u;
-        const int all = i % 1000 == 999 ? more : rounds;
-        for (int round = 0; round < all; ++round) x = x * 1664525u + 1013904223u;
-        y[i] += x != 0 ? 1 : 2;  // x stays odd or even, but the compiler cannot leave the loop out
+        y[i] += work(i, i % 1000 == 999 ? more : rounds) != 0 ? 1 : 2;
     }
 };
 
@@ -23,7 +27,7 @@ struct Meeting {
     std::atomic<int>* met;
     HEDDLE_FN void operator()(std::size_t i, std::size_t count, int time) const {
 #ifndef __CUDA_ARCH__
-        if (time == 1) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        if (time == 1) *met += work(i, 300'000) == 0 ? 1 : 0;
         else if (i == count - 1) last_begun->set();
         else if (i == 0 && last_begun->wait()) ++*met;
 #else

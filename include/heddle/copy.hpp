@@ -21,7 +21,7 @@ template <class T> inline constexpr bool is_ours<Array<T>> = true;
 template <class R>
 concept HostRange = std::ranges::contiguous_range<R> && !is_ours<std::remove_cvref_t<R>>;
 
-/// Throws UsageError for an array that holds nothing, but not for an empty one.
+/// Throws UsageError for an array that holds nothing (moved from, say), but not for an empty one.
 template <class T> const Array<T>& check_held(const Array<T>& a, const SourceLocation& where) {
     if (a.view().owner() == nullptr) [[unlikely]]
         throw_no_array(where);

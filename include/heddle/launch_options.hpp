@@ -18,7 +18,7 @@ enum class Dependence : std::uint8_t {
 
 /// Given with the extents: `launch(s, kernel, dim(n).with({.priority = -5}), args...)`, in the same way to prepare() and to nodes, and with grid() for
 /// `__global__` functions. Checked against the device before the launch (UsageError with the limit; Unsupported where the device
-/// has none of it). CPU devices check nothing and go by none of it.
+/// has none of it). CPU devices check nothing, and go by the priorities of nodes in graphs alone.
 struct LaunchOptions {
     /// Threads of a block of a portable kernel, 1 to 256; with two and three dimensions a multiple of 32. 0: chosen by heddle.
     unsigned block = 0;

@@ -306,7 +306,6 @@ void throw_no_array(SourceLocation where) {
     throw_error({.code = ErrorCode::usage,
                  .message = "this array holds nothing: it was moved from, reset, or never made. What "
                             "can do without it takes an empty View",
-                 .call = "an array's use",
                  .where = where});
 }
 

@@ -47,7 +47,7 @@ bool record_work(StreamState& state, const WorkType& type, void* self, std::size
     const std::int64_t primary = primary_of(r->lane_of(stream), options);
     add_op(*r, stream, type.form != nullptr ? NodeKind::kernel : NodeKind::host_function, where);
     LaunchOptions kept = options;
-    kept.dependence = Dependence::none;
+    kept.dependence = Dependence::none;  // the edge tells
     if (stream.priority != 0 && type.form != nullptr && kept.priority == LaunchOptions::inherit_priority)
         kept.priority =
             stream.priority;  // as CUDA's captures do: the graph may be launched on another stream

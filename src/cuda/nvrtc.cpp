@@ -1,7 +1,6 @@
 #include "cuda/nvrtc.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
 
 #include <dlfcn.h>
@@ -10,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "core/background.hpp"
+#include "cuda/shared_library.hpp"
 #include <heddle/error.hpp>
 
 namespace heddle::detail::cu {
@@ -20,16 +20,6 @@ struct Found {
     Nvrtc functions{};
     std::string problem;  ///< empty: it is there
 };
-
-std::vector<std::string> candidates() {
-    if (const char* named = std::getenv("HEDDLE_NVRTC"); named != nullptr && *named != '\0') return {named};
-    std::vector<std::string> all{"libnvrtc.so.13", "libnvrtc.so"};
-    for (const char* variable : {"CUDA_PATH", "CUDA_HOME"})
-        if (const char* folder = std::getenv(variable); folder != nullptr && *folder != '\0')
-            all.push_back(std::string(folder) + "/lib64/libnvrtc.so.13");
-    all.emplace_back("/usr/local/cuda/lib64/libnvrtc.so.13");
-    return all;
-}
 
 /// Releases of one version compile differently: the file tells them apart.
 std::string file_of(void* library) {
@@ -43,22 +33,13 @@ std::string file_of(void* library) {
 
 Found look() {
     Found found;
-    void* library = nullptr;
-    for (const std::string& name : candidates()) {
-        library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
-        if (library != nullptr) break;
-        if (const char* why = dlerror(); found.problem.empty()) found.problem = why != nullptr ? why : name;
-    }
-    if (library == nullptr) return found;
-    found.problem.clear();
+    SharedLibrary library("HEDDLE_NVRTC", {"libnvrtc.so.13", "libnvrtc.so"});
+    found.problem = library.problem();
+    if (library.handle() == nullptr) return found;
     end_background_at_exit();  // before the library's own end
 
     Nvrtc& f = found.functions;
-    const auto need = [&](auto& function, const char* name) {
-        function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
-        if (function == nullptr && found.problem.empty())
-            found.problem = std::string("it has no ") + name + ": it is no NVRTC, or too old a one";
-    };
+    const auto need = [&](auto& function, const char* name) { library.find(function, name); };
     need(f.error_text, "nvrtcGetErrorString"), need(f.version, "nvrtcVersion");
     need(f.count_architectures, "nvrtcGetNumSupportedArchs");
     need(f.list_architectures, "nvrtcGetSupportedArchs");
@@ -68,7 +49,10 @@ Found look() {
     need(f.cubin_size, "nvrtcGetCUBINSize"), need(f.get_cubin, "nvrtcGetCUBIN");
     need(f.log_size, "nvrtcGetProgramLogSize"), need(f.get_log, "nvrtcGetProgramLog");
     need(f.add_name, "nvrtcAddNameExpression"), need(f.lowered_name, "nvrtcGetLoweredName");
-    if (!found.problem.empty()) return found;
+    if (!library.missing().empty()) {
+        found.problem = "it has no " + library.missing() + ": it is no NVRTC, or too old a one";
+        return found;
+    }
 
     int major = 0, minor = 0, count = 0;
     if (f.version(&major, &minor) != 0 || f.count_architectures(&count) != 0 || count <= 0) {
@@ -78,7 +62,7 @@ Found look() {
     f.architectures.resize(static_cast<std::size_t>(count));
     f.list_architectures(f.architectures.data());
     std::ranges::sort(f.architectures);
-    f.identity = fmt::format("NVRTC {}.{}, {}", major, minor, file_of(library));
+    f.identity = fmt::format("NVRTC {}.{}, {}", major, minor, file_of(library.handle()));
     return found;
 }
 
@@ -87,7 +71,7 @@ Found look() {
 const Nvrtc& nvrtc(const SourceLocation& where) {
     static const Found* found = new Found(look());
     if (found->problem.empty()) return found->functions;
-    const bool named = candidates().size() == 1;
+    const bool named = SharedLibrary::is_named("HEDDLE_NVRTC");
     throw_error({.code = ErrorCode::unsupported,
                  .message = fmt::format(
                      "CUDA C++ cannot be compiled here, because there is no NVRTC: {}. {}", found->problem,

@@ -1,13 +1,9 @@
 #include "nccl/library.hpp"
 
-#include <cstdlib>
-#include <type_traits>
-#include <vector>
-
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include "collective/nccl.hpp"
+#include "cuda/shared_library.hpp"
 #include <heddle/error.hpp>
 
 namespace heddle::detail {
@@ -21,41 +17,21 @@ struct Found {
     std::string problem;  ///< empty: it is there
 };
 
-std::vector<std::string> candidates() {
-    if (const char* named = std::getenv("HEDDLE_NCCL"); named != nullptr && *named != '\0') return {named};
-    std::vector<std::string> all{"libnccl.so.2"};
-    for (const char* variable : {"CUDA_PATH", "CUDA_HOME"})
-        if (const char* folder = std::getenv(variable); folder != nullptr && *folder != '\0')
-            all.push_back(std::string(folder) + "/lib64/libnccl.so.2");
-    all.emplace_back("/usr/local/cuda/lib64/libnccl.so.2");
-    return all;
-}
-
 Found look() {
     Found found;
     if (const std::string reason = cuda_unavailable_reason(); !reason.empty()) {
         found.problem = "there are no CUDA devices: " + reason;
         return found;
     }
-    void* library = nullptr;
-    for (const std::string& name : candidates()) {
-        library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
-        if (library != nullptr) break;
-        if (const char* why = dlerror(); found.problem.empty()) found.problem = why != nullptr ? why : name;
-    }
-    if (library == nullptr) {
-        found.problem = "there is no NCCL: " + found.problem +
+    cu::SharedLibrary library("HEDDLE_NCCL", {"libnccl.so.2"});
+    if (library.handle() == nullptr) {
+        found.problem = "there is no NCCL: " + library.problem() +
                         ". Install libnccl2, or name the library in the environment's HEDDLE_NCCL";
         return found;
     }
-    found.problem.clear();
 
     Nccl& f = found.functions;
-    const auto need = [&](auto& function, const char* name) {
-        function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
-        if (function == nullptr && found.problem.empty())
-            found.problem = std::string("the NCCL found has no ") + name + ": it is too old";
-    };
+    const auto need = [&](auto& function, const char* name) { library.find(function, name); };
     need(f.version, "ncclGetVersion"), need(f.error_text, "ncclGetErrorString");
     need(f.last_error, "ncclGetLastError");
     need(f.unique_id, "ncclGetUniqueId");
@@ -67,7 +43,10 @@ Found look() {
     need(f.all_reduce, "ncclAllReduce"), need(f.all_gather, "ncclAllGather");
     need(f.reduce_scatter, "ncclReduceScatter");
     need(f.send, "ncclSend"), need(f.receive, "ncclRecv");
-    if (!found.problem.empty()) return found;
+    if (!library.missing().empty()) {
+        found.problem = "the NCCL found has no " + library.missing() + ": it is too old";
+        return found;
+    }
     int version = 0;
     if (f.version(&version) != ncclSuccess || version < oldest)
         found.problem =

@@ -46,11 +46,9 @@ template <class T> inline constexpr bool is_array<Array<T>> = true;
 template <class A> void check_argument(A& a, const StreamState& stream, const SourceLocation& where) {
     if constexpr (ViewTraits<KernelArg<A>>::is_view) check_reach(kernel_argument(a).owner(), stream, where);
 }
-/// A launch that does something, given an array that was moved from.
+/// A launch that does something, given an array that holds nothing.
 template <class A> void check_not_empty(A& a, const SourceLocation& where) {
-    if constexpr (is_array<std::remove_const_t<A>>)
-        if (kernel_argument(a).owner() == nullptr) [[unlikely]]
-            throw_no_array(where);
+    if constexpr (is_array<std::remove_const_t<A>>) check_held(a, where);
 }
 template <class A> void note_argument(A& a, StreamState& stream) {
     if constexpr (ViewTraits<KernelArg<A>>::is_view) note_use(kernel_argument(a).owner(), stream);
