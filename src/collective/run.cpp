@@ -189,7 +189,7 @@ void CollectiveRun::all_reduce() {
         combine(i, of(i, i), slices.first(i));
         mark(i, halfway);
     }
-    for (std::size_t i = 0; i < n_; ++i) await_all(i, halfway);
+    meet(halfway);
     for (std::size_t i = 0; i < n_; ++i) {
         for (std::size_t k = 1; k < n_; ++k) copy(i, of(i, (i + k) % n_), of((i + k) % n_, (i + k) % n_));
         mark(i, left);

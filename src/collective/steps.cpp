@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include <heddle/copy.hpp>
-#include <heddle/memory_access.hpp>
 
 namespace heddle::detail {
 

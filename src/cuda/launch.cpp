@@ -6,7 +6,6 @@
 
 #include <cxxabi.h>
 
-#include "core/order.hpp"
 #include "core/registry.hpp"
 #include "cuda/backend.hpp"
 #include <heddle/cuda.hpp>
