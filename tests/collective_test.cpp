@@ -46,7 +46,7 @@ TEST_CASE("every collective gives what it should, with any root, size and number
             CHECK(group.devices() == devices);
             for (const Kind kind : all_kinds)
                 for (const bool in_place : {false, true})
-                    for (const std::size_t count : {0u, 1u, 2u, 3u, 5u, 1000u, 70'001u})
+                    for (const std::size_t count : {0u, 1u, 2u, 3u, 5u, 1000u, 3072u, 5120u, 70'001u})
                         for (std::size_t root = 0; root < (has_root(kind) ? n : 1); ++root) {
                             Trial<float> trial(kind, devices, count, root, in_place);
                             trial.run(group);

@@ -249,10 +249,11 @@ TEST_CASE("a stream that waits on more streams than it remembers still waits on 
     Gate gate;
     const Stream a(test_device());
     std::vector<Stream> others;
-    for (int i = 0; i < 40; ++i) {
-        others.emplace_back(test_device());
-        gate.hold(others.back());
-        launch_host(others.back(), [] {});
+    for (int i = 0; i < 40; ++i)
+        others.emplace_back(test_device());  // before any is held: reserve_streams() says why
+    for (const Stream& s : others) {
+        gate.hold(s);
+        launch_host(s, [] {});
     }
     for (int round = 0; round < 2; ++round)
         for (const Stream& s : others) a.wait_stream(s);

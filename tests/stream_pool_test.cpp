@@ -1,4 +1,5 @@
 // Pools of streams: exclusive leases, shared streams, limits.
+#include "child.hpp"
 #include "support.hpp"
 
 #include <algorithm>
@@ -20,6 +21,35 @@ TEST_CASE("a pool makes streams of its device, when they are first needed") {
 TEST_CASE("a pool made without a device is one of the current device") {
     const ScopedDevice on{test_devices().back()};
     CHECK(StreamPool().device() == test_devices().back());
+}
+
+// In a process of its own: another case may have made as many streams before.
+TEST_CASE("child: makes streams beside a busy device", "[.child]") {
+    end_if_it_hangs();
+    for (const Device d : test_devices()) reserve_streams(d, 100);
+    const Drained drained;
+    const Gate gate;
+    const Stream busy(test_device());
+    gate.hold(busy);
+    launch_host(busy, [] {});
+    StreamPool pool(test_device(), {.max_streams = 100});
+    std::vector<StreamPool::Lease> leases;
+    for (int i = 0; i < 99; ++i) leases.push_back(pool.lease());
+    CHECK(pool.size() == 99);
+    CHECK_FALSE(busy.is_complete());
+}
+
+TEST_CASE("streams that were reserved are made beside a busy device") {
+    const ChildResult child = run_test_case("child: makes streams beside a busy device");
+    INFO(child.output);
+    CHECK(child.status == 0);
+}
+
+TEST_CASE("more streams than a driver can keep are not reserved") {
+    reserve_streams(test_device(), 0);
+    const std::optional<Error> error = error_of([] { reserve_streams(test_device(), 5000); });
+    REQUIRE(error);
+    CHECK(mentions(*error, "at most 4096"));
 }
 
 TEST_CASE("leases held at the same time are different streams") {

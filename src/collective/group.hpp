@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "collective/fetch.kernel.hpp"
 #include "collective/nccl.hpp"
 #include "collective/reduce.kernel.hpp"
 #include <heddle/collective.hpp>
@@ -83,6 +84,10 @@ private:
     void barrier(Moment moment);
     /// Nothing where both are the same, or empty.
     void copy(std::size_t rank, const Part& to, const Part& from);
+    /// Notes a copy for fetch(): n of them at most, none of which overlap.
+    void want(const Part& to, const Part& from);
+    /// Does the copies noted: as one kernel where they are small and within reach, which starts sooner than the engine that copies between GPUs.
+    void fetch(std::size_t rank);
 
     /// Memory of the rank's device for this call: `kept` bytes, and what combining `count` elements takes. Before work is enqueued.
     void need_scratch(std::size_t rank, std::size_t kept, std::size_t count);
@@ -92,8 +97,12 @@ private:
     /// The rank combines all ranks' `send`, from element `first` on, into `to`.
     void combine(std::size_t rank, const Part& to, std::size_t first);
     void combine_sources(std::size_t rank, const Part& to, const Part* sources, const Part& between);
-    /// Whether kernels of the rank read another one's view where it is.
-    bool reaches(std::size_t rank, std::size_t other) const;
+    /// Whether kernels of the rank read what belongs to another one where it is.
+    bool reaches(std::size_t rank, const Part& part) const;
+    /// The same for what another rank sends.
+    bool reaches(std::size_t rank, std::size_t other) const {
+        return rank == other || reaches(rank, call_.send[other]);
+    }
     std::size_t staged(std::size_t rank) const;  ///< pieces that combine() needs at a time
     std::size_t piece(std::size_t count) const;  ///< elements
 
@@ -101,6 +110,8 @@ private:
     const CollectiveCall& call_;
     const std::size_t n_;
     std::vector<Scratch> scratch_ = {};
+    std::array<Fetched, max_ranks> wanted_{};
+    std::size_t wanted_count_ = 0;
     std::vector<Array<std::byte>> of_capture_ = {};  ///< scratch memory in a capture
     std::size_t capturing_;                          ///< whose stream was capturing before; n_: none
     std::vector<std::size_t> joined_ = {};

@@ -8,14 +8,22 @@ namespace heddle::detail {
 
 namespace {
 
-/// Arrays up to here are reduced by every rank that wants the result; larger ones in slices, one for each rank, which are then gathered. The
-/// second way moves less and has one more step.
-constexpr std::size_t small_bytes = 256 << 10;
+/// Small arrays are reduced by every rank that wants the result; larger ones in slices, one for each rank, which are then gathered. The second way moves
+/// less where there are more than two ranks, and has one more step, which takes a GPU's link as long as so many bytes.
+constexpr std::size_t step_bytes = 4 << 20;
+/// The same for ranks that keep the result aside until all have read, and then copy it.
+constexpr std::size_t small_in_place = 256 << 10;
 /// The same for all_reduce on CPU devices, which share the processors: n times the work takes n times as long (four ranks on 2 cores: 64 KB take 58 µs at
 /// once and 24 in slices, 256 KB 224 and 54).
 constexpr std::size_t small_on_cpu = 16 << 10;
+constexpr std::size_t small_reduce_on_cpu = 256 << 10;
 /// Broadcasts from here on share the root's link: each rank fetches a slice from it, and the rest from the others.
 constexpr std::size_t spread_bytes = 4 << 20;
+
+/// Whether n GPUs reduce so many bytes at once: then n - 1 times as many come to one of them, in slices 2 (n - 1) / n times.
+constexpr bool is_small(std::size_t bytes, std::size_t n) {
+    return n < 3 || bytes <= step_bytes * n / ((n - 1) * (n - 2));
+}
 
 /// Equal slices of whole lines, but for the last ones.
 struct Slices {
@@ -60,15 +68,16 @@ void CollectiveRun::broadcast() {
     const Slices slices(views[root].size, spread ? n_ - 1 : 1, call_.element);
     // The slice that a rank fetches from the root: all of it, or one for each other rank.
     const auto number = [&](std::size_t rank) { return spread ? (rank + n_ - root - 1) % n_ : 0; };
-    const auto fetch = [&](std::size_t rank, std::size_t other, std::size_t k) {
-        copy(rank, slice(call_, views[rank], slices.first(k), slices.size(k)),
+    const auto want_slice = [&](std::size_t rank, std::size_t other, std::size_t k) {
+        want(slice(call_, views[rank], slices.first(k), slices.size(k)),
              slice(call_, views[other], slices.first(k), slices.size(k)));
     };
     mark(root, entered);
     for (std::size_t i = 0; i < n_; ++i) await(i, root, entered);
     for (std::size_t i = 0; i < n_; ++i)
         if (i != root) {
-            fetch(i, root, number(i));
+            want_slice(i, root, number(i));
+            fetch(i);
             mark(i, halfway);
         }
     for (std::size_t i = 0; i < n_; ++i) await(root, i, halfway);
@@ -79,7 +88,8 @@ void CollectiveRun::broadcast() {
             const std::size_t other = (i + k) % n_;
             if (other == root) continue;
             await(i, other, halfway);
-            fetch(i, other, number(other));
+            want_slice(i, other, number(other));
+            fetch(i);  // each as soon as it is there
         }
         mark(i, left);
     }
@@ -96,7 +106,8 @@ void CollectiveRun::scatter() {
         if (call_.receive[i].size != 0) await(i, root, entered);
     for (std::size_t i = 0; i < n_; ++i) {
         if (call_.receive[i].size == 0) continue;
-        copy(i, call_.receive[i], slice(call_, call_.send[0], at[i], call_.receive[i].size));
+        want(call_.receive[i], slice(call_, call_.send[0], at[i], call_.receive[i].size));
+        fetch(i);
         if (i != root) mark(i, left);
     }
     for (std::size_t i = 0; i < n_; ++i)
@@ -112,7 +123,8 @@ void CollectiveRun::gather() {
             await(root, i, entered);
         }
     for (std::size_t i = 0; i < n_; ++i)
-        copy(root, slice(call_, call_.receive[0], at[i], call_.send[i].size), call_.send[i]);
+        want(slice(call_, call_.receive[0], at[i], call_.send[i].size), call_.send[i]);
+    fetch(root);
     mark(root, left);
     for (std::size_t i = 0; i < n_; ++i)
         if (call_.send[i].size != 0) await(i, root, left);
@@ -125,8 +137,9 @@ void CollectiveRun::all_gather() {
         // Each begins with another one, so that no rank is asked by all at once.
         for (std::size_t k = 0; k < n_; ++k) {
             const std::size_t other = (i + k) % n_;
-            copy(i, slice(call_, call_.receive[i], at[other], call_.send[other].size), call_.send[other]);
+            want(slice(call_, call_.receive[i], at[other], call_.send[other].size), call_.send[other]);
         }
+        fetch(i);
         mark(i, left);
     }
     meet(left);
@@ -135,7 +148,8 @@ void CollectiveRun::all_gather() {
 void CollectiveRun::reduce() {
     const std::size_t root = call_.root, count = call_.send[0].size;
     const Part& result = call_.receive[0];
-    if (n_ < 3 || count * call_.element <= small_bytes) {
+    const std::size_t bytes = count * call_.element;
+    if (n_ < 3 || (group_.devices[0].is_cpu() ? bytes <= small_reduce_on_cpu : is_small(bytes, n_))) {
         need_scratch(root, 0, count);
         for (std::size_t i = 0; i < n_; ++i)
             if (i != root) {
@@ -159,7 +173,8 @@ void CollectiveRun::reduce() {
     }
     await_all(root, halfway);
     for (std::size_t i = 0; i < n_; ++i)
-        if (i != root) copy(root, at_root(i), kept(i, slices.size(i)));
+        if (i != root) want(at_root(i), kept(i, slices.size(i)));
+    fetch(root);
     mark(root, left);  // which comes after everybody's `halfway`
     for (std::size_t i = 0; i < n_; ++i) await(i, root, left);
 }
@@ -177,8 +192,13 @@ void CollectiveRun::reduce_scatter() {
 
 void CollectiveRun::all_reduce() {
     const std::size_t count = call_.send[0].size;
-    const std::size_t small = group_.devices[0].is_cpu() ? small_on_cpu : small_bytes;
-    if (count * call_.element <= small || n_ == 1) return all_reduce_at_once();
+    const std::size_t bytes = count * call_.element;
+    bool in_place = false;
+    for (std::size_t i = 0; i < n_; ++i) in_place = in_place || call_.send[i].data == call_.receive[i].data;
+    const bool small = group_.devices[0].is_cpu() ? bytes <= small_on_cpu
+                       : in_place                 ? bytes <= small_in_place
+                                                  : is_small(bytes, n_);
+    if (small || n_ == 1) return all_reduce_at_once();
     const Slices slices(count, n_, call_.element);
     const auto of = [&](std::size_t rank, std::size_t k) {
         return slice(call_, call_.receive[rank], slices.first(k), slices.size(k));
@@ -191,7 +211,8 @@ void CollectiveRun::all_reduce() {
     }
     meet(halfway);
     for (std::size_t i = 0; i < n_; ++i) {
-        for (std::size_t k = 1; k < n_; ++k) copy(i, of(i, (i + k) % n_), of((i + k) % n_, (i + k) % n_));
+        for (std::size_t k = 1; k < n_; ++k) want(of(i, (i + k) % n_), of((i + k) % n_, (i + k) % n_));
+        fetch(i);
         mark(i, left);
     }
     meet(left);

@@ -2,6 +2,7 @@
 #include "collective/group.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <heddle/copy.hpp>
 
@@ -11,6 +12,9 @@ namespace {
 
 /// What has to be copied before it is combined: so much of each rank at a time.
 constexpr std::size_t piece_bytes = 8 << 20;
+/// Up to here a kernel copies: what a rank fetches at once.
+constexpr std::size_t fetch_bytes = 2 << 20;
+constexpr std::size_t fetch_bytes_on_cpu = 16 << 10;
 
 constexpr std::size_t rounded(std::size_t bytes) {
     return (bytes + scratch_line - 1) / scratch_line * scratch_line;
@@ -68,11 +72,31 @@ void CollectiveRun::copy(std::size_t rank, const Part& to, const Part& from) {
                  {from.data, from.size * call_.element, from.owner}, call_.where);
 }
 
-bool CollectiveRun::reaches(std::size_t rank, std::size_t other) const {
-    if (rank == other) return true;
+void CollectiveRun::want(const Part& to, const Part& from) {
+    if (to.data != from.data && to.size != 0) wanted_[wanted_count_++] = {to, from, to.size * call_.element};
+}
+
+void CollectiveRun::fetch(std::size_t rank) {
+    const std::size_t count = std::exchange(wanted_count_, 0);
+    const bool on_cpu = group_.devices[rank].is_cpu();
+    std::size_t bytes = 0;
+    bool together = count > (on_cpu ? 1 : 0) && can_fetch(wanted_.data(), count);
+    for (std::size_t k = 0; k < count; ++k) {
+        bytes += wanted_[k].bytes;
+        together = together && reaches(rank, wanted_[k].from);
+    }
+    if (together && bytes <= (on_cpu ? fetch_bytes_on_cpu : fetch_bytes)) {
+        for (std::size_t k = 0; k < count; k += fetch_width)
+            launch_fetch(stream(rank), &wanted_[k], std::min(fetch_width, count - k), call_.where);
+        return;
+    }
+    for (std::size_t k = 0; k < count; ++k) copy(rank, wanted_[k].to, wanted_[k].from);
+}
+
+bool CollectiveRun::reaches(std::size_t rank, const Part& part) const {
     // Memory that is not heddle's may be anywhere.
-    const Block* const owner = call_.send[other].owner;
-    return group_.options.access && owner != nullptr && peer_reachable(*owner, *call_.streams[rank]);
+    return group_.options.access && part.owner != nullptr &&
+           peer_reachable(*part.owner, *call_.streams[rank]);
 }
 
 std::size_t CollectiveRun::staged(std::size_t rank) const {

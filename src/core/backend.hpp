@@ -80,6 +80,8 @@ public:
     virtual void preload(int device, const void* tag, const SourceLocation& where) = 0;
 
     // Streams -----------------------------------------------------------------------------------------------------
+    /// So that open_stream() of so many more streams does not wait for a busy device.
+    virtual void reserve_streams(int, std::size_t, const SourceLocation&) {}
     /// Makes the native stream; device and the wanted priority are set. Clamps the priority.
     virtual void open_stream(StreamRecord& stream, const SourceLocation& where) = 0;
     /// Gives the native stream up without blocking and without losing work; flag `dead` is set already. The

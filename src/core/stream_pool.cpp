@@ -147,6 +147,18 @@ int StreamPool::leased() const {
     return state_->leased;
 }
 
+void reserve_streams(Device device, std::size_t count, SourceLocation where) {
+    constexpr std::size_t most = 4096;
+    if (count > most)
+        throw_error({.code = ErrorCode::usage,
+                     .message = std::to_string(count) + " streams: at most " + std::to_string(most) +
+                                " can be reserved",
+                     .call = "reserve_streams",
+                     .device = device,
+                     .where = where});
+    detail::backend_of(device.kind()).reserve_streams(device.index(), count, where);
+}
+
 int StreamPool::concurrent_queues() const {
     return detail::backend_of(state_->device.kind()).concurrent_queues(state_->device.index());
 }

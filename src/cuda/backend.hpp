@@ -19,6 +19,7 @@ public:
     bool can_access_peer(int device, int other) override;
     bool can_access_pool(int device, int other) override;
     int concurrent_queues(int device) override;
+    void reserve_streams(int device, std::size_t count, const SourceLocation& where) override;
     bool peer_reachable(int device, int memory_device) noexcept override;
     void preload(int device, const void* tag, const SourceLocation& where) override;
     void set_access(AccessKind kind, int device, int peer, bool on, const SourceLocation& where) override;

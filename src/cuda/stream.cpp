@@ -52,6 +52,24 @@ void destroy(Gpu& g, cudaStream_t native) noexcept {
 
 }  // namespace
 
+void CudaBackend::reserve_streams(int device, std::size_t count, const SourceLocation& where) {
+    Gpu& g = gpu(device, where);
+    do_chores(g);
+    RelaxedCapture relaxed;
+    InContext in(g);
+    std::vector<cudaStream_t> made;  // the driver keeps what they stood on
+    made.reserve(count);
+    cudaError_t code = cudaSuccess;
+    for (std::size_t i = 0; i < count && code == cudaSuccess; ++i) {
+        cudaStream_t native = nullptr;
+        code = cudaStreamCreateWithPriority(&native, cudaStreamNonBlocking, g.priorities.least);
+        if (code == cudaSuccess) made.push_back(native);
+    }
+    for (const cudaStream_t native : made)
+        note_failure(cudaStreamDestroy(native), "cudaStreamDestroy", g.index);
+    check(code, "cudaStreamCreateWithPriority", g.index, where);
+}
+
 void CudaBackend::open_stream(StreamRecord& stream, const SourceLocation& where) {
     Gpu& g = gpu(stream.device.index(), where);
     do_chores(g);
