@@ -16,7 +16,8 @@ struct alignas(16) Pack {
 /// An index stands for `width` bytes of one part: a pack on a GPU, where neighbouring threads copy neighbouring packs, many on a CPU.
 struct Fetch {
     std::uint64_t width;
-    std::uint64_t end[fetch_width];  ///< of each part, in indices; parts that are not there end with the last one
+    std::uint64_t
+        end[fetch_width];  ///< of each part, in indices; parts that are not there end with the last one
 
     using Bytes = unsigned char;
     HEDDLE_FN void operator()(std::size_t i, View<Bytes> a, View<const Bytes> from_a, View<Bytes> b,

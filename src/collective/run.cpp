@@ -230,7 +230,10 @@ void CollectiveRun::all_reduce_at_once() {
     }
     meet(left);
     for (std::size_t i = 0; i < n_; ++i)
-        if (aside(i)) copy(i, call_.receive[i], kept(i, count));
+        if (aside(i)) {
+            want(call_.receive[i], kept(i, count));
+            fetch(i);
+        }
 }
 
 }  // namespace heddle::detail

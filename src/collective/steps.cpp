@@ -13,7 +13,7 @@ namespace {
 /// What has to be copied before it is combined: so much of each rank at a time.
 constexpr std::size_t piece_bytes = 8 << 20;
 /// Up to here a kernel copies: what a rank fetches at once.
-constexpr std::size_t fetch_bytes = 2 << 20;
+constexpr std::size_t fetch_bytes = 8 << 20;
 constexpr std::size_t fetch_bytes_on_cpu = 16 << 10;
 
 constexpr std::size_t rounded(std::size_t bytes) {

@@ -9,20 +9,51 @@
 #include <system_error>
 #include <thread>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 namespace heddle::detail::cu {
 
 namespace {
 
-constexpr std::size_t share_bytes = 256 * 1024;  ///< what a thread takes at a time
-constexpr unsigned most_helpers = 3;
+constexpr std::size_t alone_bytes = 256 * 1024;  ///< up to here no helper is called
+constexpr std::size_t share_bytes = 128 * 1024;  ///< what a thread takes at a time
+constexpr unsigned most_helpers = 7;
 
-void copy_rows(Rows to, Rows from, std::size_t bytes, std::size_t rows) noexcept {
-    if (rows == 1 || (to.pitch == bytes && from.pitch == bytes)) {
-        std::memcpy(to.data, from.data, bytes * rows);
-        return;
+#if defined(__SSE2__)
+/// memcpy() with stores that go past the caches. A store into a cache first reads the line that it replaces, and pushes others out.
+void copy_past_caches(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+    constexpr std::size_t line = 64, ahead = 1024;
+    const std::size_t head = std::min(bytes, (line - reinterpret_cast<std::uintptr_t>(to) % line) % line);
+    std::memcpy(to, from, head);
+    std::size_t at = head;
+    for (; at + line <= bytes; at += line) {
+        _mm_prefetch(reinterpret_cast<const char*>(from + at + ahead), _MM_HINT_T0);  // never faults
+        const auto* const source = reinterpret_cast<const __m128i*>(from + at);
+        auto* const target = reinterpret_cast<__m128i*>(to + at);
+        const __m128i x[] = {_mm_loadu_si128(source), _mm_loadu_si128(source + 1),
+                             _mm_loadu_si128(source + 2), _mm_loadu_si128(source + 3)};
+        for (int i = 0; i < 4; ++i) _mm_stream_si128(target + i, x[i]);
     }
+    std::memcpy(to + at, from + at, bytes - at);
+    _mm_sfence();  // these stores are ordered with others only by it
+}
+#endif
+
+void copy_row(std::byte* to, const std::byte* from, std::size_t bytes,
+              [[maybe_unused]] Stores stores) noexcept {
+#if defined(__SSE2__)
+    if (stores == Stores::past_caches) return copy_past_caches(to, from, bytes);
+#endif
+    std::memcpy(to, from, bytes);
+}
+
+void copy_rows(Rows to, Rows from, std::size_t bytes, std::size_t rows, Stores stores) noexcept {
+    if (rows == 1 || (to.pitch == bytes && from.pitch == bytes))
+        return copy_row(to.data, from.data, bytes * rows, stores);
     for (std::size_t r = 0; r < rows; ++r)
-        std::memcpy(to.data + r * to.pitch, from.data + r * from.pitch, bytes);
+        copy_row(to.data + r * to.pitch, from.data + r * from.pitch, bytes, stores);
 }
 
 /// One copy, cut into shares: parts of the one row, or groups of rows.
@@ -31,14 +62,16 @@ struct Job {
     std::size_t bytes = 0, rows = 0;
     std::size_t share = 0;  ///< bytes of a row, or rows
     std::size_t shares = 0;
+    Stores stores = Stores::cached;
 
     void run(std::size_t i) const noexcept {
         const std::size_t first = i * share;
         if (rows == 1)
-            copy_rows({to.data + first, 0}, {from.data + first, 0}, std::min(share, bytes - first), 1);
+            copy_rows({to.data + first, 0}, {from.data + first, 0}, std::min(share, bytes - first), 1,
+                      stores);
         else
             copy_rows({to.data + first * to.pitch, to.pitch}, {from.data + first * from.pitch, from.pitch},
-                      bytes, std::min(share, rows - first));
+                      bytes, std::min(share, rows - first), stores);
     }
 };
 
@@ -75,8 +108,10 @@ private:
     bool have_helpers() noexcept {
         if (started_) return helpers_ != 0;
         started_ = true;
-        const unsigned processors = std::thread::hardware_concurrency();
-        const unsigned wanted = std::min(most_helpers, processors > 1 ? processors - 1 : 0);
+        const unsigned processors = std::max(1u, std::thread::hardware_concurrency());
+        // Half of them copy, the others are for the program; of few, all but one.
+        const unsigned wanted =
+            std::min(most_helpers, processors > 8 ? processors / 2 - 1 : std::min(3u, processors - 1));
         try {
             // They live as long as the process, asleep: nothing of theirs is ever destroyed.
             for (; helpers_ < wanted; ++helpers_) std::thread([this] { help(); }).detach();
@@ -127,9 +162,9 @@ Crew& crew() {
 
 }  // namespace
 
-void copy_on_host(Rows to, Rows from, std::size_t bytes, std::size_t rows) noexcept {
-    if (bytes * rows <= share_bytes) return copy_rows(to, from, bytes, rows);
-    Job job{to, from, bytes, rows, 0, 0};
+void copy_on_host(Rows to, Rows from, std::size_t bytes, std::size_t rows, Stores stores) noexcept {
+    if (bytes * rows <= alone_bytes) return copy_rows(to, from, bytes, rows, stores);
+    Job job{to, from, bytes, rows, 0, 0, stores};
     if (rows > 1 && to.pitch == bytes && from.pitch == bytes) {
         job.bytes = bytes * rows;
         job.rows = 1;

@@ -34,6 +34,7 @@ Limits ask_limits(int device, const SourceLocation& where) {
     l.max_shared = ask(cudaDevAttrMaxSharedMemoryPerBlock);
     l.max_shared_opt_in = ask(cudaDevAttrMaxSharedMemoryPerBlockOptin);
     l.processors = ask(cudaDevAttrMultiProcessorCount);
+    l.is_hopper = ask(cudaDevAttrComputeCapabilityMajor) >= 9;
     return l;
 }
 

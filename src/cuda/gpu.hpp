@@ -30,6 +30,7 @@ struct Limits {
     int max_shared = 0;  ///< dynamic shared memory without opting in
     int max_shared_opt_in = 0;
     int processors = 0;
+    bool is_hopper = false;  ///< or later: clusters, dependent launches, memory domains
 };
 
 /// A closed stream whose last work may still run.

@@ -91,9 +91,9 @@ namespace {
                              std::move(message), "launch", where));
 }
 
-bool is_hopper(const StreamState& stream) { return stream.device.info().compute_major >= 9; }
+bool is_hopper(StreamState& stream) { return gpu_of(stream).limits.is_hopper; }
 
-void check_cluster(const StreamState& stream, const LaunchOptions& options, dim3 grid,
+void check_cluster(StreamState& stream, const LaunchOptions& options, dim3 grid,
                    const SourceLocation& where) {
     const unsigned x = options.cluster_x, y = options.cluster_y, z = options.cluster_z;
     if (!is_hopper(stream))

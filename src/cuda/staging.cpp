@@ -14,7 +14,9 @@ namespace heddle::detail::cu {
 namespace {
 
 // An H200's link carries 49 GB/s in pieces of 1 MB and 54 in pieces of 4; smaller ones start sooner.
-constexpr std::size_t piece_bytes = 2 * 1024 * 1024;
+constexpr std::size_t piece_bytes = 2 * 1024 * 1024, large_piece_bytes = 4 * 1024 * 1024;
+constexpr std::size_t large_bytes = 32 * 1024 * 1024;  ///< copies from here on take large pieces
+constexpr std::size_t cached_bytes = 4 * 1024 * 1024;  ///< copies up to here go through the caches
 constexpr std::size_t pieces = 8;
 constexpr std::size_t ordered_bytes = 16 * 1024 * 1024;  ///< a piece of stage_in_order
 
@@ -36,6 +38,14 @@ struct Part {
     Piece packed(void* data) const noexcept { return {data, bytes, rows, bytes, pinned_place}; }
     Rows packed_rows(void* data) const noexcept { return {static_cast<std::byte*>(data), bytes}; }
 };
+
+std::size_t size_of(const Piece& whole) noexcept { return whole.bytes * whole.rows; }
+std::size_t piece_of(std::size_t total) noexcept {
+    return std::min(total, total < large_bytes ? piece_bytes : large_piece_bytes);
+}
+Stores stores_for(std::size_t total) noexcept {
+    return total > cached_bytes ? Stores::past_caches : Stores::cached;
+}
 
 /// Calls function(part) for parts of at most `most` bytes that make up the whole.
 template <class F> void cut(const Piece& whole, std::size_t most, F&& function) {
@@ -62,7 +72,7 @@ public:
     };
 
     Pieces(Gpu& g, StreamRecord& stream, std::size_t total, const SourceLocation& where)
-        : g_(g), stream_(stream), bytes_(std::min(total, piece_bytes)), where_(where) {}
+        : g_(g), stream_(stream), bytes_(piece_of(total)), where_(where) {}
     ~Pieces() {
         for (Slot& slot : slots_) {
             if (slot.data == nullptr || slot.unknown) continue;  // lost rather than used twice at once
@@ -121,12 +131,13 @@ private:
 
 void stage_to_device(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& from,
                      const SourceLocation& where) {
-    Pieces ring(g, stream, to.bytes * to.rows, where);
+    Pieces ring(g, stream, size_of(to), where);
+    const Stores stores = stores_for(size_of(to));
     std::size_t n = 0;
     cut(to, ring.bytes(), [&](const Part& part) {
         Pieces::Slot& slot = ring.slot(n++);
         ring.wait(slot);
-        copy_on_host(part.packed_rows(slot.data), part.rows_of(from), part.bytes, part.rows);
+        copy_on_host(part.packed_rows(slot.data), part.rows_of(from), part.bytes, part.rows, stores);
         ring.copy(slot, part.of(to), part.packed(slot.data));
     });
 }
@@ -134,12 +145,13 @@ void stage_to_device(Gpu& g, StreamRecord& stream, const Piece& to, const Piece&
 void stage_from_device(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& from,
                        const SourceLocation& where) {
     check_may_wait("copy to pageable memory", where);
-    Pieces ring(g, stream, to.bytes * to.rows, where);
+    Pieces ring(g, stream, size_of(to), where);
+    const Stores stores = stores_for(size_of(to));
     const auto unload = [&](Pieces::Slot& slot) {
         if (!slot.pending) return;
         ring.wait(slot);
-        copy_on_host(slot.part.rows_of(to), slot.part.packed_rows(slot.data), slot.part.bytes,
-                     slot.part.rows);
+        copy_on_host(slot.part.rows_of(to), slot.part.packed_rows(slot.data), slot.part.bytes, slot.part.rows,
+                     stores);
     };
     std::size_t n = 0;
     cut(from, ring.bytes(), [&](const Part& part) {
@@ -154,7 +166,8 @@ void stage_from_device(Gpu& g, StreamRecord& stream, const Piece& to, const Piec
 void stage_in_order(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& from,
                     const SourceLocation& where) {
     const bool upload = to.place.device.is_cuda();
-    const std::size_t bytes = std::min(to.bytes * to.rows, ordered_bytes);
+    const std::size_t bytes = std::min(size_of(to), ordered_bytes);
+    const Stores stores = stores_for(size_of(to));
     // One piece is enough: all that uses it is in the stream's order.
     void* piece = pinned_cache().take(bytes, where);
     cut(to, bytes, [&](const Part& part) {  // an error here loses the piece: the stream may be using it
@@ -162,8 +175,8 @@ void stage_in_order(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& 
         if (upload) {
             run_on_host(
                 g, stream,
-                [part, packed, host = part.rows_of(from)] {
-                    copy_on_host(packed, host, part.bytes, part.rows);
+                [part, packed, host = part.rows_of(from), stores] {
+                    copy_on_host(packed, host, part.bytes, part.rows, stores);
                 },
                 where);
             copy_natively(g, stream, part.of(to), part.packed(piece), where);
@@ -171,8 +184,8 @@ void stage_in_order(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& 
             copy_natively(g, stream, part.packed(piece), part.of(from), where);
             run_on_host(
                 g, stream,
-                [part, packed, host = part.rows_of(to)] {
-                    copy_on_host(host, packed, part.bytes, part.rows);
+                [part, packed, host = part.rows_of(to), stores] {
+                    copy_on_host(host, packed, part.bytes, part.rows, stores);
                 },
                 where);
         }
