@@ -47,6 +47,8 @@ public:
     bool unschedule(Runnable& work) noexcept;
 
     bool anything_ready() const noexcept { return ready_.load(std::memory_order_relaxed) != 0; }
+    /// Whether a worker is awake and has nothing: work for it costs no wake-up.
+    bool is_anyone_looking() const noexcept { return looking_.load(std::memory_order_relaxed) != 0; }
     /// Whether something more urgent than `level` is ready.
     bool more_urgent_ready(int level) const noexcept {
         return (ready_.load(std::memory_order_relaxed) & ((1u << level) - 1)) != 0;
@@ -74,7 +76,7 @@ private:
     List lists_[levels];
     std::atomic<std::uint32_t> ready_{0};  // a bit for each level that has something
     int waiting_ = 0;                      ///< ready things
-    int looking_ = 0;                      ///< workers that are awake and have nothing
+    std::atomic<int> looking_{0};  ///< workers that are awake and have nothing; written under the mutex
     int sleeping_ = 0;
     int running_ = 0;
     int worker_count_;

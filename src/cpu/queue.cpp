@@ -236,10 +236,11 @@ std::int64_t now_ns() noexcept {
         .count();
 }
 
-// What is soon done stays on this thread, the rest is spread in pieces of some 20 µs or more. What was worth spreading the last time is
-// spread at once.
+// What is soon done stays on this thread, the rest is spread in pieces of some 5 µs or more. What was worth spreading the last time is
+// spread at once; less is worth it while nobody has to be woken.
 bool Queue::run_many(Operation& op) {
-    constexpr double piece_ns = 20'000, clearly_worth_ns = 50'000;
+    constexpr double piece_ns = 5'000;
+    const double clearly_worth_ns = executor().is_anyone_looking() ? 15'000 : 50'000;
     const std::size_t count = op.count();
     const auto workers = static_cast<std::size_t>(executor().workers());
     if (workers == 1) {
