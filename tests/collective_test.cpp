@@ -257,6 +257,7 @@ TEST_CASE("a wrong call is refused before anything is enqueued, and the error sa
     views.pop_back();
     CHECK(mentions(refused([&] { group.all_reduce(ReduceOp::sum, views); }), "1 views"));
     CHECK(mentions(refused([&] { group.all_reduce(ReduceOp::average, t.a); }), "floating-point"));
+    CHECK(mentions(refused([&] { group.all_reduce(static_cast<ReduceOp>(99), t.a); }), "no ReduceOp 99"));
     CHECK(mentions(refused([&] { group.gather(0, t.a, t.b[0]); }), "20 together"));
     CHECK(mentions(refused([&] { group.scatter(0, t.a[0], t.b); }), "20 together"));
     CHECK(mentions(refused([&] { group.reduce(ReduceOp::sum, 1, t.a, t.b[0]); }), "memory of"));

@@ -450,6 +450,8 @@ TEST_CASE("misuse of a pipeline is said, and changes nothing") {
     CHECK_THROWS_AS((Pipeline<int>(test_device(), [](StreamRef, View<const int>) {},
                                    {.piece = static_cast<std::size_t>(-1)})),
                     UsageError);
+    CHECK_THROWS_AS((Pipeline<int>(test_device(), [](StreamRef, View<const int>) {}, {.depth = 1025})),
+                    UsageError);
     const Stream captured(test_device());
     const ScopedStream in_scope{captured};
     const ScopedCapture capture(captured);

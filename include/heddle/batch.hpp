@@ -36,7 +36,7 @@ std::string_view name_of(BatchResult::How how) noexcept;
 struct BatchOptions {
     std::size_t remembered =
         8;  ///< graphs that are kept, at least 1; the one not used for longest goes first
-    /// On CPU devices a launch costs less than recording it (some 40 ns for 90), so that there batches are not recorded, unless this says so.
+    /// On CPU devices a launch costs less than recording it (some 40 ns for 90, on their processors), so that there batches are not recorded, unless this says so.
     bool on_cpu = false;
 };
 

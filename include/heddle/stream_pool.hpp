@@ -23,7 +23,7 @@ public:
     StreamPool& operator=(const StreamPool&) = delete;
 
     /// A stream that no one else has until the lease ends. Its returned work need not be done then: the next lease
-    /// prefers an idle stream, and takes a busy one only at max_streams.
+    /// prefers an idle stream, and takes a busy one only at max_streams (and its failure, should that work fail).
     class Lease : public StreamRef {
     public:
         Lease() noexcept = default;

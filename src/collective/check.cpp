@@ -170,6 +170,8 @@ void check_call(const std::vector<Device>& devices, CollectiveCall& call) {
     check.streams();
     check.captures();
     check.root();
+    if (call.op > ReduceOp::average)
+        check.refuse("there is no ReduceOp " + std::to_string(static_cast<int>(call.op)));
     if (call.op == ReduceOp::average && call.type != ElementType::bytes && !is_floating(call.type))
         check.refuse(
             "averages are of floating-point numbers: take the sum, and divide as the program needs it");

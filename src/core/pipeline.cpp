@@ -51,12 +51,17 @@ struct PipelineCore::State {
           copy_out(d, {.priority = options.copy_priority, .name = options.name + ": copy out"}, where) {
         // Reading, copying in, working, copying out and writing, and one more so that none waits for the host.
         if (options.depth == 0) options.depth = in_size != 0 && out_size != 0 ? 6 : 4;
+        constexpr std::size_t most_depth = 1024;  // a slot is memory on both sides and some events
+        if (options.depth > most_depth)
+            refuse("a depth of " + std::to_string(options.depth) + " slots: at most " +
+                       std::to_string(most_depth) + " are allowed, and some 6 are enough",
+                   "Pipeline", where);
         const std::size_t element = std::max(in_size, out_size);
         if (options.piece == 0) options.piece = std::max<std::size_t>(1, suitable_bytes(d) / element);
         if (out_as_in) options.out_piece = options.piece;
         if (options.piece > SIZE_MAX / element || options.out_piece > SIZE_MAX / element)
             refuse("a piece of so many elements is larger than any memory", "Pipeline", where);
-        if (current_stream(d).is_capturing())
+        if (current_stream(d).is_capturing(where))
             refuse("a pipeline waits for its pieces, so it cannot be part of a capture", "Pipeline", where);
     }
 
