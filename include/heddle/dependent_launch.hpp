@@ -76,6 +76,20 @@ void launch_dependent(const K& kernel, const Dim<N>& d, A&&... args) {
     launch_dependent(current_stream(), kernel, d, std::forward<A>(args)...);
 }
 
+/// Catches kernels that do not say that they wait.
+template <class K, int N, class... A>
+    requires(std::is_class_v<K> && !WaitsForPrimary<K>)
+void launch_dependent(StreamRef, const K&, const Dim<N>&, A&&...) {
+    static_assert(WaitsForPrimary<K>,
+                  "heddle::launch_dependent: a kernel launched as dependent calls wait_for_primary() in all "
+                  "its threads, and says so: static constexpr bool waits_for_primary = true;");
+}
+template <class K, int N, class... A>
+    requires(std::is_class_v<K> && !WaitsForPrimary<K>)
+void launch_dependent(const K& kernel, const Dim<N>& d, A&&... args) {
+    launch_dependent(current_stream(), kernel, d, std::forward<A>(args)...);
+}
+
 /// As launch(), and records `event`: its dependents may start once all blocks have called trigger_dependents() or ended. The event is of the stream's
 /// device (UsageError).
 template <class K, int N, class... A>
