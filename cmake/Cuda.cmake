@@ -4,14 +4,9 @@
 #      CMAKE_CUDA_ARCHITECTURES  or the environment's CUDAARCHS: the user's choice of GPUs, if any
 # Out: HEDDLE_WITH_CUDA          whether src/cuda is built; then the language CUDA is enabled and CUDA::* exist
 
-set(HEDDLE_CUDA AUTO CACHE STRING "The CUDA backend: AUTO, ON or OFF")
-set_property(CACHE HEDDLE_CUDA PROPERTY STRINGS AUTO ON OFF)
+heddle_choice(HEDDLE_CUDA heddle_cuda_choice "The CUDA backend")
 
 set(HEDDLE_WITH_CUDA OFF)
-string(TOUPPER "${HEDDLE_CUDA}" heddle_cuda_choice)
-if(NOT heddle_cuda_choice MATCHES "^(AUTO|ON|OFF|TRUE|FALSE|YES|NO|1|0)$")
-    message(FATAL_ERROR "heddle: HEDDLE_CUDA is AUTO, ON or OFF, not \"${HEDDLE_CUDA}\"")
-endif()
 if(NOT heddle_cuda_choice STREQUAL "AUTO" AND NOT heddle_cuda_choice)
     message(STATUS "heddle: built without CUDA (HEDDLE_CUDA=${HEDDLE_CUDA})")
     return()

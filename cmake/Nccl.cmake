@@ -3,14 +3,9 @@
 # In:  HEDDLE_NCCL           AUTO (where there is CUDA and nccl.h), ON (they must be there) or OFF
 # Out: HEDDLE_WITH_NCCL      whether src/nccl is built; then HEDDLE_NCCL_INCLUDE has the header
 
-set(HEDDLE_NCCL AUTO CACHE STRING "NCCL for collectives: AUTO, ON or OFF")
-set_property(CACHE HEDDLE_NCCL PROPERTY STRINGS AUTO ON OFF)
+heddle_choice(HEDDLE_NCCL heddle_nccl_choice "NCCL for collectives")
 
 set(HEDDLE_WITH_NCCL OFF)
-string(TOUPPER "${HEDDLE_NCCL}" heddle_nccl_choice)
-if(NOT heddle_nccl_choice MATCHES "^(AUTO|ON|OFF|TRUE|FALSE|YES|NO|1|0)$")
-    message(FATAL_ERROR "heddle: HEDDLE_NCCL is AUTO, ON or OFF, not \"${HEDDLE_NCCL}\"")
-endif()
 if(NOT heddle_nccl_choice STREQUAL "AUTO" AND NOT heddle_nccl_choice)
     message(STATUS "heddle: built without NCCL (HEDDLE_NCCL=${HEDDLE_NCCL})")
     return()

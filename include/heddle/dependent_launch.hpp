@@ -1,6 +1,7 @@
 // Dependent launches: a kernel that starts before the one before it has finished, and waits for its memory itself.
 #pragma once
 
+#include <type_traits>
 #include <utility>
 
 #include <heddle/event.hpp>
@@ -64,28 +65,19 @@ concept WaitsForPrimary = requires {
 /// As launch(), but the kernel may start before the one before it on the stream has finished (programmatic dependent launch, compute capability 9.0 and
 /// later; elsewhere this is launch()). In captures and batches too. Between two small kernels it saves most of the gap: 0.70 µs for 1.01 in a
 /// graph of 200 in a row (H200).
-template <WaitsForPrimary K, int N, class... A>
+template <class K, int N, class... A>
+    requires(std::is_class_v<K>)
 void launch_dependent(StreamRef stream, const K& kernel, const Dim<N>& d, A&&... args) {
-    static_assert(K::waits_for_primary, "heddle::launch_dependent: the kernel says that it does not wait");
+    static_assert(WaitsForPrimary<K>,
+                  "heddle::launch_dependent: a kernel launched as dependent calls wait_for_primary() in all "
+                  "its threads, and says so: static constexpr bool waits_for_primary = true;");
+    static_assert(K::waits_for_primary);  // nvcc warns of members that only a concept has named
     LaunchOptions options = d.how.options;
     options.dependence = detail::Dependence::on_stream;
     launch(stream, kernel, d.with(options), std::forward<A>(args)...);
 }
-template <WaitsForPrimary K, int N, class... A>
-void launch_dependent(const K& kernel, const Dim<N>& d, A&&... args) {
-    launch_dependent(current_stream(), kernel, d, std::forward<A>(args)...);
-}
-
-/// Catches kernels that do not say that they wait.
 template <class K, int N, class... A>
-    requires(std::is_class_v<K> && !WaitsForPrimary<K>)
-void launch_dependent(StreamRef, const K&, const Dim<N>&, A&&...) {
-    static_assert(WaitsForPrimary<K>,
-                  "heddle::launch_dependent: a kernel launched as dependent calls wait_for_primary() in all "
-                  "its threads, and says so: static constexpr bool waits_for_primary = true;");
-}
-template <class K, int N, class... A>
-    requires(std::is_class_v<K> && !WaitsForPrimary<K>)
+    requires(std::is_class_v<K>)
 void launch_dependent(const K& kernel, const Dim<N>& d, A&&... args) {
     launch_dependent(current_stream(), kernel, d, std::forward<A>(args)...);
 }
@@ -106,17 +98,22 @@ void launch_triggering(ProgrammaticEvent& event, const K& kernel, const Dim<N>& 
 
 /// As launch(), after `event`, which a launch on another stream records: the kernel may start before that one has ended, and waits for its memory
 /// itself. What the stream was given before is waited for as ever, and so is an event of another device.
-template <WaitsForPrimary K, int N, class... A>
+template <class K, int N, class... A>
+    requires(std::is_class_v<K>)
 void launch_dependent(StreamRef stream, const ProgrammaticEvent& event, const K& kernel, const Dim<N>& d,
                       A&&... args) {
-    static_assert(K::waits_for_primary, "heddle::launch_dependent: the kernel says that it does not wait");
+    static_assert(WaitsForPrimary<K>,
+                  "heddle::launch_dependent: a kernel launched as dependent calls wait_for_primary() in all "
+                  "its threads, and says so: static constexpr bool waits_for_primary = true;");
+    static_assert(K::waits_for_primary);  // nvcc warns of members that only a concept has named
     if (!detail::wait_for_trigger(stream, event, d.where))
         return launch(stream, kernel, d, std::forward<A>(args)...);
     LaunchOptions options = d.how.options;
     options.dependence = detail::Dependence::on_event;
     launch(stream, kernel, d.with(options), std::forward<A>(args)...);
 }
-template <WaitsForPrimary K, int N, class... A>
+template <class K, int N, class... A>
+    requires(std::is_class_v<K>)
 void launch_dependent(const ProgrammaticEvent& event, const K& kernel, const Dim<N>& d, A&&... args) {
     launch_dependent(current_stream(), event, kernel, d, std::forward<A>(args)...);
 }

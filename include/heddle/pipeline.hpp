@@ -20,7 +20,7 @@ namespace heddle {
 
 /// What a pipeline may be told; 0 means that it chooses.
 struct PipelineOptions {
-    std::size_t depth = 0;  ///< pieces under way at the same time, and buffers of each kind
+    std::size_t depth = 0;  ///< pieces under way at the same time, and buffers of each kind; at most 1024
     /// Elements of input a piece has at most (of output, where there is no input). Chosen: 8 MB on CUDA devices, where
     /// copies reach their full rate; what fits the caches on CPU devices.
     std::size_t piece = 0;

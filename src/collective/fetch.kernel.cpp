@@ -2,16 +2,15 @@
 
 #include <cstdint>
 
+#include "collective/pack.hpp"
 #include <heddle/launch.hpp>
 
 namespace heddle::detail {
 
 namespace {
 
-/// What is read and written at once.
-struct alignas(16) Pack {
-    unsigned char at[16];
-};
+using Bytes = unsigned char;
+using BytePack = Pack<Bytes>;
 
 /// An index stands for `width` bytes of one part: a pack on a GPU, where neighbouring threads copy neighbouring packs, many on a CPU.
 struct Fetch {
@@ -19,7 +18,6 @@ struct Fetch {
     std::uint64_t
         end[fetch_width];  ///< of each part, in indices; parts that are not there end with the last one
 
-    using Bytes = unsigned char;
     HEDDLE_FN void operator()(std::size_t i, View<Bytes> a, View<const Bytes> from_a, View<Bytes> b,
                               View<const Bytes> from_b, View<Bytes> c, View<const Bytes> from_c,
                               View<Bytes> d, View<const Bytes> from_d, View<Bytes> e,
@@ -40,8 +38,9 @@ struct Fetch {
         const std::size_t first = i * width;
         const std::size_t last = to.size() - first < width ? to.size() : first + width;
         std::size_t at = first;
-        for (; at + sizeof(Pack) <= last; at += sizeof(Pack))
-            *reinterpret_cast<Pack*>(to.data() + at) = *reinterpret_cast<const Pack*>(from.data() + at);
+        for (; at + sizeof(BytePack) <= last; at += sizeof(BytePack))
+            *reinterpret_cast<BytePack*>(to.data() + at) =
+                *reinterpret_cast<const BytePack*>(from.data() + at);
         for (; at < last; ++at) to[at] = from[at];
     }
 };
@@ -53,25 +52,23 @@ bool can_fetch(const Fetched* parts, std::size_t count) noexcept {
     for (std::size_t k = 0; k < count; ++k)
         bits |= reinterpret_cast<std::uintptr_t>(parts[k].to.data) |
                 reinterpret_cast<std::uintptr_t>(parts[k].from.data);
-    return bits % sizeof(Pack) == 0;
+    return bits % sizeof(BytePack) == 0;
 }
 
-void launch_fetch(StreamRef stream, const Fetched* parts, std::size_t count, const SourceLocation& where) {
-    Fetch kernel{stream.device().is_cuda() ? sizeof(Pack) : 4096, {}};
+void launch_fetch(StreamRef stream, const Fetched* parts, std::size_t count, std::size_t element,
+                  const SourceLocation& where) {
+    Fetch kernel{stream.device().is_cuda() ? sizeof(BytePack) : 4096, {}};
     std::uint64_t all = 0;
     for (std::size_t k = 0; k < fetch_width; ++k) {
-        if (k < count) all += (parts[k].bytes + kernel.width - 1) / kernel.width;
+        if (k < count) all += (parts[k].to.size * element + kernel.width - 1) / kernel.width;
         kernel.end[k] = all;
     }
-    const auto to = [&](std::size_t k) {
-        if (k >= count) return View<unsigned char>();
-        return View<unsigned char>(static_cast<unsigned char*>(parts[k].to.data), parts[k].bytes,
-                                   parts[k].to.owner);
+    const auto bytes_of = [&](const Part& part) {
+        return View<Bytes>(static_cast<Bytes*>(part.data), part.size * element, part.owner);
     };
-    const auto from = [&](std::size_t k) {
-        if (k >= count) return View<const unsigned char>();
-        return View<const unsigned char>(static_cast<const unsigned char*>(parts[k].from.data),
-                                         parts[k].bytes, parts[k].from.owner);
+    const auto to = [&](std::size_t k) { return k < count ? bytes_of(parts[k].to) : View<Bytes>(); };
+    const auto from = [&](std::size_t k) -> View<const Bytes> {
+        return k < count ? bytes_of(parts[k].from) : View<Bytes>();
     };
     launch(stream, kernel, dim(all, where), to(0), from(0), to(1), from(1), to(2), from(2), to(3), from(3),
            to(4), from(4), to(5), from(5), to(6), from(6), to(7), from(7));

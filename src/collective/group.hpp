@@ -97,6 +97,7 @@ private:
     /// The rank combines all ranks' `send`, from element `first` on, into `to`.
     void combine(std::size_t rank, const Part& to, std::size_t first);
     void combine_sources(std::size_t rank, const Part& to, const Part* sources, const Part& between);
+    bool is_in_place(std::size_t rank) const { return call_.send[rank].data == call_.receive[rank].data; }
     /// Whether kernels of the rank read what belongs to another one where it is.
     bool reaches(std::size_t rank, const Part& part) const;
     /// The same for what another rank sends.

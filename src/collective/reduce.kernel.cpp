@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "collective/float16.hpp"
+#include "collective/pack.hpp"
 #include <heddle/launch.hpp>
 
 namespace heddle::detail {
@@ -48,12 +49,6 @@ template <class T, class A> HEDDLE_FN T closed(A x) {
     else return T::of(x);
 }
 template <class T> using Opened = decltype(opened(T{}));
-
-/// What a GPU's thread reads at once, where the arrays begin at a multiple of it.
-template <class T> struct alignas(16) Pack {
-    static constexpr std::size_t width = 16 / sizeof(T);
-    T at[width];
-};
 
 /// An index stands for `width` elements: one or a pack of them on a GPU, where neighbouring threads read neighbouring elements, a long loop of them on a CPU.
 template <class T, class Op, bool divides> struct Reduce {

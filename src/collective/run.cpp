@@ -3,6 +3,7 @@
 #include "collective/group.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace heddle::detail {
 
@@ -20,9 +21,9 @@ constexpr std::size_t small_reduce_on_cpu = 256 << 10;
 /// Broadcasts from here on share the root's link: each rank fetches a slice from it, and the rest from the others.
 constexpr std::size_t spread_bytes = 4 << 20;
 
-/// Whether n GPUs reduce so many bytes at once: then n - 1 times as many come to one of them, in slices 2 (n - 1) / n times.
-constexpr bool is_small(std::size_t bytes, std::size_t n) {
-    return n < 3 || bytes <= step_bytes * n / ((n - 1) * (n - 2));
+/// Up to here n GPUs reduce at once: then n - 1 times as much comes to one of them, in slices 2 (n - 1) / n times.
+constexpr std::size_t small_bytes(std::size_t n) {
+    return n < 3 ? std::numeric_limits<std::size_t>::max() : step_bytes * n / ((n - 1) * (n - 2));
 }
 
 /// Equal slices of whole lines, but for the last ones.
@@ -148,8 +149,8 @@ void CollectiveRun::all_gather() {
 void CollectiveRun::reduce() {
     const std::size_t root = call_.root, count = call_.send[0].size;
     const Part& result = call_.receive[0];
-    const std::size_t bytes = count * call_.element;
-    if (n_ < 3 || (group_.devices[0].is_cpu() ? bytes <= small_reduce_on_cpu : is_small(bytes, n_))) {
+    const std::size_t small = group_.devices[0].is_cpu() ? small_reduce_on_cpu : small_bytes(n_);
+    if (n_ < 3 || count * call_.element <= small) {
         need_scratch(root, 0, count);
         for (std::size_t i = 0; i < n_; ++i)
             if (i != root) {
@@ -192,13 +193,12 @@ void CollectiveRun::reduce_scatter() {
 
 void CollectiveRun::all_reduce() {
     const std::size_t count = call_.send[0].size;
-    const std::size_t bytes = count * call_.element;
     bool in_place = false;
-    for (std::size_t i = 0; i < n_; ++i) in_place = in_place || call_.send[i].data == call_.receive[i].data;
-    const bool small = group_.devices[0].is_cpu() ? bytes <= small_on_cpu
-                       : in_place                 ? bytes <= small_in_place
-                                                  : is_small(bytes, n_);
-    if (small || n_ == 1) return all_reduce_at_once();
+    for (std::size_t i = 0; i < n_; ++i) in_place = in_place || is_in_place(i);
+    const std::size_t small = group_.devices[0].is_cpu() ? small_on_cpu
+                              : in_place                 ? small_in_place
+                                                         : small_bytes(n_);
+    if (n_ == 1 || count * call_.element <= small) return all_reduce_at_once();
     const Slices slices(count, n_, call_.element);
     const auto of = [&](std::size_t rank, std::size_t k) {
         return slice(call_, call_.receive[rank], slices.first(k), slices.size(k));
@@ -221,7 +221,7 @@ void CollectiveRun::all_reduce() {
 void CollectiveRun::all_reduce_at_once() {
     const std::size_t count = call_.send[0].size;
     // Who works in place keeps the result aside until all have read.
-    const auto aside = [&](std::size_t i) { return n_ > 1 && call_.send[i].data == call_.receive[i].data; };
+    const auto aside = [&](std::size_t i) { return n_ > 1 && is_in_place(i); };
     for (std::size_t i = 0; i < n_; ++i) need_scratch(i, aside(i) ? count * call_.element : 0, count);
     barrier(entered);
     for (std::size_t i = 0; i < n_; ++i) {

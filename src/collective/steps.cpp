@@ -73,7 +73,7 @@ void CollectiveRun::copy(std::size_t rank, const Part& to, const Part& from) {
 }
 
 void CollectiveRun::want(const Part& to, const Part& from) {
-    if (to.data != from.data && to.size != 0) wanted_[wanted_count_++] = {to, from, to.size * call_.element};
+    if (to.data != from.data && to.size != 0) wanted_[wanted_count_++] = {to, from};
 }
 
 void CollectiveRun::fetch(std::size_t rank) {
@@ -82,12 +82,13 @@ void CollectiveRun::fetch(std::size_t rank) {
     std::size_t bytes = 0;
     bool together = count > (on_cpu ? 1 : 0) && can_fetch(wanted_.data(), count);
     for (std::size_t k = 0; k < count; ++k) {
-        bytes += wanted_[k].bytes;
+        bytes += wanted_[k].to.size * call_.element;
         together = together && reaches(rank, wanted_[k].from);
     }
     if (together && bytes <= (on_cpu ? fetch_bytes_on_cpu : fetch_bytes)) {
         for (std::size_t k = 0; k < count; k += fetch_width)
-            launch_fetch(stream(rank), &wanted_[k], std::min(fetch_width, count - k), call_.where);
+            launch_fetch(stream(rank), &wanted_[k], std::min(fetch_width, count - k), call_.element,
+                         call_.where);
         return;
     }
     for (std::size_t k = 0; k < count; ++k) copy(rank, wanted_[k].to, wanted_[k].from);

@@ -109,7 +109,7 @@ private:
         if (started_) return helpers_ != 0;
         started_ = true;
         const unsigned processors = std::max(1u, std::thread::hardware_concurrency());
-        // Half of them copy, the others are for the program; of few, all but one.
+        // Half of them copy, the others are for the program; of eight and fewer, four.
         const unsigned wanted =
             std::min(most_helpers, processors > 8 ? processors / 2 - 1 : std::min(3u, processors - 1));
         try {

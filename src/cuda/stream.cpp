@@ -1,5 +1,6 @@
 // Native streams: made, closed without losing their work, waited for.
 #include <algorithm>
+#include <vector>
 
 #include "core/registry.hpp"
 #include "cuda/backend.hpp"
