@@ -15,7 +15,7 @@
 namespace heddle {
 
 namespace detail {
-struct Recording;
+class CaptureRecorder;
 bool is_recorded(StreamRef stream);  ///< by a capture of heddle's
 Graph capture_body(StreamRef stream, const std::function<void()>& body, SourceLocation where);
 void record_condition(StreamRef stream, ConditionalKind kind, View<const int> value,
@@ -61,7 +61,7 @@ public:
                   SourceLocation where = SourceLocation::current());
 
 private:
-    detail::Recording* recording_;
+    detail::CaptureRecorder* recorder_;
     bool join_;
 };
 

@@ -128,9 +128,13 @@ public:
     /// What `waiter` is given from now on comes after `done`; a failure in it poisons `waiter`. Never blocks.
     virtual void await(StreamRecord& waiter, CompletionRef done, const SourceLocation& where) = 0;
 
-    /// `done` completes when all that `stream` (of this backend) was given until now is done; also for streams closed
-    /// meanwhile. Failures do not matter here: it is for giving memory back. Never blocks.
-    virtual void fence(StreamRecord& stream, CompletionRef done) noexcept = 0;
+    // For streams that are not the caller's: open, being closed, or gone. What is being captured natively does not count.
+    /// `done` completes when all that the stream (of this backend) was given until now is done. Never blocks.
+    virtual void fence(const StreamUse& use, CompletionRef done) noexcept = 0;
+    /// `waiter` waits for all that the stream was given until now; both are of this backend. Counts the submission, if there is one.
+    virtual void wait_use(StreamRecord& waiter, const StreamUse& use, const SourceLocation& where) = 0;
+    /// Blocks until all that the stream was given until now is done.
+    virtual void synchronize_use(const StreamUse& use, const SourceLocation& where) = 0;
 
     // Work --------------------------------------------------------------------------------------------------------
     /// Gives the stream `count` operations of one type (detail/host_op.hpp). Counts the submission.
@@ -158,19 +162,19 @@ public:
     /// Memory of the stream's device, usable by what the stream is given next. bytes > 0. Throws OutOfMemory.
     virtual void* allocate(StreamRecord& stream, std::size_t bytes, const SourceLocation& where) = 0;
     /// Frees memory of allocate() after everything that `users` were given until now. Never blocks. `users` are
-    /// distinct streams of any backend, some perhaps closed meanwhile (flag `dead`, or another stream by now).
-    virtual void free(void* data, std::size_t bytes, int device, StreamRecord* const* users,
+    /// distinct streams of any backend, some perhaps closed or gone meanwhile.
+    virtual void free(void* data, std::size_t bytes, int device, const StreamUse* users,
                       std::size_t user_count) noexcept = 0;
     /// Page-locked host memory, and its release after what `users` were given until now (never blocks; may cache).
     virtual void* allocate_pinned(std::size_t bytes, const SourceLocation& where) = 0;
-    virtual void free_pinned(void* data, std::size_t bytes, StreamRecord* const* users,
+    virtual void free_pinned(void* data, std::size_t bytes, const StreamUse* users,
                              std::size_t user_count) noexcept = 0;
     /// Memory that other processes can open, its name for them, and theirs opened here. bytes > 0.
     virtual void* allocate_shared(int device, std::size_t bytes, const SourceLocation& where) = 0;
     virtual void export_shared(const void* base, ArrayHandle& handle, const SourceLocation& where) = 0;
     virtual void* import_shared(int device, const ArrayHandle& handle, const SourceLocation& where) = 0;
     /// Gives it up, or lets go of it, after what `users` were given until now. Never blocks.
-    virtual void free_shared(const SharedMemory& memory, StreamRecord* const* users,
+    virtual void free_shared(const SharedMemory& memory, const StreamUse* users,
                              std::size_t user_count) noexcept = 0;
 
     /// Where an address that heddle does not own is. False: this backend does not know it.

@@ -93,6 +93,20 @@ void report(const Error& error) noexcept {
     }
 }
 
+Failure as_failure(std::exception_ptr error) {
+    try {
+        std::rethrow_exception(error);
+    } catch (const Error& known) {
+        return std::make_shared<const ErrorInfo>(known.info());
+    } catch (const std::exception& other) {
+        return std::make_shared<const ErrorInfo>(
+            ErrorInfo{.code = ErrorCode::work_failed, .message = other.what(), .cause = error});
+    } catch (...) {
+        return std::make_shared<const ErrorInfo>(
+            ErrorInfo{.code = ErrorCode::work_failed, .message = "an unknown exception", .cause = error});
+    }
+}
+
 void report(std::exception_ptr error) noexcept {
     try {
         std::rethrow_exception(std::move(error));

@@ -4,7 +4,7 @@
 #include <heddle/scope.hpp>
 
 #include "core/order.hpp"
-#include "core/recording.hpp"
+#include "core/recorder.hpp"
 #include "core/registry.hpp"
 
 namespace heddle {
@@ -21,7 +21,7 @@ EventState& usable(EventState* state, const char* call, const SourceLocation& wh
 }
 
 void check_not_captured(EventState& event, const char* call, const SourceLocation& where) {
-    if (event.recording.load(std::memory_order_relaxed) != nullptr) send_batch_of(event, where);
+    if (event.recorder.load(std::memory_order_acquire) != nullptr) send_batch_of(event, where);
     if (event.capture_id == 0) return;
     throw_error({.code = ErrorCode::usage,
                  .message = "this event was recorded in a capture, where it marks a point of the graph and "
@@ -80,6 +80,7 @@ void Event::record(SourceLocation where) { record(current_stream(device(where)),
 bool Event::is_complete(SourceLocation where) const {
     EventState& event = usable(state_, "is_complete", where);
     if (!event.recorded) return true;
+    if (!may_query(event, where)) return false;
     check_not_captured(event, "is_complete", where);
     if (!event.backend->is_complete(event, where)) return false;
     throw_failure_of(event);

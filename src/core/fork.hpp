@@ -12,6 +12,7 @@ enum class ForkOrder {
     observers,
     default_streams,
     branches,
+    graph_memory,
     registry,
     executor,
     events,
@@ -20,6 +21,9 @@ enum class ForkOrder {
     chunks,
     completions,
     shared_files,
+    tapes,
+    recorders,
+    batch_recorders,
     count
 };
 

@@ -114,6 +114,8 @@ std::string difference_of(const GraphData& mine, const GraphData& theirs);
 void note_serials(Work& work);
 /// Finds GraphData::blocks and owned, in bodies too.
 void find_blocks(GraphData& graph);
+/// Held while a graph that owns memory is launched.
+SpinLock& graph_memory_lock();
 [[noreturn]] void throw_dead_array(const GraphData& graph, const Block* block, const SourceLocation& where);
 
 /// "kernel 'scale'" or "node 3 (copy)", for messages.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/fork.hpp"
 #include "core/graph.hpp"
 
 namespace heddle::detail {
@@ -60,6 +61,15 @@ void find_blocks(GraphData& graph) {
         graph.serials.push_back(serial);
     }
     graph.blocks_known = true;
+}
+
+SpinLock& graph_memory_lock() {
+    static auto* const instance = [] {
+        auto* made = new SpinLock;
+        register_fork_lock(ForkOrder::graph_memory, *made);
+        return made;
+    }();
+    return *instance;
 }
 
 void throw_dead_array(const GraphData& graph, const Block* block, const SourceLocation& where) {

@@ -1,6 +1,7 @@
 // Nodes become graphs: order, cycles, children, and copies of graphs.
 #include <algorithm>
 #include <iterator>
+#include <map>
 
 #include "core/graph.hpp"
 
@@ -137,7 +138,7 @@ void expand_child(const NodeRef& child, std::vector<NodeRef>& all) {
         if (inner.dependencies[i].empty()) copies.back()->after = child->after;
     }
     keep_primaries(inner, copies);
-    child->after.clear();
+    if (!copies.empty()) child->after.clear();  // an empty one passes on what it comes after
     for (std::size_t i = 0; i < copies.size(); ++i)
         if (is_end[i]) child->after.push_back(copies[i]);
     child->child = nullptr;
@@ -181,8 +182,19 @@ std::unique_ptr<GraphData> assemble_graph(std::vector<NodeRef> sorted, Device de
     check_conditionals(sorted, device, where);
     std::vector<NodeRef> all;
     all.reserve(sorted.size());
+    std::map<const Block*, NodeRef> last_user;  // of memory that children own
     for (const NodeRef& node : sorted) {
-        if (node->child != nullptr) expand_child(node, all);
+        if (node->child != nullptr) {
+            // Children made of one graph have one memory: they never run side by side.
+            find_blocks(*node->child);
+            for (const Block* block : node->child->owned) {
+                NodeRef& last = last_user[block];
+                if (last != nullptr && std::ranges::find(node->after, last) == node->after.end())
+                    node->after.push_back(last);
+                last = node;
+            }
+            expand_child(node, all);
+        }
         all.push_back(node);
     }
     take_nodes(*graph, std::move(all));

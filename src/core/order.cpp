@@ -1,6 +1,6 @@
 #include "core/order.hpp"
 
-#include "core/recording.hpp"
+#include "core/recorder.hpp"
 #include "core/registry.hpp"
 #include <heddle/detail/thread_state.hpp>
 #include <heddle/observer.hpp>
@@ -17,7 +17,7 @@ struct Captures {
 };
 
 std::uint64_t capture_of(StreamRecord& stream) {
-    if (stream.has(stream_flag::recording)) return is_captured(stream) ? recording_id(stream) : 0;
+    if (stream.has(stream_flag::recording)) return is_captured(stream) ? recorder_id(stream) : 0;
     if (!stream.has(stream_flag::capturing | stream_flag::handed_out)) return 0;
     const std::uint64_t id = stream.backend->capture_id(stream);
     if (id != 0) stream.set(stream_flag::capturing);
@@ -170,17 +170,43 @@ void order_after_stream(StreamRecord& waiter, StreamRecord& other, const SourceL
     insert_stream_wait(waiter, other, where);
     if (trusted) waiter.waited.note(other_id, given);
     if (other.has(stream_flag::fallible)) [[unlikely]]
-        waiter.depend_on(other, given);
+        waiter.depend_on(other, other_id, given);
     if (is_observed()) notify_wait(OpKind::wait, "wait_stream", waiter, &other, where);
 }
 
-void order_after_all_of(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where) {
-    if (other.has(stream_flag::forked)) return;
-    if (!other.has(stream_flag::dead)) return order_after_stream(waiter, other, where);
-    // Nothing can be recorded on it any more, but its end can be waited for.
-    CompletionRef done = make_completion();
-    other.backend->fence(other, done);
-    if (!done->is_done()) waiter.backend->await(waiter, std::move(done), where);
+void enqueue_stream_wait(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where) {
+    const std::uint64_t other_id = other.id.load(std::memory_order_relaxed);
+    const bool trusted = !other.has(stream_flag::handed_out);
+    const std::uint64_t given = other.submissions.load(std::memory_order_acquire);  // before the record
+    if (trusted && waiter.waited.covers(other_id, given)) return;
+    insert_stream_wait(waiter, other, where);
+    if (trusted) waiter.waited.note(other_id, given);
+    if (other.has(stream_flag::fallible)) [[unlikely]]
+        waiter.depend_on(other, other_id, given);
+}
+
+void order_after_use(StreamRecord& waiter, const StreamUse& use, const SourceLocation& where) {
+    StreamRecord& other = *use.stream;
+    if ((&other == &waiter && use.is_same()) || other.has(stream_flag::forked)) return;
+    send_batch_of(other, where);
+    const bool trusted = !other.has(stream_flag::handed_out);
+    const std::uint64_t given = other.submissions.load(std::memory_order_acquire);
+    if (!use.is_same()) return;  // another stream by now: all that the user was given has ended
+    if (trusted && waiter.waited.covers(use.id, given)) {
+        if (is_observed()) notify_wait(OpKind::wait_elided, "wait_stream", waiter, &other, where);
+        return;
+    }
+    if (waiter.backend == other.backend) {
+        waiter.backend->wait_use(waiter, use, where);
+    } else {
+        CompletionRef done = make_completion();
+        other.backend->fence(use, done);
+        if (!done->is_done() || done->failure() != nullptr) waiter.backend->await(waiter, std::move(done), where);
+    }
+    if (trusted) waiter.waited.note(use.id, given);
+    if (other.has(stream_flag::fallible)) [[unlikely]]
+        waiter.depend_on(other, use.id, given);
+    if (is_observed()) notify_wait(OpKind::wait, "wait_stream", waiter, &other, where);
 }
 
 void order_after_event(StreamRecord& waiter, EventState& event, const SourceLocation& where) {
@@ -190,12 +216,12 @@ void order_after_event(StreamRecord& waiter, EventState& event, const SourceLoca
             notify_wait(OpKind::wait_elided, "wait_event (never recorded)", waiter, nullptr, where);
         return;
     }
-    if ((event.recording.load(std::memory_order_relaxed) != nullptr || waiter.has(stream_flag::recording)) &&
+    if ((event.recorder.load(std::memory_order_acquire) != nullptr || waiter.has(stream_flag::recording)) &&
         record_event_wait(waiter, event, where)) [[unlikely]] {
         if (is_observed()) notify_wait(OpKind::wait, "wait_event", waiter, event.stream, where);
         return;
     }
-    if (is_recording_id(event.capture_id) && capture_of(waiter) != event.capture_id) [[unlikely]]
+    if (is_recorder_id(event.capture_id) && capture_of(waiter) != event.capture_id) [[unlikely]]
         throw_error(stream_error(
             ErrorCode::usage, waiter,
             "the event's newest record was made in another capture, and marks a point of that graph: record "
@@ -221,7 +247,7 @@ void order_after_event(StreamRecord& waiter, EventState& event, const SourceLoca
     else waiter.backend->await(waiter, event.backend->completion_of(event, where), where);
     if (other != nullptr && other->has(stream_flag::fallible) && other->id.load() == event.stream_id)
         [[unlikely]]
-        waiter.depend_on(*other, event.submissions);
+        waiter.depend_on(*other, event.stream_id, event.submissions);
     if (is_observed()) notify_wait(OpKind::wait, "wait_event", waiter, other, where);
 }
 
@@ -262,8 +288,8 @@ void record_event(EventState& event, StreamRecord& stream, bool external, const 
             "an event of " + event.device.name() +
                 " cannot be recorded here: make one with Event(stream.device()) or stream.record_event()",
             "record_event", where));
-    if ((event.recording.load(std::memory_order_relaxed) != nullptr || stream.has(stream_flag::recording)) &&
-        record_event_record(event, stream, external, where)) [[unlikely]] {
+    if ((event.recorder.load(std::memory_order_acquire) != nullptr || stream.has(stream_flag::recording)) &&
+        record_event_point(event, stream, external, where)) [[unlikely]] {
         if (is_observed()) notify_record(stream, where);
         return;
     }

@@ -104,14 +104,15 @@ void StreamRecord::forget_dependencies(std::uint64_t up_to) {
     std::erase_if(dependencies, [&](const Dependency& d) { return d.at <= up_to; });
 }
 
-void StreamRecord::depend_on(StreamRecord& other, std::uint64_t upto) {
+void StreamRecord::depend_on(StreamRecord& other, std::uint64_t other_id, std::uint64_t upto) {
     std::vector<Dependency> theirs;
     {
         const std::lock_guard lock(other.failure_mutex);
+        if (other.id.load() != other_id) return;  // another stream by now, so that one did not fail
         for (const Dependency& one : other.dependencies)
             if (one.at <= upto) theirs.push_back(one);
     }
-    theirs.push_back({&other, other.id.load(), upto, 0});
+    theirs.push_back({&other, other_id, upto, 0});
     const std::uint64_t now = submissions.load();
     const std::lock_guard lock(failure_mutex);
     for (Dependency& one : theirs) {

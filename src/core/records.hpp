@@ -42,7 +42,7 @@ private:
 };
 
 struct StreamRecord;
-struct Recording;
+class Recorder;
 
 /// "This stream waited for that one when that one had been given `submissions`": kept for streams whose failure is learnt
 /// late (host functions of CUDA streams).
@@ -56,11 +56,13 @@ struct Dependency {
 /// All of a stream. Made by the registry, never given back; `id` changes when it becomes another stream.
 struct StreamRecord : StreamState {
     std::atomic<std::uint64_t> id{0};
+    std::uint32_t slot = 0;  ///< of the registry's, for good
     int priority = 0;
     std::string name;  ///< empty: "stream <id>"
     WaitedFor waited;
 
-    /// Held while the native stream is destroyed, and by those who touch it on behalf of freed memory.
+    /// Held while the native stream is made or destroyed, and by those who touch a stream that is not theirs (of other threads, or
+    /// closed): they look, under it, whether the record still is that stream, and whether it still has a native one.
     SpinLock life;
 
     std::mutex failure_mutex;  ///< guards the next three
@@ -68,10 +70,10 @@ struct StreamRecord : StreamState {
     std::uint64_t failed_at = 0;
     std::vector<Dependency> dependencies;
 
-    /// What records it, with flag `recording`; and its place there.
-    std::atomic<Recording*> recording{nullptr};
-    std::size_t lane = 0;
-    /// When it had been given this much, all of it was before what that stream is given next.
+    /// What records it, with flag `recording`; and its place there, under the recorder's lock.
+    std::atomic<Recorder*> recorder{nullptr};
+    std::size_t place = 0;
+    /// Under `life`: all of its work up to submission `settled_at` is ordered before further work on the stream with id `settled_by`.
     std::uint64_t settled_at = 0;
     std::uint64_t settled_by = 0;
 
@@ -108,7 +110,14 @@ struct StreamRecord : StreamState {
     /// Its first `submissions` pieces of work are done and did not fail.
     void forget_dependencies(std::uint64_t submissions);
     /// This stream has waited for `other` when that one had been given `submissions`, and inherits its dependencies.
-    void depend_on(StreamRecord& other, std::uint64_t submissions);
+    void depend_on(StreamRecord& other, std::uint64_t other_id, std::uint64_t submissions);
+};
+
+/// A stream that was given work on some memory. Its record may be another stream's by now: then that work has ended.
+struct StreamUse {
+    StreamRecord* stream = nullptr;
+    std::uint64_t id = 0;
+    bool is_same() const noexcept { return stream->id.load(std::memory_order_acquire) == id; }
 };
 
 inline StreamRecord& record_of(StreamState& state) noexcept { return static_cast<StreamRecord&>(state); }
@@ -127,7 +136,7 @@ struct EventState {
     std::uint64_t stream_id = 0;
     std::uint64_t submissions = 0;               ///< the stream's count when it was recorded
     std::uint64_t capture_id = 0;                ///< not 0: the newest record was made in that capture
-    std::atomic<Recording*> recording{nullptr};  ///< that has it marked, with that id
+    std::atomic<Recorder*> recorder{nullptr};    ///< that has it marked, with that id
     std::atomic<void*> watched{nullptr};         ///< CUDA: the notification that looks at `native` now
     EventState* next_free = nullptr;
 

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "core/fork.hpp"
-#include "core/recording.hpp"
+#include "core/recorder.hpp"
 #include <heddle/detail/thread_state.hpp>
 
 namespace heddle::detail {
@@ -13,6 +13,8 @@ namespace {
 constexpr int slab_size = 128;
 constexpr int least_free = 1024;  // closed streams before a record is used again
 constexpr int max_slabs = 1 << 16;
+constexpr int slot_bits = 23;  // of a key; the rest is the id
+static_assert(slab_size * max_slabs <= 1 << slot_bits);
 
 /// Where event states wait for their next use: one list for each device and each set of options.
 struct EventPool {
@@ -86,14 +88,23 @@ StreamRecord& new_stream_record(Device device) {
             auto* slab = new StreamRecord[slab_size];
             all.slab[static_cast<std::size_t>(index)].store(slab, std::memory_order_release);
             all.slabs.store(index + 1, std::memory_order_release);
-            for (int i = 0; i < slab_size; ++i) push(all.free[kind], slab[i]);
+            for (int i = 0; i < slab_size; ++i) {
+                slab[i].slot = static_cast<std::uint32_t>(index * slab_size + i);
+                push(all.free[kind], slab[i]);
+            }
         }
         Registry::Free& free = all.free[kind];
         record = std::exchange(free.first, free.first->next_free);
         if (free.first == nullptr) free.last = nullptr;
         --free.count;
     }
-    record->id.store(all.next_id.fetch_add(1));
+    const std::uint64_t id = all.next_id.fetch_add(1);
+    {
+        const std::lock_guard life(record->life);  // who looks at the stream that it was finds another id
+        record->id.store(id);
+        record->settled_by = 0;
+    }
+    record->key.store(id << slot_bits | record->slot, std::memory_order_relaxed);
     record->device = device;
     record->backend = &backend_of(device.kind());
     record->flags.store(stream_flag::dead);
@@ -124,25 +135,30 @@ void close_stream(StreamRecord& stream) noexcept {
     if (stream.has(stream_flag::dead)) return;
     if (stream.owners.fetch_sub(1, std::memory_order_acq_rel) != 1)
         return;  // its handle was wrapped: others own it too
-    if (stream.has(stream_flag::recording)) {
-        try {
-            if (stream.lane == 0) send_batch_of(stream, {});
-        } catch (...) {
-            report(std::current_exception());
-        }
-        leave_recording(stream);
-    }
+    leave_recording(stream);
     stream.set(stream_flag::dead);
     if (!stream.has(stream_flag::forked)) stream.backend->close_stream(stream);
 }
 
 void recycle_stream(StreamRecord& stream) noexcept {
+    stream.set(stream_flag::ended);
     // A failed stream keeps its record: others may still have to ask it why.
     if (stream.failure != nullptr) return;
     Registry& all = registry();
     const int kind = static_cast<int>(stream.device.kind());
     const std::lock_guard lock(all.mutex);
     push(all.free[kind], stream);
+}
+
+StreamUse use_of(std::uint64_t key) noexcept {
+    const auto slot = static_cast<std::size_t>(key & ((std::uint64_t{1} << slot_bits) - 1));
+    StreamRecord* const slab = registry().slab[slot / slab_size].load(std::memory_order_acquire);
+    return {&slab[slot % slab_size], key >> slot_bits};
+}
+
+bool has_ended(std::uint64_t key) noexcept {
+    const StreamUse use = use_of(key);
+    return use.stream->has(stream_flag::ended) || !use.is_same();  // in this order: the flag goes when the id has changed
 }
 
 void forget_free_streams() noexcept { registry().free[0] = registry().free[1] = {}; }
@@ -175,7 +191,7 @@ EventState& take_event(Device device, EventOptions options, const SourceLocation
 }
 
 void give_event(EventState& event) noexcept {
-    if (event.recording.load(std::memory_order_relaxed) != nullptr) forget_mark(event);
+    if (event.recorder.load(std::memory_order_acquire) != nullptr) forget_mark(event);
     if (!event.owns_native || event.handed_out || event.options.interprocess) {
         // Others may still use the native event, so no one else may have it.
         event.backend->close_event(event);

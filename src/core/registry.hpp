@@ -16,6 +16,10 @@ void close_stream(StreamRecord& stream) noexcept;
 /// The record may become another stream: called by backends once nothing of the old one is pending.
 void recycle_stream(StreamRecord& stream) noexcept;
 
+/// The stream that a key names (StreamState::key), and whether all it was given has ended.
+StreamUse use_of(std::uint64_t key) noexcept;
+bool has_ended(std::uint64_t key) noexcept;
+
 /// Calls function for every record that has ever been made; look at flags and device. The set only grows.
 void for_each_stream(const std::function<void(StreamRecord&)>& function);
 
@@ -30,6 +34,9 @@ void check_may_wait(const char* call, const SourceLocation& where);
 /// Hands an error that cannot be thrown to the report hook.
 void report(const Error& error) noexcept;
 void report(std::exception_ptr error) noexcept;
+
+/// What an exception of heddle's means for a stream whose work it concerns.
+Failure as_failure(std::exception_ptr error);
 
 /// A launch has loaded a kernel's code while its device was busy (heddle/preload.hpp).
 void count_load_while_busy() noexcept;

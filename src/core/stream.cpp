@@ -5,7 +5,7 @@
 #include <heddle/scope.hpp>
 
 #include "core/order.hpp"
-#include "core/recording.hpp"
+#include "core/recorder.hpp"
 #include "core/registry.hpp"
 
 namespace heddle {
@@ -77,6 +77,7 @@ void StreamRef::synchronize(SourceLocation where) const {
 bool StreamRef::is_complete(SourceLocation where) const {
     StreamRecord& stream = record_of(*state_);
     detail::check_usable(stream, "is_complete", where);
+    if (!detail::may_query(stream, "is_complete", where)) return false;
     detail::check_not_capturing(stream, "is_complete", where);
     const bool complete = stream.backend->is_complete(stream, where);
     if (complete) detail::throw_known_failure(stream);

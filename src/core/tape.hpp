@@ -48,6 +48,7 @@ public:
     ~Tape() { clear(); }
 
     void clear() noexcept;
+    std::size_t capacity() const noexcept;  ///< bytes for payloads
     bool is_empty() const noexcept { return ops_.empty(); }
     std::size_t size() const noexcept { return ops_.size(); }
 
@@ -60,6 +61,19 @@ public:
     void set_fill(const Piece& to, const void* value, std::size_t size);
     void set_node(std::shared_ptr<NodeData> node);  ///< for kinds that only captures have
     void add_block(Block& block);
+
+    /// How far the tape has come. go_back() takes off what was added since, to its newest operation at most.
+    struct Position {
+        std::size_t ops, dependencies, blocks, nodes, options, chunk;
+        std::uint32_t used;
+        std::uint64_t shape;
+        bool comparable;
+    };
+    Position position() const noexcept;
+    void go_back(const Position& before) noexcept;
+
+    /// The operations that use the block.
+    std::vector<std::uint32_t> users_of(const Block& block) const;
 
     /// The newest operation may start before that kernel, which it comes after, has finished. Nothing where `primary` is no such kernel.
     void set_primary(std::uint32_t primary) noexcept;
@@ -110,6 +124,9 @@ private:
     std::uint64_t shape_ = 0;
     bool comparable_ = true;  ///< no closure with a life of its own
 };
+
+/// An empty tape. When the last reference is gone it is cleared, by that thread, and used again.
+std::shared_ptr<Tape> new_tape();
 
 /// The graph of a tape's operations, on `device`. Closures stay in the tape, which the graph keeps.
 std::unique_ptr<GraphData> graph_of(const std::shared_ptr<Tape>& tape, Device device,

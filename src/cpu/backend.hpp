@@ -55,7 +55,9 @@ public:
     void import_event(EventState& event, const EventHandle& handle, const SourceLocation& where) override;
     void signal(EventState& event, CompletionRef done, const SourceLocation& where) override;
     CompletionRef completion_of(EventState& event, const SourceLocation& where) override;
-    void fence(StreamRecord& stream, CompletionRef done) noexcept override;
+    void fence(const StreamUse& use, CompletionRef done) noexcept override;
+    void wait_use(StreamRecord& waiter, const StreamUse& use, const SourceLocation& where) override;
+    void synchronize_use(const StreamUse& use, const SourceLocation& where) override;
     void await(StreamRecord& waiter, CompletionRef done, const SourceLocation& where) override;
 
     // graph.cpp
@@ -71,7 +73,7 @@ public:
     void* allocate_shared(int device, std::size_t bytes, const SourceLocation& where) override;
     void export_shared(const void* base, ArrayHandle& handle, const SourceLocation& where) override;
     void* import_shared(int device, const ArrayHandle& handle, const SourceLocation& where) override;
-    void free_shared(const SharedMemory& memory, StreamRecord* const* users,
+    void free_shared(const SharedMemory& memory, const StreamUse* users,
                      std::size_t user_count) noexcept override;
 
     // memory.cpp
@@ -79,22 +81,25 @@ public:
     void fill(StreamRecord& stream, const Piece& to, const void* value, std::size_t size,
               const SourceLocation& where) override;
     void* allocate(StreamRecord& stream, std::size_t bytes, const SourceLocation& where) override;
-    void free(void* data, std::size_t bytes, int device, StreamRecord* const* users,
+    void free(void* data, std::size_t bytes, int device, const StreamUse* users,
               std::size_t user_count) noexcept override;
     void* allocate_pinned(std::size_t bytes, const SourceLocation& where) override;
-    void free_pinned(void* data, std::size_t bytes, StreamRecord* const* users,
+    void free_pinned(void* data, std::size_t bytes, const StreamUse* users,
                      std::size_t user_count) noexcept override;
     bool classify(const void*, Place&) noexcept override { return false; }
 };
 
-/// A completion of everything `stream` has been given, null if that is done and did not fail. Works on streams that are
-/// being closed.
-CompletionRef pending_work(StreamRecord& stream);
+/// A completion of everything the stream has been given, null if that is done and did not fail. Works on streams that are
+/// being closed, or gone.
+CompletionRef pending_work(const StreamUse& use);
+
+/// Blocks until `done`, which the stream reaches, with the calling thread running the stream's work where no worker has it.
+void wait_for(const StreamUse& use, Completion& done);
 
 /// Gives memory back when all that `users` were given until now is done. Never blocks. (memory.cpp)
 using GiveBack = void (*)(void* data, std::size_t bytes, int device) noexcept;
 void give_back_after(void* data, std::size_t bytes, int device, GiveBack give_back,
-                     StreamRecord* const* users, std::size_t user_count) noexcept;
+                     const StreamUse* users, std::size_t user_count) noexcept;
 
 /// Blocks until `done`, running `queue` on this thread where no worker has it.
 void wait_for(Queue* queue, Completion& done);

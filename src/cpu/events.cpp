@@ -95,16 +95,8 @@ void CpuBackend::synchronize(EventState& event, const SourceLocation& where) {
     const CompletionRef done = newest_record(event);
     if (!done || done->is_done()) return;
     refuse_of_parent(event, "synchronize", where);
-    // This thread may run what is before the event itself. The stream can be destroyed meanwhile, or long since: its queue
-    // is only looked at under the lock without which it does not go, and once taken it cannot go.
-    Queue* taken = nullptr;
-    if (StreamRecord* stream = event.stream) {
-        const std::lock_guard life(stream->life);
-        if (stream->id.load() == event.stream_id && stream->native != nullptr && queue_of(*stream).take())
-            taken = &queue_of(*stream);
-    }
-    if (taken != nullptr) taken->drain(done.get());
-    wait_for(nullptr, *done);
+    if (event.stream != nullptr) wait_for({event.stream, event.stream_id}, *done);
+    else wait_for(static_cast<Queue*>(nullptr), *done);
 }
 
 double CpuBackend::elapsed_ms(EventState& start, EventState& end, const SourceLocation&) {
@@ -142,9 +134,13 @@ void CpuBackend::signal(EventState& event, CompletionRef done, const SourceLocat
     relay(completion_of(event, where), std::move(done));
 }
 
-void CpuBackend::fence(StreamRecord& stream, CompletionRef done) noexcept {
-    if (const CompletionRef pending = pending_work(stream)) relay(pending, std::move(done));
+void CpuBackend::fence(const StreamUse& use, CompletionRef done) noexcept {
+    if (const CompletionRef pending = pending_work(use)) relay(pending, std::move(done));
     else done->complete();
+}
+
+void CpuBackend::wait_use(StreamRecord& waiter, const StreamUse& use, const SourceLocation& where) {
+    if (CompletionRef pending = pending_work(use)) queue_of(waiter).push_wait(std::move(pending), where);
 }
 
 void CpuBackend::await(StreamRecord& waiter, CompletionRef done, const SourceLocation& where) {

@@ -62,7 +62,7 @@ void* CpuBackend::import_shared(int, const ArrayHandle& handle, const SourceLoca
     return shared().add(SharedFile(name, handle.bytes, "the array", "import_array", where));
 }
 
-void CpuBackend::free_shared(const SharedMemory& memory, StreamRecord* const* users,
+void CpuBackend::free_shared(const SharedMemory& memory, const StreamUse* users,
                              std::size_t user_count) noexcept {
     give_back_after(
         memory.base, memory.bytes, memory.device,

@@ -76,10 +76,10 @@ private:
     std::vector<Node> waiters_;
 };
 
-CompletionRef pending_anywhere(StreamRecord& stream) {
-    if (stream.device.is_cpu()) return pending_work(stream);
+CompletionRef pending_anywhere(const StreamUse& use) {
+    if (use.stream->device.is_cpu()) return pending_work(use);
     CompletionRef done = make_completion();
-    stream.backend->fence(stream, done);
+    use.stream->backend->fence(use, done);
     return done->is_done() ? CompletionRef() : done;
 }
 
@@ -252,11 +252,11 @@ void* CpuBackend::allocate_pinned(std::size_t bytes, const SourceLocation& where
 }
 
 void give_back_after(void* data, std::size_t bytes, int device, GiveBack give_back,
-                     StreamRecord* const* users, std::size_t user_count) noexcept {
+                     const StreamUse* users, std::size_t user_count) noexcept {
     try {
         std::vector<CompletionRef> pending;
         for (std::size_t i = 0; i < user_count; ++i)
-            if (CompletionRef done = pending_anywhere(*users[i])) pending.push_back(std::move(done));
+            if (CompletionRef done = pending_anywhere(users[i])) pending.push_back(std::move(done));
         if (pending.empty()) return give_back(data, bytes, device);
         auto* later = new LaterFree(data, bytes, device, give_back, pending.size());
         for (std::size_t i = 0; i < pending.size(); ++i) later->after(i, pending[i]);
@@ -266,7 +266,7 @@ void give_back_after(void* data, std::size_t bytes, int device, GiveBack give_ba
     }
 }
 
-void CpuBackend::free(void* data, std::size_t bytes, int device, StreamRecord* const* users,
+void CpuBackend::free(void* data, std::size_t bytes, int device, const StreamUse* users,
                       std::size_t user_count) noexcept {
     give_back_after(
         data, bytes, device,
@@ -277,7 +277,7 @@ void CpuBackend::free(void* data, std::size_t bytes, int device, StreamRecord* c
         users, user_count);
 }
 
-void CpuBackend::free_pinned(void* data, std::size_t bytes, StreamRecord* const* users,
+void CpuBackend::free_pinned(void* data, std::size_t bytes, const StreamUse* users,
                              std::size_t user_count) noexcept {
     give_back_after(
         data, bytes, 0, [](void* memory, std::size_t, int) noexcept { std::free(memory); }, users,

@@ -22,7 +22,9 @@ CompletionRef take_final(StreamRecord& stream) noexcept {
 
 void CpuBackend::open_stream(StreamRecord& stream, const SourceLocation&) {
     stream.priority = std::clamp(stream.priority, 1 - levels, 0);
-    stream.native = new Queue(stream, levels - 1 + stream.priority);
+    auto queue = std::make_unique<Queue>(stream, levels - 1 + stream.priority);
+    const std::lock_guard life(stream.life);
+    stream.native = queue.release();
 }
 
 void CpuBackend::close_stream(StreamRecord& stream) noexcept {
@@ -35,14 +37,15 @@ void CpuBackend::close_stream(StreamRecord& stream) noexcept {
     queue.push_retire(std::move(done));  // outside the lock: an idle queue ends at once, on this thread
 }
 
-CompletionRef pending_work(StreamRecord& stream) {
+CompletionRef pending_work(const StreamUse& use) {
+    StreamRecord& stream = *use.stream;
     if (stream.has(stream_flag::forked)) return {};  // not even its lock can be trusted
+    CompletionRef done = make_completion();
     const std::lock_guard lock(stream.life);
-    if (stream.native == nullptr) return {};
+    if (!use.is_same() || stream.native == nullptr) return {};
     if (stream.final_event != nullptr) return final_of(stream);
     Queue& queue = queue_of(stream);
-    if (queue.is_idle()) return {};
-    CompletionRef done = make_completion();
+    if (queue.is_idle() && !stream.has(stream_flag::poisoned)) return {};
     queue.push_signal(done, false);
     return done;
 }
@@ -53,6 +56,23 @@ void wait_for(Queue* queue, Completion& done) {
     while (executor().is_closed() && !done.is_done())
         if (!executor().run_one()) break;
     block_until(done);
+}
+
+// The stream can be destroyed meanwhile, or long since: its queue is only looked at under the lock without which it does not go, and
+// once taken it cannot go.
+void wait_for(const StreamUse& use, Completion& done) {
+    Queue* taken = nullptr;
+    {
+        const std::lock_guard life(use.stream->life);
+        if (use.is_same() && use.stream->native != nullptr && queue_of(*use.stream).take())
+            taken = &queue_of(*use.stream);
+    }
+    if (taken != nullptr) taken->drain(&done);
+    wait_for(static_cast<Queue*>(nullptr), done);
+}
+
+void CpuBackend::synchronize_use(const StreamUse& use, const SourceLocation&) {
+    if (const CompletionRef done = pending_work(use)) wait_for(use, *done);
 }
 
 void CpuBackend::synchronize(StreamRecord& stream, const SourceLocation&) {
@@ -71,9 +91,9 @@ void CpuBackend::synchronize_device(int device, const SourceLocation&) {
     std::vector<CompletionRef> pending;
     for_each_stream([&](StreamRecord& stream) {
         if (stream.device == Device::unchecked(DeviceKind::cpu, device) && stream.backend == this)
-            if (CompletionRef done = pending_work(stream)) pending.push_back(std::move(done));
+            if (CompletionRef done = pending_work({&stream, stream.id.load()})) pending.push_back(std::move(done));
     });
-    for (const CompletionRef& done : pending) wait_for(nullptr, *done);
+    for (const CompletionRef& done : pending) wait_for(static_cast<Queue*>(nullptr), *done);
 }
 
 void CpuBackend::reset_failure(StreamRecord& stream, const SourceLocation& where) {

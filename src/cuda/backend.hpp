@@ -55,7 +55,9 @@ public:
 
     // notify.cpp, await.cpp
     void signal(EventState& event, CompletionRef done, const SourceLocation& where) override;
-    void fence(StreamRecord& stream, CompletionRef done) noexcept override;
+    void fence(const StreamUse& use, CompletionRef done) noexcept override;
+    void wait_use(StreamRecord& waiter, const StreamUse& use, const SourceLocation& where) override;
+    void synchronize_use(const StreamUse& use, const SourceLocation& where) override;
     void await(StreamRecord& waiter, CompletionRef done, const SourceLocation& where) override;
 
     // host_function.cpp, copy.cpp, fill.cpp
@@ -71,7 +73,7 @@ public:
     void* allocate_shared(int device, std::size_t bytes, const SourceLocation& where) override;
     void export_shared(const void* base, ArrayHandle& handle, const SourceLocation& where) override;
     void* import_shared(int device, const ArrayHandle& handle, const SourceLocation& where) override;
-    void free_shared(const SharedMemory& memory, StreamRecord* const* users,
+    void free_shared(const SharedMemory& memory, const StreamUse* users,
                      std::size_t user_count) noexcept override;
 
     // memory.cpp
@@ -83,10 +85,10 @@ public:
     void drop_foreign(StreamRecord& stream) noexcept override;
 
     void* allocate(StreamRecord& stream, std::size_t bytes, const SourceLocation& where) override;
-    void free(void* data, std::size_t bytes, int device, StreamRecord* const* users,
+    void free(void* data, std::size_t bytes, int device, const StreamUse* users,
               std::size_t user_count) noexcept override;
     void* allocate_pinned(std::size_t bytes, const SourceLocation& where) override;
-    void free_pinned(void* data, std::size_t bytes, StreamRecord* const* users,
+    void free_pinned(void* data, std::size_t bytes, const StreamUse* users,
                      std::size_t user_count) noexcept override;
     bool classify(const void* data, Place& place) noexcept override;
 };

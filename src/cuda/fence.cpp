@@ -5,22 +5,23 @@
 
 namespace heddle::detail::cu {
 
-bool any_capturing(StreamRecord* const* users, std::size_t count) noexcept {
+bool any_capturing(const StreamUse* users, std::size_t count) noexcept {
     for (std::size_t i = 0; i < count; ++i) {
-        StreamRecord& user = *users[i];
+        StreamRecord& user = *users[i].stream;
         if (!user.device.is_cuda() || !user.has(stream_flag::capturing | stream_flag::handed_out)) continue;
         std::lock_guard life(user.life);
-        if (user.native != nullptr && capture_of(user) != 0) return true;
+        if (users[i].is_same() && user.native != nullptr && capture_of(user) != 0) return true;
     }
     return false;
 }
 
-void add_fence(Fences& fences, StreamRecord& user) {
+void add_fence(Fences& fences, const StreamUse& use) {
+    StreamRecord& user = *use.stream;
     Fence fence;
     if (user.device.is_cpu()) {
         fence.done = make_completion();
         fences.push_back(fence);  // first, so that nothing can fail behind the fence
-        user.backend->fence(user, fence.done);
+        user.backend->fence(use, fence.done);
         return;
     }
     fence.gpu = &gpu_of(user);
@@ -31,7 +32,9 @@ void add_fence(Fences& fences, StreamRecord& user) {
     CUresult code = CUDA_SUCCESS;
     {
         std::lock_guard life(user.life);
-        if (user.native != nullptr) {
+        if (!use.is_same()) {
+            // Another stream by now: all that this one was given has ended.
+        } else if (user.native != nullptr) {
             code = record_on(g, fresh, static_cast<cudaStream_t>(user.native));
             fence.event = fresh;
             fence.own = true;
@@ -46,29 +49,41 @@ void add_fence(Fences& fences, StreamRecord& user) {
     if (fence.event != nullptr) fences.push_back(std::move(fence));
 }
 
-void wait_for_user(Gpu& g, Reclaimer& on, StreamRecord& user) {
+void wait_for_user(Gpu& g, Reclaimer& on, const StreamUse& use) {
+    StreamRecord& user = *use.stream;
     if (user.device.is_cpu()) {
         CompletionRef done = make_completion();
-        user.backend->fence(user, done);
+        user.backend->fence(use, done);
         if (done->is_done()) return;
         on.awaits->await(g, on.stream, done, nullptr, {});
         return;
     }
+    wait_natively(g, on.stream, use);
+}
+
+bool wait_natively(Gpu& g, cudaStream_t waiter, const StreamUse& use) {
+    StreamRecord& user = *use.stream;
     Gpu& theirs = gpu_of(user);
-    if (theirs.lost.load(std::memory_order_acquire)) return;
+    if (theirs.lost.load(std::memory_order_acquire)) return false;
     cudaEvent_t event = take_event(theirs, {});
     CUresult code = CUDA_SUCCESS;
+    bool waits = false;
     {
         std::lock_guard life(user.life);
-        if (user.native != nullptr) {
+        if (!use.is_same()) {
+            // Another stream by now: all that this one was given has ended.
+        } else if (user.native != nullptr) {
             code = record_on(theirs, event, static_cast<cudaStream_t>(user.native));
-            if (code == CUDA_SUCCESS) code = wait_on(g, on.stream, event);
+            if (code == CUDA_SUCCESS) code = wait_on(g, waiter, event);
+            waits = true;
         } else if (user.final_event != nullptr) {
-            code = wait_on(g, on.stream, static_cast<cudaEvent_t>(user.final_event));
+            code = wait_on(g, waiter, static_cast<cudaEvent_t>(user.final_event));
+            waits = true;
         }
     }
     give_event(theirs, event);
     check(code, "cuStreamWaitEvent", theirs.index, {});
+    return waits;
 }
 
 bool passed(Fences& fences) noexcept {

@@ -20,15 +20,18 @@ struct Fence {
 using Fences = std::vector<Fence>;
 
 /// Whether work of one of them is being captured now: then no fence can be set.
-bool any_capturing(StreamRecord* const* users, std::size_t count) noexcept;
+bool any_capturing(const StreamUse* users, std::size_t count) noexcept;
 
 /// Adds what stands for all that `user` was given until now; nothing if it is known to be done. Wants
 /// RelaxedCapture.
-void add_fence(Fences& fences, StreamRecord& user);
+void add_fence(Fences& fences, const StreamUse& user);
 
 /// Makes `stream` wait for all that `user` was given until now; on the CPU side through `awaits`. Wants
 /// RelaxedCapture.
-void wait_for_user(Gpu& g, Reclaimer& on, StreamRecord& user);
+void wait_for_user(Gpu& g, Reclaimer& on, const StreamUse& user);
+
+/// Makes `waiter`, of `g`, wait for all that a CUDA stream was given until now. Returns false if nothing was pending. Wants RelaxedCapture.
+bool wait_natively(Gpu& g, cudaStream_t waiter, const StreamUse& use);
 
 /// Whether all are passed; those that are go out of the list. Wants RelaxedCapture.
 bool passed(Fences& fences) noexcept;

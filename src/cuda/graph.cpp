@@ -180,10 +180,10 @@ void CudaGraphExec::launch(StreamRecord& stream, const SourceLocation& where) {
         stream.set(stream_flag::fallible);
     }
     if (is_new_) [[unlikely]] {
-        if (last_ != nullptr && last_ != &stream) order_after_all_of(stream, *last_, where);
+        if (last_.stream != nullptr) order_after_use(stream, last_, where);
         is_new_ = false;
     }
-    last_ = &stream;
+    last_ = {&stream, stream.id.load(std::memory_order_relaxed)};
     OnStream on(gpu_, stream.native);
     const CUresult code = driver.launch_graph(exec_, native_of(stream));
     if (code != CUDA_SUCCESS) [[unlikely]]

@@ -61,7 +61,7 @@ private:
     std::vector<CUfunction> functions_;  ///< of kernel nodes that were changed
     std::vector<const void*> symbols_;   ///< and whose they are
     KernelForm form_;                    ///< for changes
-    StreamRecord* last_ = nullptr;       ///< of the newest launch
+    StreamUse last_;                     ///< of the newest launch
     cudaEvent_t done_ = nullptr;         ///< behind the newest launch; for graphs with conditions only
     bool has_conditions_ = false;
     bool is_new_ = false;  ///< made anew since: CUDA does not know the launches before

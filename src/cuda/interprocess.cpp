@@ -142,19 +142,19 @@ void* CudaBackend::import_shared(int device, const ArrayHandle& handle, const So
     return data;
 }
 
-void CudaBackend::free_shared(const SharedMemory& memory, StreamRecord* const* users,
+void CudaBackend::free_shared(const SharedMemory& memory, const StreamUse* users,
                               std::size_t user_count) noexcept {
     Gpu* g = gpu_if_used(memory.device);
     if (is_forked() || g == nullptr || g->lost.load(std::memory_order_acquire)) return;
     try {
         // As with memory of pools: nothing of CUDA in callbacks, and no events in captures.
         if (in_callback || any_capturing(users, user_count))
-            return defer(*g, [this, memory, list = std::vector<StreamRecord*>(users, users + user_count)] {
+            return defer(*g, [this, memory, list = std::vector<StreamUse>(users, users + user_count)] {
                 free_shared(memory, list.data(), list.size());
             });
         RelaxedCapture relaxed;
         auto fences = std::make_shared<Fences>();
-        for (std::size_t i = 0; i < user_count; ++i) add_fence(*fences, *users[i]);
+        for (std::size_t i = 0; i < user_count; ++i) add_fence(*fences, users[i]);
         poll_in_background([memory, fences] {
             RelaxedCapture here;
             if (!passed(*fences)) return false;

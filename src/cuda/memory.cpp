@@ -83,12 +83,13 @@ Reclaimer& take_reclaimer(Gpu& g) {
 }
 
 /// The common case: one stream allocated, used and frees. False: it is closed, or of another device.
-bool free_on(Gpu& g, StreamRecord& user, void* data) noexcept {
+bool free_on(Gpu& g, const StreamUse& use, void* data) noexcept {
+    StreamRecord& user = *use.stream;
     if (!user.device.is_cuda() || user.device.index() != g.index) return false;
     CUresult code;
     {
         std::lock_guard life(user.life);
-        if (user.native == nullptr) return false;
+        if (!use.is_same() || user.native == nullptr) return false;
         code = free_in_order(g, data, native_of(user));
     }
     note_failure(code, "cuMemFreeAsync", g.index);  // not under the lock: it may call the user's hook
@@ -118,7 +119,7 @@ void* CudaBackend::allocate(StreamRecord& stream, std::size_t bytes, const Sourc
     return data;
 }
 
-void CudaBackend::free(void* data, std::size_t bytes, int device, StreamRecord* const* users,
+void CudaBackend::free(void* data, std::size_t bytes, int device, const StreamUse* users,
                        std::size_t user_count) noexcept {
     Gpu* g = gpu_if_used(device);
     if (is_forked() || g == nullptr || g->lost.load(std::memory_order_acquire)) return;
@@ -127,17 +128,16 @@ void CudaBackend::free(void* data, std::size_t bytes, int device, StreamRecord* 
         // the graph.
         if (in_callback || any_capturing(users, user_count)) {
             return defer(*g, [this, data, bytes, device,
-                              list = std::vector<StreamRecord*>(users, users + user_count)] {
+                              list = std::vector<StreamUse>(users, users + user_count)] {
                 free(data, bytes, device, list.data(), list.size());
             });
         }
         RelaxedWhileCaptured relaxed_here;
-        if (user_count == 1 && free_on(*g, *users[0], data)) return;
-        // No user is held up: a stream of heddle's own waits for all of them. They may be closed; another
-        // stream in the record of one that is long gone is waited for needlessly, which does no harm.
+        if (user_count == 1 && free_on(*g, users[0], data)) return;
+        // No user is held up: a stream of heddle's own waits for all of them. They may be closed, or gone.
         RelaxedCapture relaxed;
         Reclaimer& on = take_reclaimer(*g);
-        for (std::size_t i = 0; i < user_count; ++i) wait_for_user(*g, on, *users[i]);
+        for (std::size_t i = 0; i < user_count; ++i) wait_for_user(*g, on, users[i]);
         check(free_in_order(*g, data, on.stream), "cuMemFreeAsync", device, {});
         do_chores(*g);
     } catch (...) {
@@ -153,16 +153,16 @@ void* CudaBackend::allocate_pinned(std::size_t bytes, const SourceLocation& wher
     return pinned_cache().take(bytes, where);
 }
 
-void CudaBackend::free_pinned(void* data, std::size_t bytes, StreamRecord* const* users,
+void CudaBackend::free_pinned(void* data, std::size_t bytes, const StreamUse* users,
                               std::size_t user_count) noexcept {
     if (is_forked()) return;
     try {
         if (in_callback || any_capturing(users, user_count)) {
             for (std::size_t i = 0; i < user_count; ++i) {
-                if (!users[i]->device.is_cuda()) continue;
+                if (!users[i].stream->device.is_cuda()) continue;
                 return defer(
-                    gpu_of(*users[i]),
-                    [this, data, bytes, list = std::vector<StreamRecord*>(users, users + user_count)] {
+                    gpu_of(*users[i].stream),
+                    [this, data, bytes, list = std::vector<StreamUse>(users, users + user_count)] {
                         free_pinned(data, bytes, list.data(), list.size());
                     });
             }
@@ -170,7 +170,7 @@ void CudaBackend::free_pinned(void* data, std::size_t bytes, StreamRecord* const
         Fences fences;
         if (user_count != 0) {
             RelaxedCapture relaxed;
-            for (std::size_t i = 0; i < user_count; ++i) add_fence(fences, *users[i]);
+            for (std::size_t i = 0; i < user_count; ++i) add_fence(fences, users[i]);
         }
         pinned_cache().give(data, std::move(fences));
     } catch (...) {

@@ -6,6 +6,7 @@
 
 #include "core/registry.hpp"
 #include "cuda/backend.hpp"
+#include "cuda/fence.hpp"
 #include "cuda/watcher.hpp"
 
 namespace heddle::detail::cu {
@@ -40,6 +41,19 @@ void stand_in(Notification& note, EventState& event, const SourceLocation& where
         note.notifier->next_free = std::exchange(g.free_notifiers, note.notifier);
     }
     check(code, "cuStreamWaitEvent", g.index, where);
+}
+
+/// Throws where others capture the stream natively: what it was given before cannot be waited for then.
+void refuse_native_capture(const StreamUse& use, const char* call, const SourceLocation& where) {
+    StreamRecord& stream = *use.stream;
+    if (!stream.has(stream_flag::capturing | stream_flag::handed_out)) return;
+    {
+        std::lock_guard life(stream.life);
+        if (!use.is_same() || stream.native == nullptr || capture_of(stream) == 0) return;
+    }
+    throw_usage("this memory was used on a stream that is being captured natively, and what it was given before cannot be "
+                "waited for meanwhile: end that capture first, or wait for the stream before it begins",
+                call, &stream, where);
 }
 
 }  // namespace
@@ -86,12 +100,13 @@ void detach_notification(EventState& event, const SourceLocation& where) {
     else the_backend().open_event(event, where);
 }
 
-void CudaBackend::fence(StreamRecord& stream, CompletionRef done) noexcept {
+void CudaBackend::fence(const StreamUse& use, CompletionRef done) noexcept {
+    StreamRecord& stream = *use.stream;
     if (is_forked()) return done->complete();
     Gpu& g = gpu_of(stream);
     if (g.lost.load(std::memory_order_acquire)) return done->complete();
     try {
-        if (in_callback) return defer(g, [this, &stream, done] { fence(stream, done); });
+        if (in_callback) return defer(g, [this, use, done] { fence(use, done); });
         const SourceLocation nowhere;
         RelaxedCapture relaxed;
         auto note = std::make_unique<Notification>();
@@ -103,7 +118,9 @@ void CudaBackend::fence(StreamRecord& stream, CompletionRef done) noexcept {
         {
             std::lock_guard life(stream.life);
             // Work that is being captured does not run, so there is nothing of it to wait for.
-            if (stream.native != nullptr && capture_of(stream) == 0) {
+            if (!use.is_same()) {
+                // Another stream by now: all that this one was given has ended.
+            } else if (stream.native != nullptr && capture_of(stream) == 0) {
                 code = record_on(g, note->native, native_of(stream));
                 pending = code == CUDA_SUCCESS;
             } else if (auto* final_event = static_cast<cudaEvent_t>(stream.final_event)) {
@@ -122,6 +139,36 @@ void CudaBackend::fence(StreamRecord& stream, CompletionRef done) noexcept {
     } catch (...) {
         report(std::current_exception());  // the memory stays: nobody knows whether it is in use
     }
+}
+
+void CudaBackend::wait_use(StreamRecord& waiter, const StreamUse& use, const SourceLocation& where) {
+    refuse_native_capture(use, "wait", where);
+    RelaxedCapture relaxed;
+    if (wait_natively(gpu_of(waiter), native_of(waiter), use)) count_submission(waiter);
+}
+
+void CudaBackend::synchronize_use(const StreamUse& use, const SourceLocation& where) {
+    refuse_native_capture(use, "synchronize", where);
+    Gpu& g = gpu_of(*use.stream);
+    if (g.lost.load(std::memory_order_acquire)) return;
+    RelaxedCapture relaxed;
+    cudaEvent_t event = take_event(g, where);
+    CUresult code = CUDA_SUCCESS;
+    bool is_open = false;
+    {
+        std::lock_guard life(use.stream->life);
+        is_open = use.is_same() && use.stream->native != nullptr;
+        if (is_open) code = record_on(g, event, native_of(*use.stream));
+    }
+    if (is_open && code == CUDA_SUCCESS) code = driver.event_synchronize(event);
+    give_event(g, event);
+    if (is_sticky(as_runtime(code)))
+        mark_lost(g.index, as_runtime(code), "cuEventSynchronize", nullptr, where);
+    else check(code, "cuEventSynchronize", g.index, where);
+    if (is_open) return;
+    const CompletionRef done = make_completion();  // the event behind its last work may become another's
+    fence(use, done);
+    block_until(*done);
 }
 
 }  // namespace heddle::detail::cu

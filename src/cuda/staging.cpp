@@ -192,7 +192,7 @@ void stage_in_order(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& 
     });
     Fences fences;
     RelaxedCapture relaxed;
-    add_fence(fences, stream);
+    add_fence(fences, {&stream, stream.id.load(std::memory_order_relaxed)});
     pinned_cache().give(piece, std::move(fences));
 }
 

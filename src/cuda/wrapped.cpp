@@ -5,7 +5,7 @@
 #include <mutex>
 #include <utility>
 
-#include "core/recording.hpp"
+#include "core/recorder.hpp"
 #include "core/registry.hpp"
 #include "cuda/backend.hpp"
 #include <heddle/cuda.hpp>

@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include "collective/nccl.hpp"
-#include "core/recording.hpp"
+#include "core/recorder.hpp"
 #include "core/registry.hpp"
 #include "cuda/gpu.hpp"
 #include "nccl/library.hpp"
@@ -208,7 +208,7 @@ void capture_share(const NcclShare& share, StreamRecord& stream) {
     std::size_t used = 0;
     if (share.call.sends && share.call.send.owner != nullptr) blocks[used++] = share.call.send.owner;
     if (share.call.receives && share.call.receive.owner != nullptr) blocks[used++] = share.call.receive.owner;
-    record_foreign(stream, blocks, used, share.call.where);
+    record_external(stream, blocks, used, share.call.where);
 }
 }  // namespace
 

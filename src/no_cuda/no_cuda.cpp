@@ -40,7 +40,9 @@ class NoCuda final : public Backend {
     EventHandle export_event(EventState&, const SourceLocation&) override { none(); }
     void import_event(EventState&, const EventHandle&, const SourceLocation&) override { none(); }
     void signal(EventState&, CompletionRef, const SourceLocation&) override { none(); }
-    void fence(StreamRecord&, CompletionRef) noexcept override {}
+    void fence(const StreamUse&, CompletionRef) noexcept override {}
+    void wait_use(StreamRecord&, const StreamUse&, const SourceLocation&) override {}
+    void synchronize_use(const StreamUse&, const SourceLocation&) override {}
     void await(StreamRecord&, CompletionRef, const SourceLocation&) override { none(); }
     void enqueue(StreamRecord&, const OpType&, void*, std::size_t, const SourceLocation&) override { none(); }
     void copy(StreamRecord&, const Piece&, const Piece&, const SourceLocation&) override { none(); }
@@ -62,11 +64,11 @@ class NoCuda final : public Backend {
     void* allocate_shared(int, std::size_t, const SourceLocation&) override { none(); }
     void export_shared(const void*, ArrayHandle&, const SourceLocation&) override { none(); }
     void* import_shared(int, const ArrayHandle&, const SourceLocation&) override { none(); }
-    void free_shared(const SharedMemory&, StreamRecord* const*, std::size_t) noexcept override {}
+    void free_shared(const SharedMemory&, const StreamUse*, std::size_t) noexcept override {}
     void* allocate(StreamRecord&, std::size_t, const SourceLocation&) override { none(); }
-    void free(void*, std::size_t, int, StreamRecord* const*, std::size_t) noexcept override {}
+    void free(void*, std::size_t, int, const StreamUse*, std::size_t) noexcept override {}
     void* allocate_pinned(std::size_t, const SourceLocation&) override { none(); }
-    void free_pinned(void*, std::size_t, StreamRecord* const*, std::size_t) noexcept override {}
+    void free_pinned(void*, std::size_t, const StreamUse*, std::size_t) noexcept override {}
     bool classify(const void*, Place&) noexcept override { return false; }
     void after_fork() noexcept override {}
 };
