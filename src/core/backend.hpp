@@ -136,6 +136,10 @@ public:
     /// Blocks until all that the stream was given until now is done.
     virtual void synchronize_use(const StreamUse& use, const SourceLocation& where) = 0;
 
+    /// The flag `joined` has just been set: work that is being enqueued by other threads, which did not see it, has been counted when this
+    /// returns. Backends that cannot tell do nothing (docs/adr/0020).
+    virtual void finish_enqueues(StreamRecord&) noexcept {}
+
     // Work --------------------------------------------------------------------------------------------------------
     /// Gives the stream `count` operations of one type (detail/host_op.hpp). Counts the submission.
     virtual void enqueue(StreamRecord& stream, const OpType& type, void* self, std::size_t count,

@@ -107,6 +107,10 @@ bool Recorder::attach(StreamRecord& stream, std::vector<std::uint32_t> tail, Rec
     }
     stream.place = participants.size() - 1;
     stream.set(flags());
+    if (!is_capture() && stream.place != 0) {
+        stream.set(stream_flag::joined);
+        stream.backend->finish_enqueues(stream);
+    }
     participants.back().given = stream.submissions.load();
     if (!is_capture() || !stream.has(stream_flag::handed_out)) return true;
     try {
@@ -133,7 +137,7 @@ void Recorder::detach(Participant& one) noexcept {
             return;
         }
     }
-    stream->clear(stream_flag::recording | stream_flag::captured);  // first: another recorder may come at once
+    stream->clear(stream_flag::recording | stream_flag::captured | stream_flag::joined);  // first: another recorder may come at once
     stream->recorder.store(nullptr, std::memory_order_release);
 }
 
@@ -468,6 +472,13 @@ void note_handed_out(StreamRecord& stream, const SourceLocation& where) {
         r->flush(where);
     }
     leave_recording(stream);
+}
+
+bool make_way(StreamRecord& stream, const SourceLocation& where) {
+    const Recorded r(stream);
+    if (!r || r->is_capture() || stream.place == 0) return false;
+    r->step_aside(stream, where);
+    return true;
 }
 
 void forget_mark(EventState& event) noexcept {

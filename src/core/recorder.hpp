@@ -59,6 +59,9 @@ bool may_query(EventState& event, const SourceLocation& where);
 
 /// The stream's native handle is handed out: what it is given natively has to be recorded too.
 void note_handed_out(StreamRecord& stream, const SourceLocation& where);
+/// For backends: work reached a stream that joined a batch after the caller had looked whether it is recorded. Sends the batch, and the stream
+/// leaves it. Returns false if there is no such batch.
+bool make_way(StreamRecord& stream, const SourceLocation& where);
 /// The event is recorded elsewhere now, or gone.
 void forget_mark(EventState& event) noexcept;
 /// The stream is closed, or goes back to a pool: it takes part no longer, and its recorded work stays. A batch whose first stream goes is

@@ -37,6 +37,7 @@ public:
     void synchronize_device(int device, const SourceLocation& where) override;
     std::uint64_t capture_id(StreamRecord&) override { return 0; }
     void reset_failure(StreamRecord& stream, const SourceLocation& where) override;
+    void finish_enqueues(StreamRecord& stream) noexcept override { queue_of(stream).finish_pushes(); }
     void enqueue(StreamRecord& stream, const OpType& type, void* self, std::size_t count,
                  const SourceLocation& where) override;
 
@@ -100,6 +101,10 @@ void wait_for(const StreamUse& use, Completion& done);
 using GiveBack = void (*)(void* data, std::size_t bytes, int device) noexcept;
 void give_back_after(void* data, std::size_t bytes, int device, GiveBack give_back,
                      const StreamUse* users, std::size_t user_count) noexcept;
+
+/// Gives the stream work. If it has joined a batch meanwhile, that is sent first.
+void push_work(StreamRecord& stream, const OpType& type, void* self, std::size_t count,
+               const SourceLocation& where);
 
 /// Blocks until `done`, running `queue` on this thread where no worker has it.
 void wait_for(Queue* queue, Completion& done);

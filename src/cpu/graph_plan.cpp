@@ -132,7 +132,7 @@ void CpuGraphExec::launch(StreamRecord& stream, const SourceLocation& where) {
     // One launch after the other, also on different streams: nodes count on not running beside themselves.
     if (last_ && !last_->is_done()) queue.push_wait(last_, where);
     StartOp op{run.release()};
-    queue.push(Step::work, StartOp::type, &op, 1, where, true);
+    push_work(stream, StartOp::type, &op, 1, where);
     queue.push_wait(done, where);
     last_ = std::move(done);
     last_on_ = &stream;

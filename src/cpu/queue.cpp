@@ -132,24 +132,41 @@ Operation* Queue::reserve(std::size_t bytes) {
     return op;
 }
 
+bool Queue::add(Step step, const OpType& type, void* self, std::size_t count, const SourceLocation& where,
+                bool counts) {
+    const std::size_t bytes = padded(Operation::size_for(type, count));
+    Operation* op = ::new (reserve(bytes)) Operation(step, bytes, type, count, where);
+    if (type.size != 0) {
+        if (type.move != nullptr) type.move(self, op->closure());
+        else __builtin_memcpy(op->closure(), self, type.size);
+    }
+    pushed_.store(pushed_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    if (counts)
+        stream_.submissions.store(stream_.submissions.load(std::memory_order_relaxed) + 1,
+                                  std::memory_order_release);
+    return !std::exchange(scheduled_, true);
+}
+
 void Queue::push(Step step, const OpType& type, void* self, std::size_t count, const SourceLocation& where,
                  bool counts) {
-    const std::size_t bytes = padded(Operation::size_for(type, count));
     bool schedule = false;
     {
         const std::lock_guard lock(lock_);
-        Operation* op = ::new (reserve(bytes)) Operation(step, bytes, type, count, where);
-        if (type.size != 0) {
-            if (type.move != nullptr) type.move(self, op->closure());
-            else __builtin_memcpy(op->closure(), self, type.size);
-        }
-        pushed_.store(pushed_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-        if (counts)
-            stream_.submissions.store(stream_.submissions.load(std::memory_order_relaxed) + 1,
-                                      std::memory_order_release);
-        schedule = !std::exchange(scheduled_, true);
+        schedule = add(step, type, self, count, where, counts);
     }
     if (schedule) advance();
+}
+
+bool Queue::push_unless_joined(const OpType& type, void* self, std::size_t count, const SourceLocation& where) {
+    bool schedule = false;
+    {
+        const std::lock_guard lock(lock_);
+        if ((stream_.flags.load(std::memory_order_relaxed) & stream_flag::joined) != 0) [[unlikely]]
+            return false;
+        schedule = add(Step::work, type, self, count, where, true);
+    }
+    if (schedule) advance();
+    return true;
 }
 
 void Queue::push_signal(CompletionRef done, bool timing) {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 
 #include "core/backend.hpp"
 #include "cpu/executor.hpp"
@@ -80,6 +81,10 @@ public:
     /// Adds an operation. Any thread.
     void push(Step step, const OpType& type, void* self, std::size_t count, const SourceLocation& where,
               bool counts);
+    /// Adds work, unless the stream has the flag `joined`: returns false then.
+    bool push_unless_joined(const OpType& type, void* self, std::size_t count, const SourceLocation& where);
+    /// Returns when pushes that have begun have ended.
+    void finish_pushes() noexcept { const std::lock_guard lock(lock_); }
     void push_signal(CompletionRef done, bool timing);
     void push_wait(CompletionRef done, const SourceLocation& where);
     void push_recover();
@@ -115,6 +120,8 @@ private:
     };
 
     Operation* reserve(std::size_t bytes);
+    /// The lock is held. Returns whether the caller has to schedule the queue.
+    bool add(Step step, const OpType& type, void* self, std::size_t count, const SourceLocation& where, bool counts);
     /// For whoever drains: whether something is there to be done.
     bool has_more() noexcept {
         const std::uint64_t done = done_.load(std::memory_order_relaxed);

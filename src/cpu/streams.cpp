@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/recorder.hpp"
 #include "core/registry.hpp"
 #include "cpu/backend.hpp"
 
@@ -101,9 +102,16 @@ void CpuBackend::reset_failure(StreamRecord& stream, const SourceLocation& where
     synchronize(stream, where);
 }
 
+void push_work(StreamRecord& stream, const OpType& type, void* self, std::size_t count,
+               const SourceLocation& where) {
+    Queue& queue = queue_of(stream);
+    while (!queue.push_unless_joined(type, self, count, where))
+        if (!make_way(stream, where)) return queue.push(Step::work, type, self, count, where, true);
+}
+
 void CpuBackend::enqueue(StreamRecord& stream, const OpType& type, void* self, std::size_t count,
                          const SourceLocation& where) {
-    queue_of(stream).push(Step::work, type, self, count, where, true);
+    push_work(stream, type, self, count, where);
 }
 
 }  // namespace heddle::detail::cpu

@@ -28,6 +28,9 @@ inline constexpr std::uint32_t recording =
 
 inline constexpr std::uint32_t captured = 1u << 8;  ///< beside `recording`: by a capture, not by a batch
 
+/// Beside `recording`: by a batch that began on another stream, so that its work runs there.
+inline constexpr std::uint32_t joined = 1u << 10;
+
 /// Beside `dead`: nothing that it was given is pending any more.
 inline constexpr std::uint32_t ended = 1u << 9;
 
