@@ -69,8 +69,8 @@ void GraphRun::start() noexcept {
     const InHostFunction mark;
     while (has_more(ready)) {
         run_next(ready);
-        if (!ready.leave) continue;
-        leave(ready);
+        if (!ready.leave && !executor().more_urgent_ready(level())) continue;
+        leave(ready);  // others go on, or a worker later
         break;
     }
     release();
