@@ -8,8 +8,9 @@
 namespace heddle::detail::cpu {
 
 GraphRun::GraphRun(std::shared_ptr<const Plan> plan, StreamRecord& stream, int level, CompletionRef done,
-                   GraphRun* parent)
-    : Runnable(level), plan_(std::move(plan)), stream_(stream), done_(std::move(done)), parent_(parent),
+                   CompletionRef over, GraphRun* parent)
+    : Runnable(level), plan_(std::move(plan)), stream_(stream), done_(std::move(done)),
+      over_(std::move(over)), parent_(parent),
       waits_for_(std::make_unique<std::atomic<std::int32_t>[]>(plan_->tasks.size())),
       left_(plan_->tasks.size()) {
     plan_->runs.fetch_add(1, std::memory_order_relaxed);
@@ -127,9 +128,10 @@ void GraphRun::settle(Ready& ready) noexcept {
     Failure failure;
     {
         const std::lock_guard lock(lock_);
-        failure = failure_;
+        failure = std::move(failure_);
     }
-    done_->complete(failure);
+    done_->complete(std::move(failure));
+    if (over_) over_->complete();
 }
 
 void GraphRun::arrive(Ready& ready) noexcept {

@@ -69,8 +69,9 @@ void set_task(Plan& plan, const NodeData& node);
 /// out deletes it.
 class GraphRun final : public Runnable {
 public:
+    /// `done` happens with the run's failure, `over`, if not null, without it.
     GraphRun(std::shared_ptr<const Plan> plan, StreamRecord& stream, int level, CompletionRef done,
-             GraphRun* parent = nullptr);
+             CompletionRef over, GraphRun* parent = nullptr);
     ~GraphRun() override { plan_->runs.fetch_sub(1, std::memory_order_release); }
 
     /// Begins; the calling thread takes part until nothing is ready.
@@ -135,6 +136,7 @@ private:
     std::shared_ptr<const Plan> plan_;
     StreamRecord& stream_;
     CompletionRef done_;
+    CompletionRef over_;
     GraphRun* parent_;
     std::unique_ptr<std::atomic<std::int32_t>[]> waits_for_;
     std::vector<CompletionRef> records_;  ///< for Plan::events, where they record
@@ -162,7 +164,7 @@ public:
 
 private:
     std::shared_ptr<Plan> plan_;
-    CompletionRef last_;               ///< of the newest launch
+    CompletionRef last_;               ///< of the newest launch: it is over, whatever became of it
     StreamRecord* last_on_ = nullptr;  ///< where it was launched last
 };
 

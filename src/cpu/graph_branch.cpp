@@ -54,7 +54,7 @@ bool GraphRun::run_pass(Pass& pass, const std::shared_ptr<const Plan>& body) {
         run.release();
     };
     CompletionRef done = make_completion();
-    auto inner = std::make_unique<GraphRun>(body, stream_, level(), done, this);
+    auto inner = std::make_unique<GraphRun>(body, stream_, level(), done, CompletionRef(), this);
     pass.has_run = true;
     (void)done->add(pass);  // it has not started: it cannot have happened
     references_.fetch_add(1, std::memory_order_relaxed);
