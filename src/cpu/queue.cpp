@@ -270,14 +270,25 @@ void Queue::finish_spread() noexcept {
     finish_work(*op, spread_.take_failure());
 }
 
-Queue::Next Queue::step() noexcept {
-    if (!has_more()) {
+bool Queue::is_done() noexcept {
+    Chunk* large = nullptr;
+    {
         const std::lock_guard lock(lock_);
-        if (done_.load(std::memory_order_relaxed) != pushed_.load(std::memory_order_relaxed))
-            return Next::more;
+        if (done_.load(std::memory_order_relaxed) != pushed_.load(std::memory_order_relaxed)) return false;
+        // Room for large closures is not kept by a queue that has nothing to do.
+        if (head_ != nullptr && head_->size > ChunkPool::standard) {
+            large = std::exchange(head_, nullptr);
+            tail_ = nullptr;
+            head_offset_ = 0;
+        }
         scheduled_ = false;
-        return Next::idle;
     }
+    chunks().give(large);
+    return true;
+}
+
+Queue::Next Queue::step() noexcept {
+    if (!has_more()) return is_done() ? Next::idle : Next::more;
     auto& op = *reinterpret_cast<Operation*>(head_->data() + head_offset_);
     switch (op.step()) {
     case Step::work: return Next::work;
@@ -321,7 +332,8 @@ Queue::Next Queue::step() noexcept {
     case Step::next_chunk: {
         Chunk* empty = std::exchange(head_, head_->next);
         head_offset_ = 0;
-        chunks().give(spare_.exchange(empty, std::memory_order_acq_rel));
+        if (empty->size == ChunkPool::standard) empty = spare_.exchange(empty, std::memory_order_acq_rel);
+        chunks().give(empty);
         return Next::more;
     }
     }

@@ -122,6 +122,8 @@ private:
         return done != seen_;
     }
     bool has_caught_up() const noexcept { return done_.load(std::memory_order_relaxed) == seen_; }
+    /// Nothing is left, and from then on the queue is not the caller's any more. False: more has come.
+    bool is_done() noexcept;
     enum class Next : std::uint8_t { more, idle, suspended, work };
     /// One step that is no work, or none: `work` says that a worker has to go on; after `idle` and `suspended` the queue is
     /// not the caller's any more.
