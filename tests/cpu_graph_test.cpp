@@ -63,3 +63,16 @@ TEST_CASE(
         CHECK_THROWS_AS(a.synchronize(), WorkFailed);
     }
 }
+
+TEST_CASE("an event that a graph records on a stream that failed before has that failure") {
+    const Drained drained;
+    Gate gate;
+    const Stream s(cpu_device());
+    Event event(cpu_device());
+    Graph graph = capture(s, [&] { record_external(s, event); });
+    gate.hold(s);
+    launch_host(s, [] { throw Boom("before"); });
+    graph.launch(s);
+    gate.open();
+    CHECK(cause_of(*error_of([&] { event.synchronize(); })) == "before");
+}

@@ -105,6 +105,35 @@ void report(std::exception_ptr error) noexcept {
     }
 }
 
+FailedWork::~FailedWork() {
+    if (state_.load(std::memory_order_acquire) != State::untold) return;
+    const InHostFunction mark;  // the hook may wait for nothing: this may be any thread, a worker too
+    try {
+        report(Error(*this));
+    } catch (...) {
+        // no memory for the report
+    }
+}
+
+void throw_failure(const Failure& failure, StreamRecord* stream) {
+    failure->note_told();
+    // What failed elsewhere came here by waiting: the reader looks for it on the stream in hand.
+    if (stream == nullptr || failure->code != ErrorCode::work_failed ||
+        failure->stream_id == stream->id.load())
+        throw_error(*failure);
+    ErrorInfo info = *failure;
+    info.message += "; stream '" + stream->display_name() + "' waited for it, and took the failure over";
+    throw_error(std::move(info));
+}
+
+std::exception_ptr told(const Failure& failure, StreamRecord* stream) {
+    try {
+        throw_failure(failure, stream);
+    } catch (...) {
+        return std::current_exception();
+    }
+}
+
 ErrorInfo stream_error(ErrorCode code, StreamRecord& stream, std::string message, std::string call,
                        const SourceLocation& where) {
     return {.code = code,

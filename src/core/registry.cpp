@@ -99,7 +99,6 @@ StreamRecord& new_stream_record(Device device) {
     record->flags.store(stream_flag::dead);
     record->submissions.store(0);
     record->waited.forget();
-    record->dependencies.clear();
     record->owns_native = true;
     record->owners.store(1);
     return *record;
@@ -137,8 +136,8 @@ void close_stream(StreamRecord& stream) noexcept {
 }
 
 void recycle_stream(StreamRecord& stream) noexcept {
-    // A failed stream keeps its record: others may still have to ask it why.
-    if (stream.failure != nullptr) return;
+    // Who may still have to ask it why has its fate. Without memory for another one the record is not used again.
+    if (!stream.renew_fate()) return;
     Registry& all = registry();
     const int kind = static_cast<int>(stream.device.kind());
     const std::lock_guard lock(all.mutex);
@@ -185,6 +184,7 @@ void give_event(EventState& event) noexcept {
     event.backend->forget_record(event);
     event.recorded = false;
     event.stream = nullptr;
+    event.fate = nullptr;
     event.capture_id = 0;
     EventPool& pool = pool_of(event.device, event.options);
     const std::lock_guard lock(pool.lock);

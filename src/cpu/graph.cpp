@@ -63,7 +63,7 @@ void GraphRun::start() noexcept {
             references_.fetch_sub(1, std::memory_order_relaxed);  // not the last: start() has one
         }
     } catch (...) {
-        fail(std::make_shared<const ErrorInfo>());  // out of memory
+        fail(make_failure({}));  // out of memory
     }
     if (ready.size() > 1) share(ready, plan_->has_priorities ? 0 : 1);
     if (shared_count_.load(std::memory_order_relaxed) > 1 && executor().workers() > 1) ask_for_help();
@@ -234,12 +234,8 @@ bool GraphRun::run_task(std::uint32_t index, Ready& ready) {
     const Plan::Task& task = plan_->tasks[index];
     if (task.kind == NodeKind::record_event) {
         const auto at = std::ranges::find(plan_->events, index) - plan_->events.begin();
-        Failure failure;
-        if (failed_.load(std::memory_order_acquire)) {
-            const std::lock_guard lock(lock_);
-            failure = failure_;
-        }
-        records_[static_cast<std::size_t>(at)]->complete(failure, task.event->options.timing ? now_ns() : 0);
+        records_[static_cast<std::size_t>(at)]->complete(failure(),
+                                                         task.event->options.timing ? now_ns() : 0);
         return true;
     }
     if (task.branch != nullptr) return run_branch(index, ready);

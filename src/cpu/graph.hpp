@@ -117,6 +117,7 @@ private:
     bool run_branch(std::uint32_t task, Ready& ready);  ///< the same for a conditional node
     bool run_pass(Pass& pass, const std::shared_ptr<const Plan>& body);  ///< false: goes on elsewhere
     bool is_failed() const noexcept;  ///< this run, or one that it is a part of
+    Failure failure() noexcept;       ///< why
     void finish(std::uint32_t task, Ready& ready) noexcept;
     void arrive(std::uint32_t task, Ready& ready);  ///< one of those it waits for is done
     void arrive(Ready& ready) noexcept;             ///< those that were held back

@@ -68,7 +68,12 @@ struct Signal {
     CompletionRef done;
     bool timing;
 };
+struct Recovery {
+    CompletionRef done;
+    std::shared_ptr<Fate> next;
+};
 const OpType signal_type = op_type<Signal>(nullptr, false, "record_event", "signal");
+const OpType recover_type = op_type<Recovery>(nullptr, false, "clear_error", "recover");
 const OpType wait_type = op_type<CompletionRef>(nullptr, false, "wait_event", "wait");
 
 }  // namespace
@@ -90,9 +95,9 @@ Failure failure_from_exception(StreamRecord& stream, const OpType& type, const S
                                           "; later work on this stream, and on what waits for it, is dropped",
                                       type.call, where);
         info.cause = std::current_exception();
-        return std::make_shared<const ErrorInfo>(std::move(info));
+        return make_failure(std::move(info));
     } catch (...) {
-        return std::make_shared<const ErrorInfo>();  // out of memory while describing
+        return make_failure({});  // out of memory while describing
     }
 }
 
@@ -134,22 +139,33 @@ Operation* Queue::reserve(std::size_t bytes) {
 
 void Queue::push(Step step, const OpType& type, void* self, std::size_t count, const SourceLocation& where,
                  bool counts) {
+    if (add(step, type, self, count, where, counts)) advance();
+}
+
+bool Queue::add(Step step, const OpType& type, void* self, std::size_t count, const SourceLocation& where,
+                bool counts) {
     const std::size_t bytes = padded(Operation::size_for(type, count));
-    bool schedule = false;
-    {
-        const std::lock_guard lock(lock_);
-        Operation* op = ::new (reserve(bytes)) Operation(step, bytes, type, count, where);
-        if (type.size != 0) {
-            if (type.move != nullptr) type.move(self, op->closure());
-            else __builtin_memcpy(op->closure(), self, type.size);
-        }
-        pushed_.store(pushed_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-        if (counts)
-            stream_.submissions.store(stream_.submissions.load(std::memory_order_relaxed) + 1,
-                                      std::memory_order_release);
-        schedule = !std::exchange(scheduled_, true);
+    const std::lock_guard lock(lock_);
+    Operation* op = ::new (reserve(bytes)) Operation(step, bytes, type, count, where);
+    if (type.size != 0) {
+        if (type.move != nullptr) type.move(self, op->closure());
+        else __builtin_memcpy(op->closure(), self, type.size);
     }
-    if (schedule) advance();
+    pushed_.store(pushed_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    if (counts)
+        stream_.submissions.store(stream_.submissions.load(std::memory_order_relaxed) + 1,
+                                  std::memory_order_release);
+    return !std::exchange(scheduled_, true);
+}
+
+bool Queue::add_signal(CompletionRef done) {
+    Signal signal{std::move(done), false};
+    return add(Step::signal, signal_type, &signal, 1, {}, false);
+}
+
+bool Queue::add_recover(CompletionRef done) {
+    Recovery recovery{std::move(done), std::make_shared<Fate>()};
+    return add(Step::recover, recover_type, &recovery, 1, {}, false);
 }
 
 void Queue::push_signal(CompletionRef done, bool timing) {
@@ -160,8 +176,6 @@ void Queue::push_signal(CompletionRef done, bool timing) {
 void Queue::push_wait(CompletionRef done, const SourceLocation& where) {
     push(Step::wait, wait_type, &done, 1, where, true);
 }
-
-void Queue::push_recover() { push(Step::recover, no_closure, nullptr, 1, {}, false); }
 
 void Queue::push_retire(CompletionRef done) {
     Signal signal{std::move(done), false};
@@ -194,9 +208,41 @@ void Queue::fail(Failure failure) noexcept {
     stream_.poison(std::move(failure), worked_ + 1);
 }
 
-Failure Queue::failure() const {
-    const std::lock_guard lock(stream_.failure_mutex);
-    return stream_.failure;
+Failure Queue::failure() const { return stream_.known_failure(); }
+
+void Queue::recover(Operation& op) noexcept {
+    Recovery recovery = std::move(*static_cast<Recovery*>(op.closure()));
+    static_cast<Recovery*>(op.closure())->~Recovery();
+    Failure forgotten;
+    if (std::exchange(failed_, false))
+        forgotten = stream_.take_failure(~std::uint64_t{0}, std::move(recovery.next));
+    step_over(op);
+    recovery.done->complete(std::move(forgotten));
+}
+
+void Queue::retire(Operation& op) noexcept {
+    const Signal signal = std::move(*static_cast<Signal*>(op.closure()));
+    static_cast<Signal*>(op.closure())->~Signal();
+    StreamRecord& stream = stream_;
+    // Whoever finds the stream gone shall find its failure told, or held by somebody who can be: it is let go of before.
+    Failure why;
+    if (failed_) {
+        const std::lock_guard lock(stream.life);
+        if (final_of(stream).owners() > 3 ||
+            signal.done->is_awaited())  // others than that copy, the record and `signal`
+            why = failure();
+    }
+    (void)stream.renew_fate();
+    {
+        const std::lock_guard lock(stream.life);
+        stream.native = nullptr;
+        (void)take_final(stream);
+    }
+    // Whoever pushed this may still be about to release the queue's lock.
+    { const std::lock_guard lock(lock_); }
+    delete this;
+    signal.done->complete(std::move(why));
+    recycle_stream(stream);
 }
 
 void Queue::step_over(Operation& op) noexcept {
@@ -307,28 +353,8 @@ Queue::Next Queue::step() noexcept {
         step_over(op);
         return Next::more;
     }
-    case Step::recover:
-        failed_ = false;
-        step_over(op);
-        return Next::more;
-    case Step::retire: {
-        const Signal signal = std::move(*static_cast<Signal*>(op.closure()));
-        static_cast<Signal*>(op.closure())->~Signal();
-        StreamRecord& stream = stream_;
-        const Failure why = failed_ ? failure() : nullptr;
-        CompletionRef final;
-        {
-            const std::lock_guard lock(stream.life);
-            stream.native = nullptr;
-            final = take_final(stream);
-        }
-        // Whoever pushed this may still be about to release the queue's lock.
-        { const std::lock_guard lock(lock_); }
-        delete this;
-        signal.done->complete(why);
-        recycle_stream(stream);
-        return Next::idle;
-    }
+    case Step::recover: recover(op); return Next::more;
+    case Step::retire: retire(op); return Next::idle;
     case Step::next_chunk: {
         Chunk* empty = std::exchange(head_, head_->next);
         head_offset_ = 0;

@@ -67,7 +67,7 @@ void poison_by(StreamRecord& stream, const OpType& type, std::uint64_t at, const
                                           "; later work on this stream, and on what waits for it, is dropped",
                                       type.call, where);
         info.cause = exception;
-        stream.poison(std::make_shared<const ErrorInfo>(std::move(info)), at);
+        stream.poison(make_failure(std::move(info)), at);
     } catch (...) {
         report(std::current_exception());  // no memory for the failure
     }
