@@ -146,7 +146,8 @@ struct StreamRecord : StreamState {
 
 inline StreamRecord& record_of(StreamState& state) noexcept { return static_cast<StreamRecord&>(state); }
 
-/// All of an event. Kept by per-device, per-kind pools: `native` outlives one user of it.
+/// All of an event. Kept by per-device, per-kind pools: `native` outlives one user of it. Becomes another event, or goes, when its Event
+/// and all graphs and recordings that name it are gone (EventOwner), so that one address is one event to them.
 struct EventState {
     Backend* backend = nullptr;
     Device device = Device::unchecked(DeviceKind::cpu, 0);
@@ -163,9 +164,42 @@ struct EventState {
     std::uint64_t capture_id = 0;                ///< not 0: the newest record was made in that capture
     std::atomic<Recording*> recording{nullptr};  ///< that has it marked, with that id
     std::atomic<void*> watched{nullptr};         ///< CUDA: the notification that looks at `native` now
+    std::atomic<std::uint32_t> owners{1};        ///< see EventOwner
+    std::atomic<bool> alive{true};               ///< its Event is there
     EventState* next_free = nullptr;
 
     static Event make(EventState& state) noexcept { return Event(&state); }
+};
+
+/// One owner less; the last one gives the event back to its pool. (registry.cpp)
+void release_event(EventState& event) noexcept;
+
+/// Keeps an event's state what it is, and its native event from becoming another one's, when the Event itself is gone: for nodes of
+/// graphs, tapes, and launches under way.
+class EventOwner {
+public:
+    EventOwner() noexcept = default;
+    EventOwner(EventState* event) noexcept : event_(event) { retain(); }  // as a pointer is assigned
+    EventOwner(const EventOwner& other) noexcept : event_(other.event_) { retain(); }
+    EventOwner(EventOwner&& other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
+    EventOwner& operator=(EventOwner other) noexcept {
+        std::swap(event_, other.event_);
+        return *this;
+    }
+    ~EventOwner() {
+        if (event_ != nullptr) release_event(*event_);
+    }
+    EventState* get() const noexcept { return event_; }
+    EventState& operator*() const noexcept { return *event_; }
+    EventState* operator->() const noexcept { return event_; }
+    friend bool operator==(const EventOwner& a, const EventOwner& b) noexcept { return a.event_ == b.event_; }
+    friend bool operator==(const EventOwner& a, std::nullptr_t) noexcept { return a.event_ == nullptr; }
+
+private:
+    void retain() noexcept {
+        if (event_ != nullptr) event_->owners.fetch_add(1, std::memory_order_relaxed);
+    }
+    EventState* event_ = nullptr;
 };
 
 }  // namespace heddle::detail

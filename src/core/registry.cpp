@@ -162,6 +162,8 @@ EventState& take_event(Device device, EventOptions options, const SourceLocation
         const std::lock_guard lock(pool.lock);
         if (pool.free != nullptr) {
             EventState& event = *std::exchange(pool.free, pool.free->next_free);
+            event.owners.store(1, std::memory_order_relaxed);
+            event.alive.store(true, std::memory_order_relaxed);
             return event;
         }
     }
@@ -175,6 +177,12 @@ EventState& take_event(Device device, EventOptions options, const SourceLocation
 
 void give_event(EventState& event) noexcept {
     if (event.recording.load(std::memory_order_relaxed) != nullptr) forget_mark(event);
+    event.alive.store(false, std::memory_order_relaxed);
+    release_event(event);
+}
+
+void release_event(EventState& event) noexcept {
+    if (event.owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     if (!event.owns_native || event.handed_out || event.options.interprocess) {
         // Others may still use the native event, so no one else may have it.
         event.backend->close_event(event);

@@ -33,7 +33,7 @@ struct Plan {
         SharedClosure closure;         ///< who owns it; null where the plan does
         std::size_t count = 0;
         NodeKind kind = NodeKind::empty;
-        EventState* event = nullptr;
+        EventOwner event;
         std::shared_ptr<const Branch> branch;
         int priority = 0;
         bool enabled = true;
