@@ -108,6 +108,9 @@ std::shared_ptr<const Conditional> clone_conditional(const Conditional& conditio
 /// Throws UsageError, naming the node, where a graph of this device cannot have this conditional node.
 void check_conditional(const NodeData& node, Device device, const SourceLocation& where);
 
+/// A launch that a poisoned stream drops: its functions of on_completion() are called all the same. (failures.cpp)
+void complete_dropped(const GraphData& graph, StreamRecord& stream, const SourceLocation& where);
+
 /// Why `mine` cannot take over the work of `theirs`, naming the first node that differs; empty if it can.
 std::string difference_of(const GraphData& mine, const GraphData& theirs);
 

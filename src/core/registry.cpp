@@ -107,7 +107,10 @@ StreamRecord& new_stream_record(Device device) {
 StreamRecord& open_stream(Device device, int priority, std::string name, const SourceLocation& where) {
     StreamRecord& record = new_stream_record(device);
     record.priority = priority;
-    record.name = std::move(name);
+    {
+        const std::lock_guard lock(record.failure_mutex);  // read under it by failures.cpp
+        record.name = std::move(name);
+    }
     try {
         record.backend->open_stream(record, where);
     } catch (...) {

@@ -240,6 +240,11 @@ bool GraphRun::run_task(std::uint32_t index, Ready& ready) {
     }
     if (task.branch != nullptr) return run_branch(index, ready);
     if (task.type == nullptr || !task.enabled || task.count == 0) return true;
+    if (task.type->complete != nullptr) {
+        const Failure before = failure();
+        task.type->complete(task.self, before != nullptr ? told(before, &stream_) : nullptr);
+        return true;
+    }
     if (failed_.load(std::memory_order_relaxed) && !task.type->is_cleanup) return true;
     const auto workers = static_cast<std::size_t>(executor().workers());
     if (task.count == 1 || workers == 1) {

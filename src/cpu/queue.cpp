@@ -266,7 +266,9 @@ bool Queue::run_work(Operation& op) noexcept {
     const std::size_t count = op.count();
     const InHostFunction mark;
     try {
-        if (count == 1) op.type().run(op.closure(), 0, 1);
+        if (op.type().complete != nullptr)
+            op.type().complete(op.closure(), failed_ ? told(this->failure(), &stream_) : nullptr);
+        else if (count == 1) op.type().run(op.closure(), 0, 1);
         else if (!run_many(op)) return false;
         if (count != 1) failure = spread_.take_failure();
     } catch (...) {
