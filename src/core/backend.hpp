@@ -90,12 +90,15 @@ public:
     /// Blocks until all work given so far is done. Does not throw for failed work: core asks known_failure() afterwards.
     virtual void synchronize(StreamRecord& stream, const SourceLocation& where) = 0;
     virtual bool is_complete(StreamRecord& stream, const SourceLocation& where) = 0;
-    virtual void synchronize_device(int device, const SourceLocation& where) = 0;
+    /// Returns a failure of a stream that was closed before its work was done, null if there was none: core asks the open ones.
+    virtual Failure synchronize_device(int device, const SourceLocation& where) = 0;
     /// A number for the capture the stream takes part in, 0 for none. Only asked for streams flagged `capturing` or
     /// `handed_out`.
     virtual std::uint64_t capture_id(StreamRecord& stream) = 0;
-    /// Called with the stream idle, before its failure is forgotten. Throws DeviceLost where there is no way back.
-    virtual void reset_failure(StreamRecord& stream, const SourceLocation& where) = 0;
+    /// Forgets the stream's failure in stream order, and returns it; null if there is none. Called when the stream's first `submissions`
+    /// pieces of work are done. Its owner may close it meanwhile. Throws DeviceLost where there is no way back.
+    virtual Failure reset_failure(StreamRecord& stream, std::uint64_t submissions,
+                                  const SourceLocation& where) = 0;
 
     // Order -------------------------------------------------------------------------------------------------------
     /// `waiter` waits for all that `other` (of this backend) was given. Counts the submission on `waiter`.

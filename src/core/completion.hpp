@@ -10,8 +10,32 @@
 
 namespace heddle::detail {
 
-/// Why work failed: shared by the stream it failed on, what waited for it, and whoever synchronises.
-using Failure = std::shared_ptr<const ErrorInfo>;
+/// Why work failed: shared by the stream it failed on, by what waited for it and by whoever may still ask. If it poisoned a stream and the
+/// last of them lets go of it before anybody was told, it goes to the report hook. So no internal lock may be held by whoever lets
+/// go of one.
+class FailedWork final : public ErrorInfo {
+public:
+    explicit FailedWork(ErrorInfo info) : ErrorInfo(std::move(info)) {}
+    FailedWork(const FailedWork&) = delete;
+    FailedWork& operator=(const FailedWork&) = delete;
+    ~FailedWork();
+
+    /// A stream has it as its failure: somebody has to be told.
+    void note_taken() const noexcept {
+        State fresh = State::fresh;
+        state_.compare_exchange_strong(fresh, State::untold, std::memory_order_acq_rel);
+    }
+    /// Somebody was handed it: by an exception, as a std::exception_ptr, or by the report hook.
+    void note_told() const noexcept { state_.store(State::told, std::memory_order_release); }
+    bool is_told() const noexcept { return state_.load(std::memory_order_acquire) == State::told; }
+
+private:
+    enum class State : std::uint8_t { fresh, untold, told };
+    mutable std::atomic<State> state_{State::fresh};
+};
+using Failure = std::shared_ptr<const FailedWork>;
+
+inline Failure make_failure(ErrorInfo info) { return std::make_shared<const FailedWork>(std::move(info)); }
 
 class Completion;
 
@@ -42,6 +66,12 @@ public:
             waiter->wake(*waiter, *this);
             waiter = next;
         }
+    }
+
+    /// Somebody is to be told of it.
+    bool is_awaited() const noexcept {
+        const Waiter* const head = head_.load(std::memory_order_acquire);
+        return head != nullptr && head != done_mark();
     }
 
     /// Adds a waiter. False: it has happened already, and the waiter will not be told.
@@ -86,6 +116,7 @@ public:
             free_completion(*object_);
     }
     T* get() const noexcept { return object_; }
+    std::uint32_t owners() const noexcept { return object_->references_.load(std::memory_order_acquire); }
     T* operator->() const noexcept { return object_; }
     T& operator*() const noexcept { return *object_; }
     explicit operator bool() const noexcept { return object_ != nullptr; }

@@ -97,13 +97,11 @@ Failure as_failure(std::exception_ptr error) {
     try {
         std::rethrow_exception(error);
     } catch (const Error& known) {
-        return std::make_shared<const ErrorInfo>(known.info());
+        return make_failure(known.info());
     } catch (const std::exception& other) {
-        return std::make_shared<const ErrorInfo>(
-            ErrorInfo{.code = ErrorCode::work_failed, .message = other.what(), .cause = error});
+        return make_failure({.code = ErrorCode::work_failed, .message = other.what(), .cause = error});
     } catch (...) {
-        return std::make_shared<const ErrorInfo>(
-            ErrorInfo{.code = ErrorCode::work_failed, .message = "an unknown exception", .cause = error});
+        return make_failure({.code = ErrorCode::work_failed, .message = "an unknown exception", .cause = error});
     }
 }
 
@@ -116,6 +114,35 @@ void report(std::exception_ptr error) noexcept {
         report(Error(ErrorInfo{.code = ErrorCode::native, .message = other.what(), .call = {}}));
     } catch (...) {
         report(Error(ErrorInfo{.code = ErrorCode::native, .message = "an unknown exception", .call = {}}));
+    }
+}
+
+FailedWork::~FailedWork() {
+    if (state_.load(std::memory_order_acquire) != State::untold) return;
+    const InHostFunction mark;  // the hook may wait for nothing: this may be any thread, a worker too
+    try {
+        report(Error(*this));
+    } catch (...) {
+        // no memory for the report
+    }
+}
+
+void throw_failure(const Failure& failure, StreamRecord* stream) {
+    failure->note_told();
+    // What failed elsewhere came here by waiting: the reader looks for it on the stream in hand.
+    if (stream == nullptr || failure->code != ErrorCode::work_failed ||
+        failure->stream_id == stream->id.load())
+        throw_error(*failure);
+    ErrorInfo info = *failure;
+    info.message += "; stream '" + stream->display_name() + "' waited for it, and took the failure over";
+    throw_error(std::move(info));
+}
+
+std::exception_ptr told(const Failure& failure, StreamRecord* stream) {
+    try {
+        throw_failure(failure, stream);
+    } catch (...) {
+        return std::current_exception();
     }
 }
 

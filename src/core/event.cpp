@@ -35,10 +35,8 @@ void check_not_captured(EventState& event, const char* call, const SourceLocatio
 /// What made the work before a reached record fail.
 void throw_failure_of(EventState& event) {
     detail::Failure failure = event.backend->failure_of(event);
-    if (failure == nullptr && event.stream != nullptr && event.stream->id.load() == event.stream_id &&
-        event.stream->has(detail::stream_flag::poisoned | detail::stream_flag::fallible))
-        failure = event.stream->failure_up_to(event.submissions);
-    if (failure != nullptr) throw_error(*failure);
+    if (failure == nullptr && event.fate != nullptr) failure = event.fate->failure_up_to(event.submissions);
+    if (failure != nullptr) throw_failure(failure);
 }
 
 }  // namespace

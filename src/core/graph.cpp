@@ -168,7 +168,8 @@ void Graph::launch(StreamRef ref, SourceLocation where) {
     StreamRecord& stream = detail::record_of(ref.state());
     check_stream(graph, stream, "launch", where);
     const detail::Admission admission = detail::admit(stream, "launch", where);
-    if (admission == detail::Admission::dropped) return;
+    if (admission == detail::Admission::dropped) return complete_dropped(graph, stream, where);
+    check_events(graph, where);
     if (!graph.blocks_known) find_blocks(graph);
     for (std::size_t i = 0; i < graph.blocks.size(); ++i) {
         detail::Block* const block = graph.blocks[i];

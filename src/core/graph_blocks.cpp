@@ -1,4 +1,4 @@
-// Which memory a graph uses, and which belongs to it.
+// Which memory a graph uses, and which belongs to it; and whether its events are there.
 #include <algorithm>
 #include <utility>
 
@@ -80,6 +80,18 @@ void throw_dead_array(const GraphData& graph, const Block* block, const SourceLo
                             "that use them are launched",
                  .call = "launch",
                  .where = where});
+}
+
+void check_events(const GraphData& graph, const SourceLocation& where) {
+    for (const NodeData* node : graph.events)
+        if (!node->event->alive.load(std::memory_order_relaxed)) [[unlikely]]
+            throw_error({.code = ErrorCode::usage,
+                         .message = label_of(*node) +
+                                    " is about an event that is gone: events have to live as long as graphs "
+                                    "that record them or wait for them are launched",
+                         .call = "launch",
+                         .device = node->device,
+                         .where = where});
 }
 
 }  // namespace heddle::detail

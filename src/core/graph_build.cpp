@@ -145,6 +145,12 @@ void expand_child(const NodeRef& child, std::vector<NodeRef>& all) {
     all.insert(all.end(), copies.begin(), copies.end());
 }
 
+void note_event(GraphData& graph, NodeData& node) {
+    if (node.event == nullptr) return;
+    graph.events.push_back(&node);
+    if (node.kind == NodeKind::record_event) graph.records.push_back(&node);
+}
+
 /// Numbers the nodes, which are in order, and takes them into the graph.
 void take_nodes(GraphData& graph, std::vector<NodeRef> nodes) {
     graph.nodes = std::move(nodes);
@@ -160,7 +166,7 @@ void take_nodes(GraphData& graph, std::vector<NodeRef> nodes) {
         std::ranges::sort(own);
         own.erase(std::unique(own.begin(), own.end()), own.end());
         graph.nodes[i]->after.clear();  // from here on the graph knows
-        if (graph.nodes[i]->kind == NodeKind::record_event) graph.records.push_back(graph.nodes[i].get());
+        note_event(graph, *graph.nodes[i]);
     }
 }
 
@@ -236,7 +242,7 @@ void append_graph(GraphData& graph, const GraphData& more, const std::vector<std
             own.push_back(static_cast<std::uint32_t>(had + one));
         if (own.empty()) own = first;
         graph.dependencies.push_back(std::move(own));
-        if (copy->kind == NodeKind::record_event) graph.records.push_back(copy.get());
+        note_event(graph, *copy);
     }
     keep_primaries(more, copies);
     graph.blocks_known = false;

@@ -177,8 +177,7 @@ void set_fill(NodeData& node, const Region& to, const void* value, std::size_t s
 }
 
 void set_event(NodeData& node, const Event& event, const SourceLocation& where) {
-    EventState& state = event.state("record_node or wait_node", where);
-    node.event = &state;
+    node.event = &event.state("record_node or wait_node", where);
 }
 
 bool read_extents(const NodeData& node, std::size_t* extent, LaunchOptions& options) {

@@ -73,10 +73,7 @@ void insert_stream_wait(StreamRecord& waiter, StreamRecord& other, const SourceL
     EventState& event = take_event(other.device, {}, where);
     try {
         other.backend->record(event, other, where);
-        event.recorded = true;
-        event.stream = &other;
-        event.stream_id = other.id.load(std::memory_order_relaxed);
-        event.submissions = other.submissions.load(std::memory_order_acquire);
+        note_record(event, other, other.submissions.load(std::memory_order_acquire), 0, false);
         waiter.backend->await(waiter, other.backend->completion_of(event, where), where);
     } catch (...) {
         give_event(event);
@@ -130,13 +127,7 @@ void check_not_capturing(StreamRecord& stream, const char* call, const SourceLoc
 void throw_known_failure(StreamRecord& stream) {
     if (!stream.has(stream_flag::poisoned | stream_flag::fallible)) return;
     const Failure failure = stream.known_failure();
-    if (failure == nullptr) return;
-    // What failed elsewhere came here by waiting: the reader looks for it on the stream in hand.
-    if (failure->code != ErrorCode::work_failed || failure->stream_id == stream.id.load())
-        throw_error(*failure);
-    ErrorInfo info = *failure;
-    info.message += "; stream '" + stream.display_name() + "' waited for it, and took the failure over";
-    throw_error(std::move(info));
+    if (failure != nullptr) throw_failure(failure, &stream);
 }
 
 void order_after_stream(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where) {
@@ -163,7 +154,10 @@ void order_after_stream(StreamRecord& waiter, StreamRecord& other, const SourceL
         if (captures.any()) waiter.set(stream_flag::capturing);
     }
     const std::uint64_t given = other.submissions.load(std::memory_order_acquire);  // before the record
-    if (trusted && waiter.waited.covers(other_id, given)) {
+    // Order is not all that a wait brings: a failure of the other one's has to come along, also where this stream's was forgotten since.
+    const bool may_have_failed = (flags & (stream_flag::poisoned | stream_flag::fallible)) != 0;
+    if (trusted && waiter.waited.covers(other_id, given) &&
+        (!may_have_failed || other.known_failure() == nullptr)) {
         if (is_observed()) notify_wait(OpKind::wait_elided, "wait_stream", waiter, &other, where);
         return;
     }
@@ -245,9 +239,8 @@ void order_after_event(StreamRecord& waiter, EventState& event, const SourceLoca
     }
     if (waiter.backend == event.backend) waiter.backend->wait(waiter, event, where);
     else waiter.backend->await(waiter, event.backend->completion_of(event, where), where);
-    if (other != nullptr && other->has(stream_flag::fallible) && other->id.load() == event.stream_id)
-        [[unlikely]]
-        waiter.depend_on(*other, event.stream_id, event.submissions);
+    if (event.fate != nullptr) [[unlikely]]
+        waiter.depend_on(event.fate, event.submissions);
     if (is_observed()) notify_wait(OpKind::wait, "wait_event", waiter, other, where);
 }
 
@@ -259,6 +252,9 @@ void note_record(EventState& event, StreamRecord& stream, std::uint64_t given, s
     event.submissions = given;
     event.capture_id = capture;
     event.countable = countable && !event.handed_out;
+    if (stream.device.is_cuda() && stream.has(stream_flag::poisoned | stream_flag::fallible)) [[unlikely]]
+        event.fate = stream.current_fate();
+    else if (event.fate != nullptr) [[unlikely]] event.fate = nullptr;
 }
 
 namespace {
@@ -312,7 +308,7 @@ Admission admit_slowly(StreamState& state, const char* call, SourceLocation wher
     const Failure failure = may_have_failed ? stream.known_failure() : nullptr;
     if (failure == nullptr) return recorded ? Admission::recorded : Admission::given;
     // A failed stream can be mended; a lost device takes everything with it, and going on makes no sense.
-    if (failure->code == ErrorCode::device_lost && failure->device == stream.device) throw_error(*failure);
+    if (failure->code == ErrorCode::device_lost && failure->device == stream.device) throw_failure(failure);
     if (is_observed())
         notify({.kind = OpKind::dropped,
                 .name = call,

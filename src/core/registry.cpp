@@ -110,7 +110,6 @@ StreamRecord& new_stream_record(Device device) {
     record->flags.store(stream_flag::dead);
     record->submissions.store(0);
     record->waited.forget();
-    record->dependencies.clear();
     record->owns_native = true;
     record->owners.store(1);
     return *record;
@@ -119,7 +118,10 @@ StreamRecord& new_stream_record(Device device) {
 StreamRecord& open_stream(Device device, int priority, std::string name, const SourceLocation& where) {
     StreamRecord& record = new_stream_record(device);
     record.priority = priority;
-    record.name = std::move(name);
+    {
+        const std::lock_guard lock(record.failure_mutex);  // read under it by failures.cpp
+        record.name = std::move(name);
+    }
     try {
         record.backend->open_stream(record, where);
     } catch (...) {
@@ -142,8 +144,8 @@ void close_stream(StreamRecord& stream) noexcept {
 
 void recycle_stream(StreamRecord& stream) noexcept {
     stream.set(stream_flag::ended);
-    // A failed stream keeps its record: others may still have to ask it why.
-    if (stream.failure != nullptr) return;
+    // Who may still have to ask it why has its fate. Without memory for another one the record is not used again.
+    if (!stream.renew_fate()) return;
     Registry& all = registry();
     const int kind = static_cast<int>(stream.device.kind());
     const std::lock_guard lock(all.mutex);
@@ -179,6 +181,8 @@ EventState& take_event(Device device, EventOptions options, const SourceLocation
         const std::lock_guard lock(pool.lock);
         if (pool.free != nullptr) {
             EventState& event = *std::exchange(pool.free, pool.free->next_free);
+            event.owners.store(1, std::memory_order_relaxed);
+            event.alive.store(true, std::memory_order_relaxed);
             return event;
         }
     }
@@ -192,6 +196,12 @@ EventState& take_event(Device device, EventOptions options, const SourceLocation
 
 void give_event(EventState& event) noexcept {
     if (event.recorder.load(std::memory_order_acquire) != nullptr) forget_mark(event);
+    event.alive.store(false, std::memory_order_relaxed);
+    release_event(event);
+}
+
+void release_event(EventState& event) noexcept {
+    if (event.owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     if (!event.owns_native || event.handed_out || event.options.interprocess) {
         // Others may still use the native event, so no one else may have it.
         event.backend->close_event(event);
@@ -201,6 +211,7 @@ void give_event(EventState& event) noexcept {
     event.backend->forget_record(event);
     event.recorded = false;
     event.stream = nullptr;
+    event.fate = nullptr;
     event.capture_id = 0;
     EventPool& pool = pool_of(event.device, event.options);
     const std::lock_guard lock(pool.lock);

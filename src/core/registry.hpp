@@ -31,6 +31,11 @@ void forget_free_streams() noexcept;
 /// Throws UsageError in host functions, which may wait for nothing. `call` is what was asked for.
 void check_may_wait(const char* call, const SourceLocation& where);
 
+/// Throws a failure of work: whoever gets it has been told. `stream`: on which it was found; the message says so if it came there by waiting.
+[[noreturn]] void throw_failure(const Failure& failure, StreamRecord* stream = nullptr);
+/// The same as an exception_ptr.
+std::exception_ptr told(const Failure& failure, StreamRecord* stream = nullptr);
+
 /// Hands an error that cannot be thrown to the report hook.
 void report(const Error& error) noexcept;
 void report(std::exception_ptr error) noexcept;

@@ -103,21 +103,10 @@ std::exception_ptr StreamRef::clear_error(SourceLocation where) const {
     detail::check_usable(stream, "clear_error", where);
     detail::check_may_wait("clear_error", where);
     detail::check_not_capturing(stream, "clear_error", where);
+    const std::uint64_t given = stream.submissions.load(std::memory_order_acquire);
     stream.backend->synchronize(stream, where);
-    const detail::Failure failure = stream.known_failure();
-    if (failure == nullptr) return nullptr;
-    stream.backend->reset_failure(stream, where);
-    {
-        const std::lock_guard lock(stream.failure_mutex);
-        stream.failure = nullptr;
-        stream.dependencies.clear();
-        stream.clear(detail::stream_flag::poisoned | detail::stream_flag::fallible);
-    }
-    try {
-        throw_error(*failure);
-    } catch (...) {
-        return std::current_exception();
-    }
+    const detail::Failure failure = stream.backend->reset_failure(stream, given, where);
+    return failure != nullptr ? detail::told(failure) : nullptr;
 }
 
 Stream::Stream(Device device, StreamOptions options, SourceLocation where)
@@ -165,7 +154,8 @@ void synchronize_device(Device device, SourceLocation where) {
         if (stream.device == device && !stream.has(detail::stream_flag::dead | detail::stream_flag::forked))
             detail::check_not_capturing(stream, "synchronize_device", where);
     });
-    detail::backend_of(device.kind()).synchronize_device(device.index(), where);
+    const detail::Failure of_closed =
+        detail::backend_of(device.kind()).synchronize_device(device.index(), where);
     if (detail::is_observed())
         detail::notify({.kind = OpKind::synchronize,
                         .name = "synchronize_device",
@@ -183,7 +173,8 @@ void synchronize_device(Device device, SourceLocation where) {
             stream.has(detail::stream_flag::poisoned | detail::stream_flag::fallible))
             first = stream.known_failure();
     });
-    if (first != nullptr) throw_error(*first);
+    if (first == nullptr && of_closed != nullptr && !of_closed->is_told()) first = of_closed;
+    if (first != nullptr) detail::throw_failure(first);
 }
 
 void synchronize(SourceLocation where) {

@@ -30,6 +30,7 @@ void Tape::clear() noexcept {
     for (Chunk& chunk : chunks_) chunk.used = 0;
     chunk_ = 0;
     nodes_.clear();
+    events_.clear();
     options_.clear();
     shape_ = 0;
     comparable_ = true;

@@ -77,7 +77,11 @@ public:
 
     /// The newest operation may start before that kernel, which it comes after, has finished. Nothing where `primary` is no such kernel.
     void set_primary(std::uint32_t primary) noexcept;
-    void set_event(std::uint32_t op, EventState* event) noexcept { ops_[op].event = event; }
+    /// It stays this event, and no other one at its address, as long as the tape has the operation.
+    void set_event(std::uint32_t op, EventState* event) {
+        events_.emplace_back(event);
+        ops_[op].event = event;
+    }
     /// It does nothing any more, and what comes after it comes after what it was after.
     void make_empty(std::uint32_t op) noexcept;
 
@@ -120,6 +124,7 @@ private:
     std::vector<Chunk> chunks_;
     std::size_t chunk_ = 0;  ///< that is being filled
     std::vector<std::shared_ptr<NodeData>> nodes_;
+    std::vector<EventOwner> events_;
     std::vector<LaunchOptions> options_;
     std::uint64_t shape_ = 0;
     bool comparable_ = true;  ///< no closure with a life of its own

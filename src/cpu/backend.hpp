@@ -34,9 +34,10 @@ public:
     void close_stream(StreamRecord& stream) noexcept override;
     void synchronize(StreamRecord& stream, const SourceLocation& where) override;
     bool is_complete(StreamRecord& stream, const SourceLocation& where) override;
-    void synchronize_device(int device, const SourceLocation& where) override;
+    Failure synchronize_device(int device, const SourceLocation& where) override;
     std::uint64_t capture_id(StreamRecord&) override { return 0; }
-    void reset_failure(StreamRecord& stream, const SourceLocation& where) override;
+    Failure reset_failure(StreamRecord& stream, std::uint64_t submissions,
+                          const SourceLocation& where) override;
     void finish_enqueues(StreamRecord& stream) noexcept override { queue_of(stream).finish_pushes(); }
     void enqueue(StreamRecord& stream, const OpType& type, void* self, std::size_t count,
                  const SourceLocation& where) override;

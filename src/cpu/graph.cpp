@@ -8,8 +8,9 @@
 namespace heddle::detail::cpu {
 
 GraphRun::GraphRun(std::shared_ptr<const Plan> plan, StreamRecord& stream, int level, CompletionRef done,
-                   GraphRun* parent)
-    : Runnable(level), plan_(std::move(plan)), stream_(stream), done_(std::move(done)), parent_(parent),
+                   CompletionRef over, GraphRun* parent)
+    : Runnable(level), plan_(std::move(plan)), stream_(stream), done_(std::move(done)),
+      over_(std::move(over)), parent_(parent),
       waits_for_(std::make_unique<std::atomic<std::int32_t>[]>(plan_->tasks.size())),
       left_(plan_->tasks.size()) {
     plan_->runs.fetch_add(1, std::memory_order_relaxed);
@@ -62,15 +63,15 @@ void GraphRun::start() noexcept {
             references_.fetch_sub(1, std::memory_order_relaxed);  // not the last: start() has one
         }
     } catch (...) {
-        fail(std::make_shared<const ErrorInfo>());  // out of memory
+        fail(make_failure({}));  // out of memory
     }
     if (ready.size() > 1) share(ready, plan_->has_priorities ? 0 : 1);
     if (shared_count_.load(std::memory_order_relaxed) > 1 && executor().workers() > 1) ask_for_help();
     const InHostFunction mark;
     while (has_more(ready)) {
         run_next(ready);
-        if (!ready.leave) continue;
-        leave(ready);
+        if (!ready.leave && !executor().more_urgent_ready(level())) continue;
+        leave(ready);  // others go on, or a worker later
         break;
     }
     release();
@@ -127,9 +128,10 @@ void GraphRun::settle(Ready& ready) noexcept {
     Failure failure;
     {
         const std::lock_guard lock(lock_);
-        failure = failure_;
+        failure = std::move(failure_);
     }
-    done_->complete(failure);
+    done_->complete(std::move(failure));
+    if (over_) over_->complete();
 }
 
 void GraphRun::arrive(Ready& ready) noexcept {
@@ -232,16 +234,17 @@ bool GraphRun::run_task(std::uint32_t index, Ready& ready) {
     const Plan::Task& task = plan_->tasks[index];
     if (task.kind == NodeKind::record_event) {
         const auto at = std::ranges::find(plan_->events, index) - plan_->events.begin();
-        Failure failure;
-        if (failed_.load(std::memory_order_acquire)) {
-            const std::lock_guard lock(lock_);
-            failure = failure_;
-        }
-        records_[static_cast<std::size_t>(at)]->complete(failure, task.event->options.timing ? now_ns() : 0);
+        records_[static_cast<std::size_t>(at)]->complete(failure(),
+                                                         task.event->options.timing ? now_ns() : 0);
         return true;
     }
     if (task.branch != nullptr) return run_branch(index, ready);
     if (task.type == nullptr || !task.enabled || task.count == 0) return true;
+    if (task.type->complete != nullptr) {
+        const Failure before = failure();
+        task.type->complete(task.self, before != nullptr ? told(before, &stream_) : nullptr);
+        return true;
+    }
     if (failed_.load(std::memory_order_relaxed) && !task.type->is_cleanup) return true;
     const auto workers = static_cast<std::size_t>(executor().workers());
     if (task.count == 1 || workers == 1) {

@@ -33,7 +33,7 @@ struct Plan {
         SharedClosure closure;         ///< who owns it; null where the plan does
         std::size_t count = 0;
         NodeKind kind = NodeKind::empty;
-        EventState* event = nullptr;
+        EventOwner event;
         std::shared_ptr<const Branch> branch;
         int priority = 0;
         bool enabled = true;
@@ -69,8 +69,9 @@ void set_task(Plan& plan, const NodeData& node);
 /// out deletes it.
 class GraphRun final : public Runnable {
 public:
+    /// `done` happens with the run's failure, `over`, if not null, without it.
     GraphRun(std::shared_ptr<const Plan> plan, StreamRecord& stream, int level, CompletionRef done,
-             GraphRun* parent = nullptr);
+             CompletionRef over, GraphRun* parent = nullptr);
     ~GraphRun() override { plan_->runs.fetch_sub(1, std::memory_order_release); }
 
     /// Begins; the calling thread takes part until nothing is ready.
@@ -116,6 +117,7 @@ private:
     bool run_branch(std::uint32_t task, Ready& ready);  ///< the same for a conditional node
     bool run_pass(Pass& pass, const std::shared_ptr<const Plan>& body);  ///< false: goes on elsewhere
     bool is_failed() const noexcept;  ///< this run, or one that it is a part of
+    Failure failure() noexcept;       ///< why
     void finish(std::uint32_t task, Ready& ready) noexcept;
     void arrive(std::uint32_t task, Ready& ready);  ///< one of those it waits for is done
     void arrive(Ready& ready) noexcept;             ///< those that were held back
@@ -135,6 +137,7 @@ private:
     std::shared_ptr<const Plan> plan_;
     StreamRecord& stream_;
     CompletionRef done_;
+    CompletionRef over_;
     GraphRun* parent_;
     std::unique_ptr<std::atomic<std::int32_t>[]> waits_for_;
     std::vector<CompletionRef> records_;  ///< for Plan::events, where they record
@@ -162,7 +165,7 @@ public:
 
 private:
     std::shared_ptr<Plan> plan_;
-    CompletionRef last_;               ///< of the newest launch
+    CompletionRef last_;               ///< of the newest launch: it is over, whatever became of it
     StreamRecord* last_on_ = nullptr;  ///< where it was launched last
 };
 

@@ -127,14 +127,15 @@ void CpuGraphExec::launch(StreamRecord& stream, const SourceLocation& where) {
              .device = stream.device,
              .where = where});
     Queue& queue = queue_of(stream);
-    CompletionRef done = make_completion();
-    auto run = std::make_unique<GraphRun>(plan_, stream, queue.level(), done);
-    // One launch after the other, also on different streams: nodes count on not running beside themselves.
+    CompletionRef done = make_completion(), over = make_completion();
+    auto run = std::make_unique<GraphRun>(plan_, stream, queue.level(), done, over);
+    // One launch after the other, also on different streams: nodes count on not running beside themselves. That is order alone: a failure of the
+    // launch before is its stream's.
     if (last_ && !last_->is_done()) queue.push_wait(last_, where);
     StartOp op{run.release()};
     push_work(stream, StartOp::type, &op, 1, where);
     queue.push_wait(done, where);
-    last_ = std::move(done);
+    last_ = std::move(over);
     last_on_ = &stream;
 }
 

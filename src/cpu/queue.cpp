@@ -68,7 +68,12 @@ struct Signal {
     CompletionRef done;
     bool timing;
 };
+struct Recovery {
+    CompletionRef done;
+    std::shared_ptr<Fate> next;
+};
 const OpType signal_type = op_type<Signal>(nullptr, false, "record_event", "signal");
+const OpType recover_type = op_type<Recovery>(nullptr, false, "clear_error", "recover");
 const OpType wait_type = op_type<CompletionRef>(nullptr, false, "wait_event", "wait");
 
 }  // namespace
@@ -90,9 +95,9 @@ Failure failure_from_exception(StreamRecord& stream, const OpType& type, const S
                                           "; later work on this stream, and on what waits for it, is dropped",
                                       type.call, where);
         info.cause = std::current_exception();
-        return std::make_shared<const ErrorInfo>(std::move(info));
+        return make_failure(std::move(info));
     } catch (...) {
-        return std::make_shared<const ErrorInfo>();  // out of memory while describing
+        return make_failure({});  // out of memory while describing
     }
 }
 
@@ -132,8 +137,8 @@ Operation* Queue::reserve(std::size_t bytes) {
     return op;
 }
 
-bool Queue::add(Step step, const OpType& type, void* self, std::size_t count, const SourceLocation& where,
-                bool counts) {
+bool Queue::append(Step step, const OpType& type, void* self, std::size_t count, const SourceLocation& where,
+                   bool counts) {
     const std::size_t bytes = padded(Operation::size_for(type, count));
     Operation* op = ::new (reserve(bytes)) Operation(step, bytes, type, count, where);
     if (type.size != 0) {
@@ -147,14 +152,25 @@ bool Queue::add(Step step, const OpType& type, void* self, std::size_t count, co
     return !std::exchange(scheduled_, true);
 }
 
+bool Queue::add(Step step, const OpType& type, void* self, std::size_t count, const SourceLocation& where,
+                bool counts) {
+    const std::lock_guard lock(lock_);
+    return append(step, type, self, count, where, counts);
+}
+
 void Queue::push(Step step, const OpType& type, void* self, std::size_t count, const SourceLocation& where,
                  bool counts) {
-    bool schedule = false;
-    {
-        const std::lock_guard lock(lock_);
-        schedule = add(step, type, self, count, where, counts);
-    }
-    if (schedule) advance();
+    if (add(step, type, self, count, where, counts)) advance();
+}
+
+bool Queue::add_signal(CompletionRef done) {
+    Signal signal{std::move(done), false};
+    return add(Step::signal, signal_type, &signal, 1, {}, false);
+}
+
+bool Queue::add_recover(CompletionRef done) {
+    Recovery recovery{std::move(done), std::make_shared<Fate>()};
+    return add(Step::recover, recover_type, &recovery, 1, {}, false);
 }
 
 bool Queue::push_unless_joined(const OpType& type, void* self, std::size_t count, const SourceLocation& where) {
@@ -163,7 +179,7 @@ bool Queue::push_unless_joined(const OpType& type, void* self, std::size_t count
         const std::lock_guard lock(lock_);
         if ((stream_.flags.load(std::memory_order_relaxed) & stream_flag::joined) != 0) [[unlikely]]
             return false;
-        schedule = add(Step::work, type, self, count, where, true);
+        schedule = append(Step::work, type, self, count, where, true);
     }
     if (schedule) advance();
     return true;
@@ -177,8 +193,6 @@ void Queue::push_signal(CompletionRef done, bool timing) {
 void Queue::push_wait(CompletionRef done, const SourceLocation& where) {
     push(Step::wait, wait_type, &done, 1, where, true);
 }
-
-void Queue::push_recover() { push(Step::recover, no_closure, nullptr, 1, {}, false); }
 
 void Queue::push_retire(CompletionRef done) {
     Signal signal{std::move(done), false};
@@ -211,9 +225,41 @@ void Queue::fail(Failure failure) noexcept {
     stream_.poison(std::move(failure), worked_ + 1);
 }
 
-Failure Queue::failure() const {
-    const std::lock_guard lock(stream_.failure_mutex);
-    return stream_.failure;
+Failure Queue::failure() const { return stream_.known_failure(); }
+
+void Queue::recover(Operation& op) noexcept {
+    Recovery recovery = std::move(*static_cast<Recovery*>(op.closure()));
+    static_cast<Recovery*>(op.closure())->~Recovery();
+    Failure forgotten;
+    if (std::exchange(failed_, false))
+        forgotten = stream_.take_failure(~std::uint64_t{0}, std::move(recovery.next));
+    step_over(op);
+    recovery.done->complete(std::move(forgotten));
+}
+
+void Queue::retire(Operation& op) noexcept {
+    const Signal signal = std::move(*static_cast<Signal*>(op.closure()));
+    static_cast<Signal*>(op.closure())->~Signal();
+    StreamRecord& stream = stream_;
+    // Whoever finds the stream gone shall find its failure told, or held by somebody who can be: it is let go of before.
+    Failure why;
+    if (failed_) {
+        const std::lock_guard lock(stream.life);
+        if (final_of(stream).owners() > 3 ||
+            signal.done->is_awaited())  // others than that copy, the record and `signal`
+            why = failure();
+    }
+    (void)stream.renew_fate();
+    {
+        const std::lock_guard lock(stream.life);
+        stream.native = nullptr;
+        (void)take_final(stream);
+    }
+    // Whoever pushed this may still be about to release the queue's lock.
+    { const std::lock_guard lock(lock_); }
+    delete this;
+    signal.done->complete(std::move(why));
+    recycle_stream(stream);
 }
 
 void Queue::step_over(Operation& op) noexcept {
@@ -237,7 +283,9 @@ bool Queue::run_work(Operation& op) noexcept {
     const std::size_t count = op.count();
     const InHostFunction mark;
     try {
-        if (count == 1) op.type().run(op.closure(), 0, 1);
+        if (op.type().complete != nullptr)
+            op.type().complete(op.closure(), failed_ ? told(this->failure(), &stream_) : nullptr);
+        else if (count == 1) op.type().run(op.closure(), 0, 1);
         else if (!run_many(op)) return false;
         if (count != 1) failure = spread_.take_failure();
     } catch (...) {
@@ -287,14 +335,25 @@ void Queue::finish_spread() noexcept {
     finish_work(*op, spread_.take_failure());
 }
 
-Queue::Next Queue::step() noexcept {
-    if (!has_more()) {
+bool Queue::is_done() noexcept {
+    Chunk* large = nullptr;
+    {
         const std::lock_guard lock(lock_);
-        if (done_.load(std::memory_order_relaxed) != pushed_.load(std::memory_order_relaxed))
-            return Next::more;
+        if (done_.load(std::memory_order_relaxed) != pushed_.load(std::memory_order_relaxed)) return false;
+        // Room for large closures is not kept by a queue that has nothing to do.
+        if (head_ != nullptr && head_->size > ChunkPool::standard) {
+            large = std::exchange(head_, nullptr);
+            tail_ = nullptr;
+            head_offset_ = 0;
+        }
         scheduled_ = false;
-        return Next::idle;
     }
+    chunks().give(large);
+    return true;
+}
+
+Queue::Next Queue::step() noexcept {
+    if (!has_more()) return is_done() ? Next::idle : Next::more;
     auto& op = *reinterpret_cast<Operation*>(head_->data() + head_offset_);
     switch (op.step()) {
     case Step::work: return Next::work;
@@ -313,32 +372,13 @@ Queue::Next Queue::step() noexcept {
         step_over(op);
         return Next::more;
     }
-    case Step::recover:
-        failed_ = false;
-        step_over(op);
-        return Next::more;
-    case Step::retire: {
-        const Signal signal = std::move(*static_cast<Signal*>(op.closure()));
-        static_cast<Signal*>(op.closure())->~Signal();
-        StreamRecord& stream = stream_;
-        const Failure why = failed_ ? failure() : nullptr;
-        CompletionRef final;
-        {
-            const std::lock_guard lock(stream.life);
-            stream.native = nullptr;
-            final = take_final(stream);
-        }
-        // Whoever pushed this may still be about to release the queue's lock.
-        { const std::lock_guard lock(lock_); }
-        delete this;
-        signal.done->complete(why);
-        recycle_stream(stream);
-        return Next::idle;
-    }
+    case Step::recover: recover(op); return Next::more;
+    case Step::retire: retire(op); return Next::idle;
     case Step::next_chunk: {
         Chunk* empty = std::exchange(head_, head_->next);
         head_offset_ = 0;
-        chunks().give(spare_.exchange(empty, std::memory_order_acq_rel));
+        if (empty->size == ChunkPool::standard) empty = spare_.exchange(empty, std::memory_order_acq_rel);
+        chunks().give(empty);
         return Next::more;
     }
     }

@@ -25,7 +25,7 @@ enum class Step : std::uint8_t {
     work,     ///< run it
     signal,   ///< complete a Completion
     wait,     ///< go on when a Completion is done
-    recover,  ///< forget the failure
+    recover,  ///< forget the failure, here and in the stream's record
     retire,   ///< the stream's owner is gone: nothing follows
     next_chunk,
 };
@@ -87,7 +87,11 @@ public:
     void finish_pushes() noexcept { const std::lock_guard lock(lock_); }
     void push_signal(CompletionRef done, bool timing);
     void push_wait(CompletionRef done, const SourceLocation& where);
-    void push_recover();
+    /// The same for callers with locks: true if the queue was idle, and nothing happens before the caller, without locks, calls advance(). Until then
+    /// the queue does not go.
+    [[nodiscard]] bool add_signal(CompletionRef done);
+    /// `done` happens with the failure that was forgotten.
+    [[nodiscard]] bool add_recover(CompletionRef done);
     /// The owner is gone. `done` happens when everything before is done; the queue then deletes itself.
     void push_retire(CompletionRef done);
 
@@ -119,9 +123,14 @@ private:
         Queue* queue;
     };
 
+    bool add(Step step, const OpType& type, void* self, std::size_t count, const SourceLocation& where,
+             bool counts);
     Operation* reserve(std::size_t bytes);
-    /// The lock is held. Returns whether the caller has to schedule the queue.
-    bool add(Step step, const OpType& type, void* self, std::size_t count, const SourceLocation& where, bool counts);
+    /// The same with the lock held.
+    bool append(Step step, const OpType& type, void* self, std::size_t count, const SourceLocation& where,
+                bool counts);
+    void recover(Operation& op) noexcept;
+    void retire(Operation& op) noexcept;  ///< deletes it
     /// For whoever drains: whether something is there to be done.
     bool has_more() noexcept {
         const std::uint64_t done = done_.load(std::memory_order_relaxed);
@@ -129,6 +138,8 @@ private:
         return done != seen_;
     }
     bool has_caught_up() const noexcept { return done_.load(std::memory_order_relaxed) == seen_; }
+    /// Nothing is left, and from then on the queue is not the caller's any more. False: more has come.
+    bool is_done() noexcept;
     enum class Next : std::uint8_t { more, idle, suspended, work };
     /// One step that is no work, or none: `work` says that a worker has to go on; after `idle` and `suspended` the queue is
     /// not the caller's any more.
@@ -154,7 +165,7 @@ private:
     Chunk* head_ = nullptr;
     std::size_t head_offset_ = 0;
     std::uint64_t worked_ = 0;  ///< work and waits gone through: counts as StreamState::submissions does
-    bool failed_ = false;
+    bool failed_ = false;       ///< as the record says: only whoever drains changes either, in stream order
     Waiting waiting_;
     Spread spread_;
     IndexCost cost_;  ///< of the kernel that was spread last

@@ -60,8 +60,7 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 namespace {
 
 Failure failure_elsewhere(const char* message) {
-    return std::make_shared<const ErrorInfo>(
-        ErrorInfo{.code = ErrorCode::work_failed, .message = message, .call = "wait_event"});
+    return make_failure(ErrorInfo{.code = ErrorCode::work_failed, .message = message, .call = "wait_event"});
 }
 
 }  // namespace

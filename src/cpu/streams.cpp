@@ -38,16 +38,27 @@ void CpuBackend::close_stream(StreamRecord& stream) noexcept {
     queue.push_retire(std::move(done));  // outside the lock: an idle queue ends at once, on this thread
 }
 
+namespace {
+/// The stream's queue while its owner has not closed it; null otherwise. Under StreamRecord::life.
+Queue* open_queue(StreamRecord& stream) noexcept {
+    return stream.native != nullptr && stream.final_event == nullptr ? &queue_of(stream) : nullptr;
+}
+}  // namespace
+
 CompletionRef pending_work(const StreamUse& use) {
     StreamRecord& stream = *use.stream;
     if (stream.has(stream_flag::forked)) return {};  // not even its lock can be trusted
     CompletionRef done = make_completion();
-    const std::lock_guard lock(stream.life);
-    if (!use.is_same() || stream.native == nullptr) return {};
-    if (stream.final_event != nullptr) return final_of(stream);
-    Queue& queue = queue_of(stream);
-    if (queue.is_idle() && !stream.has(stream_flag::poisoned)) return {};
-    queue.push_signal(done, false);
+    Queue* idle = nullptr;
+    {
+        const std::lock_guard lock(stream.life);
+        if (!use.is_same() || stream.native == nullptr) return {};
+        Queue* const queue = open_queue(stream);
+        if (queue == nullptr) return final_of(stream);
+        if (queue->is_idle() && !stream.has(stream_flag::poisoned)) return {};
+        if (queue->add_signal(done)) idle = queue;
+    }
+    if (idle != nullptr) idle->advance();
     return done;
 }
 
@@ -88,18 +99,36 @@ bool CpuBackend::is_complete(StreamRecord& stream, const SourceLocation&) {
     return queue_of(stream).is_idle();
 }
 
-void CpuBackend::synchronize_device(int device, const SourceLocation&) {
+Failure CpuBackend::synchronize_device(int device, const SourceLocation&) {
     std::vector<CompletionRef> pending;
     for_each_stream([&](StreamRecord& stream) {
         if (stream.device == Device::unchecked(DeviceKind::cpu, device) && stream.backend == this)
             if (CompletionRef done = pending_work({&stream, stream.id.load()})) pending.push_back(std::move(done));
     });
-    for (const CompletionRef& done : pending) wait_for(static_cast<Queue*>(nullptr), *done);
+    Failure untold;
+    for (const CompletionRef& done : pending) {
+        wait_for(static_cast<Queue*>(nullptr), *done);
+        if (untold == nullptr && done->failure() != nullptr && !done->failure()->is_told())
+            untold = done->failure();
+    }
+    return untold;
 }
 
-void CpuBackend::reset_failure(StreamRecord& stream, const SourceLocation& where) {
-    queue_of(stream).push_recover();
-    synchronize(stream, where);
+// One step in stream order forgets it, on whatever thread: what another thread gives the stream meanwhile fails before that or after, and no failure
+// is half forgotten.
+Failure CpuBackend::reset_failure(StreamRecord& stream, std::uint64_t, const SourceLocation&) {
+    if (!stream.has(stream_flag::poisoned)) return nullptr;
+    const CompletionRef done = make_completion();
+    Queue* idle = nullptr;
+    {
+        const std::lock_guard lock(stream.life);
+        Queue* const queue = open_queue(stream);
+        if (queue == nullptr) return nullptr;
+        if (queue->add_recover(done)) idle = queue;
+    }
+    if (idle != nullptr) idle->advance();
+    wait_for(static_cast<Queue*>(nullptr), *done);
+    return done->failure();
 }
 
 void push_work(StreamRecord& stream, const OpType& type, void* self, std::size_t count,

@@ -29,7 +29,7 @@ public:
     std::size_t pool_release_threshold(int device, const SourceLocation& where) override;
     void set_pool_release_threshold(int device, std::size_t bytes, const SourceLocation& where) override;
     void trim_pool(int device, std::size_t keep, const SourceLocation& where) override;
-    void synchronize_device(int device, const SourceLocation& where) override;
+    Failure synchronize_device(int device, const SourceLocation& where) override;
     void poll_outstanding() noexcept override;
     void after_fork() noexcept override;
 
@@ -39,7 +39,8 @@ public:
     void synchronize(StreamRecord& stream, const SourceLocation& where) override;
     bool is_complete(StreamRecord& stream, const SourceLocation& where) override;
     std::uint64_t capture_id(StreamRecord& stream) override;
-    void reset_failure(StreamRecord& stream, const SourceLocation& where) override;
+    Failure reset_failure(StreamRecord& stream, std::uint64_t submissions,
+                          const SourceLocation& where) override;
 
     // event.cpp
     void wait_stream(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where) override;

@@ -146,10 +146,10 @@ int CudaBackend::concurrent_queues(int) {
     return wanted > 0 ? std::min(wanted, 32) : 8;
 }
 
-void CudaBackend::synchronize_device(int device, const SourceLocation& where) {
+Failure CudaBackend::synchronize_device(int device, const SourceLocation& where) {
     refuse_forked("synchronize_device", where);
     Gpu* g = gpu_if_used(device);
-    if (g == nullptr || g->lost.load(std::memory_order_acquire)) return;  // core tells the failure
+    if (g == nullptr || g->lost.load(std::memory_order_acquire)) return nullptr;  // core tells the failure
     RelaxedCapture relaxed;
     // Stream by stream, and not those that are capturing: their work does not run now. Through events,
     // because other threads may destroy their streams meanwhile.
@@ -183,7 +183,7 @@ void CudaBackend::synchronize_device(int device, const SourceLocation& where) {
             mark_lost(device, as_runtime(code), "cuEventSynchronize", nullptr, where);
         else if (code == CUDA_SUCCESS) see_complete(*p.stream, p.submissions);
     }
-    if (g->lost.load(std::memory_order_acquire)) return;
+    if (g->lost.load(std::memory_order_acquire)) return nullptr;
     if (!any_capture) {
         // And what heddle cannot see: closed streams, and those of others. Beside a capture this would be
         // refused, or spoil it.
@@ -199,7 +199,8 @@ void CudaBackend::synchronize_device(int device, const SourceLocation& where) {
             check(code, "cudaDeviceSynchronize", device, where);
         }
     }
-    do_chores(*g);
+    do_chores(*g);  // streams that were closed let go of their failures, which then are told
+    return nullptr;
 }
 
 void CudaBackend::poll_outstanding() noexcept {

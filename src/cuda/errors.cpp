@@ -92,7 +92,7 @@ Failure make_loss(int device, cudaError_t code, const char* call, StreamRecord* 
     std::string message = "cuda:" + std::to_string(device) + " is lost (" + cudaGetErrorString(code) +
                           "): nothing runs on it any more in this process. ";
     message += names.empty() ? "No stream had unfinished work." : "Unfinished work was on: " + names + ".";
-    return std::make_shared<const ErrorInfo>(
+    return make_failure(
         native_error(ErrorCode::device_lost, code, call, device, stream, std::move(message), where));
 }
 

@@ -146,9 +146,7 @@ double CudaBackend::elapsed_ms(EventState& start, EventState& end, const SourceL
 Failure CudaBackend::failure_of(EventState& event) {
     if (Gpu* g = gpu_if_used(event.device.index()); g != nullptr && g->lost.load(std::memory_order_acquire))
         return g->failure;
-    StreamRecord* stream = event.stream;
-    if (stream == nullptr || stream->id.load(std::memory_order_acquire) != event.stream_id) return nullptr;
-    return failure_until(*stream, event.submissions);
+    return event.fate != nullptr ? event.fate->failure_up_to(event.submissions) : nullptr;
 }
 
 }  // namespace heddle::detail::cu

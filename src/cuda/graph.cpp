@@ -33,7 +33,7 @@ void CudaGraphExec::Host::run(void* data) {
 
 CudaGraphExec::CudaGraphExec(const GraphData& graph, const SourceLocation& where)
     : gpu_(gpu(graph.device.index(), where)), disabled_(graph.nodes.size()), functions_(graph.nodes.size()),
-      symbols_(graph.nodes.size()) {
+      symbols_(graph.nodes.size()), events_(graph.nodes.size()) {
     RelaxedCapture relaxed;
     InContext in(gpu_);
     try {
@@ -59,8 +59,9 @@ void destroy_now(Gpu& g, cudaGraph_t graph, cudaGraphExec_t exec) noexcept {
 }
 
 /// Destroying an executable with conditions waits on the host for its launches (3000 ms behind a kernel of 3 s, driver 580; others do not): so
-/// it is put off until they are done.
-void destroy_when_done(Gpu& g, cudaGraph_t graph, cudaGraphExec_t exec, cudaEvent_t done) {
+/// it is put off until they are done. Until then its events are not other ones.
+void destroy_when_done(Gpu& g, cudaGraph_t graph, cudaGraphExec_t exec, cudaEvent_t done,
+                       std::vector<EventOwner> events) {
     if (!in_callback) {
         RelaxedCapture relaxed;
         if (done == nullptr || is_reached(g, done)) {
@@ -69,7 +70,9 @@ void destroy_when_done(Gpu& g, cudaGraph_t graph, cudaGraphExec_t exec, cudaEven
             return;
         }
     }
-    defer(g, [&g, graph, exec, done] { destroy_when_done(g, graph, exec, done); });
+    defer(g, [&g, graph, exec, done, events = std::move(events)] {
+        destroy_when_done(g, graph, exec, done, events);
+    });
 }
 
 }  // namespace
@@ -77,7 +80,8 @@ void destroy_when_done(Gpu& g, cudaGraph_t graph, cudaGraphExec_t exec, cudaEven
 CudaGraphExec::~CudaGraphExec() {
     if (is_forked()) return;
     try {
-        destroy_when_done(gpu_, graph_, exec_, done_);
+        events_.insert(events_.end(), replaced_.begin(), replaced_.end());
+        destroy_when_done(gpu_, graph_, exec_, done_, std::move(events_));
     } catch (...) {
         report(std::current_exception());
     }
@@ -113,6 +117,10 @@ void CudaGraphExec::add(const GraphData& graph, const NodeData& node, const Sour
     const std::vector<cudaGraphNode_t>& after = before.nodes;
     cudaGraphNode_t& made = nodes_.emplace_back();
     const auto done = [&](cudaError_t code, const char* call) { check(code, call, gpu_.index, where); };
+    if (node.event != nullptr) {
+        events_[node.index] = node.event;
+        has_events_ = true;
+    }
     switch (node.kind) {
     case NodeKind::kernel:
         if (node.device.is_cpu())  // on one thread: the graph's order is the driver's to keep
@@ -162,6 +170,9 @@ void CudaGraphExec::make_anew(const GraphData& graph, const SourceLocation& wher
     std::swap(hosts_, other.hosts_);
     std::swap(done_, other.done_);
     std::swap(has_conditions_, other.has_conditions_);
+    std::swap(has_events_, other.has_events_);
+    std::swap(events_, other.events_);
+    std::swap(replaced_, other.replaced_);
     std::swap(disabled_, other.disabled_);
     std::swap(functions_, other.functions_);
     std::swap(symbols_, other.symbols_);
@@ -184,6 +195,8 @@ void CudaGraphExec::launch(StreamRecord& stream, const SourceLocation& where) {
         is_new_ = false;
     }
     last_ = {&stream, stream.id.load(std::memory_order_relaxed)};
+    if (!replaced_.empty() && (done_ == nullptr || is_reached(gpu_, done_))) [[unlikely]]
+        replaced_.clear();
     OnStream on(gpu_, stream.native);
     const CUresult code = driver.launch_graph(exec_, native_of(stream));
     if (code != CUDA_SUCCESS) [[unlikely]]
@@ -193,7 +206,7 @@ void CudaGraphExec::launch(StreamRecord& stream, const SourceLocation& where) {
         }
     check(code, "cuGraphLaunch", stream, where);
     count_submission(stream);
-    if (has_conditions_ && capture_of(stream) == 0) [[unlikely]] {
+    if ((has_conditions_ || has_events_) && capture_of(stream) == 0) [[unlikely]] {
         if (done_ == nullptr) done_ = take_event(gpu_, where);
         check(record_on(gpu_, done_, native_of(stream)), "cuEventRecord", stream, where);
     }
@@ -240,6 +253,11 @@ void CudaGraphExec::update_kernel(const NodeData& node, const SourceLocation& wh
                  "cuGraphExecKernelNodeSetParams", node, where);
 }
 
+void CudaGraphExec::keep_event(const NodeData& node) {
+    if (events_[node.index] == node.event) return;
+    replaced_.push_back(std::exchange(events_[node.index], node.event));
+}
+
 void CudaGraphExec::update_other(const NodeData& node, const SourceLocation& where) {
     cudaGraphNode_t native = nodes_[node.index];
     switch (node.kind) {
@@ -257,11 +275,13 @@ void CudaGraphExec::update_other(const NodeData& node, const SourceLocation& whe
                             "cudaGraphExecMemsetNodeSetParams", node, where);
     }
     case NodeKind::record_event:
-        return check_update(cudaGraphExecEventRecordNodeSetEvent(exec_, native, native_of(*node.event)),
-                            "cudaGraphExecEventRecordNodeSetEvent", node, where);
+        check_update(cudaGraphExecEventRecordNodeSetEvent(exec_, native, native_of(*node.event)),
+                     "cudaGraphExecEventRecordNodeSetEvent", node, where);
+        return keep_event(node);
     case NodeKind::wait_event:
-        return check_update(cudaGraphExecEventWaitNodeSetEvent(exec_, native, native_of(*node.event)),
-                            "cudaGraphExecEventWaitNodeSetEvent", node, where);
+        check_update(cudaGraphExecEventWaitNodeSetEvent(exec_, native, native_of(*node.event)),
+                     "cudaGraphExecEventWaitNodeSetEvent", node, where);
+        return keep_event(node);
     default: return;
     }
 }

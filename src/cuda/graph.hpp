@@ -47,6 +47,7 @@ private:
                   const SourceLocation& where);
     void update_kernel(const NodeData& node, const SourceLocation& where);
     void update_other(const NodeData& node, const SourceLocation& where);
+    void keep_event(const NodeData& node);
     void check_update(cudaError_t code, const char* call, const NodeData& node, const SourceLocation& where);
     void instantiate(bool with_priorities, const SourceLocation& where);
     void make_anew(const GraphData& graph, const SourceLocation& where);
@@ -62,9 +63,13 @@ private:
     std::vector<const void*> symbols_;   ///< and whose they are
     KernelForm form_;                    ///< for changes
     StreamUse last_;                     ///< of the newest launch
-    cudaEvent_t done_ = nullptr;         ///< behind the newest launch; for graphs with conditions only
+    cudaEvent_t done_ = nullptr;  ///< behind the newest launch; for graphs with conditions or events only
     bool has_conditions_ = false;
-    bool is_new_ = false;  ///< made anew since: CUDA does not know the launches before
+    bool has_events_ = false;
+    std::vector<EventOwner>
+        events_;  ///< of the nodes: not another event's while they may record it or wait for it
+    std::vector<EventOwner> replaced_;  ///< that launches under way may still have
+    bool is_new_ = false;               ///< made anew since: CUDA does not know the launches before
 };
 
 }  // namespace heddle::detail::cu

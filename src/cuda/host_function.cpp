@@ -2,6 +2,7 @@
 #include "cuda/host_function.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -22,6 +23,8 @@ struct HostNode {
     SourceLocation where;
     bool in_graph;  ///< belongs to a graph, which may run it often
     void* closure;
+    std::atomic<int> owners{1};          ///< the stream, and who watches for the loss of the device
+    std::atomic<bool> is_called{false};  ///< of functions that are called in any case
 
     static std::size_t offset(const OpType& t) noexcept {
         const std::size_t align = std::max<std::size_t>(t.align, 1);
@@ -39,10 +42,11 @@ HostNode* make_node(StreamRecord& stream, const OpType& type, void* self, std::s
     if (type.move != nullptr) type.move(self, closure);
     else std::memcpy(closure, self, type.size);
     const std::uint64_t at = stream.submissions.load(std::memory_order_acquire) + 1;
-    return ::new (memory) HostNode{&stream, &type, count, at, where, false, closure};
+    return ::new (memory) HostNode{&stream, &type, count, at, where, false, closure, {1}, {false}};
 }
 
 void destroy_node(HostNode* node) noexcept {
+    if (node->owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     const OpType& type = *node->type;
     if (type.destroy != nullptr) type.destroy(node->closure);
     ::operator delete(node, HostNode::alignment(type));
@@ -67,9 +71,23 @@ void poison_by(StreamRecord& stream, const OpType& type, std::uint64_t at, const
                                           "; later work on this stream, and on what waits for it, is dropped",
                                       type.call, where);
         info.cause = exception;
-        stream.poison(std::make_shared<const ErrorInfo>(std::move(info)), at);
+        stream.poison(make_failure(std::move(info)), at);
     } catch (...) {
         report(std::current_exception());  // no memory for the failure
+    }
+}
+
+/// Calls a function in its turn, unless the stream failed before: `at` is its submission, `node` the name of a graph's node.
+void call(StreamRecord& stream, std::uint64_t at, const OpType& type, void* closure, std::size_t count,
+          const SourceLocation& where, const std::string* node) noexcept {
+    try {
+        // Only a failure of what came before it: one that was learnt early may belong to later work.
+        const Failure before = failure_until(stream, at);
+        if (type.complete != nullptr)
+            type.complete(closure, before != nullptr ? told(before, &stream) : nullptr);
+        else if (before == nullptr || type.is_cleanup) type.run(closure, 0, count);
+    } catch (...) {
+        poison_by(stream, type, at, where, std::current_exception(), node);
     }
 }
 
@@ -78,16 +96,43 @@ void run_node(void* data) {
     HostNode* node = static_cast<HostNode*>(data);
     InHostFunction marked;  // waits are refused
     InCallback in;  // and what its destructors give up is given back later: no CUDA call is allowed here
-    // Only a failure of what came before it: one that was learnt early may belong to later work.
-    const bool drop = !node->type->is_cleanup && failure_until(*node->stream, node->at) != nullptr;
-    if (!drop) {
-        try {
-            node->type->run(node->closure, 0, node->count);
-        } catch (...) {
-            poison_by(*node->stream, *node->type, node->at, node->where, std::current_exception());
-        }
-    }
+    if (node->type->complete == nullptr || node->in_graph || !node->is_called.exchange(true))
+        call(*node->stream, node->at, *node->type, node->closure, node->count, node->where, nullptr);
     if (!node->in_graph) destroy_node(node);
+}
+
+/// Calls the function of on_completion() if the device is lost: the driver then does not.
+struct LossWatch : Waiter {
+    HostNode* node;
+    Gpu* gpu;  // the stream may be another one by then
+};
+void watch_for_loss(StreamRecord& stream, HostNode* node) {
+    auto watch = std::make_unique<LossWatch>();
+    watch->node = node;
+    watch->gpu = &gpu_of(stream);
+    watch->wake = [](Waiter& self, const Completion&) noexcept {
+        const std::unique_ptr<LossWatch> own(static_cast<LossWatch*>(&self));
+        HostNode* const node = own->node;
+        Gpu& g = *own->gpu;
+        if (g.lost.load(std::memory_order_acquire) && !node->is_called.exchange(true)) {
+            InHostFunction marked;
+            InCallback in;
+            Failure failure;
+            {
+                const std::lock_guard lock(g.lost_mutex);
+                failure = g.failure;
+            }
+            try {
+                node->type->complete(node->closure, told(failure));
+            } catch (...) {
+                // What it throws would poison a stream that is lost anyway.
+            }
+        }
+        destroy_node(node);
+    };
+    CompletionRef done = make_completion();
+    (void)done->add(*watch.release());  // it cannot have happened yet
+    stream.backend->fence(stream, std::move(done));
 }
 
 /// Gives the node to the graph that the stream is being captured into, which keeps it as long as it may run
@@ -115,17 +160,21 @@ void CudaBackend::enqueue(StreamRecord& stream, const OpType& type, void* self, 
     HostNode* node = make_node(stream, type, self, count, where);
     node->in_graph = capture_of(stream) != 0;
     const bool in_graph = node->in_graph;  // the node may be gone once it is given
-    stream.set(stream_flag::fallible);     // before: others must know in time that a failure may come late
+    const bool in_any_case = type.complete != nullptr && !in_graph;
+    if (in_any_case) node->owners.store(2, std::memory_order_relaxed);
+    stream.set(stream_flag::fallible);  // before: others must know in time that a failure may come late
     CUresult code;
     {
         OnStream on(gpu_of(stream), stream.native);
         code = driver.launch_host_function(native_of(stream), &run_node, node);
     }
     if (code != CUDA_SUCCESS) {
+        node->owners.store(1, std::memory_order_relaxed);
         destroy_node(node);
         check(code, "cuLaunchHostFunc", stream, where);
     }
     count_submission(stream);
+    if (in_any_case) watch_for_loss(stream, node);
     if (in_graph) give_to_graph(stream, node, where);
 }
 
@@ -133,12 +182,7 @@ void run_in_graph(StreamRecord& stream, std::uint64_t at, const OpType& type, vo
                   std::size_t count, const SourceLocation& where, const std::string* node) noexcept {
     InHostFunction marked;
     InCallback in;
-    if (!type.is_cleanup && failure_until(stream, at) != nullptr) return;
-    try {
-        type.run(closure, 0, count);
-    } catch (...) {
-        poison_by(stream, type, at, where, std::current_exception(), node);
-    }
+    call(stream, at, type, closure, count, where, node);
 }
 
 void run_on_host(Gpu& g, StreamRecord& stream, std::function<void()> function, const SourceLocation& where) {

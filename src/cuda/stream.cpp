@@ -177,9 +177,12 @@ std::uint64_t CudaBackend::capture_id(StreamRecord& stream) {
     return capture_of(gpu_of(stream), native_of(stream));
 }
 
-void CudaBackend::reset_failure(StreamRecord& stream, const SourceLocation& where) {
+Failure CudaBackend::reset_failure(StreamRecord& stream, std::uint64_t submissions,
+                                   const SourceLocation& where) {
     // A failed host function leaves nothing behind in CUDA; a lost device cannot be mended in this process.
+    if (stream.known_failure() == nullptr) return nullptr;
     gpu(stream.device.index(), where);
+    return stream.take_failure(submissions, std::make_shared<Fate>());
 }
 
 }  // namespace heddle::detail::cu

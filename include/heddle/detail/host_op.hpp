@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -21,6 +22,8 @@ struct OpType {
     const char* call;    ///< the public function: "launch", "launch_host", "copy", ...
     const char* pretty;  ///< __PRETTY_FUNCTION__ of the type: kernel_name() takes the name out of it
     bool is_cleanup;     ///< runs on poisoned streams too
+    /// Called in place of run(), with what failed before it, where it is not null (heddle/failures.hpp). May throw.
+    void (*complete)(void* self, std::exception_ptr failure) = nullptr;
 };
 
 /// Gives an operation of `count` indices to `stream`: on CPU devices kernels and host functions, on CUDA devices host
