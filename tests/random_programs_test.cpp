@@ -1,0 +1,126 @@
+// Random programs whose result is determined: whichever way they are run, and whoever asks and waits meanwhile, they come to what
+// their statements come to one after the other.
+//
+// HEDDLE_RANDOM_SECONDS  for all of these tests together (10)
+// HEDDLE_RANDOM_SEED     where to begin; "clock": anywhere
+// HEDDLE_RANDOM_MODES    some of eager,named,capture,update,clone,nested,batch
+// HEDDLE_RANDOM_PESTS    how many threads ask and wait meanwhile; without it 0 to 2
+#include "random_programs/model.hpp"
+#include "random_programs/runner.hpp"
+#include "random_programs/shrink.hpp"
+#include "random_programs/watch.hpp"
+#include "random.hpp"
+#include "support.hpp"
+
+#include <chrono>
+#include <cstdlib>
+#include <iostream>
+#include <mutex>
+
+namespace heddle_test::programs {
+
+namespace {
+
+using Time = std::chrono::steady_clock;
+
+std::string environment(const char* name) {
+    const char* value = std::getenv(name);
+    return value != nullptr ? value : "";
+}
+
+double seconds() {
+    const std::string text = environment("HEDDLE_RANDOM_SECONDS");
+    return text.empty() ? 10 : std::stod(text);
+}
+
+std::uint64_t first_seed() {
+    const std::string text = environment("HEDDLE_RANDOM_SEED");
+    if (text == "clock") return static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count()) % 1000000007;
+    return text.empty() ? 1 : std::stoull(text);
+}
+
+bool is_wanted(Mode mode) {
+    const std::string text = "," + environment("HEDDLE_RANDOM_MODES") + ",";
+    return text == ",," || text.find("," + std::string(name_of(mode)) + ",") != std::string::npos;
+}
+
+int pests_for(std::uint64_t seed) {
+    const std::string text = environment("HEDDLE_RANDOM_PESTS");
+    return text.empty() ? static_cast<int>(seed / 7 % 3) : std::stoi(text);
+}
+
+/// The devices under test; on CUDA, every third program has CPU streams as well.
+std::vector<Device> devices_for(std::uint64_t seed) {
+    std::vector<Device> devices = test_devices();
+    const std::size_t most = 1 + seed % 3;
+    if (devices.size() > most) devices.resize(most);
+    if (devices[0].is_cuda() && seed % 3 == 0) devices.push_back(cpu_device());
+    return devices;
+}
+
+std::string title(std::uint64_t seed, Mode mode, RunOptions options) {
+    return "seed " + std::to_string(seed) + ", mode " + name_of(mode) + ", pests " + std::to_string(options.pests);
+}
+
+/// What went wrong, with a program as small as it can be made in some seconds.
+std::string report(const Program& program, Mode mode, RunOptions options, const std::string& why) {
+    const auto limit = Time::now() + std::chrono::seconds(20);
+    std::string last = why;
+    const Program small = shrunken(program, mode, [&](const Program& candidate) {
+        const auto enough = Time::now() + std::chrono::milliseconds(300);
+        for (int i = 0; i < 30 && Time::now() < std::min(enough, limit); ++i) {
+            const Watch watch([&] { return title(program.seed, mode, options) + " (shrinking)\n" + text_of(candidate); });
+            const std::string now = failure(candidate, mode, options);
+            if (now.empty()) continue;
+            last = now;
+            return true;
+        }
+        return false;
+    });
+    return title(program.seed, mode, options) + "\n" + why + "\nshrunken: " + last + "\n" + text_of(small);
+}
+
+/// Runs programs for a part of the time.
+void run_programs(double part, std::initializer_list<Mode> modes, int pests) {
+    const auto end = Time::now() + std::chrono::duration<double>(seconds() * part);
+    std::size_t runs = 0;
+    for (std::uint64_t seed = first_seed(); runs == 0 || Time::now() < end; ++seed) {
+        const Program program = generate(seed, devices_for(seed));
+        for (const Mode mode : modes) {
+            if (!is_wanted(mode)) continue;
+            const RunOptions options{.pests = pests < 0 ? pests_for(seed) : pests};
+            if (const auto race = Model::check(program, mode))
+                FAIL("the generator is wrong: " << race->first << " and " << race->second << "\n" << title(seed, mode, options) << "\n" << text_of(program));
+            std::string why;
+            {
+                const Watch watch([&] { return title(seed, mode, options) + "\n" + text_of(program); });
+                why = failure(program, mode, options);
+            }
+            if (!why.empty()) FAIL(report(program, mode, options, why));
+            ++runs;
+        }
+        if (runs == 0) break;
+    }
+    SUCCEED(runs << " runs");
+    if (!environment("HEDDLE_RANDOM_SECONDS").empty()) std::cout << runs << " runs of random programs" << std::endl;
+}
+
+}  // namespace
+
+TEST_CASE("random programs, with scopes or with streams named, come to what they say", "[random]") {
+    run_programs(0.15, {Mode::eager, Mode::named}, 0);
+}
+
+TEST_CASE("random programs that are captured come to what they say", "[random]") {
+    run_programs(0.2, {Mode::capture, Mode::update, Mode::clone, Mode::nested}, 0);
+}
+
+TEST_CASE("random programs as batches come to what they say", "[random]") {
+    run_programs(0.15, {Mode::batch}, 0);
+}
+
+TEST_CASE("random programs come to what they say while other threads ask and wait", "[random]") {
+    run_programs(0.25, {Mode::eager, Mode::named, Mode::batch, Mode::capture, Mode::update, Mode::clone, Mode::nested}, -1);
+}
+
+}  // namespace heddle_test::programs
