@@ -69,7 +69,7 @@ std::string report(const Program& program, Mode mode, RunOptions options, const 
     const Program small = shrunken(program, mode, [&](const Program& candidate) {
         const auto enough = Time::now() + std::chrono::milliseconds(300);
         for (int i = 0; i < 30 && Time::now() < std::min(enough, limit); ++i) {
-            const Watch watch([&] { return title(program.seed, mode, options) + " (shrinking)\n" + text_of(candidate); });
+            const Watch watch(title(program.seed, mode, options) + " (shrinking)", [&] { return text_of(candidate); });
             const std::string now = failure(candidate, mode, options);
             if (now.empty()) continue;
             last = now;
@@ -93,7 +93,7 @@ void run_programs(double part, std::initializer_list<Mode> modes, int pests) {
                 FAIL("the generator is wrong: " << race->first << " and " << race->second << "\n" << title(seed, mode, options) << "\n" << text_of(program));
             std::string why;
             {
-                const Watch watch([&] { return title(seed, mode, options) + "\n" + text_of(program); });
+                const Watch watch(title(seed, mode, options), [&] { return text_of(program); });
                 why = failure(program, mode, options);
             }
             if (!why.empty()) FAIL(report(program, mode, options, why));
@@ -103,6 +103,34 @@ void run_programs(double part, std::initializer_list<Mode> modes, int pests) {
     }
     SUCCEED(runs << " runs");
     if (!environment("HEDDLE_RANDOM_SECONDS").empty()) std::cout << runs << " runs of random programs" << std::endl;
+}
+
+/// The waits of a block that can be left out.
+void collect_waits(const Block& block, std::vector<WaitName>& waits) {
+    for (const Statement& s : block) {
+        if (s.what == What::wait_stream || s.what == What::wait_event) waits.push_back({s.id, 0});
+        if (s.what == What::scope && s.wait_on_enter) waits.push_back({s.id, 0});
+        if (s.what == What::scope && s.wait_on_exit) waits.push_back({s.id, 1});
+        for (const Block& body : s.bodies) collect_waits(body, waits);
+    }
+}
+
+struct Missed {
+    WaitName wait;
+    Race race;
+};
+
+/// The waits without which two statements are not ordered by anything.
+std::vector<Missed> needed_waits(const Program& program, Mode mode) {
+    std::vector<WaitName> waits;
+    for (const Segment& segment : program.segments) {
+        collect_waits(segment.body, waits);
+        collect_waits(segment.after, waits);
+    }
+    std::vector<Missed> needed;
+    for (const WaitName wait : waits)
+        if (const auto race = Model::check(program, mode, Strictness::whatever, wait)) needed.push_back({wait, *race});
+    return needed;
 }
 
 }  // namespace
@@ -121,6 +149,36 @@ TEST_CASE("random programs as batches come to what they say", "[random]") {
 
 TEST_CASE("random programs come to what they say while other threads ask and wait", "[random]") {
     run_programs(0.25, {Mode::eager, Mode::named, Mode::batch, Mode::capture, Mode::update, Mode::clone, Mode::nested}, -1);
+}
+
+TEST_CASE("random programs with a needed wait left out do not come to what they say", "[random]") {
+    if (HEDDLE_TEST_TSAN != 0) HEDDLE_SKIP("what is left out is a data race, and reported as one");
+    if (cpu_workers() < 2) HEDDLE_SKIP("needs two CPU workers: one alone does everything in some order");
+    const auto end = Time::now() + std::chrono::duration<double>(seconds() * 0.1);
+    for (const Mode mode : all_modes) {
+        if (!is_wanted(mode)) continue;
+        const auto part = Time::now() + (end - Time::now()) / (7 - static_cast<int>(mode));
+        int programs = 0, found = 0;
+        std::string missed;
+        for (std::uint64_t seed = first_seed(); programs < 20 || Time::now() < part; ++seed) {
+            Program program = generate(seed, devices_for(seed), {.slow = false});
+            for (Segment& segment : program.segments) segment.rounds = 1;
+            const std::vector<Missed> needed = needed_waits(program, mode);
+            if (needed.empty()) continue;
+            const Missed& left_out = needed[static_cast<std::size_t>(seed) % needed.size()];
+            const RunOptions options{.left_out = left_out.wait, .held = left_out.race.first};
+            const Watch watch(title(seed, mode, options), [&] { return text_of(program); });
+            ++programs;
+            if (!failure(program, mode, options).empty()) ++found;
+            else
+                missed += "seed " + std::to_string(seed) + ": without " + std::to_string(left_out.wait.id) + ", " +
+                          std::to_string(left_out.race.first) + " before " + std::to_string(left_out.race.second) + "\n";
+        }
+        if (!environment("HEDDLE_RANDOM_SECONDS").empty())
+            std::cout << name_of(mode) << ": noticed in " << found << " of " << programs << " programs" << std::endl;
+        CAPTURE(name_of(mode), programs, missed);
+        CHECK(found * 10 >= programs * 9);
+    }
 }
 
 }  // namespace heddle_test::programs

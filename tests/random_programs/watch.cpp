@@ -4,7 +4,9 @@
 
 #include <condition_variable>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <iostream>
 #include <map>
 #include <mutex>
@@ -22,6 +24,15 @@ std::chrono::seconds patience() {
     return std::chrono::seconds(text != nullptr ? std::atoi(text) : HEDDLE_TEST_SANITIZED != 0 ? 200 : 60);
 }
 
+char title_begun_last[256] = "";
+
+extern "C" void say_and_crash(int signal) {
+    for (const char* text : {"\nthe last random program: ", static_cast<const char*>(title_begun_last), "\n"})
+        if (write(STDERR_FILENO, text, std::strlen(text)) < 0) break;
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+}
+
 /// Looks at all programs that run; never ends.
 class Watcher {
 public:
@@ -30,10 +41,12 @@ public:
         return watcher;
     }
 
-    std::size_t begin(std::function<std::string()> text) {
+    std::size_t begin(const std::string& title, std::function<std::string()> text) {
         alarm(0);  // the suite's watchdog knows only whole tests
         const std::lock_guard lock(mutex_);
-        running_.emplace(++last_, Entry{std::chrono::steady_clock::now() + patience(), std::move(text)});
+        std::snprintf(title_begun_last, sizeof title_begun_last, "%s", title.c_str());
+        for (const int signal : {SIGSEGV, SIGBUS, SIGABRT}) std::signal(signal, say_and_crash);
+        running_.emplace(++last_, Entry{std::chrono::steady_clock::now() + patience(), title, std::move(text)});
         return last_;
     }
     void end(std::size_t id) {
@@ -44,6 +57,7 @@ public:
 private:
     struct Entry {
         Time limit;
+        std::string title;
         std::function<std::string()> text;
     };
 
@@ -56,7 +70,7 @@ private:
             bool late = false;
             for (const auto& [id, entry] : running_) {
                 if (entry.limit > std::chrono::steady_clock::now()) continue;
-                std::cerr << "\nthis program hangs: " << entry.text() << std::endl;
+                std::cerr << "\nthis program hangs: " << entry.title << "\n" << entry.text() << std::endl;
                 late = true;
             }
             if (!late) continue;
@@ -72,7 +86,8 @@ private:
 
 }  // namespace
 
-Watch::Watch(const std::function<std::string()>& text) : id_(Watcher::instance().begin(text)) {}
+Watch::Watch(const std::string& title, const std::function<std::string()>& text)
+    : id_(Watcher::instance().begin(title, text)) {}
 Watch::~Watch() { Watcher::instance().end(id_); }
 
 }  // namespace heddle_test::programs

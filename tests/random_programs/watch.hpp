@@ -1,4 +1,4 @@
-// A program that hangs is printed, and ends the process.
+// A program that hangs is printed, and ends the process. So does one that crashes: its title is printed.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@ namespace heddle_test::programs {
 /// While it lives, the program has to come to an end in HEDDLE_TEST_PATIENCE seconds. Stands in for the watchdog of the test.
 class Watch {
 public:
-    explicit Watch(const std::function<std::string()>& text);
+    Watch(const std::string& title, const std::function<std::string()>& text);
     ~Watch();
     Watch(const Watch&) = delete;
     Watch& operator=(const Watch&) = delete;
