@@ -5,11 +5,11 @@
 // HEDDLE_RANDOM_SEED     where to begin; "clock": anywhere
 // HEDDLE_RANDOM_MODES    some of eager,named,capture,update,clone,nested,batch
 // HEDDLE_RANDOM_PESTS    how many threads ask and wait meanwhile; without it 0 to 2
+#include "random.hpp"
 #include "random_programs/model.hpp"
 #include "random_programs/runner.hpp"
 #include "random_programs/shrink.hpp"
 #include "random_programs/watch.hpp"
-#include "random.hpp"
 #include "support.hpp"
 
 #include <chrono>
@@ -35,7 +35,9 @@ double seconds() {
 
 std::uint64_t first_seed() {
     const std::string text = environment("HEDDLE_RANDOM_SEED");
-    if (text == "clock") return static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count()) % 1000000007;
+    if (text == "clock")
+        return static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count()) %
+               1000000007;
     return text.empty() ? 1 : std::stoull(text);
 }
 
@@ -59,17 +61,21 @@ std::vector<Device> devices_for(std::uint64_t seed) {
 }
 
 std::string title(std::uint64_t seed, Mode mode, RunOptions options) {
-    return "seed " + std::to_string(seed) + ", mode " + name_of(mode) + ", pests " + std::to_string(options.pests);
+    return "seed " + std::to_string(seed) + ", mode " + name_of(mode) + ", pests " +
+           std::to_string(options.pests);
 }
 
 /// What went wrong, with a program as small as it can be made in some seconds.
 std::string report(const Program& program, Mode mode, RunOptions options, const std::string& why) {
+    // Said at once: what fails may end the process before it is small.
+    std::cerr << title(program.seed, mode, options) << ": " << why << std::endl;
     const auto limit = Time::now() + std::chrono::seconds(20);
     std::string last = why;
     const Program small = shrunken(program, mode, [&](const Program& candidate) {
         const auto enough = Time::now() + std::chrono::milliseconds(300);
         for (int i = 0; i < 30 && Time::now() < std::min(enough, limit); ++i) {
-            const Watch watch(title(program.seed, mode, options) + " (shrinking)", [&] { return text_of(candidate); });
+            const Watch watch(title(program.seed, mode, options) + " (shrinking)",
+                              [&] { return text_of(candidate); });
             const std::string now = failure(candidate, mode, options);
             if (now.empty()) continue;
             last = now;
@@ -90,7 +96,9 @@ void run_programs(double part, std::initializer_list<Mode> modes, int pests) {
             if (!is_wanted(mode)) continue;
             const RunOptions options{.pests = pests < 0 ? pests_for(seed) : pests};
             if (const auto race = Model::check(program, mode))
-                FAIL("the generator is wrong: " << race->first << " and " << race->second << "\n" << title(seed, mode, options) << "\n" << text_of(program));
+                FAIL("the generator is wrong: " << race->first << " and " << race->second << "\n"
+                                                << title(seed, mode, options) << "\n"
+                                                << text_of(program));
             std::string why;
             {
                 const Watch watch(title(seed, mode, options), [&] { return text_of(program); });
@@ -102,7 +110,8 @@ void run_programs(double part, std::initializer_list<Mode> modes, int pests) {
         if (runs == 0) break;
     }
     SUCCEED(runs << " runs");
-    if (!environment("HEDDLE_RANDOM_SECONDS").empty()) std::cout << runs << " runs of random programs" << std::endl;
+    if (!environment("HEDDLE_RANDOM_SECONDS").empty())
+        std::cout << runs << " runs of random programs" << std::endl;
 }
 
 /// The waits of a block that can be left out.
@@ -129,7 +138,8 @@ std::vector<Missed> needed_waits(const Program& program, Mode mode) {
     }
     std::vector<Missed> needed;
     for (const WaitName wait : waits)
-        if (const auto race = Model::check(program, mode, Strictness::whatever, wait)) needed.push_back({wait, *race});
+        if (const auto race = Model::check(program, mode, Strictness::whatever, wait))
+            needed.push_back({wait, *race});
     return needed;
 }
 
@@ -148,7 +158,9 @@ TEST_CASE("random programs as batches come to what they say", "[random]") {
 }
 
 TEST_CASE("random programs come to what they say while other threads ask and wait", "[random]") {
-    run_programs(0.25, {Mode::eager, Mode::named, Mode::batch, Mode::capture, Mode::update, Mode::clone, Mode::nested}, -1);
+    run_programs(
+        0.25, {Mode::eager, Mode::named, Mode::batch, Mode::capture, Mode::update, Mode::clone, Mode::nested},
+        -1);
 }
 
 TEST_CASE("random programs with a needed wait left out do not come to what they say", "[random]") {
@@ -171,11 +183,13 @@ TEST_CASE("random programs with a needed wait left out do not come to what they 
             ++programs;
             if (!failure(program, mode, options).empty()) ++found;
             else
-                missed += "seed " + std::to_string(seed) + ": without " + std::to_string(left_out.wait.id) + ", " +
-                          std::to_string(left_out.race.first) + " before " + std::to_string(left_out.race.second) + "\n";
+                missed += "seed " + std::to_string(seed) + ": without " + std::to_string(left_out.wait.id) +
+                          ", " + std::to_string(left_out.race.first) + " before " +
+                          std::to_string(left_out.race.second) + "\n";
         }
         if (!environment("HEDDLE_RANDOM_SECONDS").empty())
-            std::cout << name_of(mode) << ": noticed in " << found << " of " << programs << " programs" << std::endl;
+            std::cout << name_of(mode) << ": noticed in " << found << " of " << programs << " programs"
+                      << std::endl;
         CAPTURE(name_of(mode), programs, missed);
         CHECK(found * 10 >= programs * 9);
     }

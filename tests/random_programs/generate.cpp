@@ -144,7 +144,8 @@ private:
         } else {
             w.to = pick(writable_, reached);
         }
-        if (options_.slow && chance(12) && (w.what == What::scale || w.what == What::mix || w.what == What::host))
+        if (options_.slow && chance(12) &&
+            (w.what == What::scale || w.what == What::mix || w.what == What::host))
             w.slow = 2000 + any(60) * 1000;
         if (w.to >= 0 && chance(15)) w.optional = true;
         return w;
@@ -223,28 +224,38 @@ private:
 
     int any_stream() { return chance(35) ? current(current_device_) : one_of(live_); }
 
-    bool is_implicit(int s) { return s == current(stream(s).device) && stream(s).device == current_device_ && chance(70); }
+    bool is_implicit(int s) {
+        return s == current(stream(s).device) && stream(s).device == current_device_ && chance(70);
+    }
 
     void add_work(Block& out, int s) {
         Statement w = choose_work(s, false);
         if (w.to < 0 || !order(s, w.from, w.to, out)) return;
-        // What is about to go is added to something that stays, so that a mistake before leaves a trace.
-        if ((w.what == What::fill || w.what == What::copy) && chance(70)) {
-            Statement trace = make(What::mix);
-            trace.stream = s;
-            trace.from = w.to;
-            trace.to = pick(writable_, [&](int b) { return reaches(s, b) && b != w.to && b != w.from; });
-            if (trace.to >= 0 && reaches(s, trace.from) && order(s, trace.from, trace.to, out)) {
-                model_->access(trace.id, s, trace.from, trace.to);
-                out.push_back(std::move(trace));
-            }
-        }
-        const bool one_device = w.from < 0 || (buffer(w.from).place == Place::device && buffer(w.to).place == Place::device && buffer(w.from).device == buffer(w.to).device);
+        if ((w.what == What::fill || w.what == What::copy) &&
+            !(keep_trace(out, s, w.to, w.from) && order(s, w.from, w.to, out)))
+            return;
+        const bool one_device =
+            w.from < 0 || (buffer(w.from).place == Place::device && buffer(w.to).place == Place::device &&
+                           buffer(w.from).device == buffer(w.to).device);
         const bool at_home = buffer(w.to).place == Place::device && buffer(w.to).device == stream(s).device;
         const bool kernel = w.what == What::scale || w.what == What::mix || w.what == What::host;
         if (kernel || (one_device && at_home)) w.implicit = is_implicit(s);
         model_->access(w.id, s, w.from, w.to);
         out.push_back(std::move(w));
+    }
+
+    /// What is about to go is added to something that stays, so that a mistake before leaves a trace. Not always.
+    bool keep_trace(Block& out, int s, int gone, int not_to) {
+        Statement trace = make(What::mix);
+        trace.stream = s;
+        trace.from = gone;
+        trace.to = pick(writable_,
+                        [&](int b) { return b != gone && b != not_to && !buffer(b).local && reaches(s, b); });
+        if (chance(10) || trace.to < 0 || !reaches(s, gone)) return chance(50);
+        if (!order(s, trace.from, trace.to, out)) return false;
+        model_->access(trace.id, s, trace.from, trace.to);
+        out.push_back(std::move(trace));
+        return true;
     }
 
     void add_needless_wait(Block& out) {
@@ -329,7 +340,8 @@ private:
 
     void add_temporary(int depth, Block& out) {
         Statement s = make(What::temporary);
-        s.stream = new_stream(chance(70) ? current_device_ : any(program_.devices.size()), StreamRole::temporary);
+        s.stream =
+            new_stream(chance(70) ? current_device_ : any(program_.devices.size()), StreamRole::temporary);
         Block body;
         if (joins_ || chance(60)) add_wait(s.stream, one_of(live_), body);
         live_.push_back(s.stream);
@@ -363,8 +375,8 @@ private:
             Statement w = make(What::mix);
             w.stream = chance(50) ? s.stream : any_stream();
             const bool into = chance(50);
-            const int other = pick(into ? readable_ : writable_,
-                                   [&](int b) { return b != s.to && reaches(w.stream, b); });
+            const int other =
+                pick(into ? readable_ : writable_, [&](int b) { return b != s.to && reaches(w.stream, b); });
             w.from = into ? other : s.to;
             w.to = into ? s.to : other;
             if (other < 0 || !reaches(w.stream, s.to) || !order(w.stream, w.from, w.to, body)) continue;
@@ -374,6 +386,7 @@ private:
         }
         if (chance(60))
             for (Statement& more : block(depth + 1)) body.push_back(std::move(more));
+        keep_trace(body, pick(live_, [&](int t) { return reaches(t, s.to); }), s.to, -1);
         s.bodies.push_back(std::move(body));
         std::erase(writable_, s.to);
         std::erase(readable_, s.to);
@@ -476,7 +489,8 @@ private:
             if (!options_.alone || !chance(40)) return;
             s.what = What::wait_here_all;
             for (std::size_t t = 0; t < program_.streams.size(); ++t)
-                if (stream(static_cast<int>(t)).device == stream(s.stream).device) model_->wait_here(static_cast<int>(t));
+                if (stream(static_cast<int>(t)).device == stream(s.stream).device)
+                    model_->wait_here(static_cast<int>(t));
             break;
         case 3:
         case 4:
@@ -487,7 +501,7 @@ private:
         case 6:
             s.what = What::upload;
             s.to = one_of(writable_);
-            if (!order(s.stream, -1, s.to, out)) return;
+            if (!keep_trace(out, s.stream, s.to, -1) || !order(s.stream, -1, s.to, out)) return;
             model_->access(s.id, s.stream, -1, s.to);
             break;
         case 7:
@@ -500,10 +514,12 @@ private:
         default:
             s.what = What::make_anew;
             s.to = pick(writable_, [&](int b) {
-                return buffer(b).place == Place::device && std::find(kept_.begin(), kept_.end(), b) == kept_.end();
+                return buffer(b).place == Place::device &&
+                       std::find(kept_.begin(), kept_.end(), b) == kept_.end();
             });
             if (s.to < 0) return;
             s.stream = pick(live_, [&](int t) { return stream(t).device == buffer(s.to).device; });
+            if (!keep_trace(out, s.stream, s.to, -1)) return;
             model_->forget(s.to);
             model_->access(s.id, s.stream, -1, s.to);
         }
@@ -517,7 +533,8 @@ private:
     std::vector<int> live_, writable_, readable_, kept_;
     std::vector<int> current_;
     int current_device_ = 0;
-    bool joins_ = false;  ///< streams that come and go begin after others and are waited for, because rounds are joined by the rest
+    bool joins_ =
+        false;  ///< streams that come and go begin after others and are waited for, because rounds are joined by the rest
     int budget_ = 0;
 };
 

@@ -12,7 +12,8 @@ void Clock::set(int stream, unsigned count) {
 
 void Clock::join(const Clock& other) {
     if (counts_.size() < other.counts_.size()) counts_.resize(other.counts_.size());
-    for (std::size_t i = 0; i < other.counts_.size(); ++i) counts_[i] = std::max(counts_[i], other.counts_[i]);
+    for (std::size_t i = 0; i < other.counts_.size(); ++i)
+        counts_[i] = std::max(counts_[i], other.counts_[i]);
 }
 
 void Clock::meet(const Clock& other) {
@@ -73,7 +74,8 @@ void Model::access(int statement, int stream, int from, int to) {
 }
 
 void Model::forget(int buffer) {
-    if (static_cast<std::size_t>(buffer) >= buffers_.size()) buffers_.resize(static_cast<std::size_t>(buffer) + 1);
+    if (static_cast<std::size_t>(buffer) >= buffers_.size())
+        buffers_.resize(static_cast<std::size_t>(buffer) + 1);
     at(buffers_, buffer) = {};
 }
 
@@ -101,7 +103,8 @@ std::optional<Race> Model::check(const Program& program, Mode mode, Strictness s
 /// All streams come after what all streams were given: those that are there, or took part in a capture.
 void Model::barrier(int root) {
     for (std::size_t i = 0; i < streams_.size(); ++i)
-        if (captures(mode_) || program_.streams[i].role == StreamRole::base) at(streams_, root).join(streams_[i]);
+        if (captures(mode_) || program_.streams[i].role == StreamRole::base)
+            at(streams_, root).join(streams_[i]);
     for (Clock& clock : streams_) clock.join(at(streams_, root));
 }
 
@@ -238,8 +241,7 @@ void Model::statement(const Statement& s, int round) {
     case What::loop: condition(s, round); break;
     case What::graph:
         if (!in_capture_) sent();
-        if (strictness_ == Strictness::whatever)
-            at(streams_, s.stream).join(at(graphs_, s.event));
+        if (strictness_ == Strictness::whatever) at(streams_, s.stream).join(at(graphs_, s.event));
         for (const Statement& step : at(program_.graphs, s.event).body)
             access(s.id, s.stream, step.from, step.to);
         at(graphs_, s.event) = at(streams_, s.stream);

@@ -12,7 +12,8 @@ namespace heddle_test::programs {
 class Clock {
 public:
     unsigned of(int stream) const {
-        return static_cast<std::size_t>(stream) < counts_.size() ? counts_[static_cast<std::size_t>(stream)] : 0;
+        return static_cast<std::size_t>(stream) < counts_.size() ? counts_[static_cast<std::size_t>(stream)]
+                                                                 : 0;
     }
     void set(int stream, unsigned count);
     void join(const Clock& other);
@@ -36,8 +37,8 @@ struct Race {
 
 /// Which orders are counted.
 enum class Strictness : std::uint8_t {
-    promised,   ///< those that heddle promises
-    whatever,   ///< and those that come about besides, whoever asked for them
+    promised,  ///< those that heddle promises
+    whatever,  ///< and those that come about besides, whoever asked for them
 };
 
 class Model {

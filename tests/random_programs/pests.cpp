@@ -8,7 +8,8 @@ namespace heddle_test::programs {
 
 Pests::Pests(int count, const PestsView& view, std::uint64_t seed) {
     for (int i = 0; i < count; ++i)
-        threads_.emplace_back([this, view, seed, i] { pester(view, seed * 31 + static_cast<std::uint64_t>(i)); });
+        threads_.emplace_back(
+            [this, view, seed, i] { pester(view, seed * 31 + static_cast<std::uint64_t>(i)); });
 }
 
 Pests::~Pests() {

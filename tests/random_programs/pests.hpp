@@ -14,7 +14,8 @@ struct PestsView {
     std::vector<StreamRef> streams;
     std::vector<const Event*> events;
     std::vector<const Array<int>*> constants;
-    bool wait_on_streams = true;  ///< their own streams wait, too: not for captured ones, whose capture they would join
+    bool wait_on_streams =
+        true;  ///< their own streams wait, too: not for captured ones, whose capture they would join
     bool whole_devices = true;
 };
 

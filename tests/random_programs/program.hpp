@@ -80,8 +80,8 @@ struct Statement {
     bool implicit = false;  ///< the call names no stream: it means the current one
     bool owns = false;      ///< host functions: with a capture that has to be destroyed
     bool wait_on_enter = true, wait_on_exit = false, throws = false;  ///< scopes
-    bool optional = false;  ///< left out in every third round, where rounds may differ in shape
-    Word varies = 0;        ///< times the number of the round is added to b, and taken from the size
+    bool optional = false;     ///< left out in every third round, where rounds may differ in shape
+    Word varies = 0;           ///< times the number of the round is added to b, and taken from the size
     std::vector<int> streams;  ///< of the branches
     std::vector<std::vector<Statement>> bodies;
 };
@@ -93,8 +93,8 @@ struct Segment {
     int root = 0;  ///< the stream that is captured: current while the body runs
     bool wait_on_enter = true;
     int rounds = 1;
-    bool join = false;   ///< captures: streams that do not come back are joined by heddle
-    bool inside = false; ///< batches: what joins the rounds is recorded too
+    bool join = false;    ///< captures: streams that do not come back are joined by heddle
+    bool inside = false;  ///< batches: what joins the rounds is recorded too
     Block body;
     Block after;
 };
@@ -111,7 +111,7 @@ struct Program {
     std::vector<Device> devices;
     std::vector<StreamInfo> streams;
     std::vector<BufferInfo> buffers;
-    std::vector<int> events;  ///< their devices
+    std::vector<int> events;   ///< their devices
     std::vector<int> current;  ///< the stream that is current on each device, to begin with
     std::vector<GraphInfo> graphs;
     std::vector<Segment> segments;
@@ -130,9 +130,7 @@ inline bool captures(Mode mode) {
 /// Whether rounds leave statements out: not where one graph has to fit them all.
 inline bool changes_shape(Mode mode) { return !captures(mode); }
 /// What is launched again is what was captured, with the numbers of that time.
-inline int round_of(Mode mode, int round) {
-    return captures(mode) && mode != Mode::update ? 0 : round;
-}
+inline int round_of(Mode mode, int round) { return captures(mode) && mode != Mode::update ? 0 : round; }
 inline bool is_left_out(const Statement& s, Mode mode, int round) {
     return s.optional && changes_shape(mode) && round % 3 == 1;
 }

@@ -7,13 +7,15 @@ namespace heddle_test::programs {
 std::vector<int> first_values(const Program& p, int buffer) {
     const BufferInfo& info = p.buffers[static_cast<std::size_t>(buffer)];
     std::vector<int> values(info.size);
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<int>(i * 7 + static_cast<std::size_t>(buffer) * 1001 + 1);
+    for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = static_cast<int>(i * 7 + static_cast<std::size_t>(buffer) * 1001 + 1);
     return values;
 }
 
 std::vector<int> uploaded(const Program& p, const Statement& s) {
     std::vector<int> values(p.buffers[static_cast<std::size_t>(s.to)].size);
-    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<int>(static_cast<Word>(i) * 13 + s.b);
+    for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = static_cast<int>(static_cast<Word>(i) * 13 + s.b);
     return values;
 }
 
@@ -86,7 +88,8 @@ private:
             block(s.bodies[at(s.to)[0] != 0 ? 0 : 1], round);
             break;
         case What::loop:
-            for (at(s.to)[0] = static_cast<int>(static_cast<Word>(at(s.from)[0]) % 4); at(s.to)[0] != 0; --at(s.to)[0])
+            for (at(s.to)[0] = static_cast<int>(static_cast<Word>(at(s.from)[0]) % 4); at(s.to)[0] != 0;
+                 --at(s.to)[0])
                 block(s.bodies[0], round);
             break;
         case What::graph: block(program_.graphs[static_cast<std::size_t>(s.event)].body, 0); break;

@@ -24,7 +24,8 @@ public:
         for (std::size_t i = 0; i < p.streams.size(); ++i) {
             const StreamInfo& info = p.streams[i];
             if (info.role != StreamRole::base) continue;
-            owned_[i].emplace(device(info.device), StreamOptions{.priority = info.priority, .name = "s" + std::to_string(i)});
+            owned_[i].emplace(device(info.device),
+                              StreamOptions{.priority = info.priority, .name = "s" + std::to_string(i)});
             streams_[i].emplace(*owned_[i]);
         }
         for (std::size_t i = 0; i < p.buffers.size(); ++i) make_buffer(static_cast<int>(i));
@@ -65,7 +66,8 @@ private:
     struct Currents {
         Currents(Runner& runner, const std::vector<int>& current, int device) {
             const auto enter = [&](int s) {
-                scopes.push_back(std::make_unique<ScopedStream>(runner.ref(s), ScopeOptions{.wait_on_enter = false}));
+                scopes.push_back(
+                    std::make_unique<ScopedStream>(runner.ref(s), ScopeOptions{.wait_on_enter = false}));
             };
             for (const int s : current) enter(s);
             enter(current[static_cast<std::size_t>(device)]);
@@ -121,14 +123,16 @@ private:
 
     /// Kernels of GPUs turn slower.
     int turns(const Statement& s) const {
-        return s.what != What::host && device(device_of(s.stream < 0 ? 0 : s.stream)).is_cuda() ? s.slow / 12 : s.slow;
+        return s.what != What::host && device(device_of(s.stream < 0 ? 0 : s.stream)).is_cuda() ? s.slow / 12
+                                                                                                : s.slow;
     }
 
     void work(const Statement& s, StreamRef stream, int round) {
         const std::size_t n = extent(program_, s, round);
         const Word b = added(s, round);
         const View<int> to = array(s.to).view().first(n);
-        const View<const int> from = s.from >= 0 ? View<const int>(array(s.from).view().first(n)) : View<const int>();
+        const View<const int> from =
+            s.from >= 0 ? View<const int>(array(s.from).view().first(n)) : View<const int>();
         const bool implicit = s.implicit && !named_;
         switch (s.what) {
         case What::scale:
@@ -182,7 +186,8 @@ private:
             };
             const Device on = device(info.device);
             if (s.what == What::scale) then(kernel_node(on, Scale{}, dim(n), to, s.a, s.b, turns(s)));
-            else if (s.what == What::mix) then(kernel_node(on, Mix{}, dim(n), from(), to, s.a, s.b, turns(s)));
+            else if (s.what == What::mix)
+                then(kernel_node(on, Mix{}, dim(n), from(), to, s.a, s.b, turns(s)));
             else if (s.what == What::fill) then(fill_node(to, static_cast<int>(s.b)));
             else then(copy_node(to, from()));
         }
@@ -304,8 +309,10 @@ private:
         case What::fork: fork(s, round); break;
         case What::temporary: temporary(s, round); break;
         case What::local:
-            array(s.to) = s.implicit && !named_ ? empty<int>(program_.buffers[static_cast<std::size_t>(s.to)].size)
-                                                : empty<int>(ref(s.stream), program_.buffers[static_cast<std::size_t>(s.to)].size);
+            array(s.to) =
+                s.implicit && !named_
+                    ? empty<int>(program_.buffers[static_cast<std::size_t>(s.to)].size)
+                    : empty<int>(ref(s.stream), program_.buffers[static_cast<std::size_t>(s.to)].size);
             if (s.id == options_.held) hold(ref(s.stream));
             fill(ref(s.stream), array(s.to), static_cast<int>(s.b));
             block(s.bodies[0], round);
@@ -344,7 +351,8 @@ private:
 
     void scope(const Statement& s, int round) {
         const int d = device_of(s.stream), before = current(d), outer_device = current_device_;
-        const bool enter = s.wait_on_enter && !is_left_out(s, 0), leave = s.wait_on_exit && !is_left_out(s, 1);
+        const bool enter = s.wait_on_enter && !is_left_out(s, 0),
+                   leave = s.wait_on_exit && !is_left_out(s, 1);
         current(d) = s.stream;
         current_device_ = d;
         if (named_) {
@@ -397,7 +405,9 @@ private:
             try {
                 const Currents here(*this, current_, current_device_);
                 block(s.bodies[0], round);
-            } catch (...) { failed = std::current_exception(); }
+            } catch (...) {
+                failed = std::current_exception();
+            }
         });
         thread.join();
         if (failed) std::rethrow_exception(failed);
@@ -406,7 +416,8 @@ private:
     void condition(const Statement& s, int round) {
         const StreamRef stream = ref(s.stream);
         const View<int> flag = array(s.to).view();
-        launch(stream, Decide{}, dim(1), array(s.from).view().first(1), flag, s.what == What::loop ? Word{4} : Word{2});
+        launch(stream, Decide{}, dim(1), array(s.from).view().first(1), flag,
+               s.what == What::loop ? Word{4} : Word{2});
         if (s.what == What::condition) {
             capture_if(
                 stream, flag, [&] { block(s.bodies[0], round); }, [&] { block(s.bodies[1], round); });
@@ -430,7 +441,7 @@ private:
     std::vector<Graph> graphs_;
     std::vector<int> current_;
     int current_device_ = 0;
-    std::optional<Event> start_;          ///< of the capture
+    std::optional<Event> start_;  ///< of the capture
     const Segment* capturing_ = nullptr;
     Outcome outcome_;
 };

@@ -25,7 +25,9 @@ class Writer {
 public:
     explicit Writer(const Program& p) : program_(p) {}
 
-    void line(const std::string& text) { out_ += std::string(static_cast<std::size_t>(depth_) * 4, ' ') + text + "\n"; }
+    void line(const std::string& text) {
+        out_ += std::string(static_cast<std::size_t>(depth_) * 4, ' ') + text + "\n";
+    }
     void open(const std::string& text) {
         line(text + " {");
         ++depth_;
@@ -48,7 +50,8 @@ public:
         std::string text = x_(buffer);
         const bool shrinks = extent(program_, s, 1) != n;
         if (n != program_.buffers[static_cast<std::size_t>(buffer)].size || shrinks)
-            text += ".first(" + std::to_string(n) + (shrinks ? " - " + number(s.varies % 5) + " * round)" : ")");
+            text +=
+                ".first(" + std::to_string(n) + (shrinks ? " - " + number(s.varies % 5) + " * round)" : ")");
         return text;
     }
 
@@ -59,16 +62,19 @@ public:
         std::string text = prefix;
         if (s.optional) text += "if (round % 3 != 1) ";
         switch (s.what) {
-        case What::scale: text += "launch(" + on + "Scale, " + to + ", " + number(s.a) + ", " + b(s) + slow + ");"; break;
+        case What::scale:
+            text += "launch(" + on + "Scale, " + to + ", " + number(s.a) + ", " + b(s) + slow + ");";
+            break;
         case What::mix:
-            text += "launch(" + on + "Mix, " + from + ", " + to + ", " + number(s.a) + ", " + b(s) + slow + ");";
+            text +=
+                "launch(" + on + "Mix, " + from + ", " + to + ", " + number(s.a) + ", " + b(s) + slow + ");";
             break;
         case What::fill: text += "fill(" + on + to + ", " + b(s) + ");"; break;
         case What::copy: text += "copy(" + on + to + ", " + from + ");"; break;
         case What::copy_2d: text += "copy_2d(" + on + to + ", " + from + ");"; break;
         default:
-            text += "launch_host(" + on + "[" + to + (s.from >= 0 ? ", " + from : "") + ", " + number(s.a) + ", " + b(s) +
-                    slow + (s.owns ? ", owned" : "") + "]);";
+            text += "launch_host(" + on + "[" + to + (s.from >= 0 ? ", " + from : "") + ", " + number(s.a) +
+                    ", " + b(s) + slow + (s.owns ? ", owned" : "") + "]);";
         }
         line(text + note(s));
     }
@@ -82,7 +88,8 @@ public:
         case What::wait_event: line(s_(s.stream) + ".wait_event(" + e_(s.event) + ");" + note(s)); break;
         case What::scope:
             open(s.throws ? "try" : "");
-            line("ScopedStream in(" + s_(s.stream) + ", {.wait_on_enter = " + (s.wait_on_enter ? "true" : "false") +
+            line("ScopedStream in(" + s_(s.stream) +
+                 ", {.wait_on_enter = " + (s.wait_on_enter ? "true" : "false") +
                  ", .wait_on_exit = " + (s.wait_on_exit ? "true" : "false") + "});" + note(s));
             block(s.bodies[0]);
             if (s.throws) line("throw out;");
@@ -99,15 +106,17 @@ public:
             break;
         case What::temporary:
             open("");
-            line("Stream " + s_(s.stream) + "(device " + std::to_string(program_.streams[static_cast<std::size_t>(s.stream)].device) +
-                 ");" + note(s));
+            line("Stream " + s_(s.stream) + "(device " +
+                 std::to_string(program_.streams[static_cast<std::size_t>(s.stream)].device) + ");" +
+                 note(s));
             block(s.bodies[0]);
             close();
             break;
         case What::local:
             open("");
             line("Array " + x_(s.to) + " = full(" + s_(s.stream) + ", " +
-                 std::to_string(program_.buffers[static_cast<std::size_t>(s.to)].size) + ", " + number(s.b) + ");" + note(s));
+                 std::to_string(program_.buffers[static_cast<std::size_t>(s.to)].size) + ", " + number(s.b) +
+                 ");" + note(s));
             block(s.bodies[0]);
             close();
             break;
@@ -119,7 +128,8 @@ public:
         case What::condition:
         case What::loop: {
             const bool loop = s.what == What::loop;
-            line("launch(" + s_(s.stream) + ", Decide, " + x_(s.from) + ", " + x_(s.to) + ", " + (loop ? "4" : "2") + ");");
+            line("launch(" + s_(s.stream) + ", Decide, " + x_(s.from) + ", " + x_(s.to) + ", " +
+                 (loop ? "4" : "2") + ");");
             open((loop ? "capture_while(" : "capture_if(") + s_(s.stream) + ", " + x_(s.to) + ", [&]");
             block(s.bodies[0]);
             if (loop) line("launch(" + s_(s.stream) + ", Scale, " + x_(s.to) + ", 1, -1);");
@@ -131,14 +141,24 @@ public:
             close("});" + note(s));
             break;
         }
-        case What::graph: line("graph" + std::to_string(s.event) + ".launch(" + s_(s.stream) + ");" + note(s)); break;
+        case What::graph:
+            line("graph" + std::to_string(s.event) + ".launch(" + s_(s.stream) + ");" + note(s));
+            break;
         case What::wait_here: line(s_(s.stream) + ".synchronize();" + note(s)); break;
         case What::wait_here_event: line(e_(s.event) + ".synchronize();" + note(s)); break;
         case What::wait_here_all: line("synchronize_device(of " + s_(s.stream) + ");" + note(s)); break;
         case What::look: line("look at to_host(" + x_(s.from) + ");" + note(s)); break;
-        case What::upload: line("copy(" + s_(s.stream) + ", " + x_(s.to) + ", pageable numbers of " + number(s.b) + ");" + note(s)); break;
-        case What::download: line("copy(" + s_(s.stream) + ", pageable, " + x_(s.from) + "); look at it" + note(s)); break;
-        case What::make_anew: line(x_(s.to) + " = {}; " + x_(s.to) + " = full(" + s_(s.stream) + ", " + number(s.b) + ");" + note(s)); break;
+        case What::upload:
+            line("copy(" + s_(s.stream) + ", " + x_(s.to) + ", pageable numbers of " + number(s.b) + ");" +
+                 note(s));
+            break;
+        case What::download:
+            line("copy(" + s_(s.stream) + ", pageable, " + x_(s.from) + "); look at it" + note(s));
+            break;
+        case What::make_anew:
+            line(x_(s.to) + " = {}; " + x_(s.to) + " = full(" + s_(s.stream) + ", " + number(s.b) + ");" +
+                 note(s));
+            break;
         default: work(s);
         }
     }
@@ -148,14 +168,18 @@ public:
         line("// seed " + std::to_string(p.seed));
         for (std::size_t i = 0; i < p.streams.size(); ++i)
             if (p.streams[i].role == StreamRole::base)
-                line("Stream s" + std::to_string(i) + "(" + p.devices[static_cast<std::size_t>(p.streams[i].device)].name() +
-                     (p.streams[i].priority != 0 ? ", priority " + std::to_string(p.streams[i].priority) : "") + ");");
+                line("Stream s" + std::to_string(i) + "(" +
+                     p.devices[static_cast<std::size_t>(p.streams[i].device)].name() +
+                     (p.streams[i].priority != 0 ? ", priority " + std::to_string(p.streams[i].priority)
+                                                 : "") +
+                     ");");
         for (std::size_t i = 0; i < p.buffers.size(); ++i) {
             const BufferInfo& info = p.buffers[i];
             if (info.local) continue;
             line("Array x" + std::to_string(i) + "(" +
-                 (info.place == Place::pinned ? "pinned" : p.devices[static_cast<std::size_t>(info.device)].name()) + ", " +
-                 std::to_string(info.size) + (info.constant ? ", constant" : "") + ");");
+                 (info.place == Place::pinned ? "pinned"
+                                              : p.devices[static_cast<std::size_t>(info.device)].name()) +
+                 ", " + std::to_string(info.size) + (info.constant ? ", constant" : "") + ");");
         }
         for (std::size_t i = 0; i < p.graphs.size(); ++i) {
             open("Graph graph" + std::to_string(i) + (p.graphs[i].captured ? " = captured" : " = nodes"));

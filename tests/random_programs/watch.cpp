@@ -46,7 +46,8 @@ public:
         const std::lock_guard lock(mutex_);
         std::snprintf(title_begun_last, sizeof title_begun_last, "%s", title.c_str());
         for (const int signal : {SIGSEGV, SIGBUS, SIGABRT}) std::signal(signal, say_and_crash);
-        running_.emplace(++last_, Entry{std::chrono::steady_clock::now() + patience(), title, std::move(text)});
+        running_.emplace(++last_,
+                         Entry{std::chrono::steady_clock::now() + patience(), title, std::move(text)});
         return last_;
     }
     void end(std::size_t id) {
@@ -61,7 +62,9 @@ private:
         std::function<std::string()> text;
     };
 
-    Watcher() { std::thread([this] { look(); }).detach(); }
+    Watcher() {
+        std::thread([this] { look(); }).detach();
+    }
 
     void look() {
         while (true) {
