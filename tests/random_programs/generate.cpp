@@ -409,7 +409,9 @@ private:
         for (std::size_t b = 0; b < program_.buffers.size(); ++b)
             if (program_.buffers[b].flag && program_.buffers[b].device == d) s.to = static_cast<int>(b);
         s.from = pick(readable_, [&](int b) { return reaches(s.stream, b); });
-        if (s.from < 0 || !order(s.stream, s.from, s.to, out)) return;
+        // Of the number only a bit or two is seen in what follows.
+        if (s.from < 0 || !keep_trace(out, s.stream, s.from, -1)) return;
+        if (!order(s.stream, s.from, s.to, out)) return;
         s.varies = 0;
         model_->access(s.id, s.stream, s.from, s.to);
         model_->access(s.id, s.stream, s.to, -1);

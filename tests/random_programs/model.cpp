@@ -245,6 +245,7 @@ void Model::statement(const Statement& s, int round) {
         for (const Statement& step : at(program_.graphs, s.event).body)
             access(s.id, s.stream, step.from, step.to);
         at(graphs_, s.event) = at(streams_, s.stream);
+        if (!in_capture_) sent();  // what holds the stream was in the batch
         break;
     case What::wait_here:
         sent();
