@@ -4,6 +4,7 @@
 // HEDDLE_RANDOM_SECONDS  for all of these tests together (10)
 // HEDDLE_RANDOM_SEED     where to begin; "clock": anywhere
 // HEDDLE_RANDOM_MODES    some of eager,named,capture,update,clone,nested,batch
+// HEDDLE_RANDOM_WITHOUT  temporaries: no streams that come and go
 // HEDDLE_RANDOM_PESTS    how many threads ask and wait meanwhile; without it 0 to 2
 #include "random.hpp"
 #include "random_programs/model.hpp"
@@ -12,10 +13,12 @@
 #include "random_programs/watch.hpp"
 #include "support.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
 #include <mutex>
+#include <thread>
 
 namespace heddle_test::programs {
 
@@ -50,6 +53,8 @@ int pests_for(std::uint64_t seed) {
     const std::string text = environment("HEDDLE_RANDOM_PESTS");
     return text.empty() ? static_cast<int>(seed / 7 % 3) : std::stoi(text);
 }
+
+bool temporaries() { return environment("HEDDLE_RANDOM_WITHOUT") != "temporaries"; }
 
 /// The devices under test; on CUDA, every third program has CPU streams as well.
 std::vector<Device> devices_for(std::uint64_t seed) {
@@ -86,12 +91,18 @@ std::string report(const Program& program, Mode mode, RunOptions options, const 
     return title(program.seed, mode, options) + "\n" + why + "\nshrunken: " + last + "\n" + text_of(small);
 }
 
+void say_runs(std::size_t runs) {
+    SUCCEED(runs << " runs");
+    if (!environment("HEDDLE_RANDOM_SECONDS").empty())
+        std::cout << runs << " runs of random programs" << std::endl;
+}
+
 /// Runs programs for a part of the time.
 void run_programs(double part, std::initializer_list<Mode> modes, int pests) {
     const auto end = Time::now() + std::chrono::duration<double>(seconds() * part);
     std::size_t runs = 0;
     for (std::uint64_t seed = first_seed(); runs == 0 || Time::now() < end; ++seed) {
-        const Program program = generate(seed, devices_for(seed));
+        const Program program = generate(seed, devices_for(seed), {.temporaries = temporaries()});
         for (const Mode mode : modes) {
             if (!is_wanted(mode)) continue;
             const RunOptions options{.pests = pests < 0 ? pests_for(seed) : pests};
@@ -109,9 +120,7 @@ void run_programs(double part, std::initializer_list<Mode> modes, int pests) {
         }
         if (runs == 0) break;
     }
-    SUCCEED(runs << " runs");
-    if (!environment("HEDDLE_RANDOM_SECONDS").empty())
-        std::cout << runs << " runs of random programs" << std::endl;
+    say_runs(runs);
 }
 
 /// The waits of a block that can be left out.
@@ -161,6 +170,39 @@ TEST_CASE("random programs come to what they say while other threads ask and wai
     run_programs(
         0.25, {Mode::eager, Mode::named, Mode::batch, Mode::capture, Mode::update, Mode::clone, Mode::nested},
         -1);
+}
+
+TEST_CASE("random programs on several threads at once come to what they say", "[random]") {
+    const auto end = Time::now() + std::chrono::duration<double>(seconds() * 0.15);
+    std::vector<Mode> modes;
+    for (const Mode mode : all_modes)
+        if (is_wanted(mode)) modes.push_back(mode);
+    if (modes.empty()) return;
+    std::mutex mutex;
+    std::string reported;
+    std::atomic<bool> failed{false};
+    std::atomic<std::size_t> runs{0};
+    const auto work = [&](std::uint64_t thread) {
+        std::size_t mine = 0;
+        for (std::uint64_t seed = first_seed() + thread; !failed && (mine == 0 || Time::now() < end); seed += 3) {
+            const Program program = generate(seed, devices_for(seed), {.temporaries = temporaries(), .alone = false});
+            const Mode mode = modes[(seed / 3 + thread) % modes.size()];
+            const RunOptions options{.pests = thread == 0 ? pests_for(seed) : 0, .alone = false};
+            const Watch watch(title(seed, mode, options) + ", beside others", [&] { return text_of(program); });
+            const std::string why = failure(program, mode, options);
+            ++mine;
+            ++runs;
+            if (why.empty()) continue;
+            failed = true;
+            const std::lock_guard lock(mutex);
+            reported += title(seed, mode, options) + ", beside others\n" + why + "\n" + text_of(program);
+        }
+    };
+    std::vector<std::thread> threads;
+    for (std::uint64_t thread = 0; thread < 3; ++thread) threads.emplace_back(work, thread);
+    for (std::thread& t : threads) t.join();
+    say_runs(runs);
+    if (!reported.empty()) FAIL(reported);
 }
 
 TEST_CASE("random programs with a needed wait left out do not come to what they say", "[random]") {

@@ -282,7 +282,7 @@ private:
         else if (dice < 66) add_needless_wait(out);
         else if (dice < 76) add_scope(depth, out);
         else if (dice < 81) add_fork(depth, out);
-        else if (dice < 87) add_temporary(depth, out);
+        else if (dice < 87) options_.temporaries ? add_temporary(depth, out) : add_scope(depth, out);
         else if (dice < 91) add_local(depth, out);
         else if (dice < 93) add_thread(depth, out);
         else if (dice < 97) add_condition(out);

@@ -154,6 +154,7 @@ std::string text_of(const Program& p);
 struct GeneratorOptions {
     int statements = 40;
     bool slow = true;   ///< some work takes long
+    bool temporaries = true;  ///< streams come and go
     bool alone = true;  ///< no other thread captures meanwhile, so that the host may wait for whole devices
 };
 Program generate(std::uint64_t seed, const std::vector<Device>& devices, GeneratorOptions options = {});
