@@ -140,7 +140,7 @@ public:
     virtual void synchronize_use(const StreamUse& use, const SourceLocation& where) = 0;
 
     /// The flag `joined` has just been set: work that is being enqueued by other threads, which did not see it, has been counted when this
-    /// returns. Backends that cannot tell do nothing (docs/adr/0020).
+    /// returns. Backends that cannot tell do nothing (docs/adr/0022).
     virtual void finish_enqueues(StreamRecord&) noexcept {}
 
     // Work --------------------------------------------------------------------------------------------------------
