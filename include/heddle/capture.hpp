@@ -135,8 +135,11 @@ void capture_while(StreamRef stream, View<const int> value, Body&& body,
         detail::record_condition(stream, detail::ConditionalKind::while_loop, value, std::move(bodies),
                                  where);
     } else {
-        const ScopedStream in(stream, {.wait_on_enter = false}, where);
-        while (detail::read_condition(stream, value, where) != 0) body();
+        while (detail::read_condition(stream, value, where) != 0) {
+            const ScopedStream in(stream, {.wait_on_enter = false},
+                                  where);  // for each pass: see set_stream()
+            body();
+        }
     }
 }
 template <std::invocable Body>

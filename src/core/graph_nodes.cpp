@@ -110,13 +110,30 @@ void take_priority(NodeData& node) {
     given = LaunchOptions::inherit_priority;
 }
 
-void set_work(NodeData& node, Work work, const SourceLocation& where) {
+namespace {
+/// The work's serials are known.
+void give_work(NodeData& node, Work work, const SourceLocation& where) {
     check_options(node, work.options, where);
-    note_serials(work);
     change(node, [&] {
         node.work = std::move(work);
         take_priority(node);
     });
+}
+}  // namespace
+
+void set_work(NodeData& node, Work work, const SourceLocation& where) {
+    note_serials(work);
+    give_work(node, std::move(work), where);
+}
+
+void change_argument(NodeData& node, Work work, const Block* fresh, const SourceLocation& where) {
+    note_serials(work);
+    for (std::size_t i = 0; i < work.blocks.size(); ++i) {
+        const auto same = std::ranges::find(node.work.blocks, work.blocks[i]);
+        if (work.blocks[i] == fresh || same == node.work.blocks.end()) continue;
+        work.serials[i] = node.work.serials[static_cast<std::size_t>(same - node.work.blocks.begin())];
+    }
+    give_work(node, std::move(work), where);
 }
 
 void resize_work(NodeData& node, const std::size_t* extent, std::size_t count, const LaunchOptions& options,

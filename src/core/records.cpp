@@ -15,20 +15,30 @@ void SpinLock::lock() noexcept {
     }
 }
 
-// Entries are found by scanning from where the id would be; a full table overwrites that first place.
+// Entries are found by scanning from where the id would be; a full table overwrites that first place. An empty entry ends
+// the scan: what a concurrent forget() hides in this way is only waited for once more.
 bool WaitedFor::covers(std::uint64_t stream_id, std::uint64_t submissions) const noexcept {
     if (submissions == 0) return true;  // nothing was ever given to it
     for (std::size_t i = 0; i < count; ++i) {
         const Entry& entry = entries_[(stream_id + i) % count];
-        const std::uint32_t before = entry.version.load(std::memory_order_acquire);
-        const std::uint64_t id = entry.stream_id.load(std::memory_order_relaxed);
-        if (id == 0 && before == 0) return false;
+        const std::uint64_t before = entry.version.load(std::memory_order_acquire);
+        // Whoever reads a word of a later write sees that write's odd version, or a newer one, below: the words are stored
+        // with release after the version became odd, and loaded with acquire before it is asked for again.
+        const std::uint64_t id = entry.stream_id.load(std::memory_order_acquire);
+        if (id == 0) return false;
         if (id != stream_id || (before & 1) != 0) continue;
         const std::uint64_t seen = entry.submissions.load(std::memory_order_acquire);
-        // The acquire above keeps this load after it; an unchanged version means both words belong together.
         if (entry.version.load(std::memory_order_relaxed) == before) return seen >= submissions;
     }
     return false;
+}
+
+/// By whoever has made the version odd: `version` is the even one before.
+void WaitedFor::write(Entry& entry, std::uint64_t version, std::uint64_t stream_id,
+                      std::uint64_t submissions) noexcept {
+    entry.stream_id.store(stream_id, std::memory_order_release);
+    entry.submissions.store(submissions, std::memory_order_release);
+    entry.version.store(version + 2, std::memory_order_release);
 }
 
 void WaitedFor::note(std::uint64_t stream_id, std::uint64_t submissions) noexcept {
@@ -41,23 +51,25 @@ void WaitedFor::note(std::uint64_t stream_id, std::uint64_t submissions) noexcep
             break;
         }
     }
-    std::uint32_t version = place->version.load(std::memory_order_relaxed);
+    std::uint64_t version = place->version.load(std::memory_order_relaxed);
     if ((version & 1) != 0 ||
         !place->version.compare_exchange_strong(version, version + 1, std::memory_order_acq_rel))
         return;  // another thread is writing here: forgetting is safe
     // What was waited for before stays waited for.
     if (place->stream_id.load(std::memory_order_relaxed) == stream_id)
         submissions = std::max(submissions, place->submissions.load(std::memory_order_relaxed));
-    place->stream_id.store(stream_id, std::memory_order_release);
-    place->submissions.store(submissions, std::memory_order_release);
-    place->version.store(version + 2, std::memory_order_release);
+    write(*place, version, stream_id, submissions);
 }
 
 void WaitedFor::forget() noexcept {
     for (Entry& entry : entries_) {
-        entry.stream_id.store(0, std::memory_order_relaxed);
-        entry.submissions.store(0, std::memory_order_relaxed);
-        entry.version.store(0, std::memory_order_release);
+        std::uint64_t version = entry.version.load(std::memory_order_relaxed);
+        while ((version & 1) != 0 ||
+               !entry.version.compare_exchange_weak(version, version + 1, std::memory_order_acq_rel)) {
+            std::this_thread::yield();
+            version = entry.version.load(std::memory_order_relaxed);
+        }
+        write(entry, version, 0, 0);
     }
 }
 

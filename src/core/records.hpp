@@ -14,7 +14,8 @@
 namespace heddle::detail {
 
 /// What a stream has waited for: how far into which other streams. Remembers the newest few; forgetting is safe, it only
-/// costs a redundant wait. Readers and writers never block: a writer that meets another gives up.
+/// costs a redundant wait. Any thread may read and write: covers() and note() never block (a writer that meets another gives
+/// up), forget() waits for a note() under way.
 class WaitedFor {
 public:
     bool covers(std::uint64_t stream_id, std::uint64_t submissions) const noexcept;
@@ -22,11 +23,14 @@ public:
     void forget() noexcept;
 
 private:
+    /// A seqlock. Versions only grow: a reader that finds the one it began with has seen no word of another write.
     struct Entry {
-        std::atomic<std::uint32_t> version{0};  // odd: being written
+        std::atomic<std::uint64_t> version{0};  // odd: being written
         std::atomic<std::uint64_t> stream_id{0};
         std::atomic<std::uint64_t> submissions{0};
     };
+    static void write(Entry& entry, std::uint64_t version, std::uint64_t stream_id,
+                      std::uint64_t submissions) noexcept;
     static constexpr std::size_t count = 8;
     Entry entries_[count];
 };

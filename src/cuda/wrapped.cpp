@@ -87,8 +87,6 @@ void forget_handle(StreamRecord& stream) noexcept {
 
 }  // namespace detail::cu
 
-namespace cuda {
-
 using namespace detail;
 
 cudaStream_t native_handle(StreamRef stream, SourceLocation where) {
@@ -161,12 +159,11 @@ Event wrap_event(cudaEvent_t native, Device device, SourceLocation where) {
     return EventState::make(*state);
 }
 
-void check(cudaError_t code, const char* call, SourceLocation where) {
+void check_cuda(cudaError_t code, const char* call, SourceLocation where) {
     if (code == cudaSuccess) return;
     int device = -1;
     if (cudaGetDevice(&device) != cudaSuccess) device = -1;
     cu::check(code, call, device, where);
 }
 
-}  // namespace cuda
 }  // namespace heddle

@@ -285,7 +285,7 @@ void nccl_enqueue(const NcclShare* shares, std::size_t count) {
         StreamState& state = share.stream.state();
         comms[i] = static_cast<Rank*>(share.rank)->comm(name, where);
         // In a capture of heddle's the native stream is captured too from here on, and what it gets becomes one node there.
-        streams[i] = is_captured(record_of(state)) ? cuda::native_handle(share.stream, where)
+        streams[i] = is_captured(record_of(state)) ? native_handle(share.stream, where)
                                                    : static_cast<cudaStream_t>(state.native);
         if (share.call.sends) note_use(share.call.send.owner, state);
         if (share.call.receives) note_use(share.call.receive.owner, state);
