@@ -110,7 +110,7 @@ TEST_CASE("to_host does not wait for a stream in the record of one that used the
         record = &user.state();
     }
     const std::optional<Stream> stranger = stream_in(record);
-    if (!stranger) SKIP_CASE("the record did not become another stream");
+    if (!stranger) HEDDLE_SKIP("the record did not become another stream");
     const Gate gate;
     gate.hold(*stranger);
     const ScopedStream in(reader, {.wait_on_enter = false});
@@ -134,7 +134,7 @@ TEST_CASE("a graph with memory of its own does not wait for a stream in the reco
         record = &user.state();
     }
     const std::optional<Stream> stranger = stream_in(record);
-    if (!stranger) SKIP_CASE("the record did not become another stream");
+    if (!stranger) HEDDLE_SKIP("the record did not become another stream");
     const Gate gate;
     gate.hold(*stranger);
     graph.launch(s);
@@ -194,7 +194,7 @@ TEST_CASE("launching a graph with memory of its own joins no capture of a stream
 }
 
 TEST_CASE("an array that forty streams use is freed when the last of them is done") {
-    if (test_device().is_cuda()) SKIP_CASE("the memory in use is the pool's affair there");
+    if (test_device().is_cuda()) HEDDLE_SKIP("the memory in use is the pool's affair there");
     const Drained drained;
     const Stream first(test_device());
     Gate gate;
@@ -366,7 +366,7 @@ TEST_CASE("a wait for a stream or an event with nothing pending is never refused
 }
 
 TEST_CASE("a copy without a stream is captured whatever devices its sides are on", "[multi]") {
-    if (test_devices().size() < 2) SKIP_CASE("needs two devices");
+    if (test_devices().size() < 2) HEDDLE_SKIP("needs two devices");
     const Drained drained;
     const Device near = test_devices()[1], far = test_devices()[0];
     Array<int> there = full<int>(current_stream(far), 10, 3), history = pinned<int>(10);
@@ -387,7 +387,7 @@ TEST_CASE("a copy without a stream is captured whatever devices its sides are on
 }
 
 TEST_CASE("a copy without a stream that a capture cannot order names the cure", "[multi]") {
-    if (test_devices().size() < 2) SKIP_CASE("needs two devices");
+    if (test_devices().size() < 2) HEDDLE_SKIP("needs two devices");
     const Drained drained;
     const Device near = test_devices()[1], far = test_devices()[0];
     const Stream other(far);
