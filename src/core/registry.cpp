@@ -108,7 +108,10 @@ StreamRecord& new_stream_record(Device device) {
 StreamRecord& open_stream(Device device, int priority, std::string name, const SourceLocation& where) {
     StreamRecord& record = new_stream_record(device);
     record.priority = priority;
-    record.name = std::move(name);
+    {
+        const std::lock_guard life(record.life);  // backends read names of streams that others close and open
+        record.name = std::move(name);
+    }
     try {
         record.backend->open_stream(record, where);
     } catch (...) {
