@@ -18,15 +18,30 @@ CudaGraphExec::Turn CudaGraphExec::turn_of(const NodeData& node) {
     return turn;
 }
 
+namespace {
+/// Somebody launches a native graph of heddle's past heddle.
+void report_stray() noexcept {
+    try {
+        throw_usage("a host function of a graph runs without a launch of heddle's, and is left out", "launch",
+                    nullptr, {});
+    } catch (...) {
+        report(std::current_exception());
+    }
+}
+}  // namespace
+
 void CudaGraphExec::Host::run(void* data) {
     auto& host = *static_cast<Host*>(data);
     InCallback in;
     Turn turn;
     {
         const std::lock_guard lock(host.mutex);
-        turn = std::move(host.turns.front());
-        host.turns.pop_front();
+        if (!host.turns.empty()) {
+            turn = std::move(host.turns.front());
+            host.turns.pop_front();
+        }
     }
+    if (turn.stream == nullptr) return report_stray();
     run_in_graph(*turn.stream, turn.at, *turn.type, turn.closure.get(), turn.count, turn.where,
                  turn.name.get());
 }
@@ -72,6 +87,7 @@ void CudaGraphExec::add_all(const GraphData& graph, const SourceLocation& where)
     check(api.cudaGraphCreate(&graph_, 0), "cudaGraphCreate", gpu_.index, where);
     nodes_.reserve(graph.nodes.size());
     for (const auto& node : graph.nodes) add(graph, *node, where);
+    is_careful_ = has_conditions_ || !hosts_.empty() || std::ranges::find(staged_, true) != staged_.end();
 }
 
 namespace {
@@ -189,6 +205,7 @@ void CudaGraphExec::make_anew(const GraphData& graph, const SourceLocation& wher
     std::swap(hosts_, other.hosts_);
     std::swap(done_, other.done_);
     std::swap(has_conditions_, other.has_conditions_);
+    std::swap(is_careful_, other.is_careful_);
     std::swap(staged_, other.staged_);
     std::swap(disabled_, other.disabled_);
     std::swap(functions_, other.functions_);
@@ -236,7 +253,8 @@ void CudaGraphExec::pop_turns(std::size_t count) noexcept {
 }
 
 void CudaGraphExec::launch(StreamRecord& stream, const SourceLocation& where) {
-    if (capture_of(stream) != 0) [[unlikely]]
+    // For all others CUDA does the right thing.
+    if ((is_careful_ || is_new_) && capture_of(stream) != 0) [[unlikely]]
         return launch_into_capture(stream, where);
     if (is_new_) [[unlikely]] {
         order_after_last(stream, where);
@@ -273,10 +291,13 @@ void CudaGraphExec::launch_into_capture(StreamRecord& stream, const SourceLocati
             "launch", &stream, where);
     InContext in(gpu_);
     const cudaStream_t native = native_of(stream);
-    if (hosts_.empty() || first == nullptr || first->graph == nullptr) {
+    if (hosts_.empty()) {
         check(api.cuGraphLaunch(exec_, native), "cuGraphLaunch", stream, where);
         return count_submission(stream);
     }
+    if (first == nullptr || first->graph == nullptr)
+        throw_usage("a batch with host functions cannot become part of a capture of others", "launch",
+                    &stream, where);
     const CudaGraphExec nodes(*first->graph, stream, where);
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     CUgraph graph = nullptr;

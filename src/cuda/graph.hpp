@@ -80,7 +80,8 @@ private:
     std::uint64_t last_id_ = 0;          ///< what stream that was: the record may be another by now
     cudaEvent_t done_ = nullptr;         ///< behind the newest launch; for graphs with conditions only
     bool has_conditions_ = false;
-    bool is_new_ = false;  ///< made anew since: CUDA does not know the launches before
+    bool is_careful_ = false;  ///< a launch into a capture of others is not CUDA's alone
+    bool is_new_ = false;      ///< made anew since: CUDA does not know the launches before
 };
 
 }  // namespace heddle::detail::cu
