@@ -138,7 +138,7 @@ void free_later(Gpu& g, void* data, Fences users) {
 }
 
 /// The common case: one stream allocated, used and frees. False: it is closed, or of another device.
-bool free_on(Gpu& g, StreamRecord& user, void* data) noexcept {
+bool free_on(Gpu& g, StreamRecord& user, void* data) {
     if (!user.device.is_cuda() || user.device.index() != g.index) return false;
     CUresult code;
     {
@@ -146,7 +146,7 @@ bool free_on(Gpu& g, StreamRecord& user, void* data) noexcept {
         if (user.native == nullptr) return false;
         code = free_in_order(g, data, native_of(user));
     }
-    note_failure(code, "cuMemFreeAsync", g.index);  // not under the lock: it may call the user's hook
+    check(code, "cuMemFreeAsync", g.index, {});
     return true;
 }
 
@@ -195,31 +195,57 @@ void* CudaBackend::allocate(StreamRecord& stream, std::size_t bytes, const Sourc
     return data;
 }
 
-void CudaBackend::free(void* data, std::size_t bytes, int device, StreamRecord* const* users,
+namespace {
+
+/// Frees memory after what its users were given until now. Throws if a native call fails; then it is allocated still.
+void free_after(Gpu& g, void* data, StreamRecord* const* users, std::size_t user_count) {
+    RelaxedWhileCaptured relaxed_here;
+    if (user_count == 1 && free_on(g, *users[0], data)) return;
+    // No user is held up: a stream of heddle's own waits for all of them. They may be closed; another
+    // stream in the record of one that is long gone is waited for needlessly, which does no harm.
+    RelaxedCapture relaxed;
+    Fences fences;
+    fences.reserve(user_count);
+    for (std::size_t i = 0; i < user_count; ++i) add_fence(fences, *users[i]);
+    if (passed(fences)) free_now(g, data);
+    else if (Reclaimer* on = take_reclaimer(g, false)) free_behind(g, *on, data, fences);
+    else free_later(g, data, std::move(fences));
+}
+
+/// In a callback nothing of CUDA may be called; in a capture a free, or an event, would become part of the graph: later.
+void free_when_allowed(Gpu& g, void* data, std::vector<StreamRecord*> users, int attempts) {
+    if (g.lost.load(std::memory_order_acquire)) return;
+    if (!in_callback && !any_capturing(users.data(), users.size())) {
+        try {
+            return free_after(g, data, users.data(), users.size());
+        } catch (...) {
+            report(std::current_exception());
+            if (attempts == 0) return;  // the memory stays allocated: it may be in use
+        }
+        --attempts;
+    }
+    defer(g, [&g, data, users = std::move(users), attempts] { free_when_allowed(g, data, users, attempts); });
+}
+
+}  // namespace
+
+void CudaBackend::free(void* data, std::size_t, int device, StreamRecord* const* users,
                        std::size_t user_count) noexcept {
     Gpu* g = gpu_if_used(device);
     if (is_forked() || g == nullptr || g->lost.load(std::memory_order_acquire)) return;
     try {
-        // In a callback nothing of CUDA may be called; in a capture a free, or an event, would become part of
-        // the graph.
-        if (in_callback || any_capturing(users, user_count)) {
-            return defer(*g, [this, data, bytes, device,
-                              list = std::vector<StreamRecord*>(users, users + user_count)] {
-                free(data, bytes, device, list.data(), list.size());
-            });
+        if (!in_callback && !any_capturing(users, user_count)) {
+            try {
+                free_after(*g, data, users, user_count);
+                return user_count == 1 ? void() : do_chores(*g);
+            } catch (...) {
+                report(std::current_exception());  // it is tried again, a few times
+            }
         }
-        RelaxedWhileCaptured relaxed_here;
-        if (user_count == 1 && free_on(*g, *users[0], data)) return;
-        // No user is held up: a stream of heddle's own waits for all of them. They may be closed; another
-        // stream in the record of one that is long gone is waited for needlessly, which does no harm.
-        RelaxedCapture relaxed;
-        Fences fences;
-        fences.reserve(user_count);
-        for (std::size_t i = 0; i < user_count; ++i) add_fence(fences, *users[i]);
-        if (passed(fences)) free_now(*g, data);
-        else if (Reclaimer* on = take_reclaimer(*g, false)) free_behind(*g, *on, data, fences);
-        else free_later(*g, data, std::move(fences));
-        do_chores(*g);
+        constexpr int attempts = 2;
+        defer(*g, [g, data, list = std::vector<StreamRecord*>(users, users + user_count)] {
+            free_when_allowed(*g, data, list, attempts);
+        });
     } catch (...) {
         report(std::current_exception());  // the memory stays allocated: it may be in use
     }

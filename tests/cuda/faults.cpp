@@ -54,7 +54,9 @@ constexpr Effect effects[] = {
 
 void note(std::string_view call, bool has_failed) {
     for (const Effect& effect : effects) {
-        if (effect.call != call || (has_failed && effect.change > 0)) continue;
+        // Freeing memory is tried again, destroying other things is not.
+        const bool is_done = !has_failed || (effect.change < 0 && call != "cuMemFreeAsync");
+        if (effect.call != call || !is_done) continue;
         const std::lock_guard lock(mutex());
         alive()[effect.what] += effect.change;
     }

@@ -19,7 +19,8 @@ void fail_call(std::uint64_t k, int code, OfThread whose);
 /// The name of the call that failed since fail_call() was called with a k; empty if there were fewer calls.
 std::string failed_call();
 
-/// How many streams, graphs, ... have been made and not destroyed. What a failed call did not destroy counts as destroyed.
+/// How many streams, graphs, ... have been made and not destroyed. What a failed call did not destroy counts as destroyed, but for
+/// memory, which is tried again.
 std::map<std::string, long> objects_alive();
 
 }  // namespace heddle_test

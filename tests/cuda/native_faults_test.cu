@@ -6,6 +6,7 @@
 
 #include <heddle/cuda.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 
@@ -307,7 +308,12 @@ std::string attempt_whole(const Scenario& scenario) {
 bool are_objects_gone(const std::map<std::string, long>& before) {
     return eventually([&] {
         (void)Stream(gpu());  // does what was put off
-        return objects_alive() == before;
+        return std::ranges::all_of(objects_alive(), [&](const auto& object) {
+            // heddle's own streams are made when they are first needed: a few, and kept.
+            const long own = object.first == "streams" ? 8 : 0;
+            const auto known = before.find(object.first);
+            return object.second <= (known != before.end() ? known->second : 0) + own;
+        });
     });
 }
 
@@ -334,6 +340,7 @@ TEST_CASE("child: native calls fail one by one", "[.child]") {
     for (const Scenario& scenario : scenarios) {
         if (scenario.name != std::string(name)) continue;
         for (int i = 0; i < 2; ++i) REQUIRE(attempt_whole(scenario) == "");  // what is made once is made now
+        const auto before = objects_alive();
         for (const int code : {int{cudaErrorUnknown}, int{cudaErrorMemoryAllocation}}) {
             for (const OfThread whose : {OfThread::mine, OfThread::others}) {
                 const std::uint64_t most = whose == OfThread::mine ? 2000 : 12;
@@ -341,7 +348,6 @@ TEST_CASE("child: native calls fail one by one", "[.child]") {
                 for (std::uint64_t k = 1; k <= most && reached; ++k) {
                     std::fprintf(stderr, "%s, code %d, call %llu\n", name, code,
                                  static_cast<unsigned long long>(k));  // what hung, if it hangs
-                    const auto before = objects_alive();
                     const std::string first = attempt(scenario, k, code, whose, reached);
                     const std::string then = attempt_whole(scenario);
                     INFO(name << ": call " << k << " of " << (whose == OfThread::mine ? "its" : "another")
