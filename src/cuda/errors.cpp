@@ -182,13 +182,17 @@ void throw_closed(const StreamState& stream) {
 }
 
 void throw_coded(ErrorCode code, std::string message, const char* call, int device,
-                 const SourceLocation& where) {
+                 const SourceLocation& where, cudaError_t native) {
     ErrorInfo info;
     info.code = code;
     info.message = std::move(message);
     info.call = call;
     info.where = where;
     if (device >= 0) info.device = Device::unchecked(DeviceKind::cuda, device);
+    if (native != cudaSuccess) {
+        info.native_code = static_cast<int>(native);
+        info.native_name = cudaGetErrorName(native);
+    }
     throw_error(std::move(info));
 }
 

@@ -57,7 +57,7 @@ Failure mark_lost(int device, cudaError_t code, const char* call, StreamRecord* 
 [[noreturn]] void throw_usage(std::string message, const char* call, StreamRecord* stream,
                               const SourceLocation& where);
 [[noreturn]] void throw_coded(ErrorCode code, std::string message, const char* call, int device,
-                              const SourceLocation& where);
+                              const SourceLocation& where, cudaError_t native = cudaSuccess);
 
 /// What a native code means, for those who wait; null when there is no memory to say it.
 Failure failure_from(cudaError_t code, const char* call, int device) noexcept;

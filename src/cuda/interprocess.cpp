@@ -104,7 +104,7 @@ void* CudaBackend::allocate_shared(int device, std::size_t bytes, const SourceLo
         throw_coded(ErrorCode::out_of_memory,
                     "no " + std::to_string(bytes) + " bytes on cuda:" + std::to_string(device) +
                         " outside of heddle's pool (trim_pool() gives back what that keeps)",
-                    "cudaMalloc", device, where);
+                    "cudaMalloc", device, where, code);
     }
     check(code, "cudaMalloc", device, where);
     return data;

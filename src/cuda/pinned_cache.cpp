@@ -103,7 +103,7 @@ void* PinnedCache::allocate(std::size_t bytes, const SourceLocation& where) {
         throw_coded(ErrorCode::out_of_memory,
                     "no " + std::to_string(bytes) +
                         " bytes of pinned memory: the system cannot lock that many pages",
-                    "cudaHostAlloc", g.index, where);
+                    "cudaHostAlloc", g.index, where, code);
     }
     check(code, "cudaHostAlloc", g.index, where);
     return data;
