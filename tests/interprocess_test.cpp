@@ -362,6 +362,7 @@ TEST_CASE("events of processes are parts of graphs, captures and batches as othe
         waits.launch(s);  // never recorded: waits for nothing
         s.synchronize();
         Graph records = record_node(event).after(kernel_node(test_device(), Add{}, dim(100), x, 1)).build();
+        records.instantiate();  // which may wait for the device: not while a stream is held
         Gate gate;
         gate.hold(s);
         records.launch(s);
@@ -380,6 +381,8 @@ TEST_CASE("events of processes are parts of graphs, captures and batches as othe
             record_external(s, event);
         });
         Graph waits = capture(other, [&] { wait_external(other, event); });
+        records.instantiate();  // which may wait for the device: not while a stream is held
+        waits.instantiate();
         Gate gate;
         gate.hold(s);
         records.launch(s);

@@ -119,7 +119,9 @@ StreamRecord& open_stream(Device device, int priority, std::string name, const S
     StreamRecord& record = new_stream_record(device);
     record.priority = priority;
     {
-        const std::lock_guard lock(record.failure_mutex);  // read under it by failures.cpp
+        // Read under the one by failures.cpp, under the other by backends, for streams that others close and open.
+        const std::lock_guard lock(record.failure_mutex);
+        const std::lock_guard life(record.life);
         record.name = std::move(name);
     }
     try {

@@ -57,7 +57,7 @@ struct StreamPoolState {
     /// Whether what `stream` is given would go into a capture that the calling thread is not in.
     bool is_captured_elsewhere(StreamRecord& stream) const {
         return stream.has(detail::stream_flag::captured) &&
-               stream.recording.load() != detail::record_of(current_stream(device).state()).recording.load();
+               stream.recorder.load() != detail::record_of(current_stream(device).state()).recorder.load();
     }
     bool drop(StreamRecord& stream) noexcept {
         detail::close_stream(stream);

@@ -96,8 +96,13 @@ public:
 
 CudaBackend& the_backend() noexcept;
 
-inline cudaStream_t native_of(const StreamState& stream) noexcept {
-    return static_cast<cudaStream_t>(stream.native);
+/// The handle of a stream that is open. A closed one has none, and null would be CUDA's legacy default stream: throws
+/// UsageError.
+inline cudaStream_t native_of(const StreamState& stream) {
+    void* const native = stream.native;  // read once: another thread may be closing it
+    if (native == nullptr) [[unlikely]]
+        throw_closed(stream);
+    return static_cast<cudaStream_t>(native);
 }
 inline cudaEvent_t native_of(const EventState& event) noexcept {
     return static_cast<cudaEvent_t>(event.native);

@@ -6,9 +6,11 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <utility>
 
 #include "core/registry.hpp"
 #include "cuda/backend.hpp"
+#include "cuda/user_object.hpp"
 
 namespace heddle::detail::cu {
 
@@ -39,8 +41,13 @@ HostNode* make_node(StreamRecord& stream, const OpType& type, void* self, std::s
                     const SourceLocation& where) {
     void* memory = ::operator new(HostNode::offset(type) + type.size, HostNode::alignment(type));
     void* closure = static_cast<char*>(memory) + HostNode::offset(type);
-    if (type.move != nullptr) type.move(self, closure);
-    else std::memcpy(closure, self, type.size);
+    try {
+        if (type.move != nullptr) type.move(self, closure);
+        else std::memcpy(closure, self, type.size);
+    } catch (...) {
+        ::operator delete(memory, HostNode::alignment(type));
+        throw;
+    }
     const std::uint64_t at = stream.submissions.load(std::memory_order_acquire) + 1;
     return ::new (memory) HostNode{&stream, &type, count, at, where, false, closure, {1}, {false}};
 }
@@ -112,9 +119,9 @@ void watch_for_loss(StreamRecord& stream, HostNode* node) {
     watch->gpu = &gpu_of(stream);
     watch->wake = [](Waiter& self, const Completion&) noexcept {
         const std::unique_ptr<LossWatch> own(static_cast<LossWatch*>(&self));
-        HostNode* const node = own->node;
+        HostNode* const watched = own->node;
         Gpu& g = *own->gpu;
-        if (g.lost.load(std::memory_order_acquire) && !node->is_called.exchange(true)) {
+        if (g.lost.load(std::memory_order_acquire) && !watched->is_called.exchange(true)) {
             InHostFunction marked;
             InCallback in;
             Failure failure;
@@ -123,59 +130,63 @@ void watch_for_loss(StreamRecord& stream, HostNode* node) {
                 failure = g.failure;
             }
             try {
-                node->type->complete(node->closure, told(failure));
+                watched->type->complete(watched->closure, told(failure));
             } catch (...) {
                 // What it throws would poison a stream that is lost anyway.
             }
         }
-        destroy_node(node);
+        destroy_node(watched);
     };
     CompletionRef done = make_completion();
     (void)done->add(*watch.release());  // it cannot have happened yet
-    stream.backend->fence(stream, std::move(done));
+    stream.backend->fence({&stream, stream.id.load(std::memory_order_relaxed)}, std::move(done));
 }
+
+/// Destroys the node with itself.
+struct NodeOwner {
+    HostNode* node;
+    explicit NodeOwner(HostNode* owned) noexcept : node(owned) {}
+    ~NodeOwner() {
+        if (node != nullptr) destroy_node(node);
+    }
+    NodeOwner(NodeOwner&& other) noexcept : node(std::exchange(other.node, nullptr)) {}
+    NodeOwner& operator=(NodeOwner&&) = delete;
+};
 
 /// Gives the node to the graph that the stream is being captured into, which keeps it as long as it may run
 /// it.
-void give_to_graph(StreamRecord& stream, HostNode* node, const SourceLocation& where) {
+void give_to_captured(StreamRecord& stream, NodeOwner owner, const SourceLocation& where) {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     CUgraph graph = nullptr;
-    check(driver.capture_info(native_of(stream), &status, nullptr, &graph, nullptr, nullptr, nullptr),
+    check(api.cuStreamGetCaptureInfo(native_of(stream), &status, nullptr, &graph, nullptr, nullptr, nullptr),
           "cuStreamGetCaptureInfo", stream, where);
-    cudaUserObject_t object = nullptr;
-    const auto destroy = [](void* data) {
-        InCallback in;
-        destroy_node(static_cast<HostNode*>(data));
-    };
-    check(cudaUserObjectCreate(&object, node, destroy, 1, cudaUserObjectNoDestructorSync),
-          "cudaUserObjectCreate", stream, where);
-    check(cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove), "cudaGraphRetainUserObject",
-          stream, where);
+    if (graph == nullptr)
+        throw_usage("the stream's capture is invalid: end it, and begin again", "launch_host", &stream,
+                    where);
+    give_to_graph(graph, std::make_unique<NodeOwner>(std::move(owner)), stream.device.index(), where);
 }
 
 }  // namespace
 
 void CudaBackend::enqueue(StreamRecord& stream, const OpType& type, void* self, std::size_t count,
                           const SourceLocation& where) {
-    HostNode* node = make_node(stream, type, self, count, where);
+    NodeOwner owner(make_node(stream, type, self, count, where));
+    HostNode* const node = owner.node;
     node->in_graph = capture_of(stream) != 0;
-    const bool in_graph = node->in_graph;  // the node may be gone once it is given
-    const bool in_any_case = type.complete != nullptr && !in_graph;
+    const bool in_any_case = type.complete != nullptr && !node->in_graph;
     if (in_any_case) node->owners.store(2, std::memory_order_relaxed);
     stream.set(stream_flag::fallible);  // before: others must know in time that a failure may come late
+    if (node->in_graph) give_to_captured(stream, std::move(owner), where);
     CUresult code;
     {
         OnStream on(gpu_of(stream), stream.native);
-        code = driver.launch_host_function(native_of(stream), &run_node, node);
+        code = api.cuLaunchHostFunc(native_of(stream), &run_node, node);
     }
-    if (code != CUDA_SUCCESS) {
-        node->owners.store(1, std::memory_order_relaxed);
-        destroy_node(node);
-        check(code, "cuLaunchHostFunc", stream, where);
-    }
+    if (code != CUDA_SUCCESS && in_any_case) node->owners.store(1, std::memory_order_relaxed);
+    check(code, "cuLaunchHostFunc", stream, where);
+    owner.node = nullptr;  // the stream has it, and may have run it by now
     count_submission(stream);
     if (in_any_case) watch_for_loss(stream, node);
-    if (in_graph) give_to_graph(stream, node, where);
 }
 
 void run_in_graph(StreamRecord& stream, std::uint64_t at, const OpType& type, void* closure,
@@ -198,8 +209,7 @@ void run_on_host(Gpu& g, StreamRecord& stream, std::function<void()> function, c
         }
     };
     OnStream on(g, stream.native);
-    check(driver.launch_host_function(native_of(stream), run, given.get()), "cuLaunchHostFunc", stream,
-          where);
+    check(api.cuLaunchHostFunc(native_of(stream), run, given.get()), "cuLaunchHostFunc", stream, where);
     given.release();
 }
 
