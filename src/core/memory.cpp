@@ -27,15 +27,10 @@ struct BlockPool {
     Block* free = nullptr;
 };
 
-BlockPool& blocks() {
-    static auto* const instance = [] {
-        auto* made = new BlockPool;  // never destroyed: arrays may outlive static destruction
-        register_fork_lock(ForkOrder::blocks, made->lock);
-        register_fork_lock(ForkOrder::block_users, made->users_lock);
-        return made;
-    }();
-    return *instance;
-}
+constinit BlockPool block_pool;
+const ForkRegistration registered{ForkOrder::blocks, block_pool.lock};
+const ForkRegistration registered_users{ForkOrder::block_users, block_pool.users_lock};
+BlockPool& blocks() { return block_pool; }
 
 // A free block keeps the next one in more_users.
 Block& take_block() {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "core/fork.hpp"
 #include "core/graph.hpp"
 #include "core/recording_lanes.hpp"
 #include "core/registry.hpp"
@@ -12,7 +13,8 @@ namespace heddle::detail {
 namespace {
 
 std::atomic<std::uint64_t> next_id{std::uint64_t{1} << 63};  // CUDA counts its captures from 1
-SpinLock free_lock;
+constinit SpinLock free_lock;
+const ForkRegistration registered{ForkOrder::recordings, free_lock};
 Recording* free_recordings = nullptr;
 
 Recording& new_recording() {

@@ -22,7 +22,9 @@ CompletionRef take_final(StreamRecord& stream) noexcept {
 
 void CpuBackend::open_stream(StreamRecord& stream, const SourceLocation&) {
     stream.priority = std::clamp(stream.priority, 1 - levels, 0);
-    stream.native = new Queue(stream, levels - 1 + stream.priority);
+    auto* const queue = new Queue(stream, levels - 1 + stream.priority);
+    const std::lock_guard lock(stream.life);  // others look at all streams of a device
+    stream.native = queue;
 }
 
 void CpuBackend::close_stream(StreamRecord& stream) noexcept {
@@ -49,10 +51,15 @@ CompletionRef pending_work(StreamRecord& stream) {
 
 void wait_for(Queue* queue, Completion& done) {
     if (queue != nullptr) queue->help(done);
-    // After exit() has begun there are no workers: what is waited for has to run here.
-    while (executor().is_closed() && !done.is_done())
-        if (!executor().run_one()) break;
     block_until(done);
+}
+
+bool CpuBackend::help_at_exit(const Completion& done) noexcept {
+    // There are no workers any more. One that still runs something may leave work behind when it ends: asked for again and again.
+    Executor* const closed = executor_if_made();
+    if (closed == nullptr || !closed->is_closed()) return false;
+    while (!done.is_done() && closed->run_one()) {}
+    return true;
 }
 
 void CpuBackend::synchronize(StreamRecord& stream, const SourceLocation&) {
@@ -70,7 +77,7 @@ bool CpuBackend::is_complete(StreamRecord& stream, const SourceLocation&) {
 void CpuBackend::synchronize_device(int device, const SourceLocation&) {
     std::vector<CompletionRef> pending;
     for_each_stream([&](StreamRecord& stream) {
-        if (stream.device == Device::unchecked(DeviceKind::cpu, device) && stream.backend == this)
+        if (stream.device == Device::unchecked(DeviceKind::cpu, device))
             if (CompletionRef done = pending_work(stream)) pending.push_back(std::move(done));
     });
     for (const CompletionRef& done : pending) wait_for(nullptr, *done);

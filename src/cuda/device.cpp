@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "core/made_once.hpp"
 #include "core/registry.hpp"
 #include "cuda/backend.hpp"
 #include "cuda/watcher.hpp"
@@ -53,8 +54,8 @@ const Found& found_devices() {
 }  // namespace
 
 CudaBackend& the_backend() noexcept {
-    static auto* backend = new CudaBackend;
-    return *backend;
+    static constinit MadeOnce<CudaBackend> backend;  // no guard: a child of fork() comes here
+    return backend.get();
 }
 
 int CudaBackend::device_count() noexcept {
@@ -209,6 +210,10 @@ void CudaBackend::poll_outstanding() noexcept {
         if (g == nullptr || g->lost.load(std::memory_order_acquire)) continue;
         do_chores(*g);
     }
+}
+
+bool CudaBackend::help_at_exit(const Completion&) noexcept {
+    return !is_forked() && !in_callback && look_at_exit();
 }
 
 void CudaBackend::after_fork() noexcept {

@@ -31,7 +31,7 @@ void Watcher::watch(Notification* note) {
     const std::lock_guard lock(mutex_);
     incoming_.push_back(note);
     if (note->event != nullptr) note->event->watched.store(note, std::memory_order_release);
-    if (!running_) {
+    if (!running_ && !stop_) {
         std::thread([this] { work(); }).detach();
         running_ = true;
         std::atexit([] { watcher().stop(); });
@@ -91,8 +91,9 @@ bool Watcher::look(Notification& note) noexcept {
             tell(note, std::move(failure));
             return true;
         }
-        if (is_unloading(as_runtime(code))) return false;  // the process ends: nobody will be told any more
-        failure = mark_lost(g.index, as_runtime(code), "cuEventQuery", nullptr, {});
+        // The process ends, and the driver has waited for what was given to it.
+        if (!is_unloading(as_runtime(code)))
+            failure = mark_lost(g.index, as_runtime(code), "cuEventQuery", nullptr, {});
     } else {
         const std::lock_guard lock(g.lost_mutex);
         failure = g.failure;
@@ -126,8 +127,31 @@ void Watcher::work() noexcept {
         rest(Clock::now() - last);
         lock.lock();
     }
+    put_back(active);
     running_ = false;
     stopped_.notify_all();
+}
+
+void Watcher::put_back(std::vector<Notification*>& notes) noexcept {
+    try {
+        incoming_.insert(incoming_.end(), notes.begin(), notes.end());
+    } catch (...) {
+        report(std::current_exception());  // no memory: whoever waits for these is not told
+    }
+}
+
+bool Watcher::look_at_exit() noexcept {
+    std::vector<Notification*> mine;
+    {
+        const std::lock_guard lock(mutex_);
+        if (!stop_) return false;
+        mine.swap(incoming_);  // none, while the thread has not ended
+    }
+    const RelaxedCapture relaxed;
+    std::erase_if(mine, [this](Notification* note) { return look(*note); });
+    const std::lock_guard lock(mutex_);
+    put_back(mine);
+    return true;
 }
 
 void Watcher::stop() noexcept {
@@ -149,6 +173,11 @@ Watcher& watcher() {
         delete fresh;
     }
     return *made;
+}
+
+bool look_at_exit() noexcept {
+    Watcher* const made = instance.load(std::memory_order_acquire);
+    return made != nullptr && made->look_at_exit();
 }
 
 void forget_watcher() noexcept { instance.store(nullptr); }
