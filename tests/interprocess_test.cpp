@@ -590,7 +590,7 @@ TEST_CASE("the child of a process that waits for another process's event can wai
     const std::string file = "/tmp/heddle_test_" + std::to_string(getpid());
     ChildResult child;
     std::thread other([&, handle = as_text(export_event(event))] {
-        child = run_test_case("child: waits, and so does its own child",
+        child = run_test_case("child: waits as its own child does",
                               {"HEDDLE_TEST_EVENT=" + handle, "HEDDLE_TEST_FILE=" + file});
     });
     const bool waits = eventually([&] { return access(file.c_str(), F_OK) == 0; });
@@ -601,7 +601,7 @@ TEST_CASE("the child of a process that waits for another process's event can wai
     CHECK(waits);
     CHECK(child.status == 0);
 }
-TEST_CASE("child: waits, and so does its own child", "[.child]") {
+TEST_CASE("child: waits as its own child does", "[.child]") {
     end_if_it_hangs();
     const Stream s(test_device());
     const Event event = import_event(from_text<EventHandle>("HEDDLE_TEST_EVENT"));

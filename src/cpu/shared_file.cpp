@@ -7,8 +7,10 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace heddle::detail::cpu {
@@ -50,6 +52,22 @@ struct Descriptor {
     }
 };
 
+/// Not yet opened for reading or writing. -1 and errno where it is not there.
+int find(const SharedFileName& name) {
+    const std::string process = "/proc/" + std::to_string(name.process);
+    const std::string file = "/fd/" + std::to_string(name.descriptor);
+    int found = open((process + file).c_str(), O_PATH | O_CLOEXEC);
+    if (found >= 0 || errno != ENOENT) return found;
+    // The process's first thread may have ended; the others still have its files.
+    std::error_code none;
+    for (const auto& thread : std::filesystem::directory_iterator(process + "/task", none)) {
+        found = open((thread.path().string() + file).c_str(), O_PATH | O_CLOEXEC);
+        if (found >= 0) return found;
+    }
+    errno = ENOENT;
+    return -1;
+}
+
 }  // namespace
 
 SharedFile::SharedFile(std::size_t bytes, const char* call, const SourceLocation& where) : bytes_(bytes) {
@@ -66,8 +84,6 @@ SharedFile::SharedFile(const SharedFileName& name, std::size_t bytes, const char
     : bytes_(bytes) {
     const std::string owner = "process " + std::to_string(name.process);
     const std::string gone = std::string(what) + " is gone: " + owner + " has ended, or has given it up";
-    const std::string path =
-        "/proc/" + std::to_string(name.process) + "/fd/" + std::to_string(name.descriptor);
     const auto refused = [&] {
         if (errno == ENOENT) fail(ErrorCode::unsupported, gone, call, 0, where);
         fail(ErrorCode::unsupported,
@@ -76,11 +92,11 @@ SharedFile::SharedFile(const SharedFileName& name, std::size_t bytes, const char
     };
     // Looked at before it is opened: opening a device or a pipe can do something.
     struct stat is {};
-    const Descriptor seen{open(path.c_str(), O_PATH | O_CLOEXEC)};
+    const Descriptor seen{find(name)};
     if (seen.value < 0 || fstat(seen.value, &is) != 0) refused();
     if (is.st_dev != name.device || is.st_ino != name.inode || static_cast<std::uint64_t>(is.st_size) < bytes)
         fail(ErrorCode::unsupported, gone, call, 0, where);
-    const std::string own_path = "/proc/self/fd/" + std::to_string(seen.value);
+    const std::string own_path = "/proc/thread-self/fd/" + std::to_string(seen.value);
     const Descriptor file{S_ISREG(is.st_mode) ? open(own_path.c_str(), O_RDWR | O_CLOEXEC) : -1};
     if (S_ISREG(is.st_mode) && file.value < 0) refused();
     if (file.value < 0 || !is_ours(file.value, own_path))
