@@ -190,6 +190,8 @@ public:
     /// Called now and then by host threads that block for long: completes what only a look at the device can (the
     /// notifications of a lost device), and gives back what had to wait.
     virtual void poll_outstanding() noexcept {}
+    /// See core/completion.hpp.
+    virtual bool help_at_exit(const Completion&) noexcept { return false; }
 
     // Process -----------------------------------------------------------------------------------------------------
     /// In the child of a fork.

@@ -7,18 +7,12 @@
 namespace heddle::detail {
 
 namespace {
-RecorderPool<BatchRecorder>& batches() {
-    static auto* const instance = [] {
-        auto* made = new RecorderPool<BatchRecorder>;
-        register_fork_lock(ForkOrder::batch_recorders, made->lock());
-        return made;
-    }();
-    return *instance;
-}
+constinit RecorderPool<BatchRecorder> batches;
+const ForkRegistration registered{ForkOrder::batch_recorders, batches.lock()};
 }  // namespace
 
 BatchRecorder& BatchRecorder::start(StreamRecord& stream, BatchRun& run, const SourceLocation& where) {
-    BatchRecorder& batch = batches().take();
+    BatchRecorder& batch = batches.take();
     batch.run_ = &run;
     {
         const std::lock_guard guard(batch.kept_lock_);
@@ -53,7 +47,7 @@ void BatchRecorder::finish(BatchRecorder& batch, const SourceLocation& where) {
         }
         batch.collect_kept();
     }
-    batches().give(batch);
+    batches.give(batch);
     if (failure != nullptr) std::rethrow_exception(failure);
 }
 

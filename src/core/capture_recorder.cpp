@@ -10,24 +10,18 @@
 namespace heddle::detail {
 
 namespace {
-RecorderPool<CaptureRecorder>& captures() {
-    static auto* const instance = [] {
-        auto* made = new RecorderPool<CaptureRecorder>;
-        register_fork_lock(ForkOrder::recorders, made->lock());
-        return made;
-    }();
-    return *instance;
-}
+constinit RecorderPool<CaptureRecorder> captures;
+const ForkRegistration registered{ForkOrder::recorders, captures.lock()};
 }  // namespace
 
 CaptureRecorder& CaptureRecorder::start(StreamRecord& stream, CaptureMode mode, const SourceLocation& where) {
-    CaptureRecorder& capture = captures().take();
+    CaptureRecorder& capture = captures.take();
     capture.mode_ = mode;
     capture.bodies = 0;
     try {
         capture.begin(stream, where);
     } catch (...) {
-        captures().give(capture);
+        captures.give(capture);
         throw;
     }
     return capture;
@@ -41,7 +35,7 @@ void CaptureRecorder::finish(CaptureRecorder& capture) noexcept {
         capture.spares_.clear();
         capture.owned_.clear();
     }
-    captures().give(capture);
+    captures.give(capture);
 }
 
 std::string CaptureRecorder::unjoined(const std::vector<bool>& reached) const {

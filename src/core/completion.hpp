@@ -2,8 +2,10 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
+#include <thread>
 #include <utility>
 
 #include <heddle/error.hpp>
@@ -134,5 +136,13 @@ inline CompletionRef make_completion() { return CompletionRef(new_completion());
 
 /// Blocks the calling thread until `done` has happened. Does not check whether it may (see check_may_wait).
 void block_until(Completion& done);
+/// After exit() has begun, which ended heddle's threads: does on this thread what they would do and is ready, until `done`. False,
+/// having done nothing: the process does not end yet.
+bool help_at_exit(const Completion& done) noexcept;
+/// After exit() has begun: helps until is_over() says true, which a wait inside a driver could not.
+template <class F> void help_at_exit_until(F&& is_over) {
+    const CompletionRef never = make_completion();
+    while (help_at_exit(*never) && !is_over()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
 
 }  // namespace heddle::detail

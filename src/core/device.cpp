@@ -2,11 +2,11 @@
 
 #include <charconv>
 #include <cstdlib>
-#include <mutex>
 
 #include <fmt/format.h>
 
 #include "core/backend.hpp"
+#include "core/made_once.hpp"
 #include <heddle/detail/thread_state.hpp>
 #include <heddle/error.hpp>
 #include <heddle/scope.hpp>
@@ -67,14 +67,9 @@ Device::Device(DeviceKind kind, int index, SourceLocation where) : kind_(kind), 
 std::string Device::name() const { return fmt::format("{}:{}", kind_name(kind_), index_); }
 
 const DeviceInfo& Device::info() const {
-    struct Entry {
-        std::once_flag once;
-        DeviceInfo info;
-    };
-    static auto* const entries = new Entry[2][detail::max_devices];
-    Entry& entry = entries[static_cast<int>(kind_)][index_];
-    std::call_once(entry.once, [&] { entry.info = detail::backend_of(kind_).describe(index_); });
-    return entry.info;
+    static constinit detail::MadeOnce<DeviceInfo> infos[2][detail::max_devices];
+    return infos[static_cast<int>(kind_)][index_].get(
+        [&] { return new DeviceInfo(detail::backend_of(kind_).describe(index_)); });
 }
 
 std::size_t Device::free_memory() const { return detail::backend_of(kind_).free_memory(index_); }
@@ -102,13 +97,13 @@ std::string cuda_unavailable_reason() { return detail::cuda_backend().unavailabl
 
 Device default_device() {
     // A bad HEDDLE_DEVICE throws each time it is asked for.
-    static const Device device = [] {
+    static constinit detail::MadeOnce<Device> device;
+    return device.get([] {
         if (const char* wanted = std::getenv("HEDDLE_DEVICE"); wanted != nullptr && *wanted != '\0')
-            return parse(wanted, "HEDDLE_DEVICE", {});
-        return device_count(DeviceKind::cuda) > 0 ? Device::unchecked(DeviceKind::cuda, 0)
-                                                  : Device::unchecked(DeviceKind::cpu, 0);
-    }();
-    return device;
+            return new Device(parse(wanted, "HEDDLE_DEVICE", {}));
+        return new Device(device_count(DeviceKind::cuda) > 0 ? Device::unchecked(DeviceKind::cuda, 0)
+                                                             : Device::unchecked(DeviceKind::cpu, 0));
+    });
 }
 
 }  // namespace heddle

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/fork.hpp"
+#include "core/made_once.hpp"
 #include "core/registry.hpp"
 
 namespace heddle {
@@ -24,18 +25,11 @@ std::string describe(const ErrorInfo& info) {
     return about.empty() ? text : text + " [" + about + "]";
 }
 
-struct Hook {
-    std::mutex mutex;
-    ReportHook hook;
-};
-Hook& hook() {
-    static auto* const instance = [] {
-        auto* made = new Hook;
-        detail::register_fork_lock(detail::ForkOrder::report_hook, made->mutex);
-        return made;
-    }();
-    return *instance;
-}
+/// Shared, so that nothing of the user's is copied under the mutex, which every thread may take whatever else it holds.
+using Hook = std::shared_ptr<const ReportHook>;
+constinit std::mutex hook_mutex;
+constinit detail::MadeOnce<Hook> hook;
+const detail::ForkRegistration registered{detail::ForkOrder::report_hook, hook_mutex};
 
 }  // namespace
 
@@ -73,20 +67,24 @@ void throw_error(ErrorInfo info) {
 }
 
 ReportHook set_report_hook(ReportHook next) {
-    const std::lock_guard lock(hook().mutex);
-    return std::exchange(hook().hook, std::move(next));
+    Hook fresh = std::make_shared<const ReportHook>(std::move(next));
+    {
+        const std::lock_guard lock(hook_mutex);
+        hook.get().swap(fresh);
+    }
+    return fresh != nullptr ? *fresh : ReportHook();
 }
 
 namespace detail {
 
 void report(const Error& error) noexcept {
     try {
-        ReportHook taker;
+        Hook taker;
         {
-            const std::lock_guard lock(hook().mutex);
-            taker = hook().hook;
+            const std::lock_guard lock(hook_mutex);
+            taker = hook.get();
         }
-        if (taker) taker(error);
+        if (taker != nullptr && *taker) (*taker)(error);
         else std::fprintf(stderr, "%s\n", error.what());
     } catch (...) {
         // A hook that throws has had its chance.

@@ -90,6 +90,8 @@ void Event::synchronize(SourceLocation where) const {
     detail::check_may_wait("Event::synchronize", where);
     if (!event.recorded) return;
     check_not_captured(event, "synchronize", where);
+    if (event.device.is_cuda())  // it may come after CPU work that nobody else runs any more
+        detail::help_at_exit_until([&] { return event.backend->is_complete(event, where); });
     event.backend->synchronize(event, where);
     if (detail::is_observed())
         detail::notify({.kind = OpKind::synchronize,

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/fork.hpp"
+#include "core/made_once.hpp"
 #include "core/order.hpp"
 #include "core/recorder.hpp"
 #include "core/registry.hpp"
@@ -73,14 +74,11 @@ private:
     std::map<std::array<int, 3>, std::vector<Idle>> lanes_;
 };
 
-Branches& branches() {
-    static auto* const instance = [] {
-        auto* made = new Branches;
-        register_fork_lock(ForkOrder::branches, made->mutex());
-        return made;
-    }();
-    return *instance;
-}
+constinit MadeOnce<Branches> all_branches;
+Branches& branches() { return all_branches.get(); }
+const ForkRegistration registered{
+    ForkOrder::branches,
+    {nullptr, [](void*) { branches().mutex().lock(); }, [](void*) { branches().mutex().unlock(); }}};
 
 }  // namespace
 

@@ -63,14 +63,11 @@ void find_blocks(GraphData& graph) {
     graph.blocks_known = true;
 }
 
-SpinLock& graph_memory_lock() {
-    static auto* const instance = [] {
-        auto* made = new SpinLock;
-        register_fork_lock(ForkOrder::graph_memory, *made);
-        return made;
-    }();
-    return *instance;
-}
+namespace {
+constinit SpinLock memory_lock;
+const ForkRegistration registered{ForkOrder::graph_memory, memory_lock};
+}  // namespace
+SpinLock& graph_memory_lock() { return memory_lock; }
 
 void throw_dead_array(const GraphData& graph, const Block* block, const SourceLocation& where) {
     const NodeData* user = user_of(graph, block);

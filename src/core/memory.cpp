@@ -24,14 +24,9 @@ struct BlockPool {
     Block* free = nullptr;
 };
 
-BlockPool& blocks() {
-    static auto* const instance = [] {
-        auto* made = new BlockPool;  // never destroyed: arrays may outlive static destruction
-        register_fork_lock(ForkOrder::blocks, made->lock);
-        return made;
-    }();
-    return *instance;
-}
+constinit BlockPool block_pool;
+const ForkRegistration registered{ForkOrder::blocks, block_pool.lock};
+BlockPool& blocks() { return block_pool; }
 
 // A free block keeps the next one in more_users.
 Block& take_block() {

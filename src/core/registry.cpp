@@ -3,6 +3,7 @@
 #include <array>
 
 #include "core/fork.hpp"
+#include "core/made_once.hpp"
 #include "core/recorder.hpp"
 #include <heddle/detail/thread_state.hpp>
 
@@ -11,7 +12,7 @@ namespace heddle::detail {
 namespace {
 
 constexpr int slab_size = 128;
-constexpr int least_free = 1024;  // closed streams before a record is used again
+constexpr int least_closed = 1024;  // streams of a device, before a record of it is used again
 constexpr int max_slabs = 1 << 16;
 constexpr int slot_bits = 23;  // of a key; the rest is the id
 static_assert(slab_size * max_slabs <= 1 << slot_bits);
@@ -23,13 +24,15 @@ struct EventPool {
 };
 
 struct Registry {
-    std::mutex mutex;  ///< guards the free list and growth
-    /// Records wait their turn here, oldest first: a StreamRef that outlives its stream finds it dead for a good while.
-    struct Free {
+    std::mutex mutex;  ///< guards the lists and growth
+    /// A record belongs to one device for ever, so that others may look at whose it is at any time.
+    struct Records {
+        StreamRecord* fresh = nullptr;
+        /// Closed ones wait their turn here, oldest first: a StreamRef that outlives its stream finds it dead for a good while.
         StreamRecord* first = nullptr;
         StreamRecord* last = nullptr;
-        int count = 0;
-    } free[2];
+        int closed = 0;
+    } records[2][max_devices];
     std::atomic<int> slabs{0};
     std::array<std::atomic<StreamRecord*>, max_slabs> slab{};
     std::atomic<std::uint64_t> next_id{1};
@@ -42,77 +45,75 @@ void for_each_pool(void* all, void (SpinLock::*function)() noexcept) {
             for (EventPool& pool : device) (pool.lock.*function)();
 }
 
-Registry& registry() {
-    static auto* const instance = [] {
-        auto* made = new Registry;  // never destroyed: streams may outlive static destruction
-        register_fork_lock(ForkOrder::registry, made->mutex);
-        register_fork_lock(ForkOrder::events, {made, [](void* all) { for_each_pool(all, &SpinLock::lock); },
-                                               [](void* all) { for_each_pool(all, &SpinLock::unlock); }});
-        return made;
-    }();
-    return *instance;
+// Never destroyed: streams may outlive static destruction.
+static_assert(std::is_trivially_destructible_v<Registry>);
+constinit Registry all;
+const ForkRegistration registered{ForkOrder::registry, all.mutex};
+const ForkRegistration registered_events{ForkOrder::events,
+                                         {&all, [](void* pools) { for_each_pool(pools, &SpinLock::lock); },
+                                          [](void* pools) { for_each_pool(pools, &SpinLock::unlock); }}};
+
+Registry::Records& records_of(Device device) noexcept {
+    return all.records[static_cast<int>(device.kind())][device.index()];
 }
 
-void push(Registry::Free& free, StreamRecord& stream) noexcept {
-    stream.next_free = nullptr;
-    (free.last != nullptr ? free.last->next_free : free.first) = &stream;
-    free.last = &stream;
-    ++free.count;
+/// Under the mutex. Throws OutOfMemory.
+void add_slab(Registry::Records& records, Device device) {
+    const int index = all.slabs.load();
+    if (index == max_slabs)
+        throw_error({.code = ErrorCode::out_of_memory,
+                     .message = "too many streams",
+                     .call = "Stream",
+                     .device = device});
+    auto* const slab = new StreamRecord[slab_size];
+    for (int i = slab_size - 1; i >= 0; --i) {
+        slab[i].slot = static_cast<std::uint32_t>(index * slab_size + i);
+        slab[i].device = device;
+        slab[i].backend = &backend_of(device.kind());
+        slab[i].next_free = std::exchange(records.fresh, &slab[i]);
+    }
+    all.slab[static_cast<std::size_t>(index)].store(slab, std::memory_order_release);
+    all.slabs.store(index + 1, std::memory_order_release);
+}
+
+StreamRecord& take_record(Device device) {
+    const std::lock_guard lock(all.mutex);
+    Registry::Records& records = records_of(device);
+    if (records.closed > least_closed) {
+        --records.closed;
+        return *std::exchange(records.first, records.first->next_free);  // not the last one
+    }
+    if (records.fresh == nullptr) add_slab(records, device);
+    return *std::exchange(records.fresh, records.fresh->next_free);
 }
 
 EventPool& pool_of(Device device, EventOptions options) {
     const int set = (options.timing ? 1 : 0) | (options.blocking ? 2 : 0) | (options.interprocess ? 4 : 0);
-    return registry().events[static_cast<int>(device.kind())][device.index()][set];
+    return all.events[static_cast<int>(device.kind())][device.index()][set];
 }
 
 }  // namespace
 
-StreamState& null_stream() noexcept {
-    static auto* const instance = new StreamRecord;  // dead, as made
-    return *instance;
+namespace {
+constinit MadeOnce<StreamRecord> null_record;  // dead, as made
 }
+StreamState& null_stream() noexcept { return null_record.get(); }
 
 StreamRecord& new_stream_record(Device device) {
-    Registry& all = registry();
-    const int kind = static_cast<int>(device.kind());
-    StreamRecord* record = nullptr;
+    StreamRecord& record = take_record(device);
+    record.submissions.store(0);
+    record.waited.forget();
     {
-        const std::lock_guard lock(all.mutex);
-        if (all.free[kind].count < least_free) {
-            const int index = all.slabs.load();
-            if (index == max_slabs)
-                throw_error({.code = ErrorCode::out_of_memory,
-                             .message = "too many streams",
-                             .call = "Stream",
-                             .device = device});
-            auto* slab = new StreamRecord[slab_size];
-            all.slab[static_cast<std::size_t>(index)].store(slab, std::memory_order_release);
-            all.slabs.store(index + 1, std::memory_order_release);
-            for (int i = 0; i < slab_size; ++i) {
-                slab[i].slot = static_cast<std::uint32_t>(index * slab_size + i);
-                push(all.free[kind], slab[i]);
-            }
-        }
-        Registry::Free& free = all.free[kind];
-        record = std::exchange(free.first, free.first->next_free);
-        if (free.first == nullptr) free.last = nullptr;
-        --free.count;
+        const std::lock_guard life(record.life);  // who looks at the stream that it was finds another id
+        record.settled_by = 0;
+        record.owns_native = true;
+        record.owners.store(1);
+        const std::uint64_t id = all.next_id.fetch_add(1);
+        record.id.store(id);
+        record.key.store(id << slot_bits | record.slot, std::memory_order_relaxed);
     }
-    const std::uint64_t id = all.next_id.fetch_add(1);
-    {
-        const std::lock_guard life(record->life);  // who looks at the stream that it was finds another id
-        record->id.store(id);
-        record->settled_by = 0;
-    }
-    record->key.store(id << slot_bits | record->slot, std::memory_order_relaxed);
-    record->device = device;
-    record->backend = &backend_of(device.kind());
-    record->flags.store(stream_flag::dead);
-    record->submissions.store(0);
-    record->waited.forget();
-    record->owns_native = true;
-    record->owners.store(1);
-    return *record;
+    record.flags.store(stream_flag::dead);  // not `ended`, from the moment when the id is another
+    return record;
 }
 
 StreamRecord& open_stream(Device device, int priority, std::string name, const SourceLocation& where) {
@@ -148,15 +149,17 @@ void recycle_stream(StreamRecord& stream) noexcept {
     stream.set(stream_flag::ended);
     // Who may still have to ask it why has its fate. Without memory for another one the record is not used again.
     if (!stream.renew_fate()) return;
-    Registry& all = registry();
-    const int kind = static_cast<int>(stream.device.kind());
     const std::lock_guard lock(all.mutex);
-    push(all.free[kind], stream);
+    Registry::Records& records = records_of(stream.device);
+    stream.next_free = nullptr;
+    (records.closed != 0 ? records.last->next_free : records.first) = &stream;
+    records.last = &stream;
+    ++records.closed;
 }
 
 StreamUse use_of(std::uint64_t key) noexcept {
     const auto slot = static_cast<std::size_t>(key & ((std::uint64_t{1} << slot_bits) - 1));
-    StreamRecord* const slab = registry().slab[slot / slab_size].load(std::memory_order_acquire);
+    StreamRecord* const slab = all.slab[slot / slab_size].load(std::memory_order_acquire);
     return {&slab[slot % slab_size], key >> slot_bits};
 }
 
@@ -165,10 +168,12 @@ bool has_ended(std::uint64_t key) noexcept {
     return use.stream->has(stream_flag::ended) || !use.is_same();  // in this order: the flag goes when the id has changed
 }
 
-void forget_free_streams() noexcept { registry().free[0] = registry().free[1] = {}; }
+void forget_free_streams() noexcept {
+    for (auto& kind : all.records)
+        for (Registry::Records& records : kind) records = {};
+}
 
 void for_each_stream(const std::function<void(StreamRecord&)>& function) {
-    Registry& all = registry();
     const int slabs = all.slabs.load(std::memory_order_acquire);
     for (int s = 0; s < slabs; ++s) {
         StreamRecord* slab = all.slab[static_cast<std::size_t>(s)].load(std::memory_order_acquire);

@@ -5,6 +5,10 @@
 
 #include "core/backend.hpp"
 
+namespace heddle {
+class Observer;  // heddle/observer.hpp
+}
+
 namespace heddle::detail {
 
 /// Makes a record for a stream of `device` without a native one; new id, flags clear but for `dead` (cleared by whoever finishes it).
@@ -20,13 +24,18 @@ void recycle_stream(StreamRecord& stream) noexcept;
 StreamUse use_of(std::uint64_t key) noexcept;
 bool has_ended(std::uint64_t key) noexcept;
 
-/// Calls function for every record that has ever been made; look at flags and device. The set only grows.
+/// Calls function for every record that has ever been made; look at flags, device and backend. The set only grows. A record that is not
+/// `dead` is complete; it may become `dead`, and another stream of its device, at any time.
 void for_each_stream(const std::function<void(StreamRecord&)>& function);
 
 /// In the child of a fork: these streams were the parent's.
 void forget_default_streams() noexcept;
 void forget_branches() noexcept;
 void forget_free_streams() noexcept;
+void forget_observing_threads() noexcept;
+
+/// add_observer(), unless it is there already.
+void ensure_observer(Observer& observer);
 
 /// Throws UsageError in host functions, which may wait for nothing. `call` is what was asked for.
 void check_may_wait(const char* call, const SourceLocation& where);

@@ -66,6 +66,8 @@ void StreamRef::synchronize(SourceLocation where) const {
     detail::check_may_wait("synchronize", where);
     detail::check_not_capturing(stream, "synchronize", where);
     const std::uint64_t given = stream.submissions.load(std::memory_order_acquire);
+    if (stream.device.is_cuda())  // it may wait for CPU work that nobody else runs any more
+        detail::help_at_exit_until([&] { return stream.backend->is_complete(stream, where); });
     stream.backend->synchronize(stream, where);
     notify_synchronize(stream, where);
     if (stream.has(detail::stream_flag::poisoned | detail::stream_flag::fallible)) [[unlikely]] {

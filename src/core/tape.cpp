@@ -7,6 +7,7 @@
 
 #include "core/fork.hpp"
 #include "core/graph.hpp"
+#include "core/made_once.hpp"
 #include "core/registry.hpp"
 
 namespace heddle::detail {
@@ -257,14 +258,14 @@ private:
     std::size_t count_ = 0;
 };
 
+// Never destroyed: graphs may outlive static destruction.
 TapePool& tapes() {
-    static auto* const instance = [] {
-        auto* made = new TapePool;  // never destroyed: graphs may outlive static destruction
-        register_fork_lock(ForkOrder::tapes, made->lock());
-        return made;
-    }();
-    return *instance;
+    static constinit MadeOnce<TapePool> instance;
+    return instance.get();
 }
+const ForkRegistration registered{ForkOrder::tapes,
+                                  {nullptr, [](void*) { tapes().lock().lock(); },
+                                   [](void*) { tapes().lock().unlock(); }}};
 }  // namespace
 
 std::shared_ptr<Tape> new_tape() {

@@ -45,14 +45,8 @@ UserTable* table_of(const Block& block) noexcept {
 }
 
 /// Guards the changes of every block's users. Taken when a stream uses a block for the first time.
-SpinLock& users_lock() {
-    static auto* const instance = [] {
-        auto* made = new SpinLock;
-        register_fork_lock(ForkOrder::block_users, *made);
-        return made;
-    }();
-    return *instance;
-}
+constinit SpinLock users_lock;
+const ForkRegistration registered{ForkOrder::block_users, users_lock};
 
 /// The lock is held. Puts the key into the block's table; users whose work has ended leave it when it would have to grow.
 void add_to_table(Block& block, std::uint64_t key) {
@@ -86,7 +80,7 @@ void add_to_table(Block& block, std::uint64_t key) {
 void add_user(Block& block, StreamState& stream) {
     const std::uint64_t key = stream.key.load(std::memory_order_relaxed);
     if (const UserTable* table = table_of(block); table != nullptr && table->has(key)) return;
-    const std::lock_guard lock(users_lock());
+    const std::lock_guard lock(users_lock);
     for (auto& user : block.users) {
         const std::uint64_t seen = user.load(std::memory_order_relaxed);
         if (seen == key) return;
@@ -105,7 +99,7 @@ Users::Users(const Block& block) {
     if (table == nullptr) [[likely]]
         return;
     many_.assign(few_, few_ + count_);
-    const std::lock_guard lock(users_lock());
+    const std::lock_guard lock(users_lock);
     for (const auto& slot : table_of(block)->keys)
         if (const std::uint64_t key = slot.load(std::memory_order_relaxed); key != 0 && !has_ended(key))
             many_.push_back(use_of(key));

@@ -27,6 +27,7 @@ public:
     std::size_t pool_release_threshold(int device, const SourceLocation& where) override;
     void set_pool_release_threshold(int device, std::size_t bytes, const SourceLocation& where) override;
     void trim_pool(int device, std::size_t keep, const SourceLocation& where) override;
+    bool help_at_exit(const Completion& done) noexcept override;  // streams.cpp
     void after_fork() noexcept override;
 
     // streams.cpp
@@ -112,7 +113,7 @@ void wait_for(Queue* queue, Completion& done);
 
 /// The completion of an event's newest record; null where there is none, or it is known to be over.
 CompletionRef newest_record(const EventState& event);
-/// The event stands for this from now on.
-void set_record(EventState& event, CompletionRef done);
+/// The event stands for this from now on. `stream_id`: see SharedEvent::record.
+void set_record(EventState& event, CompletionRef done, std::uint64_t stream_id = 0);
 
 }  // namespace heddle::detail::cpu

@@ -49,8 +49,8 @@ CompletionRef newest_record(const EventState& event) {
     return event.native != nullptr ? *static_cast<CompletionRef*>(event.native) : CompletionRef();
 }
 
-void set_record(EventState& event, CompletionRef done) {
-    if (event.options.interprocess) return shared(event).record(done);
+void set_record(EventState& event, CompletionRef done, std::uint64_t stream_id) {
+    if (event.options.interprocess) return shared(event).record(done, stream_id);
     if (event.native == nullptr) event.native = new CompletionRef(std::move(done));
     else *static_cast<CompletionRef*>(event.native) = std::move(done);
 }
@@ -69,7 +69,7 @@ void CpuBackend::close_event(EventState& event) noexcept { forget_record(event);
 void CpuBackend::record(EventState& event, StreamRecord& stream, const SourceLocation&) {
     CompletionRef done = make_completion();
     queue_of(stream).push_signal(done, event.options.timing);
-    set_record(event, std::move(done));
+    set_record(event, std::move(done), stream.id.load());
 }
 
 void CpuBackend::wait_stream(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where) {

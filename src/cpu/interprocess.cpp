@@ -6,6 +6,7 @@
 #include <heddle/interprocess.hpp>
 
 #include "core/fork.hpp"
+#include "core/made_once.hpp"
 #include "cpu/backend.hpp"
 #include "cpu/shared_file.hpp"
 
@@ -25,14 +26,11 @@ struct Shared {
         return base;
     }
 };
-Shared& shared() {
-    static auto* const instance = [] {
-        auto* made = new Shared;
-        register_fork_lock(ForkOrder::shared_files, made->mutex);
-        return made;
-    }();
-    return *instance;
-}
+constinit MadeOnce<Shared> all_shared;
+Shared& shared() { return all_shared.get(); }
+const ForkRegistration registered{
+    ForkOrder::shared_files,
+    {nullptr, [](void*) { shared().mutex.lock(); }, [](void*) { shared().mutex.unlock(); }}};
 
 }  // namespace
 

@@ -53,14 +53,9 @@ private:
     Chunk* free_ = nullptr;
     int count_ = 0;
 };
-ChunkPool& chunks() {
-    static auto* const instance = [] {
-        auto* made = new ChunkPool;
-        register_fork_lock(ForkOrder::chunks, made->lock());
-        return made;
-    }();
-    return *instance;
-}
+constinit ChunkPool chunk_pool;
+const ForkRegistration registered{ForkOrder::chunks, chunk_pool.lock()};
+ChunkPool& chunks() { return chunk_pool; }
 
 const OpType no_closure{nullptr, nullptr, nullptr, 0, 1, "", "", false};
 

@@ -24,7 +24,7 @@ CompletionRef take_final(StreamRecord& stream) noexcept {
 void CpuBackend::open_stream(StreamRecord& stream, const SourceLocation&) {
     stream.priority = std::clamp(stream.priority, 1 - levels, 0);
     auto queue = std::make_unique<Queue>(stream, levels - 1 + stream.priority);
-    const std::lock_guard life(stream.life);
+    const std::lock_guard life(stream.life);  // others look at all streams of a device
     stream.native = queue.release();
 }
 
@@ -64,9 +64,6 @@ CompletionRef pending_work(const StreamUse& use) {
 
 void wait_for(Queue* queue, Completion& done) {
     if (queue != nullptr) queue->help(done);
-    // After exit() has begun there are no workers: what is waited for has to run here.
-    while (executor().is_closed() && !done.is_done())
-        if (!executor().run_one()) break;
     block_until(done);
 }
 
@@ -87,6 +84,14 @@ void CpuBackend::synchronize_use(const StreamUse& use, const SourceLocation&) {
     if (const CompletionRef done = pending_work(use)) wait_for(use, *done);
 }
 
+bool CpuBackend::help_at_exit(const Completion& done) noexcept {
+    // There are no workers any more. One that still runs something may leave work behind when it ends: asked for again and again.
+    Executor* const closed = executor_if_made();
+    if (closed == nullptr || !closed->is_closed()) return false;
+    while (!done.is_done() && closed->run_one()) {}
+    return true;
+}
+
 void CpuBackend::synchronize(StreamRecord& stream, const SourceLocation&) {
     Queue& queue = queue_of(stream);
     if (queue.is_idle()) return;
@@ -102,7 +107,7 @@ bool CpuBackend::is_complete(StreamRecord& stream, const SourceLocation&) {
 Failure CpuBackend::synchronize_device(int device, const SourceLocation&) {
     std::vector<CompletionRef> pending;
     for_each_stream([&](StreamRecord& stream) {
-        if (stream.device == Device::unchecked(DeviceKind::cpu, device) && stream.backend == this)
+        if (stream.device == Device::unchecked(DeviceKind::cpu, device))
             if (CompletionRef done = pending_work({&stream, stream.id.load()})) pending.push_back(std::move(done));
     });
     Failure untold;

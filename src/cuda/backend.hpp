@@ -31,6 +31,7 @@ public:
     void trim_pool(int device, std::size_t keep, const SourceLocation& where) override;
     Failure synchronize_device(int device, const SourceLocation& where) override;
     void poll_outstanding() noexcept override;
+    bool help_at_exit(const Completion& done) noexcept override;
     void after_fork() noexcept override;
 
     // stream.cpp

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/made_once.hpp"
 #include "core/registry.hpp"
 #include "cuda/backend.hpp"
 #include "cuda/watcher.hpp"
@@ -75,8 +76,8 @@ struct Points {
 }  // namespace
 
 CudaBackend& the_backend() noexcept {
-    static auto* backend = new CudaBackend;
-    return *backend;
+    static constinit MadeOnce<CudaBackend> backend;  // no guard: a child of fork() comes here
+    return backend.get();
 }
 
 int CudaBackend::device_count() noexcept {
@@ -234,12 +235,16 @@ Failure CudaBackend::synchronize_device(int device, const SourceLocation& where)
 
 void CudaBackend::poll_outstanding() noexcept {
     if (is_forked() || in_callback) return;
-    if (Watcher* const used = watcher_if_used()) used->look_if_stopped();
+    (void)look_at_exit();
     for (int i = 0; i < max_devices; ++i) {
         Gpu* g = gpu_if_used(i);
         if (g == nullptr || g->lost.load(std::memory_order_acquire)) continue;
         do_chores(*g);
     }
+}
+
+bool CudaBackend::help_at_exit(const Completion&) noexcept {
+    return !is_forked() && !in_callback && look_at_exit();
 }
 
 void CudaBackend::after_fork() noexcept {

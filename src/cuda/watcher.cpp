@@ -101,11 +101,10 @@ bool Watcher::look(Notification& note) noexcept {
         }
         const cudaError_t native = as_runtime(code);
         if (is_unloading(native)) {
-            // The process ends, and with it the device's work. Nobody is told any more, but for those who still wait.
-            if (!stop_.load(std::memory_order_relaxed)) return false;
-            failure = failure_from(native, "cuEventQuery", g.index);
+            // The process ends, and the driver has waited for what was given to it.
         } else if (is_sticky(native)) {
             failure = mark_lost(g.index, native, "cuEventQuery", nullptr, {});
+            if (failure == nullptr) return false;  // no memory to say why: another time
         } else {
             // The driver cannot say. It is asked again; if that does not help, whoever waits hears why.
             constexpr int patience = 3;
@@ -113,8 +112,8 @@ bool Watcher::look(Notification& note) noexcept {
             if (note.patient && note.failed_looks == patience) note_failure(code, "cuEventQuery", g.index);
             if (note.patient) return false;
             failure = failure_from(native, "cuEventQuery", g.index);
+            if (failure == nullptr) return false;
         }
-        if (failure == nullptr) return false;  // no memory to say why: another time
     } else {
         const std::lock_guard lock(g.lost_mutex);
         failure = g.failure;
@@ -148,30 +147,31 @@ void Watcher::work() noexcept {
         rest(Clock::now() - last);
         lock.lock();
     }
-    try {
-        incoming_.insert(incoming_.end(), active.begin(), active.end());
-    } catch (...) {
-        // no memory: who waits for these at exit is not told
-    }
+    put_back(active);
     running_ = false;
     stopped_.notify_all();
 }
 
-void Watcher::look_if_stopped() noexcept {
-    std::vector<Notification*> some;
+void Watcher::put_back(std::vector<Notification*>& notes) noexcept {
+    try {
+        incoming_.insert(incoming_.end(), notes.begin(), notes.end());
+    } catch (...) {
+        report(std::current_exception());  // no memory: whoever waits for these is not told
+    }
+}
+
+bool Watcher::look_at_exit() noexcept {
+    std::vector<Notification*> mine;
     {
         const std::lock_guard lock(mutex_);
-        if (!stop_ || running_ || incoming_.empty()) return;
-        some.swap(incoming_);
+        if (!stop_) return false;
+        mine.swap(incoming_);  // none, while the thread has not ended
     }
     const RelaxedCapture relaxed;
-    std::erase_if(some, [this](Notification* note) { return look(*note); });
+    std::erase_if(mine, [this](Notification* note) { return look(*note); });
     const std::lock_guard lock(mutex_);
-    try {
-        incoming_.insert(incoming_.end(), some.begin(), some.end());
-    } catch (...) {
-        report(std::current_exception());
-    }
+    put_back(mine);
+    return true;
 }
 
 void Watcher::stop() noexcept {
@@ -195,7 +195,10 @@ Watcher& watcher() {
     return *made;
 }
 
-Watcher* watcher_if_used() noexcept { return instance.load(std::memory_order_acquire); }
+bool look_at_exit() noexcept {
+    Watcher* const made = instance.load(std::memory_order_acquire);
+    return made != nullptr && made->look_at_exit();
+}
 
 void forget_watcher() noexcept { instance.store(nullptr); }
 

@@ -45,13 +45,15 @@ public:
     /// The event is about to be recorded anew or destroyed. True: the native event belongs to a notification from now on,
     /// and the event needs another.
     bool detach(EventState& event) noexcept;
+    /// At exit: ends the thread. What is outstanding is told by look_at_exit().
     void stop() noexcept;
-    /// At exit the thread ends, and those who wait look themselves.
-    void look_if_stopped() noexcept;
+    /// False: the thread goes on. Else looks once at everything that is outstanding, on this thread.
+    bool look_at_exit() noexcept;
 
 private:
     void work() noexcept;
-    bool look(Notification& note) noexcept;  ///< true: told
+    void put_back(std::vector<Notification*>& notes) noexcept;  ///< under the mutex
+    bool look(Notification& note) noexcept;                     ///< true: told
     void tell(Notification& note, Failure failure) noexcept;
 
     std::mutex mutex_;
@@ -64,7 +66,7 @@ private:
 };
 
 Watcher& watcher();
-Watcher* watcher_if_used() noexcept;
+bool look_at_exit() noexcept;    ///< the same, of the watcher if there is one
 void forget_watcher() noexcept;  ///< in the child of a fork
 
 }  // namespace heddle::detail::cu

@@ -1,6 +1,7 @@
 // Stands in the place of the CUDA backend in a build without CUDA: no devices, and the reason. As there are no devices there
 // are no streams, events or memory of theirs either, so nothing else here is ever called.
 #include "core/backend.hpp"
+#include "core/made_once.hpp"
 
 namespace heddle::detail {
 
@@ -76,8 +77,8 @@ class NoCuda final : public Backend {
 }  // namespace
 
 Backend& cuda_backend() {
-    static auto* const instance = new NoCuda;
-    return *instance;
+    static constinit MadeOnce<NoCuda> instance;
+    return instance.get();
 }
 
 }  // namespace heddle::detail
