@@ -183,18 +183,24 @@ void Model::condition(const Statement& s, int round) {
     condition_ = s.stream;
     std::vector<Clock> end;
     const std::vector<Clock> begin = streams_;
+    const std::vector<unsigned> given = given_;
+    // Only one body runs: what others did is nothing to it, nor to what follows it.
+    const auto know_bodies = [&] {
+        for (std::size_t t = 0; t < given_.size(); ++t)
+            if (given_[t] != given[t]) at(streams_, s.stream).set(static_cast<int>(t), given_[t]);
+    };
     for (const Block& body : s.bodies) {
         streams_ = begin;
-        at(streams_, s.stream).set(s.stream, at(given_, s.stream));  // only one of them runs
+        know_bodies();
         block(body, round);
         if (s.what == What::loop) access(s.id, s.stream, -1, s.to);
         if (end.empty()) end = streams_;
         else
             for (std::size_t i = 0; i < end.size(); ++i) end[i].meet(streams_[i]);
     }
-    // The stream itself comes after whatever it was given.
+    // The stream itself comes after whatever it was given, and after the streams of the body that runs.
     streams_ = end;
-    at(streams_, s.stream).set(s.stream, at(given_, s.stream));
+    know_bodies();
     at(current_, device_of(s.stream)) = before;
     current_device_ = device;
     condition_ = -1;
