@@ -68,6 +68,10 @@ private:
             for (int i = 1 + any(2); i > 0; --i) program_.events.push_back(d);
         }
         for (int i = 1 + any(2); i > 0; --i) add_buffer({Place::pinned, 0, size()});
+        for (int i = any(3); i > 0; --i) {
+            pageable_.push_back(static_cast<int>(program_.buffers.size()));
+            program_.buffers.push_back({Place::pageable, 0, size()});
+        }
         for (std::size_t s = 0; s < program_.streams.size(); ++s) live_.push_back(static_cast<int>(s));
         for (int i = any(3); i > 0; --i) add_graph();
     }
@@ -103,6 +107,7 @@ private:
     bool reaches(int s, int b) const {
         const Device on = device(stream(s).device);
         if (buffer(b).place == Place::pinned) return true;
+        if (buffer(b).place == Place::pageable) return on.is_cpu();
         return on.is_cpu() ? device(buffer(b).device).is_cpu() : buffer(b).device == stream(s).device;
     }
     bool is_host_memory(int b) const {
@@ -188,6 +193,7 @@ private:
         }
         const bool alive = std::find(streams.begin(), streams.end(), point.stream) != streams.end();
         const int t = alive && chance(80) ? point.stream : one_of(streams);
+        if (chance(12)) return add_mark(s, t, out);
         if (chance(55) || !add_record(t, out)) add_wait(s, t, out);
         else add_wait_event(s, out.back().event, out);
         return true;
@@ -199,6 +205,14 @@ private:
         w.other = t;
         model_->wait(s, t);
         out.push_back(std::move(w));
+    }
+    bool add_mark(int s, int t, Block& out) {
+        Statement m = make(What::mark);
+        m.stream = s;
+        m.other = t;
+        model_->wait(s, t);
+        out.push_back(std::move(m));
+        return true;
     }
     bool add_record(int t, Block& out) {
         std::vector<int> fitting;
@@ -240,6 +254,7 @@ private:
         const bool at_home = buffer(w.to).place == Place::device && buffer(w.to).device == stream(s).device;
         const bool kernel = w.what == What::scale || w.what == What::mix || w.what == What::host;
         if (kernel || (one_device && at_home)) w.implicit = is_implicit(s);
+        if (w.what == What::scale && !w.implicit && !buffer(w.to).local && chance(20)) w.prepared = true;
         model_->access(w.id, s, w.from, w.to);
         out.push_back(std::move(w));
     }
@@ -279,7 +294,9 @@ private:
         --budget_;
         const std::size_t dice = random_.below(depth < 4 ? 100 : 66);
         if (dice < 58) add_work(out, any_stream());
-        else if (dice < 66) add_needless_wait(out);
+        else if (dice < 63) add_needless_wait(out);
+        else if (dice < 65) add_copy_across(out);
+        else if (dice < 66) add_set_current(out);
         else if (dice < 76) add_scope(depth, out);
         else if (dice < 81) add_fork(depth, out);
         else if (dice < 87) options_.temporaries ? add_temporary(depth, out) : add_scope(depth, out);
@@ -342,6 +359,7 @@ private:
         Statement s = make(What::temporary);
         s.stream =
             new_stream(chance(70) ? current_device_ : any(program_.devices.size()), StreamRole::temporary);
+        s.pooled = chance(30);
         Block body;
         if (joins_ || chance(60)) add_wait(s.stream, one_of(live_), body);
         live_.push_back(s.stream);
@@ -365,6 +383,7 @@ private:
         program_.buffers.push_back(info);
         s.implicit = is_implicit(s.stream);
         s.varies = 0;
+        s.owns = chance(20);
         model_->forget(s.to);
         model_->access(s.id, s.stream, -1, s.to);
         writable_.push_back(s.to);
@@ -394,9 +413,40 @@ private:
         out.push_back(std::move(s));
     }
 
+    void add_set_current(Block& out) {
+        Statement s = make(What::set_current);
+        std::vector<int> base;
+        for (const int t : live_)
+            if (stream(t).role == StreamRole::base && stream(t).device == current_device_) base.push_back(t);
+        s.stream = one_of(base);
+        model_->wait(s.stream, current(current_device_));
+        current(current_device_) = s.stream;
+        out.push_back(std::move(s));
+    }
+
+    void add_copy_across(Block& out) {
+        Statement s = make(What::copy_across);
+        const auto has_device = [&](int b) { return buffer(b).place == Place::device; };
+        s.to = pick(writable_, has_device);
+        s.from =
+            pick(readable_, [&](int b) { return has_device(b) && buffer(b).device != buffer(s.to).device; });
+        if (s.from < 0) return;
+        s.stream = current(buffer(s.to).device);
+        s.other = current(buffer(s.from).device);
+        // On the destination's side, unless only the source's is CUDA's.
+        if (device(buffer(s.to).device).is_cpu() && device(buffer(s.from).device).is_cuda())
+            std::swap(s.stream, s.other);
+        if (!keep_trace(out, s.stream, s.to, s.from) || !order(s.stream, s.from, s.to, out)) return;
+        model_->copy_across(s.id, s.stream, s.other, s.from, s.to);
+        s.implicit = true;
+        out.push_back(std::move(s));
+    }
+
     void add_thread(int depth, Block& out) {
         Statement s = make(What::thread);
+        const std::vector<int> before = current_;
         s.bodies.push_back(block(depth + 1));
+        current_ = before;
         out.push_back(std::move(s));
     }
 
@@ -416,9 +466,38 @@ private:
         model_->access(s.id, s.stream, s.from, s.to);
         model_->access(s.id, s.stream, s.to, -1);
         const std::size_t bodies = s.what == What::condition ? 2 : 1;
-        for (std::size_t i = 0; i < bodies; ++i) s.bodies.push_back(simple_body(s.stream, out));
+        for (std::size_t i = 0; i < bodies; ++i) {
+            s.bodies.push_back(simple_body(s.stream, out));
+            if (options_.temporaries && chance(30)) add_side(s.stream, s.bodies.back(), out);
+        }
         if (s.what == What::loop) model_->access(s.id, s.stream, -1, s.to);
         out.push_back(std::move(s));
+    }
+
+    /// A stream of a condition's body, which begins and ends in it.
+    void add_side(int s, Block& body, Block& before) {
+        Statement side = make(What::temporary);
+        side.stream = new_stream(stream(s).device, StreamRole::temporary);
+        Block inside;
+        model_->wait(side.stream, s);
+        Statement begin = make(What::wait_stream);
+        begin.stream = side.stream;
+        begin.other = s;
+        inside.push_back(std::move(begin));
+        Statement w = choose_work(side.stream, true);
+        const bool fits = w.to >= 0 && (w.from < 0 || reaches(s, w.from));
+        if (!fits || !order(s, w.from, w.to, before)) return;
+        model_->wait(side.stream, s);
+        w.optional = false;
+        model_->access(w.id, side.stream, w.from, w.to);
+        inside.push_back(std::move(w));
+        Statement end = make(What::wait_stream);
+        end.stream = s;
+        end.other = side.stream;
+        model_->wait(s, side.stream);
+        inside.push_back(std::move(end));
+        side.bodies.push_back(std::move(inside));
+        body.push_back(std::move(side));
     }
 
     /// Kernels, copies and fills on one stream. The waits come before the condition.
@@ -476,7 +555,7 @@ private:
         Statement s = make(What::look);
         s.stream = one_of(live_);
         s.varies = 0;
-        switch (random_.below(9)) {
+        switch (random_.below(pageable_.empty() ? 9 : 12)) {
         case 0:
             s.what = What::wait_here;
             model_->wait_here(s.stream);
@@ -513,6 +592,19 @@ private:
             model_->access(s.id, s.stream, s.from, -1);
             model_->wait_here(s.stream);
             break;
+        case 9:
+        case 10: return add_pageable_work(out);
+        case 11:
+            s.what = What::copy_here;
+            s.from = one_of(pageable_);
+            s.to = one_of(writable_);
+            if (chance(50)) std::swap(s.from, s.to);
+            if (buffer(s.to).place != Place::pageable && !keep_trace(out, s.stream, s.to, -1)) return;
+            if (!order(s.stream, buffer(s.from).place == Place::pageable ? -1 : s.from,
+                       buffer(s.to).place == Place::pageable ? -1 : s.to, out))
+                return;
+            model_->copy_here(s.id, s.stream, s.from, s.to);
+            break;
         default:
             s.what = What::make_anew;
             s.to = pick(writable_, [&](int b) {
@@ -528,11 +620,38 @@ private:
         out.push_back(std::move(s));
     }
 
+    /// A kernel or host function on a pageable array, which the host may then copy without a word; the stream may be gone by then.
+    void add_pageable_work(Block& out) {
+        const int d = static_cast<int>(program_.devices.size()) - 1;
+        if (!device(d).is_cpu()) return;
+        const int b = one_of(pageable_);
+        Statement w = make(chance(50) ? What::scale : What::host);
+        w.varies = 0;
+        w.to = b;
+        w.slow = options_.slow ? 30000 : 0;
+        if (!options_.temporaries || chance(50)) {
+            w.stream = pick(live_, [&](int t) { return stream(t).device == d; });
+            if (!order(w.stream, -1, b, out)) return;
+            model_->access(w.id, w.stream, -1, b);
+            out.push_back(std::move(w));
+        } else {
+            Statement s = make(What::temporary);
+            s.stream = w.stream = new_stream(d, StreamRole::temporary);
+            s.pooled = chance(30);
+            Block body;
+            if (!order(w.stream, -1, b, body)) return;
+            model_->access(w.id, w.stream, -1, b);
+            body.push_back(std::move(w));
+            s.bodies.push_back(std::move(body));
+            out.push_back(std::move(s));
+        }
+    }
+
     Random random_;
     GeneratorOptions options_;
     Program program_;
     Model* model_ = nullptr;
-    std::vector<int> live_, writable_, readable_, kept_;
+    std::vector<int> live_, writable_, readable_, kept_, pageable_;
     std::vector<int> current_;
     int current_device_ = 0;
     bool joins_ =

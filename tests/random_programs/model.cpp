@@ -92,6 +92,27 @@ void Model::look(int buffer) {
     for (const Point& p : at(buffers_, buffer).reads) know(p);
 }
 
+void Model::copy_across(int statement, int stream, int other, int from, int to) {
+    wait(stream, other);
+    access(statement, stream, from, to);
+    wait(other, stream);
+}
+
+// The pageable side is touched by the host, which waits for whoever uses it.
+void Model::copy_here(int statement, int stream, int from, int to) {
+    const bool up = program_.buffers[static_cast<std::size_t>(from)].place == Place::pageable;
+    look(up ? from : to);
+    access(statement, stream, up ? -1 : from, up ? to : -1);
+    if (up && strictness_ == Strictness::promised) return;
+    wait_here(stream);
+    if (!up) forget(to);
+}
+
+bool Model::is_current(const Statement& s) const {
+    const int device = device_of(s.stream);
+    return at(current_, device) == s.stream && (device == current_device_ || s.what == What::copy_across);
+}
+
 std::optional<Race> Model::check(const Program& program, Mode mode, Strictness strictness,
                                  WaitName left_out) {
     Model model(program, strictness);
@@ -159,25 +180,34 @@ void Model::condition(const Statement& s, int round) {
     const int before = at(current_, device_of(s.stream)), device = current_device_;
     at(current_, device_of(s.stream)) = s.stream;
     current_device_ = device_of(s.stream);
+    condition_ = s.stream;
     std::vector<Clock> end;
     const std::vector<Clock> begin = streams_;
+    const std::vector<unsigned> given = given_;
+    // Only one body runs: what others did is nothing to it, nor to what follows it.
+    const auto know_bodies = [&] {
+        for (std::size_t t = 0; t < given_.size(); ++t)
+            if (given_[t] != given[t]) at(streams_, s.stream).set(static_cast<int>(t), given_[t]);
+    };
     for (const Block& body : s.bodies) {
         streams_ = begin;
-        at(streams_, s.stream).set(s.stream, at(given_, s.stream));  // only one of them runs
+        know_bodies();
         block(body, round);
         if (s.what == What::loop) access(s.id, s.stream, -1, s.to);
         if (end.empty()) end = streams_;
         else
             for (std::size_t i = 0; i < end.size(); ++i) end[i].meet(streams_[i]);
     }
-    // The stream itself comes after whatever it was given.
+    // The stream itself comes after whatever it was given, and after the streams of the body that runs.
     streams_ = end;
-    at(streams_, s.stream).set(s.stream, at(given_, s.stream));
+    know_bodies();
     at(current_, device_of(s.stream)) = before;
     current_device_ = device;
+    condition_ = -1;
 }
 
 void Model::statement(const Statement& s, int round) {
+    if (s.implicit && !is_current(s)) note({s.id, s.id});
     switch (s.what) {
     case What::scale:
     case What::mix:
@@ -191,6 +221,21 @@ void Model::statement(const Statement& s, int round) {
     case What::record: record(s.event, s.stream); break;
     case What::wait_event:
         if (!is_left_out(s, 0) && at(recorded_, s.event)) wait_event(s.stream, s.event);
+        break;
+    case What::mark:
+        if (!is_left_out(s, 0)) wait(s.stream, s.other);
+        break;
+    case What::set_current:
+        wait(s.stream, at(current_, device_of(s.stream)));
+        at(current_, device_of(s.stream)) = s.stream;
+        break;
+    case What::copy_across:
+        if (at(current_, device_of(s.other)) != s.other) note({s.id, s.id});
+        copy_across(s.id, s.stream, s.other, s.from, s.to);
+        break;
+    case What::copy_here:
+        sent();
+        copy_here(s.id, s.stream, s.from, s.to);
         break;
     case What::scope: {
         const int device = device_of(s.stream), outer_device = current_device_;
@@ -225,10 +270,15 @@ void Model::statement(const Statement& s, int round) {
         break;
     }
     case What::temporary:
-        at(streams_, s.stream) = in_capture_ ? start_ : Clock();
+        at(streams_, s.stream) = in_capture_ && condition_ < 0 ? start_ : Clock();
         at(streams_, s.stream).set(s.stream, at(given_, s.stream));
+        if (s.pooled && strictness_ == Strictness::whatever)
+            at(streams_, s.stream).join(at(branches_, device_of(s.stream)));
+        if (condition_ >= 0) at(streams_, s.stream).join(at(streams_, condition_));
         block(s.bodies[0], round);
-        if (in_capture_ && !join_) wait(root_, s.stream);
+        if (condition_ >= 0) wait(condition_, s.stream);
+        else if (in_capture_ && !join_) wait(root_, s.stream);
+        if (s.pooled) at(branches_, device_of(s.stream)).join(at(streams_, s.stream));
         break;
     case What::local:
         forget(s.to);
@@ -236,7 +286,12 @@ void Model::statement(const Statement& s, int round) {
         block(s.bodies[0], round);
         forget(s.to);
         break;
-    case What::thread: block(s.bodies[0], round); break;
+    case What::thread: {
+        const std::vector<int> before = current_;
+        block(s.bodies[0], round);
+        current_ = before;
+        break;
+    }
     case What::condition:
     case What::loop: condition(s, round); break;
     case What::graph:

@@ -65,6 +65,8 @@ public:
     void wait_here(int stream);
     void wait_here_event(int event);
     void look(int buffer);
+    void copy_across(int statement, int stream, int other, int from, int to);
+    void copy_here(int statement, int stream, int from, int to);
     const Clock& clock(int stream) const { return streams_[static_cast<std::size_t>(stream)]; }
     const Clock& event_clock(int event) const { return events_[static_cast<std::size_t>(event)]; }
     void know_stream();  ///< the program has one more
@@ -80,6 +82,7 @@ private:
     void block(const Block& block, int round);
     void statement(const Statement& s, int round);
     void condition(const Statement& s, int round);
+    bool is_current(const Statement& s) const;
     void note(const Race& race) {
         if (!race_) race_ = race;
     }
@@ -100,9 +103,10 @@ private:
     int current_device_ = 0;
     int root_ = 0;
     bool in_capture_ = false;
+    int condition_ = -1;  ///< the stream of the condition whose body this is
     bool join_ = false;
     std::vector<int> to_join_;
-    std::vector<Clock> branches_;  ///< what earlier branches of each device were given
+    std::vector<Clock> branches_;  ///< what earlier branches and leases of each device were given
     std::optional<Race> race_;
 };
 

@@ -15,7 +15,7 @@ using namespace heddle;
 /// Elements are ints, as conditions are; they are counted with as numbers that wrap around.
 using Word = std::uint32_t;
 
-enum class Place : std::uint8_t { device, pinned };
+enum class Place : std::uint8_t { device, pinned, pageable };
 
 struct BufferInfo {
     Place place = Place::device;
@@ -50,6 +50,9 @@ enum class What : std::uint8_t {
     wait_stream,  ///< stream waits for other
     record,       ///< event, on stream
     wait_event,   ///< stream waits for event
+    mark,         ///< stream waits for a new event of other, which is gone at once
+    set_current,  ///< set_stream(stream), which waits for the one before
+    copy_across,  ///< a copy between devices without a stream: on the current one of to, with both sides' in order
     // Statements with others in them.
     scope,      ///< a ScopedStream
     fork,       ///< a fork_join, each body a branch on streams[i]
@@ -66,6 +69,7 @@ enum class What : std::uint8_t {
     look,             ///< to_host(from), without a stream
     upload,           ///< to = numbers made of b, from pageable memory that is changed right afterwards
     download,         ///< from, to pageable memory
+    copy_here,        ///< to = from, of which one is a pageable array that streams may still use
     make_anew,        ///< to is freed, and made again on stream
 };
 
@@ -78,7 +82,9 @@ struct Statement {
     Word a = 1, b = 0;
     int slow = 0;           ///< turns of an idle loop before the work
     bool implicit = false;  ///< the call names no stream: it means the current one
-    bool owns = false;      ///< host functions: with a capture that has to be destroyed
+    bool owns = false;      ///< host functions: with a capture that has to be destroyed; arrays: given to one
+    bool pooled = false;    ///< the stream is leased
+    bool prepared = false;  ///< the launch is prepared in the first round, and changed in later ones
     bool wait_on_enter = true, wait_on_exit = false, throws = false;  ///< scopes
     bool optional = false;     ///< left out in every third round, where rounds may differ in shape
     Word varies = 0;           ///< times the number of the round is added to b, and taken from the size
@@ -153,7 +159,7 @@ std::string text_of(const Program& p);
 /// The program with the seed, for devices of one kind, with CPU streams beside them if they are CUDA's. The same on every machine with as many devices.
 struct GeneratorOptions {
     int statements = 40;
-    bool slow = true;   ///< some work takes long
+    bool slow = true;         ///< some work takes long
     bool temporaries = true;  ///< streams come and go
     bool alone = true;  ///< no other thread captures meanwhile, so that the host may wait for whole devices
 };

@@ -60,7 +60,9 @@ private:
         for (std::size_t i = 0; i < n; ++i) {
             switch (s.what) {
             case What::fill: to[i] = static_cast<int>(b); break;
-            case What::copy: to[i] = at(s.from)[i]; break;
+            case What::copy:
+            case What::copy_across:
+            case What::copy_here: to[i] = at(s.from)[i]; break;
             case What::copy_2d:
                 if (i % 4 < 2 && i / 4 < n / 4) to[i] = at(s.from)[i];
                 break;
@@ -72,6 +74,8 @@ private:
     void statement(const Statement& s, int round) {
         if (is_work(s.what)) return work(s, round);
         switch (s.what) {
+        case What::copy_across:
+        case What::copy_here: work(s, round); break;
         case What::scope:
         case What::fork:
         case What::temporary:

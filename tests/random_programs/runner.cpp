@@ -4,6 +4,7 @@
 #include "pests.hpp"
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <thread>
 
@@ -14,6 +15,8 @@ namespace {
 /// Gets out of a scope.
 struct Out {};
 
+using Prepared = PreparedLaunch<Scale, 1, View<int>, Word, Word, int>;
+
 class Runner {
 public:
     Runner(const Program& p, Mode mode, RunOptions options)
@@ -21,6 +24,7 @@ public:
           named_(mode == Mode::named || (mode != Mode::eager && p.seed % 2 == 0)), owned_(p.streams.size()),
           streams_(p.streams.size()), buffers_(p.buffers.size()), recorded_(p.events.size()),
           current_(p.current) {
+        for (const Device d : p.devices) pools_.push_back(std::make_unique<StreamPool>(d));
         for (std::size_t i = 0; i < p.streams.size(); ++i) {
             const StreamInfo& info = p.streams[i];
             if (info.role != StreamRole::base) continue;
@@ -51,10 +55,7 @@ public:
         {
             const Pests pests(options_.pests, view_for_pests(), program_.seed);
             const Currents here(*this, current_, 0);
-            for (const Segment& s : program_.segments) {
-                segment(s);
-                block(s.after, 0);
-            }
+            for (const Segment& s : program_.segments) segment(s);
         }
         for (std::size_t i = 0; i < buffers_.size(); ++i)
             outcome_.buffers.push_back(program_.buffers[i].local ? std::vector<int>() : to_host(buffers_[i]));
@@ -92,8 +93,8 @@ private:
         const BufferInfo& info = program_.buffers[static_cast<std::size_t>(b)];
         if (info.local) return;
         const std::vector<int> values = first_values(program_, b);
-        if (info.place == Place::pinned) {
-            array(b) = pinned<int>(info.size);
+        if (info.place != Place::device) {
+            array(b) = info.place == Place::pinned ? pinned<int>(info.size) : pageable<int>(info.size);
             std::copy(values.begin(), values.end(), array(b).begin());
         } else {
             const StreamRef stream = ref(program_.current[static_cast<std::size_t>(info.device)]);
@@ -117,8 +118,8 @@ private:
     // Work.
 
     void hold(StreamRef stream) {
-        if (stream.device().is_cpu()) launch_host(stream, Sleep{std::chrono::milliseconds(15)});
-        else launch(stream, Idle{}, dim(1), 400000);
+        if (stream.device().is_cpu()) launch_host(stream, Sleep{std::chrono::milliseconds(options_.hold_ms)});
+        else launch(stream, Idle{}, dim(1), options_.hold_ms * 25000);
     }
 
     /// Kernels of GPUs turn slower.
@@ -136,7 +137,8 @@ private:
         const bool implicit = s.implicit && !named_;
         switch (s.what) {
         case What::scale:
-            if (implicit) launch(Scale{}, dim(n), to, s.a, b, turns(s));
+            if (s.prepared) launch_prepared(s, stream, to, b);
+            else if (implicit) launch(Scale{}, dim(n), to, s.a, b, turns(s));
             else launch(stream, Scale{}, dim(n), to, s.a, b, turns(s));
             break;
         case What::mix:
@@ -165,6 +167,16 @@ private:
             array(s.to).used_on(stream);
             if (s.from >= 0) array(s.from).used_on(stream);
         }
+        }
+    }
+
+    void launch_prepared(const Statement& s, StreamRef stream, View<int> to, Word b) {
+        const auto known = prepared_.find(s.id);
+        if (known == prepared_.end()) {
+            prepared_.emplace(s.id, prepare(stream.device(), Scale{}, dim(to.size()), to, s.a, b, turns(s)))
+                .first->second.launch(stream);
+        } else {
+            known->second.set<0>(to).set<2>(b).dim(dim(to.size())).launch(stream);
         }
     }
 
@@ -242,7 +254,10 @@ private:
 
     void segment(const Segment& s) {
         forget_records();
-        if (captures(mode_)) return captured(s);
+        if (captures(mode_)) {
+            captured(s);
+            return block(s.after, 0);
+        }
         Batch batch({.on_cpu = true});
         for (int round = 0; round < s.rounds; ++round) {
             if (mode_ != Mode::batch) {
@@ -254,8 +269,10 @@ private:
             ScopedBatch in(batch, ref(s.root));
             if (round > 0 && s.inside) barrier(s.root);
             at_once(s, round);
+            if (s.inside && round + 1 == s.rounds) block(s.after, 0);
             in.end();
         }
+        if (mode_ != Mode::batch || !s.inside) block(s.after, 0);
     }
 
     void captured(const Segment& s) {
@@ -305,6 +322,23 @@ private:
             if (!is_left_out(s, 0) && recorded_[static_cast<std::size_t>(s.event)])
                 ref(s.stream).wait_event(event(s.event));
             break;
+        case What::mark:
+            if (is_left_out(s, 0)) break;
+            ref(s.stream).wait_event(ref(s.other).record_event());
+            break;
+        case What::set_current: {
+            int& now = current(device_of(s.stream));
+            if (named_) ref(s.stream).wait_stream(ref(now));
+            else set_stream(ref(s.stream));
+            now = s.stream;
+            break;
+        }
+        case What::copy_across: copy_across(s, round); break;
+        case What::copy_here: {
+            const std::size_t n = extent(program_, s, round);
+            copy(ref(s.stream), array(s.to).view().first(n), array(s.from).view().first(n));
+            break;
+        }
         case What::scope: scope(s, round); break;
         case What::fork: fork(s, round); break;
         case What::temporary: temporary(s, round); break;
@@ -316,7 +350,8 @@ private:
             if (s.id == options_.held) hold(ref(s.stream));
             fill(ref(s.stream), array(s.to), static_cast<int>(s.b));
             block(s.bodies[0], round);
-            array(s.to).reset();
+            if (s.owns) launch_host(ref(s.stream), [array = std::move(array(s.to))] {});
+            else array(s.to).reset();
             break;
         case What::thread: on_thread(s, round); break;
         case What::condition:
@@ -347,6 +382,16 @@ private:
             break;
         default: work(s, ref(s.stream), round);
         }
+    }
+
+    void copy_across(const Statement& s, int round) {
+        const std::size_t n = extent(program_, s, round);
+        const View<int> to = array(s.to).view().first(n);
+        const View<const int> from = array(s.from).view().first(n);
+        if (!named_) return copy(to, from);
+        ref(s.stream).wait_stream(ref(s.other));
+        copy(ref(s.stream), to, from);
+        ref(s.other).wait_stream(ref(s.stream));
     }
 
     void scope(const Statement& s, int round) {
@@ -389,18 +434,32 @@ private:
     void temporary(const Statement& s, int round) {
         const auto at = static_cast<std::size_t>(s.stream);
         {
-            Stream stream(device(device_of(s.stream)), {.name = "temporary"});
-            if (capturing_ != nullptr) stream.wait_event(*start_);
+            const int d = device_of(s.stream);
+            std::optional<Stream> own;
+            StreamPool::Lease lease;
+            if (s.pooled) lease = pools_[static_cast<std::size_t>(d)]->lease();
+            else own.emplace(device(d), StreamOptions{.name = "temporary"});
+            const StreamRef stream = s.pooled ? StreamRef(lease) : StreamRef(*own);
+            if (condition_ >= 0) stream.wait_stream(ref(condition_));
+            else if (capturing_ != nullptr) stream.wait_event(*start_);
             streams_[at].emplace(stream);
             block(s.bodies[0], round);
-            if (capturing_ != nullptr && !capturing_->join) ref(capturing_->root).wait_stream(stream);
+            if (condition_ >= 0) ref(condition_).wait_stream(stream);
+            else if (capturing_ != nullptr && !capturing_->join) ref(capturing_->root).wait_stream(stream);
         }
         streams_[at].reset();
     }
 
     void on_thread(const Statement& s, int round) {
-        if (capturing_ != nullptr) return block(s.bodies[0], round);
+        if (capturing_ != nullptr) {
+            const Currents here(*this, current_, current_device_);
+            const std::vector<int> outside = current_;
+            block(s.bodies[0], round);
+            current_ = outside;
+            return;
+        }
         std::exception_ptr failed;
+        const std::vector<int> before = current_;
         std::thread thread([&] {
             try {
                 const Currents here(*this, current_, current_device_);
@@ -410,6 +469,7 @@ private:
             }
         });
         thread.join();
+        current_ = before;
         if (failed) std::rethrow_exception(failed);
     }
 
@@ -418,6 +478,7 @@ private:
         const View<int> flag = array(s.to).view();
         launch(stream, Decide{}, dim(1), array(s.from).view().first(1), flag,
                s.what == What::loop ? Word{4} : Word{2});
+        condition_ = s.stream;
         if (s.what == What::condition) {
             capture_if(
                 stream, flag, [&] { block(s.bodies[0], round); }, [&] { block(s.bodies[1], round); });
@@ -427,6 +488,7 @@ private:
                 launch(stream, Scale{}, dim(1), flag, Word{1}, Word{0} - 1, 0);
             });
         }
+        condition_ = -1;
     }
 
     const Program& program_;
@@ -439,6 +501,9 @@ private:
     std::vector<Event> events_;
     std::vector<bool> recorded_;
     std::vector<Graph> graphs_;
+    std::vector<std::unique_ptr<StreamPool>> pools_;  ///< of each device
+    std::map<int, Prepared> prepared_;                ///< by statement
+    int condition_ = -1;                              ///< the stream of the condition whose body this is
     std::vector<int> current_;
     int current_device_ = 0;
     std::optional<Event> start_;  ///< of the capture

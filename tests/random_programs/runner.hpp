@@ -12,7 +12,8 @@ struct RunOptions {
     int pests = 0;           ///< threads that ask and wait meanwhile
     bool alone = true;       ///< no other program runs
     WaitName left_out = {};  ///< a wait that is not done
-    int held = -1;           ///< the statement whose stream stands still for a while before it
+    int hold_ms = 15;
+    int held = -1;  ///< the statement whose stream stands still for a while before it
 };
 
 /// What the program came to. Throws what heddle throws.

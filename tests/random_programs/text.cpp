@@ -86,6 +86,16 @@ public:
         case What::wait_stream: line(s_(s.stream) + ".wait_stream(" + s_(s.other) + ");" + note(s)); break;
         case What::record: line(s_(s.stream) + ".record_event(" + e_(s.event) + ");" + note(s)); break;
         case What::wait_event: line(s_(s.stream) + ".wait_event(" + e_(s.event) + ");" + note(s)); break;
+        case What::mark:
+            line(s_(s.stream) + ".wait_event(" + s_(s.other) + ".record_event());" + note(s));
+            break;
+        case What::set_current: line("set_stream(" + s_(s.stream) + ");" + note(s)); break;
+        case What::copy_across:
+            line("copy(" + part(s, s.to) + ", " + part(s, s.from) + ");" + note(s));
+            break;
+        case What::copy_here:
+            line("copy(" + s_(s.stream) + ", " + part(s, s.to) + ", " + part(s, s.from) + ");" + note(s));
+            break;
         case What::scope:
             open(s.throws ? "try" : "");
             line("ScopedStream in(" + s_(s.stream) +
