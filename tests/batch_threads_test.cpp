@@ -256,7 +256,7 @@ TEST_CASE("a stream in a record that was settled for a batch does not overtake i
         first.synchronize();
     }
     Stream second(test_device());
-    for (int made = 1; &second.state() != record && made < 5000; ++made) second = Stream(test_device());
+    for (int made = 1; &second.state() != record && made < 200000; ++made) second = Stream(test_device());
     if (&second.state() != record) HEDDLE_SKIP("the record did not become another stream");
     Gate gate;
     gate.hold(second);                          // one submission, as the first one's wait

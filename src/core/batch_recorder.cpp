@@ -155,7 +155,7 @@ void BatchRecorder::order_others(StreamRecord& first, const SourceLocation& wher
 
 void BatchRecorder::flush(const SourceLocation& where) {
     StreamRecord* const first = origin();
-    if (first == nullptr || run_ == nullptr) return;
+    if (first == nullptr || run_ == nullptr || first->has(stream_flag::forked)) return;
     garbage.reserve();
     const Tape::Position before = tape->position();
     try {

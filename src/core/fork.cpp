@@ -39,7 +39,12 @@ void unlock_all() {
 void become_child() {
     unlock_all();
     forget_observing_threads();
-    for_each_stream([](StreamRecord& stream) { stream.set(stream_flag::forked); });
+    for_each_stream([](StreamRecord& stream) {
+        stream.set(stream_flag::forked);
+        // The parent's threads may have held the locks of what recorded it.
+        stream.clear(stream_flag::recording | stream_flag::captured | stream_flag::joined);
+        stream.recorder.store(nullptr, std::memory_order_relaxed);
+    });
     forget_free_streams();
     forget_default_streams();
     forget_branches();

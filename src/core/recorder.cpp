@@ -190,7 +190,8 @@ Recorded::Recorded(StreamRecord& stream) noexcept {
 
 Recorded::Recorded(EventState& event) noexcept {
     Recorder* const r = event.recorder.load(std::memory_order_acquire);
-    if (r == nullptr) return;
+    // In the child of a fork the lock may be held for ever.
+    if (r == nullptr || (event.stream != nullptr && event.stream->has(stream_flag::forked))) return;
     r->lock.lock();
     if (event.recorder.load(std::memory_order_acquire) == r && r->mark_of(event) != nullptr) recorder_ = r;
     else r->lock.unlock();
