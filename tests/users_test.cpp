@@ -350,6 +350,25 @@ TEST_CASE("memory given up in a capture is not taken over beside a condition who
     CHECK(first != fresh);
 }
 
+TEST_CASE("memory given up in a capture is not taken over beside a stream on which its use was declared") {
+    const Drained drained;
+    const Stream s(test_device()), beside(test_device());
+    const ScopedStream in(s);
+    const void *first = nullptr, *fresh = nullptr;
+    const Graph graph = capture(
+        [&] {
+            Array<int> x = full<int>(100, 5);
+            first = x.data();
+            beside.wait_stream(s);
+            launch_host(beside, [data = x.data()] { (void)data; });
+            x.used_on(beside);
+            x.reset();
+            fresh = empty<int>(100).data();
+        },
+        {.join = true});
+    CHECK(first != fresh);
+}
+
 TEST_CASE("a wait for a stream or an event with nothing pending is never refused in a capture") {
     const Drained drained;
     const Stream s(test_device()), other(test_device());

@@ -34,6 +34,7 @@ void CaptureRecorder::finish(CaptureRecorder& capture) noexcept {
         capture.end();
         capture.spares_.clear();
         capture.owned_.clear();
+        capture.declared_.clear();
     }
     captures.give(capture);
 }
@@ -78,6 +79,7 @@ std::unique_ptr<GraphData> CaptureRecorder::take(bool join, const SourceLocation
             mark.event->recorder.store(nullptr, std::memory_order_release);
         }
         marks.clear();
+        tell_capture_around();
         std::shared_ptr<Tape> fresh = new_tape();
         taken = std::exchange(tape, std::move(fresh));
     }
@@ -168,8 +170,28 @@ bool CaptureRecorder::owns(const Block& block) const noexcept {
 }
 
 void CaptureRecorder::offer(Block& block) {
-    // What a body uses is not on this tape yet.
-    if (bodies == 0) spares_.push_back({&block, tape->users_of(block)});
+    if (bodies != 0) return;  // what the body uses is not on this tape yet
+    Spare spare{&block, tape->users_of(block)};
+    for (const Declared& one : declared_) {
+        if (one.block != &block) continue;
+        if (one.place == everywhere) return;
+        merge(spare.after, participants[one.place].tail);
+    }
+    spares_.push_back(std::move(spare));
+}
+
+void CaptureRecorder::declare_use(StreamRecord& stream, Block& block) {
+    declared_.push_back({&block, stream.place});
+}
+
+/// What was declared in a condition's body is not seen in its nodes: the capture around it does not use that memory again.
+void CaptureRecorder::tell_capture_around() {
+    Recorder* const outer = participants[0].outer;
+    if (declared_.empty() || outer == nullptr || !outer->is_capture()) return;
+    const std::lock_guard around(outer->lock);
+    if (outer->id != participants[0].outer_id) return;
+    auto& theirs = static_cast<CaptureRecorder&>(*outer).declared_;
+    for (const Declared& one : declared_) theirs.push_back({one.block, everywhere});
 }
 
 Block* take_spare(StreamRecord& stream, std::size_t bytes) {

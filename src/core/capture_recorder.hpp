@@ -37,6 +37,7 @@ public:
     void own(StreamRecord& stream, Block& block, const SourceLocation& where);
     void offer(Block& block);
     bool owns(const Block& block) const noexcept;
+    void declare_use(StreamRecord& stream, Block& block) override;
 
 protected:
     std::uint32_t flags() const noexcept override { return stream_flag::recording | stream_flag::captured; }
@@ -47,11 +48,19 @@ private:
         Block* block;
         std::vector<std::uint32_t> after;
     };
+    /// A block that a stream uses beyond what the tape knows.
+    struct Declared {
+        Block* block;
+        std::size_t place;  ///< the participant's; `everywhere`: in a condition's body
+    };
+    static constexpr std::size_t everywhere = ~std::size_t{0};
+    void tell_capture_around();
     std::string unjoined(const std::vector<bool>& reached) const;
 
     CaptureMode mode_ = CaptureMode::thread_local_;
     std::vector<Spare> spares_;
     std::vector<Block*> owned_;  ///< allocated in it
+    std::vector<Declared> declared_;
 };
 
 }  // namespace heddle::detail

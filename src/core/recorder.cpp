@@ -514,7 +514,7 @@ void leave_recording(StreamRecord& stream) noexcept {
 void note_recorded_use(StreamRecord& stream, Block& block) {
     if (!stream.has(stream_flag::recording)) return;
     const Recorded r(stream);
-    if (r) r->note_batch_use(block);
+    if (r) r->declare_use(stream, block);
 }
 
 bool keep_for_batch(Block& block, std::span<const StreamUse> users, const Recorder* sent) noexcept {

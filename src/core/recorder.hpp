@@ -70,7 +70,7 @@ void leave_recording(StreamRecord& stream) noexcept;
 
 // Memory.
 
-/// Notes that a batch that records the stream uses the block.
+/// The user says that a recorded stream uses the block (used_on()).
 void note_recorded_use(StreamRecord& stream, Block& block);
 /// A block that was given up earlier in the capture, is large enough, and whose uses are all ordered before what the stream does next. Returns
 /// null if there is none.

@@ -127,6 +127,8 @@ public:
     /// A block that its array gave up is freed when what uses it has been sent.
     virtual bool keep(Block&) noexcept { return false; }
     virtual void note_batch_use(Block&) {}
+    /// The user says that the participant uses the block, with what it was given until now and is given from now on.
+    virtual void declare_use(StreamRecord&, Block& block) { note_batch_use(block); }
 
     /// Adds an operation of the stream, which accept() agreed to; `fill_in` completes it. If that throws, nothing was added.
     template <class F>
