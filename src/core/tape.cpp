@@ -215,11 +215,12 @@ bool Tape::equals(const Tape& other) const noexcept {
     if (std::memcmp(ops_.data(), other.ops_.data(), ops_.size() * sizeof(TapeOp)) != 0) return false;
     if (dependencies_ != other.dependencies_ || blocks_ != other.blocks_ || options_ != other.options_)
         return false;
-    if (chunk_ != other.chunk_) return false;
-    // An unused chunk in between was too small for what came next.
-    for (std::size_t i = 0; i < chunks_.size() && i <= chunk_; ++i) {
-        const Chunk &a = chunks_[i], &b = other.chunks_[i];
-        if (a.used != b.used || std::memcmp(a.data.get(), b.data.get(), a.used) != 0) return false;
+    // All chunks, also behind one that was too small for what came next and stayed empty.
+    const std::size_t chunks = std::max(chunks_.size(), other.chunks_.size());
+    for (std::size_t i = 0; i < chunks; ++i) {
+        const std::uint32_t used = i < chunks_.size() ? chunks_[i].used : 0;
+        if (used != (i < other.chunks_.size() ? other.chunks_[i].used : 0)) return false;
+        if (used != 0 && std::memcmp(chunks_[i].data.get(), other.chunks_[i].data.get(), used) != 0) return false;
     }
     return true;
 }
