@@ -94,6 +94,14 @@ private:
             if (s.to < 0 || s.what == What::copy_2d) continue;
             s.varies = 0;
             s.stream = -1;
+            if (s.what == What::fill || s.what == What::copy) {  // as keep_trace() does
+                Statement trace = make(What::mix);
+                trace.from = s.to;
+                trace.to = pick(writable_, [&](int b) { return reaches(0, b) && b != s.to && b != s.from; });
+                if (trace.to < 0) continue;
+                trace.varies = 0;
+                graph.body.push_back(std::move(trace));
+            }
             graph.body.push_back(std::move(s));
         }
         if (!graph.body.empty()) {
@@ -266,7 +274,7 @@ private:
         trace.from = gone;
         trace.to = pick(writable_,
                         [&](int b) { return b != gone && b != not_to && !buffer(b).local && reaches(s, b); });
-        if (chance(10) || trace.to < 0 || !reaches(s, gone)) return chance(50);
+        if (chance(6) || trace.to < 0 || !reaches(s, gone)) return chance(50);
         if (!order(s, trace.from, trace.to, out)) return false;
         model_->access(trace.id, s, trace.from, trace.to);
         out.push_back(std::move(trace));

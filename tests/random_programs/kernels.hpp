@@ -39,6 +39,11 @@ struct Decide {
     }
 };
 
+/// One less; a loop comes to its end even if someone else writes to its number, as when a wait is left out.
+struct CountDown {
+    HEDDLE_FN void operator()(std::size_t i, View<int> to) const { to[i] = to[i] > 0 ? to[i] - 1 : 0; }
+};
+
 /// Only takes its time.
 struct Idle {
     HEDDLE_FN void operator()(std::size_t i, int turns) const { idle(i, turns); }

@@ -485,7 +485,7 @@ private:
         } else {
             capture_while(stream, flag, [&] {
                 block(s.bodies[0], round);
-                launch(stream, Scale{}, dim(1), flag, Word{1}, Word{0} - 1, 0);
+                launch(stream, CountDown{}, dim(1), flag);
             });
         }
         condition_ = -1;

@@ -142,7 +142,7 @@ public:
                  (loop ? "4" : "2") + ");");
             open((loop ? "capture_while(" : "capture_if(") + s_(s.stream) + ", " + x_(s.to) + ", [&]");
             block(s.bodies[0]);
-            if (loop) line("launch(" + s_(s.stream) + ", Scale, " + x_(s.to) + ", 1, -1);");
+            if (loop) line("launch(" + s_(s.stream) + ", CountDown, " + x_(s.to) + ");");
             if (s.bodies.size() > 1) {
                 close("}, [&] {");
                 ++depth_;
