@@ -178,7 +178,7 @@ void captures() {
     Array<Element> large = full<Element>(s, 5, element(0));
     default_stream(cpu_device()).synchronize();
     s.synchronize();
-    (void)cuda::native_handle(s);
+    (void)native_handle(s);
     Graph graph = capture(s, [&] {
         fill(s, x, 3);
         fork.wait_stream(s);
@@ -227,9 +227,9 @@ void foreign_captures() {
     const Recorder seen;
     Graph graph = host_node(gpu(), [seen] { seen.add("ran"); }).build();
     graph.instantiate();
-    const cudaStream_t native = cuda::native_handle(s);
+    const cudaStream_t native = native_handle(s);
     cudaGraph_t captured = nullptr;
-    cuda::check(cudaStreamBeginCapture(native, cudaStreamCaptureModeRelaxed), "cudaStreamBeginCapture");
+    check_cuda(cudaStreamBeginCapture(native, cudaStreamCaptureModeRelaxed), "cudaStreamBeginCapture");
     std::exception_ptr thrown;
     try {
         graph.launch(s);

@@ -22,6 +22,7 @@ void Pests::pester(const PestsView& view, std::uint64_t seed) {
     std::vector<Stream> own;
     for (const StreamRef s : view.streams)
         if (own.empty() || own.back().device() != s.device()) own.emplace_back(s.device());
+    Event event(own.front().device());
     const auto some = [&](const auto& all) -> const auto& { return all[random.below(all.size())]; };
     while (!stop_) {
         try {
@@ -31,17 +32,14 @@ void Pests::pester(const PestsView& view, std::uint64_t seed) {
             case 0:
             case 1: (void)stream.is_complete(); break;
             case 2: stream.synchronize(); break;
-            case 3:
-                if (!view.events.empty()) (void)some(view.events)->is_complete();
-                break;
-            case 4:
-                if (!view.events.empty()) some(view.events)->synchronize();
-                break;
+            // Events of their own: one event that one thread records and another asks about is not for two threads.
+            case 3: (void)event.is_complete(); break;
+            case 4: event.synchronize(); break;
             case 5:
                 if (view.wait_on_streams) mine.wait_stream(stream);
                 break;
             case 6:
-                if (view.wait_on_streams && !view.events.empty()) mine.wait_event(*some(view.events));
+                event = mine.record_event();
                 break;
             case 7: {
                 const ScopedStream in(mine, {.wait_on_enter = false});

@@ -12,7 +12,6 @@ namespace heddle_test::programs {
 /// What they may touch: things that are there from the beginning to the end of a program. Arrays are never written.
 struct PestsView {
     std::vector<StreamRef> streams;
-    std::vector<const Event*> events;
     std::vector<const Array<int>*> constants;
     bool wait_on_streams =
         true;  ///< their own streams wait, too: not for captured ones, whose capture they would join

@@ -107,7 +107,6 @@ private:
         PestsView view;
         for (const auto& s : owned_)
             if (s) view.streams.push_back(*s);
-        for (const Event& e : events_) view.events.push_back(&e);
         for (std::size_t i = 0; i < buffers_.size(); ++i)
             if (program_.buffers[i].constant) view.constants.push_back(&buffers_[i]);
         view.wait_on_streams = !captures(mode_);
