@@ -111,6 +111,11 @@ private:
         }
     }
 
+    /// Whether a stream can copy a buffer: those of CPU devices know no memory of GPUs.
+    bool may_copy(int s, int b) const {
+        return device(stream(s).device).is_cuda() || buffer(b).place != Place::device ||
+               device(buffer(b).device).is_cpu();
+    }
     /// Whether kernels on a stream reach a buffer.
     bool reaches(int s, int b) const {
         const Device on = device(stream(s).device);
@@ -146,8 +151,9 @@ private:
             w.to = pick(writable_, reached);
         } else if (dice < 84) {
             w.what = dice < 80 ? What::copy : What::copy_2d;
-            w.to = pick(writable_, [&](int b) { return !kernels_only || reaches(s, b); });
-            w.from = pick(readable_, [&](int b) { return b != w.to && (!kernels_only || reaches(s, b)); });
+            const auto copied = [&](int b) { return kernels_only ? reaches(s, b) : may_copy(s, b); };
+            w.to = pick(writable_, copied);
+            w.from = pick(readable_, [&](int b) { return b != w.to && copied(b); });
             if (w.from < 0) w.to = -1;
         } else if (!kernels_only) {
             w.what = What::host;
@@ -590,13 +596,14 @@ private:
         case 6:
             s.what = What::upload;
             s.to = one_of(writable_);
+            if (!may_copy(s.stream, s.to)) return;
             if (!keep_trace(out, s.stream, s.to, -1) || !order(s.stream, -1, s.to, out)) return;
             model_->access(s.id, s.stream, -1, s.to);
             break;
         case 7:
             s.what = What::download;
             s.from = one_of(readable_);
-            if (!order(s.stream, s.from, -1, out)) return;
+            if (!may_copy(s.stream, s.from) || !order(s.stream, s.from, -1, out)) return;
             model_->access(s.id, s.stream, s.from, -1);
             model_->wait_here(s.stream);
             break;
@@ -607,6 +614,7 @@ private:
             s.from = one_of(pageable_);
             s.to = one_of(writable_);
             if (chance(50)) std::swap(s.from, s.to);
+            if (!may_copy(s.stream, s.from) || !may_copy(s.stream, s.to)) return;
             if (buffer(s.to).place != Place::pageable && !keep_trace(out, s.stream, s.to, -1)) return;
             if (!order(s.stream, buffer(s.from).place == Place::pageable ? -1 : s.from,
                        buffer(s.to).place == Place::pageable ? -1 : s.to, out))
