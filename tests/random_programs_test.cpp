@@ -155,7 +155,7 @@ std::vector<Missed> needed_waits(const Program& program, Mode mode) {
 
 }  // namespace
 
-TEST_CASE("random programs, with scopes or with streams named, come to what they say", "[random]") {
+TEST_CASE("random programs with scopes or with streams named come to what they say", "[random]") {
     run_programs(0.15, {Mode::eager, Mode::named}, 0);
 }
 
