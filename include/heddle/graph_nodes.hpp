@@ -126,7 +126,7 @@ public:
     }
 
 private:
-    template <class... P> void give(const P&... values) {
+    template <class... P> void give(const P&... values) try {
         using Operation = detail::PortableOp<K, N, P...>;
         dim_.how.given |= detail::read_extents(this->data(), dim_.extent,
                                                dim_.how.options);  // another handle may have changed them
@@ -137,6 +137,8 @@ private:
         work.options = dim_.how.options;
         (detail::add_block(work.blocks, values), ...);
         detail::set_work(this->data(), std::move(work), dim_.where);
+    } catch (...) {
+        detail::rethrow_as_error("args", dim_.where);
     }
 
     Dim<N> dim_;
@@ -235,13 +237,15 @@ public:
     /// Another function, from the next launch on.
     template <class F>
         requires std::invocable < std::decay_t<F>
-    & > HostNode& call(F&& function, SourceLocation where = SourceLocation::current()) {
+    & > HostNode& call(F&& function, SourceLocation where = SourceLocation::current()) try {
         using Operation = detail::HostFunction<std::decay_t<F>>;
         detail::Work work;
         work.type = &detail::host_work_type<std::decay_t<F>>;
         work.closure = std::make_shared<Operation>(Operation{std::forward<F>(function)});
         detail::set_work(data(), std::move(work), where);
         return *this;
+    } catch (...) {
+        detail::rethrow_as_error("host_node", where);
     }
 };
 /// `device` (default: the current one) is the one whose graph it will be part of.

@@ -129,8 +129,9 @@ public:
     virtual void await(StreamRecord& waiter, CompletionRef done, const SourceLocation& where) = 0;
 
     /// `done` completes when all that `stream` (of this backend) was given until now is done; also for streams closed
-    /// meanwhile. Failures do not matter here: it is for giving memory back. Never blocks.
-    virtual void fence(StreamRecord& stream, CompletionRef done) noexcept = 0;
+    /// meanwhile. Failures do not matter here: it is for giving memory back. Never blocks. Where it throws, for want of memory, `done`
+    /// will not happen.
+    virtual void fence(StreamRecord& stream, CompletionRef done) = 0;
 
     // Work --------------------------------------------------------------------------------------------------------
     /// Gives the stream `count` operations of one type (detail/host_op.hpp). Counts the submission.

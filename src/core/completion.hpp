@@ -13,6 +13,9 @@ namespace heddle::detail {
 /// Why work failed: shared by the stream it failed on, what waited for it, and whoever synchronises.
 using Failure = std::shared_ptr<const ErrorInfo>;
 
+/// Stands for a failure that there was no memory to describe. Made before it is needed.
+const Failure& no_memory_failure() noexcept;
+
 class Completion;
 
 /// Something to be told of a completion. Lives where its owner keeps it (a stream's queue, a blocked thread's stack).

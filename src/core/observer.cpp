@@ -67,10 +67,12 @@ const char* to_string(OpKind kind) noexcept {
     return "?";
 }
 
-void add_observer(Observer& observer) {
+void add_observer(Observer& observer) try {
     const std::lock_guard lock(observers().mutex);
     observers().all.push_back(&observer);
     detail::observed.store(true);
+} catch (...) {
+    detail::rethrow_as_error("add_observer", {});
 }
 
 void remove_observer(Observer& observer) {
@@ -81,10 +83,12 @@ void remove_observer(Observer& observer) {
 
 namespace detail {
 void notify(const Op& op) noexcept {
-    const bool is_code = op.kind == OpKind::launch || op.kind == OpKind::host_function;
-    const std::string name = is_code ? kernel_name(op.name) : std::string();
     Op described = op;
-    if (is_code) described.name = name.c_str();
+    char name[1024];  // takes no memory; longer ones are cut off
+    if (op.kind == OpKind::launch || op.kind == OpKind::host_function) {
+        name[kernel_name_in(op.name).copy(name, sizeof name - 1)] = '\0';
+        described.name = name;
+    }
     const std::shared_lock lock(observers().mutex);
     for (Observer* observer : observers().all) observer->on_op(described);
 }

@@ -68,7 +68,7 @@ void StreamRecord::poison(Failure reason, std::uint64_t at) {
         failed_at = at;
         set(stream_flag::poisoned);
     }
-    if (has(stream_flag::dead)) report(Error(*reason));  // nobody is left to synchronise with it
+    if (has(stream_flag::dead)) report(*reason);  // nobody is left to synchronise with it
 }
 
 Failure StreamRecord::known_failure() { return failure_up_to(~std::uint64_t{0}); }

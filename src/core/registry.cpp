@@ -106,6 +106,7 @@ StreamRecord& new_stream_record(Device device) {
 }
 
 StreamRecord& open_stream(Device device, int priority, std::string name, const SourceLocation& where) {
+    const int processors = device.info().processors;  // may fail: asked for before there is something to undo
     StreamRecord& record = new_stream_record(device);
     record.priority = priority;
     record.name = std::move(name);
@@ -115,7 +116,7 @@ StreamRecord& open_stream(Device device, int priority, std::string name, const S
         recycle_stream(record);
         throw;
     }
-    record.processors = static_cast<unsigned>(std::max(1, device.info().processors));
+    record.processors = static_cast<unsigned>(std::max(1, processors));
     record.clear(stream_flag::dead);
     return record;
 }

@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include <heddle/error.hpp>
 #include <heddle/observer.hpp>
 
 namespace heddle {
@@ -45,13 +46,15 @@ private:
 
 }  // namespace
 
-Stats stats() {
+Stats stats() try {
     static Counters* const counters = [] {
         auto* made = new Counters;
         add_observer(*made);
         return made;
     }();
     return counters->read();
+} catch (...) {
+    detail::rethrow_as_error("stats", {});
 }
 
 Stats operator-(Stats a, const Stats& b) {

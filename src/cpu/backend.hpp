@@ -55,7 +55,7 @@ public:
     void import_event(EventState& event, const EventHandle& handle, const SourceLocation& where) override;
     void signal(EventState& event, CompletionRef done, const SourceLocation& where) override;
     CompletionRef completion_of(EventState& event, const SourceLocation& where) override;
-    void fence(StreamRecord& stream, CompletionRef done) noexcept override;
+    void fence(StreamRecord& stream, CompletionRef done) override;
     void await(StreamRecord& waiter, CompletionRef done, const SourceLocation& where) override;
 
     // graph.cpp
@@ -91,17 +91,27 @@ public:
 /// being closed.
 CompletionRef pending_work(StreamRecord& stream);
 
+/// Memory that is to be given back some time. Made with the memory, because giving back cannot fail.
+struct Kept {
+    Kept* next;
+    void* base;
+    std::size_t bytes;
+    int device;
+    void (*give_back)(Kept& memory) noexcept;
+};
+using GiveBack = decltype(Kept::give_back);
 /// Gives memory back when all that `users` were given until now is done. Never blocks. (memory.cpp)
-using GiveBack = void (*)(void* data, std::size_t bytes, int device) noexcept;
-void give_back_after(void* data, std::size_t bytes, int device, GiveBack give_back,
-                     StreamRecord* const* users, std::size_t user_count) noexcept;
+void give_back_after(Kept& memory, StreamRecord* const* users, std::size_t user_count) noexcept;
+/// Tries again what there was no memory for.
+void give_back_kept() noexcept;
 
 /// Blocks until `done`, running `queue` on this thread where no worker has it.
 void wait_for(Queue* queue, Completion& done);
 
 /// The completion of an event's newest record; null where there is none, or it is known to be over.
 CompletionRef newest_record(const EventState& event);
-/// The event stands for this from now on.
-void set_record(EventState& event, CompletionRef done);
+/// The event stands for this from now on; in two steps, the second of which cannot fail. Events that processes share do after the first.
+void prepare_record(EventState& event, const CompletionRef& done);
+void take_record(EventState& event, CompletionRef done) noexcept;
 
 }  // namespace heddle::detail::cpu

@@ -40,7 +40,9 @@ std::size_t memory_info(std::string_view key) {
 }  // namespace
 
 int CpuBackend::device_count() noexcept {
-    static auto* const count = new EnvironmentNumber("HEDDLE_CPU_DEVICES", 1, max_devices, 1);
+    alignas(EnvironmentNumber) static std::byte
+        room[sizeof(EnvironmentNumber)];  // takes no memory, is never destroyed
+    static auto* const count = ::new (room) EnvironmentNumber("HEDDLE_CPU_DEVICES", 1, max_devices, 1);
     return count->get();
 }
 

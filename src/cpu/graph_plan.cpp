@@ -32,14 +32,13 @@ const OpType StartOp::type = op_type<StartOp>(&StartOp::go, true, "launch", "gra
 }  // namespace
 
 void set_task(Plan& plan, const NodeData& node) {
-    Plan::Task& task = plan.tasks[node.index];
+    Plan::Task task = plan.tasks[node.index];
     task.kind = node.kind;
     task.event = node.event;
     task.enabled = node.enabled;
     task.where = node.where;
     if (!node.name.empty()) task.name = std::make_shared<const std::string>(node.name);
     task.priority = node.priority;
-    plan.has_priorities |= node.priority != 0;
     switch (node.kind) {
     case NodeKind::kernel:
     case NodeKind::host_function:
@@ -58,6 +57,8 @@ void set_task(Plan& plan, const NodeData& node) {
     default: break;
     }
     task.self = task.closure.get();
+    plan.has_priorities |= node.priority != 0;
+    plan.tasks[node.index] = std::move(task);  // what could fail is done
 }
 
 namespace {
@@ -129,11 +130,23 @@ void CpuGraphExec::launch(StreamRecord& stream, const SourceLocation& where) {
     Queue& queue = queue_of(stream);
     CompletionRef done = make_completion();
     auto run = std::make_unique<GraphRun>(plan_, stream, queue.level(), done);
-    // One launch after the other, also on different streams: nodes count on not running beside themselves.
-    if (last_ && !last_->is_done()) queue.push_wait(last_, where);
-    StartOp op{run.release()};
-    queue.push(Step::work, StartOp::type, &op, 1, where, true);
-    queue.push_wait(done, where);
+    StartOp op{run.get()};
+    CompletionRef last = last_, end = done;
+    const std::vector<GraphRun::Record> records = run->records();
+    try {
+        for (const GraphRun::Record& record : records) prepare_record(record.event, record.done);
+        // All or nothing. One launch after the other, also on different streams: nodes count on not running beside themselves.
+        if (last && !last->is_done())
+            queue.push_all({{Step::wait, wait_type, &last, where},
+                            {Step::work, StartOp::type, &op, where},
+                            {Step::wait, wait_type, &end, where}});
+        else queue.push_all({{Step::work, StartOp::type, &op, where}, {Step::wait, wait_type, &end, where}});
+    } catch (...) {
+        for (const GraphRun::Record& record : records) record.done->complete(no_memory_failure());
+        throw;
+    }
+    (void)run.release();
+    for (const GraphRun::Record& record : records) take_record(record.event, record.done);
     last_ = std::move(done);
     last_on_ = &stream;
 }

@@ -69,9 +69,10 @@ struct Signal {
     bool timing;
 };
 const OpType signal_type = op_type<Signal>(nullptr, false, "record_event", "signal");
-const OpType wait_type = op_type<CompletionRef>(nullptr, false, "wait_event", "wait");
 
 }  // namespace
+
+const OpType wait_type = op_type<CompletionRef>(nullptr, false, "wait_event", "wait");
 
 Failure failure_from_exception(StreamRecord& stream, const OpType& type, const SourceLocation& where,
                                const std::string* node) noexcept {
@@ -92,11 +93,25 @@ Failure failure_from_exception(StreamRecord& stream, const OpType& type, const S
         info.cause = std::current_exception();
         return std::make_shared<const ErrorInfo>(std::move(info));
     } catch (...) {
-        return std::make_shared<const ErrorInfo>();  // out of memory while describing
+        return no_memory_failure();
+    }
+}
+
+Failure failure_for_want_of_memory(StreamRecord& stream, const char* call,
+                                   const SourceLocation& where) noexcept {
+    try {
+        return std::make_shared<const ErrorInfo>(stream_error(
+            ErrorCode::out_of_memory, stream,
+            "there was no memory on the host for work that was under way; it was not done, and later work on "
+            "this stream, and on what waits for it, is dropped",
+            call, where));
+    } catch (...) {
+        return no_memory_failure();
     }
 }
 
 Queue::Queue(StreamRecord& stream, int level) : Runnable(level), spread_(*this, level), stream_(stream) {
+    (void)chunks();  // made now, because destroying a queue cannot fail
     waiting_.queue = this;
     waiting_.wake = [](Waiter& self, const Completion&) noexcept {
         static_cast<Waiting&>(self).queue->resume();
@@ -108,7 +123,7 @@ Queue::~Queue() {
     chunks().give(spare_.load());
 }
 
-Operation* Queue::reserve(std::size_t bytes) {
+std::byte* Queue::reserve(std::size_t bytes) {
     if (tail_ == nullptr || tail_offset_ + bytes + link_bytes > tail_->size) {
         const std::size_t wanted = std::max(ChunkPool::standard, bytes + link_bytes);
         Chunk* chunk = spare_.exchange(nullptr, std::memory_order_acquire);
@@ -124,12 +139,19 @@ Operation* Queue::reserve(std::size_t bytes) {
         tail_ = chunk;
         tail_offset_ = 0;
     }
-    auto* op = reinterpret_cast<Operation*>(tail_->data() + tail_offset_);
+    std::byte* const room = tail_->data() + tail_offset_;
     tail_offset_ += bytes;
     // The lines ahead were last read by another core, which drained this chunk before: they come while this one is written.
     constexpr std::size_t ahead = 384;
     if (tail_offset_ + ahead < tail_->size) prefetch_to_write(tail_->data() + tail_offset_ + ahead);
-    return op;
+    return room;
+}
+
+void Queue::put(Operation& op, void* self) noexcept {
+    const OpType& type = op.type();
+    if (type.size == 0) return;
+    if (type.move != nullptr) type.move(self, op.closure());
+    else __builtin_memcpy(op.closure(), self, type.size);
 }
 
 void Queue::push(Step step, const OpType& type, void* self, std::size_t count, const SourceLocation& where,
@@ -138,15 +160,31 @@ void Queue::push(Step step, const OpType& type, void* self, std::size_t count, c
     bool schedule = false;
     {
         const std::lock_guard lock(lock_);
-        Operation* op = ::new (reserve(bytes)) Operation(step, bytes, type, count, where);
-        if (type.size != 0) {
-            if (type.move != nullptr) type.move(self, op->closure());
-            else __builtin_memcpy(op->closure(), self, type.size);
-        }
+        put(*::new (reserve(bytes)) Operation(step, bytes, type, count, where), self);
         pushed_.store(pushed_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
         if (counts)
             stream_.submissions.store(stream_.submissions.load(std::memory_order_relaxed) + 1,
                                       std::memory_order_release);
+        schedule = !std::exchange(scheduled_, true);
+    }
+    if (schedule) advance();
+}
+
+void Queue::push_all(std::initializer_list<Entry> entries) {
+    const auto bytes_of = [](const Entry& entry) { return padded(Operation::size_for(entry.type, 1)); };
+    std::size_t bytes = 0;
+    for (const Entry& entry : entries) bytes += bytes_of(entry);
+    bool schedule = false;
+    {
+        const std::lock_guard lock(lock_);
+        std::byte* room = reserve(bytes);
+        for (const Entry& entry : entries) {
+            put(*::new (room) Operation(entry.step, bytes_of(entry), entry.type, 1, entry.where), entry.self);
+            room += bytes_of(entry);
+        }
+        pushed_.store(pushed_.load(std::memory_order_relaxed) + entries.size(), std::memory_order_release);
+        stream_.submissions.store(stream_.submissions.load(std::memory_order_relaxed) + entries.size(),
+                                  std::memory_order_release);
         schedule = !std::exchange(scheduled_, true);
     }
     if (schedule) advance();
@@ -163,9 +201,29 @@ void Queue::push_wait(CompletionRef done, const SourceLocation& where) {
 
 void Queue::push_recover() { push(Step::recover, no_closure, nullptr, 1, {}, false); }
 
-void Queue::push_retire(CompletionRef done) {
-    Signal signal{std::move(done), false};
-    push(Step::retire, signal_type, &signal, 1, {}, false);
+void Queue::retire() noexcept {
+    bool schedule = false;
+    {
+        const std::lock_guard lock(lock_);
+        retired_ = true;
+        schedule = !std::exchange(scheduled_, true);
+    }
+    if (schedule) advance();
+}
+
+/// By whoever drains, when nothing is left.
+void Queue::end() noexcept {
+    StreamRecord& stream = stream_;
+    const Failure why = failed_ ? failure() : nullptr;
+    const CompletionRef done = final_;
+    {
+        const std::lock_guard lock(stream.life);
+        stream.native = nullptr;
+        stream.final_event = nullptr;
+    }
+    delete this;
+    done->complete(why);
+    recycle_stream(stream);
 }
 
 void Queue::run() noexcept { drain(nullptr); }
@@ -253,6 +311,10 @@ bool Queue::run_many(Operation& op) {
         done = run_first(op.type(), op.closure(), count, cost_.ns);
         if (done == count) return true;
     }
+    if (!spread_.prepare()) {  // no memory: on this thread then
+        op.type().run(op.closure(), done, count);
+        return true;
+    }
     const std::size_t range = (count - done) / workers + 1;
     const auto smallest = static_cast<std::size_t>(std::min(piece_ns / cost_.ns, static_cast<double>(range)));
     if (!spread_.start(op, done, count, std::max(smallest + 1, range / 8 + 1))) return false;
@@ -272,10 +334,16 @@ void Queue::finish_spread() noexcept {
 
 Queue::Next Queue::step() noexcept {
     if (!has_more()) {
-        const std::lock_guard lock(lock_);
-        if (done_.load(std::memory_order_relaxed) != pushed_.load(std::memory_order_relaxed))
-            return Next::more;
-        scheduled_ = false;
+        {
+            const std::lock_guard lock(lock_);
+            if (done_.load(std::memory_order_relaxed) != pushed_.load(std::memory_order_relaxed))
+                return Next::more;
+            if (!retired_) {
+                scheduled_ = false;
+                return Next::idle;
+            }
+        }
+        end();
         return Next::idle;
     }
     auto& op = *reinterpret_cast<Operation*>(head_->data() + head_offset_);
@@ -300,24 +368,6 @@ Queue::Next Queue::step() noexcept {
         failed_ = false;
         step_over(op);
         return Next::more;
-    case Step::retire: {
-        const Signal signal = std::move(*static_cast<Signal*>(op.closure()));
-        static_cast<Signal*>(op.closure())->~Signal();
-        StreamRecord& stream = stream_;
-        const Failure why = failed_ ? failure() : nullptr;
-        CompletionRef final;
-        {
-            const std::lock_guard lock(stream.life);
-            stream.native = nullptr;
-            final = take_final(stream);
-        }
-        // Whoever pushed this may still be about to release the queue's lock.
-        { const std::lock_guard lock(lock_); }
-        delete this;
-        signal.done->complete(why);
-        recycle_stream(stream);
-        return Next::idle;
-    }
     case Step::next_chunk: {
         Chunk* empty = std::exchange(head_, head_->next);
         head_offset_ = 0;

@@ -6,40 +6,28 @@
 
 namespace heddle::detail::cpu {
 
-CompletionRef final_of(StreamRecord& stream) noexcept {
-    return stream.final_event != nullptr ? *static_cast<CompletionRef*>(stream.final_event) : CompletionRef();
-}
-
-void set_final(StreamRecord& stream, CompletionRef done) {
-    stream.final_event = new CompletionRef(std::move(done));
-}
-
-CompletionRef take_final(StreamRecord& stream) noexcept {
-    const auto kept = std::unique_ptr<CompletionRef>(
-        static_cast<CompletionRef*>(std::exchange(stream.final_event, nullptr)));
-    return kept != nullptr ? *kept : CompletionRef();
-}
-
 void CpuBackend::open_stream(StreamRecord& stream, const SourceLocation&) {
     stream.priority = std::clamp(stream.priority, 1 - levels, 0);
+    (void)
+        executor();  // started now, because there can be too little memory for it: later calls must not fail
     stream.native = new Queue(stream, levels - 1 + stream.priority);
 }
 
 void CpuBackend::close_stream(StreamRecord& stream) noexcept {
-    CompletionRef done = make_completion();
     Queue& queue = queue_of(stream);
     {
         const std::lock_guard lock(stream.life);
-        set_final(stream, done);
+        stream.final_event = &queue.final();
     }
-    queue.push_retire(std::move(done));  // outside the lock: an idle queue ends at once, on this thread
+    queue.retire();  // outside the lock: an idle queue ends at once, on this thread
 }
 
 CompletionRef pending_work(StreamRecord& stream) {
     if (stream.has(stream_flag::forked)) return {};  // not even its lock can be trusted
     const std::lock_guard lock(stream.life);
     if (stream.native == nullptr) return {};
-    if (stream.final_event != nullptr) return final_of(stream);
+    if (stream.final_event != nullptr)
+        return *static_cast<CompletionRef*>(stream.final_event);  // it is closed
     Queue& queue = queue_of(stream);
     if (queue.is_idle()) return {};
     CompletionRef done = make_completion();
@@ -68,6 +56,7 @@ bool CpuBackend::is_complete(StreamRecord& stream, const SourceLocation&) {
 }
 
 void CpuBackend::synchronize_device(int device, const SourceLocation&) {
+    give_back_kept();
     std::vector<CompletionRef> pending;
     for_each_stream([&](StreamRecord& stream) {
         if (stream.device == Device::unchecked(DeviceKind::cpu, device) && stream.backend == this)
