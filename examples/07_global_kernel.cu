@@ -24,7 +24,7 @@ __global__ void negate(std::size_t n, float* y) {
 /// What a library of others does with a native stream.
 void negate_all(cudaStream_t stream, float* y, std::size_t n) {
     negate<<<static_cast<unsigned>((n + 127) / 128), 128, 0, stream>>>(n, y);
-    cuda::check(cudaGetLastError(), "negate");  // throws what the code means, as heddle does
+    check_cuda(cudaGetLastError(), "negate");  // throws what the code means, as heddle does
 }
 
 int main(int argc, char** argv) {
@@ -45,19 +45,19 @@ int main(int argc, char** argv) {
     // what they do. Nor does it see that y is used: saying so lets y be freed in time.
     const Stream side{device};
     side.wait_stream(current_stream());
-    negate_all(cuda::native_handle(side), y.data(), n);
+    negate_all(native_handle(side), y.data(), n);
     y.used_on(side);
 
     // A stream of others as heddle's.
     cudaStream_t native = nullptr;
-    cuda::check(cudaStreamCreateWithFlags(&native, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+    check_cuda(cudaStreamCreateWithFlags(&native, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
     float last = 0;
     {
-        const Stream theirs = cuda::wrap_stream(native);
+        const Stream theirs = wrap_stream(native);
         theirs.wait_stream(side);
         last = to_host(theirs, y).back();
     }
-    cuda::check(cudaStreamDestroy(native), "cudaStreamDestroy");
+    check_cuda(cudaStreamDestroy(native), "cudaStreamDestroy");
     std::printf("%s: %g\n", device.name().c_str(), static_cast<double>(last));
     return last == -6.0f ? 0 : 1;
 }

@@ -73,6 +73,29 @@ TEST_CASE("capture_while repeats its body until the value is 0") {
     }
 }
 
+TEST_CASE("what a pass of capture_while sets as current is not current in the next, captured or not") {
+    const Drained drained;
+    const Stream s(test_device()), other(test_device());
+    Array<int> value = zeros<int>(s, 1);
+    for (const bool captured : {false, true}) {
+        fill(s, value, 3);
+        int passes = 0, wrong = 0;
+        run(captured, s, [&] {
+            capture_while(s, value, [&] {
+                ++passes;
+                wrong += current_stream(test_device()) != s || current_device() != test_device();
+                launch(s, CountDown{}, dim(1), value);
+                set_stream(other);
+                s.wait_stream(other);
+                set_device(cpu_device());
+            });
+        });
+        CHECK(wrong == 0);
+        CHECK(passes == (captured ? 1 : 3));
+        CHECK(to_host(s, value) == Ints{0});
+    }
+}
+
 TEST_CASE("conditions nest, and hold work side by side") {
     const Drained drained;
     const Stream s(test_device());

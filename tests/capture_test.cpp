@@ -261,7 +261,8 @@ TEST_CASE("the host cannot wait for, or ask about, what takes part in a capture;
 TEST_CASE("a captured stream cannot wait for work outside; what is outside joins by waiting") {
     const Drained drained;
     const Stream s(test_device()), outside(test_device(), {.name = "outside"});
-    launch_host(outside, [] {});
+    Gate gate;
+    gate.hold(outside);
     const Event old = outside.record_event();
     Graph graph = capture(s, [&] {
         launch_host(s, [] {});
@@ -275,6 +276,7 @@ TEST_CASE("a captured stream cannot wait for work outside; what is outside joins
         s.wait_stream(outside);
     });
     CHECK(graph.size() == 1);
+    gate.open();
     CHECK(works(outside));
 }
 

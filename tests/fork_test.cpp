@@ -1,5 +1,6 @@
 // fork(): what a child inherits is refused clearly; new streams of CPU devices work.
 #include "child.hpp"
+#include "core/registry.hpp"
 #include "kernels.hpp"
 #include "support.hpp"
 
@@ -163,6 +164,127 @@ TEST_CASE("a child can be forked while other threads use heddle, and can use it 
     }
     stop = true;
     for (std::thread& t : threads) t.join();
+}
+
+TEST_CASE("a child can be forked while other threads use heddle for the first time, and can use it too") {
+    SKIP_IF_SANITIZED();
+    for (int i = 0; i < 8; ++i) {
+        const ChildResult child = run_test_case("child: forks while heddle is used for the first time");
+        INFO(child.output);
+        CHECK(child.signal == 0);
+        CHECK(child.status == 0);
+        if (child.status != 0) break;
+    }
+}
+TEST_CASE("child: forks while heddle is used for the first time", "[.child]") {
+    end_if_it_hangs();
+    std::atomic<int> begun{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 3; ++t)
+        threads.emplace_back([&] {
+            ++begun;
+            while (begun < 4) {}
+            CHECK(use_a_new_stream() == 0);
+        });
+    while (begun < 3) {}
+    ++begun;
+    for (int i = 0; i < 10; ++i) CHECK(run_forked([] { return use_a_new_stream(); }).status == 0);
+    for (std::thread& t : threads) t.join();
+}
+
+TEST_CASE("a child can capture, whatever other threads were capturing when it was forked") {
+    SKIP_IF_SANITIZED();
+    const auto capture_nothing = [] {
+        const Stream s(cpu_device());
+        for (int i = 0; i < 10; ++i) (void)capture(s, [] {});
+    };
+    std::atomic<bool> stop{false};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 3; ++t)
+        threads.emplace_back([&] {
+            while (!stop) capture_nothing();
+        });
+    int good = 0;
+    for (int forks = 0; forks < 200 && good == forks; ++forks)
+        good += run_forked([&] {
+                    capture_nothing();
+                    return 0;
+                }).status == 0
+                    ? 1
+                    : 0;
+    stop = true;
+    for (std::thread& t : threads) t.join();
+    CHECK(good == 200);
+}
+
+TEST_CASE("two threads may fork at the same time") {
+    SKIP_IF_SANITIZED();
+    REQUIRE(use_a_new_stream() == 0);
+    std::atomic<int> good{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 2; ++t)
+        threads.emplace_back([&] {
+            for (int i = 0; i < 20; ++i)
+                good += run_forked([] { return use_a_new_stream(); }).status == 0 ? 1 : 0;
+        });
+    for (std::thread& t : threads) t.join();
+    CHECK(good == 40);
+    CHECK(use_a_new_stream() == 0);  // the parent has all of its locks
+}
+
+TEST_CASE("a process can be forked while its observers report errors") {
+    SKIP_IF_SANITIZED();
+    const ChildResult child = run_test_case("child: forks while observers report");
+    INFO(child.output);
+    CHECK(child.signal == 0);
+    CHECK(child.status == 0);
+}
+TEST_CASE("child: forks while observers report", "[.child]") {
+    end_if_it_hangs();
+    struct Reporter final : Observer {
+        void on_op(const Op&) noexcept override {
+            detail::report(UsageError({.message = "seen", .call = {}}));
+        }
+    } reporter;
+    const Reports reports;
+    add_observer(reporter);
+    std::atomic<bool> stop{false};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 2; ++t)
+        threads.emplace_back([&] {
+            const Stream s(cpu_device());
+            while (!stop) s.wait_stream(s);
+        });
+    bool good = true;
+    for (int i = 0; i < 300 && good; ++i) good = run_forked([] { return 0; }).status == 0;
+    stop = true;
+    for (std::thread& t : threads) t.join();
+    remove_observer(reporter);
+    CHECK(good);
+}
+
+TEST_CASE("a process that was forked while observers looked can remove them") {
+    SKIP_IF_SANITIZED();
+    struct Held final : Observer {
+        Flag inside, leave;
+        void on_op(const Op&) noexcept override {
+            inside.set();
+            leave.wait();
+        }
+    } held;
+    const Stream s(test_device());
+    add_observer(held);
+    std::thread looking([&] { s.wait_stream(s); });
+    REQUIRE(held.inside.wait());
+    const ChildResult child = run_forked([&] {
+        remove_observer(held);
+        return use_a_new_stream();
+    });
+    held.leave.set();
+    looking.join();
+    remove_observer(held);
+    CHECK(child.signal == 0);
+    CHECK(child.status == 0);
 }
 
 TEST_CASE("a child's child can use heddle too") {

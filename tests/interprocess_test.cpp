@@ -1,12 +1,18 @@
 // Arrays that several processes share.
 #include "child.hpp"
+#include "cpu/shared_file.hpp"
 #include "kernels.hpp"
 #include "support.hpp"
 
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 using namespace heddle_test;
@@ -150,6 +156,11 @@ TEST_CASE("what cannot be shared is refused, with what to do") {
     CHECK(mentions(error_of([&] { (void)import_array<int>(damaged); }), "damaged"));
     damaged.check = detail::check_of(damaged);
     CHECK(mentions(error_of([&] { (void)import_array<int>(damaged); }), "names more memory"));
+    ArrayHandle crooked = foreign;
+    crooked.offset = 2;
+    crooked.size = 1;
+    crooked.check = detail::check_of(crooked);
+    CHECK(mentions(error_of([&] { (void)import_array<int>(crooked); }), "not be aligned"));
     EventHandle other_kind;  // which begins with the same members
     static_assert(sizeof other_kind <= sizeof foreign);
     std::memcpy(static_cast<void*>(&other_kind), &foreign, sizeof other_kind);
@@ -362,6 +373,7 @@ TEST_CASE("events of processes are parts of graphs, captures and batches as othe
         waits.launch(s);  // never recorded: waits for nothing
         s.synchronize();
         Graph records = record_node(event).after(kernel_node(test_device(), Add{}, dim(100), x, 1)).build();
+        records.instantiate();  // which may wait for the device: not while a stream is held
         Gate gate;
         gate.hold(s);
         records.launch(s);
@@ -380,6 +392,8 @@ TEST_CASE("events of processes are parts of graphs, captures and batches as othe
             record_external(s, event);
         });
         Graph waits = capture(other, [&] { wait_external(other, event); });
+        records.instantiate();  // which may wait for the device: not while a stream is held
+        waits.instantiate();
         Gate gate;
         gate.hold(s);
         records.launch(s);
@@ -401,4 +415,261 @@ TEST_CASE("events of processes are parts of graphs, captures and batches as othe
             CHECK(to_host(other, x) == Ints(100, i + 1));
         }
     }
+}
+
+TEST_CASE("a wait for a shared event means the record that was newest when it was asked for") {
+    const Drained drained;
+    const Stream a(test_device()), b(test_device()), first(test_device()), second(test_device());
+    Event event(test_device(), {.interprocess = true});
+    Gate gate_a, gate_b;
+    gate_a.hold(a);
+    gate_b.hold(b);
+    event.record(a);
+    first.wait_event(event);
+    event.record(b);
+    second.wait_event(event);
+    gate_b.open();
+    second.synchronize();
+    event.synchronize();
+    settle(test_device());
+    CHECK_FALSE(first.is_complete());
+    gate_a.open();
+    first.synchronize();
+}
+
+TEST_CASE("another process waits for the record of a shared event that was newest when it asked") {
+    const Drained drained;
+    const Stream a(test_device()), b(test_device());
+    Event event(test_device(), {.interprocess = true});
+    Gate gate;
+    gate.hold(a);
+    event.record(a);
+    const std::string file = "/tmp/heddle_test_" + std::to_string(getpid());
+    ChildResult child;
+    std::thread other([&, handle = as_text(export_event(event))] {
+        child = run_test_case("child: waits for a record and a newer one",
+                              {"HEDDLE_TEST_EVENT=" + handle, "HEDDLE_TEST_FILE=" + file});
+    });
+    const bool waits = eventually([&] { return access(file.c_str(), F_OK) == 0; });
+    event.record(b);       // reached at once
+    unlink(file.c_str());  // the child waits for this one too
+    const bool has_looked = eventually([&] { return access(file.c_str(), F_OK) == 0; });
+    gate.open();
+    other.join();
+    unlink(file.c_str());
+    INFO(child.output);
+    CHECK(waits);
+    CHECK(has_looked);
+    CHECK(child.status == 0);
+}
+TEST_CASE("child: waits for a record and a newer one", "[.child]") {
+    end_if_it_hangs();
+    const Stream first(test_device()), second(test_device());
+    const Event event = import_event(from_text<EventHandle>("HEDDLE_TEST_EVENT"));
+    const char* const file = std::getenv("HEDDLE_TEST_FILE");
+    first.wait_event(event);
+    std::ofstream(file) << "waits";
+    CHECK(eventually([&] { return access(file, F_OK) != 0; }));
+    second.wait_event(event);
+    second.synchronize();
+    settle(test_device());
+    CHECK_FALSE(first.is_complete());
+    std::ofstream(file) << "looked";
+    first.synchronize();
+}
+
+TEST_CASE("of a shared event's records those fail that come after failed work, and no others") {
+    if (test_device().is_cuda()) HEDDLE_SKIP("CUDA's events know no failures");
+    const Drained drained;
+    const Stream bad(test_device()), good(test_device()), waiter(test_device());
+    Event event(test_device(), {.interprocess = true});
+    for (int i = 0; i < 3; ++i) {
+        poison(bad);
+        event.record(bad);
+        CHECK_THROWS_AS(event.synchronize(), Error);
+        event.record(good);
+        event.synchronize();
+        waiter.wait_event(event);
+        waiter.synchronize();
+        CHECK(bad.clear_error() != nullptr);
+        event.record(bad);
+        event.synchronize();
+    }
+}
+
+TEST_CASE("a shared event can be recorded again and again while its records are pending") {
+    const Drained drained;
+    const Stream s(test_device()), waiter(test_device());
+    Event event(test_device(), {.interprocess = true});
+    Gate gate;
+    gate.hold(s);
+    for (int i = 0; i < 5000; ++i) event.record(s);
+    waiter.wait_event(event);
+    settle(test_device());
+    CHECK_FALSE(waiter.is_complete());
+    gate.open();
+    waiter.synchronize();
+    event.synchronize();
+}
+
+TEST_CASE("a shared event whose records are pending on too many streams is refused, and works again later") {
+    if (test_device().is_cuda()) HEDDLE_SKIP("CUDA has no such limit");
+    const Drained drained;
+    Event event(test_device(), {.interprocess = true});
+    std::vector<Stream> streams;
+    Gate gate;
+    std::optional<Error> refused;
+    for (int i = 0; i < 1100 && !refused; ++i) {
+        streams.emplace_back(test_device());
+        gate.hold(streams.back());
+        refused = error_of([&] { event.record(streams.back()); });
+    }
+    REQUIRE(refused);
+    CHECK(refused->code() == ErrorCode::unsupported);
+    CHECK(streams.size() == 1024);
+    gate.open();
+    for (const Stream& s : streams) s.synchronize();
+    event.record(streams.back());
+    event.synchronize();
+}
+
+TEST_CASE("a process whose first thread has ended still reaches its records") {
+    if (test_device().is_cuda()) HEDDLE_SKIP("what waits is the driver's affair");
+    const Drained drained;
+    Event event(test_device(), {.interprocess = true});
+    const std::string file = "/tmp/heddle_test_" + std::to_string(getpid());
+    ChildResult child;
+    std::thread other([&, handle = as_text(export_event(event))] {
+        child = run_test_case("child: goes on without its first thread",
+                              {"HEDDLE_TEST_EVENT=" + handle, "HEDDLE_TEST_FILE=" + file});
+    });
+    const bool has_recorded = eventually([&] { return access(file.c_str(), F_OK) == 0; });
+    const Stream s(test_device());
+    s.wait_event(event);
+    CHECK_FALSE(event.is_complete());
+    unlink(file.c_str());
+    CHECK_FALSE(error_of([&] { s.synchronize(); }));
+    other.join();
+    INFO(child.output);
+    CHECK(has_recorded);
+    CHECK(child.status == 7);
+}
+TEST_CASE("child: goes on without its first thread", "[.child]") {
+    end_if_it_hangs();
+    std::thread([first = getpid()] {
+        const std::string stat =
+            "/proc/" + std::to_string(first) + "/task/" + std::to_string(first) + "/stat";
+        const auto first_has_ended = [&] {
+            std::ifstream in(stat);
+            const std::string text{std::istreambuf_iterator<char>(in), {}};
+            const std::size_t name_ends = text.rfind(')');
+            return name_ends != std::string::npos && text.compare(name_ends, 3, ") Z") == 0;
+        };
+        if (!eventually(first_has_ended)) _exit(1);
+        const Stream s(test_device());
+        Event event = import_event(from_text<EventHandle>("HEDDLE_TEST_EVENT"));
+        Gate gate;
+        gate.hold(s);
+        event.record(s);
+        const char* const file = std::getenv("HEDDLE_TEST_FILE");
+        std::ofstream(file) << "recorded";
+        if (!eventually([&] { return access(file, F_OK) != 0; })) _exit(2);
+        gate.open();
+        s.synchronize();
+        _exit(7);
+    }).detach();
+    syscall(SYS_exit, 0);  // this thread's end alone, as pthread_exit() is
+}
+
+TEST_CASE("the child of a process that waits for another process's event can wait for it too") {
+    if (HEDDLE_TEST_SANITIZED) HEDDLE_SKIP("sanitizers do not work in the child of a process with threads");
+    if (test_device().is_cuda()) HEDDLE_SKIP("CUDA refuses everything after fork()");
+    const Drained drained;
+    const Stream s(test_device());
+    Event event(test_device(), {.interprocess = true});
+    Gate gate;
+    gate.hold(s);
+    event.record(s);
+    const std::string file = "/tmp/heddle_test_" + std::to_string(getpid());
+    ChildResult child;
+    std::thread other([&, handle = as_text(export_event(event))] {
+        child = run_test_case("child: waits as its own child does",
+                              {"HEDDLE_TEST_EVENT=" + handle, "HEDDLE_TEST_FILE=" + file});
+    });
+    const bool waits = eventually([&] { return access(file.c_str(), F_OK) == 0; });
+    gate.open();
+    other.join();
+    unlink(file.c_str());
+    INFO(child.output);
+    CHECK(waits);
+    CHECK(child.status == 0);
+}
+TEST_CASE("child: waits as its own child does", "[.child]") {
+    end_if_it_hangs();
+    const Stream s(test_device());
+    const Event event = import_event(from_text<EventHandle>("HEDDLE_TEST_EVENT"));
+    s.wait_event(event);  // a thread of this process looks at the event from here on
+    const ChildResult child = run_forked([&] {
+        const Stream mine(test_device());
+        mine.wait_event(event);
+        std::ofstream(std::getenv("HEDDLE_TEST_FILE")) << "waits";
+        mine.synchronize();
+        event.synchronize();
+        return 0;
+    });
+    CHECK(child.signal == 0);
+    CHECK(child.status == 0);
+    s.synchronize();
+}
+
+namespace {
+/// A handle as an evil process of the same user would make it, with a right check.
+ArrayHandle forged_handle(int descriptor) {
+    struct stat is {};
+    REQUIRE(fstat(descriptor, &is) == 0);
+    const detail::cpu::SharedFileName name{static_cast<std::int32_t>(getpid()), descriptor, is.st_dev,
+                                           is.st_ino};
+    ArrayHandle handle;
+    std::memcpy(handle.memory.data(), &name, sizeof name);
+    handle.process = static_cast<std::int32_t>(getpid());
+    handle.bytes = 4096;
+    handle.size = 10;
+    handle.element_bytes = sizeof(int);
+    handle.check = detail::check_of(handle);
+    return handle;
+}
+}  // namespace
+
+TEST_CASE("a handle that names something else than memory of heddle's is refused, and that is not opened") {
+    if (test_device().is_cuda()) HEDDLE_SKIP("CUDA looks at its own handles");
+    char path[] = "/tmp/heddle_test_XXXXXX";
+    const int plain = mkstemp(path);
+    const int unsealed = memfd_create("heddle", MFD_CLOEXEC),
+              sealed = memfd_create("other", MFD_ALLOW_SEALING);
+    for (const int file : {plain, unsealed, sealed}) REQUIRE(ftruncate(file, 4096) == 0);
+    REQUIRE(fcntl(sealed, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0);
+    for (const int file : {plain, unsealed, sealed}) {
+        const ChildResult child = child_with("child: imports what is not heddle's", forged_handle(file));
+        INFO(child.output);
+        CHECK(child.status == 0);
+        close(file);
+    }
+    unlink(path);
+}
+TEST_CASE("child: imports what is not heddle's", "[.child]") {
+    end_if_it_hangs();
+    const auto error = error_of([] { (void)import_array<int>(given()); });
+    REQUIRE(error);
+    CHECK(error->code() == ErrorCode::unsupported);
+    CHECK(mentions(error, "no memory that heddle made"));
+}
+
+TEST_CASE("memory that another process maps cannot be made shorter under it") {
+    if (test_device().is_cuda()) HEDDLE_SKIP("it is no file");
+    const Array<int> x = shareable<int>(test_device(), 1000);
+    detail::cpu::SharedFileName name;
+    const ArrayHandle handle = export_array(x);
+    std::memcpy(&name, handle.memory.data(), sizeof name);
+    CHECK(ftruncate(name.descriptor, 0) != 0);
+    CHECK(fcntl(name.descriptor, F_ADD_SEALS, F_SEAL_WRITE) != 0);
 }

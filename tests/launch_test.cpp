@@ -171,6 +171,41 @@ TEST_CASE("extents whose product does not fit a number are refused, not dropped"
     CHECK(to_host(s, x)[0] == 0);
 }
 
+TEST_CASE("a negative extent is refused where it is written, and the message has it") {
+    const int count = -3;
+    const unsigned line = __LINE__ + 1;
+    const auto error = error_of([&] { (void)dim(count); });
+    REQUIRE(error);
+    CHECK(error->code() == ErrorCode::usage);
+    CHECK(error->where().line == line);
+    CHECK_THAT(error->what(), contains("-3"));
+    CHECK_THROWS_AS(dim(-1, 4), UsageError);
+    CHECK_THROWS_AS(dim(4, -1), UsageError);
+    CHECK_THROWS_AS(dim(-1, 4, 4), UsageError);
+    CHECK_THROWS_AS(dim(4, -1, 4), UsageError);
+    CHECK_THROWS_AS(dim(4, 4, -1), UsageError);
+}
+
+TEST_CASE("extents may be signed numbers, and known when compiling") {
+    const int columns = 5;
+    const long rows = 3;
+    const short layers = 2;
+    constexpr Dim<3> fixed = dim(5, 3, 2);
+    const Dim<3> given = dim(columns, rows, layers);
+    CHECK(std::ranges::equal(fixed.extent, given.extent));
+    CHECK(dim(std::numeric_limits<std::ptrdiff_t>::max()).extent[0] == ~std::size_t{0} >> 1);
+}
+
+TEST_CASE("a negative extent past dim() is refused by the launch") {
+    const Stream s(test_device());
+    Array<int> x = zeros<int>(s, 4);
+    Dim<1> negative = dim(1);
+    negative.extent[0] = static_cast<std::size_t>(-1);
+    CHECK_THROWS_AS(launch(s, Add{}, negative, x, 1), UsageError);
+    CHECK_THROWS_AS(kernel_node(test_device(), Add{}, negative, x, 1), UsageError);
+    CHECK(to_host(s, x) == Ints(4, 0));
+}
+
 TEST_CASE("arguments of every kind arrive") {
     const Stream s(test_device());
     Array<int> in = full<int>(s, 100, 1000);

@@ -311,3 +311,57 @@ TEST_CASE("every kind of operation has its own text") {
         texts.push_back(text);
     }
 }
+
+TEST_CASE("observers come and go while there is never a moment without a thread inside of one") {
+    // Each of two threads stays inside until the other one is inside too.
+    struct Overlapping final : Observer {
+        std::atomic<std::uint64_t> visits[2] = {};
+        std::atomic<bool> stop{false};
+        void on_op(const Op& op) noexcept override {
+            if (op.kind != OpKind::wait_elided) return;
+            const std::size_t mine = op.where.line % 2;
+            ++visits[mine];
+            while (!stop && visits[1 - mine] < visits[mine]) std::this_thread::yield();
+        }
+    };
+    struct Quiet final : Observer {
+        void on_op(const Op&) noexcept override {}
+    };
+    Overlapping overlapping;
+    add_observer(overlapping);
+    std::vector<std::thread> threads;
+    for (unsigned t = 0; t < 2; ++t)
+        threads.emplace_back([&, t] {
+            const Stream s(cpu_device());
+            while (!overlapping.stop) s.wait_stream(s, SourceLocation{"here", t});
+        });
+    const Flag came_and_went;
+    std::thread other([&] {
+        for (int i = 0; i < 100; ++i) {
+            Quiet quiet;
+            add_observer(quiet);
+            remove_observer(quiet);
+        }
+        came_and_went.set();
+    });
+    CHECK(came_and_went.wait());
+    overlapping.stop = true;
+    for (std::thread& t : threads) t.join();
+    other.join();
+    remove_observer(overlapping);
+}
+
+TEST_CASE("an observer may remove itself") {
+    struct Once final : Observer {
+        int seen = 0;
+        void on_op(const Op&) noexcept override {
+            ++seen;
+            remove_observer(*this);
+        }
+    } once;
+    const Stream s(cpu_device());
+    add_observer(once);
+    s.wait_stream(s);
+    s.wait_stream(s);
+    CHECK(once.seen == 1);
+}

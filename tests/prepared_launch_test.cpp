@@ -65,3 +65,31 @@ TEST_CASE("a prepared launch refuses arrays that are gone and streams of other d
     CHECK_THROWS_AS(prepare(test_device(), Add{}, dim(10), x, 1), UsageError);
     s.synchronize();
 }
+
+TEST_CASE("an argument of a prepared launch may change after another one's array is gone, and launches wait "
+          "for that one") {
+    const Stream s(test_device());
+    Array<int> x = full<int>(s, 10, 1), y = zeros<int>(s, 10), other = full<int>(s, 10, 5);
+    auto add = prepare(test_device(), AddTo{}, dim(10), x, y);
+    add.launch(s);
+    s.synchronize();
+    y.reset();
+    add.set<0>(other);
+    CHECK_THROWS_AS(add.launch(s), UsageError);
+    Array<int> z = zeros<int>(s, 10);
+    add.set<1>(z).launch(s);
+    CHECK(to_host(s, z) == Ints(10, 5));
+}
+
+TEST_CASE("an argument that a prepared launch refuses leaves the one before in its place") {
+    const Stream s(test_device());
+    Array<int> x = zeros<int>(s, 10);
+    auto add = prepare(test_device(), Add{}, dim(10), x, 1);
+    Array<int> gone = zeros<int>(s, 10);
+    const View<int> stale = gone;
+    gone.reset();
+    CHECK_THROWS_AS(add.set<0>(Array<int>()), UsageError);
+    CHECK_THROWS_AS(add.set<0>(stale), UsageError);
+    add.launch(s);
+    CHECK(to_host(s, x) == Ints(10, 1));
+}

@@ -5,6 +5,11 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <optional>
+
+#include <unistd.h>
 
 using namespace heddle_test;
 
@@ -292,4 +297,68 @@ TEST_CASE("without a report hook errors that cannot be thrown go to standard err
     CHECK(child.status == 0);
     CHECK_THAT(child.output, contains("process_test.cpp"));
     CHECK_THAT(child.output, contains("heddle"));
+}
+
+namespace {
+/// Synchronises a stream when it is destroyed, and lets the host function go on that the stream's work comes after.
+struct SynchronisesLate {
+    Flag release;
+    std::unique_ptr<Stream> stream;
+    std::atomic<bool> ran{false};
+    ~SynchronisesLate() {
+        if (stream == nullptr) return;
+        release.set();
+        stream->synchronize();
+        std::_Exit(ran ? 0 : 4);
+    }
+};
+
+/// Whether the main thread sleeps.
+bool main_thread_is_blocked() {
+    const std::string self = std::to_string(getpid());
+    std::ifstream file("/proc/" + self + "/task/" + self + "/stat");
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const std::size_t name_ends = text.rfind(')');
+    return name_ends != std::string::npos && text.compare(name_ends, 3, ") S") == 0;
+}
+}  // namespace
+
+TEST_CASE("child: waits after main for work that a worker makes ready as it ends", "[.child]") {
+    end_if_it_hangs();
+    static SynchronisesLate late;  // older than the executor, so destroyed after it is closed
+    static Stream slow(cpu_device());
+    late.stream = std::make_unique<Stream>(cpu_device());
+    const Flag running;
+    launch_host(slow, [running] {
+        running.set();
+        late.release.wait();
+        eventually(main_thread_is_blocked);
+    });
+    late.stream->wait_stream(slow);
+    launch_host(*late.stream, [] { late.ran = true; });
+    REQUIRE(running.wait());
+    std::exit(0);
+}
+
+TEST_CASE("a static object may wait for work that becomes ready only while the workers end") {
+    expect_clean("child: waits after main for work that a worker makes ready as it ends");
+}
+
+TEST_CASE("child: keeps a reference to a stream that is gone", "[.child]") {
+    end_if_it_hangs();
+    std::optional<Stream> first(cpu_device());
+    const Stream second(cpu_device());
+    const detail::StreamState* const gone = &first->state();
+    first.reset();
+    second.synchronize();
+    bool reused = false;
+    for (int i = 0; i < 1024; ++i) {
+        const Stream other(cpu_device());
+        reused |= &other.state() == gone;
+    }
+    CHECK_FALSE(reused);
+}
+TEST_CASE(
+    "the place of a stream that is gone is taken by no other for a good while, from the first stream on") {
+    expect_clean("child: keeps a reference to a stream that is gone");
 }

@@ -11,6 +11,8 @@
 #include <iterator>
 #include <latch>
 
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 using namespace heddle_test;
@@ -171,6 +173,153 @@ TEST_CASE("a cache entry that is cut, changed or another's is no entry", "[progr
     detail::write_entry(folder.path, "other", some_result());
     fs::copy_file(detail::entry_path(folder.path, "other"), path, fs::copy_options::overwrite_existing);
     CHECK_FALSE(detail::read_entry(folder.path, "key"));  // as if two keys had one hash
+}
+
+TEST_CASE("what is in an entry's place and is no file of the user's own is no entry, and is replaced",
+          "[program]") {
+    const Folder folder;
+    const std::string path = detail::entry_path(folder.path, "key");
+    const auto is_replaced = [&] {
+        CHECK_FALSE(detail::read_entry(folder.path, "key"));
+        detail::write_entry(folder.path, "key", some_result());
+        return detail::read_entry(folder.path, "key").has_value();
+    };
+    SECTION("a pipe") {
+        REQUIRE(mkfifo(path.c_str(), 0600) == 0);
+        CHECK(is_replaced());
+    }
+    SECTION("a link") {
+        detail::write_entry(folder.path, "other", some_result());
+        const std::string precious = folder.path + "/precious";
+        write(precious, "gold");
+        fs::create_symlink(precious, path);
+        CHECK(is_replaced());
+        CHECK(read(precious) == "gold");
+        fs::remove(path);
+        fs::create_symlink("/dev/zero", path);
+        CHECK(is_replaced());
+    }
+    SECTION("a folder") {
+        const Reports reports;
+        fs::create_directories(path + "/in");
+        CHECK_FALSE(is_replaced());
+    }
+    SECTION("a file that others may write to") {
+        detail::write_entry(folder.path, "key", some_result());
+        for (const mode_t mode : {0602, 0620}) {
+            REQUIRE(chmod(path.c_str(), mode) == 0);
+            CHECK(is_replaced());
+        }
+    }
+    SECTION("a file of another user") {
+        detail::write_entry(folder.path, "key", some_result());
+        if (chown(path.c_str(), 4321, static_cast<gid_t>(-1)) != 0) HEDDLE_SKIP("only root gives files away");
+        CHECK(is_replaced());
+    }
+}
+
+TEST_CASE("child: uses a cache that is not its own", "[.child]") {
+    const std::string folder = std::getenv("HEDDLE_TEST_FOLDER");
+    CHECK_FALSE(detail::read_entry(folder, "key"));
+    detail::write_entry(folder, "new", some_result());
+    detail::write_entry(folder, "newer", some_result());
+    CHECK_FALSE(detail::read_entry(folder, "new"));
+}
+
+TEST_CASE("nothing is taken from a folder that others may write to, or that is another user's", "[program]") {
+    const Folder folder;
+    detail::write_entry(folder.path, "key", some_result());
+    SECTION("others may write to it") { REQUIRE(chmod(folder.path.c_str(), 0777) == 0); }
+    SECTION("its group may write to it") { REQUIRE(chmod(folder.path.c_str(), 0770) == 0); }
+    SECTION("another user's") {
+        if (chown(folder.path.c_str(), 4321, static_cast<gid_t>(-1)) != 0)
+            HEDDLE_SKIP("only root gives folders away");
+    }
+    const ChildResult child =
+        run_test_case("child: uses a cache that is not its own", {"HEDDLE_TEST_FOLDER=" + folder.path});
+    INFO(child.output);
+    CHECK(child.status == 0);
+    const std::size_t told = child.output.find("another user's, or others may write to it");
+    REQUIRE(told != std::string::npos);  // once
+    CHECK(child.output.find("compiled programs are not kept", told) == std::string::npos);
+    CHECK(folder.entries().size() == 1);
+}
+
+TEST_CASE("a cache folder that is made is its user's alone", "[program]") {
+    const Folder folder;
+    detail::write_entry(folder.path + "/a/b/", "key", some_result());
+    CHECK(detail::read_entry(folder.path + "/a/b", "key"));
+    CHECK(fs::status(folder.path + "/a/b").permissions() == fs::perms::owner_all);
+}
+
+TEST_CASE("entries that were not used for longest go while all of them are too large", "[program]") {
+    const Folder folder;
+    const auto last_used = [&](const std::string& key, int days_ago) {
+        fs::last_write_time(detail::entry_path(folder.path, key),
+                            fs::file_time_type::clock::now() - std::chrono::hours(24 * days_ago));
+    };
+    detail::write_entry(folder.path, "a", some_result());
+    const std::uint64_t size = fs::file_size(detail::entry_path(folder.path, "a"));
+    for (const char* key : {"b", "c"}) detail::write_entry(folder.path, key, some_result(), 3 * size);
+    last_used("a", 3);
+    last_used("b", 2);
+    last_used("c", 1);
+    REQUIRE(detail::read_entry(folder.path, "a"));  // which uses it
+    detail::write_entry(folder.path, "d", some_result(), 3 * size);
+    CHECK(detail::read_entry(folder.path, "a"));
+    CHECK_FALSE(detail::read_entry(folder.path, "b"));
+    CHECK(detail::read_entry(folder.path, "c"));
+    CHECK(detail::read_entry(folder.path, "d"));
+    write(folder.path + "/not ours", std::string(5 * size, 'x'));
+    detail::write_entry(folder.path, "d", some_result(), size);
+    CHECK(folder.entries().size() == 2);  // the newest, and what is not ours
+    CHECK(detail::read_entry(folder.path, "d"));
+}
+
+TEST_CASE("HEDDLE_CACHE_MIB says how much is kept", "[program]") {
+    const Folder folder;
+    const ChildResult child =
+        run_test_case("child: fills the cache", {"HEDDLE_CACHE_MIB=2", "HEDDLE_TEST_FOLDER=" + folder.path});
+    INFO(child.output);
+    CHECK(child.status == 0);
+    CHECK(folder.entries().size() == 2);
+}
+TEST_CASE("child: fills the cache", "[.child]") {
+    detail::Compiled large = some_result();
+    large.image.assign(900'000, 'x');
+    for (const char* key : {"a", "b", "c", "d"}) {
+        detail::write_entry(std::getenv("HEDDLE_TEST_FOLDER"), key, large);
+        CHECK(detail::read_entry(std::getenv("HEDDLE_TEST_FOLDER"), key));
+    }
+}
+
+TEST_CASE("temporary files that were left behind go, and those that are being written stay", "[program]") {
+    const Folder folder;
+    const std::string path = detail::entry_path(folder.path, "key");
+    for (const char* name : {".XaXaXa", ".12-34"}) write(path + name, "half");
+    fs::last_write_time(path + ".XaXaXa", fs::file_time_type::clock::now() - std::chrono::hours(2));
+    detail::write_entry(folder.path, "other", some_result());
+    CHECK_FALSE(fs::exists(path + ".XaXaXa"));
+    CHECK(fs::exists(path + ".12-34"));
+}
+
+TEST_CASE("a limit on the size of files leaves a program without its cache, not without its life",
+          "[program]") {
+    const Folder folder;
+    const ChildResult child =
+        run_test_case("child: may not write large files", {"HEDDLE_TEST_FOLDER=" + folder.path});
+    INFO(child.output);
+    CHECK(child.signal == 0);
+    CHECK(child.status == 0);
+    CHECK_THAT(child.output, contains("compiled programs are not kept"));
+    CHECK(folder.entries().empty());
+}
+TEST_CASE("child: may not write large files", "[.child]") {
+    const rlimit most{20'000, 20'000};
+    REQUIRE(setrlimit(RLIMIT_FSIZE, &most) == 0);
+    detail::Compiled large = some_result();
+    large.image.assign(100'000, 'x');
+    detail::write_entry(std::getenv("HEDDLE_TEST_FOLDER"), "key", large);
 }
 
 TEST_CASE("kernels' mangled names become readable", "[program]") {

@@ -286,3 +286,33 @@ static_assert(!std::is_constructible_v<ScopedStream, Stream>,
 static_assert(!std::is_constructible_v<ScopedStream, StreamPool::Lease>, "and so would a lease");
 static_assert(std::is_constructible_v<ScopedStream, Stream&> &&
               std::is_constructible_v<ScopedStream, StreamRef>);
+
+TEST_CASE("a device scope waits for nothing and changes no stream") {
+    for (const Device d : devices()) {
+        const StreamRef before = current_stream(d);
+        const Counted counted;
+        {
+            const ScopedDevice on{d};
+            CHECK(current_stream() == before);
+        }
+        CHECK(counted.since().waits_inserted + counted.since().waits_elided == 0);
+        CHECK(current_stream(d) == before);
+    }
+}
+
+TEST_CASE("calls with a named stream run there whatever is current, and wait for nothing") {
+    const Drained drained;
+    Gate gate;
+    const Stream named(test_device()), current(test_device());
+    Array<int> x = zeros<int>(named, 100), y = zeros<int>(named, 100);
+    gate.hold(current);
+    const ScopedStream in(current, {.wait_on_enter = false});
+    const Counted counted;
+    fill(named, x, 1);
+    copy(named, y, x);
+    launch(named, Add{}, dim(100), y, 1);
+    launch_host(named, [] {});
+    CHECK(counted.since().waits_inserted + counted.since().waits_elided == 0);
+    CHECK(to_host(named, y) == Ints(100, 2));  // not behind the gate
+    CHECK_FALSE(current.is_complete());
+}

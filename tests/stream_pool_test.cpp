@@ -1,5 +1,6 @@
 // Pools of streams: exclusive leases, shared streams, limits.
 #include "child.hpp"
+#include "kernels.hpp"
 #include "support.hpp"
 
 #include <algorithm>
@@ -285,4 +286,69 @@ TEST_CASE("a stream that fails after its lease was returned is usable under the 
     launch_host(next, [&] { ran = true; });
     CHECK_FALSE(error_of([&] { next.synchronize(); }));
     CHECK(ran);
+}
+
+TEST_CASE("a stream that was returned in a capture is not the next lease, and what it was given there is in "
+          "the graph") {
+    const Stream s(test_device());
+    Array<int> x = zeros<int>(s, 1);
+    s.synchronize();
+    StreamPool pool(test_device(), {.max_streams = 1, .shared = 1});
+    Graph graph = capture(s, [&] {
+        {
+            const StreamPool::Lease lease = pool.lease();
+            lease.wait_stream(s);
+            launch(lease, Add{}, dim(1), x, 1);
+            s.wait_stream(lease);
+        }
+        const StreamPool::Lease next = pool.lease();
+        CHECK_FALSE(next.is_capturing());
+    });
+    graph.launch(s);
+    CHECK(to_host(s, x) == Ints{1});
+    CHECK(pool.size() == 1);
+}
+
+TEST_CASE("a stream that was returned in a capture without being joined is named when the capture ends") {
+    const Stream s(test_device());
+    StreamPool pool(test_device());
+    std::uint64_t id = 0;
+    ScopedCapture scope(s);
+    {
+        const StreamPool::Lease lease = pool.lease();
+        id = lease.id();
+        lease.wait_stream(s);
+        launch_host(lease, [] {});
+    }
+    CHECK(mentions(error_of([&] { (void)scope.end(); }), "'pool stream " + std::to_string(id) + "'"));
+}
+
+TEST_CASE("shared streams that take part in a capture are handed out in that capture only") {
+    const Stream outer(test_device()), inner(test_device());
+    StreamPool pool(test_device(), {.max_streams = 1, .shared = 2});
+    std::set<std::uint64_t> in_outer;
+    const Graph graph = capture(outer, [&] {
+        for (int i = 0; i < 4; ++i) {
+            const StreamRef shared = pool.shared();
+            in_outer.insert(shared.id());
+            shared.wait_stream(outer);
+            launch_host(shared, [] {});
+            outer.wait_stream(shared);
+        }
+        CHECK(in_outer.size() == 2);
+        CHECK(in_outer.count(pool.shared().id()) == 1);
+        const Graph other = capture(inner, [&] {
+            for (int i = 0; i < 4; ++i) {
+                const StreamRef shared = pool.shared();
+                CHECK(in_outer.count(shared.id()) == 0);
+                shared.wait_stream(inner);
+                launch_host(shared, [] {});
+                inner.wait_stream(shared);
+            }
+        });
+        std::thread([&] {
+            for (int i = 0; i < 4; ++i) CHECK_FALSE(pool.shared().is_capturing());
+        }).join();
+    });
+    CHECK(pool.size() == 4);
 }

@@ -20,6 +20,9 @@ namespace {
 // be for ever.
 [[maybe_unused]] const int load_eagerly = setenv("CUDA_MODULE_LOADING", "EAGER", 0);
 
+// Streams share hardware queues, 8 unless said otherwise: what shares one with a stream held at a gate may wait for the gate too.
+[[maybe_unused]] const int many_queues = setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
+
 DeviceKind test_kind() {
     const char* kind = std::getenv("HEDDLE_TEST_DEVICE");
     return kind != nullptr && std::string(kind) == "cuda" ? DeviceKind::cuda : DeviceKind::cpu;

@@ -192,3 +192,22 @@ TEST_CASE("an exception on one thread's stream leaves the other threads' streams
     });
     CHECK(wrong == 0);
 }
+
+TEST_CASE("a device is synchronised while another thread makes and destroys streams of it") {
+    std::atomic<bool> stop{false};
+    std::thread synchronising([&] {
+        while (!stop) {
+            synchronize_device(cpu_device());
+            synchronize();
+        }
+    });
+    std::atomic<int> ran{0};
+    for (int i = 0; i < 2000; ++i) {
+        const Stream s(cpu_device());
+        launch_host(s, [&] { ++ran; });
+    }
+    stop = true;
+    synchronising.join();
+    synchronize_device(cpu_device());
+    CHECK(ran == 2000);
+}

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <execinfo.h>
 #include <unistd.h>
 
 #if __has_include(<catch2/catch_all.hpp>)
@@ -26,6 +27,9 @@ char running[512] = "";
 extern "C" void say_and_abort(int) {
     for (const char* text : {"\nthis test hangs: ", static_cast<const char*>(running), "\n"})
         if (write(STDERR_FILENO, text, std::strlen(text)) < 0) break;
+    // Where: the signal goes to the main thread, as a rule.
+    void* frames[64];
+    backtrace_symbols_fd(frames, backtrace(frames, 64), STDERR_FILENO);
     std::signal(SIGABRT, SIG_DFL);
     std::abort();
 }
@@ -41,6 +45,10 @@ public:
     using ListenerBase::ListenerBase;
     void testCaseStarting(const Catch::TestCaseInfo& test) override {
         std::strncpy(running, test.name.c_str(), sizeof running - 1);
+        static void* one[1];
+        static const int loaded =
+            backtrace(one, 1);  // the first call loads a library, which a handler may not
+        (void)loaded;
         std::signal(SIGALRM, say_and_abort);
         alarm(patience_s());
     }

@@ -13,7 +13,7 @@ namespace heddle {
 
 namespace detail {
 class BatchRun;
-struct Recording;
+class BatchRecorder;
 }  // namespace detail
 
 /// What became of a batch.
@@ -94,7 +94,7 @@ public:
 
 private:
     detail::BatchRun* run_;
-    detail::Recording* recording_ = nullptr;
+    detail::BatchRecorder* recorder_ = nullptr;
     SourceLocation where_;
 };
 

@@ -15,7 +15,7 @@
 namespace heddle {
 
 namespace detail {
-struct Recording;
+class CaptureRecorder;
 bool is_recorded(StreamRef stream);  ///< by a capture of heddle's
 Graph capture_body(StreamRef stream, const std::function<void()>& body, SourceLocation where);
 void record_condition(StreamRef stream, ConditionalKind kind, View<const int> value,
@@ -61,7 +61,7 @@ public:
                   SourceLocation where = SourceLocation::current());
 
 private:
-    detail::Recording* recording_;
+    detail::CaptureRecorder* recorder_;
     bool join_;
 };
 
@@ -135,8 +135,11 @@ void capture_while(StreamRef stream, View<const int> value, Body&& body,
         detail::record_condition(stream, detail::ConditionalKind::while_loop, value, std::move(bodies),
                                  where);
     } else {
-        const ScopedStream in(stream, {.wait_on_enter = false}, where);
-        while (detail::read_condition(stream, value, where) != 0) body();
+        while (detail::read_condition(stream, value, where) != 0) {
+            const ScopedStream in(stream, {.wait_on_enter = false},
+                                  where);  // for each pass: see set_stream()
+            body();
+        }
     }
 }
 template <std::invocable Body>

@@ -28,23 +28,33 @@ template <class T> const Array<T>& check_held(const Array<T>& a, const SourceLoc
     return a;
 }
 
-template <class T> View<T> as_destination(View<T> v, const SourceLocation& = {}) noexcept { return v; }
-template <class T> View<T> as_destination(Array<T>& a, const SourceLocation& where = {}) {
+// Always inlined, these and region(): GCC 12 at -O1 believes that a pointer does not escape if it only passes through an
+// aggregate that a function returns by value, and would not read again what a copy has written.
+template <class T>
+[[gnu::always_inline]] inline View<T> as_destination(View<T> v, const SourceLocation& = {}) noexcept {
+    return v;
+}
+template <class T>
+[[gnu::always_inline]] inline View<T> as_destination(Array<T>& a, const SourceLocation& where = {}) {
     check_held(a, where);
     return a.view();
 }
 template <HostRange R>
-auto as_destination(R&& r, const SourceLocation& = {}) noexcept
+[[gnu::always_inline]] inline auto as_destination(R&& r, const SourceLocation& = {}) noexcept
     -> View<std::remove_reference_t<std::ranges::range_reference_t<R>>> {
     return {std::ranges::data(r), std::ranges::size(r)};
 }
 
-template <class T> View<const T> as_source(View<T> v, const SourceLocation& = {}) noexcept { return v; }
-template <class T> View<const T> as_source(const Array<T>& a, const SourceLocation& where = {}) {
+template <class T>
+[[gnu::always_inline]] inline View<const T> as_source(View<T> v, const SourceLocation& = {}) noexcept {
+    return v;
+}
+template <class T>
+[[gnu::always_inline]] inline View<const T> as_source(const Array<T>& a, const SourceLocation& where = {}) {
     return check_held(a, where).view();
 }
 template <HostRange R>
-auto as_source(const R& r, const SourceLocation& = {}) noexcept
+[[gnu::always_inline]] inline auto as_source(const R& r, const SourceLocation& = {}) noexcept
     -> View<const std::ranges::range_value_t<const R>> {
     return {std::ranges::data(r), std::ranges::size(r)};
 }
@@ -68,7 +78,7 @@ struct Region {
     std::size_t pitch = 0;
 };
 
-template <class T> Region region(View<T> v) noexcept {
+template <class T> [[gnu::always_inline]] inline Region region(View<T> v) noexcept {
     return {const_cast<std::remove_const_t<T>*>(v.data()), v.size_bytes(), v.owner()};
 }
 
@@ -144,7 +154,7 @@ private:
 };
 
 namespace detail {
-template <class T> Region region(const View2D<T>& v) noexcept {
+template <class T> [[gnu::always_inline]] inline Region region(const View2D<T>& v) noexcept {
     return {const_cast<std::remove_const_t<T>*>(v.memory().data()), v.columns() * sizeof(T),
             v.memory().owner(), v.rows(), v.pitch() * sizeof(T)};
 }

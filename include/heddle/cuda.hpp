@@ -34,8 +34,6 @@ inline Grid grid(dim3 grid, dim3 block, std::size_t shared_bytes = 0,
     return {grid, block, shared_bytes, where, {}};
 }
 
-namespace cuda {
-
 /// The native stream, for use with other libraries. heddle cannot see what they do with it: no wait on this stream is
 /// elided again.
 cudaStream_t native_handle(StreamRef stream, SourceLocation where = SourceLocation::current());
@@ -55,9 +53,7 @@ Event wrap_event(cudaEvent_t native, Device device, SourceLocation where = Sourc
 
 /// Throws what `code` means, naming `call`; does nothing on cudaSuccess. For checking one's own native calls the way
 /// heddle does.
-void check(cudaError_t code, const char* call, SourceLocation where = SourceLocation::current());
-
-}  // namespace cuda
+void check_cuda(cudaError_t code, const char* call, SourceLocation where = SourceLocation::current());
 
 namespace detail {
 

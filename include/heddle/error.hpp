@@ -93,8 +93,9 @@ struct CompileError : Error {
 /// Throws the class that belongs to info.code.
 [[noreturn]] void throw_error(ErrorInfo info);
 
-/// Takes errors that cannot be thrown: those of destructors, of scopes left by an exception. Called on the thread
-/// where it happened; what it throws is ignored.
+/// Takes errors that cannot be thrown: those of destructors, of scopes left by an exception, and failures of work that nobody was told
+/// of and nobody can be told of any more, because their stream was destroyed and nothing that waited for it is left. Called on the
+/// thread where it happened, which may be a worker; it may not wait for anything there (UsageError). What it throws is ignored.
 using ReportHook = std::function<void(const Error&)>;
 
 /// Sets the hook and returns the one before. An empty hook writes to standard error (the default).

@@ -39,6 +39,9 @@ protected:
 namespace detail {
 std::shared_ptr<NodeData> new_node(NodeKind kind, Device device, SourceLocation where);
 void set_work(NodeData& node, Work work, const SourceLocation& where);
+/// The same for work that differs in one argument only, whose memory is `fresh` (or none of an array): the other arrays are still meant as
+/// the allocations that they were when they were given.
+void change_argument(NodeData& node, Work work, const Block* fresh, const SourceLocation& where);
 void resize_work(NodeData& node, const std::size_t* extent, std::size_t count, const LaunchOptions& options,
                  const SourceLocation& where);  ///< nothing while it has no arguments
 void set_copy(NodeData& node, const Region& to, const Region& from, const SourceLocation& where);
@@ -71,6 +74,8 @@ template <class A> void add_block(std::vector<Block*>& blocks, A& a) {
 }  // namespace detail
 
 inline namespace HEDDLE_COMPILED_BY {
+
+template <class K, int N, class... P> class PreparedLaunch;
 
 /// A portable kernel as a node.
 template <class K, int N> class KernelNode : public NodeOf<KernelNode<K, N>> {
@@ -126,7 +131,19 @@ public:
     }
 
 private:
+    template <class, int, class...> friend class PreparedLaunch;
+
     template <class... P> void give(const P&... values) try {
+        detail::set_work(this->data(), work_of(values...), dim_.where);
+    } catch (...) {
+        detail::rethrow_as_error("args", dim_.where);
+    }
+    template <class... P> void give_changed(const detail::Block* fresh, const P&... values) try {
+        detail::change_argument(this->data(), work_of(values...), fresh, dim_.where);
+    } catch (...) {
+        detail::rethrow_as_error("args", dim_.where);
+    }
+    template <class... P> detail::Work work_of(const P&... values) {
         using Operation = detail::PortableOp<K, N, P...>;
         dim_.how.given |= detail::read_extents(this->data(), dim_.extent,
                                                dim_.how.options);  // another handle may have changed them
@@ -136,9 +153,7 @@ private:
         work.closure = std::make_shared<Operation>(kernel_, dim_.extent, values...);
         work.options = dim_.how.options;
         (detail::add_block(work.blocks, values), ...);
-        detail::set_work(this->data(), std::move(work), dim_.where);
-    } catch (...) {
-        detail::rethrow_as_error("args", dim_.where);
+        return work;
     }
 
     Dim<N> dim_;

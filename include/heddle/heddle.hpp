@@ -12,6 +12,7 @@
 #include <heddle/device.hpp>
 #include <heddle/error.hpp>
 #include <heddle/event.hpp>
+#include <heddle/failures.hpp>
 #include <heddle/fork_join.hpp>
 #include <heddle/graph.hpp>
 #include <heddle/graph_nodes.hpp>

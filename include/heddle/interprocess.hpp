@@ -31,7 +31,8 @@ std::uint64_t check_of(const ArrayHandle& handle) noexcept;
 Block& allocate_shared(Device device, std::size_t count, std::size_t element, const SourceLocation& where);
 ArrayHandle export_block(const Block* block, const void* data, std::size_t count, std::size_t element,
                          const SourceLocation& where);
-Block& import_block(const ArrayHandle& handle, std::size_t element, const SourceLocation& where);
+Block& import_block(const ArrayHandle& handle, std::size_t element, std::size_t alignment,
+                    const SourceLocation& where);
 }  // namespace detail
 
 /// An array that can be shared with other processes; else it is one like all others. Its memory is not of the device's pool, which cannot be shared
@@ -63,11 +64,13 @@ template <class T>
 /// it. Nothing orders the work of the two processes: share an event as well, or synchronise, and tell the other by means of the operating system.
 ///
 /// Throws UsageError for a handle of this process, one that was damaged on its way, and for elements of another size, NoDevice where this process does not see the GPU, Unsupported where
-/// the other process does not let its memory be opened or has ended.
+/// the other process does not let its memory be opened or has ended, or where what the handle names is no memory that heddle made. On CPU devices the memory keeps its size
+/// whatever the other process does.
 template <class T>
 [[nodiscard]] Array<T> import_array(const ArrayHandle& handle,
                                     SourceLocation where = SourceLocation::current()) {
-    return {detail::import_block(handle, sizeof(T), where), static_cast<std::size_t>(handle.size)};
+    return {detail::import_block(handle, sizeof(T), alignof(T), where),
+            static_cast<std::size_t>(handle.size)};
 }
 
 }  // namespace heddle

@@ -33,16 +33,22 @@ template <int N> struct Dim {
     }
 };
 
-constexpr Dim<1> dim(std::size_t nx, SourceLocation where = SourceLocation::current()) noexcept {
+/// Throws UsageError for negative extents (a compile error in constant expressions). So do the next two.
+constexpr Dim<1> dim(std::size_t nx, SourceLocation where = SourceLocation::current()) {
+    detail::check_extent(nx, where);
     return {{nx}, where, {}};
 }
 /// The first index varies fastest: neighbouring threads of a GPU, the inner loop of a CPU.
-constexpr Dim<2> dim(std::size_t nx, std::size_t ny,
-                     SourceLocation where = SourceLocation::current()) noexcept {
+constexpr Dim<2> dim(std::size_t nx, std::size_t ny, SourceLocation where = SourceLocation::current()) {
+    detail::check_extent(nx, where);
+    detail::check_extent(ny, where);
     return {{nx, ny}, where, {}};
 }
 constexpr Dim<3> dim(std::size_t nx, std::size_t ny, std::size_t nz,
-                     SourceLocation where = SourceLocation::current()) noexcept {
+                     SourceLocation where = SourceLocation::current()) {
+    detail::check_extent(nx, where);
+    detail::check_extent(ny, where);
+    detail::check_extent(nz, where);
     return {{nx, ny, nz}, where, {}};
 }
 

@@ -56,7 +56,8 @@ protected:
     ~Observer() = default;
 };
 
-/// Adds or removes an observer; thread-safe. After remove_observer() returns no thread is inside it any more.
+/// Adds or removes an observer; thread-safe. After remove_observer() returns no thread is inside it any more: it waits for those that
+/// were, and for none that came later.
 void add_observer(Observer& observer);
 void remove_observer(Observer& observer);
 

@@ -19,7 +19,7 @@ template <class K, int N, class... P> class PreparedLaunch {
 public:
     PreparedLaunch(Device device, const K& kernel, const Dim<N>& d, P... values)
         : kernel_(kernel), dim_(d), values_(values...), node_(kernel, d, device) {
-        give();
+        std::apply([this](P&... given) { node_.args(given...); }, values_);
         graph_ = node_.build(d.where);
     }
 
@@ -36,12 +36,18 @@ public:
     /// On the current stream of its device.
     void launch(SourceLocation where = SourceLocation::current()) { launch(current_stream(device()), where); }
 
-    /// Another value for the argument `index`, from the next launch on.
+    /// Another value for the argument `index`, from the next launch on. Only this one is checked now, as an argument of launch(); each
+    /// launch checks that all arrays are still there.
     template <std::size_t index, class A>
     PreparedLaunch& set(A&& value, SourceLocation where = SourceLocation::current()) {
-        detail::check_not_empty(value, where);
-        std::get<index>(values_) = detail::kernel_argument(value);
-        give();
+        detail::check_node_argument(value, device(), where);
+        std::tuple<P...> values = values_;
+        std::get<index>(values) = detail::kernel_argument(value);
+        const detail::Block* fresh = nullptr;
+        if constexpr (detail::ViewTraits<detail::KernelArg<A>>::is_view)
+            fresh = detail::kernel_argument(value).owner();
+        std::apply([&](const P&... given) { node_.give_changed(fresh, given...); }, values);
+        values_ = values;
         return *this;
     }
     /// Other extents, from the next launch on.
@@ -53,10 +59,6 @@ public:
     Device device() const { return node_.device(); }
 
 private:
-    void give() {
-        std::apply([this](P&... values) { node_.args(values...); }, values_);
-    }
-
     K kernel_;
     Dim<N> dim_;
     std::tuple<P...> values_;

@@ -25,7 +25,8 @@ struct ProgramOptions {
     /// Empty: what the device is.
     std::string architecture = {};
     /// Keeps the result on disk, and takes it from there: in $HEDDLE_CACHE_DIR, else $XDG_CACHE_HOME/heddle, else
-    /// ~/.cache/heddle.
+    /// ~/.cache/heddle. All of them together take $HEDDLE_CACHE_MIB mebibytes at most (1024 if unset): those that were not used for
+    /// longest go. Nothing is taken from a folder or file that another user owns (but root) or that others may write to.
     bool cache = true;
     /// What the source is called in the compiler's log.
     std::string name = "program.cu";

@@ -86,7 +86,7 @@ public:
     Stream& operator=(Stream&& other) noexcept;
     ~Stream();
 
-    /// Takes over a state made by the library (cuda::wrap_stream).
+    /// Takes over a state made by the library (wrap_stream).
     static Stream adopt(detail::StreamState& state) noexcept { return Stream(state); }
 
     /// The calling thread's own stream of `device` (default: the current one). Lives as long as the thread; its

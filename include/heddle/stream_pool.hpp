@@ -23,7 +23,8 @@ public:
     StreamPool& operator=(const StreamPool&) = delete;
 
     /// A stream that no one else has until the lease ends. Its returned work need not be done then: the next lease
-    /// prefers an idle stream, and takes a busy one only at max_streams (and its failure, should that work fail).
+    /// prefers an idle stream, and takes a busy one only at max_streams (and its failure, should that work fail). A stream
+    /// that is returned in a capture in which it takes part is destroyed: no lease begins in a capture.
     class Lease : public StreamRef {
     public:
         Lease() noexcept = default;
@@ -38,7 +39,8 @@ public:
     };
     [[nodiscard]] Lease lease(int priority = 0, SourceLocation where = SourceLocation::current());
 
-    /// A stream that others may have too: `shared` streams of each priority in turn.
+    /// A stream that others may have too: `shared` streams of each priority in turn. Those that take part in a capture go to
+    /// callers in that capture alone (whose current stream takes part in it); to others go as many more streams as are missing.
     StreamRef shared(int priority = 0, SourceLocation where = SourceLocation::current());
 
     Device device() const noexcept;

@@ -1,6 +1,6 @@
 // What can be wrong with a collective, found before anything is enqueued.
 #include "collective/group.hpp"
-#include "core/recording.hpp"
+#include "core/recorder.hpp"
 
 #include <functional>
 #include <string>
@@ -79,7 +79,7 @@ public:
         for (std::size_t i = 0; i < n_; ++i) {
             StreamRecord& record = record_of(*call_.streams[i]);
             if (!is_captured(record)) continue;
-            const std::uint64_t id = recording_id(record);
+            const std::uint64_t id = recorder_id(record);
             if (first == 0) first = id;
             if (id != first)
                 refuse("the streams are in different captures, which cannot wait for each other: one capture "

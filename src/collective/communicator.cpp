@@ -3,7 +3,7 @@
 #include "collective/check.hpp"
 #include "collective/nccl.hpp"
 #include "core/order.hpp"
-#include "core/recording.hpp"
+#include "core/recorder.hpp"
 
 namespace heddle {
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/made_once.hpp"
 #include "core/registry.hpp"
 #include <heddle/error.hpp>
 #include <heddle/memory_access.hpp>
@@ -92,8 +93,8 @@ DeviceGroup::~DeviceGroup() = default;
 
 std::size_t DeviceGroup::size() const noexcept { return state_ != nullptr ? state_->devices.size() : 0; }
 const std::vector<Device>& DeviceGroup::devices() const noexcept {
-    static const std::vector<Device>* const none = new std::vector<Device>();
-    return state_ != nullptr ? state_->devices : *none;
+    static constinit detail::MadeOnce<std::vector<Device>> none;
+    return state_ != nullptr ? state_->devices : none.get();
 }
 
 Transport DeviceGroup::transport() const noexcept {

@@ -31,7 +31,7 @@ void inherit_failures(const CollectiveCall& call, std::size_t ranks) {
         if (!sender.has(stream_flag::fallible) || (sends_from_root(call.kind) && from != call.root)) continue;
         const std::uint64_t given = sender.submissions.load(std::memory_order_acquire);
         for (std::size_t to = 0; to < ranks; ++to)
-            if (to != from) record_of(*call.streams[to]).depend_on(sender, given);
+            if (to != from) record_of(*call.streams[to]).depend_on(sender, sender.id.load(), given);
     }
 }
 

@@ -90,12 +90,15 @@ public:
     /// Blocks until all work given so far is done. Does not throw for failed work: core asks known_failure() afterwards.
     virtual void synchronize(StreamRecord& stream, const SourceLocation& where) = 0;
     virtual bool is_complete(StreamRecord& stream, const SourceLocation& where) = 0;
-    virtual void synchronize_device(int device, const SourceLocation& where) = 0;
+    /// Returns a failure of a stream that was closed before its work was done, null if there was none: core asks the open ones.
+    virtual Failure synchronize_device(int device, const SourceLocation& where) = 0;
     /// A number for the capture the stream takes part in, 0 for none. Only asked for streams flagged `capturing` or
     /// `handed_out`.
     virtual std::uint64_t capture_id(StreamRecord& stream) = 0;
-    /// Called with the stream idle, before its failure is forgotten. Throws DeviceLost where there is no way back.
-    virtual void reset_failure(StreamRecord& stream, const SourceLocation& where) = 0;
+    /// Forgets the stream's failure in stream order, and returns it; null if there is none. Called when the stream's first `submissions`
+    /// pieces of work are done. Its owner may close it meanwhile. Throws DeviceLost where there is no way back.
+    virtual Failure reset_failure(StreamRecord& stream, std::uint64_t submissions,
+                                  const SourceLocation& where) = 0;
 
     // Order -------------------------------------------------------------------------------------------------------
     /// `waiter` waits for all that `other` (of this backend) was given. Counts the submission on `waiter`.
@@ -128,10 +131,18 @@ public:
     /// What `waiter` is given from now on comes after `done`; a failure in it poisons `waiter`. Never blocks.
     virtual void await(StreamRecord& waiter, CompletionRef done, const SourceLocation& where) = 0;
 
-    /// `done` completes when all that `stream` (of this backend) was given until now is done; also for streams closed
-    /// meanwhile. Failures do not matter here: it is for giving memory back. Never blocks. Where it throws, for want of memory, `done`
-    /// will not happen.
-    virtual void fence(StreamRecord& stream, CompletionRef done) = 0;
+    // For streams that are not the caller's: open, being closed, or gone. What is being captured natively does not count.
+    /// `done` completes when all that the stream (of this backend) was given until now is done. Never blocks. Where it throws, for want of
+    /// memory, `done` will not happen.
+    virtual void fence(const StreamUse& use, CompletionRef done) = 0;
+    /// `waiter` waits for all that the stream was given until now; both are of this backend. Counts the submission, if there is one.
+    virtual void wait_use(StreamRecord& waiter, const StreamUse& use, const SourceLocation& where) = 0;
+    /// Blocks until all that the stream was given until now is done.
+    virtual void synchronize_use(const StreamUse& use, const SourceLocation& where) = 0;
+
+    /// The flag `joined` has just been set: work that is being enqueued by other threads, which did not see it, has been counted when this
+    /// returns. Backends that cannot tell do nothing (docs/adr/0022).
+    virtual void finish_enqueues(StreamRecord&) noexcept {}
 
     // Work --------------------------------------------------------------------------------------------------------
     /// Gives the stream `count` operations of one type (detail/host_op.hpp). Counts the submission.
@@ -159,19 +170,19 @@ public:
     /// Memory of the stream's device, usable by what the stream is given next. bytes > 0. Throws OutOfMemory.
     virtual void* allocate(StreamRecord& stream, std::size_t bytes, const SourceLocation& where) = 0;
     /// Frees memory of allocate() after everything that `users` were given until now. Never blocks. `users` are
-    /// distinct streams of any backend, some perhaps closed meanwhile (flag `dead`, or another stream by now).
-    virtual void free(void* data, std::size_t bytes, int device, StreamRecord* const* users,
+    /// distinct streams of any backend, some perhaps closed or gone meanwhile.
+    virtual void free(void* data, std::size_t bytes, int device, const StreamUse* users,
                       std::size_t user_count) noexcept = 0;
     /// Page-locked host memory, and its release after what `users` were given until now (never blocks; may cache).
     virtual void* allocate_pinned(std::size_t bytes, const SourceLocation& where) = 0;
-    virtual void free_pinned(void* data, std::size_t bytes, StreamRecord* const* users,
+    virtual void free_pinned(void* data, std::size_t bytes, const StreamUse* users,
                              std::size_t user_count) noexcept = 0;
     /// Memory that other processes can open, its name for them, and theirs opened here. bytes > 0.
     virtual void* allocate_shared(int device, std::size_t bytes, const SourceLocation& where) = 0;
     virtual void export_shared(const void* base, ArrayHandle& handle, const SourceLocation& where) = 0;
     virtual void* import_shared(int device, const ArrayHandle& handle, const SourceLocation& where) = 0;
     /// Gives it up, or lets go of it, after what `users` were given until now. Never blocks.
-    virtual void free_shared(const SharedMemory& memory, StreamRecord* const* users,
+    virtual void free_shared(const SharedMemory& memory, const StreamUse* users,
                              std::size_t user_count) noexcept = 0;
 
     /// Where an address that heddle does not own is. False: this backend does not know it.
@@ -180,6 +191,8 @@ public:
     /// Called now and then by host threads that block for long: completes what only a look at the device can (the
     /// notifications of a lost device), and gives back what had to wait.
     virtual void poll_outstanding() noexcept {}
+    /// See core/completion.hpp.
+    virtual bool help_at_exit(const Completion&) noexcept { return false; }
 
     // Process -----------------------------------------------------------------------------------------------------
     /// In the child of a fork.

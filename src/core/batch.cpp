@@ -6,22 +6,13 @@
 #include <heddle/observer.hpp>
 
 #include "core/batch.hpp"
+#include "core/batch_recorder.hpp"
 #include "core/order.hpp"
-#include "core/recording.hpp"
 #include "core/registry.hpp"
 
 namespace heddle {
 
 namespace detail {
-
-std::shared_ptr<Tape> BatchRun::blank() {
-    for (auto& tape : tapes_)
-        if (tape.use_count() == 1) {
-            tape->clear();
-            return tape;
-        }
-    return tapes_.emplace_back(std::make_shared<Tape>());
-}
 
 BatchRun::Entry* BatchRun::find(const Tape& tape) {
     const auto last_use = [this](auto found) {
@@ -36,7 +27,7 @@ BatchRun::Entry* BatchRun::find(const Tape& tape) {
     return nullptr;
 }
 
-void BatchRun::update(Entry& entry, std::shared_ptr<Tape>& tape, const SourceLocation& where) {
+void BatchRun::update(Entry& entry, const std::shared_ptr<Tape>& tape, const SourceLocation& where) {
     for (std::size_t i = 0; i < tape->size(); ++i) {
         if (tape->is_same(i, *entry.tape)) continue;
         fill_node(scratch_, tape, i);
@@ -44,21 +35,20 @@ void BatchRun::update(Entry& entry, std::shared_ptr<Tape>& tape, const SourceLoc
         entry.exec->update(scratch_, where);
         ++last.changed;
     }
-    scratch_.work.closure = nullptr;
-    entry.before = std::exchange(entry.tape, tape);
 }
 
-BatchRun::Entry& BatchRun::instantiate(std::shared_ptr<Tape>& tape, StreamRecord& origin,
-                                       const SourceLocation& where) {
-    const auto graph = graph_of(tape, origin.device, where);
-    Entry entry{tape, nullptr, origin.backend->instantiate(*graph, where)};
-    if (entries_.size() >= remembered_) entries_.erase(entries_.begin());
-    entries_.push_back(std::move(entry));
-    return entries_.back();
+void BatchRun::drop(std::size_t index, std::vector<std::shared_ptr<void>>& garbage) noexcept {
+    Entry& entry = entries_[index];
+    garbage.push_back(std::move(entry.exec));
+    garbage.push_back(std::move(entry.tape));
+    garbage.push_back(std::move(entry.before));
+    entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(index));
 }
 
-void BatchRun::launch(std::shared_ptr<Tape>& tape, StreamRecord& origin, const SourceLocation& where) {
+void BatchRun::launch(std::shared_ptr<Tape>& tape, StreamRecord& origin, const SourceLocation& where,
+                      std::vector<std::shared_ptr<void>>& garbage) {
     using How = BatchResult::How;
+    std::shared_ptr<Tape> fresh = new_tape();
     Entry* entry = find(*tape);
     How how = How::replayed;
     const char* why = "the same as an earlier time";
@@ -71,14 +61,25 @@ void BatchRun::launch(std::shared_ptr<Tape>& tape, StreamRecord& origin, const S
             entry = nullptr;
             why = "arguments that alternate get a graph each";
         } else {
+            // Part of it may have been changed by the time it fails: that graph is of no use any more.
+            const std::size_t changed = last.changed;
             try {
                 update(*entry, tape, where);
+                scratch_.work.closure = nullptr;
+                garbage.push_back(std::move(entry->before));
+                entry->before = std::exchange(entry->tape, tape);
             } catch (const Error& error) {
+                scratch_.work.closure = nullptr;
+                last.changed = changed;
+                drop(entries_.size() - 1, garbage);
                 if (error.code() != ErrorCode::unsupported) throw;
-                // Part of it may have been changed: that graph is of no use any more.
-                entries_.pop_back();
                 entry = nullptr;
                 why = "an argument could not be changed in the old graph";
+            } catch (...) {
+                scratch_.work.closure = nullptr;
+                last.changed = changed;
+                drop(entries_.size() - 1, garbage);
+                throw;
             }
         }
     } else if (entry == nullptr) {
@@ -86,14 +87,21 @@ void BatchRun::launch(std::shared_ptr<Tape>& tape, StreamRecord& origin, const S
                                : "other operations, or in another order, than any remembered time";
     }
     if (entry == nullptr) {
-        entry = &instantiate(tape, origin, where);
+        const auto graph = graph_of(tape, origin.device, where);
+        Entry made{tape, nullptr, origin.backend->instantiate(*graph, where)};
+        entries_.reserve(entries_.size() + 1);
+        if (entries_.size() >= remembered_) drop(0, garbage);
+        entry = &entries_.emplace_back(std::move(made));
         how = How::instantiated;
     }
+    entry->exec->launch(origin, where);
     last.how = how;
     last.why = why;
     last.operations += tape->size();
     ++last.graphs;
-    entry->exec->launch(origin, where);
+    // A replayed tape holds nothing with a life of its own.
+    if (how == How::replayed) tape->clear();
+    else garbage.push_back(std::exchange(tape, std::move(fresh)));
     if (is_observed())
         notify({.kind = OpKind::graph_launch,
                 .name = "batch",
@@ -103,8 +111,6 @@ void BatchRun::launch(std::shared_ptr<Tape>& tape, StreamRecord& origin, const S
                 .other = {},
                 .accesses = {},
                 .where = where});
-    if (how == How::replayed) tape->clear();
-    else tape = blank();
 }
 
 }  // namespace detail
@@ -124,10 +130,29 @@ Batch::Batch(BatchOptions options) : run_(std::make_unique<detail::BatchRun>(opt
 Batch::Batch(Batch&&) noexcept = default;
 Batch& Batch::operator=(Batch&&) noexcept = default;
 Batch::~Batch() = default;
-BatchResult Batch::last() const noexcept { return run_ != nullptr ? run_->last : BatchResult{}; }
-std::size_t Batch::remembered() const noexcept { return run_ != nullptr ? run_->size() : 0; }
+
+namespace {
+/// The lock under which other threads may be sending for the scope that uses the batch, if one does.
+std::unique_lock<detail::RecorderLock> guard(const detail::BatchRun& run) noexcept {
+    return run.recorder != nullptr ? std::unique_lock(run.recorder->lock)
+                                   : std::unique_lock<detail::RecorderLock>();
+}
+}  // namespace
+
+BatchResult Batch::last() const noexcept {
+    if (run_ == nullptr) return {};
+    const auto held = guard(*run_);
+    return run_->last;
+}
+std::size_t Batch::remembered() const noexcept {
+    if (run_ == nullptr) return 0;
+    const auto held = guard(*run_);
+    return run_->size();
+}
 void Batch::clear() noexcept {
-    if (run_ != nullptr) run_->clear();
+    if (run_ == nullptr) return;
+    const auto held = guard(*run_);
+    run_->clear();
 }
 
 namespace {
@@ -161,30 +186,29 @@ ScopedBatch::ScopedBatch(Batch& batch, StreamRef ref, SourceLocation where)
         run_->last.how = BatchResult::How::eager;
         run_->last.why = why;
     } else {
-        recording_ = &detail::begin_recording(stream, run_, CaptureMode::thread_local_, where);
+        recorder_ = &detail::BatchRecorder::start(stream, *run_, where);
+        run_->recorder = recorder_;
     }
     run_->open = true;
 }
 
 void ScopedBatch::send(SourceLocation where) {
-    if (recording_ == nullptr) return;
-    recording_->lock.lock();
-    detail::send(*recording_, false, where);
+    if (recorder_ == nullptr) return;
+    recorder_->lock.lock();
+    const detail::Recorded held(*recorder_);
+    recorder_->flush(where);
 }
 
 void ScopedBatch::end(SourceLocation where) {
     if (run_ == nullptr) return;
-    detail::Recording* const recording = std::exchange(recording_, nullptr);
-    std::exchange(run_, nullptr)->open = false;
-    if (recording == nullptr) return;
-    try {
-        recording->lock.lock();
-        detail::send(*recording, true, where);
-    } catch (...) {
-        detail::end_recording(*recording);
-        throw;
-    }
-    detail::end_recording(*recording);
+    detail::BatchRun& run = *std::exchange(run_, nullptr);
+    detail::BatchRecorder* const recorder = std::exchange(recorder_, nullptr);
+    run.open = false;
+    if (recorder == nullptr) return;
+    // From here on the batch is its user's alone again, whatever finish() throws.
+    const std::unique_ptr<detail::BatchRun, void (*)(detail::BatchRun*)> alone(
+        &run, [](detail::BatchRun* one) { one->recorder = nullptr; });
+    detail::BatchRecorder::finish(*recorder, where);
 }
 
 ScopedBatch::~ScopedBatch() {

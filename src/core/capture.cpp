@@ -7,67 +7,25 @@
 #include <memory>
 #include <mutex>
 
+#include "core/capture_recorder.hpp"
 #include "core/graph.hpp"
 #include "core/order.hpp"
-#include "core/recording.hpp"
 #include "core/registry.hpp"
 
 namespace heddle {
 
 using detail::GraphData;
 using detail::NodeData;
-using detail::Recording;
+using detail::CaptureRecorder;
 using detail::StreamRecord;
-using detail::Tape;
 
 namespace {
 
-/// Streams whose work nobody waits for. A stream that left keeps its lane, and with it its name.
-std::string unjoined(const Recording& r, const std::vector<bool>& reached) {
-    std::string names;
-    for (std::size_t i = 1; i < r.lanes.size(); ++i) {
-        const Recording::Lane& lane = r.lanes[i];
-        bool joined = true;
-        for (const std::uint32_t one : lane.tail) joined = joined && reached[one];
-        if (!joined) names += (names.empty() ? "'" : ", '") + lane.name + "'";
-    }
-    return names;
-}
-
-/// Events that are nodes get their records from launches; for the others the capture was all there is.
-void settle_marks(Recording& r) {
-    for (Recording::Mark& mark : r.marks) {
-        if (mark.event == nullptr) continue;
-        mark.event->recording.store(nullptr, std::memory_order_release);
-        if (mark.op >= 0) {
-            mark.event->capture_id = 0;
-            mark.event->recorded = false;
-        }
-    }
-    r.marks.clear();
-}
-
 /// What was captured; the capture is over, whatever happens.
-std::unique_ptr<GraphData> finish(Recording& r, bool join, const SourceLocation& where) {
-    const std::unique_ptr<Recording, void (*)(Recording*)> over(&r,
-                                                                [](Recording* one) { end_recording(*one); });
-    collect_foreign(r, where);
-    std::unique_lock lock(r.lock);
-    // A graph has ended when all of it has: joining means that nobody asks.
-    if (const std::string names = join ? "" : unjoined(r, reached_from(*r.tape, r.lanes[0].tail));
-        !names.empty())
-        throw_error(
-            {.code = ErrorCode::usage,
-             .message = "these streams took part in the capture and did not come back: " + names +
-                        ". Let the first stream wait for them (wait_stream), or capture with {.join = true}",
-             .call = "capture",
-             .device = r.device,
-             .where = where});
-    settle_marks(r);
-    const std::shared_ptr<Tape> tape = std::exchange(r.tape, std::make_shared<Tape>());
-    const Device device = r.device;
-    lock.unlock();
-    return graph_of(tape, device, where);
+std::unique_ptr<GraphData> finish(CaptureRecorder& capture, bool join, const SourceLocation& where) {
+    const std::unique_ptr<CaptureRecorder, void (*)(CaptureRecorder*)> over(
+        &capture, [](CaptureRecorder* one) { CaptureRecorder::finish(*one); });
+    return capture.take(join, where);
 }
 
 }  // namespace
@@ -82,24 +40,23 @@ ScopedCapture::ScopedCapture(StreamRef ref, CaptureOptions options, SourceLocati
             "the stream is in a capture already: end that first, or capture on another stream "
             "and launch its graph in this one",
             "capture", where));
-    detail::send_batch_of(stream, where);
-    recording_ = &detail::begin_recording(stream, nullptr, options.mode, where);
+    recorder_ = &CaptureRecorder::start(stream, options.mode, where);
     change_device(ref.device());
     change_stream(ref);
 }
 
 ScopedCapture::~ScopedCapture() {
-    if (recording_ != nullptr) detail::end_recording(*recording_);
+    if (recorder_ != nullptr) CaptureRecorder::finish(*recorder_);
 }
 
 Graph ScopedCapture::end(SourceLocation where) {
-    if (recording_ == nullptr)
+    if (recorder_ == nullptr)
         throw_error({.code = ErrorCode::usage,
                      .message = "this capture has ended already",
                      .call = "end",
                      .where = where});
     leave();
-    Graph graph(finish(*std::exchange(recording_, nullptr), join_, where));
+    Graph graph(finish(*std::exchange(recorder_, nullptr), join_, where));
     return graph;
 }
 
@@ -146,13 +103,13 @@ Graph capture_body(StreamRef stream, const std::function<void()>& body, SourceLo
                          "others hold the stream's native handle, and what they give it cannot be captured "
                          "under a condition: use another stream, which waits for this one",
                          "capture_if or capture_while", where));
-    Recording& around = *record.recording.load();
-    Recording& r = begin_recording(record, nullptr, CaptureMode::thread_local_, where);
+    auto& around = static_cast<CaptureRecorder&>(*record.recorder.load());
+    CaptureRecorder& inner = CaptureRecorder::start(record, CaptureMode::thread_local_, where);
     {
         const std::lock_guard lock(around.lock);
         ++around.bodies;
     }
-    const std::unique_ptr<Recording, void (*)(Recording*)> over(&around, [](Recording* one) {
+    const std::unique_ptr<CaptureRecorder, void (*)(CaptureRecorder*)> over(&around, [](CaptureRecorder* one) {
         const std::lock_guard lock(one->lock);
         --one->bodies;
     });
@@ -160,10 +117,10 @@ Graph capture_body(StreamRef stream, const std::function<void()>& body, SourceLo
         const ScopedStream in(stream, {.wait_on_enter = false}, where);
         body();
     } catch (...) {
-        end_recording(r);
+        CaptureRecorder::finish(inner);
         throw;
     }
-    return Graph(finish(r, false, where));
+    return Graph(finish(inner, false, where));
 }
 
 void record_condition(StreamRef stream, ConditionalKind kind, View<const int> value,

@@ -40,14 +40,10 @@ private:
 };
 
 namespace {
-CompletionPool& pool() {
-    static auto* const instance = [] {
-        auto* made = new CompletionPool;  // never destroyed: streams may outlive static destruction
-        register_fork_lock(ForkOrder::completions, made->lock());
-        return made;
-    }();
-    return *instance;
-}
+// Never destroyed: streams may outlive static destruction.
+static_assert(std::is_trivially_destructible_v<CompletionPool>);
+constinit CompletionPool pool;
+const ForkRegistration registered{ForkOrder::completions, pool.lock()};
 
 struct BlockedThread : Waiter {
     std::mutex mutex;
@@ -65,17 +61,24 @@ struct BlockedThread : Waiter {
 };
 }  // namespace
 
-Completion* new_completion() { return pool().take(); }
-void free_completion(Completion& done) noexcept { pool().give(done); }
+Completion* new_completion() { return pool.take(); }
+void free_completion(Completion& done) noexcept { pool.give(done); }
+
+bool help_at_exit(const Completion& done) noexcept {
+    const bool cpu_ended = cpu_backend().help_at_exit(done), cuda_ended = cuda_backend().help_at_exit(done);
+    return cpu_ended || cuda_ended;
+}
 
 void block_until(Completion& done) {
+    using namespace std::chrono_literals;
     BlockedThread thread;
     if (!done.add(thread)) return;
-    std::unique_lock lock(thread.mutex);
-    while (!thread.woken.wait_for(lock, std::chrono::milliseconds(100), [&] { return thread.done; })) {
+    for (;;) {
+        const bool ends = help_at_exit(done);
+        std::unique_lock lock(thread.mutex);
+        if (thread.woken.wait_for(lock, ends ? 1ms : 100ms, [&] { return thread.done; })) return;
         lock.unlock();
         cuda_backend().poll_outstanding();
-        lock.lock();
     }
 }
 

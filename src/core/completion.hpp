@@ -2,16 +2,42 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
+#include <thread>
 #include <utility>
 
 #include <heddle/error.hpp>
 
 namespace heddle::detail {
 
-/// Why work failed: shared by the stream it failed on, what waited for it, and whoever synchronises.
-using Failure = std::shared_ptr<const ErrorInfo>;
+/// Why work failed: shared by the stream it failed on, by what waited for it and by whoever may still ask. If it poisoned a stream and the
+/// last of them lets go of it before anybody was told, it goes to the report hook. So no internal lock may be held by whoever lets
+/// go of one.
+class FailedWork final : public ErrorInfo {
+public:
+    explicit FailedWork(ErrorInfo info) : ErrorInfo(std::move(info)) {}
+    FailedWork(const FailedWork&) = delete;
+    FailedWork& operator=(const FailedWork&) = delete;
+    ~FailedWork();
+
+    /// A stream has it as its failure: somebody has to be told.
+    void note_taken() const noexcept {
+        State fresh = State::fresh;
+        state_.compare_exchange_strong(fresh, State::untold, std::memory_order_acq_rel);
+    }
+    /// Somebody was handed it: by an exception, as a std::exception_ptr, or by the report hook.
+    void note_told() const noexcept { state_.store(State::told, std::memory_order_release); }
+    bool is_told() const noexcept { return state_.load(std::memory_order_acquire) == State::told; }
+
+private:
+    enum class State : std::uint8_t { fresh, untold, told };
+    mutable std::atomic<State> state_{State::fresh};
+};
+using Failure = std::shared_ptr<const FailedWork>;
+
+inline Failure make_failure(ErrorInfo info) { return std::make_shared<const FailedWork>(std::move(info)); }
 
 /// Stands for a failure that there was no memory to describe. Made before it is needed.
 const Failure& no_memory_failure() noexcept;
@@ -45,6 +71,12 @@ public:
             waiter->wake(*waiter, *this);
             waiter = next;
         }
+    }
+
+    /// Somebody is to be told of it.
+    bool is_awaited() const noexcept {
+        const Waiter* const head = head_.load(std::memory_order_acquire);
+        return head != nullptr && head != done_mark();
     }
 
     /// Adds a waiter. False: it has happened already, and the waiter will not be told.
@@ -89,6 +121,7 @@ public:
             free_completion(*object_);
     }
     T* get() const noexcept { return object_; }
+    std::uint32_t owners() const noexcept { return object_->references_.load(std::memory_order_acquire); }
     T* operator->() const noexcept { return object_; }
     T& operator*() const noexcept { return *object_; }
     explicit operator bool() const noexcept { return object_ != nullptr; }
@@ -106,5 +139,13 @@ inline CompletionRef make_completion() { return CompletionRef(new_completion());
 
 /// Blocks the calling thread until `done` has happened. Does not check whether it may (see check_may_wait).
 void block_until(Completion& done);
+/// After exit() has begun, which ended heddle's threads: does on this thread what they would do and is ready, until `done`. False,
+/// having done nothing: the process does not end yet.
+bool help_at_exit(const Completion& done) noexcept;
+/// After exit() has begun: helps until is_over() says true, which a wait inside a driver could not.
+template <class F> void help_at_exit_until(F&& is_over) {
+    const CompletionRef never = make_completion();
+    while (help_at_exit(*never) && !is_over()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
 
 }  // namespace heddle::detail

@@ -8,7 +8,7 @@
 #include "core/copy.hpp"
 #include "core/memory.hpp"
 #include "core/order.hpp"
-#include "core/recording.hpp"
+#include "core/recorder.hpp"
 #include "core/registry.hpp"
 
 namespace heddle::detail {
@@ -121,6 +121,27 @@ void copy_regions(StreamRef stream, const Region& to, const Region& from, const 
     detail::rethrow_as_error("copy", where);
 }
 
+namespace {
+/// A copy without a stream waits for the other side's current stream. In a capture that cannot wait for work outside of it.
+void check_copy_in_capture(StreamRecord& stream, StreamRecord& other, const SourceLocation& where) {
+    const bool mine = is_captured(stream), theirs = is_captured(other);
+    if (mine && !theirs && !other.has(stream_flag::capturing | stream_flag::handed_out | stream_flag::poisoned) &&
+        other.backend->is_complete(other, where))
+        return;
+    if (mine == theirs) return;
+    StreamRecord& outside = mine ? other : stream;
+    throw_error(stream_error(
+        ErrorCode::usage, stream,
+        "in a capture, a copy without a stream is ordered after the current streams of both sides, and '" +
+            outside.display_name() + "' of " + outside.device.name() +
+            (mine ? " is not captured and has work pending: name the stream, copy(stream, to, from), let that one join the "
+                    "capture, or wait for it before the capture begins"
+                  : " runs the copy and is not captured: name the stream, copy(stream, to, from), or let that one join the "
+                    "capture"),
+        "copy", where));
+}
+}  // namespace
+
 void copy_regions(const Region& to, const Region& from, const SourceLocation& where) try {
     if (!check_regions(to, from, where)) return;
     const Place to_place = place_of(to), from_place = place_of(from);
@@ -139,9 +160,12 @@ void copy_regions(const Region& to, const Region& from, const SourceLocation& wh
         (other_place.kind == MemoryKind::device ||
          (other_place.kind == MemoryKind::pinned && used_on_cpu(at_destination ? from.owner : to.owner)));
     const StreamRef other = both ? current_stream(other_place.device) : stream;
+    // These waits are heddle's own, so nothing joins a capture by them. Outside of it, a graph is ordered by its launches.
+    if (both) check_copy_in_capture(record_of(stream.state()), record_of(other.state()), where);
     if (both) stream.wait_stream(other, where);
     copy_placed(record_of(stream.state()), to, to_place, from, from_place, where);
-    if (both) other.wait_stream(stream, where);
+    if (both && (!is_captured(record_of(stream.state())) || is_captured(record_of(other.state()))))
+        other.wait_stream(stream, where);
 } catch (...) {
     detail::rethrow_as_error("copy", where);
 }
@@ -209,7 +233,7 @@ StreamRef home_stream(const Block* owner, const void* data, const SourceLocation
     const StreamRef stream = current_stream(place_of(region).device);
     leave_to_host(record_of(stream.state()), "to_host", where);
     // Whoever was given work on it may be writing it.
-    wait_for_users(stream, owner, where);
+    if (owner != nullptr) wait_for_users(record_of(stream.state()), *owner, where);
     return stream;
 } catch (...) {
     detail::rethrow_as_error("copy", where);

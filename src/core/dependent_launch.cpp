@@ -2,7 +2,7 @@
 #include <heddle/dependent_launch.hpp>
 
 #include "core/order.hpp"
-#include "core/recording.hpp"
+#include "core/recorder.hpp"
 #include "core/registry.hpp"
 
 namespace heddle::detail {

@@ -2,11 +2,11 @@
 
 #include <charconv>
 #include <cstdlib>
-#include <mutex>
 
 #include <fmt/format.h>
 
 #include "core/backend.hpp"
+#include "core/made_once.hpp"
 #include <heddle/detail/thread_state.hpp>
 #include <heddle/error.hpp>
 #include <heddle/scope.hpp>
@@ -74,14 +74,9 @@ std::string Device::name() const try { return fmt::format("{}:{}", kind_name(kin
 }
 
 const DeviceInfo& Device::info() const try {
-    struct Entry {
-        std::once_flag once;
-        DeviceInfo info;
-    };
-    static auto* const entries = new Entry[2][detail::max_devices];
-    Entry& entry = entries[static_cast<int>(kind_)][index_];
-    std::call_once(entry.once, [&] { entry.info = detail::backend_of(kind_).describe(index_); });
-    return entry.info;
+    static constinit detail::MadeOnce<DeviceInfo> infos[2][detail::max_devices];
+    return infos[static_cast<int>(kind_)][index_].get(
+        [&] { return new DeviceInfo(detail::backend_of(kind_).describe(index_)); });
 } catch (...) {
     detail::rethrow_as_error("Device::info", {});
 }
@@ -125,13 +120,13 @@ std::string cuda_unavailable_reason() try {
 
 Device default_device() try {
     // A bad HEDDLE_DEVICE throws each time it is asked for.
-    static const Device device = [] {
+    static constinit detail::MadeOnce<Device> device;
+    return device.get([] {
         if (const char* wanted = std::getenv("HEDDLE_DEVICE"); wanted != nullptr && *wanted != '\0')
-            return parse(wanted, "HEDDLE_DEVICE", {});
-        return device_count(DeviceKind::cuda) > 0 ? Device::unchecked(DeviceKind::cuda, 0)
-                                                  : Device::unchecked(DeviceKind::cpu, 0);
-    }();
-    return device;
+            return new Device(parse(wanted, "HEDDLE_DEVICE", {}));
+        return new Device(device_count(DeviceKind::cuda) > 0 ? Device::unchecked(DeviceKind::cuda, 0)
+                                                             : Device::unchecked(DeviceKind::cpu, 0));
+    });
 } catch (...) {
     detail::rethrow_as_error("default_device", {});
 }

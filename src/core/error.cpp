@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/fork.hpp"
+#include "core/made_once.hpp"
 #include "core/registry.hpp"
 
 namespace heddle {
@@ -24,32 +25,23 @@ std::string describe(const ErrorInfo& info) {
     return about.empty() ? text : text + " [" + about + "]";
 }
 
-struct Hook {
-    std::mutex mutex;
-    std::shared_ptr<const ReportHook>
-        hook;  ///< null: none was set. Shared, because to copy a function takes memory
-};
+/// Shared, so that nothing of the user's is copied under the mutex, which every thread may take whatever else it holds.
+using Hook = std::shared_ptr<const ReportHook>;
+constinit std::mutex hook_mutex;
+const detail::ForkRegistration registered{detail::ForkOrder::report_hook, hook_mutex};
 
 /// What is needed when there is no memory to make it.
 struct Reserve {
-    Hook hook;
-    detail::Failure failure = std::make_shared<const ErrorInfo>(
-        ErrorInfo{.code = ErrorCode::out_of_memory,
-                  .message = "there was no memory left, not even to say what for",
-                  .call = {}});
+    Hook hook;  ///< under hook_mutex
+    detail::Failure failure =
+        detail::make_failure({.code = ErrorCode::out_of_memory,
+                              .message = "there was no memory left, not even to say what for",
+                              .call = {}});
     OutOfMemory error{*failure};
 };
-Reserve& reserve() {
-    static auto* const instance = [] {
-        auto* made = new Reserve;  // never destroyed: work may outlive static destruction
-        detail::register_fork_lock(detail::ForkOrder::report_hook, made->hook.mutex);
-        return made;
-    }();
-    return *instance;
-}
+constinit detail::MadeOnce<Reserve> made_reserve;
+Reserve& reserve() { return made_reserve.get(); }
 [[maybe_unused]] const Reserve& made_at_load = reserve();
-
-Hook& hook() { return reserve().hook; }
 
 /// Copies share their data, so this one can always be thrown.
 [[noreturn]] void throw_reserved_error() { throw OutOfMemory(reserve().error); }
@@ -92,12 +84,19 @@ void throw_error(ErrorInfo info) try {
 }
 
 ReportHook set_report_hook(ReportHook next) try {
-    std::shared_ptr<const ReportHook> taker;
-    if (next) taker = std::make_shared<const ReportHook>(std::move(next));
-    const std::lock_guard lock(hook().mutex);
-    ReportHook before = hook().hook != nullptr ? *hook().hook : ReportHook();
-    hook().hook.swap(taker);
-    return before;
+    Hook fresh = std::make_shared<const ReportHook>(std::move(next));
+    for (;;) {
+        Hook old;
+        {
+            const std::lock_guard lock(hook_mutex);
+            old = reserve().hook;
+        }
+        ReportHook before = old != nullptr ? *old : ReportHook();  // takes memory: before anything has changed
+        const std::lock_guard lock(hook_mutex);
+        if (reserve().hook != old) continue;  // another thread was faster
+        reserve().hook.swap(fresh);
+        return before;
+    }
 } catch (...) {
     detail::rethrow_as_error("set_report_hook", {});
 }
@@ -126,12 +125,12 @@ const Failure& no_memory_failure() noexcept { return reserve().failure; }
 
 void report(const Error& error) noexcept {
     try {
-        std::shared_ptr<const ReportHook> taker;
+        Hook taker;
         {
-            const std::lock_guard lock(hook().mutex);
-            taker = hook().hook;
+            const std::lock_guard lock(hook_mutex);
+            taker = reserve().hook;
         }
-        if (taker != nullptr) (*taker)(error);
+        if (taker != nullptr && *taker) (*taker)(error);
         else std::fprintf(stderr, "%s\n", error.what());
     } catch (...) {
         // A hook that throws has had its chance.
@@ -143,6 +142,25 @@ void report(const ErrorInfo& info) noexcept {
         report(Error(info));
     } catch (...) {
         report(reserve().error);
+    }
+}
+
+Failure as_failure(std::exception_ptr error) noexcept {
+    try {
+        try {
+            std::rethrow_exception(error);
+        } catch (const Error& known) {
+            return make_failure(known.info());
+        } catch (const std::bad_alloc&) {
+            return no_memory_failure();
+        } catch (const std::exception& other) {
+            return make_failure({.code = ErrorCode::work_failed, .message = other.what(), .cause = error});
+        } catch (...) {
+            return make_failure(
+                {.code = ErrorCode::work_failed, .message = "an unknown exception", .cause = error});
+        }
+    } catch (...) {
+        return no_memory_failure();
     }
 }
 
@@ -162,6 +180,52 @@ void report(std::exception_ptr error) noexcept {
         }
     } catch (...) {
         report(reserve().error);
+    }
+}
+
+FailedWork::~FailedWork() {
+    if (state_.load(std::memory_order_acquire) != State::untold) return;
+    const InHostFunction mark;  // the hook may wait for nothing: this may be any thread, a worker too
+    report(static_cast<const ErrorInfo&>(*this));
+}
+
+namespace {
+[[noreturn]] void throw_copy(const Failure& failure, StreamRecord* stream) try {
+    // What failed elsewhere came here by waiting: the reader looks for it on the stream in hand.
+    if (stream == nullptr || failure->code != ErrorCode::work_failed ||
+        failure->stream_id == stream->id.load())
+        throw_error(*failure);
+    ErrorInfo info = *failure;
+    info.message += "; stream '" + stream->display_name() + "' waited for it, and took the failure over";
+    throw_error(std::move(info));
+} catch (const std::bad_alloc&) {
+    throw_reserved_error();
+}
+}  // namespace
+
+std::exception_ptr to_be_told(const Failure& failure, StreamRecord* stream) {
+    try {
+        throw_copy(failure, stream);
+    } catch (const OutOfMemory&) {
+        if (failure->code != ErrorCode::out_of_memory) throw;
+        return std::current_exception();
+    } catch (...) {
+        return std::current_exception();
+    }
+}
+
+// Where memory is missing, that is what is thrown, and nobody has been told.
+void throw_failure(const Failure& failure, StreamRecord* stream) {
+    const std::exception_ptr error = to_be_told(failure, stream);
+    failure->note_told();
+    std::rethrow_exception(error);
+}
+
+std::exception_ptr told(const Failure& failure, StreamRecord* stream) {
+    try {
+        throw_failure(failure, stream);
+    } catch (...) {
+        return std::current_exception();
     }
 }
 

@@ -4,7 +4,7 @@
 #include <heddle/scope.hpp>
 
 #include "core/order.hpp"
-#include "core/recording.hpp"
+#include "core/recorder.hpp"
 #include "core/registry.hpp"
 
 namespace heddle {
@@ -21,7 +21,7 @@ EventState& usable(EventState* state, const char* call, const SourceLocation& wh
 }
 
 void check_not_captured(EventState& event, const char* call, const SourceLocation& where) {
-    if (event.recording.load(std::memory_order_relaxed) != nullptr) send_batch_of(event, where);
+    if (event.recorder.load(std::memory_order_acquire) != nullptr) send_batch_of(event, where);
     if (event.capture_id == 0) return;
     throw_error({.code = ErrorCode::usage,
                  .message = "this event was recorded in a capture, where it marks a point of the graph and "
@@ -35,10 +35,8 @@ void check_not_captured(EventState& event, const char* call, const SourceLocatio
 /// What made the work before a reached record fail.
 void throw_failure_of(EventState& event) {
     detail::Failure failure = event.backend->failure_of(event);
-    if (failure == nullptr && event.stream != nullptr && event.stream->id.load() == event.stream_id &&
-        event.stream->has(detail::stream_flag::poisoned | detail::stream_flag::fallible))
-        failure = event.stream->failure_up_to(event.submissions);
-    if (failure != nullptr) throw_error(*failure);
+    if (failure == nullptr && event.fate != nullptr) failure = event.fate->failure_up_to(event.submissions);
+    if (failure != nullptr) throw_failure(failure);
 }
 
 }  // namespace
@@ -88,6 +86,7 @@ void Event::record(SourceLocation where) { record(current_stream(device(where)),
 bool Event::is_complete(SourceLocation where) const try {
     EventState& event = usable(state_, "is_complete", where);
     if (!event.recorded) return true;
+    if (!may_query(event, where)) return false;
     check_not_captured(event, "is_complete", where);
     if (!event.backend->is_complete(event, where)) return false;
     throw_failure_of(event);
@@ -101,6 +100,8 @@ void Event::synchronize(SourceLocation where) const try {
     detail::check_may_wait("Event::synchronize", where);
     if (!event.recorded) return;
     check_not_captured(event, "synchronize", where);
+    if (event.device.is_cuda())  // it may come after CPU work that nobody else runs any more
+        detail::help_at_exit_until([&] { return event.backend->is_complete(event, where); });
     event.backend->synchronize(event, where);
     if (detail::is_observed())
         detail::notify({.kind = OpKind::synchronize,

@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <pthread.h>
+#include <utility>
 
 #include "core/registry.hpp"
 #include <heddle/detail/thread_state.hpp>
@@ -15,26 +16,35 @@ namespace {
 struct Entry {
     std::atomic<bool> set{false};
     ForkLock lock;
-    bool held = false;  ///< by the thread that forks
+    bool held = false;  ///< by the thread that forks; under the lock
 };
-std::array<Entry, static_cast<std::size_t>(ForkOrder::count)> entries;
+constinit std::array<Entry, static_cast<std::size_t>(ForkOrder::count)> entries{};
 
 void lock_all() {
     for (Entry& entry : entries) {
-        entry.held = entry.set.load(std::memory_order_acquire);
-        if (entry.held) entry.lock.lock(entry.lock.object);
+        if (!entry.set.load(std::memory_order_acquire)) continue;
+        entry.lock.lock(entry.lock.object);
+        entry.held = true;  // not before: another thread may fork at the same time
     }
 }
 
 void unlock_all() {
     for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry)
-        if (std::exchange(entry->held, false)) entry->lock.unlock(entry->lock.object);
+        if (entry->set.load(std::memory_order_acquire) && std::exchange(entry->held, false))
+            entry->lock.unlock(entry->lock.object);
 }
 
-/// What the parent's streams were, they are not here: no worker and no GPU will ever run them.
+/// What the parent's streams were, they are not here: no worker and no GPU will ever run them. Waits for nothing but locks that were
+/// held over the fork, and makes nothing that another thread may have been making (MadeOnce).
 void become_child() {
     unlock_all();
-    for_each_stream([](StreamRecord& stream) { stream.set(stream_flag::forked); });
+    forget_observing_threads();
+    for_each_stream([](StreamRecord& stream) {
+        stream.set(stream_flag::forked);
+        // The parent's threads may have held the locks of what recorded it.
+        stream.clear(stream_flag::recording | stream_flag::captured | stream_flag::joined);
+        stream.recorder.store(nullptr, std::memory_order_relaxed);
+    });
     forget_free_streams();
     forget_default_streams();
     forget_branches();
@@ -44,10 +54,12 @@ void become_child() {
     cuda_backend().after_fork();
 }
 
+/// At load time: a handler that came with the first lock would miss the forks before it was there.
+[[maybe_unused]] const int handlers = pthread_atfork(lock_all, unlock_all, become_child);
+
 }  // namespace
 
 void register_fork_lock(ForkOrder order, ForkLock lock) noexcept {
-    [[maybe_unused]] static const int once = pthread_atfork(lock_all, unlock_all, become_child);
     Entry& entry = entries[static_cast<std::size_t>(order)];
     entry.lock = lock;
     entry.set.store(true, std::memory_order_release);

@@ -5,8 +5,9 @@
 #include <vector>
 
 #include "core/fork.hpp"
+#include "core/made_once.hpp"
 #include "core/order.hpp"
-#include "core/recording.hpp"
+#include "core/recorder.hpp"
 #include "core/registry.hpp"
 
 namespace heddle::detail {
@@ -73,21 +74,19 @@ private:
     std::map<std::array<int, 3>, std::vector<Idle>> lanes_;
 };
 
-Branches& branches() {
-    static auto* const instance = [] {
-        auto* made = new Branches;
-        register_fork_lock(ForkOrder::branches, made->mutex());
-        return made;
-    }();
-    return *instance;
-}
+constinit MadeOnce<Branches> all_branches;
+Branches& branches() { return all_branches.get(); }
+const ForkRegistration registered{
+    ForkOrder::branches,
+    {nullptr, [](void*) { branches().mutex().lock(); }, [](void*) { branches().mutex().unlock(); }}};
 
 }  // namespace
 
 struct Fork::Impl {
     struct BranchStream {
         StreamRecord* stream;
-        std::uint64_t at_fork;  ///< its submissions when its branch began
+        std::uint64_t before;   ///< its submissions when it was taken
+        std::uint64_t at_fork;  ///< and when its branch began
     };
     StreamRecord& base;
     Event fork;
@@ -109,7 +108,7 @@ Fork::Fork(StreamRef base, std::size_t count, SourceLocation where)
 
 StreamRef Fork::branch(Device device) {
     StreamRecord& stream = branches().take(impl_->base, device, impl_->where);
-    impl_->streams.push_back({&stream, 0});
+    impl_->streams.push_back({&stream, stream.submissions.load(), 0});
     order_after_event(stream, impl_->fork.state(), impl_->where);
     impl_->streams.back().at_fork = stream.submissions.load();
     return StreamRef(stream);
@@ -118,8 +117,10 @@ StreamRef Fork::branch(Device device) {
 void Fork::join() {
     impl_->joined = true;
     for (const Impl::BranchStream& branch : impl_->streams) {
-        // A branch that was given nothing is not worth a wait; in a capture it has to come back all the same.
+        // A branch that was given nothing is not worth a wait, if the base has waited for all it was given before: waits of the branch may
+        // have been elided because of that. In a capture it has to come back all the same.
         if (branch.stream->submissions.load() == branch.at_fork &&
+            impl_->base.waited.covers(branch.stream->id.load(), branch.before) &&
             !branch.stream->has(stream_flag::capturing | stream_flag::recording | stream_flag::handed_out |
                                 stream_flag::fallible))
             continue;

@@ -1,5 +1,6 @@
 // Graphs as users see them: launched, changed, looked at.
 #include <algorithm>
+#include <mutex>
 
 #include <heddle/detail/host_op.hpp>
 #include <heddle/graph.hpp>
@@ -9,7 +10,7 @@
 #include "core/graph.hpp"
 #include "core/memory.hpp"
 #include "core/order.hpp"
-#include "core/recording.hpp"
+#include "core/recorder.hpp"
 #include "core/registry.hpp"
 
 namespace heddle {
@@ -190,7 +191,8 @@ void Graph::launch(StreamRef ref, SourceLocation where) try {
     StreamRecord& stream = detail::record_of(ref.state());
     check_stream(graph, stream, "launch", where);
     const detail::Admission admission = detail::admit(stream, "launch", where);
-    if (admission == detail::Admission::dropped) return;
+    if (admission == detail::Admission::dropped) return complete_dropped(graph, stream, where);
+    check_events(graph, where);
     if (!graph.blocks_known) find_blocks(graph);
     for (std::size_t i = 0; i < graph.blocks.size(); ++i) {
         detail::Block* const block = graph.blocks[i];
@@ -199,11 +201,16 @@ void Graph::launch(StreamRef ref, SourceLocation where) try {
             throw_dead_array(graph, block, where);
         detail::note_use(block, stream);
     }
-    if (admission == detail::Admission::recorded && detail::record_child(stream, graph, where)) return;
-    // Clones share the memory of memory nodes, and must not run side by side.
-    for (const detail::Block* block : graph.owned) detail::wait_for_all_users(stream, *block, where);
+    if (admission == detail::Admission::recorded && detail::record_graph(stream, graph, where)) return;
     if (graph.exec == nullptr || !graph.changed.empty()) instantiate_now(graph, where);
-    graph.exec->launch(stream, where);
+    if (graph.owned.empty()) [[likely]] {
+        graph.exec->launch(stream, where);
+    } else {
+        // Clones share the memory of memory nodes, and must not run side by side: one launch at a time looks who used it.
+        const std::lock_guard one_at_a_time(detail::graph_memory_lock());
+        for (const detail::Block* block : graph.owned) detail::wait_for_users(stream, *block, where);
+        graph.exec->launch(stream, where);
+    }
     const std::uint64_t given = stream.submissions.load(std::memory_order_acquire);
     for (const NodeData* node : graph.records) detail::note_record(*node->event, stream, given, 0, true);
     if (detail::is_observed()) [[unlikely]]

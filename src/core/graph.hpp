@@ -37,7 +37,7 @@ struct NodeData {
     Work work;                     ///< kernels and host functions; `blocks` for all kinds
     Piece to{}, from{};            ///< copies and fills
     std::vector<std::byte> value;  ///< fills
-    EventState* event = nullptr;
+    EventOwner event;
     std::shared_ptr<GraphData> child;
     std::shared_ptr<void> foreign;                   ///< other: what was recorded past heddle
     std::shared_ptr<const Conditional> conditional;  ///< never shared by nodes: clones have their own
@@ -81,6 +81,7 @@ struct GraphData {
     std::vector<Block*> owned;           ///< memory that belongs to nodes, each once
     std::vector<std::uint64_t> serials;  ///< of `blocks`, when the graph first knew them
     std::vector<NodeData*> records;      ///< nodes that record events
+    std::vector<NodeData*> events;       ///< those, and nodes that wait for events
     bool blocks_known = false;
 
     GraphData() = default;
@@ -110,6 +111,9 @@ std::shared_ptr<const Conditional> clone_conditional(const Conditional& conditio
 /// Throws UsageError, naming the node, where a graph of this device cannot have this conditional node.
 void check_conditional(const NodeData& node, Device device, const SourceLocation& where);
 
+/// A launch that a poisoned stream drops: its functions of on_completion() are called all the same. (failures.cpp)
+void complete_dropped(const GraphData& graph, StreamRecord& stream, const SourceLocation& where);
+
 /// Why `mine` cannot take over the work of `theirs`, naming the first node that differs; empty if it can.
 std::string difference_of(const GraphData& mine, const GraphData& theirs);
 
@@ -117,7 +121,11 @@ std::string difference_of(const GraphData& mine, const GraphData& theirs);
 void note_serials(Work& work);
 /// Finds GraphData::blocks and owned, in bodies too.
 void find_blocks(GraphData& graph);
+/// Held while a graph that owns memory is launched.
+SpinLock& graph_memory_lock();
 [[noreturn]] void throw_dead_array(const GraphData& graph, const Block* block, const SourceLocation& where);
+/// Throws UsageError, naming the node, where an event of the graph is gone.
+void check_events(const GraphData& graph, const SourceLocation& where);
 
 /// "kernel 'scale'" or "node 3 (copy)", for messages.
 std::string label_of(const NodeData& node);

@@ -1,7 +1,8 @@
-// Which memory a graph uses, and which belongs to it.
+// Which memory a graph uses, and which belongs to it; and whether its events are there.
 #include <algorithm>
 #include <utility>
 
+#include "core/fork.hpp"
 #include "core/graph.hpp"
 
 namespace heddle::detail {
@@ -62,6 +63,12 @@ void find_blocks(GraphData& graph) {
     graph.blocks_known = true;
 }
 
+namespace {
+constinit SpinLock memory_lock;
+const ForkRegistration registered{ForkOrder::graph_memory, memory_lock};
+}  // namespace
+SpinLock& graph_memory_lock() { return memory_lock; }
+
 void throw_dead_array(const GraphData& graph, const Block* block, const SourceLocation& where) {
     const NodeData* user = user_of(graph, block);
     throw_error({.code = ErrorCode::usage,
@@ -70,6 +77,18 @@ void throw_dead_array(const GraphData& graph, const Block* block, const SourceLo
                             "that use them are launched",
                  .call = "launch",
                  .where = where});
+}
+
+void check_events(const GraphData& graph, const SourceLocation& where) {
+    for (const NodeData* node : graph.events)
+        if (!node->event->alive.load(std::memory_order_relaxed)) [[unlikely]]
+            throw_error({.code = ErrorCode::usage,
+                         .message = label_of(*node) +
+                                    " is about an event that is gone: events have to live as long as graphs "
+                                    "that record them or wait for them are launched",
+                         .call = "launch",
+                         .device = node->device,
+                         .where = where});
 }
 
 }  // namespace heddle::detail

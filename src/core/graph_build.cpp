@@ -1,5 +1,7 @@
 // Nodes become graphs: order, cycles, children, and copies of graphs.
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <utility>
 
 #include "core/graph.hpp"
@@ -141,21 +143,38 @@ void expand_child(const NodeRef& child, std::vector<NodeRef>& all) {
     for (std::size_t i = 0; i < copies.size(); ++i)
         if (is_end[i]) ends.push_back(copies[i]);
     all.insert(all.end(), copies.begin(), copies.end());
-    child->after = std::move(ends);  // what could fail is done
+    // What could fail is done. An empty one passes on what it comes after.
+    if (!copies.empty()) child->after = std::move(ends);
     child->child = nullptr;
 }
+
+/// A graph's nodes that record events or wait for them, until the graph takes them over.
+struct EventNodes {
+    std::vector<NodeData*> events;
+    std::vector<NodeData*> records;
+
+    void note(NodeData& node) {
+        if (node.event == nullptr) return;
+        events.push_back(&node);
+        if (node.kind == NodeKind::record_event) records.push_back(&node);
+    }
+    void give(GraphData& graph) noexcept {
+        graph.events.swap(events);
+        graph.records.swap(records);
+    }
+};
 
 /// Numbers the nodes, which are in order, and takes them into the graph.
 void take_nodes(GraphData& graph, std::vector<NodeRef> nodes) {
     std::vector<std::vector<std::uint32_t>> dependencies(nodes.size());
-    std::vector<NodeData*> records;
+    EventNodes events;
     for (std::size_t i = 0; i < nodes.size(); ++i) nodes[i]->index = i;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         auto& own = dependencies[i];
         for (const NodeRef& first : nodes[i]->after) own.push_back(static_cast<std::uint32_t>(first->index));
         std::ranges::sort(own);
         own.erase(std::unique(own.begin(), own.end()), own.end());
-        if (nodes[i]->kind == NodeKind::record_event) records.push_back(nodes[i].get());
+        events.note(*nodes[i]);
     }
     // What could fail is done.
     for (const NodeRef& node : nodes) {
@@ -164,7 +183,7 @@ void take_nodes(GraphData& graph, std::vector<NodeRef> nodes) {
     }
     graph.nodes = std::move(nodes);
     graph.dependencies = std::move(dependencies);
-    graph.records = std::move(records);
+    events.give(graph);
 }
 
 }  // namespace
@@ -185,8 +204,19 @@ std::unique_ptr<GraphData> assemble_graph(std::vector<NodeRef> sorted, Device de
     check_conditionals(sorted, device, where);
     std::vector<NodeRef> all;
     all.reserve(sorted.size());
+    std::map<const Block*, NodeRef> last_user;  // of memory that children own
     for (const NodeRef& node : sorted) {
-        if (node->child != nullptr) expand_child(node, all);
+        if (node->child != nullptr) {
+            // Children made of one graph have one memory: they never run side by side.
+            find_blocks(*node->child);
+            for (const Block* block : node->child->owned) {
+                NodeRef& last = last_user[block];
+                if (last != nullptr && std::ranges::find(node->after, last) == node->after.end())
+                    node->after.push_back(last);
+                last = node;
+            }
+            expand_child(node, all);
+        }
         all.push_back(node);
     }
     take_nodes(*graph, std::move(all));
@@ -219,7 +249,7 @@ void append_graph(GraphData& graph, const GraphData& more, const std::vector<std
     }
     std::vector<NodeRef> copies;
     std::vector<std::vector<std::uint32_t>> dependencies;
-    std::vector<NodeData*> records = graph.records;
+    EventNodes events{graph.events, graph.records};
     for (std::size_t i = 0; i < more.nodes.size(); ++i) {
         const NodeRef& copy = copies.emplace_back(copy_of(*more.nodes[i]));
         std::vector<std::uint32_t>& own = dependencies.emplace_back();
@@ -227,7 +257,7 @@ void append_graph(GraphData& graph, const GraphData& more, const std::vector<std
             own.push_back(static_cast<std::uint32_t>(had + one));
         if (own.empty()) own = first;
         copy->after.reserve(own.size());  // for ~GraphData
-        if (copy->kind == NodeKind::record_event) records.push_back(copy.get());
+        events.note(*copy);
     }
     keep_primaries(more, copies);
     graph.nodes.reserve(had + copies.size());
@@ -239,7 +269,7 @@ void append_graph(GraphData& graph, const GraphData& more, const std::vector<std
         graph.nodes.push_back(std::move(copies[i]));
         graph.dependencies.push_back(std::move(dependencies[i]));
     }
-    graph.records = std::move(records);
+    events.give(graph);
     graph.blocks_known = false;
     graph.exec = nullptr;
     graph.changed.clear();

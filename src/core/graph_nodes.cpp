@@ -126,13 +126,32 @@ void take_priority(NodeData& node) {
     given = LaunchOptions::inherit_priority;
 }
 
-void set_work(NodeData& node, Work work, const SourceLocation& where) try {
+namespace {
+/// The work's serials are known.
+void give_work(NodeData& node, Work work, const SourceLocation& where) {
     check_options(node, work.options, where);
-    note_serials(work);
     change(node, [&] {
         node.work = std::move(work);
         take_priority(node);
     });
+}
+}  // namespace
+
+void set_work(NodeData& node, Work work, const SourceLocation& where) try {
+    note_serials(work);
+    give_work(node, std::move(work), where);
+} catch (...) {
+    detail::rethrow_as_error("args", where);
+}
+
+void change_argument(NodeData& node, Work work, const Block* fresh, const SourceLocation& where) try {
+    note_serials(work);
+    for (std::size_t i = 0; i < work.blocks.size(); ++i) {
+        const auto same = std::ranges::find(node.work.blocks, work.blocks[i]);
+        if (work.blocks[i] == fresh || same == node.work.blocks.end()) continue;
+        work.serials[i] = node.work.serials[static_cast<std::size_t>(same - node.work.blocks.begin())];
+    }
+    give_work(node, std::move(work), where);
 } catch (...) {
     detail::rethrow_as_error("args", where);
 }
@@ -205,8 +224,7 @@ void set_fill(NodeData& node, const Region& to, const void* value, std::size_t s
 }
 
 void set_event(NodeData& node, const Event& event, const SourceLocation& where) try {
-    EventState& state = event.state("record_node or wait_node", where);
-    node.event = &state;
+    node.event = &event.state("record_node or wait_node", where);
 } catch (...) {
     detail::rethrow_as_error("record_node or wait_node", where);
 }

@@ -77,7 +77,7 @@ std::uint64_t check_of(const ArrayHandle& h) noexcept {
         .value();
 }
 std::uint64_t check_of(const EventHandle& h) noexcept {
-    return Check(2).add(h.bytes).add(h.bus_id).add(h.device_index).add(h.process).value();
+    return Check(3).add(h.bytes).add(h.bus_id).add(h.device_index).add(h.process).value();
 }
 
 ArrayHandle export_block(const Block* block, const void* data, std::size_t count, std::size_t element,
@@ -109,7 +109,8 @@ ArrayHandle export_block(const Block* block, const void* data, std::size_t count
     detail::rethrow_as_error("export_array", where);
 }
 
-Block& import_block(const ArrayHandle& handle, std::size_t element, const SourceLocation& where) try {
+Block& import_block(const ArrayHandle& handle, std::size_t element, std::size_t alignment,
+                    const SourceLocation& where) try {
     constexpr const char* call = "import_array";
     if (handle.process == 0 || handle.element_bytes == 0 || handle.check != check_of(handle))
         refuse("this is no handle that export_array() made, or it was damaged on its way", call, where);
@@ -124,6 +125,10 @@ Block& import_block(const ArrayHandle& handle, std::size_t element, const Source
     if (__builtin_mul_overflow(handle.size, handle.element_bytes, &end) ||
         __builtin_add_overflow(end, handle.offset, &end) || end > handle.bytes)
         refuse("the handle was damaged on its way: it names more memory than was exported", call, where);
+    if (handle.offset % alignment != 0)
+        refuse("the handle was damaged on its way: its elements would not be aligned to " +
+                   std::to_string(alignment) + " bytes",
+               call, where);
     const Device device = device_of(handle.bus_id, handle.device_index, call, where);
     if (handle.bytes == 0) return allocate_shared(device, 0, 1, where);
     return import_shared(device, handle, where);

@@ -47,6 +47,15 @@ void throw_too_many_indices(SourceLocation where) try {
     detail::rethrow_as_error("launch", where);
 }
 
+void throw_negative_extent(std::size_t extent, const SourceLocation& where) {
+    throw_error({.code = ErrorCode::usage,
+                 .message = "an extent given to dim() is " +
+                            std::to_string(static_cast<std::ptrdiff_t>(extent)) +
+                            ": give it the number of indices, 0 or more (0 enqueues nothing)",
+                 .call = "dim",
+                 .where = where});
+}
+
 namespace {
 std::string not_compiled_for_cuda(const char* pretty) {
     return "the kernel " + kernel_name(pretty) +

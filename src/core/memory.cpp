@@ -8,34 +8,25 @@
 #include <heddle/observer.hpp>
 
 #include "core/fork.hpp"
+#include "core/memory.hpp"
 #include "core/order.hpp"
-#include "core/recording.hpp"
+#include "core/recorder.hpp"
 #include "core/registry.hpp"
+#include "core/users.hpp"
+#include <heddle/detail/thread_state.hpp>
 
 namespace heddle::detail {
 
 namespace {
 
-/// The users of a block that do not fit into it. Rare: a block used on more than four streams.
-struct MoreUsers {
-    std::vector<StreamState*> streams;
-};
-
 struct BlockPool {
-    SpinLock lock;        ///< guards the list
-    SpinLock users_lock;  ///< guards every block's more_users
+    SpinLock lock;  ///< guards the list
     Block* free = nullptr;
 };
 
-BlockPool& blocks() {
-    static auto* const instance = [] {
-        auto* made = new BlockPool;  // never destroyed: arrays may outlive static destruction
-        register_fork_lock(ForkOrder::blocks, made->lock);
-        register_fork_lock(ForkOrder::block_users, made->users_lock);
-        return made;
-    }();
-    return *instance;
-}
+constinit BlockPool block_pool;
+const ForkRegistration registered{ForkOrder::blocks, block_pool.lock};
+BlockPool& blocks() { return block_pool; }
 
 // A free block keeps the next one in more_users.
 Block& take_block() {
@@ -59,11 +50,10 @@ Block& take_block() {
 }
 
 void give_block(Block& block) noexcept {
-    delete static_cast<MoreUsers*>(block.more_users.load(std::memory_order_relaxed));
+    forget_users(block);
     block.data = nullptr;
     block.origin = MemoryOrigin::pool;
     block.offset = 0;
-    for (auto& user : block.users) user.store(nullptr, std::memory_order_relaxed);
     BlockPool& pool = blocks();
     const std::lock_guard lock(pool.lock);
     block.more_users.store(std::exchange(pool.free, &block), std::memory_order_relaxed);
@@ -80,31 +70,6 @@ std::size_t checked_bytes(std::size_t count, std::size_t element, const char* ca
                      .where = where});
     return bytes;
 }
-
-/// The streams that used a block, as they were at one moment. Few, as a rule: then nothing is allocated.
-class Users {
-public:
-    explicit Users(const Block& block) {
-        for (const auto& user : block.users)
-            if (StreamState* stream = user.load(std::memory_order_acquire))
-                few_[count_++] = &record_of(*stream);
-        if (block.more_users.load(std::memory_order_acquire) == nullptr) [[likely]]
-            return;
-        many_.assign(few_, few_ + count_);
-        const std::lock_guard lock(blocks().users_lock);
-        for (StreamState* stream :
-             static_cast<MoreUsers*>(block.more_users.load(std::memory_order_relaxed))->streams)
-            many_.push_back(&record_of(*stream));
-    }
-    std::span<StreamRecord* const> all() const noexcept {
-        return many_.empty() ? std::span(few_, count_) : std::span<StreamRecord* const>(many_);
-    }
-
-private:
-    StreamRecord* few_[Block::inline_users] = {};
-    std::size_t count_ = 0;
-    std::vector<StreamRecord*> many_;
-};
 
 void notify_memory(OpKind kind, StreamState* stream, std::size_t bytes, const SourceLocation& where) {
     notify({.kind = kind,
@@ -149,7 +114,7 @@ Block& allocate(StreamRef ref, std::size_t count, std::size_t element, SourceLoc
     block.device = stream.device;
     block.kind = MemoryKind::device;
     block.owners.store(1, std::memory_order_relaxed);
-    block.users[0].store(&on, std::memory_order_relaxed);
+    block.users[0].store(on.key.load(std::memory_order_relaxed), std::memory_order_relaxed);
     block.alive.store(true, std::memory_order_release);
     if (recorded) {
         try {
@@ -215,19 +180,27 @@ Block& allocate_host(MemoryKind kind, std::size_t count, std::size_t element, So
 void release(Block& block) noexcept {
     try {
         if (block.owners.load(std::memory_order_acquire) != 1) {
-            const Users known(block);
-            if (block.owners.fetch_sub(1, std::memory_order_acq_rel) != 1)
-                return give_spare(block, known.all().data(), known.all().size());
+            // Before the share is gone: whoever has the last one may free the block at any time.
+            offer_to_capture(block);
+            if (block.owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
         }
         block.alive.store(false, std::memory_order_release);
-        const Users known(block);
-        const std::span<StreamRecord* const> users = known.all();
-        if (give_up_later(block, users.data(), users.size())) {
+        free_block(block, nullptr);
+    } catch (...) {
+        report(std::current_exception());
+    }
+}
+
+void free_block(Block& block, const Recorder* sent) noexcept {
+    try {
+        StreamUse few[Block::inline_users];
+        const std::span<const StreamUse> users = final_users(block, few);
+        if (keep_for_batch(block, users, sent)) {
             block.owners.store(1, std::memory_order_relaxed);  // the batch
             return;
         }
         if (is_observed())
-            notify_memory(OpKind::free, users.empty() ? nullptr : users.front(), block.bytes, {});
+            notify_memory(OpKind::free, users.empty() ? nullptr : users.front().stream, block.bytes, {});
         if (block.data != nullptr) {
             if (block.origin != MemoryOrigin::pool)
                 backend_of(block.device.kind())
@@ -247,51 +220,37 @@ void release(Block& block) noexcept {
     }
 }
 
-void add_user(Block& block, StreamState& stream) {
-    for (auto& user : block.users) {
-        StreamState* seen = nullptr;
-        if (user.compare_exchange_strong(seen, &stream, std::memory_order_acq_rel) || seen == &stream) return;
-    }
-    const std::lock_guard lock(blocks().users_lock);
-    auto* more = static_cast<MoreUsers*>(block.more_users.load(std::memory_order_relaxed));
-    if (more == nullptr) block.more_users.store(more = new MoreUsers, std::memory_order_release);
-    auto& streams = more->streams;
-    if (std::ranges::find(streams, &stream) == streams.end()) streams.push_back(&stream);
-}
-
 void declare_use(Block& block, StreamRef stream, SourceLocation where) {
     check_usable(record_of(stream.state()), "used_on", where);
     note_use(&block, stream.state());
+    note_recorded_use(record_of(stream.state()), block);
 }
 
-void wait_for_users(StreamRef stream, const Block* block, const SourceLocation& where) {
-    if (block == nullptr) return;
-    const Users users(*block);
-    for (StreamRecord* user : users.all())
-        if (user != &stream.state() && !user->has(stream_flag::dead | stream_flag::forked))
-            order_after_stream(record_of(stream.state()), *user, where);
-}
-
-void wait_for_all_users(StreamRecord& stream, const Block& block, const SourceLocation& where) {
+void wait_for_users(StreamRecord& stream, const Block& block, const SourceLocation& where) {
     const Users users(block);
-    for (StreamRecord* user : users.all()) order_after_all_of(stream, *user, where);
+    for (const StreamUse& use : users.all()) order_after_use(stream, use, where);
 }
 
 bool used_on_cpu(const Block* block) {
     if (block == nullptr) return false;
     const Users users(*block);
-    return std::ranges::any_of(users.all(), [](const StreamRecord* user) { return user->device.is_cpu(); });
+    return std::ranges::any_of(users.all(), [](const StreamUse& use) { return use.stream->device.is_cpu(); });
 }
 
 void settle(const Block* block, const SourceLocation& where) {
     if (block == nullptr) return;
     const Users users(*block);
-    for (StreamRecord* user : users.all()) {
-        if (user->has(stream_flag::dead | stream_flag::forked)) continue;
-        send_batch_of(*user, where);
-        if (user->backend->is_complete(*user, where)) continue;
-        check_may_wait("copy (of pageable memory in use)", where);
-        user->backend->synchronize(*user, where);
+    for (const StreamUse& use : users.all()) {
+        if (use.stream->has(stream_flag::forked)) continue;
+        send_batch_of(*use.stream, where);
+        Backend& backend = *use.stream->backend;
+        if (thread_states.in_host_function) {
+            const CompletionRef done = make_completion();
+            backend.fence(use, done);
+            if (!done->is_done()) check_may_wait("copy (of pageable memory in use)", where);
+        } else {
+            backend.synchronize_use(use, where);
+        }
     }
 }
 

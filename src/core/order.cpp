@@ -1,6 +1,6 @@
 #include "core/order.hpp"
 
-#include "core/recording.hpp"
+#include "core/recorder.hpp"
 #include "core/registry.hpp"
 #include <heddle/detail/thread_state.hpp>
 #include <heddle/observer.hpp>
@@ -17,7 +17,7 @@ struct Captures {
 };
 
 std::uint64_t capture_of(StreamRecord& stream) {
-    if (stream.has(stream_flag::recording)) return is_captured(stream) ? recording_id(stream) : 0;
+    if (stream.has(stream_flag::recording)) return is_captured(stream) ? recorder_id(stream) : 0;
     if (!stream.has(stream_flag::capturing | stream_flag::handed_out)) return 0;
     const std::uint64_t id = stream.backend->capture_id(stream);
     if (id != 0) stream.set(stream_flag::capturing);
@@ -73,10 +73,7 @@ void insert_stream_wait(StreamRecord& waiter, StreamRecord& other, const SourceL
     EventState& event = take_event(other.device, {}, where);
     try {
         other.backend->record(event, other, where);
-        event.recorded = true;
-        event.stream = &other;
-        event.stream_id = other.id.load(std::memory_order_relaxed);
-        event.submissions = other.submissions.load(std::memory_order_acquire);
+        note_record(event, other, other.submissions.load(std::memory_order_acquire), 0, false);
         waiter.backend->await(waiter, other.backend->completion_of(event, where), where);
     } catch (...) {
         give_event(event);
@@ -130,13 +127,7 @@ void check_not_capturing(StreamRecord& stream, const char* call, const SourceLoc
 void throw_known_failure(StreamRecord& stream) {
     if (!stream.has(stream_flag::poisoned | stream_flag::fallible)) return;
     const Failure failure = stream.known_failure();
-    if (failure == nullptr) return;
-    // What failed elsewhere came here by waiting: the reader looks for it on the stream in hand.
-    if (failure->code != ErrorCode::work_failed || failure->stream_id == stream.id.load())
-        throw_error(*failure);
-    ErrorInfo info = *failure;
-    info.message += "; stream '" + stream.display_name() + "' waited for it, and took the failure over";
-    throw_error(std::move(info));
+    if (failure != nullptr) throw_failure(failure, &stream);
 }
 
 void order_after_stream(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where) {
@@ -163,24 +154,53 @@ void order_after_stream(StreamRecord& waiter, StreamRecord& other, const SourceL
         if (captures.any()) waiter.set(stream_flag::capturing);
     }
     const std::uint64_t given = other.submissions.load(std::memory_order_acquire);  // before the record
-    if (trusted && waiter.waited.covers(other_id, given)) {
+    // Order is not all that a wait brings: a failure of the other one's has to come along, also where this stream's was forgotten since.
+    const bool may_have_failed = (flags & (stream_flag::poisoned | stream_flag::fallible)) != 0;
+    if (trusted && waiter.waited.covers(other_id, given) &&
+        (!may_have_failed || other.known_failure() == nullptr)) {
         if (is_observed()) notify_wait(OpKind::wait_elided, "wait_stream", waiter, &other, where);
         return;
     }
     insert_stream_wait(waiter, other, where);
     if (trusted) waiter.waited.note(other_id, given);
     if (other.has(stream_flag::fallible)) [[unlikely]]
-        waiter.depend_on(other, given);
+        waiter.depend_on(other, other_id, given);
     if (is_observed()) notify_wait(OpKind::wait, "wait_stream", waiter, &other, where);
 }
 
-void order_after_all_of(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where) {
-    if (other.has(stream_flag::forked)) return;
-    if (!other.has(stream_flag::dead)) return order_after_stream(waiter, other, where);
-    // Nothing can be recorded on it any more, but its end can be waited for.
-    CompletionRef done = make_completion();
-    other.backend->fence(other, done);
-    if (!done->is_done()) waiter.backend->await(waiter, std::move(done), where);
+void enqueue_stream_wait(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where) {
+    const std::uint64_t other_id = other.id.load(std::memory_order_relaxed);
+    const bool trusted = !other.has(stream_flag::handed_out);
+    const std::uint64_t given = other.submissions.load(std::memory_order_acquire);  // before the record
+    if (trusted && waiter.waited.covers(other_id, given)) return;
+    insert_stream_wait(waiter, other, where);
+    if (trusted) waiter.waited.note(other_id, given);
+    if (other.has(stream_flag::fallible)) [[unlikely]]
+        waiter.depend_on(other, other_id, given);
+}
+
+void order_after_use(StreamRecord& waiter, const StreamUse& use, const SourceLocation& where) {
+    StreamRecord& other = *use.stream;
+    if ((&other == &waiter && use.is_same()) || other.has(stream_flag::forked)) return;
+    send_batch_of(other, where);
+    const bool trusted = !other.has(stream_flag::handed_out);
+    const std::uint64_t given = other.submissions.load(std::memory_order_acquire);
+    if (!use.is_same()) return;  // another stream by now: all that the user was given has ended
+    if (trusted && waiter.waited.covers(use.id, given)) {
+        if (is_observed()) notify_wait(OpKind::wait_elided, "wait_stream", waiter, &other, where);
+        return;
+    }
+    if (waiter.backend == other.backend) {
+        waiter.backend->wait_use(waiter, use, where);
+    } else {
+        CompletionRef done = make_completion();
+        other.backend->fence(use, done);
+        if (!done->is_done() || done->failure() != nullptr) waiter.backend->await(waiter, std::move(done), where);
+    }
+    if (trusted) waiter.waited.note(use.id, given);
+    if (other.has(stream_flag::fallible)) [[unlikely]]
+        waiter.depend_on(other, use.id, given);
+    if (is_observed()) notify_wait(OpKind::wait, "wait_stream", waiter, &other, where);
 }
 
 void order_after_event(StreamRecord& waiter, EventState& event, const SourceLocation& where) {
@@ -190,12 +210,12 @@ void order_after_event(StreamRecord& waiter, EventState& event, const SourceLoca
             notify_wait(OpKind::wait_elided, "wait_event (never recorded)", waiter, nullptr, where);
         return;
     }
-    if ((event.recording.load(std::memory_order_relaxed) != nullptr || waiter.has(stream_flag::recording)) &&
+    if ((event.recorder.load(std::memory_order_acquire) != nullptr || waiter.has(stream_flag::recording)) &&
         record_event_wait(waiter, event, where)) [[unlikely]] {
         if (is_observed()) notify_wait(OpKind::wait, "wait_event", waiter, event.stream, where);
         return;
     }
-    if (is_recording_id(event.capture_id) && capture_of(waiter) != event.capture_id) [[unlikely]]
+    if (is_recorder_id(event.capture_id) && capture_of(waiter) != event.capture_id) [[unlikely]]
         throw_error(stream_error(
             ErrorCode::usage, waiter,
             "the event's newest record was made in another capture, and marks a point of that graph: record "
@@ -219,9 +239,8 @@ void order_after_event(StreamRecord& waiter, EventState& event, const SourceLoca
     }
     if (waiter.backend == event.backend) waiter.backend->wait(waiter, event, where);
     else waiter.backend->await(waiter, event.backend->completion_of(event, where), where);
-    if (other != nullptr && other->has(stream_flag::fallible) && other->id.load() == event.stream_id)
-        [[unlikely]]
-        waiter.depend_on(*other, event.submissions);
+    if (event.fate != nullptr) [[unlikely]]
+        waiter.depend_on(event.fate, event.submissions);
     if (is_observed()) notify_wait(OpKind::wait, "wait_event", waiter, other, where);
 }
 
@@ -233,6 +252,9 @@ void note_record(EventState& event, StreamRecord& stream, std::uint64_t given, s
     event.submissions = given;
     event.capture_id = capture;
     event.countable = countable && !event.handed_out;
+    if (stream.device.is_cuda() && stream.has(stream_flag::poisoned | stream_flag::fallible)) [[unlikely]]
+        event.fate = stream.current_fate();
+    else if (event.fate != nullptr) [[unlikely]] event.fate = nullptr;
 }
 
 namespace {
@@ -262,8 +284,8 @@ void record_event(EventState& event, StreamRecord& stream, bool external, const 
             "an event of " + event.device.name() +
                 " cannot be recorded here: make one with Event(stream.device()) or stream.record_event()",
             "record_event", where));
-    if ((event.recording.load(std::memory_order_relaxed) != nullptr || stream.has(stream_flag::recording)) &&
-        record_event_record(event, stream, external, where)) [[unlikely]] {
+    if ((event.recorder.load(std::memory_order_acquire) != nullptr || stream.has(stream_flag::recording)) &&
+        record_event_point(event, stream, external, where)) [[unlikely]] {
         if (is_observed()) notify_record(stream, where);
         return;
     }
@@ -286,7 +308,7 @@ Admission admit_slowly(StreamState& state, const char* call, SourceLocation wher
     const Failure failure = may_have_failed ? stream.known_failure() : nullptr;
     if (failure == nullptr) return recorded ? Admission::recorded : Admission::given;
     // A failed stream can be mended; a lost device takes everything with it, and going on makes no sense.
-    if (failure->code == ErrorCode::device_lost && failure->device == stream.device) throw_error(*failure);
+    if (failure->code == ErrorCode::device_lost && failure->device == stream.device) throw_failure(failure);
     if (is_observed())
         notify({.kind = OpKind::dropped,
                 .name = call,

@@ -7,8 +7,11 @@ namespace heddle::detail {
 
 /// StreamRef::wait_stream and wait_event.
 void order_after_stream(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where);
-/// order_after_stream, also when `other` was closed meanwhile.
-void order_after_all_of(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where);
+/// The same for real, whatever records the two: what `waiter` is given from now on comes after what `other` was really given.
+void enqueue_stream_wait(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where);
+/// A wait that heddle adds by itself: for a stream that is open, closed or gone, perhaps of another thread. A batch that records it is
+/// sent first; in a capture only what it was really given counts. Joins nothing.
+void order_after_use(StreamRecord& waiter, const StreamUse& use, const SourceLocation& where);
 void order_after_event(StreamRecord& waiter, EventState& event, const SourceLocation& where);
 
 /// Records `event` on `stream` and notes what the record means.

@@ -1,19 +1,28 @@
 #include "core/program_cache.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
-#include <fstream>
 #include <iterator>
+#include <memory>
 #include <system_error>
+#include <utility>
+#include <vector>
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/environment.hpp"
+#include "core/made_once.hpp"
 #include "core/registry.hpp"
 
 namespace heddle::detail {
@@ -64,6 +73,111 @@ bool write_all(int file, std::string_view text) noexcept {
         text.remove_prefix(static_cast<std::size_t>(done));
     }
     return true;
+}
+
+/// Closed whatever happens.
+struct Descriptor {
+    int value;
+    explicit Descriptor(int descriptor) noexcept : value(descriptor) {}
+    Descriptor(const Descriptor&) = delete;
+    ~Descriptor() {
+        if (value >= 0) ::close(value);
+    }
+    explicit operator bool() const noexcept { return value >= 0; }
+};
+
+// The files in the folder may be anything: a pipe is not waited for, a link not followed.
+constexpr int open_safely = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+constexpr off_t largest_entry = off_t{1} << 30;
+constexpr const char* temporary_mark =
+    ".";  ///< between an entry's name and what makes a temporary file's its own
+constexpr std::string_view suffix = ".program";
+constexpr std::time_t left_over =
+    3600;  ///< seconds without change, after which nobody writes a temporary file any more
+
+std::string entry_name(const std::string& key) { return hex_of(hash_text(key)) + std::string(suffix); }
+
+int open_folder(const std::string& directory) noexcept {
+    return ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+/// For this user alone; what is above it as the system makes folders.
+void make_folder(std::string directory) {
+    while (directory.size() > 1 && directory.back() == '/') directory.pop_back();
+    std::error_code shows_later;
+    std::filesystem::create_directories(std::filesystem::path(directory).parent_path(), shows_later);
+    ::mkdir(directory.c_str(), 0700);
+}
+
+/// What is in the cache runs on the GPU, in this process: nobody but its user, or root, may have put it there.
+bool is_trusted(const Descriptor& file) noexcept {
+    struct stat is {};
+    return fstat(file.value, &is) == 0 && (is.st_uid == geteuid() || is.st_uid == 0) &&
+           (is.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+bool read_all(int file, std::size_t size, std::string& text) {
+    text.resize(size);
+    for (std::size_t done = 0; done < size;) {
+        const ssize_t got = ::read(file, text.data() + done, size - done);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return false;
+        done += static_cast<std::size_t>(got);
+    }
+    return true;
+}
+
+/// Beyond RLIMIT_FSIZE a write would end the process by SIGXFSZ.
+bool may_write(std::size_t size, std::uint64_t limit) noexcept {
+    struct rlimit most {};
+    if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY && size > most.rlim_cur)
+        return false;
+    return size <= limit && size <= static_cast<std::size_t>(largest_entry);
+}
+
+std::string unique_text() {
+    static std::atomic<std::uint64_t> count{0};
+    timespec now{};
+    clock_gettime(CLOCK_REALTIME, &now);
+    return fmt::format("{:x}-{:x}-{:x}-{:x}", getpid(), now.tv_sec, now.tv_nsec, count.fetch_add(1));
+}
+
+/// Removes what writers that were killed have left, and the entries that were not used for longest while all together are larger than
+/// `limit`. What others remove at the same time is gone all the same.
+void tidy(int folder, const std::string& just_written, std::uint64_t limit) {
+    struct Entry {
+        std::string name;
+        timespec used;
+        std::uint64_t size;
+    };
+    std::vector<Entry> entries;
+    std::uint64_t total = 0;
+    const int again = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const std::unique_ptr<DIR, int (*)(DIR*)> all(again >= 0 ? fdopendir(again) : nullptr, closedir);
+    if (all == nullptr) {
+        if (again >= 0) ::close(again);
+        return;
+    }
+    const std::time_t now = std::time(nullptr);
+    while (const dirent* one = readdir(all.get())) {
+        const std::string name = one->d_name;
+        const std::size_t at = name.find(suffix);
+        struct stat is {};
+        if (at != 32 || name.find_first_not_of("0123456789abcdef") != at) continue;  // not ours
+        if (fstatat(folder, one->d_name, &is, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(is.st_mode)) continue;
+        if (name.size() == at + suffix.size()) {
+            total += static_cast<std::uint64_t>(is.st_size);
+            if (name != just_written)
+                entries.push_back({name, is.st_mtim, static_cast<std::uint64_t>(is.st_size)});
+        } else if (is.st_mtim.tv_sec < now - left_over) {
+            unlinkat(folder, one->d_name, 0);
+        }
+    }
+    std::ranges::sort(entries, {}, [](const Entry& e) { return std::pair(e.used.tv_sec, e.used.tv_nsec); });
+    for (const Entry& entry : entries) {
+        if (total <= limit) return;
+        if (unlinkat(folder, entry.name.c_str(), 0) == 0) total -= entry.size;
+    }
 }
 
 }  // namespace
@@ -121,17 +235,29 @@ std::string cache_directory() {
 }
 
 std::string entry_path(const std::string& directory, const std::string& key) {
-    return directory + "/" + hex_of(hash_text(key)) + ".program";
+    return directory + "/" + entry_name(key);
+}
+
+std::uint64_t cache_limit() noexcept {
+    static constinit MadeOnce<EnvironmentNumber> mebibytes;
+    const auto make = [] { return new EnvironmentNumber("HEDDLE_CACHE_MIB", 1, 1 << 20, 1024); };
+    return static_cast<std::uint64_t>(mebibytes.get(make).get()) << 20;
 }
 
 std::optional<Compiled> read_entry(const std::string& directory, const std::string& key) {
-    std::ifstream file(entry_path(directory, key), std::ios::binary);
-    if (!file) return std::nullopt;
-    const std::string all{std::istreambuf_iterator<char>(file), {}};
+    const Descriptor folder(open_folder(directory));
+    if (!folder || !is_trusted(folder)) return std::nullopt;
+    const Descriptor file(openat(folder.value, entry_name(key).c_str(), open_safely | O_RDONLY));
+    struct stat is {};
+    if (!file || fstat(file.value, &is) != 0 || !S_ISREG(is.st_mode) || !is_trusted(file))
+        return std::nullopt;
+    std::string all;
+    if (is.st_size > largest_entry || !read_all(file.value, static_cast<std::size_t>(is.st_size), all))
+        return std::nullopt;
     std::string_view rest = all;
     if (!rest.starts_with(magic)) return std::nullopt;
     rest.remove_prefix(magic.size());
-    std::string sum, found_key, count, name;
+    std::string sum, found_key, name;
     if (!take(rest, sum) || sum != hex_of(hash_text(rest))) return std::nullopt;
     if (!take(rest, found_key) || found_key != key) return std::nullopt;
     Compiled compiled;
@@ -139,14 +265,18 @@ std::optional<Compiled> read_entry(const std::string& directory, const std::stri
     if (!take(rest, compiled.image) || !take(rest, compiled.log)) return std::nullopt;
     while (!rest.empty())
         if (!take(rest, name) || !take(rest, compiled.lowered_names[name])) return std::nullopt;
+    futimens(file.value, nullptr);  // used now: see tidy(). Where that is not allowed it only looks older
     return compiled;
 }
 
-void write_entry(const std::string& directory, const std::string& key, const Compiled& compiled) noexcept {
+void write_entry(const std::string& directory, const std::string& key, const Compiled& compiled,
+                 std::uint64_t limit) noexcept {
     try {
-        std::error_code made;
-        std::filesystem::create_directories(directory, made);
-        if (made) return report_once(directory, "the folder cannot be made", made.value());
+        make_folder(directory);
+        const Descriptor folder(open_folder(directory));
+        if (!folder) return report_once(directory, "the folder cannot be made", errno);
+        if (!is_trusted(folder))
+            return report_once(directory, "the folder is another user's, or others may write to it", EPERM);
         std::string body;
         put(body, key);
         put(body, compiled.image);
@@ -154,18 +284,20 @@ void write_entry(const std::string& directory, const std::string& key, const Com
         for (const auto& [name, lowered] : compiled.lowered_names) put(body, name), put(body, lowered);
         std::string head(magic);
         put(head, hex_of(hash_text(body)));
+        if (!may_write(head.size() + body.size(), limit))
+            return report_once(directory, "a program is larger than what may be written", EFBIG);
 
         // Under a name that nobody else writes, then renamed: an entry is there as a whole or not at all.
-        const std::string path = entry_path(directory, key);
-        std::string fresh = path + ".XXXXXX";
-        const int file = ::mkstemp(fresh.data());
-        if (file < 0) return report_once(directory, "no file can be made", errno);
-        bool good = write_all(file, head) && write_all(file, body);
+        const std::string name = entry_name(key), fresh = name + temporary_mark + unique_text();
+        Descriptor file(openat(folder.value, fresh.c_str(), open_safely | O_WRONLY | O_CREAT | O_EXCL, 0600));
+        if (!file) return report_once(directory, "no file can be made", errno);
+        bool good = write_all(file.value, head) && write_all(file.value, body);
         int code = errno;
-        if (::close(file) != 0 && good) good = false, code = errno;
-        if (good && std::rename(fresh.c_str(), path.c_str()) != 0) good = false, code = errno;
-        if (good) return;
-        ::unlink(fresh.c_str());
+        if (::close(std::exchange(file.value, -1)) != 0 && good) good = false, code = errno;
+        if (good && renameat(folder.value, fresh.c_str(), folder.value, name.c_str()) != 0)
+            good = false, code = errno;
+        if (good) return tidy(folder.value, name, limit);
+        unlinkat(folder.value, fresh.c_str(), 0);
         report_once(directory, "a file cannot be written", code);
     } catch (...) {
         report(std::current_exception());  // no memory: it is compiled again the next time

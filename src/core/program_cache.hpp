@@ -27,10 +27,16 @@ std::optional<std::string> included_files(const std::string& source, const Progr
 /// Where entries are kept: $HEDDLE_CACHE_DIR, else $XDG_CACHE_HOME/heddle, else ~/.cache/heddle; empty if there is none of these.
 std::string cache_directory();
 
-/// The entry for a key; nothing if there is none, or none that is whole and of this very key.
+/// Bytes that all entries of a folder may have together: $HEDDLE_CACHE_MIB mebibytes, else 1 GiB.
+std::uint64_t cache_limit() noexcept;
+
+/// The entry for a key; nothing if there is none, or none that is whole and of this very key, or where somebody else than this user and root
+/// may have written it. It counts as used now.
 std::optional<Compiled> read_entry(const std::string& directory, const std::string& key);
-/// Writes it, over what is there. Readers, of other processes too, see all of it or nothing. Problems are reported, once in a process.
-void write_entry(const std::string& directory, const std::string& key, const Compiled& compiled) noexcept;
+/// Writes it, over what is there. Readers, of other processes too, see all of it or nothing. Problems are reported, once in a process. Entries that
+/// were not used for longest go while all together have more than `limit` bytes, and what writers that were killed have left.
+void write_entry(const std::string& directory, const std::string& key, const Compiled& compiled,
+                 std::uint64_t limit = cache_limit()) noexcept;
 std::string entry_path(const std::string& directory, const std::string& key);
 
 }  // namespace heddle::detail

@@ -1,4 +1,4 @@
-// Streams that are recorded: what they are given goes to a tape, not to the device. Captures make a graph of it, batches launch it.
+// Recorders: what their streams are given goes to a tape, not to the device. A capture makes a graph of the tape, a batch launches it.
 #pragma once
 
 #include <atomic>
@@ -7,29 +7,54 @@
 #include <thread>
 #include <vector>
 
-#include "core/backend.hpp"
+#include "core/recorder.hpp"
 #include "core/tape.hpp"
 #include <heddle/capture.hpp>
 
 namespace heddle::detail {
 
-class BatchRun;
+/// Excludes threads for as long as sending a batch takes: they sleep.
+class RecorderLock {
+public:
+    void lock() noexcept {
+        int seen = free;
+        if (state_.compare_exchange_strong(seen, taken, std::memory_order_acquire)) return;
+        while (state_.exchange(contended, std::memory_order_acquire) != free)
+            state_.wait(contended, std::memory_order_relaxed);
+    }
+    bool try_lock() noexcept {
+        int seen = free;
+        return state_.compare_exchange_strong(seen, taken, std::memory_order_acquire);
+    }
+    void unlock() noexcept {
+        if (state_.exchange(free, std::memory_order_release) == contended) state_.notify_one();
+    }
 
-/// One capture or one open batch, and the streams that take part. Objects are used again and never given back: who finds one in a stream's
-/// state may always take its lock, and then looks whether the stream is still recorded by it.
-struct Recording {
+private:
+    static constexpr int free = 0, taken = 1, contended = 2;
+    std::atomic<int> state_{free};
+};
+
+/// One capture or one open batch, and the streams that take part. Objects are used again and never given back: whoever finds one in a
+/// stream's state may always take its lock, and then looks whether the stream is still recorded by it.
+///
+/// A stream goes from recorded to sent in one step: the lock is held from the first look at the tape until the stream's own order after what
+/// was sent has been enqueued, and the flag `recording` stays set meanwhile, so that every other thread comes here and waits.
+class Recorder {
+public:
     /// A stream that takes part; the first is the one it began on.
-    struct Lane {
+    struct Participant {
         StreamRecord* stream = nullptr;  ///< null: it left
         std::uint64_t stream_id = 0;
-        std::uint64_t given = 0;          ///< what it had really been given when it joined
+        std::uint64_t given = 0;          ///< what it had really been given when it joined, or when the tape was last sent
         std::vector<std::uint32_t> tail;  ///< what its next operation comes after
         std::int64_t own = -1;            ///< its newest operation
         std::int64_t primary = -1;        ///< of a programmatic event that its next operation waits for
         std::string name;                 ///< captures: for messages, when the stream is gone
-        Recording* outer = nullptr;       ///< that recorded the stream before, and does again afterwards
+        Recorder* outer = nullptr;        ///< that recorded the stream before, and does again afterwards
         std::uint64_t outer_id = 0;
-        bool foreign = false;  ///< others may give it work past heddle, which is recorded natively
+        std::size_t outer_place = 0;
+        bool external = false;  ///< others may give it work natively, which is captured natively
     };
     /// An event's newest record.
     struct Mark {
@@ -37,115 +62,161 @@ struct Recording {
         std::vector<std::uint32_t> tail;
         std::int64_t op = -1;  ///< the operation that records it, where it is one already
     };
-    /// Memory that the capture owns and its array gave up, free for those who come after these operations.
-    struct Spare {
-        Block* block;
-        std::vector<std::uint32_t> after;
-    };
 
-    SpinLock lock;
-    std::atomic<std::uint64_t> id{0};  ///< of the capture, never used twice; 0: not in use
-    BatchRun* batch = nullptr;         ///< null: a capture
-    int bodies =
-        0;  ///< conditions' bodies that are being captured inside of it: its other streams are not for them
-    bool sending =
-        false;  ///< a batch whose operations are on their way: its streams are not recorded meanwhile
+    virtual ~Recorder() = default;
+
+    RecorderLock lock;
+    std::atomic<std::uint64_t> id{0};  ///< never used twice; 0: not in use
+    Recorder* next_free = nullptr;
+
+    // All that follows is guarded by the lock; functions are called with it held, and return with it held.
     Device device = Device::unchecked(DeviceKind::cpu, 0);
     std::thread::id owner;
-    CaptureMode mode = CaptureMode::thread_local_;
     std::shared_ptr<Tape> tape;
-    std::vector<Lane> lanes;
+    std::vector<Participant> participants;
     std::vector<Mark> marks;
-    std::vector<Block*> given_up;  ///< batches: memory to be freed when the operations are on their way
-    std::vector<Spare> spares;     ///< captures
-    std::vector<Block*> owned;     ///< captures: memory allocated in it
-    Recording* next_free = nullptr;
 
-    Lane& lane_of(StreamRecord& stream) noexcept { return lanes[stream.lane]; }
+    Participant& participant(const StreamRecord& stream) noexcept { return participants[stream.place]; }
+    Mark* mark_of(const EventState& event) noexcept;
+
+    /// What is destroyed once the lock has been given back: destructors of users' closures may come to heddle.
+    struct Garbage {
+        std::vector<std::shared_ptr<void>> objects;
+        Block* blocks = nullptr;  ///< linked by Block::next_kept; to be freed
+        const Recorder* sent = nullptr;  ///< that has sent all they were used for
+
+        Garbage() = default;
+        Garbage(Garbage&& other) noexcept
+            : objects(std::exchange(other.objects, {})), blocks(std::exchange(other.blocks, nullptr)),
+              sent(other.sent) {}
+        Garbage& operator=(Garbage&&) = delete;
+        ~Garbage();
+        /// Room for what one flush drops, so that it cannot fail half-way.
+        void reserve() { objects.reserve(objects.size() + 8); }
+    };
+    Garbage garbage;
+    /// Gives the lock back, then destroys the garbage.
+    void release_lock() noexcept;
+
+    virtual bool is_capture() const noexcept = 0;
+    virtual CaptureMode capture_mode() const noexcept { return CaptureMode::thread_local_; }
+
+    /// What an operation asks of a recorder.
+    enum class Wants : std::uint8_t {
+        nothing,   ///< a kernel, a host function, device memory
+        pageable,  ///< host memory that may change after the call
+        apart,     ///< memory of two GPUs that do not reach each other's
+        graph,     ///< a graph is launched
+    };
+    /// Before an operation of the stream. Returns false if it cannot be recorded: then the tape has been sent, and the stream has left (a
+    /// batch's first one stays). Throws UsageError where a capture refuses it.
+    virtual bool accept(StreamRecord& stream, Wants wants, const char* call, const SourceLocation& where) = 0;
+    /// The newest operation uses the block.
+    void use(Block& block);
+    /// A stream that nothing records joins, after those operations. Returns false if it may not, and has to be ordered for real.
+    virtual bool join(StreamRecord& stream, const std::vector<std::uint32_t>& tail, const char* call,
+                      const SourceLocation& where) = 0;
+    /// One participant waits for a point of the recording. Returns false if that has to be done for real; the tape has been sent then.
+    virtual bool wait_inside(StreamRecord& waiter, StreamRecord* other, const std::vector<std::uint32_t>& place,
+                             const SourceLocation& where) = 0;
+    /// Enqueues what is on the tape, with the order of all participants. If that throws, it still is on the tape. Captures do nothing.
+    virtual void flush(const SourceLocation& where) = 0;
+    /// What has to be enqueued for real on a participant comes after what was recorded: flushes, and the stream leaves (a batch's first one
+    /// stays). Captures do nothing.
+    virtual void step_aside(StreamRecord& stream, const SourceLocation& where) = 0;
+    /// A block that its array gave up is freed when what uses it has been sent.
+    virtual bool keep(Block&) noexcept { return false; }
+    virtual void note_batch_use(Block&) {}
+    /// The user says that the participant uses the block, with what it was given until now and is given from now on.
+    virtual void declare_use(StreamRecord&, Block& block) { note_batch_use(block); }
+
+    /// Adds an operation of the stream, which accept() agreed to; `fill_in` completes it. If that throws, nothing was added.
+    template <class F>
+    std::uint32_t add(StreamRecord& stream, NodeKind kind, const SourceLocation& where, F&& fill_in);
+    /// Adds what others enqueued natively on the participant.
+    void collect_external(Participant& one, const SourceLocation& where);
+
+    /// Makes the stream a participant, if it is recorded by `outer` (null: by nothing) at this moment. Returns false if it is not.
+    bool attach(StreamRecord& stream, std::vector<std::uint32_t> tail, Recorder* outer, const SourceLocation& where);
+    void detach(Participant& one) noexcept;
+    /// Begins on this stream; the lock is free. A batch around a capture is flushed, and goes on afterwards.
+    void begin(StreamRecord& stream, const SourceLocation& where);
+    /// All streams leave, and the tape is garbage.
+    void end() noexcept;
+
+protected:
+    virtual std::uint32_t flags() const noexcept = 0;
+
+private:
+    std::shared_ptr<Tape> ended_tape_;  ///< garbage, too
 };
 
-/// Nothing about the stream keeps a batch from recording it.
-bool is_recordable(StreamRecord& stream) noexcept;
-/// Begins to record `stream`: for a capture, or for a batch.
-Recording& begin_recording(StreamRecord& stream, BatchRun* batch, CaptureMode mode,
-                           const SourceLocation& where);
-/// Its streams are recorded no longer, and the object is free for others.
-void end_recording(Recording& recording) noexcept;
-/// Takes what others gave its streams past heddle onto the tape, and stops listening.
-void collect_foreign(Recording& recording, const SourceLocation& where);
+/// `tail` comes after `more` too.
+void merge(std::vector<std::uint32_t>& tail, const std::vector<std::uint32_t>& more);
+/// The operations that `ends` come after, and themselves.
+std::vector<bool> reached_from(const Tape& tape, const std::vector<std::uint32_t>& ends);
+[[noreturn]] void refuse(StreamRecord& stream, std::string message, const char* call, const SourceLocation& where);
 
-/// The recording's lock, taken while `stream` is recorded; empty where it is not.
+/// The lock of the stream's recorder, held; empty where nothing records the stream.
 class Recorded {
 public:
     explicit Recorded(StreamRecord& stream) noexcept;
+    /// Of the recorder that has the event marked.
+    explicit Recorded(EventState& event) noexcept;
+    /// Takes over the lock, which is held.
+    explicit Recorded(Recorder& held) noexcept : recorder_(&held) {}
     ~Recorded() { unlock(); }
     Recorded(const Recorded&) = delete;
     Recorded& operator=(const Recorded&) = delete;
-    explicit operator bool() const noexcept { return recording_ != nullptr; }
-    Recording* operator->() const noexcept { return recording_; }
-    Recording& operator*() const noexcept { return *recording_; }
-    void unlock() noexcept;
-    /// The lock stays taken, and is somebody else's to give back.
-    void release() noexcept { recording_ = nullptr; }
+    explicit operator bool() const noexcept { return recorder_ != nullptr; }
+    Recorder* operator->() const noexcept { return recorder_; }
+    Recorder& operator*() const noexcept { return *recorder_; }
 
 private:
-    Recording* recording_ = nullptr;
+    void unlock() noexcept;
+    Recorder* recorder_ = nullptr;
 };
 
-/// The capture that records the stream, or the batch, as a number; 0 for none.
-std::uint64_t recording_id(StreamRecord& stream) noexcept;
-/// A number of ours, and not of CUDA's captures.
-inline bool is_recording_id(std::uint64_t id) noexcept { return id >> 63 != 0; }
-/// Whether it is recorded by a capture of heddle's (and not by a batch, or not at all).
-inline bool is_captured(const StreamRecord& stream) noexcept { return stream.has(stream_flag::captured); }
+/// A list of recorders of one kind that are not in use. They are never destroyed.
+template <class Kind> class RecorderPool {
+public:
+    Kind& take() {
+        {
+            const std::lock_guard guard(lock_);
+            if (free_ != nullptr) {
+                Recorder* const next = free_->next_free;
+                return static_cast<Kind&>(*std::exchange(free_, next));
+            }
+        }
+        return *new Kind;
+    }
+    void give(Kind& one) noexcept {
+        const std::lock_guard guard(lock_);
+        one.next_free = std::exchange(free_, &one);
+    }
+    SpinLock& lock() noexcept { return lock_; }
 
-// What is done to recorded streams. False: it is to be done really; a batch has been sent where that was in the way.
+private:
+    SpinLock lock_;
+    Recorder* free_ = nullptr;
+};
 
-bool record_copy(StreamRecord& stream, const Piece& to, const Piece& from, Block* to_owner, Block* from_owner,
-                 const SourceLocation& where);
-bool record_fill(StreamRecord& stream, const Piece& to, const void* value, std::size_t size, Block* owner,
-                 const SourceLocation& where);
-bool record_child(StreamRecord& stream, const GraphData& graph, const SourceLocation& where);
-void record_node(StreamRecord& stream, std::shared_ptr<NodeData> node, const SourceLocation& where);
-/// What the stream was just given past heddle, as one operation that uses these blocks; nothing where no capture records it.
-void record_foreign(StreamRecord& stream, Block* const* blocks, std::size_t count,
-                    const SourceLocation& where);
-void record_wait_node(StreamRecord& stream, EventState& event, const SourceLocation& where);
-bool record_stream_wait(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where);
-bool record_event_wait(StreamRecord& waiter, EventState& event, const SourceLocation& where);
-/// The stream's next kernel may start before the one that the event was recorded behind has finished. False: it may not.
-bool record_primary(StreamRecord& waiter, EventState& event);
-bool record_event_record(EventState& event, StreamRecord& stream, bool external, const SourceLocation& where);
-
-/// Memory that was given up earlier in the capture and is large enough, for whom all its use comes first; null: there is none.
-Block* take_spare(StreamRecord& stream, std::size_t bytes);
-/// The block belongs to the capture's graph as well; nothing where a batch or nobody records the stream.
-void own_by_capture(StreamRecord& stream, Block& block, const SourceLocation& where);
-/// Its array gave the block up, but a graph owns it: if it is a graph that is being captured, for others in it to use.
-void give_spare(Block& block, StreamRecord* const* users, std::size_t count);
-/// The stream on which memory for a recorded stream is really allocated: it is usable by what the recording does later.
-StreamRecord& allocating_stream(StreamRecord& stream, const SourceLocation& where);
-/// Before a host waits for, asks about or copies behind a stream: sends a batch that records it; throws UsageError in a capture.
-void leave_to_host(StreamRecord& stream, const char* call, const SourceLocation& where);
-/// The same for an event whose newest record is in a batch that is still open.
-void send_batch_of(EventState& event, const SourceLocation& where);
-/// Sends what a batch has recorded for this stream.
-void send_batch_of(StreamRecord& stream, const SourceLocation& where);
-
-/// The stream's native handle is handed out: what it is given past heddle has to be recorded too.
-void note_handed_out(StreamRecord& stream, const SourceLocation& where);
-/// The event is recorded elsewhere now, or gone.
-void forget_mark(EventState& event) noexcept;
-/// The stream is given up, or given back: its recorded work stays.
-void leave_recording(StreamRecord& stream) noexcept;
-/// Whether a block that is given up has to wait until a batch is on its way; it is the batch's then.
-bool give_up_later(Block& block, StreamRecord* const* users, std::size_t count) noexcept;
-
-/// The operations that `ends` come after, and themselves.
-std::vector<bool> reached_from(const Tape& tape, const std::vector<std::uint32_t>& ends);
-
-/// Sends what a batch has on its tape, to its first stream, with the order of all others seen to. Takes the lock over: called with it held, it
-/// returns without. `last`: the batch ends, and records nothing any more.
-void send(Recording& recording, bool last, const SourceLocation& where);
+template <class F>
+std::uint32_t Recorder::add(StreamRecord& stream, NodeKind kind, const SourceLocation& where, F&& fill_in) {
+    Participant& one = participant(stream);
+    one.tail.reserve(1);
+    const Tape::Position before = tape->position();
+    try {
+        const std::uint32_t op = tape->add(kind, stream.device, one.tail, where);
+        fill_in(op);
+        one.tail.assign(1, op);
+        one.own = op;
+        one.primary = -1;
+        return op;
+    } catch (...) {
+        tape->go_back(before);
+        throw;
+    }
+}
 
 }  // namespace heddle::detail

@@ -3,7 +3,8 @@
 #include <array>
 
 #include "core/fork.hpp"
-#include "core/recording.hpp"
+#include "core/made_once.hpp"
+#include "core/recorder.hpp"
 #include <heddle/detail/thread_state.hpp>
 
 namespace heddle::detail {
@@ -11,8 +12,10 @@ namespace heddle::detail {
 namespace {
 
 constexpr int slab_size = 128;
-constexpr int least_free = 1024;  // closed streams before a record is used again
+constexpr int least_closed = 1024;  // streams of a device, before a record of it is used again
 constexpr int max_slabs = 1 << 16;
+constexpr int slot_bits = 23;  // of a key; the rest is the id
+static_assert(slab_size * max_slabs <= 1 << slot_bits);
 
 /// Where event states wait for their next use: one list for each device and each set of options.
 struct EventPool {
@@ -21,13 +24,15 @@ struct EventPool {
 };
 
 struct Registry {
-    std::mutex mutex;  ///< guards the free list and growth
-    /// Records wait their turn here, oldest first: a StreamRef that outlives its stream finds it dead for a good while.
-    struct Free {
+    std::mutex mutex;  ///< guards the lists and growth
+    /// A record belongs to one device for ever, so that others may look at whose it is at any time.
+    struct Records {
+        StreamRecord* fresh = nullptr;
+        /// Closed ones wait their turn here, oldest first: a StreamRef that outlives its stream finds it dead for a good while.
         StreamRecord* first = nullptr;
         StreamRecord* last = nullptr;
-        int count = 0;
-    } free[2];
+        int closed = 0;
+    } records[2][max_devices];
     std::atomic<int> slabs{0};
     std::array<std::atomic<StreamRecord*>, max_slabs> slab{};
     std::atomic<std::uint64_t> next_id{1};
@@ -40,76 +45,87 @@ void for_each_pool(void* all, void (SpinLock::*function)() noexcept) {
             for (EventPool& pool : device) (pool.lock.*function)();
 }
 
-Registry& registry() {
-    static auto* const instance = [] {
-        auto* made = new Registry;  // never destroyed: streams may outlive static destruction
-        register_fork_lock(ForkOrder::registry, made->mutex);
-        register_fork_lock(ForkOrder::events, {made, [](void* all) { for_each_pool(all, &SpinLock::lock); },
-                                               [](void* all) { for_each_pool(all, &SpinLock::unlock); }});
-        return made;
-    }();
-    return *instance;
+// Never destroyed: streams may outlive static destruction.
+static_assert(std::is_trivially_destructible_v<Registry>);
+constinit Registry all;
+const ForkRegistration registered{ForkOrder::registry, all.mutex};
+const ForkRegistration registered_events{ForkOrder::events,
+                                         {&all, [](void* pools) { for_each_pool(pools, &SpinLock::lock); },
+                                          [](void* pools) { for_each_pool(pools, &SpinLock::unlock); }}};
+
+Registry::Records& records_of(Device device) noexcept {
+    return all.records[static_cast<int>(device.kind())][device.index()];
 }
 
-void push(Registry::Free& free, StreamRecord& stream) noexcept {
-    stream.next_free = nullptr;
-    (free.last != nullptr ? free.last->next_free : free.first) = &stream;
-    free.last = &stream;
-    ++free.count;
+/// Under the mutex. Throws OutOfMemory.
+void add_slab(Registry::Records& records, Device device) {
+    const int index = all.slabs.load();
+    if (index == max_slabs)
+        throw_error({.code = ErrorCode::out_of_memory,
+                     .message = "too many streams",
+                     .call = "Stream",
+                     .device = device});
+    auto* const slab = new StreamRecord[slab_size];
+    for (int i = slab_size - 1; i >= 0; --i) {
+        slab[i].slot = static_cast<std::uint32_t>(index * slab_size + i);
+        slab[i].device = device;
+        slab[i].backend = &backend_of(device.kind());
+        slab[i].next_free = std::exchange(records.fresh, &slab[i]);
+    }
+    all.slab[static_cast<std::size_t>(index)].store(slab, std::memory_order_release);
+    all.slabs.store(index + 1, std::memory_order_release);
+}
+
+StreamRecord& take_record(Device device) {
+    const std::lock_guard lock(all.mutex);
+    Registry::Records& records = records_of(device);
+    if (records.closed > least_closed) {
+        --records.closed;
+        return *std::exchange(records.first, records.first->next_free);  // not the last one
+    }
+    if (records.fresh == nullptr) add_slab(records, device);
+    return *std::exchange(records.fresh, records.fresh->next_free);
 }
 
 EventPool& pool_of(Device device, EventOptions options) {
     const int set = (options.timing ? 1 : 0) | (options.blocking ? 2 : 0) | (options.interprocess ? 4 : 0);
-    return registry().events[static_cast<int>(device.kind())][device.index()][set];
+    return all.events[static_cast<int>(device.kind())][device.index()][set];
 }
 
 }  // namespace
 
-StreamState& null_stream() noexcept {
-    static auto* const instance = new StreamRecord;  // dead, as made
-    return *instance;
+namespace {
+constinit MadeOnce<StreamRecord> null_record;  // dead, as made
 }
+StreamState& null_stream() noexcept { return null_record.get(); }
 
 StreamRecord& new_stream_record(Device device) {
-    Registry& all = registry();
-    const int kind = static_cast<int>(device.kind());
-    StreamRecord* record = nullptr;
+    StreamRecord& record = take_record(device);
+    record.submissions.store(0);
+    record.waited.forget();
     {
-        const std::lock_guard lock(all.mutex);
-        if (all.free[kind].count < least_free) {
-            const int index = all.slabs.load();
-            if (index == max_slabs)
-                throw_error({.code = ErrorCode::out_of_memory,
-                             .message = "too many streams",
-                             .call = "Stream",
-                             .device = device});
-            auto* slab = new StreamRecord[slab_size];
-            all.slab[static_cast<std::size_t>(index)].store(slab, std::memory_order_release);
-            all.slabs.store(index + 1, std::memory_order_release);
-            for (int i = 0; i < slab_size; ++i) push(all.free[kind], slab[i]);
-        }
-        Registry::Free& free = all.free[kind];
-        record = std::exchange(free.first, free.first->next_free);
-        if (free.first == nullptr) free.last = nullptr;
-        --free.count;
+        const std::lock_guard life(record.life);  // who looks at the stream that it was finds another id
+        record.settled_by = 0;
+        record.owns_native = true;
+        record.owners.store(1);
+        const std::uint64_t id = all.next_id.fetch_add(1);
+        record.id.store(id);
+        record.key.store(id << slot_bits | record.slot, std::memory_order_relaxed);
     }
-    record->id.store(all.next_id.fetch_add(1));
-    record->device = device;
-    record->backend = &backend_of(device.kind());
-    record->flags.store(stream_flag::dead);
-    record->submissions.store(0);
-    record->waited.forget();
-    record->dependencies.clear();
-    record->owns_native = true;
-    record->owners.store(1);
-    return *record;
+    record.flags.store(stream_flag::dead);  // not `ended`, from the moment when the id is another
+    return record;
 }
 
 StreamRecord& open_stream(Device device, int priority, std::string name, const SourceLocation& where) {
     const int processors = device.info().processors;  // may fail: asked for before there is something to undo
     StreamRecord& record = new_stream_record(device);
     record.priority = priority;
-    record.name = std::move(name);
+    {
+        // Read under the one by failures.cpp, under the other by backends, for streams that others close and open.
+        const std::lock_guard lock(record.failure_mutex);
+        const std::lock_guard life(record.life);
+        record.name = std::move(name);
+    }
     try {
         record.backend->open_stream(record, where);
     } catch (...) {
@@ -125,31 +141,40 @@ void close_stream(StreamRecord& stream) noexcept {
     if (stream.has(stream_flag::dead)) return;
     if (stream.owners.fetch_sub(1, std::memory_order_acq_rel) != 1)
         return;  // its handle was wrapped: others own it too
-    if (stream.has(stream_flag::recording)) {
-        try {
-            if (stream.lane == 0) send_batch_of(stream, {});
-        } catch (...) {
-            report(std::current_exception());
-        }
-        leave_recording(stream);
-    }
+    leave_recording(stream);
     stream.set(stream_flag::dead);
     if (!stream.has(stream_flag::forked)) stream.backend->close_stream(stream);
 }
 
 void recycle_stream(StreamRecord& stream) noexcept {
-    // A failed stream keeps its record: others may still have to ask it why.
-    if (stream.failure != nullptr) return;
-    Registry& all = registry();
-    const int kind = static_cast<int>(stream.device.kind());
+    stream.set(stream_flag::ended);
+    // Who may still have to ask it why has its fate. Without memory for another one the record is not used again.
+    if (!stream.renew_fate()) return;
     const std::lock_guard lock(all.mutex);
-    push(all.free[kind], stream);
+    Registry::Records& records = records_of(stream.device);
+    stream.next_free = nullptr;
+    (records.closed != 0 ? records.last->next_free : records.first) = &stream;
+    records.last = &stream;
+    ++records.closed;
 }
 
-void forget_free_streams() noexcept { registry().free[0] = registry().free[1] = {}; }
+StreamUse use_of(std::uint64_t key) noexcept {
+    const auto slot = static_cast<std::size_t>(key & ((std::uint64_t{1} << slot_bits) - 1));
+    StreamRecord* const slab = all.slab[slot / slab_size].load(std::memory_order_acquire);
+    return {&slab[slot % slab_size], key >> slot_bits};
+}
+
+bool has_ended(std::uint64_t key) noexcept {
+    const StreamUse use = use_of(key);
+    return use.stream->has(stream_flag::ended) || !use.is_same();  // in this order: the flag goes when the id has changed
+}
+
+void forget_free_streams() noexcept {
+    for (auto& kind : all.records)
+        for (Registry::Records& records : kind) records = {};
+}
 
 void for_each_stream(const std::function<void(StreamRecord&)>& function) {
-    Registry& all = registry();
     const int slabs = all.slabs.load(std::memory_order_acquire);
     for (int s = 0; s < slabs; ++s) {
         StreamRecord* slab = all.slab[static_cast<std::size_t>(s)].load(std::memory_order_acquire);
@@ -164,6 +189,8 @@ EventState& take_event(Device device, EventOptions options, const SourceLocation
         const std::lock_guard lock(pool.lock);
         if (pool.free != nullptr) {
             EventState& event = *std::exchange(pool.free, pool.free->next_free);
+            event.owners.store(1, std::memory_order_relaxed);
+            event.alive.store(true, std::memory_order_relaxed);
             return event;
         }
     }
@@ -176,7 +203,13 @@ EventState& take_event(Device device, EventOptions options, const SourceLocation
 }
 
 void give_event(EventState& event) noexcept {
-    if (event.recording.load(std::memory_order_relaxed) != nullptr) forget_mark(event);
+    if (event.recorder.load(std::memory_order_acquire) != nullptr) forget_mark(event);
+    event.alive.store(false, std::memory_order_relaxed);
+    release_event(event);
+}
+
+void release_event(EventState& event) noexcept {
+    if (event.owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     if (!event.owns_native || event.handed_out || event.options.interprocess) {
         // Others may still use the native event, so no one else may have it.
         event.backend->close_event(event);
@@ -186,6 +219,7 @@ void give_event(EventState& event) noexcept {
     event.backend->forget_record(event);
     event.recorded = false;
     event.stream = nullptr;
+    event.fate = nullptr;
     event.capture_id = 0;
     EventPool& pool = pool_of(event.device, event.options);
     const std::lock_guard lock(pool.lock);

@@ -5,6 +5,10 @@
 
 #include "core/backend.hpp"
 
+namespace heddle {
+class Observer;  // heddle/observer.hpp
+}
+
 namespace heddle::detail {
 
 /// Makes a record for a stream of `device` without a native one; new id, flags clear but for `dead` (cleared by whoever finishes it).
@@ -16,21 +20,40 @@ void close_stream(StreamRecord& stream) noexcept;
 /// The record may become another stream: called by backends once nothing of the old one is pending.
 void recycle_stream(StreamRecord& stream) noexcept;
 
-/// Calls function for every record that has ever been made; look at flags and device. The set only grows.
+/// The stream that a key names (StreamState::key), and whether all it was given has ended.
+StreamUse use_of(std::uint64_t key) noexcept;
+bool has_ended(std::uint64_t key) noexcept;
+
+/// Calls function for every record that has ever been made; look at flags, device and backend. The set only grows. A record that is not
+/// `dead` is complete; it may become `dead`, and another stream of its device, at any time.
 void for_each_stream(const std::function<void(StreamRecord&)>& function);
 
 /// In the child of a fork: these streams were the parent's.
 void forget_default_streams() noexcept;
 void forget_branches() noexcept;
 void forget_free_streams() noexcept;
+void forget_observing_threads() noexcept;
+
+/// add_observer(), unless it is there already.
+void ensure_observer(Observer& observer);
 
 /// Throws UsageError in host functions, which may wait for nothing. `call` is what was asked for.
 void check_may_wait(const char* call, const SourceLocation& where);
+
+/// Throws a failure of work: whoever gets it has been told. `stream`: on which it was found; the message says so if it came there by waiting.
+[[noreturn]] void throw_failure(const Failure& failure, StreamRecord* stream = nullptr);
+/// The same as an exception_ptr.
+std::exception_ptr told(const Failure& failure, StreamRecord* stream = nullptr);
+/// The same before it is certain that somebody will be told. Throws OutOfMemory where there is no memory for it.
+std::exception_ptr to_be_told(const Failure& failure, StreamRecord* stream = nullptr);
 
 /// Hands an error that cannot be thrown to the report hook.
 void report(const Error& error) noexcept;
 void report(const ErrorInfo& info) noexcept;
 void report(std::exception_ptr error) noexcept;
+
+/// What an exception of heddle's means for a stream whose work it concerns.
+Failure as_failure(std::exception_ptr error) noexcept;
 
 /// A launch has loaded a kernel's code while its device was busy (heddle/preload.hpp).
 void count_load_while_busy() noexcept;

@@ -11,7 +11,8 @@ using detail::ThreadState;
 namespace {
 
 std::atomic<detail::StreamRecord*> default_streams[2][detail::max_devices];
-std::mutex default_streams_mutex;
+constinit std::mutex default_streams_mutex;
+const detail::ForkRegistration registered{detail::ForkOrder::default_streams, default_streams_mutex};
 
 void check_depth(const ThreadState& thread, const SourceLocation& where) {
     if (thread.depth == detail::max_scopes) [[unlikely]]
@@ -96,9 +97,6 @@ StreamRef default_stream(Device device) try {
     auto& slot = default_streams[static_cast<int>(device.kind())][device.index()];
     detail::StreamRecord* stream = slot.load(std::memory_order_acquire);
     if (stream == nullptr) [[unlikely]] {
-        static const bool once =
-            (detail::register_fork_lock(detail::ForkOrder::default_streams, default_streams_mutex), true);
-        (void)once;
         const std::lock_guard lock(default_streams_mutex);
         stream = slot.load(std::memory_order_acquire);
         if (stream == nullptr) {

@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "core/registry.hpp"
 #include <heddle/error.hpp>
 #include <heddle/observer.hpp>
 
@@ -46,13 +47,17 @@ private:
 
 }  // namespace
 
+namespace {
+constinit Counters counters;
+constinit std::atomic<bool> are_counting{false};
+}  // namespace
+
 Stats stats() try {
-    static Counters* const counters = [] {
-        auto* made = new Counters;
-        add_observer(*made);
-        return made;
-    }();
-    return counters->read();
+    if (!are_counting.load(std::memory_order_acquire)) [[unlikely]] {
+        detail::ensure_observer(counters);
+        are_counting.store(true, std::memory_order_release);
+    }
+    return counters.read();
 } catch (...) {
     detail::rethrow_as_error("stats", {});
 }

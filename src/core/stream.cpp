@@ -5,7 +5,7 @@
 #include <heddle/scope.hpp>
 
 #include "core/order.hpp"
-#include "core/recording.hpp"
+#include "core/recorder.hpp"
 #include "core/registry.hpp"
 
 namespace heddle {
@@ -76,6 +76,8 @@ void StreamRef::synchronize(SourceLocation where) const try {
     detail::check_may_wait("synchronize", where);
     detail::check_not_capturing(stream, "synchronize", where);
     const std::uint64_t given = stream.submissions.load(std::memory_order_acquire);
+    if (stream.device.is_cuda())  // it may wait for CPU work that nobody else runs any more
+        detail::help_at_exit_until([&] { return stream.backend->is_complete(stream, where); });
     stream.backend->synchronize(stream, where);
     notify_synchronize(stream, where);
     if (stream.has(detail::stream_flag::poisoned | detail::stream_flag::fallible)) [[unlikely]] {
@@ -89,6 +91,7 @@ void StreamRef::synchronize(SourceLocation where) const try {
 bool StreamRef::is_complete(SourceLocation where) const try {
     StreamRecord& stream = record_of(*state_);
     detail::check_usable(stream, "is_complete", where);
+    if (!detail::may_query(stream, "is_complete", where)) return false;
     detail::check_not_capturing(stream, "is_complete", where);
     const bool complete = stream.backend->is_complete(stream, where);
     if (complete) detail::throw_known_failure(stream);
@@ -120,25 +123,15 @@ std::exception_ptr StreamRef::clear_error(SourceLocation where) const try {
     detail::check_usable(stream, "clear_error", where);
     detail::check_may_wait("clear_error", where);
     detail::check_not_capturing(stream, "clear_error", where);
+    const std::uint64_t given = stream.submissions.load(std::memory_order_acquire);
     stream.backend->synchronize(stream, where);
-    const detail::Failure failure = stream.known_failure();
+    const detail::Failure known = stream.known_failure();
+    // Made first: a failure that could not be told would be lost.
+    const std::exception_ptr told = known != nullptr ? detail::to_be_told(known) : nullptr;
+    const detail::Failure failure = stream.backend->reset_failure(stream, given, where);
     if (failure == nullptr) return nullptr;
-    std::exception_ptr told;  // made first: a failure that could not be told would be lost
-    try {
-        throw_error(*failure);
-    } catch (const OutOfMemory&) {
-        if (failure->code != ErrorCode::out_of_memory) throw;
-        told = std::current_exception();
-    } catch (...) {
-        told = std::current_exception();
-    }
-    stream.backend->reset_failure(stream, where);
-    {
-        const std::lock_guard lock(stream.failure_mutex);
-        stream.failure = nullptr;
-        stream.dependencies.clear();
-        stream.clear(detail::stream_flag::poisoned | detail::stream_flag::fallible);
-    }
+    if (failure != known) return detail::told(failure);
+    failure->note_told();
     return told;
 } catch (...) {
     detail::rethrow_as_error("clear_error", where);
@@ -191,10 +184,14 @@ void synchronize_stream(StreamRef stream, SourceLocation where) { stream.synchro
 void synchronize_device(Device device, SourceLocation where) try {
     detail::check_may_wait("synchronize_device", where);
     detail::for_each_stream([&](StreamRecord& stream) {
-        if (stream.device == device && !stream.has(detail::stream_flag::dead | detail::stream_flag::forked))
-            detail::check_not_capturing(stream, "synchronize_device", where);
+        if (stream.device != device || stream.has(detail::stream_flag::dead | detail::stream_flag::forked)) return;
+        // Of the calling thread's own captures nothing runs before their graphs are launched, and waiting for that would be a mistake.
+        // What others capture is not waited for, but what its streams were given before is.
+        if (detail::is_captured_here(stream)) detail::check_not_capturing(stream, "synchronize_device", where);
+        else detail::send_batch_of(stream, where);
     });
-    detail::backend_of(device.kind()).synchronize_device(device.index(), where);
+    const detail::Failure of_closed =
+        detail::backend_of(device.kind()).synchronize_device(device.index(), where);
     if (detail::is_observed())
         detail::notify({.kind = OpKind::synchronize,
                         .name = "synchronize_device",
@@ -212,7 +209,8 @@ void synchronize_device(Device device, SourceLocation where) try {
             stream.has(detail::stream_flag::poisoned | detail::stream_flag::fallible))
             first = stream.known_failure();
     });
-    if (first != nullptr) throw_error(*first);
+    if (first == nullptr && of_closed != nullptr && !of_closed->is_told()) first = of_closed;
+    if (first != nullptr) detail::throw_failure(first);
 } catch (...) {
     detail::rethrow_as_error("synchronize_device", where);
 }

@@ -1,11 +1,13 @@
 #include <heddle/stream_pool.hpp>
 
+#include <algorithm>
 #include <deque>
 #include <map>
 #include <mutex>
 
 #include "core/order.hpp"
 #include "core/registry.hpp"
+#include <heddle/scope.hpp>
 
 namespace heddle {
 
@@ -47,10 +49,15 @@ struct StreamPoolState {
         return stream;
     }
 
-    /// A failed stream, or one that others can use behind our back, is not for the next one.
+    /// A failed stream, one that others can use behind our back, or one that still takes part in a capture, is not for the next one.
     static bool is_spoilt(StreamRecord& stream) noexcept {
         return stream.has(detail::stream_flag::poisoned | detail::stream_flag::handed_out |
-                          detail::stream_flag::capturing);
+                          detail::stream_flag::capturing | detail::stream_flag::captured);
+    }
+    /// Whether what `stream` is given would go into a capture that the calling thread is not in.
+    bool is_captured_elsewhere(StreamRecord& stream) const {
+        return stream.has(detail::stream_flag::captured) &&
+               stream.recorder.load() != detail::record_of(current_stream(device).state()).recorder.load();
     }
     bool drop(StreamRecord& stream) noexcept {
         detail::close_stream(stream);
@@ -128,11 +135,16 @@ StreamPool::Lease StreamPool::lease(int priority, SourceLocation where) {
 StreamRef StreamPool::shared(int priority, SourceLocation where) {
     const std::lock_guard lock(state_->mutex);
     StreamPoolState::Lane& lane = state_->lanes[state_->clamp(priority)];
-    if (lane.shared.size() < static_cast<std::size_t>(state_->options.shared)) {
+    const auto usable = std::ranges::count_if(
+        lane.shared, [this](StreamRecord* one) { return !state_->is_captured_elsewhere(*one); });
+    if (usable < state_->options.shared) {
         lane.shared.push_back(&state_->make(priority, where));
         return StreamRef(*lane.shared.back());
     }
-    return StreamRef(*lane.shared[lane.next_shared++ % lane.shared.size()]);
+    for (;;) {
+        StreamRecord& next = *lane.shared[lane.next_shared++ % lane.shared.size()];
+        if (!state_->is_captured_elsewhere(next)) return StreamRef(next);
+    }
 }
 
 Device StreamPool::device() const noexcept { return state_->device; }

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <mutex>
 #include <new>
 
+#include "core/fork.hpp"
 #include "core/graph.hpp"
+#include "core/made_once.hpp"
 #include "core/registry.hpp"
 
 namespace heddle::detail {
@@ -28,6 +31,7 @@ void Tape::clear() noexcept {
     for (Chunk& chunk : chunks_) chunk.used = 0;
     chunk_ = 0;
     nodes_.clear();
+    events_.clear();
     options_.clear();
     shape_ = 0;
     comparable_ = true;
@@ -132,6 +136,47 @@ void Tape::add_block(Block& block) {
     ++ops_.back().blocks;
 }
 
+Tape::Position Tape::position() const noexcept {
+    return {ops_.size(),
+            dependencies_.size(),
+            blocks_.size(),
+            nodes_.size(),
+            options_.size(),
+            chunk_,
+            chunk_ < chunks_.size() ? chunks_[chunk_].used : 0,
+            shape_,
+            comparable_};
+}
+
+void Tape::go_back(const Position& before) noexcept {
+    for (std::size_t i = before.ops; i < ops_.size(); ++i) {
+        const TapeOp& one = ops_[i];
+        if (is_closure(one) && one.type->op->destroy != nullptr) one.type->op->destroy(payload(one));
+    }
+    ops_.resize(before.ops);
+    where_.resize(before.ops);
+    dependencies_.resize(before.dependencies);
+    blocks_.resize(before.blocks);
+    serials_.resize(before.blocks);
+    nodes_.resize(before.nodes);
+    options_.resize(before.options);
+    for (std::size_t i = before.chunk + 1; i < chunks_.size(); ++i) chunks_[i].used = 0;
+    if (before.chunk < chunks_.size()) chunks_[before.chunk].used = before.used;
+    chunk_ = before.chunk;
+    shape_ = before.shape;
+    comparable_ = before.comparable;
+}
+
+std::vector<std::uint32_t> Tape::users_of(const Block& block) const {
+    std::vector<std::uint32_t> users;
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < ops_.size(); ++i)
+        for (const std::size_t end = at + ops_[i].blocks; at < end; ++at)
+            if (blocks_[at] == &block && (users.empty() || users.back() != i))
+                users.push_back(static_cast<std::uint32_t>(i));
+    return users;
+}
+
 void Tape::set_primary(std::uint32_t primary) noexcept {
     TapeOp& op = ops_.back();
     const TapeOp& first = ops_[primary];
@@ -170,9 +215,12 @@ bool Tape::equals(const Tape& other) const noexcept {
     if (std::memcmp(ops_.data(), other.ops_.data(), ops_.size() * sizeof(TapeOp)) != 0) return false;
     if (dependencies_ != other.dependencies_ || blocks_ != other.blocks_ || options_ != other.options_)
         return false;
-    for (std::size_t i = 0; i < chunks_.size() && chunks_[i].used != 0; ++i) {
-        const Chunk &a = chunks_[i], &b = other.chunks_[i];
-        if (a.used != b.used || std::memcmp(a.data.get(), b.data.get(), a.used) != 0) return false;
+    // All chunks, also behind one that was too small for what came next and stayed empty.
+    const std::size_t chunks = std::max(chunks_.size(), other.chunks_.size());
+    for (std::size_t i = 0; i < chunks; ++i) {
+        const std::uint32_t used = i < chunks_.size() ? chunks_[i].used : 0;
+        if (used != (i < other.chunks_.size() ? other.chunks_[i].used : 0)) return false;
+        if (used != 0 && std::memcmp(chunks_[i].data.get(), other.chunks_[i].data.get(), used) != 0) return false;
     }
     return true;
 }
@@ -182,6 +230,53 @@ bool Tape::is_same(std::size_t index, const Tape& other) const noexcept {
     if (a.event != b.event || a.count != b.count) return false;
     if (is_closure(a) && (a.type->op->move != nullptr || a.type->op->destroy != nullptr)) return false;
     return a.payload_size == 0 || std::memcmp(payload(a), other.payload(b), a.payload_size) == 0;
+}
+
+namespace {
+/// Tapes that nobody uses.
+class TapePool {
+public:
+    std::unique_ptr<Tape> take() {
+        {
+            const std::lock_guard guard(lock_);
+            if (count_ > 0) return std::move(free_[--count_]);
+        }
+        return std::make_unique<Tape>();
+    }
+    void give(std::unique_ptr<Tape> tape) noexcept {
+        tape->clear();
+        if (tape->capacity() > largest) return;
+        const std::lock_guard guard(lock_);
+        if (count_ < most) free_[count_++] = std::move(tape);
+    }
+    SpinLock& lock() noexcept { return lock_; }
+
+private:
+    static constexpr std::size_t most = 64;
+    static constexpr std::size_t largest = 1 << 20;  // bytes
+    SpinLock lock_;
+    std::unique_ptr<Tape> free_[most];
+    std::size_t count_ = 0;
+};
+
+// Never destroyed: graphs may outlive static destruction.
+TapePool& tapes() {
+    static constinit MadeOnce<TapePool> instance;
+    return instance.get();
+}
+const ForkRegistration registered{ForkOrder::tapes,
+                                  {nullptr, [](void*) { tapes().lock().lock(); },
+                                   [](void*) { tapes().lock().unlock(); }}};
+}  // namespace
+
+std::shared_ptr<Tape> new_tape() {
+    return {tapes().take().release(), [](Tape* tape) { tapes().give(std::unique_ptr<Tape>(tape)); }};
+}
+
+std::size_t Tape::capacity() const noexcept {
+    std::size_t bytes = 0;
+    for (const Chunk& chunk : chunks_) bytes += chunk.size;
+    return bytes;
 }
 
 void fill_node(NodeData& node, const std::shared_ptr<Tape>& tape, std::size_t index) {

@@ -48,6 +48,7 @@ public:
     ~Tape() { clear(); }
 
     void clear() noexcept;
+    std::size_t capacity() const noexcept;  ///< bytes for payloads
     bool is_empty() const noexcept { return ops_.empty(); }
     std::size_t size() const noexcept { return ops_.size(); }
 
@@ -61,9 +62,26 @@ public:
     void set_node(std::shared_ptr<NodeData> node);  ///< for kinds that only captures have
     void add_block(Block& block);
 
+    /// How far the tape has come. go_back() takes off what was added since, to its newest operation at most.
+    struct Position {
+        std::size_t ops, dependencies, blocks, nodes, options, chunk;
+        std::uint32_t used;
+        std::uint64_t shape;
+        bool comparable;
+    };
+    Position position() const noexcept;
+    void go_back(const Position& before) noexcept;
+
+    /// The operations that use the block.
+    std::vector<std::uint32_t> users_of(const Block& block) const;
+
     /// The newest operation may start before that kernel, which it comes after, has finished. Nothing where `primary` is no such kernel.
     void set_primary(std::uint32_t primary) noexcept;
-    void set_event(std::uint32_t op, EventState* event) noexcept { ops_[op].event = event; }
+    /// It stays this event, and no other one at its address, as long as the tape has the operation.
+    void set_event(std::uint32_t op, EventState* event) {
+        events_.emplace_back(event);
+        ops_[op].event = event;
+    }
     /// It does nothing any more, and what comes after it comes after what it was after.
     void make_empty(std::uint32_t op) noexcept;
 
@@ -106,10 +124,14 @@ private:
     std::vector<Chunk> chunks_;
     std::size_t chunk_ = 0;  ///< that is being filled
     std::vector<std::shared_ptr<NodeData>> nodes_;
+    std::vector<EventOwner> events_;
     std::vector<LaunchOptions> options_;
     std::uint64_t shape_ = 0;
     bool comparable_ = true;  ///< no closure with a life of its own
 };
+
+/// An empty tape. When the last reference is gone it is cleared, by that thread, and used again.
+std::shared_ptr<Tape> new_tape();
 
 /// The graph of a tape's operations, on `device`. Closures stay in the tape, which the graph keeps.
 std::unique_ptr<GraphData> graph_of(const std::shared_ptr<Tape>& tape, Device device,

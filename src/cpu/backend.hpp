@@ -27,6 +27,7 @@ public:
     std::size_t pool_release_threshold(int device, const SourceLocation& where) override;
     void set_pool_release_threshold(int device, std::size_t bytes, const SourceLocation& where) override;
     void trim_pool(int device, std::size_t keep, const SourceLocation& where) override;
+    bool help_at_exit(const Completion& done) noexcept override;  // streams.cpp
     void after_fork() noexcept override;
 
     // streams.cpp
@@ -34,9 +35,11 @@ public:
     void close_stream(StreamRecord& stream) noexcept override;
     void synchronize(StreamRecord& stream, const SourceLocation& where) override;
     bool is_complete(StreamRecord& stream, const SourceLocation& where) override;
-    void synchronize_device(int device, const SourceLocation& where) override;
+    Failure synchronize_device(int device, const SourceLocation& where) override;
     std::uint64_t capture_id(StreamRecord&) override { return 0; }
-    void reset_failure(StreamRecord& stream, const SourceLocation& where) override;
+    Failure reset_failure(StreamRecord& stream, std::uint64_t submissions,
+                          const SourceLocation& where) override;
+    void finish_enqueues(StreamRecord& stream) noexcept override { queue_of(stream).finish_pushes(); }
     void enqueue(StreamRecord& stream, const OpType& type, void* self, std::size_t count,
                  const SourceLocation& where) override;
 
@@ -55,7 +58,9 @@ public:
     void import_event(EventState& event, const EventHandle& handle, const SourceLocation& where) override;
     void signal(EventState& event, CompletionRef done, const SourceLocation& where) override;
     CompletionRef completion_of(EventState& event, const SourceLocation& where) override;
-    void fence(StreamRecord& stream, CompletionRef done) override;
+    void fence(const StreamUse& use, CompletionRef done) override;
+    void wait_use(StreamRecord& waiter, const StreamUse& use, const SourceLocation& where) override;
+    void synchronize_use(const StreamUse& use, const SourceLocation& where) override;
     void await(StreamRecord& waiter, CompletionRef done, const SourceLocation& where) override;
 
     // graph.cpp
@@ -71,7 +76,7 @@ public:
     void* allocate_shared(int device, std::size_t bytes, const SourceLocation& where) override;
     void export_shared(const void* base, ArrayHandle& handle, const SourceLocation& where) override;
     void* import_shared(int device, const ArrayHandle& handle, const SourceLocation& where) override;
-    void free_shared(const SharedMemory& memory, StreamRecord* const* users,
+    void free_shared(const SharedMemory& memory, const StreamUse* users,
                      std::size_t user_count) noexcept override;
 
     // memory.cpp
@@ -79,17 +84,20 @@ public:
     void fill(StreamRecord& stream, const Piece& to, const void* value, std::size_t size,
               const SourceLocation& where) override;
     void* allocate(StreamRecord& stream, std::size_t bytes, const SourceLocation& where) override;
-    void free(void* data, std::size_t bytes, int device, StreamRecord* const* users,
+    void free(void* data, std::size_t bytes, int device, const StreamUse* users,
               std::size_t user_count) noexcept override;
     void* allocate_pinned(std::size_t bytes, const SourceLocation& where) override;
-    void free_pinned(void* data, std::size_t bytes, StreamRecord* const* users,
+    void free_pinned(void* data, std::size_t bytes, const StreamUse* users,
                      std::size_t user_count) noexcept override;
     bool classify(const void*, Place&) noexcept override { return false; }
 };
 
-/// A completion of everything `stream` has been given, null if that is done and did not fail. Works on streams that are
-/// being closed.
-CompletionRef pending_work(StreamRecord& stream);
+/// A completion of everything the stream has been given, null if that is done and did not fail. Works on streams that are
+/// being closed, or gone.
+CompletionRef pending_work(const StreamUse& use);
+
+/// Blocks until `done`, which the stream reaches, with the calling thread running the stream's work where no worker has it.
+void wait_for(const StreamUse& use, Completion& done);
 
 /// Memory that is to be given back some time. Made with the memory, because giving back cannot fail.
 struct Kept {
@@ -101,9 +109,13 @@ struct Kept {
 };
 using GiveBack = decltype(Kept::give_back);
 /// Gives memory back when all that `users` were given until now is done. Never blocks. (memory.cpp)
-void give_back_after(Kept& memory, StreamRecord* const* users, std::size_t user_count) noexcept;
+void give_back_after(Kept& memory, const StreamUse* users, std::size_t user_count) noexcept;
 /// Tries again what there was no memory for.
 void give_back_kept() noexcept;
+
+/// Gives the stream work. If it has joined a batch meanwhile, that is sent first.
+void push_work(StreamRecord& stream, const OpType& type, void* self, std::size_t count,
+               const SourceLocation& where);
 
 /// Blocks until `done`, running `queue` on this thread where no worker has it.
 void wait_for(Queue* queue, Completion& done);
@@ -111,7 +123,8 @@ void wait_for(Queue* queue, Completion& done);
 /// The completion of an event's newest record; null where there is none, or it is known to be over.
 CompletionRef newest_record(const EventState& event);
 /// The event stands for this from now on; in two steps, the second of which cannot fail. Events that processes share do after the first.
-void prepare_record(EventState& event, const CompletionRef& done);
+/// `stream_id`: see SharedEvent::record.
+void prepare_record(EventState& event, const CompletionRef& done, std::uint64_t stream_id = 0);
 void take_record(EventState& event, CompletionRef done) noexcept;
 
 }  // namespace heddle::detail::cpu

@@ -3,16 +3,17 @@
 #include <string>
 #include <unistd.h>
 
+#include "core/environment.hpp"
+#include "core/made_once.hpp"
 #include "cpu/backend.hpp"
-#include "cpu/environment.hpp"
 #include <heddle/detail/thread_state.hpp>
 
 namespace heddle::detail {
 
-Backend& cpu_backend() {
-    static auto* const instance = new cpu::CpuBackend;  // never destroyed
-    return *instance;
+namespace {
+constinit MadeOnce<cpu::CpuBackend> instance;
 }
+Backend& cpu_backend() { return instance.get(); }
 
 }  // namespace heddle::detail
 
@@ -40,10 +41,13 @@ std::size_t memory_info(std::string_view key) {
 }  // namespace
 
 int CpuBackend::device_count() noexcept {
-    alignas(EnvironmentNumber) static std::byte
-        room[sizeof(EnvironmentNumber)];  // takes no memory, is never destroyed
-    static auto* const count = ::new (room) EnvironmentNumber("HEDDLE_CPU_DEVICES", 1, max_devices, 1);
-    return count->get();
+    static constinit MadeOnce<EnvironmentNumber> count;
+    const auto make = [] { return new EnvironmentNumber("HEDDLE_CPU_DEVICES", 1, max_devices, 1); };
+    try {
+        return count.get(make).get();
+    } catch (...) {
+        return EnvironmentNumber("HEDDLE_CPU_DEVICES", 1, max_devices, 1).get();  // no memory to keep it
+    }
 }
 
 DeviceInfo CpuBackend::describe(int) {

@@ -49,8 +49,8 @@ CompletionRef newest_record(const EventState& event) {
     return event.native != nullptr ? *static_cast<CompletionRef*>(event.native) : CompletionRef();
 }
 
-void prepare_record(EventState& event, const CompletionRef& done) {
-    if (event.options.interprocess) shared(event).record(done);
+void prepare_record(EventState& event, const CompletionRef& done, std::uint64_t stream_id) {
+    if (event.options.interprocess) shared(event).record(done, stream_id);
     else if (event.native == nullptr) event.native = new CompletionRef;
 }
 
@@ -73,7 +73,7 @@ void CpuBackend::record(EventState& event, StreamRecord& stream, const SourceLoc
     CompletionRef done = make_completion();
     if (!event.options.interprocess) prepare_record(event, done);
     queue_of(stream).push_signal(done, event.options.timing);
-    if (event.options.interprocess) prepare_record(event, done);
+    if (event.options.interprocess) prepare_record(event, done, stream.id.load());
     take_record(event, std::move(done));
 }
 
@@ -100,16 +100,8 @@ void CpuBackend::synchronize(EventState& event, const SourceLocation& where) {
     const CompletionRef done = newest_record(event);
     if (!done || done->is_done()) return;
     refuse_of_parent(event, "synchronize", where);
-    // This thread may run what is before the event itself. The stream can be destroyed meanwhile, or long since: its queue
-    // is only looked at under the lock without which it does not go, and once taken it cannot go.
-    Queue* taken = nullptr;
-    if (StreamRecord* stream = event.stream) {
-        const std::lock_guard life(stream->life);
-        if (stream->id.load() == event.stream_id && stream->native != nullptr && queue_of(*stream).take())
-            taken = &queue_of(*stream);
-    }
-    if (taken != nullptr) taken->drain(done.get());
-    wait_for(nullptr, *done);
+    if (event.stream != nullptr) wait_for({event.stream, event.stream_id}, *done);
+    else wait_for(static_cast<Queue*>(nullptr), *done);
 }
 
 double CpuBackend::elapsed_ms(EventState& start, EventState& end, const SourceLocation&) {
@@ -147,9 +139,13 @@ void CpuBackend::signal(EventState& event, CompletionRef done, const SourceLocat
     relay(completion_of(event, where), std::move(done));
 }
 
-void CpuBackend::fence(StreamRecord& stream, CompletionRef done) {
-    if (const CompletionRef pending = pending_work(stream)) relay(pending, std::move(done));
+void CpuBackend::fence(const StreamUse& use, CompletionRef done) {
+    if (const CompletionRef pending = pending_work(use)) relay(pending, std::move(done));
     else done->complete();
+}
+
+void CpuBackend::wait_use(StreamRecord& waiter, const StreamUse& use, const SourceLocation& where) {
+    if (CompletionRef pending = pending_work(use)) queue_of(waiter).push_wait(std::move(pending), where);
 }
 
 void CpuBackend::await(StreamRecord& waiter, CompletionRef done, const SourceLocation& where) {

@@ -1,7 +1,8 @@
 #include "cpu/executor.hpp"
 
+#include "core/environment.hpp"
 #include "core/fork.hpp"
-#include "cpu/environment.hpp"
+#include "core/made_once.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -133,25 +134,27 @@ int usable_cores() {
 }  // namespace
 
 int configured_workers() {
-    static auto* const workers =
-        new EnvironmentNumber("HEDDLE_CPU_THREADS", 1, max_workers, usable_cores());  // never destroyed
-    return workers->get();
+    static constinit MadeOnce<EnvironmentNumber> workers;
+    return workers
+        .get([] { return new EnvironmentNumber("HEDDLE_CPU_THREADS", 1, max_workers, usable_cores()); })
+        .get();
 }
 
 namespace {
-std::atomic<Executor*> instance{nullptr};
-std::mutex instance_mutex;
+constinit std::atomic<Executor*> instance{nullptr};
+constinit std::mutex instance_mutex;
+const ForkRegistration registered{ForkOrder::executor, instance_mutex};
 }  // namespace
 
 Executor& executor() {
     Executor* made = instance.load(std::memory_order_acquire);
     if (made == nullptr) [[unlikely]] {
+        const int workers = configured_workers();  // may report, which runs a function of the user's
         const std::lock_guard lock(instance_mutex);
         made = instance.load(std::memory_order_acquire);
         if (made == nullptr) {
-            register_fork_lock(ForkOrder::executor, instance_mutex);
             try {
-                made = new Executor(configured_workers());
+                made = new Executor(workers);
             } catch (const std::system_error& error) {
                 throw_error({.code = ErrorCode::native,
                              .message = "the worker threads could not be started",
@@ -167,6 +170,8 @@ Executor& executor() {
     }
     return *made;
 }
+
+Executor* executor_if_made() noexcept { return instance.load(std::memory_order_acquire); }
 
 void forget_executor() noexcept { instance.store(nullptr); }
 

@@ -86,6 +86,7 @@ private:
 /// The process's executor: HEDDLE_CPU_THREADS workers, else one for each core. Started when first needed, never destroyed;
 /// a forked child gets a new one.
 Executor& executor();
+Executor* executor_if_made() noexcept;
 void forget_executor() noexcept;  ///< in the child of a fork
 int configured_workers();
 

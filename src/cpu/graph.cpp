@@ -10,8 +10,9 @@
 namespace heddle::detail::cpu {
 
 GraphRun::GraphRun(std::shared_ptr<const Plan> plan, StreamRecord& stream, int level, CompletionRef done,
-                   GraphRun* parent)
-    : Runnable(level), plan_(std::move(plan)), stream_(stream), done_(std::move(done)), parent_(parent),
+                   CompletionRef over, GraphRun* parent)
+    : Runnable(level), plan_(std::move(plan)), stream_(stream), done_(std::move(done)),
+      over_(std::move(over)), parent_(parent),
       waits_for_(std::make_unique<std::atomic<std::int32_t>[]>(plan_->tasks.size())),
       links_(std::make_unique_for_overwrite<std::uint32_t[]>(plan_->tasks.size())),
       left_(plan_->tasks.size()) {
@@ -73,8 +74,8 @@ void GraphRun::start() noexcept {
     const InHostFunction mark;
     while (has_more(ready)) {
         run_next(ready);
-        if (!ready.leave) continue;
-        leave(ready);
+        if (!ready.leave && !executor().more_urgent_ready(level())) continue;
+        leave(ready);  // others go on, or a worker later
         break;
     }
     release();
@@ -139,9 +140,10 @@ void GraphRun::settle(Ready& ready) noexcept {
     Failure failure;
     {
         const std::lock_guard lock(lock_);
-        failure = failure_;
+        failure = std::move(failure_);
     }
-    done_->complete(failure);
+    done_->complete(std::move(failure));
+    if (over_) over_->complete();
 }
 
 void GraphRun::arrive(Ready& ready) noexcept {
@@ -292,16 +294,17 @@ bool GraphRun::run_task(std::uint32_t index, Ready& ready) {
     const Plan::Task& task = plan_->tasks[index];
     if (task.kind == NodeKind::record_event) {
         const auto at = std::ranges::find(plan_->events, index) - plan_->events.begin();
-        Failure failure;
-        if (failed_.load(std::memory_order_acquire)) {
-            const std::lock_guard lock(lock_);
-            failure = failure_;
-        }
-        records_[static_cast<std::size_t>(at)]->complete(failure, task.event->options.timing ? now_ns() : 0);
+        records_[static_cast<std::size_t>(at)]->complete(failure(),
+                                                         task.event->options.timing ? now_ns() : 0);
         return true;
     }
     if (task.branch != nullptr) return run_branch(index, ready);
     if (task.type == nullptr || !task.enabled || task.count == 0) return true;
+    if (task.type->complete != nullptr) {
+        const Failure before = failure();
+        task.type->complete(task.self, before != nullptr ? told(before, &stream_) : nullptr);
+        return true;
+    }
     if (failed_.load(std::memory_order_relaxed) && !task.type->is_cleanup) return true;
     const auto workers = static_cast<std::size_t>(executor().workers());
     if (task.count == 1 || workers == 1) {

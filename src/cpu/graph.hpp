@@ -33,7 +33,7 @@ struct Plan {
         SharedClosure closure;         ///< who owns it; null where the plan does
         std::size_t count = 0;
         NodeKind kind = NodeKind::empty;
-        EventState* event = nullptr;
+        EventOwner event;
         std::shared_ptr<const Branch> branch;
         int priority = 0;
         bool enabled = true;
@@ -69,9 +69,10 @@ void set_task(Plan& plan, const NodeData& node);
 /// out deletes it.
 class GraphRun final : public Runnable {
 public:
-    /// All the memory that the run takes, but for its passes through bodies, it takes here.
+    /// `done` happens with the run's failure, `over`, if not null, without it. All the memory that the run takes, but for its passes through
+    /// bodies, it takes here.
     GraphRun(std::shared_ptr<const Plan> plan, StreamRecord& stream, int level, CompletionRef done,
-             GraphRun* parent = nullptr);
+             CompletionRef over, GraphRun* parent = nullptr);
     ~GraphRun() override { plan_->runs.fetch_sub(1, std::memory_order_release); }
 
     /// What it records. Making that what the events stand for is up to who launches it.
@@ -144,6 +145,7 @@ private:
     bool run_branch(std::uint32_t task, Ready& ready);    ///< the same for a conditional node
     bool run_pass(Pass& pass, const std::shared_ptr<const Plan>& body);  ///< false: goes on elsewhere
     bool is_failed() const noexcept;  ///< this run, or one that it is a part of
+    Failure failure() noexcept;       ///< why
     void finish(std::uint32_t task, Ready& ready) noexcept;
     void arrive(std::uint32_t task, Ready& ready) noexcept;  ///< one of those it waits for is done
     void arrive(Ready& ready) noexcept;                      ///< those that were held back
@@ -163,6 +165,7 @@ private:
     std::shared_ptr<const Plan> plan_;
     StreamRecord& stream_;
     CompletionRef done_;
+    CompletionRef over_;
     GraphRun* parent_;
     std::unique_ptr<std::atomic<std::int32_t>[]> waits_for_;
     std::unique_ptr<std::uint32_t[]> links_;  ///< for each task: the next one in its list
@@ -193,7 +196,7 @@ public:
 
 private:
     std::shared_ptr<Plan> plan_;
-    CompletionRef last_;               ///< of the newest launch
+    CompletionRef last_;               ///< of the newest launch: it is over, whatever became of it
     StreamRecord* last_on_ = nullptr;  ///< where it was launched last
 };
 

@@ -20,6 +20,15 @@ bool GraphRun::is_failed() const noexcept {
     return false;
 }
 
+Failure GraphRun::failure() noexcept {
+    if (!is_failed()) return nullptr;
+    for (GraphRun* run = this; run != nullptr; run = run->parent_) {
+        const std::lock_guard lock(run->lock_);
+        if (run->failure_ != nullptr) return run->failure_;
+    }
+    return stream_.known_failure();  // it had failed before
+}
+
 bool GraphRun::run_branch(std::uint32_t index, Ready& ready) {
     constexpr int batch = 512;  // passes; then equally urgent work gets its turn
     const Branch& branch = *plan_->tasks[index].branch;
@@ -54,7 +63,7 @@ bool GraphRun::run_pass(Pass& pass, const std::shared_ptr<const Plan>& body) {
         run.release();
     };
     CompletionRef done = make_completion();
-    auto inner = std::make_unique<GraphRun>(body, stream_, level(), done, this);
+    auto inner = std::make_unique<GraphRun>(body, stream_, level(), done, CompletionRef(), this);
     pass.has_run = true;
     (void)done->add(pass);  // it has not started: it cannot have happened
     references_.fetch_add(1, std::memory_order_relaxed);

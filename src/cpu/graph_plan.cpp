@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/recorder.hpp"
 #include "core/registry.hpp"
 #include "cpu/backend.hpp"
 #include "cpu/graph.hpp"
@@ -128,26 +129,32 @@ void CpuGraphExec::launch(StreamRecord& stream, const SourceLocation& where) {
              .device = stream.device,
              .where = where});
     Queue& queue = queue_of(stream);
-    CompletionRef done = make_completion();
-    auto run = std::make_unique<GraphRun>(plan_, stream, queue.level(), done);
+    CompletionRef done = make_completion(), over = make_completion();
+    auto run = std::make_unique<GraphRun>(plan_, stream, queue.level(), done, over);
     StartOp op{run.get()};
-    CompletionRef last = last_, end = done;
+    CompletionRef last = last_;
     const std::vector<GraphRun::Record> records = run->records();
     try {
         for (const GraphRun::Record& record : records) prepare_record(record.event, record.done);
-        // All or nothing. One launch after the other, also on different streams: nodes count on not running beside themselves.
+        const auto push = [&](std::initializer_list<Queue::Entry> entries) {
+            while (!queue.push_all_unless_joined(entries))
+                if (!make_way(stream, where)) return queue.push_all(entries);
+        };
+        // All or nothing. One launch after the other, also on different streams: nodes count on not running beside themselves. That is
+        // order alone: a failure of the launch before is its stream's.
         if (last && !last->is_done())
-            queue.push_all({{Step::wait, wait_type, &last, where},
-                            {Step::work, StartOp::type, &op, where},
-                            {Step::wait, wait_type, &end, where}});
-        else queue.push_all({{Step::work, StartOp::type, &op, where}, {Step::wait, wait_type, &end, where}});
+            push({{Step::wait, wait_type, &last, where},
+                  {Step::work, StartOp::type, &op, where},
+                  {Step::wait, wait_type, &done, where}});
+        else push({{Step::work, StartOp::type, &op, where}, {Step::wait, wait_type, &done, where}});
     } catch (...) {
-        for (const GraphRun::Record& record : records) record.done->complete(no_memory_failure());
+        const Failure why = as_failure(std::current_exception());
+        for (const GraphRun::Record& record : records) record.done->complete(why);
         throw;
     }
     (void)run.release();
     for (const GraphRun::Record& record : records) take_record(record.event, record.done);
-    last_ = std::move(done);
+    last_ = std::move(over);
     last_on_ = &stream;
 }
 

@@ -6,6 +6,7 @@
 #include <heddle/interprocess.hpp>
 
 #include "core/fork.hpp"
+#include "core/made_once.hpp"
 #include "cpu/backend.hpp"
 #include "cpu/shared_file.hpp"
 
@@ -31,14 +32,12 @@ struct Shared {
     }
     static void give_back(Kept& memory) noexcept;
 };
-Shared& shared() {
-    static auto* const instance = [] {
-        auto* made = new Shared;
-        register_fork_lock(ForkOrder::shared_files, made->mutex);
-        return made;
-    }();
-    return *instance;
-}
+constinit MadeOnce<Shared> all_shared;
+Shared& shared() { return all_shared.get(); }
+const ForkRegistration registered{
+    ForkOrder::shared_files,
+    {nullptr, [](void*) { shared().mutex.lock(); }, [](void*) { shared().mutex.unlock(); }}};
+
 void Shared::give_back(Kept& memory) noexcept {
     Shared& all = shared();
     std::unique_lock lock(all.mutex);
@@ -75,7 +74,7 @@ void* CpuBackend::import_shared(int device, const ArrayHandle& handle, const Sou
                         device);
 }
 
-void CpuBackend::free_shared(const SharedMemory& memory, StreamRecord* const* users,
+void CpuBackend::free_shared(const SharedMemory& memory, const StreamUse* users,
                              std::size_t user_count) noexcept {
     Shared& all = shared();
     std::unique_lock lock(all.mutex);

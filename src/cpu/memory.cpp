@@ -81,10 +81,10 @@ private:
     std::vector<Node> waiters_;
 };
 
-CompletionRef pending_anywhere(StreamRecord& stream) {
-    if (stream.device.is_cpu()) return pending_work(stream);
+CompletionRef pending_anywhere(const StreamUse& use) {
+    if (use.stream->device.is_cpu()) return pending_work(use);
     CompletionRef done = make_completion();
-    stream.backend->fence(stream, done);
+    use.stream->backend->fence(use, done);
     return done->is_done() ? CompletionRef() : done;
 }
 
@@ -296,7 +296,8 @@ void give_back_kept() noexcept {
             std::vector<CompletionRef> pending;
             for_each_stream([&](StreamRecord& stream) {
                 if (stream.backend == nullptr || stream.has(stream_flag::forked)) return;
-                if (CompletionRef done = pending_anywhere(stream)) pending.push_back(std::move(done));
+                const StreamUse use{&stream, stream.id.load(std::memory_order_acquire)};
+                if (CompletionRef done = pending_anywhere(use)) pending.push_back(std::move(done));
             });
             give_back_after(*memory, pending);
         } catch (...) {
@@ -305,24 +306,23 @@ void give_back_kept() noexcept {
     }
 }
 
-void give_back_after(Kept& memory, StreamRecord* const* users, std::size_t user_count) noexcept {
+void give_back_after(Kept& memory, const StreamUse* users, std::size_t user_count) noexcept {
     give_back_kept();
     try {
         std::vector<CompletionRef> pending;
         for (std::size_t i = 0; i < user_count; ++i)
-            if (CompletionRef done = pending_anywhere(*users[i])) pending.push_back(std::move(done));
+            if (CompletionRef done = pending_anywhere(users[i])) pending.push_back(std::move(done));
         give_back_after(memory, pending);
     } catch (...) {
         keep(memory);
     }
 }
 
-void CpuBackend::free(void* data, std::size_t, int, StreamRecord* const* users,
-                      std::size_t user_count) noexcept {
+void CpuBackend::free(void* data, std::size_t, int, const StreamUse* users, std::size_t user_count) noexcept {
     give_back_after(kept_of(data), users, user_count);
 }
 
-void CpuBackend::free_pinned(void* data, std::size_t, StreamRecord* const* users,
+void CpuBackend::free_pinned(void* data, std::size_t, const StreamUse* users,
                              std::size_t user_count) noexcept {
     give_back_after(kept_of(data), users, user_count);
 }

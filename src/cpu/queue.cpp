@@ -53,14 +53,9 @@ private:
     Chunk* free_ = nullptr;
     int count_ = 0;
 };
-ChunkPool& chunks() {
-    static auto* const instance = [] {
-        auto* made = new ChunkPool;
-        register_fork_lock(ForkOrder::chunks, made->lock());
-        return made;
-    }();
-    return *instance;
-}
+constinit ChunkPool chunk_pool;
+const ForkRegistration registered{ForkOrder::chunks, chunk_pool.lock()};
+ChunkPool& chunks() { return chunk_pool; }
 
 const OpType no_closure{nullptr, nullptr, nullptr, 0, 1, "", "", false};
 
@@ -68,7 +63,12 @@ struct Signal {
     CompletionRef done;
     bool timing;
 };
+struct Recovery {
+    CompletionRef done;
+    std::shared_ptr<Fate> next;
+};
 const OpType signal_type = op_type<Signal>(nullptr, false, "record_event", "signal");
+const OpType recover_type = op_type<Recovery>(nullptr, false, "clear_error", "recover");
 
 }  // namespace
 
@@ -91,7 +91,7 @@ Failure failure_from_exception(StreamRecord& stream, const OpType& type, const S
                                           "; later work on this stream, and on what waits for it, is dropped",
                                       type.call, where);
         info.cause = std::current_exception();
-        return std::make_shared<const ErrorInfo>(std::move(info));
+        return make_failure(std::move(info));
     } catch (...) {
         return no_memory_failure();
     }
@@ -100,7 +100,7 @@ Failure failure_from_exception(StreamRecord& stream, const OpType& type, const S
 Failure failure_for_want_of_memory(StreamRecord& stream, const char* call,
                                    const SourceLocation& where) noexcept {
     try {
-        return std::make_shared<const ErrorInfo>(stream_error(
+        return make_failure(stream_error(
             ErrorCode::out_of_memory, stream,
             "there was no memory on the host for work that was under way; it was not done, and later work on "
             "this stream, and on what waits for it, is dropped",
@@ -111,7 +111,6 @@ Failure failure_for_want_of_memory(StreamRecord& stream, const char* call,
 }
 
 Queue::Queue(StreamRecord& stream, int level) : Runnable(level), spread_(*this, level), stream_(stream) {
-    (void)chunks();  // made now, because destroying a queue cannot fail
     waiting_.queue = this;
     waiting_.wake = [](Waiter& self, const Completion&) noexcept {
         static_cast<Waiting&>(self).queue->resume();
@@ -154,40 +153,85 @@ void Queue::put(Operation& op, void* self) noexcept {
     else __builtin_memcpy(op.closure(), self, type.size);
 }
 
+bool Queue::note_pushed(std::size_t count, bool counts) noexcept {
+    pushed_.store(pushed_.load(std::memory_order_relaxed) + count, std::memory_order_release);
+    if (counts)
+        stream_.submissions.store(stream_.submissions.load(std::memory_order_relaxed) + count,
+                                  std::memory_order_release);
+    return !std::exchange(scheduled_, true);
+}
+
+bool Queue::append(Step step, const OpType& type, void* self, std::size_t count, const SourceLocation& where,
+                   bool counts) {
+    const std::size_t bytes = padded(Operation::size_for(type, count));
+    put(*::new (reserve(bytes)) Operation(step, bytes, type, count, where), self);
+    return note_pushed(1, counts);
+}
+
+bool Queue::append_all(std::initializer_list<Entry> entries) {
+    const auto bytes_of = [](const Entry& entry) { return padded(Operation::size_for(entry.type, 1)); };
+    std::size_t bytes = 0;
+    for (const Entry& entry : entries) bytes += bytes_of(entry);
+    std::byte* room = reserve(bytes);
+    for (const Entry& entry : entries) {
+        put(*::new (room) Operation(entry.step, bytes_of(entry), entry.type, 1, entry.where), entry.self);
+        room += bytes_of(entry);
+    }
+    return note_pushed(entries.size(), true);
+}
+
+bool Queue::add(Step step, const OpType& type, void* self, std::size_t count, const SourceLocation& where,
+                bool counts) {
+    const std::lock_guard lock(lock_);
+    return append(step, type, self, count, where, counts);
+}
+
 void Queue::push(Step step, const OpType& type, void* self, std::size_t count, const SourceLocation& where,
                  bool counts) {
-    const std::size_t bytes = padded(Operation::size_for(type, count));
+    if (add(step, type, self, count, where, counts)) advance();
+}
+
+bool Queue::add_signal(CompletionRef done) {
+    Signal signal{std::move(done), false};
+    return add(Step::signal, signal_type, &signal, 1, {}, false);
+}
+
+bool Queue::add_recover(CompletionRef done) {
+    Recovery recovery{std::move(done), std::make_shared<Fate>()};
+    return add(Step::recover, recover_type, &recovery, 1, {}, false);
+}
+
+bool Queue::push_unless_joined(const OpType& type, void* self, std::size_t count, const SourceLocation& where) {
     bool schedule = false;
     {
         const std::lock_guard lock(lock_);
-        put(*::new (reserve(bytes)) Operation(step, bytes, type, count, where), self);
-        pushed_.store(pushed_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-        if (counts)
-            stream_.submissions.store(stream_.submissions.load(std::memory_order_relaxed) + 1,
-                                      std::memory_order_release);
-        schedule = !std::exchange(scheduled_, true);
+        if (is_joined()) [[unlikely]]
+            return false;
+        schedule = append(Step::work, type, self, count, where, true);
+    }
+    if (schedule) advance();
+    return true;
+}
+
+void Queue::push_all(std::initializer_list<Entry> entries) {
+    bool schedule = false;
+    {
+        const std::lock_guard lock(lock_);
+        schedule = append_all(entries);
     }
     if (schedule) advance();
 }
 
-void Queue::push_all(std::initializer_list<Entry> entries) {
-    const auto bytes_of = [](const Entry& entry) { return padded(Operation::size_for(entry.type, 1)); };
-    std::size_t bytes = 0;
-    for (const Entry& entry : entries) bytes += bytes_of(entry);
+bool Queue::push_all_unless_joined(std::initializer_list<Entry> entries) {
     bool schedule = false;
     {
         const std::lock_guard lock(lock_);
-        std::byte* room = reserve(bytes);
-        for (const Entry& entry : entries) {
-            put(*::new (room) Operation(entry.step, bytes_of(entry), entry.type, 1, entry.where), entry.self);
-            room += bytes_of(entry);
-        }
-        pushed_.store(pushed_.load(std::memory_order_relaxed) + entries.size(), std::memory_order_release);
-        stream_.submissions.store(stream_.submissions.load(std::memory_order_relaxed) + entries.size(),
-                                  std::memory_order_release);
-        schedule = !std::exchange(scheduled_, true);
+        if (is_joined()) [[unlikely]]
+            return false;
+        schedule = append_all(entries);
     }
     if (schedule) advance();
+    return true;
 }
 
 void Queue::push_signal(CompletionRef done, bool timing) {
@@ -199,8 +243,6 @@ void Queue::push_wait(CompletionRef done, const SourceLocation& where) {
     push(Step::wait, wait_type, &done, 1, where, true);
 }
 
-void Queue::push_recover() { push(Step::recover, no_closure, nullptr, 1, {}, false); }
-
 void Queue::retire() noexcept {
     bool schedule = false;
     {
@@ -209,21 +251,6 @@ void Queue::retire() noexcept {
         schedule = !std::exchange(scheduled_, true);
     }
     if (schedule) advance();
-}
-
-/// By whoever drains, when nothing is left.
-void Queue::end() noexcept {
-    StreamRecord& stream = stream_;
-    const Failure why = failed_ ? failure() : nullptr;
-    const CompletionRef done = final_;
-    {
-        const std::lock_guard lock(stream.life);
-        stream.native = nullptr;
-        stream.final_event = nullptr;
-    }
-    delete this;
-    done->complete(why);
-    recycle_stream(stream);
 }
 
 void Queue::run() noexcept { drain(nullptr); }
@@ -252,9 +279,37 @@ void Queue::fail(Failure failure) noexcept {
     stream_.poison(std::move(failure), worked_ + 1);
 }
 
-Failure Queue::failure() const {
-    const std::lock_guard lock(stream_.failure_mutex);
-    return stream_.failure;
+Failure Queue::failure() const { return stream_.known_failure(); }
+
+void Queue::recover(Operation& op) noexcept {
+    Recovery recovery = std::move(*static_cast<Recovery*>(op.closure()));
+    static_cast<Recovery*>(op.closure())->~Recovery();
+    Failure forgotten;
+    if (std::exchange(failed_, false))
+        forgotten = stream_.take_failure(~std::uint64_t{0}, std::move(recovery.next));
+    step_over(op);
+    recovery.done->complete(std::move(forgotten));
+}
+
+/// By whoever drains, when nothing is left.
+void Queue::end() noexcept {
+    StreamRecord& stream = stream_;
+    const CompletionRef done = final_;
+    // Whoever finds the stream gone shall find its failure told, or held by somebody who can be: it is let go of before.
+    Failure why;
+    if (failed_) {
+        const std::lock_guard lock(stream.life);
+        if (done.owners() > 2 || done->is_awaited()) why = failure();  // others than `done` and the queue
+    }
+    (void)stream.renew_fate();
+    {
+        const std::lock_guard lock(stream.life);
+        stream.native = nullptr;
+        stream.final_event = nullptr;
+    }
+    delete this;
+    done->complete(std::move(why));
+    recycle_stream(stream);
 }
 
 void Queue::step_over(Operation& op) noexcept {
@@ -278,7 +333,9 @@ bool Queue::run_work(Operation& op) noexcept {
     const std::size_t count = op.count();
     const InHostFunction mark;
     try {
-        if (count == 1) op.type().run(op.closure(), 0, 1);
+        if (op.type().complete != nullptr)
+            op.type().complete(op.closure(), failed_ ? told(this->failure(), &stream_) : nullptr);
+        else if (count == 1) op.type().run(op.closure(), 0, 1);
         else if (!run_many(op)) return false;
         if (count != 1) failure = spread_.take_failure();
     } catch (...) {
@@ -332,20 +389,28 @@ void Queue::finish_spread() noexcept {
     finish_work(*op, spread_.take_failure());
 }
 
-Queue::Next Queue::step() noexcept {
-    if (!has_more()) {
-        {
-            const std::lock_guard lock(lock_);
-            if (done_.load(std::memory_order_relaxed) != pushed_.load(std::memory_order_relaxed))
-                return Next::more;
-            if (!retired_) {
-                scheduled_ = false;
-                return Next::idle;
-            }
+bool Queue::is_done() noexcept {
+    Chunk* large = nullptr;
+    bool ends = false;
+    {
+        const std::lock_guard lock(lock_);
+        if (done_.load(std::memory_order_relaxed) != pushed_.load(std::memory_order_relaxed)) return false;
+        ends = retired_;
+        // Room for large closures is not kept by a queue that has nothing to do.
+        if (!ends && head_ != nullptr && head_->size > ChunkPool::standard) {
+            large = std::exchange(head_, nullptr);
+            tail_ = nullptr;
+            head_offset_ = 0;
         }
-        end();
-        return Next::idle;
+        scheduled_ = ends;  // nobody else is to take it any more
     }
+    if (ends) end();
+    else chunks().give(large);
+    return true;
+}
+
+Queue::Next Queue::step() noexcept {
+    if (!has_more()) return is_done() ? Next::idle : Next::more;
     auto& op = *reinterpret_cast<Operation*>(head_->data() + head_offset_);
     switch (op.step()) {
     case Step::work: return Next::work;
@@ -364,14 +429,12 @@ Queue::Next Queue::step() noexcept {
         step_over(op);
         return Next::more;
     }
-    case Step::recover:
-        failed_ = false;
-        step_over(op);
-        return Next::more;
+    case Step::recover: recover(op); return Next::more;
     case Step::next_chunk: {
         Chunk* empty = std::exchange(head_, head_->next);
         head_offset_ = 0;
-        chunks().give(spare_.exchange(empty, std::memory_order_acq_rel));
+        if (empty->size == ChunkPool::standard) empty = spare_.exchange(empty, std::memory_order_acq_rel);
+        chunks().give(empty);
         return Next::more;
     }
     }

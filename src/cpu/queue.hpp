@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <mutex>
 
 #include "core/backend.hpp"
 #include "cpu/executor.hpp"
@@ -25,7 +26,7 @@ enum class Step : std::uint8_t {
     work,     ///< run it
     signal,   ///< complete a Completion
     wait,     ///< go on when a Completion is done
-    recover,  ///< forget the failure
+    recover,  ///< forget the failure, here and in the stream's record
     next_chunk,
 };
 
@@ -80,10 +81,18 @@ public:
     /// Adds an operation. Any thread.
     void push(Step step, const OpType& type, void* self, std::size_t count, const SourceLocation& where,
               bool counts);
+    /// Adds work, unless the stream has the flag `joined`: returns false then.
+    bool push_unless_joined(const OpType& type, void* self, std::size_t count, const SourceLocation& where);
+    /// Returns when pushes that have begun have ended.
+    void finish_pushes() noexcept { const std::lock_guard lock(lock_); }
     void push_signal(CompletionRef done, bool timing);
     void push_wait(CompletionRef done, const SourceLocation& where);
-    void push_recover();
-    /// What has to be given together: all of it, or where that throws, nothing.
+    /// The same for callers with locks: true if the queue was idle, and nothing happens before the caller, without locks, calls advance(). Until then
+    /// the queue does not go.
+    [[nodiscard]] bool add_signal(CompletionRef done);
+    /// `done` happens with the failure that was forgotten.
+    [[nodiscard]] bool add_recover(CompletionRef done);
+    /// What has to be given together: all of it, or where that throws, nothing. Counts.
     struct Entry {
         Step step;
         const OpType& type;
@@ -91,6 +100,8 @@ public:
         SourceLocation where;
     };
     void push_all(std::initializer_list<Entry> entries);
+    /// The same, unless the stream has the flag `joined`: returns false then.
+    bool push_all_unless_joined(std::initializer_list<Entry> entries);
     /// The owner is gone, and nothing follows. When everything before is done, final() happens and the queue deletes itself. Takes no memory.
     void retire() noexcept;
     CompletionRef& final() noexcept { return final_; }
@@ -123,9 +134,20 @@ private:
         Queue* queue;
     };
 
+    bool is_joined() const noexcept {
+        return (stream_.flags.load(std::memory_order_relaxed) & stream_flag::joined) != 0;
+    }
+    bool add(Step step, const OpType& type, void* self, std::size_t count, const SourceLocation& where,
+             bool counts);
     std::byte* reserve(std::size_t bytes);
+    // These with the lock held:
+    bool append(Step step, const OpType& type, void* self, std::size_t count, const SourceLocation& where,
+                bool counts);
+    bool append_all(std::initializer_list<Entry> entries);
+    bool note_pushed(std::size_t count, bool counts) noexcept;
     void put(Operation& op, void* self) noexcept;
-    void end() noexcept;
+    void recover(Operation& op) noexcept;
+    void end() noexcept;  ///< deletes it
     /// For whoever drains: whether something is there to be done.
     bool has_more() noexcept {
         const std::uint64_t done = done_.load(std::memory_order_relaxed);
@@ -133,6 +155,8 @@ private:
         return done != seen_;
     }
     bool has_caught_up() const noexcept { return done_.load(std::memory_order_relaxed) == seen_; }
+    /// Nothing is left, and from then on the queue is not the caller's any more. False: more has come.
+    bool is_done() noexcept;
     enum class Next : std::uint8_t { more, idle, suspended, work };
     /// One step that is no work, or none: `work` says that a worker has to go on; after `idle` and `suspended` the queue is
     /// not the caller's any more.
@@ -159,7 +183,7 @@ private:
     Chunk* head_ = nullptr;
     std::size_t head_offset_ = 0;
     std::uint64_t worked_ = 0;  ///< work and waits gone through: counts as StreamState::submissions does
-    bool failed_ = false;
+    bool failed_ = false;       ///< as the record says: only whoever drains changes either, in stream order
     Waiting waiting_;
     Spread spread_;
     IndexCost cost_;  ///< of the kernel that was spread last

@@ -1,33 +1,136 @@
 #include "cpu/shared_event.hpp"
 
+#include <dirent.h>
 #include <linux/futex.h>
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
+#include <cstdlib>
 #include <ctime>
 #include <fstream>
+#include <iterator>
+#include <map>
 #include <mutex>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "core/fork.hpp"
 #include "core/records.hpp"
 
 namespace heddle::detail::cpu {
 
-/// Records are numbered from 1. All of it is zero at first.
-struct SharedEvent::Page {
+namespace {
+
+/// A process of this host. Numbers of processes are used again, so it is also when it began.
+struct Process {
+    std::int32_t id = 0;
+    std::uint64_t began = 0;  ///< 0: unknown
+};
+
+/// What /proc says of a process or thread after its name, which may hold anything; empty if it is not there.
+std::vector<std::string> stat_of(const std::string& folder) {
+    std::ifstream file(folder + "/stat");
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const std::size_t name_ends = text.rfind(')');
+    if (name_ends == std::string::npos) return {};
+    std::istringstream rest(text.substr(name_ends + 1));
+    return {std::istream_iterator<std::string>(rest), {}};
+}
+constexpr std::size_t state_field = 0, began_field = 19;  // the third and the 22nd of proc(5)
+
+bool has_ended(const std::vector<std::string>& stat) {
+    return stat[state_field] == "Z" || stat[state_field] == "X";
+}
+
+Process this_process() {
+    const std::vector<std::string> stat = stat_of("/proc/self");
+    return {static_cast<std::int32_t>(getpid()),
+            stat.size() > began_field ? std::strtoull(stat[began_field].c_str(), nullptr, 10) : 0};
+}
+
+/// Whether any thread of the process still runs: the first one may have ended before the others.
+bool has_threads(const std::string& folder) {
+    DIR* const tasks = opendir((folder + "/task").c_str());
+    if (tasks == nullptr) return false;
+    bool found = false;
+    while (const dirent* entry = found ? nullptr : readdir(tasks)) {
+        if (entry->d_name[0] == '.') continue;
+        const std::vector<std::string> stat = stat_of(folder + "/task/" + entry->d_name);
+        found = !stat.empty() && !has_ended(stat);
+    }
+    closedir(tasks);
+    return found;
+}
+
+/// Ended, also if its parent has not asked for its status yet.
+bool is_gone(const Process& process) {
+    const std::string folder = "/proc/" + std::to_string(process.id);
+    const std::vector<std::string> stat = stat_of(folder);
+    if (stat.size() <= began_field) return kill(process.id, 0) != 0 && errno == ESRCH;
+    if (process.began != 0 && std::strtoull(stat[began_field].c_str(), nullptr, 10) != process.began)
+        return true;
+    return has_ended(stat) && !has_threads(folder);
+}
+
+Failure failure_elsewhere(const char* message) {
+    return make_failure(
+        ErrorInfo{.code = ErrorCode::work_failed, .message = message, .call = "wait_event"});
+}
+
+/// Where a record is: its number, and the lane that it was made in.
+struct Place {
+    std::uint64_t number = 0;  ///< from 1; 0: none was made
+    std::uint32_t lane = 0;
+};
+
+/// Records of one stream, which are reached in the order of their numbers. Free for another stream, of any process, once the newest is reached.
+struct alignas(64) Lane {
     std::atomic<std::uint64_t> recorded;  ///< the newest
     std::atomic<std::uint64_t> reached;   ///< the newest that is reached
-    std::atomic<std::uint64_t> first_failed,
-        last_failed;                     ///< the newest ones behind work that failed; 0: none
-    std::atomic<std::int32_t> recorder;  ///< the process that made the newest
-    std::atomic<std::uint32_t> changes;  ///< of `reached`: what waiting threads sleep on
+    /// Failed ones: the newest that follow each other, and the newest before those. 0: none.
+    std::atomic<std::uint64_t> first_failed, last_failed, failed_before;
+    std::atomic<std::uint64_t> recorder_began;  ///< Process::began
+    std::atomic<std::int32_t> recorder;         ///< the process that makes these records
 
+    Process process() const noexcept { return {recorder.load(), recorder_began.load()}; }
+    /// Makes `number` its newest record if `newest` still is.
+    bool claim(std::uint64_t newest, std::uint64_t number, const Process& mine) noexcept {
+        if (!recorded.compare_exchange_strong(newest, number)) return false;
+        recorder_began.store(mine.began);
+        recorder.store(mine.id);
+        return true;
+    }
+};
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+}  // namespace
+
+/// All of it is zero at first. Made large, because it cannot grow; what is not used takes no memory.
+struct SharedEvent::Page {
+    static constexpr int lane_bits = 10;
+
+    std::atomic<std::uint64_t> given;    ///< the last number that was given to a record
+    std::atomic<std::uint64_t> newest;   ///< Place of the newest record: number, then lane
+    std::atomic<std::uint32_t> changes;  ///< of any lane: what waiting threads sleep on
+    std::array<Lane, (1 << lane_bits) - 1> lanes;
+
+    Place newest_place() const noexcept {
+        const std::uint64_t both = newest.load();
+        return {both >> lane_bits, static_cast<std::uint32_t>(both & ((1 << lane_bits) - 1))};
+    }
+    void publish(const Place& place) noexcept {
+        const std::uint64_t both = place.number << lane_bits | place.lane;
+        std::uint64_t seen = newest.load();
+        while (seen < both && !newest.compare_exchange_weak(seen, both)) {}
+    }
     /// Sleeps until something changes, or for a second.
     void sleep(std::uint32_t seen) noexcept {
         const timespec limit{1, 0};
@@ -37,90 +140,150 @@ struct SharedEvent::Page {
         changes.fetch_add(1);
         syscall(SYS_futex, &changes, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
     }
-    void reach(std::uint64_t number, bool has_failed) noexcept {
+    void reach(const Place& place, bool has_failed) noexcept {
+        Lane& lane = lanes[place.lane];
         if (has_failed) {
-            if (last_failed.load() + 1 != number) first_failed.store(number);
-            last_failed.store(number);
+            const std::uint64_t last = lane.last_failed.load();
+            if (last == 0 || last != lane.reached.load()) {
+                lane.failed_before.store(last);
+                lane.first_failed.store(place.number);
+            }
+            lane.last_failed.store(place.number);
         }
-        std::uint64_t before = reached.load();
-        while (before < number && !reached.compare_exchange_weak(before, number)) {}
+        lane.reached.store(place.number);
         wake();
     }
-    /// Ended, also if its parent has not asked for its status yet.
-    bool recorder_is_gone() const {
-        std::ifstream stat("/proc/" + std::to_string(recorder.load()) + "/stat");
-        std::string line;
-        if (!std::getline(stat, line)) return kill(recorder.load(), 0) != 0 && errno == ESRCH;
-        const std::size_t name_ends = line.rfind(')');  // then a blank and the state
-        return name_ends + 2 < line.size() && (line[name_ends + 2] == 'Z' || line[name_ends + 2] == 'X');
+    Process process_of(const Place& place) const noexcept { return lanes[place.lane].process(); }
+    bool is_reached(const Place& place) const noexcept {
+        return lanes[place.lane].reached.load() >= place.number;
+    }
+    /// Reached, or never will be.
+    bool is_over(const Place& place) const {
+        if (place.number == 0) return true;
+        const Lane& lane = lanes[place.lane];
+        const bool gone = !is_reached(place) && is_gone(lane.process());
+        return gone ||
+               is_reached(place);  // asked last: what it reached, a process that is gone has written by then
+    }
+    /// What is over.
+    Failure failure_of(const Place& place) const {
+        if (place.number == 0) return nullptr;
+        const Lane& lane = lanes[place.lane];
+        if (!is_reached(place))
+            return failure_elsewhere("the process that recorded this event has ended before it came to it");
+        // Of failures long ago it is not known any more which they were. Whoever asks that late is told too many rather than too few.
+        const std::uint64_t last = lane.last_failed.load();  // in the reverse order of reach()
+        const bool failed = (lane.first_failed.load() <= place.number && place.number <= last) ||
+                            place.number <= lane.failed_before.load();
+        return failed ? failure_elsewhere("work before this event failed in the process that recorded it")
+                      : nullptr;
     }
 };
-static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
 namespace {
-
-Failure failure_elsewhere(const char* message) {
-    return std::make_shared<const ErrorInfo>(
-        ErrorInfo{.code = ErrorCode::work_failed, .message = message, .call = "wait_event"});
-}
-
+/// Guards who waits for, and who records, all events of this process: what is rare needs no lock of its own, and a child of fork()
+/// can use this one.
+constinit std::mutex mutex;
+const ForkRegistration registered{ForkOrder::shared_events, mutex};
 }  // namespace
 
 /// The page, and who waits in this process. A thread looks at the page while somebody does.
 struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
     struct Waiting {
-        std::uint64_t number;
+        Place place;
         CompletionRef done;
     };
+    struct Recording {
+        std::uint64_t stream_id;
+        Place place;  ///< of the newest one
+    };
     SharedFile file;
-    std::mutex mutex;
+    // Under the mutex.
     std::vector<Waiting> waiting;
-    bool is_watched = false;
+    std::vector<Recording> recordings;  ///< of this process's streams
+    Process recorder;                   ///< this process, once it has recorded
+    pid_t watcher =
+        0;  ///< the process whose thread looks; 0: none does. In the child of a fork it is another one
 
     explicit Watch(SharedFile mapped) : file(std::move(mapped)) {}
     Page& page() const noexcept { return *static_cast<Page*>(file.data()); }
 
-    CompletionRef wait_for(std::uint64_t number) {
+    CompletionRef wait_for(const Place& place) {
         CompletionRef done = make_completion();
         const std::lock_guard lock(mutex);
-        waiting.push_back({number, done});
-        if (!is_watched) {
+        if (watcher != getpid()) {
+            waiting.clear();  // the parent's, whose own thread looks for them
             std::thread([self = shared_from_this()] { self->look(); }).detach();
-            is_watched = true;
+            watcher = getpid();
         }
+        waiting.push_back({place, done});
+        if (page().is_reached(place)) page().wake();  // perhaps after the thread has looked
         return done;
     }
 
     void look() {
         for (;;) {
             const std::uint32_t seen = page().changes.load();
-            const bool gone =
-                page().recorder_is_gone();  // asked first: what it reached, it has written by now
-            std::vector<Waiting> over;
+            std::vector<Waiting> looked_at, over;
+            {
+                const std::lock_guard lock(mutex);
+                looked_at = waiting;
+            }
+            std::vector<std::uint64_t> numbers;
+            std::map<std::int32_t, bool> gone;  // asked once each: it takes a while
+            for (const Waiting& one : looked_at) {
+                const Process whose = page().process_of(one.place);
+                if (!page().is_reached(one.place) && !gone.contains(whose.id))
+                    gone[whose.id] = is_gone(whose);
+                if (page().is_reached(one.place) || gone[whose.id]) numbers.push_back(one.place.number);
+            }
             bool is_last = false;
             {
                 const std::lock_guard lock(mutex);
-                const std::uint64_t reached = page().reached.load();
                 std::erase_if(waiting, [&](Waiting& one) {
-                    if (one.number > reached && !gone) return false;
+                    if (std::ranges::find(numbers, one.place.number) == numbers.end()) return false;
                     over.push_back(std::move(one));
                     return true;
                 });
                 is_last = waiting.empty();
-                is_watched = !is_last;
+                if (is_last) watcher = 0;
             }
-            for (const Waiting& one : over) one.done->complete(failure_of(one.number));
+            for (const Waiting& one : over) one.done->complete(page().failure_of(one.place));
             if (is_last) return;
             page().sleep(seen);
         }
     }
 
-    Failure failure_of(std::uint64_t number) const {
-        if (page().reached.load() < number)
-            return failure_elsewhere("the process that recorded this event has ended before it came to it");
-        return number != 0 && page().first_failed.load() <= number && number <= page().last_failed.load()
-                   ? failure_elsewhere("work before this event failed in the process that recorded it")
-                   : nullptr;
+    /// A lane for the next record of this stream, in which it is the newest from now on. Throws Unsupported where none is free.
+    Place claim(std::uint64_t stream_id) {
+        const std::lock_guard lock(mutex);
+        if (recorder.id != getpid()) {
+            recorder = this_process();
+            recordings.clear();
+        }
+        Place place{page().given.fetch_add(1) + 1, 0};
+        for (Recording& one : recordings) {
+            if (stream_id == 0 || one.stream_id != stream_id) continue;
+            place.lane = one.place.lane;
+            if (page().lanes[place.lane].claim(one.place.number, place.number, recorder)) {
+                one.place = place;
+                return place;
+            }
+        }
+        std::erase_if(recordings, [&](const Recording& one) { return page().is_reached(one.place); });
+        recordings.reserve(recordings.size() + 1);
+        for (place.lane = 0; place.lane < page().lanes.size(); ++place.lane) {
+            Lane& lane = page().lanes[place.lane];
+            const std::uint64_t newest = lane.recorded.load();
+            if (lane.reached.load() != newest || !lane.claim(newest, place.number, recorder)) continue;
+            if (stream_id != 0) recordings.push_back({stream_id, place});
+            return place;
+        }
+        throw_error({.code = ErrorCode::unsupported,
+                     .message = "records of this event are pending on " +
+                                std::to_string(page().lanes.size()) +
+                                " streams already: wait for some, or use another event",
+                     .call = "record_event"});
     }
 };
 
@@ -134,38 +297,36 @@ SharedFileName SharedEvent::name(const SourceLocation& where) const {
     return watch_->file.name("export_event", where);
 }
 
-void SharedEvent::record(const CompletionRef& done) {
+void SharedEvent::record(const CompletionRef& done, std::uint64_t stream_id) {
     struct Reached : Waiter {
         std::shared_ptr<Watch> watch;
-        std::uint64_t number = 0;
+        Place place;
     };
     auto reached = std::make_unique<Reached>();
     reached->watch = watch_;
     reached->wake = [](Waiter& self, const Completion& completion) noexcept {
         const std::unique_ptr<Reached> mine(static_cast<Reached*>(&self));
-        mine->watch->page().reach(mine->number, completion.failure() != nullptr);
+        mine->watch->page().reach(mine->place, completion.failure() != nullptr);
     };
+    const Place place = reached->place = watch_->claim(stream_id);
     Page& page = watch_->page();
-    page.recorder.store(static_cast<std::int32_t>(getpid()));
-    reached->number = page.recorded.fetch_add(1) + 1;
+    page.publish(place);
     if (done->add(*reached)) (void)reached.release();
-    else page.reach(reached->number, done->failure() != nullptr);
+    else page.reach(place, done->failure() != nullptr);
 }
 
 CompletionRef SharedEvent::newest() {
-    const std::uint64_t number = watch_->page().recorded.load();
-    if (watch_->page().reached.load() >= number && watch_->failure_of(number) == nullptr) return {};
-    return watch_->wait_for(number);
+    const Page& page = watch_->page();
+    const Place place = page.newest_place();
+    if (place.number == 0 || (page.is_reached(place) && page.failure_of(place) == nullptr)) return {};
+    return watch_->wait_for(place);
 }
 
-bool SharedEvent::is_over() const {
-    const Page& page = watch_->page();
-    const std::uint64_t number = page.recorded.load();
-    return page.reached.load() >= number || page.recorder_is_gone();
-}
+bool SharedEvent::is_over() const { return watch_->page().is_over(watch_->page().newest_place()); }
 
 Failure SharedEvent::failure() const {
-    return is_over() ? watch_->failure_of(watch_->page().recorded.load()) : nullptr;
+    const Place place = watch_->page().newest_place();
+    return watch_->page().is_over(place) ? watch_->page().failure_of(place) : nullptr;
 }
 
 }  // namespace heddle::detail::cpu

@@ -15,8 +15,8 @@ public:
     SharedEvent(const SharedFileName& name, const SourceLocation& where);
     SharedFileName name(const SourceLocation& where) const;
 
-    /// A record was made; it is reached when `done` is.
-    void record(const CompletionRef& done);
+    /// A record was made; it is reached when `done` is. Records with one `stream_id` are reached one after the other; 0: it is on its own.
+    void record(const CompletionRef& done, std::uint64_t stream_id);
     /// A completion of the newest record, whoever made it; null if that is reached and did not fail.
     CompletionRef newest();
     /// Whether the newest record is reached, or never will be; and then, what failed.

@@ -7,7 +7,10 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace heddle::detail::cpu {
@@ -28,6 +31,19 @@ void* map(int file, std::size_t bytes) noexcept {
     return base == MAP_FAILED ? nullptr : base;
 }
 
+constexpr const char* name_of_files = "heddle";
+/// Nobody can make it shorter: those who map it would die of SIGBUS.
+constexpr int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+
+/// Whether it is a file as SharedFile makes them, and not just any that the other process has open.
+bool is_ours(int file, const std::string& path) noexcept {
+    const int found = fcntl(file, F_GET_SEALS);
+    if (found < 0 || (found & seals) != seals) return false;
+    char target[64] = {};
+    return readlink(path.c_str(), target, sizeof target - 1) > 0 &&
+           std::string_view(target).starts_with(std::string("/memfd:") + name_of_files + " ");
+}
+
 /// Closed whatever happens.
 struct Descriptor {
     int value;
@@ -36,12 +52,28 @@ struct Descriptor {
     }
 };
 
+/// Not yet opened for reading or writing. -1 and errno where it is not there.
+int find(const SharedFileName& name) {
+    const std::string process = "/proc/" + std::to_string(name.process);
+    const std::string file = "/fd/" + std::to_string(name.descriptor);
+    int found = open((process + file).c_str(), O_PATH | O_CLOEXEC);
+    if (found >= 0 || errno != ENOENT) return found;
+    // The process's first thread may have ended; the others still have its files.
+    std::error_code none;
+    for (const auto& thread : std::filesystem::directory_iterator(process + "/task", none)) {
+        found = open((thread.path().string() + file).c_str(), O_PATH | O_CLOEXEC);
+        if (found >= 0) return found;
+    }
+    errno = ENOENT;
+    return -1;
+}
+
 }  // namespace
 
 SharedFile::SharedFile(std::size_t bytes, const char* call, const SourceLocation& where) : bytes_(bytes) {
-    Descriptor file{memfd_create("heddle", MFD_CLOEXEC)};
+    Descriptor file{memfd_create(name_of_files, MFD_CLOEXEC | MFD_ALLOW_SEALING)};
     if (file.value < 0 || ftruncate(file.value, static_cast<off_t>(bytes)) != 0 ||
-        (data_ = map(file.value, bytes)) == nullptr)
+        fcntl(file.value, F_ADD_SEALS, seals) != 0 || (data_ = map(file.value, bytes)) == nullptr)
         fail(errno == EMFILE || errno == ENFILE ? ErrorCode::native : ErrorCode::out_of_memory,
              "no " + std::to_string(bytes) + " bytes of shared memory", call, errno, where);
     descriptor_ = std::exchange(file.value, -1);
@@ -52,17 +84,26 @@ SharedFile::SharedFile(const SharedFileName& name, std::size_t bytes, const char
     : bytes_(bytes) {
     const std::string owner = "process " + std::to_string(name.process);
     const std::string gone = std::string(what) + " is gone: " + owner + " has ended, or has given it up";
-    const std::string path =
-        "/proc/" + std::to_string(name.process) + "/fd/" + std::to_string(name.descriptor);
-    const Descriptor file{open(path.c_str(), O_RDWR | O_CLOEXEC)};
-    if (file.value < 0 && errno == ENOENT) fail(ErrorCode::unsupported, gone, call, 0, where);
-    struct stat is {};
-    if (file.value < 0 || fstat(file.value, &is) != 0)
+    const auto refused = [&] {
+        if (errno == ENOENT) fail(ErrorCode::unsupported, gone, call, 0, where);
         fail(ErrorCode::unsupported,
              std::string(what) + " cannot be opened: " + owner + " does not allow it (another user's?)", call,
              errno, where);
+    };
+    // Looked at before it is opened: opening a device or a pipe can do something.
+    struct stat is {};
+    const Descriptor seen{find(name)};
+    if (seen.value < 0 || fstat(seen.value, &is) != 0) refused();
     if (is.st_dev != name.device || is.st_ino != name.inode || static_cast<std::uint64_t>(is.st_size) < bytes)
         fail(ErrorCode::unsupported, gone, call, 0, where);
+    const std::string own_path = "/proc/thread-self/fd/" + std::to_string(seen.value);
+    const Descriptor file{S_ISREG(is.st_mode) ? open(own_path.c_str(), O_RDWR | O_CLOEXEC) : -1};
+    if (S_ISREG(is.st_mode) && file.value < 0) refused();
+    if (file.value < 0 || !is_ours(file.value, own_path))
+        fail(ErrorCode::unsupported,
+             std::string(what) + " cannot be imported: what the handle names in " + owner +
+                 " is no memory that heddle made",
+             call, 0, where);
     data_ = map(file.value, bytes);
     if (data_ == nullptr)
         fail(ErrorCode::out_of_memory, std::string(what) + " could not be mapped", call, errno, where);

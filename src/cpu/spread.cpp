@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <vector>
 
+#include "core/made_once.hpp"
 #include "core/registry.hpp"
 #include "cpu/queue.hpp"
 
@@ -38,10 +39,8 @@ private:
     int count_ = 1;
 };
 
-const Cores& cores() {
-    static const auto* const instance = new Cores;  // never destroyed
-    return *instance;
-}
+constinit MadeOnce<Cores> all_cores;
+const Cores& cores() { return all_cores.get(); }
 
 }  // namespace
 

@@ -30,7 +30,8 @@ void switch_peer(int device, int peer, bool on, const SourceLocation& where) {
     InContext in(gpu(device, where));
     bool& of_others = table().of_others[device][peer];
     if (!on && std::exchange(of_others, false)) return;
-    const cudaError_t code = on ? cudaDeviceEnablePeerAccess(peer, 0) : cudaDeviceDisablePeerAccess(peer);
+    const cudaError_t code =
+        on ? api.cudaDeviceEnablePeerAccess(peer, 0) : api.cudaDeviceDisablePeerAccess(peer);
     if (code == cudaErrorPeerAccessAlreadyEnabled || code == cudaErrorPeerAccessNotEnabled) {
         cudaGetLastError();
         of_others = on;
@@ -45,16 +46,16 @@ void switch_pool(int device, int peer, bool on, const SourceLocation& where) {
     access.location.id = device;
     access.flags = on ? cudaMemAccessFlagsProtReadWrite : cudaMemAccessFlagsProtNone;
     gpu(device, where);  // a device that is mapped to has to be in use
-    check(cudaMemPoolSetAccess(gpu(peer, where).pool, &access, 1), "cudaMemPoolSetAccess", peer, where);
+    check(api.cudaMemPoolSetAccess(gpu(peer, where).pool, &access, 1), "cudaMemPoolSetAccess", peer, where);
 }
 
 std::size_t attribute(Gpu& g, cudaMemPoolAttr which, const SourceLocation& where) {
     std::uint64_t value = 0;
-    check(cudaMemPoolGetAttribute(g.pool, which, &value), "cudaMemPoolGetAttribute", g.index, where);
+    check(api.cudaMemPoolGetAttribute(g.pool, which, &value), "cudaMemPoolGetAttribute", g.index, where);
     return static_cast<std::size_t>(value);
 }
 void set_attribute(Gpu& g, cudaMemPoolAttr which, std::uint64_t value, const SourceLocation& where) {
-    check(cudaMemPoolSetAttribute(g.pool, which, &value), "cudaMemPoolSetAttribute", g.index, where);
+    check(api.cudaMemPoolSetAttribute(g.pool, which, &value), "cudaMemPoolSetAttribute", g.index, where);
 }
 
 }  // namespace
@@ -108,7 +109,7 @@ void CudaBackend::set_pool_release_threshold(int device, std::size_t bytes, cons
 void CudaBackend::trim_pool(int device, std::size_t keep, const SourceLocation& where) {
     Gpu& g = gpu(device, where);
     RelaxedCapture relaxed;
-    check(cudaMemPoolTrimTo(g.pool, keep), "cudaMemPoolTrimTo", device, where);
+    check(api.cudaMemPoolTrimTo(g.pool, keep), "cudaMemPoolTrimTo", device, where);
 }
 
 }  // namespace heddle::detail::cu

@@ -30,7 +30,7 @@ std::uint64_t* take_word(Gpu& g, const SourceLocation& where) {
         void* fresh = nullptr;
         // Portable: one page serves all devices. Under unified addressing the device knows it by the host's
         // address.
-        check(cudaHostAlloc(&fresh, page, cudaHostAllocPortable | cudaHostAllocMapped), "cudaHostAlloc",
+        check(api.cudaHostAlloc(&fresh, page, cudaHostAllocPortable | cudaHostAllocMapped), "cudaHostAlloc",
               g.index, where);
         next = static_cast<std::byte*>(fresh);
         left = page / spacing;
@@ -59,7 +59,7 @@ void await_blocking(Gpu& g, cudaStream_t native, const CompletionRef& done, Stre
             b->stream->poison(b->done->failure(), b->at);
     };
     OnStream on(g, native);
-    check(driver.launch_host_function(native, wait, block.get()), "cuLaunchHostFunc", g.index, where);
+    check(api.cuLaunchHostFunc(native, wait, block.get()), "cuLaunchHostFunc", g.index, where);
     block.release();
 }
 
@@ -79,10 +79,10 @@ void AwaitLine::await(Gpu& g, cudaStream_t native, const CompletionRef& done, St
     {
         std::lock_guard lock(order_);
         CUresult code = CUDA_ERROR_NOT_SUPPORTED;
-        if (driver.stream_wait_value != nullptr) {
+        if (api.cuStreamWaitValue64 != nullptr) {
             OnStream on(g, native);
-            code = driver.stream_wait_value(native, reinterpret_cast<CUdeviceptr>(word_), issued_ + 1,
-                                            CU_STREAM_WAIT_VALUE_GEQ);
+            code = api.cuStreamWaitValue64(native, reinterpret_cast<CUdeviceptr>(word_), issued_ + 1,
+                                           CU_STREAM_WAIT_VALUE_GEQ);
         }
         if (code == CUDA_ERROR_NOT_SUPPORTED) return await_blocking(g, native, done, stream, at, where);
         check(code, "cuStreamWaitValue64", g.index, where);

@@ -29,8 +29,9 @@ public:
     std::size_t pool_release_threshold(int device, const SourceLocation& where) override;
     void set_pool_release_threshold(int device, std::size_t bytes, const SourceLocation& where) override;
     void trim_pool(int device, std::size_t keep, const SourceLocation& where) override;
-    void synchronize_device(int device, const SourceLocation& where) override;
+    Failure synchronize_device(int device, const SourceLocation& where) override;
     void poll_outstanding() noexcept override;
+    bool help_at_exit(const Completion& done) noexcept override;
     void after_fork() noexcept override;
 
     // stream.cpp
@@ -39,7 +40,8 @@ public:
     void synchronize(StreamRecord& stream, const SourceLocation& where) override;
     bool is_complete(StreamRecord& stream, const SourceLocation& where) override;
     std::uint64_t capture_id(StreamRecord& stream) override;
-    void reset_failure(StreamRecord& stream, const SourceLocation& where) override;
+    Failure reset_failure(StreamRecord& stream, std::uint64_t submissions,
+                          const SourceLocation& where) override;
 
     // event.cpp
     void wait_stream(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where) override;
@@ -55,7 +57,9 @@ public:
 
     // notify.cpp, await.cpp
     void signal(EventState& event, CompletionRef done, const SourceLocation& where) override;
-    void fence(StreamRecord& stream, CompletionRef done) noexcept override;
+    void fence(const StreamUse& use, CompletionRef done) noexcept override;
+    void wait_use(StreamRecord& waiter, const StreamUse& use, const SourceLocation& where) override;
+    void synchronize_use(const StreamUse& use, const SourceLocation& where) override;
     void await(StreamRecord& waiter, CompletionRef done, const SourceLocation& where) override;
 
     // host_function.cpp, copy.cpp, fill.cpp
@@ -71,7 +75,7 @@ public:
     void* allocate_shared(int device, std::size_t bytes, const SourceLocation& where) override;
     void export_shared(const void* base, ArrayHandle& handle, const SourceLocation& where) override;
     void* import_shared(int device, const ArrayHandle& handle, const SourceLocation& where) override;
-    void free_shared(const SharedMemory& memory, StreamRecord* const* users,
+    void free_shared(const SharedMemory& memory, const StreamUse* users,
                      std::size_t user_count) noexcept override;
 
     // memory.cpp
@@ -83,18 +87,23 @@ public:
     void drop_foreign(StreamRecord& stream) noexcept override;
 
     void* allocate(StreamRecord& stream, std::size_t bytes, const SourceLocation& where) override;
-    void free(void* data, std::size_t bytes, int device, StreamRecord* const* users,
+    void free(void* data, std::size_t bytes, int device, const StreamUse* users,
               std::size_t user_count) noexcept override;
     void* allocate_pinned(std::size_t bytes, const SourceLocation& where) override;
-    void free_pinned(void* data, std::size_t bytes, StreamRecord* const* users,
+    void free_pinned(void* data, std::size_t bytes, const StreamUse* users,
                      std::size_t user_count) noexcept override;
     bool classify(const void* data, Place& place) noexcept override;
 };
 
 CudaBackend& the_backend() noexcept;
 
-inline cudaStream_t native_of(const StreamState& stream) noexcept {
-    return static_cast<cudaStream_t>(stream.native);
+/// The handle of a stream that is open. A closed one has none, and null would be CUDA's legacy default stream: throws
+/// UsageError.
+inline cudaStream_t native_of(const StreamState& stream) {
+    void* const native = stream.native;  // read once: another thread may be closing it
+    if (native == nullptr) [[unlikely]]
+        throw_closed(stream);
+    return static_cast<cudaStream_t>(native);
 }
 inline cudaEvent_t native_of(const EventState& event) noexcept {
     return static_cast<cudaEvent_t>(event.native);

@@ -85,7 +85,8 @@ bool is_image(std::string_view image) {
 bool has_zombies(Gpu& g) {
     do_chores(g);
     const std::lock_guard lock(g.chores_mutex);
-    return std::ranges::any_of(g.zombies, [](const Zombie& z) { return z.stream->final_event != nullptr; });
+    return g.zombies_in_hand != 0 ||
+           std::ranges::any_of(g.zombies, [](const Zombie& z) { return z.stream->final_event != nullptr; });
 }
 
 class CudaCode final : public CodeBackend {
@@ -94,9 +95,9 @@ class CudaCode final : public CodeBackend {
     std::string architecture_of(Device device, const SourceLocation& where) override {
         refuse_forked("compile", where);
         int major = 0, minor = 0;
-        cu::check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device.index()),
+        cu::check(api.cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device.index()),
                   "cudaDeviceGetAttribute", device.index(), where);
-        cu::check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device.index()),
+        cu::check(api.cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device.index()),
                   "cudaDeviceGetAttribute", device.index(), where);
         return "sm_" + std::to_string(major) + std::to_string(minor);
     }
@@ -161,7 +162,7 @@ class CudaCode final : public CodeBackend {
                 const std::lock_guard life(s.life);
                 if (s.native == nullptr || capture_of(s) != 0) return;  // what is captured does not run
                 const OnStream on(*g, s.native);
-                if (driver.stream_query(native_of(s)) == CUDA_ERROR_NOT_READY) idle = false;
+                if (api.cuStreamQuery(native_of(s)) == CUDA_ERROR_NOT_READY) idle = false;
             });
         } catch (...) {
             return false;  // no memory: another time
@@ -176,7 +177,7 @@ class CudaCode final : public CodeBackend {
 class Loaded {
 public:
     ~Loaded() {
-        if (module != nullptr) driver.unload_module(module);
+        if (module != nullptr) note_failure(api.cuModuleUnload(module), "cuModuleUnload", -1);
     }
     CUmodule module = nullptr;
 };
@@ -192,7 +193,7 @@ ModuleKernels CudaCode::load(Device device, const std::string& image, const Sour
     CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
     void* values[] = {log.data(), reinterpret_cast<void*>(log.size() - 1)};
     Loaded loaded;
-    const CUresult code = driver.load_module(&loaded.module, image.c_str(), 2, options, values);
+    const CUresult code = api.cuModuleLoadDataEx(&loaded.module, image.c_str(), 2, options, values);
     if (code == CUDA_ERROR_INVALID_PTX && log[0] != '\0')
         throw_error({.code = ErrorCode::compile,
                      .message = "the driver does not compile this PTX:\n" + std::string(log.data()),
@@ -205,22 +206,22 @@ ModuleKernels CudaCode::load(Device device, const std::string& image, const Sour
 
     // All of it now: code that is loaded at its first launch would hold that.
     unsigned count = 0;
-    cu::check(driver.count_functions(&count, loaded.module), "cuModuleGetFunctionCount", device.index(),
+    cu::check(api.cuModuleGetFunctionCount(&count, loaded.module), "cuModuleGetFunctionCount", device.index(),
               where);
     std::vector<CUfunction> functions(count);
     if (count != 0)
-        cu::check(driver.list_functions(functions.data(), count, loaded.module), "cuModuleEnumerateFunctions",
-                  device.index(), where);
+        cu::check(api.cuModuleEnumerateFunctions(functions.data(), count, loaded.module),
+                  "cuModuleEnumerateFunctions", device.index(), where);
     ModuleKernels kernels;
     for (CUfunction function : functions) {
-        cu::check(driver.load_function(function), "cuFuncLoad", device.index(), where);
+        cu::check(api.cuFuncLoad(function), "cuFuncLoad", device.index(), where);
         auto kernel = std::make_unique<ModuleKernelData>();
         const char* name = nullptr;
-        cu::check(driver.function_name(&name, function), "cuFuncGetName", device.index(), where);
+        cu::check(api.cuFuncGetName(&name, function), "cuFuncGetName", device.index(), where);
         kernel->name = name;
         kernel->native = function;
         std::size_t offset = 0, size = 0;
-        for (std::size_t i = 0; driver.function_parameter(function, i, &offset, &size) == CUDA_SUCCESS; ++i)
+        for (std::size_t i = 0; api.cuFuncGetParamInfo(function, i, &offset, &size) == CUDA_SUCCESS; ++i)
             kernel->parameters.push_back(size);
         kernels.push_back(std::move(kernel));
     }

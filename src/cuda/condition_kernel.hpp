@@ -18,7 +18,7 @@ struct ConditionKernel {
     ConditionKernel& operator=(const ConditionKernel&) = delete;
 };
 
-/// Loads its code onto the current device. On failure `call` names what failed.
-cudaError_t load_condition_kernel(const char*& call) noexcept;
+/// Its code is loaded when a device is first used.
+const void* condition_kernel() noexcept;
 
 }  // namespace heddle::detail::cu

@@ -6,6 +6,7 @@
 #include "cuda/backend.hpp"
 #include "cuda/copy_crew.hpp"
 #include "cuda/host_function.hpp"
+#include "cuda/parts.hpp"
 #include "cuda/staging.hpp"
 
 namespace heddle::detail::cu {
@@ -26,16 +27,6 @@ Side side_of(const Place& place) noexcept {
     return place.device.is_cuda() ? Side::device : Side::ordered;
 }
 
-/// Two rectangles without gaps are one row.
-void flatten(Piece& to, Piece& from) noexcept {
-    if (to.rows <= 1 || to.pitch != to.bytes || from.pitch != from.bytes) return;
-    to.bytes = from.bytes = to.bytes * to.rows;
-    to.rows = from.rows = 1;
-    to.pitch = from.pitch = to.bytes;
-}
-
-Rows rows_of(const Piece& piece) noexcept { return {static_cast<std::byte*>(piece.data), piece.pitch}; }
-
 cudaMemcpyKind kind_of(const Piece& to, const Piece& from) noexcept {
     const bool to_device = to.place.device.is_cuda(), from_device = from.place.device.is_cuda();
     if (to_device) return from_device ? cudaMemcpyDeviceToDevice : cudaMemcpyHostToDevice;
@@ -46,9 +37,9 @@ CUresult copy_row(cudaMemcpyKind kind, void* to, const void* from, std::size_t b
                   cudaStream_t stream) noexcept {
     const auto to_device = reinterpret_cast<CUdeviceptr>(to),
                from_device = reinterpret_cast<CUdeviceptr>(from);
-    if (kind == cudaMemcpyHostToDevice) return driver.copy_to_device(to_device, from, bytes, stream);
-    if (kind == cudaMemcpyDeviceToHost) return driver.copy_to_host(to, from_device, bytes, stream);
-    return driver.copy_on_device(to_device, from_device, bytes, stream);
+    if (kind == cudaMemcpyHostToDevice) return api.cuMemcpyHtoDAsync(to_device, from, bytes, stream);
+    if (kind == cudaMemcpyDeviceToHost) return api.cuMemcpyDtoHAsync(to, from_device, bytes, stream);
+    return api.cuMemcpyDtoDAsync(to_device, from_device, bytes, stream);
 }
 
 /// Rows between two GPUs: the two-dimensional form that names both devices.
@@ -59,7 +50,7 @@ cudaError_t copy_rows_between(const Piece& to, const Piece& from, cudaStream_t s
     p.dstPtr = {to.data, to.pitch, to.bytes, to.rows};
     p.srcPtr = {from.data, from.pitch, from.bytes, from.rows};
     p.extent = {to.bytes, to.rows, 1};
-    return cudaMemcpy3DPeerAsync(&p, stream);
+    return api.cudaMemcpy3DPeerAsync(&p, stream);
 }
 
 /// Between two GPUs, whose memory the stream's own may not reach.
@@ -73,14 +64,14 @@ void copy_between(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& fr
                             to.place.device.name() +
                             " cannot reach each other: copy by way of pinned(), in two steps",
                         "copy", &stream, where);
-        return check(cudaMemcpy2DAsync(to.data, to.pitch, from.data, from.pitch, to.bytes, to.rows,
-                                       cudaMemcpyDefault, native),
+        return check(api.cudaMemcpy2DAsync(to.data, to.pitch, from.data, from.pitch, to.bytes, to.rows,
+                                           cudaMemcpyDefault, native),
                      "cudaMemcpy2DAsync", stream, where);
     }
     if (to.rows != 1)
         return check(copy_rows_between(to, from, native), "cudaMemcpy3DPeerAsync", stream, where);
-    check(cudaMemcpyPeerAsync(to.data, to.place.device.index(), from.data, from.place.device.index(),
-                              to.bytes, native),
+    check(api.cudaMemcpyPeerAsync(to.data, to.place.device.index(), from.data, from.place.device.index(),
+                                  to.bytes, native),
           "cudaMemcpyPeerAsync", stream, where);
 }
 
@@ -132,11 +123,11 @@ void copy_natively(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& f
     InContext in(gpu_of_memory(to, from, g));
     if (to.rows != 1)
         return check(
-            cudaMemcpy2DAsync(to.data, to.pitch, from.data, from.pitch, to.bytes, to.rows, kind, native),
+            api.cudaMemcpy2DAsync(to.data, to.pitch, from.data, from.pitch, to.bytes, to.rows, kind, native),
             "cudaMemcpy2DAsync", stream, where);
     if (kind == cudaMemcpyHostToHost)
-        return check(cudaMemcpyAsync(to.data, from.data, to.bytes, kind, native), "cudaMemcpyAsync", stream,
-                     where);
+        return check(api.cudaMemcpyAsync(to.data, from.data, to.bytes, kind, native), "cudaMemcpyAsync",
+                     stream, where);
     check(copy_row(kind, to.data, from.data, to.bytes, native), "cuMemcpyAsync", stream, where);
 }
 

@@ -2,7 +2,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <mutex>
+#include <utility>
+#include <vector>
 
+#include "core/made_once.hpp"
 #include "core/registry.hpp"
 #include "cuda/backend.hpp"
 #include "cuda/watcher.hpp"
@@ -24,7 +27,7 @@ std::atomic<bool> looked{false};   ///< and has answered
 Found look_for_devices() {
     looking.store(true, std::memory_order_relaxed);
     Found found;
-    const cudaError_t code = cudaGetDeviceCount(&found.count);  // starts the driver, makes no context
+    const cudaError_t code = api.cudaGetDeviceCount(&found.count);  // starts the driver, makes no context
     if (code != cudaSuccess) {
         cudaGetLastError();
         found.count = 0;
@@ -50,11 +53,31 @@ const Found& found_devices() {
     return *found;
 }
 
+/// What a device's streams have come to when they are waited for.
+struct Points {
+    struct Point {
+        StreamRecord* stream;
+        std::uint64_t submissions;
+        cudaEvent_t event;
+        bool is_closed;
+    };
+    Gpu& g;
+    std::vector<Point> all;
+    ~Points() { release(); }
+    void release() noexcept {
+        for (const Point& p : all) {
+            if (p.is_closed) p.stream->pins.fetch_sub(1, std::memory_order_release);
+            else give_event(g, p.event);
+        }
+        all.clear();
+    }
+};
+
 }  // namespace
 
 CudaBackend& the_backend() noexcept {
-    static auto* backend = new CudaBackend;
-    return *backend;
+    static constinit MadeOnce<CudaBackend> backend;  // no guard: a child of fork() comes here
+    return backend.get();
 }
 
 int CudaBackend::device_count() noexcept {
@@ -77,7 +100,7 @@ DeviceInfo CudaBackend::describe(int device) {
     const SourceLocation nowhere;
     refuse_forked("Device::info", nowhere);
     cudaDeviceProp p{};
-    check(cudaGetDeviceProperties(&p, device), "cudaGetDeviceProperties", device, nowhere);
+    check(api.cudaGetDeviceProperties(&p, device), "cudaGetDeviceProperties", device, nowhere);
     DeviceInfo info;
     info.name = p.name;
     info.total_memory = p.totalGlobalMem;
@@ -86,7 +109,7 @@ DeviceInfo CudaBackend::describe(int device) {
     info.compute_major = p.major;
     info.compute_minor = p.minor;
     char bus_id[32] = {};
-    check(cudaDeviceGetPCIBusId(bus_id, sizeof bus_id, device), "cudaDeviceGetPCIBusId", device, nowhere);
+    check(api.cudaDeviceGetPCIBusId(bus_id, sizeof bus_id, device), "cudaDeviceGetPCIBusId", device, nowhere);
     info.bus_id = bus_id;
     // The range of priorities is a property of contexts, so asking for it would start the device. Devices of
     // one architecture have the same: one that is in use is asked in its place.
@@ -95,8 +118,8 @@ DeviceInfo CudaBackend::describe(int device) {
         if (g == nullptr) continue;
         int major = 0, minor = 0;
         if (other != device &&
-            (cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, other) != cudaSuccess ||
-             cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, other) != cudaSuccess ||
+            (api.cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, other) != cudaSuccess ||
+             api.cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, other) != cudaSuccess ||
              major != p.major || minor != p.minor))
             continue;
         info.priorities = g->priorities;
@@ -112,13 +135,13 @@ std::size_t CudaBackend::free_memory(int device) {
     RelaxedCapture relaxed;
     InContext in(g);
     std::size_t free = 0, total = 0;
-    check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo", device, nowhere);
+    check(api.cudaMemGetInfo(&free, &total), "cudaMemGetInfo", device, nowhere);
     // What the pool keeps without using it is free to heddle's allocations.
     std::uint64_t reserved = 0, used = 0;
-    check(cudaMemPoolGetAttribute(g.pool, cudaMemPoolAttrReservedMemCurrent, &reserved),
+    check(api.cudaMemPoolGetAttribute(g.pool, cudaMemPoolAttrReservedMemCurrent, &reserved),
           "cudaMemPoolGetAttribute", device, nowhere);
-    check(cudaMemPoolGetAttribute(g.pool, cudaMemPoolAttrUsedMemCurrent, &used), "cudaMemPoolGetAttribute",
-          device, nowhere);
+    check(api.cudaMemPoolGetAttribute(g.pool, cudaMemPoolAttrUsedMemCurrent, &used),
+          "cudaMemPoolGetAttribute", device, nowhere);
     return free + static_cast<std::size_t>(reserved > used ? reserved - used : 0);
 }
 
@@ -127,15 +150,15 @@ bool CudaBackend::can_access_peer(int device, int other) {
     refuse_forked("Device::can_access_peer", nowhere);
     if (device == other) return true;
     int can = 0;
-    check(cudaDeviceCanAccessPeer(&can, device, other), "cudaDeviceCanAccessPeer", device, nowhere);
+    check(api.cudaDeviceCanAccessPeer(&can, device, other), "cudaDeviceCanAccessPeer", device, nowhere);
     return can != 0;
 }
 
 bool CudaBackend::can_access_pool(int device, int other) {
     if (!can_access_peer(device, other)) return false;
     int pools = 0;
-    check(cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, other), "cudaDeviceGetAttribute",
-          other, {});
+    check(api.cudaDeviceGetAttribute(&pools, cudaDevAttrMemoryPoolsSupported, other),
+          "cudaDeviceGetAttribute", other, {});
     return pools != 0;
 }
 
@@ -146,49 +169,56 @@ int CudaBackend::concurrent_queues(int) {
     return wanted > 0 ? std::min(wanted, 32) : 8;
 }
 
-void CudaBackend::synchronize_device(int device, const SourceLocation& where) {
+Failure CudaBackend::synchronize_device(int device, const SourceLocation& where) {
     refuse_forked("synchronize_device", where);
     Gpu* g = gpu_if_used(device);
-    if (g == nullptr || g->lost.load(std::memory_order_acquire)) return;  // core tells the failure
+    if (g == nullptr || g->lost.load(std::memory_order_acquire)) return nullptr;  // core tells the failure
     RelaxedCapture relaxed;
     // Stream by stream, and not those that are capturing: their work does not run now. Through events,
-    // because other threads may destroy their streams meanwhile.
-    struct Point {
-        StreamRecord* stream;
-        std::uint64_t submissions;
-        cudaEvent_t event;
-    };
+    // because other threads may destroy their streams meanwhile. Those that are closed are pinned: they keep their last event.
     std::vector<StreamRecord*> streams;
     for_each_stream([&](StreamRecord& s) {
-        if (s.device.is_cuda() && s.device.index() == device && !s.has(stream_flag::dead))
-            streams.push_back(&s);
+        if (s.device.is_cuda() && s.device.index() == device) streams.push_back(&s);
     });
-    std::vector<Point> points;
-    points.reserve(streams.size());
+    Points points{*g, {}};
+    points.all.reserve(streams.size());
     bool any_capture = false;
+    Failure failed;
+    cudaEvent_t spare = nullptr;
     for (StreamRecord* s : streams) {
-        cudaEvent_t event = take_event(*g, where);
-        std::lock_guard life(s->life);
+        if (spare == nullptr) spare = take_event(*g, where);
+        const std::lock_guard life(s->life);
         const std::uint64_t given = s->submissions.load(std::memory_order_acquire);
-        const bool captured = s->native != nullptr && capture_of(*s) != 0;
-        any_capture |= captured;
-        if (s->native != nullptr && !captured && record_on(*g, event, native_of(*s)) == CUDA_SUCCESS)
-            points.push_back({s, given, event});
-        else give_event(*g, event);
+        if (s->native == nullptr) {
+            if (s->final_event == nullptr) continue;
+            s->pins.fetch_add(1, std::memory_order_relaxed);
+            points.all.push_back({s, given, static_cast<cudaEvent_t>(s->final_event), true});
+            continue;
+        }
+        if (capture_of(*s) != 0) {
+            any_capture = true;
+            continue;
+        }
+        const CUresult code = record_on(*g, spare, static_cast<cudaStream_t>(s->native));
+        if (code == CUDA_SUCCESS) points.all.push_back({s, given, std::exchange(spare, nullptr), false});
+        else if (failed == nullptr) failed = failure_from(as_runtime(code), "cuEventRecord", device);
     }
-    for (const Point& p : points) {
-        const CUresult code = driver.event_synchronize(p.event);
-        give_event(*g, p.event);
+    give_event(*g, spare);
+    for (const Points::Point& p : points.all) {
+        const CUresult code = api.cuEventSynchronize(p.event);
         if (is_sticky(as_runtime(code)))
             mark_lost(device, as_runtime(code), "cuEventSynchronize", nullptr, where);
-        else if (code == CUDA_SUCCESS) see_complete(*p.stream, p.submissions);
+        else if (code != CUDA_SUCCESS && failed == nullptr)
+            failed = failure_from(as_runtime(code), "cuEventSynchronize", device);
+        else if (code == CUDA_SUCCESS && !p.is_closed) see_complete(*p.stream, p.submissions);
     }
-    if (g->lost.load(std::memory_order_acquire)) return;
+    points.release();
+    if (failed != nullptr && !g->lost.load(std::memory_order_acquire)) throw_failure(failed);
+    if (g->lost.load(std::memory_order_acquire)) return nullptr;
     if (!any_capture) {
-        // And what heddle cannot see: closed streams, and those of others. Beside a capture this would be
-        // refused, or spoil it.
+        // And what heddle cannot see: streams of others. Beside a capture this would be refused, or spoil it.
         InContext in(*g);
-        const cudaError_t code = cudaDeviceSynchronize();
+        const cudaError_t code = api.cudaDeviceSynchronize();
         if (is_sticky(code)) {
             cudaGetLastError();
             mark_lost(device, code, "cudaDeviceSynchronize", nullptr, where);
@@ -199,16 +229,22 @@ void CudaBackend::synchronize_device(int device, const SourceLocation& where) {
             check(code, "cudaDeviceSynchronize", device, where);
         }
     }
-    do_chores(*g);
+    do_chores(*g);  // streams that were closed let go of their failures, which then are told
+    return nullptr;
 }
 
 void CudaBackend::poll_outstanding() noexcept {
     if (is_forked() || in_callback) return;
+    (void)look_at_exit();
     for (int i = 0; i < max_devices; ++i) {
         Gpu* g = gpu_if_used(i);
         if (g == nullptr || g->lost.load(std::memory_order_acquire)) continue;
         do_chores(*g);
     }
+}
+
+bool CudaBackend::help_at_exit(const Completion&) noexcept {
+    return !is_forked() && !in_callback && look_at_exit();
 }
 
 void CudaBackend::after_fork() noexcept {

@@ -1,5 +1,12 @@
-// Driver functions that the runtime has no good form of, looked up at run time: heddle links the static
-// runtime only.
+// Every function of CUDA that this folder calls, in one table and under CUDA's own names.
+//
+// The driver's are looked up at run time, because heddle links the static runtime only and starts without a driver too. Against their
+// runtime twins they have four advantages: they take some 5 to 20 % less time, none initialises device 0 on a thread without a current
+// device, none touches the runtime's "last error", and contexts can be pushed and popped, which leaves a thread exactly as it was
+// (cudaSetDevice initialises the device it restores).
+//
+// The runtime's stand beside them, so that tests can put something else in any function's place: that is how they make the k-th call fail.
+// Not in the table: what cannot fail (cudaGetErrorName, cudaGetErrorString, cudaGetLastError), and launches in the callers' own code.
 #pragma once
 
 #include <cuda.h>
@@ -8,63 +15,149 @@
 
 namespace heddle::detail::cu {
 
-/// The functions of the CUDA driver that heddle calls itself. Against their runtime twins they have four
-/// advantages: they take some 5 to 20 % less time, none initialises device 0 on a thread without a current device, none touches the runtime's
-/// "last error", and contexts can be pushed and popped, which leaves a thread exactly as it was
-/// (cudaSetDevice initialises the device it restores).
-struct Driver {
-    PFN_cuDeviceGet_v2000 device_get = nullptr;
-    PFN_cuDevicePrimaryCtxRetain_v7000 primary_context = nullptr;
-    PFN_cuCtxGetCurrent_v4000 current_context = nullptr;
-    PFN_cuCtxPushCurrent_v4000 push_context = nullptr;
-    PFN_cuCtxPopCurrent_v4000 pop_context = nullptr;
-    PFN_cuCtxGetDevice_v2000 context_device = nullptr;
-    PFN_cuThreadExchangeStreamCaptureMode_v10010 exchange_capture_mode = nullptr;
-    PFN_cuEventRecord_v2000 event_record = nullptr;
-    PFN_cuEventQuery_v2000 event_query = nullptr;
-    PFN_cuEventSynchronize_v2000 event_synchronize = nullptr;
-    PFN_cuStreamWaitEvent_v3020 stream_wait_event = nullptr;
-    PFN_cuStreamQuery_v2000 stream_query = nullptr;
-    PFN_cuStreamSynchronize_v2000 stream_synchronize = nullptr;
-    PFN_cuStreamGetCtx_v9020 stream_context = nullptr;
-    PFN_cuStreamGetId_v12000 stream_id = nullptr;
-    PFN_cuStreamGetCaptureInfo_v12030 capture_info = nullptr;
-    PFN_cuPointerGetAttributes_v7000 pointer_attributes = nullptr;
-    PFN_cuGraphLaunch_v10000 launch_graph = nullptr;
-    PFN_cuGraphExecKernelNodeSetParams_v12000 set_kernel_node = nullptr;
-    PFN_cuLaunchHostFunc_v10000 launch_host_function = nullptr;
-    PFN_cuMemAllocFromPoolAsync_v11020 allocate_from_pool = nullptr;
-    PFN_cuMemFreeAsync_v11020 free_memory = nullptr;
-    PFN_cuMemcpyHtoDAsync_v3020 copy_to_device = nullptr;
-    PFN_cuMemcpyDtoHAsync_v3020 copy_to_host = nullptr;
-    PFN_cuMemcpyDtoDAsync_v3020 copy_on_device = nullptr;
-    PFN_cuMemsetD8Async_v3020 memset_8 = nullptr;
-    PFN_cuMemsetD16Async_v3020 memset_16 = nullptr;
-    PFN_cuMemsetD32Async_v3020 memset_32 = nullptr;
-    PFN_cuMemsetD2D8Async_v3020 memset_2d_8 = nullptr;
-    PFN_cuMemsetD2D16Async_v3020 memset_2d_16 = nullptr;
-    PFN_cuMemsetD2D32Async_v3020 memset_2d_32 = nullptr;
-    PFN_cuModuleGetLoadingMode_v11070 loading_mode = nullptr;  ///< may be missing
-    PFN_cuModuleLoadDataEx_v2010 load_module = nullptr;
-    PFN_cuModuleUnload_v2000 unload_module = nullptr;
-    PFN_cuModuleGetFunctionCount_v12040 count_functions = nullptr;
-    PFN_cuModuleEnumerateFunctions_v12040 list_functions = nullptr;
-    PFN_cuFuncLoad_v12040 load_function = nullptr;
-    PFN_cuFuncGetName_v12030 function_name = nullptr;
-    PFN_cuFuncGetParamInfo_v12040 function_parameter = nullptr;
-    PFN_cuFuncSetAttribute_v9000 set_function_attribute = nullptr;
-    PFN_cuLaunchKernel_v4000 launch_kernel = nullptr;
-    PFN_cuLaunchKernelEx_v11060 launch_kernel_in_a_way = nullptr;
-    PFN_cuOccupancyMaxActiveBlocksPerMultiprocessor_v6050 blocks_per_processor = nullptr;
-    PFN_cuOccupancyMaxActiveClusters_v11070 active_clusters = nullptr;
-    PFN_cuGraphAddKernelNode_v12000 add_kernel_node = nullptr;
-    PFN_cuStreamWaitValue64_v11070 stream_wait_value = nullptr;  ///< may be missing
+/// Functions of the driver, each in the form that it had in this version of CUDA.
+#define HEDDLE_DRIVER_CALLS(F)                                                                               \
+    F(cuCtxGetCurrent, 4000)                                                                                 \
+    F(cuCtxGetDevice, 2000)                                                                                  \
+    F(cuCtxPopCurrent, 4000)                                                                                 \
+    F(cuCtxPushCurrent, 4000)                                                                                \
+    F(cuDeviceGet, 2000)                                                                                     \
+    F(cuDevicePrimaryCtxRetain, 7000)                                                                        \
+    F(cuEventQuery, 2000)                                                                                    \
+    F(cuEventRecord, 2000)                                                                                   \
+    F(cuEventSynchronize, 2000)                                                                              \
+    F(cuFuncGetName, 12030)                                                                                  \
+    F(cuFuncGetParamInfo, 12040)                                                                             \
+    F(cuFuncLoad, 12040)                                                                                     \
+    F(cuFuncSetAttribute, 9000)                                                                              \
+    F(cuGraphAddKernelNode, 12000)                                                                           \
+    F(cuGraphAddMemcpyNode, 10000)                                                                           \
+    F(cuGraphExecKernelNodeSetParams, 12000)                                                                 \
+    F(cuGraphExecMemcpyNodeSetParams, 10020)                                                                 \
+    F(cuGraphLaunch, 10000)                                                                                  \
+    F(cuLaunchHostFunc, 10000)                                                                               \
+    F(cuLaunchKernel, 4000)                                                                                  \
+    F(cuLaunchKernelEx, 11060)                                                                               \
+    F(cuMemAllocFromPoolAsync, 11020)                                                                        \
+    F(cuMemcpyDtoDAsync, 3020)                                                                               \
+    F(cuMemcpyDtoHAsync, 3020)                                                                               \
+    F(cuMemcpyHtoDAsync, 3020)                                                                               \
+    F(cuMemFreeAsync, 11020)                                                                                 \
+    F(cuMemsetD16Async, 3020)                                                                                \
+    F(cuMemsetD2D16Async, 3020)                                                                              \
+    F(cuMemsetD2D32Async, 3020)                                                                              \
+    F(cuMemsetD2D8Async, 3020)                                                                               \
+    F(cuMemsetD32Async, 3020)                                                                                \
+    F(cuMemsetD8Async, 3020)                                                                                 \
+    F(cuModuleEnumerateFunctions, 12040)                                                                     \
+    F(cuModuleGetFunctionCount, 12040)                                                                       \
+    F(cuModuleLoadDataEx, 2010)                                                                              \
+    F(cuModuleUnload, 2000)                                                                                  \
+    F(cuOccupancyMaxActiveBlocksPerMultiprocessor, 6050)                                                     \
+    F(cuOccupancyMaxActiveClusters, 11070)                                                                   \
+    F(cuPointerGetAttributes, 7000)                                                                          \
+    F(cuStreamGetCaptureInfo, 12030)                                                                         \
+    F(cuStreamGetCtx, 9020)                                                                                  \
+    F(cuStreamGetId, 12000)                                                                                  \
+    F(cuStreamQuery, 2000)                                                                                   \
+    F(cuStreamSynchronize, 2000)                                                                             \
+    F(cuStreamWaitEvent, 3020)                                                                               \
+    F(cuThreadExchangeStreamCaptureMode, 10010)
+
+/// Those that a driver may lack.
+#define HEDDLE_OPTIONAL_DRIVER_CALLS(F)                                                                      \
+    F(cuModuleGetLoadingMode, 11070)                                                                         \
+    F(cuStreamWaitValue64, 11070)
+
+#define HEDDLE_RUNTIME_CALLS(F)                                                                              \
+    F(cudaDeviceCanAccessPeer)                                                                               \
+    F(cudaDeviceDisablePeerAccess)                                                                           \
+    F(cudaDeviceEnablePeerAccess)                                                                            \
+    F(cudaDeviceGetAttribute)                                                                                \
+    F(cudaDeviceGetPCIBusId)                                                                                 \
+    F(cudaDeviceGetStreamPriorityRange)                                                                      \
+    F(cudaDeviceSynchronize)                                                                                 \
+    F(cudaEventCreateWithFlags)                                                                              \
+    F(cudaEventDestroy)                                                                                      \
+    F(cudaEventElapsedTime)                                                                                  \
+    F(cudaFree)                                                                                              \
+    F(cudaFreeHost)                                                                                          \
+    F(cudaFuncGetAttributes)                                                                                 \
+    F(cudaFuncGetName)                                                                                       \
+    F(cudaFuncSetAttribute)                                                                                  \
+    F(cudaGetDevice)                                                                                         \
+    F(cudaGetDeviceCount)                                                                                    \
+    F(cudaGetDeviceProperties)                                                                               \
+    F(cudaGetDriverEntryPointByVersion)                                                                      \
+    F(cudaGetFuncBySymbol)                                                                                   \
+    F(cudaGraphAddChildGraphNode)                                                                            \
+    F(cudaGraphAddEmptyNode)                                                                                 \
+    F(cudaGraphAddEventRecordNode)                                                                           \
+    F(cudaGraphAddEventWaitNode)                                                                             \
+    F(cudaGraphAddHostNode)                                                                                  \
+    F(cudaGraphAddKernelNode)                                                                                \
+    F(cudaGraphAddMemsetNode)                                                                                \
+    F(cudaGraphAddNode)                                                                                      \
+    F(cudaGraphConditionalHandleCreate)                                                                      \
+    F(cudaGraphCreate)                                                                                       \
+    F(cudaGraphDestroy)                                                                                      \
+    F(cudaGraphExecDestroy)                                                                                  \
+    F(cudaGraphExecEventRecordNodeSetEvent)                                                                  \
+    F(cudaGraphExecEventWaitNodeSetEvent)                                                                    \
+    F(cudaGraphExecKernelNodeSetParams)                                                                      \
+    F(cudaGraphExecMemsetNodeSetParams)                                                                      \
+    F(cudaGraphGetNodes)                                                                                     \
+    F(cudaGraphInstantiate)                                                                                  \
+    F(cudaGraphKernelNodeSetAttribute)                                                                       \
+    F(cudaGraphNodeGetType)                                                                                  \
+    F(cudaGraphNodeSetEnabled)                                                                               \
+    F(cudaGraphRetainUserObject)                                                                             \
+    F(cudaGraphUpload)                                                                                       \
+    F(cudaHostAlloc)                                                                                         \
+    F(cudaIpcCloseMemHandle)                                                                                 \
+    F(cudaIpcGetEventHandle)                                                                                 \
+    F(cudaIpcGetMemHandle)                                                                                   \
+    F(cudaIpcOpenEventHandle)                                                                                \
+    F(cudaIpcOpenMemHandle)                                                                                  \
+    F(cudaLaunchKernel)                                                                                      \
+    F(cudaLaunchKernelExC)                                                                                   \
+    F(cudaMalloc)                                                                                            \
+    F(cudaMemcpy2DAsync)                                                                                     \
+    F(cudaMemcpy3DPeerAsync)                                                                                 \
+    F(cudaMemcpyAsync)                                                                                       \
+    F(cudaMemcpyPeerAsync)                                                                                   \
+    F(cudaMemGetInfo)                                                                                        \
+    F(cudaMemPoolCreate)                                                                                     \
+    F(cudaMemPoolDestroy)                                                                                    \
+    F(cudaMemPoolGetAttribute)                                                                               \
+    F(cudaMemPoolSetAccess)                                                                                  \
+    F(cudaMemPoolSetAttribute)                                                                               \
+    F(cudaMemPoolTrimTo)                                                                                     \
+    F(cudaOccupancyMaxActiveBlocksPerMultiprocessor)                                                         \
+    F(cudaOccupancyMaxActiveClusters)                                                                        \
+    F(cudaStreamBeginCapture)                                                                                \
+    F(cudaStreamCreateWithPriority)                                                                          \
+    F(cudaStreamDestroy)                                                                                     \
+    F(cudaStreamEndCapture)                                                                                  \
+    F(cudaStreamGetPriority)                                                                                 \
+    F(cudaStreamUpdateCaptureDependencies)                                                                   \
+    F(cudaUserObjectCreate)                                                                                  \
+    F(cudaUserObjectRelease)
+
+/// The driver's are null pointers until load_driver().
+struct Api {
+#define HEDDLE_DECLARE(name, version) PFN_##name##_v##version name = nullptr;
+    HEDDLE_DRIVER_CALLS(HEDDLE_DECLARE)
+    HEDDLE_OPTIONAL_DRIVER_CALLS(HEDDLE_DECLARE)
+#undef HEDDLE_DECLARE
+#define HEDDLE_DECLARE(name) decltype(&::name) name = &::name;
+    HEDDLE_RUNTIME_CALLS(HEDDLE_DECLARE)
+#undef HEDDLE_DECLARE
 };
 
-/// Null pointers until load_driver().
-extern Driver driver;
+extern Api api;
 
-/// Looks all of them up. False: the driver lacks `missing`.
+/// Looks the driver's functions up. False: the driver lacks `missing`.
 bool load_driver(const char*& missing) noexcept;
 
 /// The driver's result codes have the runtime's numbers.

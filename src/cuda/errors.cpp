@@ -80,7 +80,14 @@ std::string unfinished_streams(int device) {
         if (s.submissions.load(std::memory_order_acquire) <= s.seen_complete.load(std::memory_order_relaxed))
             return;
         if (++count > 8) return;
-        names += (names.empty() ? "" : ", ") + s.display_name();
+        std::string name;
+        {
+            // Names change under this lock, when a record becomes another stream.
+            const std::lock_guard life(s.life);
+            if (!s.has(stream_flag::dead)) name = s.display_name();
+        }
+        if (name.empty()) --count;
+        else names += (names.empty() ? "" : ", ") + name;
     });
     if (count > 8) names += " and " + std::to_string(count - 8) + " more";
     return names;
@@ -92,7 +99,7 @@ Failure make_loss(int device, cudaError_t code, const char* call, StreamRecord* 
     std::string message = "cuda:" + std::to_string(device) + " is lost (" + cudaGetErrorString(code) +
                           "): nothing runs on it any more in this process. ";
     message += names.empty() ? "No stream had unfinished work." : "Unfinished work was on: " + names + ".";
-    return std::make_shared<const ErrorInfo>(
+    return make_failure(
         native_error(ErrorCode::device_lost, code, call, device, stream, std::move(message), where));
 }
 
@@ -122,6 +129,15 @@ Failure mark_lost(int device, cudaError_t code, const char* call, StreamRecord* 
         // still fails.
     }
     return failure;  // notifications that are outstanding get it from the watcher
+}
+
+Failure failure_from(cudaError_t code, const char* call, int device) noexcept {
+    try {
+        return make_failure(native_error(code_of(code), code, call, device, nullptr,
+                                         std::string(call) + " failed: " + cudaGetErrorString(code), {}));
+    } catch (...) {
+        return nullptr;
+    }
 }
 
 void fail(cudaError_t code, const char* call, int device, StreamRecord* stream, const SourceLocation& where) {
@@ -158,14 +174,24 @@ void throw_usage(std::string message, const char* call, StreamRecord* stream, co
     throw_coded(ErrorCode::usage, std::move(message), call, -1, where);
 }
 
+void throw_closed(const StreamState& stream) {
+    throw_coded(ErrorCode::usage,
+                "the stream was destroyed while it was being used: keep it until all who use it are done",
+                "native stream", stream.device.index(), {});
+}
+
 void throw_coded(ErrorCode code, std::string message, const char* call, int device,
-                 const SourceLocation& where) {
+                 const SourceLocation& where, cudaError_t native) {
     ErrorInfo info;
     info.code = code;
     info.message = std::move(message);
     info.call = call;
     info.where = where;
     if (device >= 0) info.device = Device::unchecked(DeviceKind::cuda, device);
+    if (native != cudaSuccess) {
+        info.native_code = static_cast<int>(native);
+        info.native_name = cudaGetErrorName(native);
+    }
     throw_error(std::move(info));
 }
 

@@ -50,11 +50,17 @@ inline void note_failure(CUresult code, const char* call, int device) noexcept {
 Failure mark_lost(int device, cudaError_t code, const char* call, StreamRecord* stream,
                   const SourceLocation& where) noexcept;
 
+/// Work for a stream that has been closed, perhaps just now by another thread.
+[[noreturn]] void throw_closed(const StreamState& stream);
+
 /// An error of this backend without a native code.
 [[noreturn]] void throw_usage(std::string message, const char* call, StreamRecord* stream,
                               const SourceLocation& where);
 [[noreturn]] void throw_coded(ErrorCode code, std::string message, const char* call, int device,
-                              const SourceLocation& where);
+                              const SourceLocation& where, cudaError_t native = cudaSuccess);
+
+/// What a native code means, for those who wait; null when there is no memory to say it.
+Failure failure_from(cudaError_t code, const char* call, int device) noexcept;
 
 /// The stream's failure if its first `submissions` pieces of work are concerned; null if not.
 Failure failure_until(StreamRecord& stream, std::uint64_t submissions) noexcept;

@@ -59,16 +59,25 @@ void CudaBackend::wait_stream(StreamRecord& waiter, StreamRecord& other, const S
     count_submission(waiter);
 }
 
-void CudaBackend::open_event(EventState& event, const SourceLocation& where) {
-    Gpu& g = gpu(event.device.index(), where);
-    unsigned flags = event.options.timing ? cudaEventDefault : cudaEventDisableTiming;
-    if (event.options.blocking) flags |= cudaEventBlockingSync;
-    if (event.options.interprocess) flags |= cudaEventInterprocess;
+cudaEvent_t make_event(Gpu& g, const EventOptions& options, const SourceLocation& where) {
+    unsigned flags = options.timing ? cudaEventDefault : cudaEventDisableTiming;
+    if (options.blocking) flags |= cudaEventBlockingSync;
+    if (options.interprocess) flags |= cudaEventInterprocess;
     RelaxedCapture relaxed;
     InContext in(g);
     cudaEvent_t native = nullptr;
-    check(cudaEventCreateWithFlags(&native, flags), "cudaEventCreateWithFlags", g.index, where);
-    event.native = native;
+    check(api.cudaEventCreateWithFlags(&native, flags), "cudaEventCreateWithFlags", g.index, where);
+    return native;
+}
+
+void destroy_event(Gpu& g, cudaEvent_t event) noexcept {
+    InContext in(g);
+    // Pending waits keep their meaning.
+    note_failure(api.cudaEventDestroy(event), "cudaEventDestroy", g.index);
+}
+
+void CudaBackend::open_event(EventState& event, const SourceLocation& where) {
+    event.native = make_event(gpu(event.device.index(), where), event.options, where);
     event.owns_native = true;
 }
 
@@ -80,14 +89,9 @@ void CudaBackend::close_event(EventState& event) noexcept {
     if (native == nullptr || is_forked() || !(event.owns_native || event.options.interprocess)) return;
     Gpu* g = gpu_if_used(event.device.index());
     if (g == nullptr) return;
-    const auto destroy = [g, native] {
-        InContext in(*g);
-        note_failure(cudaEventDestroy(native), "cudaEventDestroy",
-                     g->index);  // pending waits keep their meaning
-    };
-    if (!in_callback) return destroy();
+    if (!in_callback) return destroy_event(*g, native);
     try {
-        defer(*g, destroy);
+        defer(*g, [g, native] { destroy_event(*g, native); });
     } catch (...) {
         report(std::current_exception());
     }
@@ -111,9 +115,10 @@ bool CudaBackend::is_complete(EventState& event, const SourceLocation& where) {
     refuse_captured(event, "is_complete", where);
     if (!event.recorded) return true;
     RelaxedCapture relaxed;
-    const CUresult code = driver.event_query(native_of(event));
+    const CUresult code = api.cuEventQuery(native_of(event));
     if (code == CUDA_ERROR_NOT_READY) return false;
     check_event(code, "cuEventQuery", event, where);
+    do_chores(gpu_of(event));
     return true;
 }
 
@@ -123,9 +128,10 @@ void CudaBackend::synchronize(EventState& event, const SourceLocation& where) {
     CUresult code;
     {
         RelaxedCapture relaxed;
-        code = driver.event_synchronize(native_of(event));
+        code = api.cuEventSynchronize(native_of(event));
     }
     check_event(code, "cuEventSynchronize", event, where);
+    do_chores(gpu_of(event));
 }
 
 double CudaBackend::elapsed_ms(EventState& start, EventState& end, const SourceLocation& where) {
@@ -133,12 +139,12 @@ double CudaBackend::elapsed_ms(EventState& start, EventState& end, const SourceL
     refuse_captured(end, "elapsed_time", where);
     RelaxedCapture relaxed;
     for (EventState* event : {&start, &end}) {
-        if (!check_event(driver.event_synchronize(native_of(*event)), "cuEventSynchronize", *event, where))
+        if (!check_event(api.cuEventSynchronize(native_of(*event)), "cuEventSynchronize", *event, where))
             gpu(event->device.index(), where);  // throws DeviceLost
     }
     InContext in(gpu(start.device.index(), where));
     float milliseconds = 0;
-    check(cudaEventElapsedTime(&milliseconds, native_of(start), native_of(end)), "cudaEventElapsedTime",
+    check(api.cudaEventElapsedTime(&milliseconds, native_of(start), native_of(end)), "cudaEventElapsedTime",
           start.device.index(), where);
     return static_cast<double>(milliseconds);
 }
@@ -146,9 +152,7 @@ double CudaBackend::elapsed_ms(EventState& start, EventState& end, const SourceL
 Failure CudaBackend::failure_of(EventState& event) {
     if (Gpu* g = gpu_if_used(event.device.index()); g != nullptr && g->lost.load(std::memory_order_acquire))
         return g->failure;
-    StreamRecord* stream = event.stream;
-    if (stream == nullptr || stream->id.load(std::memory_order_acquire) != event.stream_id) return nullptr;
-    return failure_until(*stream, event.submissions);
+    return event.fate != nullptr ? event.fate->failure_up_to(event.submissions) : nullptr;
 }
 
 }  // namespace heddle::detail::cu

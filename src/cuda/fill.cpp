@@ -35,10 +35,16 @@ CUresult set_memory(const Rectangle& to, const void* value, std::size_t word, cu
         return to.rows == 1 ? line(data, with, to.bytes / word, stream)
                             : lines(data, to.pitch, with, to.bytes / word, to.rows, stream);
     };
-    if (word == 1) return set(driver.memset_8, driver.memset_2d_8, read<unsigned char>(value));
-    if (word == 2) return set(driver.memset_16, driver.memset_2d_16, read<unsigned short>(value));
-    return set(driver.memset_32, driver.memset_2d_32, read<unsigned>(value));
+    if (word == 1) return set(api.cuMemsetD8Async, api.cuMemsetD2D8Async, read<unsigned char>(value));
+    if (word == 2) return set(api.cuMemsetD16Async, api.cuMemsetD2D16Async, read<unsigned short>(value));
+    return set(api.cuMemsetD32Async, api.cuMemsetD2D32Async, read<unsigned>(value));
 }
+
+template <class Kernel> cudaError_t launch(Kernel& kernel, cudaStream_t stream) noexcept {
+    return api.cudaLaunchKernel(kernel.function, kernel.grid, kernel.block, kernel.arguments, 0, stream);
+}
+
+}  // namespace
 
 void fill_on_host(const Rectangle& to, const std::vector<std::byte>& pattern) noexcept {
     for (std::size_t row = 0; row < to.rows; ++row) {
@@ -52,8 +58,6 @@ void fill_on_host(const Rectangle& to, const std::vector<std::byte>& pattern) no
         }
     }
 }
-
-}  // namespace
 
 void CudaBackend::fill(StreamRecord& stream, const Piece& piece, const void* value, std::size_t size,
                        const SourceLocation& where) {
@@ -82,8 +86,9 @@ void CudaBackend::fill(StreamRecord& stream, const Piece& piece, const void* val
         return count_submission(stream);
     }
     if (size <= max_pattern) {
-        check(launch_fill(to, value, size, g.limits.processors, native), "cudaLaunchKernel (fill)", stream,
-              where);
+        FillKernel kernel;
+        make_fill(kernel, to, value, size, g.limits.processors);
+        check(launch(kernel, native), "cudaLaunchKernel (fill)", stream, where);
         return count_submission(stream);
     }
     // Too large to travel with a launch: the first element is copied there, and the kernel repeats it.
@@ -94,7 +99,9 @@ void CudaBackend::fill(StreamRecord& stream, const Piece& piece, const void* val
     const Place host;
     const Piece element{const_cast<void*>(value), size, 1, size, host};
     stage_to_device(g, stream, {to.data, size, 1, size, piece.place}, element, where);
-    check(launch_repeat(to, size, g.limits.processors, native), "cudaLaunchKernel (fill)", stream, where);
+    RepeatKernel kernel;
+    make_repeat(kernel, to, size, g.limits.processors);
+    check(launch(kernel, native), "cudaLaunchKernel (fill)", stream, where);
 }
 
 }  // namespace heddle::detail::cu

@@ -84,31 +84,29 @@ void make_as(FillKernel& fill, const Rectangle& to, std::size_t size, int proces
 }
 
 template <class W>
-cudaError_t repeat_as(const Rectangle& to, std::size_t size, int processors, cudaStream_t stream) {
-    std::size_t words = to.bytes / sizeof(W), rows = to.rows, pitch = to.pitch, period = size / sizeof(W);
-    char* data = static_cast<char*>(to.data);
-    void* arguments[] = {&data, &words, &rows, &pitch, &period};
-    return cudaLaunchKernel(reinterpret_cast<const void*>(&repeat_words<W>),
-                            grid_for(words, rows, processors), dim3(threads), arguments, 0, stream);
+void repeat_as(RepeatKernel& repeat, const Rectangle& to, std::size_t size, int processors) noexcept {
+    repeat.data = static_cast<char*>(to.data);
+    repeat.words = to.bytes / sizeof(W);
+    repeat.rows = to.rows;
+    repeat.pitch = to.pitch;
+    repeat.period = size / sizeof(W);
+    repeat.function = reinterpret_cast<const void*>(&repeat_words<W>);
+    repeat.grid = grid_for(repeat.words, repeat.rows, processors);
+    repeat.block = dim3(threads);
 }
 
 }  // namespace
 
-cudaError_t load_fill_kernels(const char*& call) noexcept {
-    call = "cudaFuncGetAttributes";
-    const void* const kernels[] = {reinterpret_cast<const void*>(&fill_words<std::uint8_t>),
-                                   reinterpret_cast<const void*>(&fill_words<std::uint16_t>),
-                                   reinterpret_cast<const void*>(&fill_words<std::uint32_t>),
-                                   reinterpret_cast<const void*>(&fill_words<std::uint64_t>),
-                                   reinterpret_cast<const void*>(&fill_words<uint4>),
-                                   reinterpret_cast<const void*>(&repeat_words<std::uint8_t>),
-                                   reinterpret_cast<const void*>(&repeat_words<std::uint32_t>),
-                                   reinterpret_cast<const void*>(&repeat_words<uint4>)};
-    for (const void* kernel : kernels) {
-        cudaFuncAttributes unused;  // asking for them loads the code
-        if (const cudaError_t code = cudaFuncGetAttributes(&unused, kernel); code != cudaSuccess) return code;
-    }
-    return cudaSuccess;
+std::span<const void* const> fill_kernels() noexcept {
+    static const void* const all[] = {reinterpret_cast<const void*>(&fill_words<std::uint8_t>),
+                                      reinterpret_cast<const void*>(&fill_words<std::uint16_t>),
+                                      reinterpret_cast<const void*>(&fill_words<std::uint32_t>),
+                                      reinterpret_cast<const void*>(&fill_words<std::uint64_t>),
+                                      reinterpret_cast<const void*>(&fill_words<uint4>),
+                                      reinterpret_cast<const void*>(&repeat_words<std::uint8_t>),
+                                      reinterpret_cast<const void*>(&repeat_words<std::uint32_t>),
+                                      reinterpret_cast<const void*>(&repeat_words<uint4>)};
+    return all;
 }
 
 void make_fill(FillKernel& fill, const Rectangle& to, const void* value, std::size_t size,
@@ -127,18 +125,10 @@ void make_fill(FillKernel& fill, const Rectangle& to, const void* value, std::si
     return make_as<std::uint8_t>(fill, to, size, processors);
 }
 
-cudaError_t launch_fill(const Rectangle& to, const void* value, std::size_t size, int processors,
-                        cudaStream_t stream) noexcept {
-    FillKernel fill;
-    make_fill(fill, to, value, size, processors);
-    return cudaLaunchKernel(fill.function, fill.grid, fill.block, fill.arguments, 0, stream);
-}
-
-cudaError_t launch_repeat(const Rectangle& to, std::size_t size, int processors,
-                          cudaStream_t stream) noexcept {
-    if (fits(to, size, 16)) return repeat_as<uint4>(to, size, processors, stream);
-    if (fits(to, size, 4)) return repeat_as<std::uint32_t>(to, size, processors, stream);
-    return repeat_as<std::uint8_t>(to, size, processors, stream);
+void make_repeat(RepeatKernel& repeat, const Rectangle& to, std::size_t size, int processors) noexcept {
+    if (fits(to, size, 16)) return repeat_as<uint4>(repeat, to, size, processors);
+    if (fits(to, size, 4)) return repeat_as<std::uint32_t>(repeat, to, size, processors);
+    repeat_as<std::uint8_t>(repeat, to, size, processors);
 }
 
 }  // namespace heddle::detail::cu

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
+#include <vector>
 
 #include <cuda_runtime_api.h>
 
@@ -20,8 +22,11 @@ struct Rectangle {
 /// The shortest of 1, 2 and 4 bytes that `value` repeats and that the memory is aligned for; 0 if there is none. (fill.cpp)
 std::size_t word_of(const Rectangle& to, const void* value, std::size_t size) noexcept;
 
-/// Loads the kernels' code onto the current device. On failure `call` names what failed.
-cudaError_t load_fill_kernels(const char*& call) noexcept;
+/// Repeats the pattern over host memory. (fill.cpp)
+void fill_on_host(const Rectangle& to, const std::vector<std::byte>& pattern) noexcept;
+
+/// All of them, whose code is loaded when a device is first used.
+std::span<const void* const> fill_kernels() noexcept;
 
 /// The kernel of a fill, with its arguments and what points to them: not to be moved.
 struct FillKernel {
@@ -38,16 +43,24 @@ struct FillKernel {
     FillKernel& operator=(const FillKernel&) = delete;
 };
 
-/// What launch_fill() launches, for nodes of graphs.
+/// Repeats `size` <= max_pattern bytes, which divide to.bytes, in every row.
 void make_fill(FillKernel& fill, const Rectangle& to, const void* pattern, std::size_t size,
                int processors) noexcept;
 
-/// Repeats `size` <= max_pattern bytes, which divide to.bytes, in every row.
-cudaError_t launch_fill(const Rectangle& to, const void* pattern, std::size_t size, int processors,
-                        cudaStream_t stream) noexcept;
+/// As FillKernel; its pattern is in memory.
+struct RepeatKernel {
+    const void* function = nullptr;
+    dim3 grid, block;
+    char* data = nullptr;
+    std::size_t words = 0, rows = 0, pitch = 0, period = 0;
+    void* arguments[5] = {&data, &words, &rows, &pitch, &period};
+
+    RepeatKernel() = default;
+    RepeatKernel(const RepeatKernel&) = delete;
+    RepeatKernel& operator=(const RepeatKernel&) = delete;
+};
 
 /// Repeats the first `size` bytes of the rectangle, which divide to.bytes, in the rest of it.
-cudaError_t launch_repeat(const Rectangle& to, std::size_t size, int processors,
-                          cudaStream_t stream) noexcept;
+void make_repeat(RepeatKernel& repeat, const Rectangle& to, std::size_t size, int processors) noexcept;
 
 }  // namespace heddle::detail::cu

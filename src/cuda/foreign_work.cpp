@@ -1,32 +1,69 @@
 // What others give a captured stream past heddle: captured natively, from heddle's call to heddle's next.
+#include <algorithm>
+#include <mutex>
+#include <vector>
+
 #include "cuda/backend.hpp"
 #include <heddle/capture.hpp>
 
 namespace heddle::detail::cu {
 
+namespace {
+
+/// The streams whose native captures are open: ended twice or never begun, one must not be counted.
+struct Open {
+    std::mutex mutex;
+    std::vector<const StreamRecord*> streams;
+};
+Open& open() {
+    static auto* const instance = new Open;
+    return *instance;
+}
+
+void note_begun(const StreamRecord& stream) {
+    const std::lock_guard lock(open().mutex);
+    open().streams.push_back(&stream);
+    open_captures.fetch_add(1, std::memory_order_relaxed);
+}
+void note_ended(const StreamRecord& stream) noexcept {
+    const std::lock_guard lock(open().mutex);
+    const auto found = std::ranges::find(open().streams, &stream);
+    if (found == open().streams.end()) return;
+    open().streams.erase(found);
+    open_captures.fetch_sub(1, std::memory_order_relaxed);
+}
+
+/// Of ending a capture: it was spoiled by what it was given, and has ended all the same.
+bool is_spoiled(cudaError_t code) noexcept {
+    return code >= cudaErrorStreamCaptureUnsupported && code <= cudaErrorStreamCaptureWrongThread;
+}
+
+}  // namespace
+
 void CudaBackend::begin_foreign(StreamRecord& stream, CaptureMode mode, const SourceLocation& where) {
     const cudaStreamCaptureMode modes[] = {cudaStreamCaptureModeThreadLocal, cudaStreamCaptureModeGlobal,
                                            cudaStreamCaptureModeRelaxed};
     InContext in(gpu_of(stream));
-    check(cudaStreamBeginCapture(native_of(stream), modes[static_cast<int>(mode)]), "cudaStreamBeginCapture",
-          stream, where);
-    open_captures.fetch_add(1, std::memory_order_relaxed);
+    check(api.cudaStreamBeginCapture(native_of(stream), modes[static_cast<int>(mode)]),
+          "cudaStreamBeginCapture", stream, where);
+    note_begun(stream);
 }
 
 std::shared_ptr<void> CudaBackend::take_foreign(StreamRecord& stream, CaptureMode mode,
                                                 const SourceLocation& where) {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     CUgraph graph = nullptr;
-    check(driver.capture_info(native_of(stream), &status, nullptr, &graph, nullptr, nullptr, nullptr),
+    check(api.cuStreamGetCaptureInfo(native_of(stream), &status, nullptr, &graph, nullptr, nullptr, nullptr),
           "cuStreamGetCaptureInfo", stream, where);
     std::size_t nodes = 0;
     if (status == CU_STREAM_CAPTURE_STATUS_ACTIVE)
-        check(cudaGraphGetNodes(graph, nullptr, &nodes), "cudaGraphGetNodes", stream, where);
+        check(api.cudaGraphGetNodes(graph, nullptr, &nodes), "cudaGraphGetNodes", stream, where);
     if (status == CU_STREAM_CAPTURE_STATUS_ACTIVE && nodes == 0) return nullptr;
     InContext in(gpu_of(stream));
     cudaGraph_t taken = nullptr;
-    open_captures.fetch_sub(1, std::memory_order_relaxed);
-    const cudaError_t code = cudaStreamEndCapture(native_of(stream), &taken);
+    const cudaError_t code = api.cudaStreamEndCapture(native_of(stream), &taken);
+    if (code != cudaSuccess && !is_spoiled(code)) check(code, "cudaStreamEndCapture", stream, where);
+    note_ended(stream);
     if (code != cudaSuccess) {
         cudaGetLastError();
         begin_foreign(stream, mode, where);
@@ -34,17 +71,24 @@ std::shared_ptr<void> CudaBackend::take_foreign(StreamRecord& stream, CaptureMod
                         cudaGetErrorString(code),
                     "capture", &stream, where);
     }
-    std::shared_ptr<void> result(taken, [](void* g) { cudaGraphDestroy(static_cast<cudaGraph_t>(g)); });
+    std::shared_ptr<void> result(taken, [device = stream.device.index()](void* g) {
+        note_failure(api.cudaGraphDestroy(static_cast<cudaGraph_t>(g)), "cudaGraphDestroy", device);
+    });
     begin_foreign(stream, mode, where);
     return result;
 }
 
 void CudaBackend::drop_foreign(StreamRecord& stream) noexcept {
-    InContext in(gpu_of(stream));
+    const auto native = static_cast<cudaStream_t>(stream.native);
+    note_ended(stream);
+    if (native == nullptr) return;  // closed: its capture went with it
+    Gpu& g = gpu_of(stream);
+    InContext in(g);
     cudaGraph_t graph = nullptr;
-    open_captures.fetch_sub(1, std::memory_order_relaxed);
-    if (cudaStreamEndCapture(native_of(stream), &graph) != cudaSuccess) cudaGetLastError();
-    else cudaGraphDestroy(graph);
+    const cudaError_t code = api.cudaStreamEndCapture(native, &graph);
+    if (is_spoiled(code)) cudaGetLastError();
+    else note_failure(code, "cudaStreamEndCapture", g.index);
+    if (graph != nullptr) note_failure(api.cudaGraphDestroy(graph), "cudaGraphDestroy", g.index);
 }
 
 }  // namespace heddle::detail::cu

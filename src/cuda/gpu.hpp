@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -21,6 +22,7 @@
 namespace heddle::detail::cu {
 
 class AwaitLine;
+struct LaterFree;  // fence.hpp
 
 /// Numbers of a device that are asked for often.
 struct Limits {
@@ -66,12 +68,16 @@ struct Gpu {
     std::mutex event_mutex;
     std::vector<cudaEvent_t> free_events;  ///< without timing; none is ever destroyed
 
-    std::atomic<int> chores{0};  ///< how many zombies and deferred actions there are
-    std::mutex chores_mutex;     ///< guards the next two
-    std::vector<Zombie> zombies;
-    std::vector<std::function<void()>> deferred;  ///< tried again by do_chores(); may defer itself anew
+    std::atomic<std::size_t> chores{0};         ///< how many elements these lists have
+    std::mutex chores_mutex;                    ///< guards the next five
+    std::list<Zombie> zombies;                  ///< lists, because moving their elements cannot fail
+    std::size_t zombies_in_hand = 0;            ///< that a thread has taken out to look at
+    std::list<std::function<void()>> deferred;  ///< tried again by do_chores(); may defer itself anew
+    std::list<LaterFree> later_frees;           ///< of memory that was in use when all reclaimers waited
+    bool is_polled = false;                     ///< a thread does these two now and then
 
-    std::mutex reclaim_mutex;
+    std::mutex reclaim_mutex;            ///< guards the next three
+    cudaStream_t free_stream = nullptr;  ///< never waits: for memory whose users are done
     std::vector<Reclaimer> reclaimers;
     std::size_t last_reclaimer = 0;
 
@@ -86,6 +92,7 @@ Gpu& gpu(int index, const SourceLocation& where);
 /// A device that is in use for certain: the one of a stream or an event. Null before its first use.
 Gpu* gpu_if_used(int index) noexcept;
 inline Gpu& gpu_of(const StreamState& stream) noexcept { return *gpu_if_used(stream.device.index()); }
+inline Gpu& gpu_of(const EventState& event) noexcept { return *gpu_if_used(event.device.index()); }
 
 /// Makes the device's context current while it lives, if it is not. Contexts are pushed and popped instead of
 /// calling cudaSetDevice: that would initialise device 0 when it restores it.
@@ -95,7 +102,7 @@ public:
     ~InContext() {
         if (pushed_) {
             CUcontext popped = nullptr;
-            driver.pop_context(&popped);
+            api.cuCtxPopCurrent(&popped);
         }
     }
     InContext(const InContext&) = delete;
@@ -105,17 +112,18 @@ protected:
     InContext(CUcontext context, bool wanted) noexcept {
         if (!wanted) return;
         CUcontext current = nullptr;
-        driver.current_context(&current);
-        if (current != context) pushed_ = driver.push_context(context) == CUDA_SUCCESS;
+        api.cuCtxGetCurrent(&current);
+        if (current != context) pushed_ = api.cuCtxPushCurrent(context) == CUDA_SUCCESS;
     }
 
 private:
     bool pushed_ = false;
 };
 
-/// cudaStreamLegacy and cudaStreamPerThread mean the current device's; all other handles know theirs.
+/// cudaStreamLegacy and cudaStreamPerThread mean the current device's; all other handles know theirs. Null is none of heddle's: to CUDA it
+/// means the legacy stream, to heddle a closed one.
 inline bool is_default_handle(const void* native) noexcept {
-    return reinterpret_cast<std::uintptr_t>(native) <= 2;
+    return reinterpret_cast<std::uintptr_t>(native) - 1 <= 1;
 }
 
 /// Around driver calls on a stream. They run on the stream's device whatever context is current, and without any (seen with
@@ -141,7 +149,7 @@ public:
 
 private:
     void exchange() noexcept {
-        if (!in_callback) driver.exchange_capture_mode(&mode_);
+        if (!in_callback) api.cuThreadExchangeStreamCaptureMode(&mode_);
     }
 
     CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
@@ -179,21 +187,27 @@ private:
 cudaEvent_t take_event(Gpu& g, const SourceLocation& where);
 void give_event(Gpu& g, cudaEvent_t event) noexcept;
 
+/// Events of users. (event.cpp)
+cudaEvent_t make_event(Gpu& g, const EventOptions& options, const SourceLocation& where);
+void destroy_event(Gpu& g, cudaEvent_t event) noexcept;
+
 /// Whether an event of heddle's own has been reached; true on lost devices too. Wants RelaxedCapture.
 bool is_reached(Gpu& g, cudaEvent_t event) noexcept;
 
-/// Records an event on a stream of `g`, and makes a stream wait for one; the driver's forms of both.
+/// Records an event on a stream of `g`, and makes a stream wait for one; the driver's forms of both. Null is no stream: it is refused.
 inline CUresult record_on(Gpu& g, cudaEvent_t event, cudaStream_t stream) noexcept {
-    if (!is_default_handle(stream)) [[likely]]
-        return driver.event_record(event, stream);
+    if (reinterpret_cast<std::uintptr_t>(stream) > 2) [[likely]]
+        return api.cuEventRecord(event, stream);
+    if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
     InContext in(g);
-    return driver.event_record(event, stream);
+    return api.cuEventRecord(event, stream);
 }
 inline CUresult wait_on(Gpu& g, cudaStream_t stream, cudaEvent_t event) noexcept {
-    if (!is_default_handle(stream)) [[likely]]
-        return driver.stream_wait_event(stream, event, 0);
+    if (reinterpret_cast<std::uintptr_t>(stream) > 2) [[likely]]
+        return api.cuStreamWaitEvent(stream, event, 0);
+    if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
     InContext in(g);
-    return driver.stream_wait_event(stream, event, 0);
+    return api.cuStreamWaitEvent(stream, event, 0);
 }
 
 /// The capture that a native stream takes part in, 0 for none.
@@ -202,7 +216,8 @@ std::uint64_t capture_of(Gpu& g, cudaStream_t stream) noexcept;
 inline std::uint64_t capture_of(StreamRecord& stream) noexcept {
     if (!stream.has(stream_flag::capturing | stream_flag::handed_out)) [[likely]]
         return 0;
-    return capture_of(gpu_of(stream), static_cast<cudaStream_t>(stream.native));
+    const auto native = static_cast<cudaStream_t>(stream.native);
+    return native != nullptr ? capture_of(gpu_of(stream), native) : 0;
 }
 
 /// The attributes of a launch on a stream of this device, but for the dependence on the kernel before: their number, at most 5. (launch.cpp)
@@ -216,14 +231,19 @@ void check_way(StreamState& stream, const LaunchOptions& options, dim3 grid, con
 void check_fits_at_once(StreamState& stream, std::size_t most, dim3 grid, const SourceLocation& where);
 std::size_t cluster_size(const LaunchOptions& options) noexcept;  ///< in blocks
 
-/// Puts an action off until this thread, or another, may call CUDA or the capture that is in its way is over.
+/// Puts an action off until another thread may do it, and the capture that is in its way is over. Somebody does it soon, whatever the program
+/// calls.
 void defer(Gpu& g, std::function<void()> action);
-/// Recycles closed streams that are done, and tries deferred actions again.
+/// With chores_mutex held, after a change to what it guards: notes how much there is to do, and has it done.
+void note_chores(Gpu& g) noexcept;
+/// Recycles closed streams that are done, frees memory whose users are, and tries deferred actions again.
 void do_chores_now(Gpu& g) noexcept;
 inline void do_chores(Gpu& g) noexcept {
     if (g.chores.load(std::memory_order_relaxed) != 0) [[unlikely]]
         do_chores_now(g);
 }
+/// Frees some of the memory that was in use when it was given up, if it is not any more. (memory.cpp)
+void do_later_frees(Gpu& g, std::size_t at_once) noexcept;
 /// Gives a closed stream's record back if its work is done. False: not yet. (stream.cpp)
 bool bury(Gpu& g, Zombie& zombie) noexcept;
 

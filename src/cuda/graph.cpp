@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/order.hpp"
 #include "core/registry.hpp"
 #include "cuda/backend.hpp"
+#include "cuda/fence.hpp"
 #include "cuda/graph_parameters.hpp"
 #include "cuda/host_function.hpp"
+#include "cuda/user_object.hpp"
 
 namespace heddle::detail::cu {
 
@@ -17,36 +18,76 @@ CudaGraphExec::Turn CudaGraphExec::turn_of(const NodeData& node) {
     return turn;
 }
 
+namespace {
+/// Somebody launches a native graph of heddle's past heddle.
+void report_stray() noexcept {
+    try {
+        throw_usage("a host function of a graph runs without a launch of heddle's, and is left out", "launch",
+                    nullptr, {});
+    } catch (...) {
+        report(std::current_exception());
+    }
+}
+}  // namespace
+
 void CudaGraphExec::Host::run(void* data) {
     auto& host = *static_cast<Host*>(data);
     InCallback in;
     Turn turn;
     {
         const std::lock_guard lock(host.mutex);
-        if (host.turns.empty()) return;
-        turn = std::move(host.turns.front());
-        host.turns.pop_front();
+        if (!host.turns.empty()) {
+            turn = std::move(host.turns.front());
+            host.turns.pop_front();
+        }
     }
+    if (turn.stream == nullptr) return report_stray();
+    run_in_graph(*turn.stream, turn.at, *turn.type, turn.closure.get(), turn.count, turn.where,
+                 turn.name.get());
+}
+
+void CudaGraphExec::Host::run_always(void* data) {
+    const Turn& turn = static_cast<Host*>(data)->turns.front();  // changed by nobody
+    InCallback in;
     run_in_graph(*turn.stream, turn.at, *turn.type, turn.closure.get(), turn.count, turn.where,
                  turn.name.get());
 }
 
 CudaGraphExec::CudaGraphExec(const GraphData& graph, const SourceLocation& where)
-    : gpu_(gpu(graph.device.index(), where)), disabled_(graph.nodes.size()), functions_(graph.nodes.size()),
-      symbols_(graph.nodes.size()) {
+    : gpu_(gpu(graph.device.index(), where)), staged_(graph.nodes.size()), disabled_(graph.nodes.size()),
+      functions_(graph.nodes.size()), symbols_(graph.nodes.size()), events_(graph.nodes.size()) {
+    if (!graph.nodes.empty()) first_ = graph.nodes.front();
     RelaxedCapture relaxed;
     InContext in(gpu_);
     try {
-        check(cudaGraphCreate(&graph_, 0), "cudaGraphCreate", gpu_.index, where);
-        nodes_.reserve(graph.nodes.size());
-        for (const auto& node : graph.nodes) add(graph, *node, where);
+        add_all(graph, where);
         instantiate(has_priorities(graph), where);
         for (const auto& node : graph.nodes)
-            if (!node->enabled) update(*node, where);
+            if (!node->enabled && !disabled_[node->index]) change(*node, where);
     } catch (...) {
         destroy();
         throw;
     }
+}
+
+CudaGraphExec::CudaGraphExec(const GraphData& graph, StreamRecord& captured, const SourceLocation& where)
+    : gpu_(gpu(graph.device.index(), where)), staged_(graph.nodes.size()), disabled_(graph.nodes.size()),
+      captured_(&captured) {
+    RelaxedCapture relaxed;
+    InContext in(gpu_);
+    try {
+        add_all(graph, where);
+    } catch (...) {
+        destroy();
+        throw;
+    }
+}
+
+void CudaGraphExec::add_all(const GraphData& graph, const SourceLocation& where) {
+    check(api.cudaGraphCreate(&graph_, 0), "cudaGraphCreate", gpu_.index, where);
+    nodes_.reserve(graph.nodes.size());
+    for (const auto& node : graph.nodes) add(graph, *node, where);
+    is_careful_ = has_conditions_ || !hosts_.empty() || std::ranges::find(staged_, true) != staged_.end();
 }
 
 namespace {
@@ -54,13 +95,14 @@ namespace {
 void destroy_now(Gpu& g, cudaGraph_t graph, cudaGraphExec_t exec) noexcept {
     RelaxedCapture relaxed;
     InContext in(g);
-    if (exec != nullptr) note_failure(cudaGraphExecDestroy(exec), "cudaGraphExecDestroy", g.index);
-    if (graph != nullptr) note_failure(cudaGraphDestroy(graph), "cudaGraphDestroy", g.index);
+    if (exec != nullptr) note_failure(api.cudaGraphExecDestroy(exec), "cudaGraphExecDestroy", g.index);
+    if (graph != nullptr) note_failure(api.cudaGraphDestroy(graph), "cudaGraphDestroy", g.index);
 }
 
 /// Destroying an executable with conditions waits on the host for its launches (3000 ms behind a kernel of 3 s, driver 580; others do not): so
-/// it is put off until they are done.
-void destroy_when_done(Gpu& g, cudaGraph_t graph, cudaGraphExec_t exec, cudaEvent_t done) {
+/// it is put off until they are done. Until then its events are not other ones.
+void destroy_when_done(Gpu& g, cudaGraph_t graph, cudaGraphExec_t exec, cudaEvent_t done,
+                       std::vector<EventOwner> events) {
     if (!in_callback) {
         RelaxedCapture relaxed;
         if (done == nullptr || is_reached(g, done)) {
@@ -69,7 +111,9 @@ void destroy_when_done(Gpu& g, cudaGraph_t graph, cudaGraphExec_t exec, cudaEven
             return;
         }
     }
-    defer(g, [&g, graph, exec, done] { destroy_when_done(g, graph, exec, done); });
+    defer(g, [&g, graph, exec, done, events = std::move(events)] {
+        destroy_when_done(g, graph, exec, done, events);
+    });
 }
 
 }  // namespace
@@ -77,7 +121,8 @@ void destroy_when_done(Gpu& g, cudaGraph_t graph, cudaGraphExec_t exec, cudaEven
 CudaGraphExec::~CudaGraphExec() {
     if (is_forked()) return;
     try {
-        destroy_when_done(gpu_, graph_, exec_, done_);
+        events_.insert(events_.end(), replaced_.begin(), replaced_.end());
+        destroy_when_done(gpu_, graph_, exec_, done_, std::move(events_));
     } catch (...) {
         report(std::current_exception());
     }
@@ -92,18 +137,14 @@ void CudaGraphExec::destroy() noexcept {
 void CudaGraphExec::add_host(const NodeData& node, const std::vector<cudaGraphNode_t>& after,
                              const SourceLocation& where) {
     auto host = std::make_unique<Host>();
-    cudaUserObject_t object = nullptr;
-    const auto drop = [](void* data) {
-        InCallback in;
-        delete static_cast<Host*>(data);
-    };
-    check(cudaUserObjectCreate(&object, host.get(), drop, 1, cudaUserObjectNoDestructorSync),
-          "cudaUserObjectCreate", gpu_.index, where);
-    Host* const place = host.release();
-    check(cudaGraphRetainUserObject(graph_, object, 1, cudaGraphUserObjectMove), "cudaGraphRetainUserObject",
-          gpu_.index, where);
-    const cudaHostNodeParams p{&Host::run, place};
-    check(cudaGraphAddHostNode(&nodes_.back(), graph_, after.data(), after.size(), &p),
+    if (captured_ != nullptr) {
+        host->turns.push_back(turn_of(node));
+        host->turns.back().stream = captured_;
+        host->turns.back().at = captured_->submissions.load(std::memory_order_acquire) + 1;
+    }
+    Host* const place = &give_to_graph(graph_, std::move(host), gpu_.index, where);
+    const cudaHostNodeParams p{captured_ != nullptr ? &Host::run_always : &Host::run, place};
+    check(api.cudaGraphAddHostNode(&nodes_.back(), graph_, after.data(), after.size(), &p),
           "cudaGraphAddHostNode", gpu_.index, where);
     hosts_.push_back({node.index, place, turn_of(node)});
 }
@@ -112,7 +153,17 @@ void CudaGraphExec::add(const GraphData& graph, const NodeData& node, const Sour
     const Before before(graph, node, nodes_);
     const std::vector<cudaGraphNode_t>& after = before.nodes;
     cudaGraphNode_t& made = nodes_.emplace_back();
+    staged_[node.index] = is_staged(node);
+    if (!node.enabled && (staged_[node.index] || captured_ != nullptr)) {
+        disabled_[node.index] = true;
+        made = add_empty_node(graph_, after, gpu_, where);
+        return;
+    }
     const auto done = [&](cudaError_t code, const char* call) { check(code, call, gpu_.index, where); };
+    if (node.event != nullptr) {
+        events_[node.index] = node.event;
+        has_events_ = true;
+    }
     switch (node.kind) {
     case NodeKind::kernel:
         if (node.device.is_cpu())  // on one thread: the graph's order is the driver's to keep
@@ -120,22 +171,22 @@ void CudaGraphExec::add(const GraphData& graph, const NodeData& node, const Sour
         break;
     case NodeKind::host_function: return add_host(node, after, where);
     case NodeKind::other:
-        return done(cudaGraphAddChildGraphNode(&made, graph_, after.data(), after.size(),
-                                               static_cast<cudaGraph_t>(node.foreign.get())),
+        return done(api.cudaGraphAddChildGraphNode(&made, graph_, after.data(), after.size(),
+                                                   static_cast<cudaGraph_t>(node.foreign.get())),
                     "cudaGraphAddChildGraphNode");
     case NodeKind::conditional:
         has_conditions_ = true;
-        made = add_conditional(graph_, node, after, gpu_, where);
+        made = add_conditional(graph_, graph_, node, after, gpu_, where);
         return;
     case NodeKind::record_event:
         if (node.device.is_cpu()) break;
-        return done(
-            cudaGraphAddEventRecordNode(&made, graph_, after.data(), after.size(), native_of(*node.event)),
-            "cudaGraphAddEventRecordNode");
+        return done(api.cudaGraphAddEventRecordNode(&made, graph_, after.data(), after.size(),
+                                                    native_of(*node.event)),
+                    "cudaGraphAddEventRecordNode");
     case NodeKind::wait_event:
         if (node.device.is_cpu()) break;
         return done(
-            cudaGraphAddEventWaitNode(&made, graph_, after.data(), after.size(), native_of(*node.event)),
+            api.cudaGraphAddEventWaitNode(&made, graph_, after.data(), after.size(), native_of(*node.event)),
             "cudaGraphAddEventWaitNode");
     default: break;
     }
@@ -145,15 +196,15 @@ void CudaGraphExec::add(const GraphData& graph, const NodeData& node, const Sour
                                 ", and the graph is of a CUDA device: wait for it on the stream instead",
                      .call = "instantiate",
                      .where = where});
-    made = add_device_node(graph_, node, before, gpu_, where);
+    made = add_device_node(graph_, graph_, node, before, gpu_, where);
 }
 
 void CudaGraphExec::instantiate(bool with_priorities, const SourceLocation& where) {
     const unsigned long long flags = with_priorities ? cudaGraphInstantiateFlagUseNodePriority : 0;
-    check(cudaGraphInstantiate(&exec_, graph_, flags), "cudaGraphInstantiate", gpu_.index, where);
+    check(api.cudaGraphInstantiate(&exec_, graph_, flags), "cudaGraphInstantiate", gpu_.index, where);
 }
 
-/// For what CUDA cannot change in place. What was launched keeps what it was launched with.
+/// For what CUDA cannot change in place. What was launched keeps what it was launched with. If it fails, nothing has changed.
 void CudaGraphExec::make_anew(const GraphData& graph, const SourceLocation& where) {
     CudaGraphExec other(graph, where);
     std::swap(graph_, other.graph_);
@@ -162,51 +213,126 @@ void CudaGraphExec::make_anew(const GraphData& graph, const SourceLocation& wher
     std::swap(hosts_, other.hosts_);
     std::swap(done_, other.done_);
     std::swap(has_conditions_, other.has_conditions_);
+    std::swap(has_events_, other.has_events_);
+    std::swap(events_, other.events_);
+    std::swap(replaced_, other.replaced_);
+    std::swap(is_careful_, other.is_careful_);
+    std::swap(staged_, other.staged_);
     std::swap(disabled_, other.disabled_);
     std::swap(functions_, other.functions_);
     std::swap(symbols_, other.symbols_);
     is_new_ = true;
 }
 
-void CudaGraphExec::launch(StreamRecord& stream, const SourceLocation& where) {
-    if (!hosts_.empty()) {
-        const std::uint64_t at = stream.submissions.load(std::memory_order_acquire) + 1;
+/// CUDA knows the order of an executable's launches, but not that another one took its place.
+void CudaGraphExec::order_after_last(StreamRecord& stream, const SourceLocation& where) {
+    if (last_.stream == nullptr || (last_.stream == &stream && last_.is_same())) return;
+    refuse_native_capture(last_, "launch", where);
+    RelaxedCapture relaxed;
+    (void)wait_natively(gpu_, native_of(stream), last_);
+}
+
+void CudaGraphExec::push_turns(StreamRecord& stream) {
+    const std::uint64_t at = stream.submissions.load(std::memory_order_acquire) + 1;
+    std::size_t pushed = 0;
+    try {
         for (HostNode& host : hosts_) {
             host.next.stream = &stream;
             host.next.at = at;
             const std::lock_guard lock(host.host->mutex);
             host.host->turns.push_back(host.next);
+            ++pushed;
         }
-        stream.set(stream_flag::fallible);
+    } catch (...) {
+        pop_turns(pushed);
+        throw;
     }
+}
+
+/// Takes back the newest turn of the first `count` host nodes.
+void CudaGraphExec::pop_turns(std::size_t count) noexcept {
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::lock_guard lock(hosts_[i].host->mutex);
+        hosts_[i].host->turns.pop_back();
+    }
+}
+
+void CudaGraphExec::launch(StreamRecord& stream, const SourceLocation& where) {
+    // For all others CUDA does the right thing.
+    if ((is_careful_ || is_new_) && capture_of(stream) != 0) [[unlikely]]
+        return launch_into_capture(stream, where);
     if (is_new_) [[unlikely]] {
-        if (last_ != nullptr && last_ != &stream) order_after_all_of(stream, *last_, where);
+        order_after_last(stream, where);
         is_new_ = false;
     }
-    last_ = &stream;
+    if ((has_conditions_ || has_events_) && done_ == nullptr) [[unlikely]]
+        done_ = take_event(gpu_, where);
+    if (!replaced_.empty() && (done_ == nullptr || is_reached(gpu_, done_))) [[unlikely]]
+        replaced_.clear();
+    // From here on nothing may fail but the launch: a turn without a launch would be another launch's.
     OnStream on(gpu_, stream.native);
-    const CUresult code = driver.launch_graph(exec_, native_of(stream));
-    if (code != CUDA_SUCCESS) [[unlikely]]
-        for (HostNode& host : hosts_) {
-            const std::lock_guard lock(host.host->mutex);
-            host.host->turns.pop_back();
-        }
-    check(code, "cuGraphLaunch", stream, where);
-    count_submission(stream);
-    if (has_conditions_ && capture_of(stream) == 0) [[unlikely]] {
-        if (done_ == nullptr) done_ = take_event(gpu_, where);
-        check(record_on(gpu_, done_, native_of(stream)), "cuEventRecord", stream, where);
+    const cudaStream_t native = native_of(stream);
+    if (!hosts_.empty()) {
+        push_turns(stream);
+        stream.set(stream_flag::fallible);
     }
+    const CUresult code = api.cuGraphLaunch(exec_, native);
+    if (code != CUDA_SUCCESS) [[unlikely]]
+        pop_turns(hosts_.size());
+    check(code, "cuGraphLaunch", stream, where);
+    last_ = {&stream, stream.id.load(std::memory_order_relaxed)};
+    count_submission(stream);
+    if (has_conditions_ || has_events_) [[unlikely]]
+        check(record_on(gpu_, done_, native), "cuEventRecord", stream, where);
+}
+
+/// A capture that others began. What they make of it they launch as often as they like, and no turns are put in then: so their graph gets
+/// nodes of its own, if it has host functions.
+void CudaGraphExec::launch_into_capture(StreamRecord& stream, const SourceLocation& where) {
+    const std::shared_ptr<NodeData> first = first_.lock();
+    if (std::ranges::find(staged_, true) != staged_.end())
+        throw_usage(
+            "the stream is capturing, and only device and pinned memory can be copied and filled in a "
+            "graph of others: use heddle::pinned() for the host side",
+            "launch", &stream, where);
+    InContext in(gpu_);
+    const cudaStream_t native = native_of(stream);
+    if (hosts_.empty()) {
+        check(api.cuGraphLaunch(exec_, native), "cuGraphLaunch", stream, where);
+        return count_submission(stream);
+    }
+    if (first == nullptr || first->graph == nullptr)
+        throw_usage("a batch with host functions cannot become part of a capture of others", "launch",
+                    &stream, where);
+    const CudaGraphExec nodes(*first->graph, stream, where);
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    CUgraph graph = nullptr;
+    const CUgraphNode* after = nullptr;
+    const CUgraphEdgeData* edges = nullptr;
+    std::size_t count = 0;
+    check(api.cuStreamGetCaptureInfo(native, &status, nullptr, &graph, &after, &edges, &count),
+          "cuStreamGetCaptureInfo", stream, where);
+    if (status != CU_STREAM_CAPTURE_STATUS_ACTIVE)
+        throw_usage("the stream's capture is invalid: end it, and begin again", "launch", &stream, where);
+    cudaGraphNode_t made = nullptr;
+    check(api.cudaGraphAddChildGraphNode(&made, graph, after, count, nodes.graph_),
+          "cudaGraphAddChildGraphNode", stream, where);
+    check(
+        api.cudaStreamUpdateCaptureDependencies(native, &made, nullptr, 1, cudaStreamSetCaptureDependencies),
+        "cudaStreamUpdateCaptureDependencies", stream, where);
+    stream.set(stream_flag::fallible);
+    count_submission(stream);
 }
 
 void CudaGraphExec::upload(StreamRecord& stream, const SourceLocation& where) {
     InContext in(gpu_);
-    check(cudaGraphUpload(exec_, native_of(stream)), "cudaGraphUpload", stream, where);
+    check(api.cudaGraphUpload(exec_, native_of(stream)), "cudaGraphUpload", stream, where);
 }
 
 void CudaGraphExec::check_update(cudaError_t code, const char* call, const NodeData& node,
                                  const SourceLocation& where) {
     if (code == cudaSuccess) return;
+    if (is_sticky(code)) check(code, call, gpu_.index, where);
     cudaGetLastError();
     throw_error({.code = ErrorCode::unsupported,
                  .message = label_of(node) +
@@ -230,54 +356,84 @@ void CudaGraphExec::update_kernel(const NodeData& node, const SourceLocation& wh
     if (!form_.is_loaded) {
         if (symbols_[node.index] != form_.function) {
             cudaFunction_t function = nullptr;
-            check_update(cudaGetFuncBySymbol(&function, form_.function), "cudaGetFuncBySymbol", node, where);
+            check_update(api.cudaGetFuncBySymbol(&function, form_.function), "cudaGetFuncBySymbol", node,
+                         where);
             functions_[node.index] = function;
             symbols_[node.index] = form_.function;
         }
         p.func = functions_[node.index];
     }
-    check_update(as_runtime(driver.set_kernel_node(exec_, nodes_[node.index], &p)),
+    check_update(as_runtime(api.cuGraphExecKernelNodeSetParams(exec_, nodes_[node.index], &p)),
                  "cuGraphExecKernelNodeSetParams", node, where);
+}
+
+void CudaGraphExec::keep_event(const NodeData& node) {
+    if (events_[node.index] == node.event) return;
+    replaced_.push_back(std::exchange(events_[node.index], node.event));
 }
 
 void CudaGraphExec::update_other(const NodeData& node, const SourceLocation& where) {
     cudaGraphNode_t native = nodes_[node.index];
     switch (node.kind) {
     case NodeKind::copy: {
-        const cudaMemcpy3DParms p = copy_parameters(node, where);
-        return check_update(cudaGraphExecMemcpyNodeSetParams(exec_, native, &p),
-                            "cudaGraphExecMemcpyNodeSetParams", node, where);
+        ensure_access(node, where);
+        Gpu& g = gpu_of_memory(node, gpu_, where);
+        InContext in(g);
+        const CUDA_MEMCPY3D p = copy_parameters(node.to, node.from);
+        return check_update(as_runtime(api.cuGraphExecMemcpyNodeSetParams(exec_, native, &p, g.context)),
+                            "cuGraphExecMemcpyNodeSetParams", node, where);
     }
     case NodeKind::fill: {
-        const FillParameters p(node, gpu_of(node, gpu_, where), where);
+        Gpu& g = gpu_of_memory(node, gpu_, where);
+        InContext in(g);
+        const FillParameters p(node, g);
         if (p.is_kernel)
-            return check_update(cudaGraphExecKernelNodeSetParams(exec_, native, &p.kernel),
+            return check_update(api.cudaGraphExecKernelNodeSetParams(exec_, native, &p.kernel),
                                 "cudaGraphExecKernelNodeSetParams (fill)", node, where);
-        return check_update(cudaGraphExecMemsetNodeSetParams(exec_, native, &p.memset),
+        return check_update(api.cudaGraphExecMemsetNodeSetParams(exec_, native, &p.memset),
                             "cudaGraphExecMemsetNodeSetParams", node, where);
     }
     case NodeKind::record_event:
-        return check_update(cudaGraphExecEventRecordNodeSetEvent(exec_, native, native_of(*node.event)),
-                            "cudaGraphExecEventRecordNodeSetEvent", node, where);
+        check_update(api.cudaGraphExecEventRecordNodeSetEvent(exec_, native, native_of(*node.event)),
+                     "cudaGraphExecEventRecordNodeSetEvent", node, where);
+        return keep_event(node);
     case NodeKind::wait_event:
-        return check_update(cudaGraphExecEventWaitNodeSetEvent(exec_, native, native_of(*node.event)),
-                            "cudaGraphExecEventWaitNodeSetEvent", node, where);
+        check_update(api.cudaGraphExecEventWaitNodeSetEvent(exec_, native, native_of(*node.event)),
+                     "cudaGraphExecEventWaitNodeSetEvent", node, where);
+        return keep_event(node);
     default: return;
     }
 }
 
 void CudaGraphExec::update(const NodeData& node, const SourceLocation& where) {
-    if (node.conditional != nullptr) {
-        make_anew(*node.graph, where);
-        node.graph->changed.clear();  // all of them are in it
-        return;
-    }
     if (node.kind == NodeKind::host_function || (node.kind == NodeKind::kernel && node.device.is_cpu())) {
         const auto host =
             std::ranges::find_if(hosts_, [&](const HostNode& h) { return h.node == node.index; });
         if (host != hosts_.end()) host->next = turn_of(node);
         return;
     }
+    bool in_place = node.conditional == nullptr && !staged_[node.index] && !is_staged(node);
+    if (in_place) {
+        try {
+            change(node, where);
+        } catch (const Error& error) {
+            if (error.code() != ErrorCode::unsupported || node.graph == nullptr) throw;
+            in_place = false;
+        }
+    }
+    if (in_place) return;
+    if (node.graph == nullptr)  // a batch's, which makes another graph
+        throw_error({.code = ErrorCode::unsupported,
+                     .message = label_of(node) + " cannot be changed in a graph that is instantiated",
+                     .call = "update",
+                     .device = node.device,
+                     .where = where});
+    make_anew(*node.graph, where);
+    node.graph->changed.clear();  // all of them are in it
+}
+
+/// In place. Throws Unsupported where CUDA cannot.
+void CudaGraphExec::change(const NodeData& node, const SourceLocation& where) {
     const bool nothing = node.kind == NodeKind::kernel && node.work.count == 0;
     const bool disabled = !node.enabled || nothing;
     if (node.kind == NodeKind::kernel && !disabled) {
@@ -288,7 +444,7 @@ void CudaGraphExec::update(const NodeData& node, const SourceLocation& where) {
     InContext in(gpu(node.device.is_cuda() ? node.device.index() : gpu_.index, where));
     if (!disabled && node.kind != NodeKind::kernel) update_other(node, where);
     if (disabled == disabled_[node.index]) return;
-    check_update(cudaGraphNodeSetEnabled(exec_, nodes_[node.index], disabled ? 0 : 1),
+    check_update(api.cudaGraphNodeSetEnabled(exec_, nodes_[node.index], disabled ? 0 : 1),
                  "cudaGraphNodeSetEnabled", node, where);
     disabled_[node.index] = disabled;
 }

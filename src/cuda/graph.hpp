@@ -1,7 +1,9 @@
 // A graph on CUDA devices: CUDA's own, made of heddle's nodes.
 #pragma once
 
+#include <cstdint>
 #include <deque>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -19,6 +21,9 @@ public:
     void upload(StreamRecord& stream, const SourceLocation& where) override;
 
 private:
+    /// Equal nodes for a capture that others began on `captured`: not instantiated, and every run of a host function is the same.
+    CudaGraphExec(const GraphData& graph, StreamRecord& captured, const SourceLocation& where);
+
     /// A host function's turn in one launch.
     struct Turn {
         SharedClosure closure;
@@ -36,17 +41,25 @@ private:
         std::mutex mutex;
         std::deque<Turn> turns;
         static void run(void* data);
+        static void run_always(void* data);  ///< the one turn, at every launch of a graph that others own
     };
     struct HostNode {
         std::size_t node;
         Host* host;
         Turn next;
     };
+    void add_all(const GraphData& graph, const SourceLocation& where);
     void add(const GraphData& graph, const NodeData& node, const SourceLocation& where);
     void add_host(const NodeData& node, const std::vector<cudaGraphNode_t>& after,
                   const SourceLocation& where);
+    void launch_into_capture(StreamRecord& stream, const SourceLocation& where);
+    void order_after_last(StreamRecord& stream, const SourceLocation& where);
+    void push_turns(StreamRecord& stream);
+    void pop_turns(std::size_t count) noexcept;
+    void change(const NodeData& node, const SourceLocation& where);
     void update_kernel(const NodeData& node, const SourceLocation& where);
     void update_other(const NodeData& node, const SourceLocation& where);
+    void keep_event(const NodeData& node);
     void check_update(cudaError_t code, const char* call, const NodeData& node, const SourceLocation& where);
     void instantiate(bool with_priorities, const SourceLocation& where);
     void make_anew(const GraphData& graph, const SourceLocation& where);
@@ -57,14 +70,22 @@ private:
     cudaGraphExec_t exec_ = nullptr;
     std::vector<cudaGraphNode_t> nodes_;
     std::vector<HostNode> hosts_;
+    std::vector<bool> staged_;  ///< nodes that are several of CUDA's
     std::vector<bool> disabled_;
     std::vector<CUfunction> functions_;  ///< of kernel nodes that were changed
     std::vector<const void*> symbols_;   ///< and whose they are
     KernelForm form_;                    ///< for changes
-    StreamRecord* last_ = nullptr;       ///< of the newest launch
-    cudaEvent_t done_ = nullptr;         ///< behind the newest launch; for graphs with conditions only
+    std::weak_ptr<NodeData> first_;      ///< which knows the graph, while that is there
+    StreamRecord* captured_ = nullptr;   ///< made for a capture on this stream
+    StreamUse last_;                     ///< of the newest launch
+    cudaEvent_t done_ = nullptr;  ///< behind the newest launch; for graphs with conditions or events only
     bool has_conditions_ = false;
-    bool is_new_ = false;  ///< made anew since: CUDA does not know the launches before
+    bool has_events_ = false;
+    std::vector<EventOwner>
+        events_;  ///< of the nodes: not another event's while they may record it or wait for it
+    std::vector<EventOwner> replaced_;  ///< that launches under way may still have
+    bool is_careful_ = false;  ///< a launch into a capture of others is not CUDA's alone
+    bool is_new_ = false;      ///< made anew since: CUDA does not know the launches before
 };
 
 }  // namespace heddle::detail::cu

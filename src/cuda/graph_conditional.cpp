@@ -16,6 +16,7 @@ void check_inner(const NodeData& node, const NodeData& conditional, const Source
     if (node.kind == NodeKind::host_function) why = "is a host function";
     else if (node.device.is_cpu() && node.kind == NodeKind::kernel) why = "runs on a CPU device";
     else if (node.event != nullptr) why = "is about an event";
+    else if (needs_host(node)) why = "uses memory of a CPU device";
     else if (node.kind == NodeKind::other) why = "was captured past heddle";
     else if (node.device.is_cuda() && node.device != conditional.device) why = "runs on another GPU";
     if (why == nullptr) return;
@@ -32,14 +33,14 @@ void check_inner(const NodeData& node, const NodeData& conditional, const Source
 cudaGraphNode_t add_setter(cudaGraph_t graph, ConditionKernel& setter, const Nodes& after,
                            const Gpu& of_graph, const SourceLocation& where) {
     cudaGraphNode_t made = nullptr;
-    check(cudaGraphAddKernelNode(&made, graph, after.data(), after.size(), &setter.native),
+    check(api.cudaGraphAddKernelNode(&made, graph, after.data(), after.size(), &setter.native),
           "cudaGraphAddKernelNode (condition)", of_graph.index, where);
     return made;
 }
 
 /// Adds a body's nodes to the graph that CUDA made for it. Returns the nodes that no other comes after.
-Nodes add_body(cudaGraph_t graph, const GraphData& body, const NodeData& conditional, Gpu& of_graph,
-               const SourceLocation& where) {
+Nodes add_body(cudaGraph_t graph, cudaGraph_t keeper, const GraphData& body, const NodeData& conditional,
+               Gpu& of_graph, const SourceLocation& where) {
     Nodes made;
     std::vector<bool> is_end(body.nodes.size(), true);
     made.reserve(body.nodes.size());
@@ -50,9 +51,10 @@ Nodes add_body(cudaGraph_t graph, const GraphData& body, const NodeData& conditi
         const Nodes& after = before.nodes;
         for (const std::uint32_t first : body.dependencies[i]) is_end[first] = false;
         // Nobody can enable a node of a body later, so that a disabled one need not be there.
-        if (node.conditional != nullptr) made.push_back(add_conditional(graph, node, after, of_graph, where));
+        if (node.conditional != nullptr)
+            made.push_back(add_conditional(graph, keeper, node, after, of_graph, where));
         else if (!node.enabled) made.push_back(add_empty_node(graph, after, of_graph, where));
-        else made.push_back(add_device_node(graph, node, before, of_graph, where));
+        else made.push_back(add_device_node(graph, keeper, node, before, of_graph, where));
     }
     Nodes ends;
     for (std::size_t i = 0; i < made.size(); ++i)
@@ -71,13 +73,13 @@ cudaGraphConditionalNodeType type_of(ConditionalKind kind) noexcept {
 
 }  // namespace
 
-cudaGraphNode_t add_conditional(cudaGraph_t graph, const NodeData& node, const Nodes& after, Gpu& of_graph,
-                                const SourceLocation& where) {
+cudaGraphNode_t add_conditional(cudaGraph_t graph, cudaGraph_t keeper, const NodeData& node,
+                                const Nodes& after, Gpu& of_graph, const SourceLocation& where) {
     const Conditional& conditional = *node.conditional;
     const auto bodies = static_cast<unsigned>(conditional.bodies.size());
     InContext in(of_graph);
     cudaGraphConditionalHandle handle = 0;  // of the graph that the node is in, not of its bodies
-    check(cudaGraphConditionalHandleCreate(&handle, graph, 0, 0), "cudaGraphConditionalHandleCreate",
+    check(api.cudaGraphConditionalHandleCreate(&handle, graph, 0, 0), "cudaGraphConditionalHandleCreate",
           of_graph.index, where);
     ConditionKernel setter(handle, static_cast<const int*>(conditional.value.data),
                            conditional.kind == ConditionalKind::switch_case ? bodies : 0);
@@ -89,11 +91,11 @@ cudaGraphNode_t add_conditional(cudaGraph_t graph, const NodeData& node, const N
     parameters.conditional.type = type_of(conditional.kind);
     parameters.conditional.size = bodies;
     cudaGraphNode_t made = nullptr;
-    check(cudaGraphAddNode(&made, graph, &set, nullptr, 1, &parameters), "cudaGraphAddNode (conditional)",
+    check(api.cudaGraphAddNode(&made, graph, &set, nullptr, 1, &parameters), "cudaGraphAddNode (conditional)",
           of_graph.index, where);
     for (unsigned i = 0; i < bodies; ++i) {
         const cudaGraph_t inner = parameters.conditional.phGraph_out[i];
-        const Nodes ends = add_body(inner, *conditional.bodies[i], node, of_graph, where);
+        const Nodes ends = add_body(inner, keeper, *conditional.bodies[i], node, of_graph, where);
         if (conditional.kind == ConditionalKind::while_loop) add_setter(inner, setter, ends, of_graph, where);
     }
     return made;

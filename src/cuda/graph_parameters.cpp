@@ -8,7 +8,50 @@
 
 namespace heddle::detail::cu {
 
+using Nodes = std::vector<cudaGraphNode_t>;
+
 namespace {
+
+LaunchOptions options_of(const NodeData& node) {
+    LaunchOptions options = node.work.options;
+    if (node.priority != 0) options.priority = node.priority;
+    return options;
+}
+
+void set_attributes(cudaGraphNode_t made, const NodeData& node, const Gpu& g, const SourceLocation& where) {
+    cudaLaunchAttribute attributes[6];
+    const unsigned count = attributes_of(default_stream(node.device).state(), options_of(node), attributes);
+    for (unsigned i = 0; i < count; ++i)
+        check(api.cudaGraphKernelNodeSetAttribute(made, attributes[i].id, &attributes[i].val),
+              "cudaGraphKernelNodeSetAttribute", g.index, where);
+}
+
+/// The kernel may start before some of those it comes after have finished.
+cudaGraphNode_t add_dependent_kernel(cudaGraph_t graph, const KernelParameters& p, const Before& before,
+                                     const Gpu& g, const SourceLocation& where) {
+    std::vector<cudaGraphEdgeData> edges(before.nodes.size());
+    for (std::size_t i = 0; i < edges.size(); ++i) {
+        if (!before.early[i]) continue;
+        cudaGraphNodeType type{};
+        check(api.cudaGraphNodeGetType(before.nodes[i], &type), "cudaGraphNodeGetType", g.index, where);
+        if (type != cudaGraphNodeTypeKernel) continue;  // it has no indices, and is an empty node
+        edges[i].from_port = cudaGraphKernelNodePortProgrammatic;
+        edges[i].type = cudaGraphDependencyTypeProgrammatic;
+    }
+    cudaGraphNodeParams params{};
+    params.type = cudaGraphNodeTypeKernel;
+    params.kernel.func = p.native.func;
+    params.kernel.gridDim = p.native.gridDim;
+    params.kernel.blockDim = p.native.blockDim;
+    params.kernel.sharedMemBytes = p.native.sharedMemBytes;
+    params.kernel.kernelParams = p.native.kernelParams;
+    cudaGraphNode_t made = nullptr;
+    check(api.cudaGraphAddNode(&made, graph, before.nodes.data(), edges.data(), edges.size(), &params),
+          "cudaGraphAddNode", g.index, where);
+    return made;
+}
+
+}  // namespace
 
 void ensure_access(const NodeData& node, const SourceLocation& where) {
     const Device to = node.to.place.device, from = node.from.place.device;
@@ -23,47 +66,6 @@ void ensure_access(const NodeData& node, const SourceLocation& where) {
          .device = node.device,
          .where = where});
 }
-
-LaunchOptions options_of(const NodeData& node) {
-    LaunchOptions options = node.work.options;
-    if (node.priority != 0) options.priority = node.priority;
-    return options;
-}
-
-void set_attributes(cudaGraphNode_t made, const NodeData& node, const Gpu& g, const SourceLocation& where) {
-    cudaLaunchAttribute attributes[6];
-    const unsigned count = attributes_of(default_stream(node.device).state(), options_of(node), attributes);
-    for (unsigned i = 0; i < count; ++i)
-        check(cudaGraphKernelNodeSetAttribute(made, attributes[i].id, &attributes[i].val),
-              "cudaGraphKernelNodeSetAttribute", g.index, where);
-}
-
-/// The kernel may start before some of those it comes after have finished.
-cudaGraphNode_t add_dependent_kernel(cudaGraph_t graph, const KernelParameters& p, const Before& before,
-                                     const Gpu& g, const SourceLocation& where) {
-    std::vector<cudaGraphEdgeData> edges(before.nodes.size());
-    for (std::size_t i = 0; i < edges.size(); ++i) {
-        if (!before.early[i]) continue;
-        cudaGraphNodeType type{};
-        check(cudaGraphNodeGetType(before.nodes[i], &type), "cudaGraphNodeGetType", g.index, where);
-        if (type != cudaGraphNodeTypeKernel) continue;  // it has no indices, and is an empty node
-        edges[i].from_port = cudaGraphKernelNodePortProgrammatic;
-        edges[i].type = cudaGraphDependencyTypeProgrammatic;
-    }
-    cudaGraphNodeParams params{};
-    params.type = cudaGraphNodeTypeKernel;
-    params.kernel.func = p.native.func;
-    params.kernel.gridDim = p.native.gridDim;
-    params.kernel.blockDim = p.native.blockDim;
-    params.kernel.sharedMemBytes = p.native.sharedMemBytes;
-    params.kernel.kernelParams = p.native.kernelParams;
-    cudaGraphNode_t made = nullptr;
-    check(cudaGraphAddNode(&made, graph, before.nodes.data(), edges.data(), edges.size(), &params),
-          "cudaGraphAddNode", g.index, where);
-    return made;
-}
-
-}  // namespace
 
 Before::Before(const GraphData& graph, const NodeData& node, const std::vector<cudaGraphNode_t>& made) {
     const auto& dependencies = graph.dependencies[node.index];
@@ -97,7 +99,7 @@ CUDA_KERNEL_NODE_PARAMS kernel_parameters(KernelForm& form) noexcept {
     return p;
 }
 
-FillParameters::FillParameters(const NodeData& node, const Gpu& g, const SourceLocation& where) {
+FillParameters::FillParameters(const NodeData& node, const Gpu& g) {
     const Rectangle to{node.to.data, node.to.bytes, node.to.rows, node.to.pitch};
     const std::size_t size = node.value.size(), word = word_of(to, node.value.data(), size);
     const bool is_plain = size == 1 || size == 2 || size == 4 || size > max_pattern;
@@ -110,14 +112,6 @@ FillParameters::FillParameters(const NodeData& node, const Gpu& g, const SourceL
         memset.height = to.rows;
         return;
     }
-    if (size > max_pattern)
-        throw_error({.code = ErrorCode::unsupported,
-                     .message = label_of(node) + " fills with elements of " + std::to_string(size) +
-                                " bytes: CUDA's graphs fill with up to " + std::to_string(max_pattern) +
-                                ". Use a kernel",
-                     .call = "fill_node",
-                     .device = node.device,
-                     .where = where});
     is_kernel = true;
     make_fill(fill, to, node.value.data(), size, g.limits.processors);
     kernel.func = const_cast<void*>(fill.function);
@@ -126,14 +120,37 @@ FillParameters::FillParameters(const NodeData& node, const Gpu& g, const SourceL
     kernel.kernelParams = fill.arguments;
 }
 
-cudaMemcpy3DParms copy_parameters(const NodeData& node, const SourceLocation& where) {
-    ensure_access(node, where);
-    cudaMemcpy3DParms p{};
-    p.dstPtr = {node.to.data, node.to.pitch, node.to.bytes, node.to.rows};
-    p.srcPtr = {node.from.data, node.from.pitch, node.from.bytes, node.from.rows};
-    p.extent = {node.to.bytes, node.to.rows, 1};
-    p.kind = cudaMemcpyDefault;
+CUDA_MEMCPY3D copy_parameters(const Piece& to, const Piece& from) noexcept {
+    CUDA_MEMCPY3D p{};
+    p.dstMemoryType = p.srcMemoryType = CU_MEMORYTYPE_UNIFIED;
+    p.dstDevice = reinterpret_cast<CUdeviceptr>(to.data);
+    p.dstPitch = to.pitch;
+    p.dstHeight = to.rows;
+    p.srcDevice = reinterpret_cast<CUdeviceptr>(from.data);
+    p.srcPitch = from.pitch;
+    p.srcHeight = from.rows;
+    p.WidthInBytes = to.bytes;
+    p.Height = to.rows;
+    p.Depth = 1;
     return p;
+}
+
+Gpu& gpu_of_memory(const NodeData& node, Gpu& of_graph, const SourceLocation& where) {
+    for (const Piece* piece : {&node.to, &node.from})
+        if (piece->data != nullptr && piece->place.device.is_cuda() &&
+            piece->place.kind == MemoryKind::device)
+            return gpu(piece->place.device.index(), where);
+    return gpu_of(node, of_graph, where);
+}
+
+cudaGraphNode_t add_copy_node(cudaGraph_t graph, const Nodes& after, const Piece& to, const Piece& from,
+                              const Gpu& g, const SourceLocation& where) {
+    InContext in(g);
+    const CUDA_MEMCPY3D p = copy_parameters(to, from);
+    cudaGraphNode_t made = nullptr;
+    check(api.cuGraphAddMemcpyNode(&made, graph, after.data(), after.size(), &p, g.context),
+          "cuGraphAddMemcpyNode", g.index, where);
+    return made;
 }
 
 Gpu& gpu_of(const NodeData& node, Gpu& of_graph, const SourceLocation& where) {
@@ -143,16 +160,17 @@ Gpu& gpu_of(const NodeData& node, Gpu& of_graph, const SourceLocation& where) {
 cudaGraphNode_t add_empty_node(cudaGraph_t graph, const std::vector<cudaGraphNode_t>& after,
                                const Gpu& of_graph, const SourceLocation& where) {
     cudaGraphNode_t made = nullptr;
-    check(cudaGraphAddEmptyNode(&made, graph, after.data(), after.size()), "cudaGraphAddEmptyNode",
+    check(api.cudaGraphAddEmptyNode(&made, graph, after.data(), after.size()), "cudaGraphAddEmptyNode",
           of_graph.index, where);
     return made;
 }
 
-cudaGraphNode_t add_device_node(cudaGraph_t graph, const NodeData& node, const Before& before, Gpu& of_graph,
-                                const SourceLocation& where) {
+cudaGraphNode_t add_device_node(cudaGraph_t graph, cudaGraph_t keeper, const NodeData& node,
+                                const Before& before, Gpu& of_graph, const SourceLocation& where) {
     const std::vector<cudaGraphNode_t>& after = before.nodes;
+    if (is_staged(node)) return add_staged_node(graph, keeper, node, after, of_graph, where);
     cudaGraphNode_t made = nullptr;
-    Gpu& g = gpu_of(node, of_graph, where);
+    Gpu& g = gpu_of_memory(node, of_graph, where);
     InContext in(g);
     const auto done = [&](cudaError_t code, const char* call) {
         check(code, call, of_graph.index, where);
@@ -165,7 +183,7 @@ cudaGraphNode_t add_device_node(cudaGraph_t graph, const NodeData& node, const B
         const bool has_options = options_of(node) != LaunchOptions();
         if (p.form.is_loaded) {  // its options were checked when it was given
             const CUDA_KERNEL_NODE_PARAMS of_driver = kernel_parameters(p.form);
-            done(as_runtime(driver.add_kernel_node(&made, graph, after.data(), after.size(), &of_driver)),
+            done(as_runtime(api.cuGraphAddKernelNode(&made, graph, after.data(), after.size(), &of_driver)),
                  "cuGraphAddKernelNode");
             if (has_options) set_attributes(made, node, g, where);
             return made;
@@ -175,22 +193,20 @@ cudaGraphNode_t add_device_node(cudaGraph_t graph, const NodeData& node, const B
                           p.native.blockDim, p.form.shared_bytes, options_of(node), where);
         if (!before.early.empty()) made = add_dependent_kernel(graph, p, before, g, where);
         else
-            done(cudaGraphAddKernelNode(&made, graph, after.data(), after.size(), &p.native),
+            done(api.cudaGraphAddKernelNode(&made, graph, after.data(), after.size(), &p.native),
                  "cudaGraphAddKernelNode");
         if (has_options) set_attributes(made, node, g, where);
         return made;
     }
-    case NodeKind::copy: {
-        const cudaMemcpy3DParms p = copy_parameters(node, where);
-        return done(cudaGraphAddMemcpyNode(&made, graph, after.data(), after.size(), &p),
-                    "cudaGraphAddMemcpyNode");
-    }
+    case NodeKind::copy:
+        ensure_access(node, where);
+        return add_copy_node(graph, after, node.to, node.from, g, where);
     case NodeKind::fill: {
-        const FillParameters p(node, g, where);
+        const FillParameters p(node, g);
         if (p.is_kernel)
-            return done(cudaGraphAddKernelNode(&made, graph, after.data(), after.size(), &p.kernel),
+            return done(api.cudaGraphAddKernelNode(&made, graph, after.data(), after.size(), &p.kernel),
                         "cudaGraphAddKernelNode (fill)");
-        return done(cudaGraphAddMemsetNode(&made, graph, after.data(), after.size(), &p.memset),
+        return done(api.cudaGraphAddMemsetNode(&made, graph, after.data(), after.size(), &p.memset),
                     "cudaGraphAddMemsetNode");
     }
     default: break;

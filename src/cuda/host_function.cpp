@@ -2,12 +2,15 @@
 #include "cuda/host_function.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <new>
+#include <utility>
 
 #include "core/registry.hpp"
 #include "cuda/backend.hpp"
+#include "cuda/user_object.hpp"
 
 namespace heddle::detail::cu {
 
@@ -22,6 +25,8 @@ struct HostNode {
     SourceLocation where;
     bool in_graph;  ///< belongs to a graph, which may run it often
     void* closure;
+    std::atomic<int> owners{1};          ///< the stream, and who watches for the loss of the device
+    std::atomic<bool> is_called{false};  ///< of functions that are called in any case
 
     static std::size_t offset(const OpType& t) noexcept {
         const std::size_t align = std::max<std::size_t>(t.align, 1);
@@ -36,13 +41,19 @@ HostNode* make_node(StreamRecord& stream, const OpType& type, void* self, std::s
                     const SourceLocation& where) {
     void* memory = ::operator new(HostNode::offset(type) + type.size, HostNode::alignment(type));
     void* closure = static_cast<char*>(memory) + HostNode::offset(type);
-    if (type.move != nullptr) type.move(self, closure);
-    else std::memcpy(closure, self, type.size);
+    try {
+        if (type.move != nullptr) type.move(self, closure);
+        else std::memcpy(closure, self, type.size);
+    } catch (...) {
+        ::operator delete(memory, HostNode::alignment(type));
+        throw;
+    }
     const std::uint64_t at = stream.submissions.load(std::memory_order_acquire) + 1;
-    return ::new (memory) HostNode{&stream, &type, count, at, where, false, closure};
+    return ::new (memory) HostNode{&stream, &type, count, at, where, false, closure, {1}, {false}};
 }
 
 void destroy_node(HostNode* node) noexcept {
+    if (node->owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     const OpType& type = *node->type;
     if (type.destroy != nullptr) type.destroy(node->closure);
     ::operator delete(node, HostNode::alignment(type));
@@ -67,9 +78,23 @@ void poison_by(StreamRecord& stream, const OpType& type, std::uint64_t at, const
                                           "; later work on this stream, and on what waits for it, is dropped",
                                       type.call, where);
         info.cause = exception;
-        stream.poison(std::make_shared<const ErrorInfo>(std::move(info)), at);
+        stream.poison(make_failure(std::move(info)), at);
     } catch (...) {
         report(std::current_exception());  // no memory for the failure
+    }
+}
+
+/// Calls a function in its turn, unless the stream failed before: `at` is its submission, `node` the name of a graph's node.
+void call(StreamRecord& stream, std::uint64_t at, const OpType& type, void* closure, std::size_t count,
+          const SourceLocation& where, const std::string* node) noexcept {
+    try {
+        // Only a failure of what came before it: one that was learnt early may belong to later work.
+        const Failure before = failure_until(stream, at);
+        if (type.complete != nullptr)
+            type.complete(closure, before != nullptr ? told(before, &stream) : nullptr);
+        else if (before == nullptr || type.is_cleanup) type.run(closure, 0, count);
+    } catch (...) {
+        poison_by(stream, type, at, where, std::current_exception(), node);
     }
 }
 
@@ -78,67 +103,97 @@ void run_node(void* data) {
     HostNode* node = static_cast<HostNode*>(data);
     InHostFunction marked;  // waits are refused
     InCallback in;  // and what its destructors give up is given back later: no CUDA call is allowed here
-    // Only a failure of what came before it: one that was learnt early may belong to later work.
-    const bool drop = !node->type->is_cleanup && failure_until(*node->stream, node->at) != nullptr;
-    if (!drop) {
-        try {
-            node->type->run(node->closure, 0, node->count);
-        } catch (...) {
-            poison_by(*node->stream, *node->type, node->at, node->where, std::current_exception());
-        }
-    }
+    if (node->type->complete == nullptr || node->in_graph || !node->is_called.exchange(true))
+        call(*node->stream, node->at, *node->type, node->closure, node->count, node->where, nullptr);
     if (!node->in_graph) destroy_node(node);
 }
 
+/// Calls the function of on_completion() if the device is lost: the driver then does not.
+struct LossWatch : Waiter {
+    HostNode* node;
+    Gpu* gpu;  // the stream may be another one by then
+};
+void watch_for_loss(StreamRecord& stream, HostNode* node) {
+    auto watch = std::make_unique<LossWatch>();
+    watch->node = node;
+    watch->gpu = &gpu_of(stream);
+    watch->wake = [](Waiter& self, const Completion&) noexcept {
+        const std::unique_ptr<LossWatch> own(static_cast<LossWatch*>(&self));
+        HostNode* const watched = own->node;
+        Gpu& g = *own->gpu;
+        if (g.lost.load(std::memory_order_acquire) && !watched->is_called.exchange(true)) {
+            InHostFunction marked;
+            InCallback in;
+            Failure failure;
+            {
+                const std::lock_guard lock(g.lost_mutex);
+                failure = g.failure;
+            }
+            try {
+                watched->type->complete(watched->closure, told(failure));
+            } catch (...) {
+                // What it throws would poison a stream that is lost anyway.
+            }
+        }
+        destroy_node(watched);
+    };
+    CompletionRef done = make_completion();
+    (void)done->add(*watch.release());  // it cannot have happened yet
+    stream.backend->fence({&stream, stream.id.load(std::memory_order_relaxed)}, std::move(done));
+}
+
+/// Destroys the node with itself.
+struct NodeOwner {
+    HostNode* node;
+    explicit NodeOwner(HostNode* owned) noexcept : node(owned) {}
+    ~NodeOwner() {
+        if (node != nullptr) destroy_node(node);
+    }
+    NodeOwner(NodeOwner&& other) noexcept : node(std::exchange(other.node, nullptr)) {}
+    NodeOwner& operator=(NodeOwner&&) = delete;
+};
+
 /// Gives the node to the graph that the stream is being captured into, which keeps it as long as it may run
 /// it.
-void give_to_graph(StreamRecord& stream, HostNode* node, const SourceLocation& where) {
+void give_to_captured(StreamRecord& stream, NodeOwner owner, const SourceLocation& where) {
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     CUgraph graph = nullptr;
-    check(driver.capture_info(native_of(stream), &status, nullptr, &graph, nullptr, nullptr, nullptr),
+    check(api.cuStreamGetCaptureInfo(native_of(stream), &status, nullptr, &graph, nullptr, nullptr, nullptr),
           "cuStreamGetCaptureInfo", stream, where);
-    cudaUserObject_t object = nullptr;
-    const auto destroy = [](void* data) {
-        InCallback in;
-        destroy_node(static_cast<HostNode*>(data));
-    };
-    check(cudaUserObjectCreate(&object, node, destroy, 1, cudaUserObjectNoDestructorSync),
-          "cudaUserObjectCreate", stream, where);
-    check(cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove), "cudaGraphRetainUserObject",
-          stream, where);
+    if (graph == nullptr)
+        throw_usage("the stream's capture is invalid: end it, and begin again", "launch_host", &stream,
+                    where);
+    give_to_graph(graph, std::make_unique<NodeOwner>(std::move(owner)), stream.device.index(), where);
 }
 
 }  // namespace
 
 void CudaBackend::enqueue(StreamRecord& stream, const OpType& type, void* self, std::size_t count,
                           const SourceLocation& where) {
-    HostNode* node = make_node(stream, type, self, count, where);
+    NodeOwner owner(make_node(stream, type, self, count, where));
+    HostNode* const node = owner.node;
     node->in_graph = capture_of(stream) != 0;
-    const bool in_graph = node->in_graph;  // the node may be gone once it is given
-    stream.set(stream_flag::fallible);     // before: others must know in time that a failure may come late
+    const bool in_any_case = type.complete != nullptr && !node->in_graph;
+    if (in_any_case) node->owners.store(2, std::memory_order_relaxed);
+    stream.set(stream_flag::fallible);  // before: others must know in time that a failure may come late
+    if (node->in_graph) give_to_captured(stream, std::move(owner), where);
     CUresult code;
     {
         OnStream on(gpu_of(stream), stream.native);
-        code = driver.launch_host_function(native_of(stream), &run_node, node);
+        code = api.cuLaunchHostFunc(native_of(stream), &run_node, node);
     }
-    if (code != CUDA_SUCCESS) {
-        destroy_node(node);
-        check(code, "cuLaunchHostFunc", stream, where);
-    }
+    if (code != CUDA_SUCCESS && in_any_case) node->owners.store(1, std::memory_order_relaxed);
+    check(code, "cuLaunchHostFunc", stream, where);
+    owner.node = nullptr;  // the stream has it, and may have run it by now
     count_submission(stream);
-    if (in_graph) give_to_graph(stream, node, where);
+    if (in_any_case) watch_for_loss(stream, node);
 }
 
 void run_in_graph(StreamRecord& stream, std::uint64_t at, const OpType& type, void* closure,
                   std::size_t count, const SourceLocation& where, const std::string* node) noexcept {
     InHostFunction marked;
     InCallback in;
-    if (!type.is_cleanup && failure_until(stream, at) != nullptr) return;
-    try {
-        type.run(closure, 0, count);
-    } catch (...) {
-        poison_by(stream, type, at, where, std::current_exception(), node);
-    }
+    call(stream, at, type, closure, count, where, node);
 }
 
 void run_on_host(Gpu& g, StreamRecord& stream, std::function<void()> function, const SourceLocation& where) {
@@ -154,8 +209,7 @@ void run_on_host(Gpu& g, StreamRecord& stream, std::function<void()> function, c
         }
     };
     OnStream on(g, stream.native);
-    check(driver.launch_host_function(native_of(stream), run, given.get()), "cuLaunchHostFunc", stream,
-          where);
+    check(api.cuLaunchHostFunc(native_of(stream), run, given.get()), "cuLaunchHostFunc", stream, where);
     given.release();
 }
 

@@ -42,8 +42,8 @@ void give_back(const SharedMemory& memory) noexcept {
     RelaxedCapture relaxed;
     InContext in(*g);
     if (memory.is_imported)
-        note_failure(cudaIpcCloseMemHandle(memory.base), "cudaIpcCloseMemHandle", memory.device);
-    else note_failure(cudaFree(memory.base), "cudaFree", memory.device);
+        note_failure(api.cudaIpcCloseMemHandle(memory.base), "cudaIpcCloseMemHandle", memory.device);
+    else note_failure(api.cudaFree(memory.base), "cudaFree", memory.device);
 }
 
 /// Memory whose users are done, until its device is idle.
@@ -94,17 +94,17 @@ void* CudaBackend::allocate_shared(int device, std::size_t bytes, const SourceLo
     InContext in(g);
     void* data = nullptr;
     const std::size_t whole = (bytes + shared_granularity - 1) / shared_granularity * shared_granularity;
-    cudaError_t code = cudaMalloc(&data, whole);
+    cudaError_t code = api.cudaMalloc(&data, whole);
     if (code == cudaErrorMemoryAllocation && give_all_back(device)) {
         cudaGetLastError();
-        code = cudaMalloc(&data, whole);
+        code = api.cudaMalloc(&data, whole);
     }
     if (code == cudaErrorMemoryAllocation) {
         cudaGetLastError();
         throw_coded(ErrorCode::out_of_memory,
                     "no " + std::to_string(bytes) + " bytes on cuda:" + std::to_string(device) +
                         " outside of heddle's pool (trim_pool() gives back what that keeps)",
-                    "cudaMalloc", device, where);
+                    "cudaMalloc", device, where, code);
     }
     check(code, "cudaMalloc", device, where);
     return data;
@@ -115,7 +115,7 @@ void CudaBackend::export_shared(const void* base, ArrayHandle& handle, const Sou
     InContext in(g);
     cudaIpcMemHandle_t native{};
     static_assert(sizeof native.reserved == sizeof handle.memory);
-    const cudaError_t code = cudaIpcGetMemHandle(&native, const_cast<void*>(base));
+    const cudaError_t code = api.cudaIpcGetMemHandle(&native, const_cast<void*>(base));
     if (code == cudaErrorNotSupported)
         refuse("cudaIpcGetMemHandle", code, "this system cannot share GPU memory between processes",
                handle.device_index, where);
@@ -131,7 +131,7 @@ void* CudaBackend::import_shared(int device, const ArrayHandle& handle, const So
     cudaIpcMemHandle_t native{};
     std::memcpy(native.reserved, handle.memory.data(), sizeof native.reserved);
     void* data = nullptr;
-    const cudaError_t code = cudaIpcOpenMemHandle(&data, native, cudaIpcMemLazyEnablePeerAccess);
+    const cudaError_t code = api.cudaIpcOpenMemHandle(&data, native, cudaIpcMemLazyEnablePeerAccess);
     if (is_gone(code))
         refuse("cudaIpcOpenMemHandle", code,
                "process " + std::to_string(handle.process) +
@@ -142,19 +142,19 @@ void* CudaBackend::import_shared(int device, const ArrayHandle& handle, const So
     return data;
 }
 
-void CudaBackend::free_shared(const SharedMemory& memory, StreamRecord* const* users,
+void CudaBackend::free_shared(const SharedMemory& memory, const StreamUse* users,
                               std::size_t user_count) noexcept {
     Gpu* g = gpu_if_used(memory.device);
     if (is_forked() || g == nullptr || g->lost.load(std::memory_order_acquire)) return;
     try {
         // As with memory of pools: nothing of CUDA in callbacks, and no events in captures.
         if (in_callback || any_capturing(users, user_count))
-            return defer(*g, [this, memory, list = std::vector<StreamRecord*>(users, users + user_count)] {
+            return defer(*g, [this, memory, list = std::vector<StreamUse>(users, users + user_count)] {
                 free_shared(memory, list.data(), list.size());
             });
         RelaxedCapture relaxed;
         auto fences = std::make_shared<Fences>();
-        for (std::size_t i = 0; i < user_count; ++i) add_fence(*fences, *users[i]);
+        for (std::size_t i = 0; i < user_count; ++i) add_fence(*fences, users[i]);
         poll_in_background([memory, fences] {
             RelaxedCapture here;
             if (!passed(*fences)) return false;
@@ -171,7 +171,7 @@ void CudaBackend::free_shared(const SharedMemory& memory, StreamRecord* const* u
 EventHandle CudaBackend::export_event(EventState& event, const SourceLocation& where) {
     InContext in(gpu(event.device.index(), where));
     cudaIpcEventHandle_t native{};
-    check(cudaIpcGetEventHandle(&native, native_of(event)), "cudaIpcGetEventHandle", event.device.index(),
+    check(api.cudaIpcGetEventHandle(&native, native_of(event)), "cudaIpcGetEventHandle", event.device.index(),
           where);
     EventHandle handle;
     static_assert(sizeof native.reserved == sizeof handle.bytes);
@@ -185,7 +185,7 @@ void CudaBackend::import_event(EventState& event, const EventHandle& handle, con
     cudaIpcEventHandle_t bytes{};
     std::memcpy(bytes.reserved, handle.bytes.data(), sizeof bytes.reserved);
     cudaEvent_t native = nullptr;
-    const cudaError_t code = cudaIpcOpenEventHandle(&native, bytes);
+    const cudaError_t code = api.cudaIpcOpenEventHandle(&native, bytes);
     if (is_gone(code))
         refuse("cudaIpcOpenEventHandle", code,
                "process " + std::to_string(handle.process) +

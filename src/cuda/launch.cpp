@@ -33,8 +33,8 @@ void raise_shared(StreamState& stream, std::size_t bytes, const void* kernel, co
     if (known != nullptr && known->bytes.load(std::memory_order_relaxed) >= bytes) return;
     {
         InContext in(gpu_of(stream));
-        check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                   static_cast<int>(bytes)),
+        check(api.cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                       static_cast<int>(bytes)),
               "cudaFuncSetAttribute", record_of(stream), where);
     }
     if (known != nullptr) return known->bytes.store(bytes, std::memory_order_relaxed);
@@ -117,7 +117,7 @@ std::size_t most_at_once(StreamState& stream, const void* function, dim3 grid, d
     InContext in(gpu_of(stream));
     int count = 0;
     if (options.cluster_x == 0) {
-        check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+        check(api.cudaOccupancyMaxActiveBlocksPerMultiprocessor(
                   &count, function, static_cast<int>(block.x * block.y * block.z), shared_bytes),
               "cudaOccupancyMaxActiveBlocksPerMultiprocessor", record_of(stream), where);
         return static_cast<std::size_t>(count) * stream.processors;
@@ -129,7 +129,7 @@ std::size_t most_at_once(StreamState& stream, const void* function, dim3 grid, d
     config.dynamicSmemBytes = shared_bytes;
     config.attrs = attributes;
     config.numAttrs = attributes_of(stream, options, attributes);
-    check(cudaOccupancyMaxActiveClusters(&count, function, &config), "cudaOccupancyMaxActiveClusters",
+    check(api.cudaOccupancyMaxActiveClusters(&count, function, &config), "cudaOccupancyMaxActiveClusters",
           record_of(stream), where);
     return static_cast<std::size_t>(count) * cluster_size(options);
 }
@@ -219,14 +219,14 @@ cudaError_t launch_in_a_way(StreamState& stream, const void* function, dim3 grid
     config.gridDim = grid;
     config.blockDim = block;
     config.dynamicSmemBytes = shared_bytes;
-    config.stream = static_cast<cudaStream_t>(stream.native);
+    config.stream = cu::native_of(stream);
     config.attrs = attributes;
     config.numAttrs = cu::attributes_of(stream, options, attributes);
     if (options.dependence == Dependence::on_stream && cu::is_hopper(stream)) {
         attributes[config.numAttrs].id = cudaLaunchAttributeProgrammaticStreamSerialization;
         attributes[config.numAttrs++].val.programmaticStreamSerializationAllowed = 1;
     }
-    return cudaLaunchKernelExC(&config, function, arguments);
+    return cu::api.cudaLaunchKernelExC(&config, function, arguments);
 }
 
 void check_grid(StreamState& stream, const Grid& grid, const void* kernel) {
@@ -256,7 +256,7 @@ void check_limits(StreamState& stream, const Grid& grid) {
 
 const char* global_name(const void* kernel) noexcept {
     const char* name = nullptr;
-    if (cudaFuncGetName(&name, kernel) == cudaSuccess && name != nullptr) return name;
+    if (cu::api.cudaFuncGetName(&name, kernel) == cudaSuccess && name != nullptr) return name;
     cudaGetLastError();
     return "?";
 }

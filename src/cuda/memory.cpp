@@ -1,4 +1,7 @@
 // Memory of devices, allocated and freed in stream order; pinned memory; whose an address is.
+#include <algorithm>
+#include <iterator>
+#include <list>
 #include <new>
 #include <utility>
 #include <vector>
@@ -14,34 +17,21 @@ namespace heddle::detail::cu {
 namespace {
 
 void set_internal_waits(Gpu& g, int allowed) noexcept {
-    note_failure(cudaMemPoolSetAttribute(g.pool, cudaMemPoolReuseAllowInternalDependencies, &allowed),
+    note_failure(api.cudaMemPoolSetAttribute(g.pool, cudaMemPoolReuseAllowInternalDependencies, &allowed),
                  "cudaMemPoolSetAttribute", g.index);
 }
 
 CUresult allocate_from_pool(Gpu& g, void** data, std::size_t bytes, cudaStream_t stream) noexcept {
     OnStream on(g, stream);
     CUdeviceptr address = 0;
-    const CUresult code = driver.allocate_from_pool(&address, bytes, g.pool, stream);
+    const CUresult code = api.cuMemAllocFromPoolAsync(&address, bytes, g.pool, stream);
     *data = reinterpret_cast<void*>(address);
     return code;
 }
 
 CUresult free_in_order(Gpu& g, void* data, cudaStream_t stream) noexcept {
     OnStream on(g, stream);
-    return driver.free_memory(reinterpret_cast<CUdeviceptr>(data), stream);
-}
-
-/// The pool had nothing: gives back what can be given back, and allows the driver to make the stream wait for
-/// memory that was freed on other streams.
-CUresult allocate_when_short(Gpu& g, void** data, std::size_t bytes, cudaStream_t stream) noexcept {
-    std::lock_guard lock(g.out_of_memory_mutex);
-    do_chores(g);
-    RelaxedCapture relaxed;
-    note_failure(cudaMemPoolTrimTo(g.pool, 0), "cudaMemPoolTrimTo", g.index);
-    set_internal_waits(g, 1);
-    const CUresult code = allocate_from_pool(g, data, bytes, stream);
-    set_internal_waits(g, 0);
-    return code;
+    return api.cuMemFreeAsync(reinterpret_cast<CUdeviceptr>(data), stream);
 }
 
 [[noreturn]] void throw_out_of_memory(Gpu& g, std::size_t bytes, StreamRecord& stream,
@@ -50,7 +40,7 @@ CUresult allocate_when_short(Gpu& g, void** data, std::size_t bytes, cudaStream_
     {
         RelaxedCapture relaxed;
         InContext in(g);
-        if (cudaMemGetInfo(&free, &total) != cudaSuccess) cudaGetLastError();
+        if (api.cudaMemGetInfo(&free, &total) != cudaSuccess) cudaGetLastError();
     }
     ErrorInfo info =
         stream_error(ErrorCode::out_of_memory, stream,
@@ -62,40 +52,128 @@ CUresult allocate_when_short(Gpu& g, void** data, std::size_t bytes, cudaStream_
     throw_error(std::move(info));
 }
 
-/// A stream on which memory is freed that others used: an idle one, so that one long wait does not hold up
-/// the rest. Few, because every stream that waits takes part of a hardware queue.
-Reclaimer& take_reclaimer(Gpu& g) {
+/// The stream on which memory is freed whose users are done.
+cudaStream_t free_stream(Gpu& g) {
+    const std::lock_guard lock(g.reclaim_mutex);
+    if (g.free_stream == nullptr) {
+        InContext in(g);
+        check(api.cudaStreamCreateWithPriority(&g.free_stream, cudaStreamNonBlocking, g.priorities.least),
+              "cudaStreamCreateWithPriority", g.index, {});
+    }
+    return g.free_stream;
+}
+
+void free_now(Gpu& g, void* data) {
+    check(free_in_order(g, data, free_stream(g)), "cuMemFreeAsync", g.index, {});
+}
+
+/// A stream on which memory is freed that others still use: one that waits for nothing. Few, because every stream that
+/// waits takes part of a hardware queue. Null: all are waiting. `any`: then one that waits.
+Reclaimer* take_reclaimer(Gpu& g, bool any) {
     constexpr std::size_t most = 4;
     std::lock_guard lock(g.reclaim_mutex);
     g.reclaimers.reserve(most);  // references stay good
     for (Reclaimer& r : g.reclaimers)
-        if (driver.stream_query(r.stream) == CUDA_SUCCESS) return r;
+        if (api.cuStreamQuery(r.stream) == CUDA_SUCCESS) return &r;
     if (g.reclaimers.size() < most) {
         InContext in(g);
         Reclaimer fresh{};
-        fresh.awaits = AwaitLine::make(g, {});
-        check(cudaStreamCreateWithPriority(&fresh.stream, cudaStreamNonBlocking, g.priorities.least),
+        check(api.cudaStreamCreateWithPriority(&fresh.stream, cudaStreamNonBlocking, g.priorities.least),
               "cudaStreamCreateWithPriority", g.index, {});
         g.reclaimers.push_back(fresh);
-        return g.reclaimers.back();
+    } else if (!any) {
+        return nullptr;
+    } else {
+        return &g.reclaimers[g.last_reclaimer++ % most];
     }
-    return g.reclaimers[g.last_reclaimer++ % g.reclaimers.size()];
+    return &g.reclaimers.back();
+}
+
+void free_behind(Gpu& g, Reclaimer& on, void* data, const Fences& users) {
+    {
+        const std::lock_guard lock(g.reclaim_mutex);
+        if (on.awaits == nullptr) on.awaits = AwaitLine::make(g, {});
+    }
+    wait_for(g, on.stream, on.awaits, users);
+    check(free_in_order(g, data, on.stream), "cuMemFreeAsync", g.index, {});
+}
+
+/// In stream order all the same, also behind others: memory is short, and the driver can then make an allocation wait.
+void order_later_frees(Gpu& g) noexcept {
+    std::list<LaterFree> all;
+    {
+        const std::lock_guard lock(g.chores_mutex);
+        all.swap(g.later_frees);
+        note_chores(g);
+    }
+    for (LaterFree& one : all) {
+        try {
+            if (passed(one.users)) free_now(g, one.data);
+            else free_behind(g, *take_reclaimer(g, true), one.data, one.users);
+        } catch (...) {
+            report(std::current_exception());  // the memory stays allocated: it may be in use
+        }
+    }
+}
+
+/// The pool had nothing: gives back what can be given back, and allows the driver to make the stream wait for
+/// memory that was freed on other streams.
+CUresult allocate_when_short(Gpu& g, void** data, std::size_t bytes, cudaStream_t stream) noexcept {
+    do_chores(g);
+    RelaxedCapture relaxed;
+    order_later_frees(g);
+    std::lock_guard lock(g.out_of_memory_mutex);
+    note_failure(api.cudaMemPoolTrimTo(g.pool, 0), "cudaMemPoolTrimTo", g.index);
+    set_internal_waits(g, 1);
+    const CUresult code = allocate_from_pool(g, data, bytes, stream);
+    set_internal_waits(g, 0);
+    return code;
+}
+
+/// All streams for this wait for others, perhaps for long: the users are looked at now and then instead.
+void free_later(Gpu& g, void* data, Fences users) {
+    const std::lock_guard lock(g.chores_mutex);
+    g.later_frees.push_back({data, std::move(users)});
+    note_chores(g);
 }
 
 /// The common case: one stream allocated, used and frees. False: it is closed, or of another device.
-bool free_on(Gpu& g, StreamRecord& user, void* data) noexcept {
+bool free_on(Gpu& g, const StreamUse& use, void* data) {
+    StreamRecord& user = *use.stream;
     if (!user.device.is_cuda() || user.device.index() != g.index) return false;
     CUresult code;
     {
         std::lock_guard life(user.life);
-        if (user.native == nullptr) return false;
+        if (!use.is_same() || user.native == nullptr) return false;
         code = free_in_order(g, data, native_of(user));
     }
-    note_failure(code, "cuMemFreeAsync", g.index);  // not under the lock: it may call the user's hook
+    check(code, "cuMemFreeAsync", g.index, {});
     return true;
 }
 
 }  // namespace
+
+void do_later_frees(Gpu& g, std::size_t at_once) noexcept {
+    std::list<LaterFree> some;
+    {
+        const std::lock_guard lock(g.chores_mutex);
+        const auto last = std::next(g.later_frees.begin(),
+                                    static_cast<std::ptrdiff_t>(std::min(at_once, g.later_frees.size())));
+        some.splice(some.end(), g.later_frees, g.later_frees.begin(), last);
+    }
+    HeldUp held_up;
+    some.remove_if([&](LaterFree& one) {
+        try {
+            if (!passed(one.users, held_up)) return false;
+            free_now(g, one.data);
+        } catch (...) {
+            report(std::current_exception());  // the memory stays allocated
+        }
+        return true;
+    });
+    const std::lock_guard lock(g.chores_mutex);
+    g.later_frees.splice(g.later_frees.end(), some);
+}
 
 void* CudaBackend::allocate(StreamRecord& stream, std::size_t bytes, const SourceLocation& where) {
     Gpu& g = gpu(stream.device.index(), where);
@@ -118,28 +196,56 @@ void* CudaBackend::allocate(StreamRecord& stream, std::size_t bytes, const Sourc
     return data;
 }
 
-void CudaBackend::free(void* data, std::size_t bytes, int device, StreamRecord* const* users,
+namespace {
+
+/// Frees memory after what its users were given until now. Throws if a native call fails; then it is allocated still.
+void free_after(Gpu& g, void* data, const StreamUse* users, std::size_t user_count) {
+    RelaxedWhileCaptured relaxed_here;
+    if (user_count == 1 && free_on(g, users[0], data)) return;
+    // No user is held up: a stream of heddle's own waits for all of them. They may be closed, or gone.
+    RelaxedCapture relaxed;
+    Fences fences;
+    fences.reserve(user_count);
+    for (std::size_t i = 0; i < user_count; ++i) add_fence(fences, users[i]);
+    if (passed(fences)) free_now(g, data);
+    else if (Reclaimer* on = take_reclaimer(g, false)) free_behind(g, *on, data, fences);
+    else free_later(g, data, std::move(fences));
+}
+
+/// In a callback nothing of CUDA may be called; in a capture a free, or an event, would become part of the graph: later.
+void free_when_allowed(Gpu& g, void* data, std::vector<StreamUse> users, int attempts) {
+    if (g.lost.load(std::memory_order_acquire)) return;
+    if (!in_callback && !any_capturing(users.data(), users.size())) {
+        try {
+            return free_after(g, data, users.data(), users.size());
+        } catch (...) {
+            report(std::current_exception());
+            if (attempts == 0) return;  // the memory stays allocated: it may be in use
+        }
+        --attempts;
+    }
+    defer(g, [&g, data, users = std::move(users), attempts] { free_when_allowed(g, data, users, attempts); });
+}
+
+}  // namespace
+
+void CudaBackend::free(void* data, std::size_t, int device, const StreamUse* users,
                        std::size_t user_count) noexcept {
     Gpu* g = gpu_if_used(device);
     if (is_forked() || g == nullptr || g->lost.load(std::memory_order_acquire)) return;
     try {
-        // In a callback nothing of CUDA may be called; in a capture a free, or an event, would become part of
-        // the graph.
-        if (in_callback || any_capturing(users, user_count)) {
-            return defer(*g, [this, data, bytes, device,
-                              list = std::vector<StreamRecord*>(users, users + user_count)] {
-                free(data, bytes, device, list.data(), list.size());
-            });
+        if (!in_callback && !any_capturing(users, user_count)) {
+            try {
+                free_after(*g, data, users, user_count);
+                return user_count == 1 ? void() : do_chores(*g);
+            } catch (...) {
+                report(std::current_exception());  // it is tried again, a few times
+            }
         }
-        RelaxedWhileCaptured relaxed_here;
-        if (user_count == 1 && free_on(*g, *users[0], data)) return;
-        // No user is held up: a stream of heddle's own waits for all of them. They may be closed; another
-        // stream in the record of one that is long gone is waited for needlessly, which does no harm.
-        RelaxedCapture relaxed;
-        Reclaimer& on = take_reclaimer(*g);
-        for (std::size_t i = 0; i < user_count; ++i) wait_for_user(*g, on, *users[i]);
-        check(free_in_order(*g, data, on.stream), "cuMemFreeAsync", device, {});
-        do_chores(*g);
+        constexpr int attempts = 2;
+        defer(*g, [g, data, list = std::vector<StreamUse>(users, users + user_count)] {
+            free_when_allowed(*g, data, list, attempts);
+        });
     } catch (...) {
         report(std::current_exception());  // the memory stays allocated: it may be in use
     }
@@ -153,16 +259,16 @@ void* CudaBackend::allocate_pinned(std::size_t bytes, const SourceLocation& wher
     return pinned_cache().take(bytes, where);
 }
 
-void CudaBackend::free_pinned(void* data, std::size_t bytes, StreamRecord* const* users,
+void CudaBackend::free_pinned(void* data, std::size_t bytes, const StreamUse* users,
                               std::size_t user_count) noexcept {
     if (is_forked()) return;
     try {
         if (in_callback || any_capturing(users, user_count)) {
             for (std::size_t i = 0; i < user_count; ++i) {
-                if (!users[i]->device.is_cuda()) continue;
+                if (!users[i].stream->device.is_cuda()) continue;
                 return defer(
-                    gpu_of(*users[i]),
-                    [this, data, bytes, list = std::vector<StreamRecord*>(users, users + user_count)] {
+                    gpu_of(*users[i].stream),
+                    [this, data, bytes, list = std::vector<StreamUse>(users, users + user_count)] {
                         free_pinned(data, bytes, list.data(), list.size());
                     });
             }
@@ -170,7 +276,7 @@ void CudaBackend::free_pinned(void* data, std::size_t bytes, StreamRecord* const
         Fences fences;
         if (user_count != 0) {
             RelaxedCapture relaxed;
-            for (std::size_t i = 0; i < user_count; ++i) add_fence(fences, *users[i]);
+            for (std::size_t i = 0; i < user_count; ++i) add_fence(fences, users[i]);
         }
         pinned_cache().give(data, std::move(fences));
     } catch (...) {
@@ -186,7 +292,7 @@ bool CudaBackend::classify(const void* data, Place& place) noexcept {
     CUpointer_attribute asked[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE, CU_POINTER_ATTRIBUTE_IS_MANAGED,
                                    CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
     void* answers[] = {&type, &managed, &device};
-    if (driver.pointer_attributes(3, asked, answers, reinterpret_cast<CUdeviceptr>(data)) != CUDA_SUCCESS)
+    if (api.cuPointerGetAttributes(3, asked, answers, reinterpret_cast<CUdeviceptr>(data)) != CUDA_SUCCESS)
         return false;
     if (type == CU_MEMORYTYPE_DEVICE || managed != 0) {
         if (device < 0) return false;  // managed memory without a home on a device

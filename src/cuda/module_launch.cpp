@@ -19,8 +19,8 @@ CUfunction function_of(const ModuleKernelData& kernel) noexcept {
 void raise_shared(StreamState& stream, ModuleKernelData& kernel, const Blocks& blocks) {
     if (kernel.shared_bytes.load(std::memory_order_relaxed) >= blocks.shared_bytes) return;
     const InContext in(gpu_of(stream));
-    check(driver.set_function_attribute(function_of(kernel), CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                        static_cast<int>(blocks.shared_bytes)),
+    check(api.cuFuncSetAttribute(function_of(kernel), CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                 static_cast<int>(blocks.shared_bytes)),
           "cuFuncSetAttribute", record_of(stream), blocks.where);
     kernel.shared_bytes.store(blocks.shared_bytes, std::memory_order_relaxed);
 }
@@ -56,15 +56,15 @@ std::size_t most_at_once(StreamState& stream, const ModuleKernelData& kernel, co
     const LaunchOptions& options = blocks.how.options;
     int count = 0;
     if (options.cluster_x == 0) {
-        check(driver.blocks_per_processor(&count, function_of(kernel),
-                                          static_cast<int>(blocks.block.x * blocks.block.y * blocks.block.z),
-                                          blocks.shared_bytes),
+        check(api.cuOccupancyMaxActiveBlocksPerMultiprocessor(
+                  &count, function_of(kernel),
+                  static_cast<int>(blocks.block.x * blocks.block.y * blocks.block.z), blocks.shared_bytes),
               "cuOccupancyMaxActiveBlocksPerMultiprocessor", record_of(stream), blocks.where);
         return static_cast<std::size_t>(count) * stream.processors;
     }
     const Config config(stream, blocks);
-    check(driver.active_clusters(&count, function_of(kernel), &config.native), "cuOccupancyMaxActiveClusters",
-          record_of(stream), blocks.where);
+    check(api.cuOccupancyMaxActiveClusters(&count, function_of(kernel), &config.native),
+          "cuOccupancyMaxActiveClusters", record_of(stream), blocks.where);
     return static_cast<std::size_t>(count) * cluster_size(options);
 }
 
@@ -83,7 +83,7 @@ void check_module_way(StreamState& stream, const ModuleKernelData& kernel, const
 CUresult launch_in_a_way(StreamState& stream, const ModuleKernelData& kernel, const Blocks& blocks,
                          void** arguments) {
     const Config config(stream, blocks);
-    return driver.launch_kernel_in_a_way(&config.native, function_of(kernel), arguments, nullptr);
+    return api.cuLaunchKernelEx(&config.native, function_of(kernel), arguments, nullptr);
 }
 
 }  // namespace
@@ -107,12 +107,11 @@ void check_blocks(StreamState& stream, ModuleKernelData& kernel, const Blocks& b
 void launch_module(StreamState& stream, ModuleKernelData& kernel, const Blocks& blocks, void** arguments) {
     const cu::OnStream on(cu::gpu_of(stream), stream.native);
     const CUresult code =
-        blocks.how.given
-            ? cu::launch_in_a_way(stream, kernel, blocks, arguments)
-            : cu::driver.launch_kernel(cu::function_of(kernel), blocks.grid.x, blocks.grid.y, blocks.grid.z,
-                                       blocks.block.x, blocks.block.y, blocks.block.z,
-                                       static_cast<unsigned>(blocks.shared_bytes), cu::native_of(stream),
-                                       arguments, nullptr);
+        blocks.how.given ? cu::launch_in_a_way(stream, kernel, blocks, arguments)
+                         : cu::api.cuLaunchKernel(cu::function_of(kernel), blocks.grid.x, blocks.grid.y,
+                                                  blocks.grid.z, blocks.block.x, blocks.block.y,
+                                                  blocks.block.z, static_cast<unsigned>(blocks.shared_bytes),
+                                                  cu::native_of(stream), arguments, nullptr);
     if (code != CUDA_SUCCESS) [[unlikely]]
         throw_launch_failed(stream, kernel.name.c_str(), static_cast<int>(code), blocks.where);
     count_submission(stream);

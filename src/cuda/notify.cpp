@@ -3,9 +3,12 @@
 // A thread looks at the events (watcher.hpp). Callbacks of the driver would need no thread, but cost more than ten times as
 // much latency, and the call that gives them blocks once some dozens of streams are pending: docs/adr/0205.
 #include <memory>
+#include <utility>
 
+#include "core/background.hpp"
 #include "core/registry.hpp"
 #include "cuda/backend.hpp"
+#include "cuda/fence.hpp"
 #include "cuda/watcher.hpp"
 
 namespace heddle::detail::cu {
@@ -18,6 +21,7 @@ bool is_plain(const EventState& event) noexcept { return event.options == EventO
 /// then. A stream of heddle's own waits for the record meant, and an event of heddle's own follows there.
 void stand_in(Notification& note, EventState& event, const SourceLocation& where) {
     Gpu& g = *note.gpu;
+    note.native = take_event(g, where);
     {
         std::lock_guard lock(g.notify_mutex);
         note.notifier = g.free_notifiers;
@@ -26,23 +30,33 @@ void stand_in(Notification& note, EventState& event, const SourceLocation& where
     if (note.notifier == nullptr) {
         InContext in(g);
         auto fresh = std::make_unique<Notifier>();
-        check(cudaStreamCreateWithPriority(&fresh->stream, cudaStreamNonBlocking, g.priorities.greatest),
+        check(api.cudaStreamCreateWithPriority(&fresh->stream, cudaStreamNonBlocking, g.priorities.greatest),
               "cudaStreamCreateWithPriority", g.index, where);
         note.notifier = fresh.release();
     }
-    note.native = take_event(g, where);
-    CUresult code = wait_on(g, note.notifier->stream, native_of(event));
-    if (code == CUDA_SUCCESS) code = record_on(g, note.native, note.notifier->stream);
-    if (code == CUDA_SUCCESS) return;
-    give_event(g, note.native);
-    {
-        std::lock_guard lock(g.notify_mutex);
-        note.notifier->next_free = std::exchange(g.free_notifiers, note.notifier);
-    }
-    check(code, "cuStreamWaitEvent", g.index, where);
+    check(wait_on(g, note.notifier->stream, native_of(event)), "cuStreamWaitEvent", g.index, where);
+    check(record_on(g, note.native, note.notifier->stream), "cuEventRecord", g.index, where);
+}
+
+/// Pinned, a stream cannot become another one before its failure has been asked for.
+void pin(Notification& note, StreamRecord& source) noexcept {
+    source.pins.fetch_add(1, std::memory_order_relaxed);
+    note.source = &source;
 }
 
 }  // namespace
+
+void refuse_native_capture(const StreamUse& use, const char* call, const SourceLocation& where) {
+    StreamRecord& stream = *use.stream;
+    if (!stream.has(stream_flag::capturing | stream_flag::handed_out)) return;
+    {
+        std::lock_guard life(stream.life);
+        if (!use.is_same() || stream.native == nullptr || capture_of(stream) == 0) return;
+    }
+    throw_usage("this memory was used on a stream that is being captured natively, and what it was given before cannot be "
+                "waited for meanwhile: end that capture first, or wait for the stream before it begins",
+                call, &stream, where);
+}
 
 void CudaBackend::signal(EventState& event, CompletionRef done, const SourceLocation& where) {
     if (!event.recorded) return done->complete();
@@ -51,7 +65,7 @@ void CudaBackend::signal(EventState& event, CompletionRef done, const SourceLoca
                     "wait_event", nullptr, where);
     Gpu& g = gpu(event.device.index(), where);
     RelaxedCapture relaxed;
-    const CUresult code = driver.event_query(native_of(event));
+    const CUresult code = api.cuEventQuery(native_of(event));
     if (code == CUDA_SUCCESS) return done->complete(failure_of(event));
     if (code != CUDA_ERROR_NOT_READY) check(code, "cuEventQuery", g.index, where);
     if (watcher().join(event, done)) return;
@@ -69,59 +83,123 @@ void CudaBackend::signal(EventState& event, CompletionRef done, const SourceLoca
         stand_in(*note, event, where);
     }
     if (StreamRecord* source = event.stream) {
-        // Pinned, it cannot become another stream before its failure has been asked for.
         std::lock_guard life(source->life);
-        if (source->id.load(std::memory_order_acquire) == event.stream_id) {
-            source->pins.fetch_add(1, std::memory_order_relaxed);
-            note->source = source;
-        }
+        if (source->id.load(std::memory_order_acquire) == event.stream_id) pin(*note, *source);
     }
-    watcher().watch(note.release());
+    watcher().watch(std::move(note));
 }
 
 void detach_notification(EventState& event, const SourceLocation& where) {
-    if (!watcher().detach(event)) return;
-    event.native = nullptr;  // the notification keeps it
-    if (is_plain(event)) event.native = take_event(gpu(event.device.index(), where), where);
-    else the_backend().open_event(event, where);
+    // The other native event first: without one, nothing has changed.
+    Gpu& g = gpu(event.device.index(), where);
+    cudaEvent_t fresh = is_plain(event) ? take_event(g, where) : make_event(g, event.options, where);
+    if (watcher().detach(event)) event.native = fresh;  // the notification keeps the old one
+    else if (is_plain(event)) give_event(g, fresh);
+    else destroy_event(g, fresh);
 }
 
-void CudaBackend::fence(StreamRecord& stream, CompletionRef done) noexcept {
+namespace {
+
+/// Completes `done` once the stream has nothing to do: more than has to be waited for, and seen late, but no event is needed.
+void fence_by_asking(Gpu& g, const StreamUse& use, const CompletionRef& done) {
+    poll_in_background([&g, use, done] {
+        if (is_forked()) return true;
+        const RelaxedCapture relaxed;
+        StreamRecord& stream = *use.stream;
+        {
+            const std::lock_guard life(stream.life);
+            const auto native = static_cast<cudaStream_t>(stream.native);
+            const auto last = static_cast<cudaEvent_t>(stream.final_event);
+            CUresult code = CUDA_SUCCESS;
+            if (use.is_same() && !g.lost.load(std::memory_order_acquire)) {
+                const OnStream on(g, native);
+                if (native != nullptr) code = api.cuStreamQuery(native);
+                else if (last != nullptr) code = api.cuEventQuery(last);
+            }
+            if (code != CUDA_SUCCESS && !is_sticky(as_runtime(code)) && !is_unloading(as_runtime(code)))
+                return false;
+        }
+        done->complete();
+        return true;
+    });
+}
+
+}  // namespace
+
+void CudaBackend::fence(const StreamUse& use, CompletionRef done) noexcept {
+    StreamRecord& stream = *use.stream;
     if (is_forked()) return done->complete();
     Gpu& g = gpu_of(stream);
     if (g.lost.load(std::memory_order_acquire)) return done->complete();
     try {
-        if (in_callback) return defer(g, [this, &stream, done] { fence(stream, done); });
-        const SourceLocation nowhere;
+        if (in_callback) return defer(g, [this, use, done] { fence(use, done); });
         RelaxedCapture relaxed;
-        auto note = std::make_unique<Notification>();
-        note->done.push_back(done);
-        note->gpu = &g;
-        note->native = take_event(g, nowhere);
         CUresult code = CUDA_SUCCESS;
-        bool pending = false;
-        {
-            std::lock_guard life(stream.life);
-            // Work that is being captured does not run, so there is nothing of it to wait for.
-            if (stream.native != nullptr && capture_of(stream) == 0) {
-                code = record_on(g, note->native, native_of(stream));
-                pending = code == CUDA_SUCCESS;
-            } else if (auto* final_event = static_cast<cudaEvent_t>(stream.final_event)) {
-                give_event(g, std::exchange(note->native, final_event));
-                note->owns = false;
-                stream.pins.fetch_add(1, std::memory_order_relaxed);  // it keeps its final event until then
-                note->source = &stream;
-                pending = true;
+        try {
+            auto note = std::make_unique<Notification>();
+            note->done.push_back(done);
+            note->gpu = &g;
+            note->patient = true;
+            note->native = take_event(g, {});
+            bool pending = false;
+            {
+                std::lock_guard life(stream.life);
+                const auto native = static_cast<cudaStream_t>(stream.native);
+                // Work that is being captured does not run, so there is nothing of it to wait for.
+                if (!use.is_same()) {
+                    // Another stream by now: all that this one was given has ended.
+                } else if (native != nullptr && capture_of(stream) == 0) {
+                    code = record_on(g, note->native, native);
+                    pending = code == CUDA_SUCCESS;
+                } else if (auto* last = static_cast<cudaEvent_t>(stream.final_event)) {
+                    give_event(g, std::exchange(note->native, last));
+                    note->owns = false;
+                    pin(*note, stream);  // it keeps its final event until then
+                    pending = true;
+                }
             }
+            if (pending) return watcher().watch(std::move(note));
+        } catch (...) {
+            report(std::current_exception());
+            return fence_by_asking(g, use, done);
         }
-        if (pending) return watcher().watch(note.release());
-        give_event(g, note->native);
-        // Nothing to wait for; or the device is lost, and with it whoever could still touch the memory.
         note_failure(code, "cuEventRecord", g.index);
-        if (code == CUDA_SUCCESS || is_sticky(as_runtime(code))) done->complete();
+        // Nothing to wait for; or the device is lost, and with it whoever could still touch the memory.
+        if (code == CUDA_SUCCESS || is_sticky(as_runtime(code))) return done->complete();
+        fence_by_asking(g, use, done);
     } catch (...) {
         report(std::current_exception());  // the memory stays: nobody knows whether it is in use
     }
+}
+
+void CudaBackend::wait_use(StreamRecord& waiter, const StreamUse& use, const SourceLocation& where) {
+    refuse_native_capture(use, "wait", where);
+    RelaxedCapture relaxed;
+    if (wait_natively(gpu_of(waiter), native_of(waiter), use)) count_submission(waiter);
+}
+
+void CudaBackend::synchronize_use(const StreamUse& use, const SourceLocation& where) {
+    refuse_native_capture(use, "synchronize", where);
+    Gpu& g = gpu_of(*use.stream);
+    if (g.lost.load(std::memory_order_acquire)) return;
+    RelaxedCapture relaxed;
+    cudaEvent_t event = take_event(g, where);
+    CUresult code = CUDA_SUCCESS;
+    bool is_open = false;
+    {
+        std::lock_guard life(use.stream->life);
+        is_open = use.is_same() && use.stream->native != nullptr;
+        if (is_open) code = record_on(g, event, native_of(*use.stream));
+    }
+    if (is_open && code == CUDA_SUCCESS) code = api.cuEventSynchronize(event);
+    give_event(g, event);
+    if (is_sticky(as_runtime(code)))
+        mark_lost(g.index, as_runtime(code), "cuEventSynchronize", nullptr, where);
+    else check(code, "cuEventSynchronize", g.index, where);
+    if (is_open) return;
+    const CompletionRef done = make_completion();  // the event behind its last work may become another's
+    fence(use, done);
+    block_until(*done);
 }
 
 }  // namespace heddle::detail::cu

@@ -22,6 +22,18 @@ std::size_t round_up(std::size_t bytes) noexcept {
     return (bytes + slab_bytes - 1) / slab_bytes * slab_bytes;
 }
 
+/// False: there was nothing to do.
+bool do_all_chores() noexcept {
+    bool any = false;
+    for (int i = 0; i < max_devices; ++i) {
+        Gpu* g = gpu_if_used(i);
+        if (g == nullptr || g->chores.load(std::memory_order_relaxed) == 0) continue;
+        do_chores_now(*g);
+        any = true;
+    }
+    return any;
+}
+
 /// Any device in use will do: the memory is portable. A program that has used none yet starts the first one.
 Gpu& some_gpu(const SourceLocation& where) {
     const int count = the_backend().device_count();
@@ -44,23 +56,26 @@ void* PinnedCache::take(std::size_t bytes, const SourceLocation& where) {
     // Large blocks may be up to a quarter larger than asked for.
     const std::size_t most = capacity > large ? capacity + capacity / 4 : capacity;
     RelaxedCapture relaxed;
-    {
+    // What died in host functions may wait to be given back: pinning more costs far more than looking.
+    bool again = true;
+    do {
         std::lock_guard lock(mutex_);
         if (void* found = find(capacity, most)) return found;
-    }
+    } while (std::exchange(again, false) && do_all_chores());
     void* fresh = capacity <= from_slab ? cut_from_slab(capacity, where) : allocate(capacity, where);
     std::lock_guard lock(mutex_);
-    capacity_.emplace(fresh, capacity);
+    capacity_.emplace(fresh, capacity);  // no memory for the entry: the block is lost
     return fresh;
 }
 
 void* PinnedCache::find(std::size_t bytes, std::size_t most) noexcept {
-    constexpr int tries = 4;  // those given back first are the likeliest to be free
+    // All of them, the one given back first in front: however many are held up, one that is free is found. Each stream that is not there
+    // yet is asked once, so that a thousand blocks behind one stalled stream cost one question.
+    HeldUp held_up;
     for (auto list = idle_.lower_bound(bytes); list != idle_.end() && list->first <= most; ++list) {
         auto& blocks = list->second;
-        const auto end = blocks.begin() + std::min<std::ptrdiff_t>(tries, std::ssize(blocks));
-        for (auto block = blocks.begin(); block != end; ++block) {
-            if (!passed(block->fences)) continue;
+        for (auto block = blocks.begin(); block != blocks.end(); ++block) {
+            if (!passed(block->fences, held_up)) continue;
             void* data = block->data;
             blocks.erase(block);
             return data;
@@ -73,10 +88,14 @@ void* PinnedCache::allocate(std::size_t bytes, const SourceLocation& where) {
     Gpu& g = some_gpu(where);
     InContext in(g);
     void* data = nullptr;
-    const auto ask = [&] { return cudaHostAlloc(&data, bytes, cudaHostAllocPortable | cudaHostAllocMapped); };
+    const auto ask = [&] {
+        return api.cudaHostAlloc(&data, bytes, cudaHostAllocPortable | cudaHostAllocMapped);
+    };
     cudaError_t code = ask();
-    if (code == cudaErrorMemoryAllocation && release_idle()) {
+    if (code == cudaErrorMemoryAllocation) {
         cudaGetLastError();
+        do_all_chores();
+        release_idle();
         code = ask();
     }
     if (code == cudaErrorMemoryAllocation) {
@@ -84,7 +103,7 @@ void* PinnedCache::allocate(std::size_t bytes, const SourceLocation& where) {
         throw_coded(ErrorCode::out_of_memory,
                     "no " + std::to_string(bytes) +
                         " bytes of pinned memory: the system cannot lock that many pages",
-                    "cudaHostAlloc", g.index, where);
+                    "cudaHostAlloc", g.index, where, code);
     }
     check(code, "cudaHostAlloc", g.index, where);
     return data;
@@ -104,9 +123,10 @@ bool PinnedCache::release_idle() noexcept {
     std::vector<void*> released;
     try {
         std::lock_guard lock(mutex_);
+        HeldUp held_up;
         for (auto list = idle_.upper_bound(from_slab); list != idle_.end(); ++list) {
             std::erase_if(list->second, [&](Idle& block) {
-                if (!passed(block.fences)) return false;
+                if (!passed(block.fences, held_up)) return false;
                 released.push_back(block.data);
                 capacity_.erase(block.data);
                 return true;
@@ -115,7 +135,7 @@ bool PinnedCache::release_idle() noexcept {
     } catch (...) {
         report(std::current_exception());
     }
-    for (void* data : released) note_failure(cudaFreeHost(data), "cudaFreeHost", -1);
+    for (void* data : released) note_failure(api.cudaFreeHost(data), "cudaFreeHost", -1);
     return !released.empty();
 }
 

@@ -28,7 +28,7 @@ private:
         Fences fences;
     };
 
-    void* find(std::size_t bytes, std::size_t most) noexcept;
+    void* find(std::size_t bytes, std::size_t most) noexcept;  ///< null: none is free
     void* allocate(std::size_t bytes, const SourceLocation& where);
     void* cut_from_slab(std::size_t bytes, const SourceLocation& where);
     bool release_idle() noexcept;

@@ -34,14 +34,14 @@ Kernels& kernels() {
 /// Asking for a function's attributes loads it. Source: CUDA programming guide, lazy loading.
 void load(Gpu& g, const void* function, const SourceLocation& where) {
     cudaFuncAttributes attributes{};
-    check(cudaFuncGetAttributes(&attributes, function), "cudaFuncGetAttributes", g.index, where);
+    check(api.cudaFuncGetAttributes(&attributes, function), "cudaFuncGetAttributes", g.index, where);
 }
 
 /// Asked once: whether kernels are loaded at their first launch. cuFuncIsLoaded cannot tell, because finding the function loads it (CUDA 13.0).
 bool loads_late() {
     static const bool late = [] {
         CUmoduleLoadingMode mode = CU_MODULE_EAGER_LOADING;
-        return driver.loading_mode != nullptr && driver.loading_mode(&mode) == CUDA_SUCCESS &&
+        return api.cuModuleGetLoadingMode != nullptr && api.cuModuleGetLoadingMode(&mode) == CUDA_SUCCESS &&
                mode == CU_MODULE_LAZY_LOADING;
     }();
     return late;

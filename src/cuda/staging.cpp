@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "core/registry.hpp"
 #include "cuda/backend.hpp"
 #include "cuda/copy_crew.hpp"
 #include "cuda/host_function.hpp"
+#include "cuda/parts.hpp"
 #include "cuda/pinned_cache.hpp"
 
 namespace heddle::detail::cu {
@@ -16,48 +18,10 @@ namespace {
 // An H200's link carries 49 GB/s in pieces of 1 MB and 54 in pieces of 4; smaller ones start sooner.
 constexpr std::size_t piece_bytes = 2 * 1024 * 1024, large_piece_bytes = 4 * 1024 * 1024;
 constexpr std::size_t large_bytes = 32 * 1024 * 1024;  ///< copies from here on take large pieces
-constexpr std::size_t cached_bytes = 4 * 1024 * 1024;  ///< copies up to here go through the caches
 constexpr std::size_t pieces = 8;
-constexpr std::size_t ordered_bytes = 16 * 1024 * 1024;  ///< a piece of stage_in_order
 
-const Place pinned_place{Device::unchecked(DeviceKind::cpu, 0), MemoryKind::pinned};
-
-/// A part of a copy: `rows` rows from `row` on, of each the `bytes` from `first` on. More than one row: whole
-/// ones.
-struct Part {
-    std::size_t row, rows, first, bytes;
-
-    std::size_t total() const noexcept { return rows * bytes; }
-    Piece of(const Piece& whole) const noexcept {
-        return {static_cast<char*>(whole.data) + row * whole.pitch + first, bytes, rows, whole.pitch,
-                whole.place};
-    }
-    Rows rows_of(const Piece& whole) const noexcept {
-        return {static_cast<std::byte*>(whole.data) + row * whole.pitch + first, whole.pitch};
-    }
-    Piece packed(void* data) const noexcept { return {data, bytes, rows, bytes, pinned_place}; }
-    Rows packed_rows(void* data) const noexcept { return {static_cast<std::byte*>(data), bytes}; }
-};
-
-std::size_t size_of(const Piece& whole) noexcept { return whole.bytes * whole.rows; }
 std::size_t piece_of(std::size_t total) noexcept {
     return std::min(total, total < large_bytes ? piece_bytes : large_piece_bytes);
-}
-Stores stores_for(std::size_t total) noexcept {
-    return total > cached_bytes ? Stores::past_caches : Stores::cached;
-}
-
-/// Calls function(part) for parts of at most `most` bytes that make up the whole.
-template <class F> void cut(const Piece& whole, std::size_t most, F&& function) {
-    if (whole.bytes > most) {
-        for (std::size_t row = 0; row < whole.rows; ++row)
-            for (std::size_t first = 0; first < whole.bytes; first += most)
-                function(Part{row, 1, first, std::min(most, whole.bytes - first)});
-    } else {
-        const std::size_t at_once = most / whole.bytes;
-        for (std::size_t row = 0; row < whole.rows; row += at_once)
-            function(Part{row, std::min(at_once, whole.rows - row), 0, whole.bytes});
-    }
 }
 
 /// The pinned pieces of one copy, used in turn.
@@ -67,7 +31,7 @@ public:
         void* data = nullptr;
         cudaEvent_t event = nullptr;  ///< behind the newest copy that uses it
         bool pending = false;
-        bool unknown = false;  ///< a copy may use it, and no event tells
+        bool unknown = false;  ///< a copy may use it, and `event` does not tell
         Part part{};
     };
 
@@ -75,15 +39,19 @@ public:
         : g_(g), stream_(stream), bytes_(piece_of(total)), where_(where) {}
     ~Pieces() {
         for (Slot& slot : slots_) {
-            if (slot.data == nullptr || slot.unknown) continue;  // lost rather than used twice at once
+            if (slot.data == nullptr) continue;
             Fences fences;
             try {
-                if (slot.pending) {
-                    fences.push_back({&g_, slot.event, true, {}});
-                    slot.event = nullptr;
+                if (slot.unknown) {
+                    const RelaxedCapture relaxed;
+                    add_fence(fences, {&stream_, stream_.id.load(std::memory_order_relaxed)});
+                } else if (slot.pending) {
+                    fences.reserve(1);
+                    fences.emplace_back(g_, std::exchange(slot.event, nullptr),
+                                        stream_.id.load(std::memory_order_relaxed));
                 }
             } catch (...) {
-                continue;  // no memory to remember it by
+                continue;  // nothing tells when it is free: lost rather than used twice at once
             }
             give_event(g_, slot.event);
             pinned_cache().give(slot.data, std::move(fences));
@@ -115,7 +83,7 @@ public:
     void wait(Slot& s) {
         if (!s.pending) return;
         RelaxedCapture relaxed;
-        check(driver.event_synchronize(s.event), "cuEventSynchronize", stream_, where_);
+        check(api.cuEventSynchronize(s.event), "cuEventSynchronize", stream_, where_);
         s.pending = false;
     }
 
@@ -163,15 +131,41 @@ void stage_from_device(Gpu& g, StreamRecord& stream, const Piece& to, const Piec
     for (std::size_t i = n > pieces ? n - pieces : 0; i < n; ++i) unload(ring.slot(i));
 }
 
+namespace {
+/// A piece of pinned memory that a stream uses in its order, until it has come to where this ends.
+class PieceInOrder {
+public:
+    PieceInOrder(StreamRecord& stream, std::size_t bytes, const SourceLocation& where)
+        : stream_(stream), data_(pinned_cache().take(bytes, where)) {}
+    ~PieceInOrder() {
+        try {
+            const RelaxedCapture relaxed;
+            Fences fences;
+            add_fence(fences, {&stream_, stream_.id.load(std::memory_order_relaxed)});
+            pinned_cache().give(data_, std::move(fences));
+        } catch (...) {
+            report(std::current_exception());  // the piece is lost rather than used twice at once
+        }
+    }
+    PieceInOrder(const PieceInOrder&) = delete;
+    PieceInOrder& operator=(const PieceInOrder&) = delete;
+    void* data() const noexcept { return data_; }
+
+private:
+    StreamRecord& stream_;
+    void* data_;
+};
+}  // namespace
+
 void stage_in_order(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& from,
                     const SourceLocation& where) {
     const bool upload = to.place.device.is_cuda();
     const std::size_t bytes = std::min(size_of(to), ordered_bytes);
     const Stores stores = stores_for(size_of(to));
-    // One piece is enough: all that uses it is in the stream's order.
-    void* piece = pinned_cache().take(bytes, where);
-    cut(to, bytes, [&](const Part& part) {  // an error here loses the piece: the stream may be using it
-        const Rows packed = part.packed_rows(piece);
+    const PieceInOrder piece(stream, bytes,
+                             where);  // one is enough: all that uses it is in the stream's order
+    cut(to, bytes, [&](const Part& part) {
+        const Rows packed = part.packed_rows(piece.data());
         if (upload) {
             run_on_host(
                 g, stream,
@@ -179,9 +173,9 @@ void stage_in_order(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& 
                     copy_on_host(packed, host, part.bytes, part.rows, stores);
                 },
                 where);
-            copy_natively(g, stream, part.of(to), part.packed(piece), where);
+            copy_natively(g, stream, part.of(to), part.packed(piece.data()), where);
         } else {
-            copy_natively(g, stream, part.packed(piece), part.of(from), where);
+            copy_natively(g, stream, part.packed(piece.data()), part.of(from), where);
             run_on_host(
                 g, stream,
                 [part, packed, host = part.rows_of(to), stores] {
@@ -190,10 +184,6 @@ void stage_in_order(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& 
                 where);
         }
     });
-    Fences fences;
-    RelaxedCapture relaxed;
-    add_fence(fences, stream);
-    pinned_cache().give(piece, std::move(fences));
 }
 
 }  // namespace heddle::detail::cu

@@ -31,7 +31,7 @@ cudaStream_t take_native(Gpu& g, StreamRecord& stream, bool captured) {
     const bool may_have_work =
         stream.submissions.load(std::memory_order_acquire) != 0 || stream.has(stream_flag::handed_out);
     if (may_have_work && !captured && !g.lost.load(std::memory_order_acquire)) event = take_event(g, {});
-    cudaStream_t native = native_of(stream);
+    const auto native = static_cast<cudaStream_t>(stream.native);
     CUresult code = CUDA_SUCCESS;
     {
         std::lock_guard life(stream.life);
@@ -47,7 +47,7 @@ cudaStream_t take_native(Gpu& g, StreamRecord& stream, bool captured) {
 void destroy(Gpu& g, cudaStream_t native) noexcept {
     if (native == nullptr) return;
     InContext in(g);
-    note_failure(cudaStreamDestroy(native), "cudaStreamDestroy",
+    note_failure(api.cudaStreamDestroy(native), "cudaStreamDestroy",
                  g.index);  // returns at once; the work goes on
 }
 
@@ -63,11 +63,11 @@ void CudaBackend::reserve_streams(int device, std::size_t count, const SourceLoc
     cudaError_t code = cudaSuccess;
     for (std::size_t i = 0; i < count && code == cudaSuccess; ++i) {
         cudaStream_t native = nullptr;
-        code = cudaStreamCreateWithPriority(&native, cudaStreamNonBlocking, g.priorities.least);
+        code = api.cudaStreamCreateWithPriority(&native, cudaStreamNonBlocking, g.priorities.least);
         if (code == cudaSuccess) made.push_back(native);
     }
     for (const cudaStream_t native : made)
-        note_failure(cudaStreamDestroy(native), "cudaStreamDestroy", g.index);
+        note_failure(api.cudaStreamDestroy(native), "cudaStreamDestroy", g.index);
     check(code, "cudaStreamCreateWithPriority", g.index, where);
 }
 
@@ -78,9 +78,13 @@ void CudaBackend::open_stream(StreamRecord& stream, const SourceLocation& where)
     InContext in(g);
     stream.priority = std::clamp(stream.priority, g.priorities.greatest, g.priorities.least);
     cudaStream_t native = nullptr;
-    check(cudaStreamCreateWithPriority(&native, cudaStreamNonBlocking, stream.priority),
+    check(api.cudaStreamCreateWithPriority(&native, cudaStreamNonBlocking, stream.priority),
           "cudaStreamCreateWithPriority", g.index, where);
-    stream.native = native;
+    {
+        // Whoever looks at the record under this lock and finds the handle finds its new id too.
+        const std::lock_guard life(stream.life);
+        stream.native = native;
+    }
     stream.owns_native = true;
     stream.seen_complete.store(stream.submissions.load(std::memory_order_relaxed), std::memory_order_relaxed);
 }
@@ -90,7 +94,7 @@ void CudaBackend::close_stream(StreamRecord& stream) noexcept {
     Gpu& g = gpu_of(stream);
     forget_handle(stream);
     // A zombie from the start: whether it can be buried at once, and how, is decided in one place.
-    Zombie zombie{&stream, native_of(stream)};
+    Zombie zombie{&stream, static_cast<cudaStream_t>(stream.native)};
     if (!in_callback) {
         RelaxedCapture relaxed;
         if (bury(g, zombie)) return;
@@ -98,7 +102,7 @@ void CudaBackend::close_stream(StreamRecord& stream) noexcept {
     try {
         std::lock_guard lock(g.chores_mutex);
         g.zombies.push_back(zombie);
-        g.chores.store(static_cast<int>(g.zombies.size() + g.deferred.size()), std::memory_order_relaxed);
+        note_chores(g);
     } catch (...) {
         report(std::current_exception());  // the record is lost, nothing else
     }
@@ -144,7 +148,7 @@ void CudaBackend::synchronize(StreamRecord& stream, const SourceLocation& where)
     {
         RelaxedCapture relaxed;
         OnStream on(g, stream.native);
-        code = driver.stream_synchronize(native_of(stream));
+        code = api.cuStreamSynchronize(native_of(stream));
     }
     if (is_sticky(as_runtime(code))) return handle_loss(stream, code, "cuStreamSynchronize", where);
     check(code, "cuStreamSynchronize", stream, where);
@@ -160,7 +164,7 @@ bool CudaBackend::is_complete(StreamRecord& stream, const SourceLocation& where)
     {
         RelaxedCapture relaxed;
         OnStream on(g, stream.native);
-        code = driver.stream_query(native_of(stream));
+        code = api.cuStreamQuery(native_of(stream));
     }
     if (code == CUDA_ERROR_NOT_READY) return false;
     if (is_sticky(as_runtime(code))) {
@@ -169,6 +173,7 @@ bool CudaBackend::is_complete(StreamRecord& stream, const SourceLocation& where)
     }
     check(code, "cuStreamQuery", stream, where);
     see_complete(stream, given);
+    do_chores(g);
     return true;
 }
 
@@ -177,9 +182,12 @@ std::uint64_t CudaBackend::capture_id(StreamRecord& stream) {
     return capture_of(gpu_of(stream), native_of(stream));
 }
 
-void CudaBackend::reset_failure(StreamRecord& stream, const SourceLocation& where) {
+Failure CudaBackend::reset_failure(StreamRecord& stream, std::uint64_t submissions,
+                                   const SourceLocation& where) {
     // A failed host function leaves nothing behind in CUDA; a lost device cannot be mended in this process.
+    if (stream.known_failure() == nullptr) return nullptr;
     gpu(stream.device.index(), where);
+    return stream.take_failure(submissions, std::make_shared<Fate>());
 }
 
 }  // namespace heddle::detail::cu

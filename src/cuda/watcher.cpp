@@ -27,15 +27,36 @@ void rest(Clock::duration idle) noexcept {
 
 }  // namespace
 
-void Watcher::watch(Notification* note) {
+Notification::~Notification() {
+    if (notifier != nullptr) {
+        const std::lock_guard lock(gpu->notify_mutex);
+        notifier->next_free = std::exchange(gpu->free_notifiers, notifier);
+    }
+    if (source != nullptr) source->pins.fetch_sub(1, std::memory_order_release);
+    if (native == nullptr || !owns || event != nullptr) return;
+    if (plain) give_event(*gpu, native);
+    else destroy_event(*gpu, native);
+}
+
+void Watcher::watch(std::unique_ptr<Notification> note) {
     const std::lock_guard lock(mutex_);
-    incoming_.push_back(note);
-    if (note->event != nullptr) note->event->watched.store(note, std::memory_order_release);
-    if (!running_) {
+    if (note->event != nullptr) {
+        if (auto* first = static_cast<Notification*>(note->event->watched.load(std::memory_order_relaxed))) {
+            first->done.insert(first->done.end(), note->done.begin(), note->done.end());
+            return;
+        }
+    }
+    incoming_.reserve(incoming_.size() + 1);
+    if (!registered_) {
+        std::atexit([] { watcher().stop(); });
+        registered_ = true;
+    }
+    if (!running_ && !stop_) {
         std::thread([this] { work(); }).detach();
         running_ = true;
-        std::atexit([] { watcher().stop(); });
     }
+    if (note->event != nullptr) note->event->watched.store(note.get(), std::memory_order_release);
+    incoming_.push_back(note.release());
     wake_.notify_one();
 }
 
@@ -57,25 +78,12 @@ bool Watcher::detach(EventState& event) noexcept {
 
 void Watcher::tell(Notification& note, Failure failure) noexcept {
     std::vector<CompletionRef> done;
-    bool ours;
     {
         const std::lock_guard lock(mutex_);
         done.swap(note.done);
-        ours = note.owns && note.event == nullptr;
         if (note.event != nullptr) note.event->watched.store(nullptr, std::memory_order_relaxed);
     }
-    if (note.notifier != nullptr) {
-        const std::lock_guard lock(note.gpu->notify_mutex);
-        note.notifier->next_free = std::exchange(note.gpu->free_notifiers, note.notifier);
-    }
     for (const CompletionRef& one : done) one->complete(failure);
-    if (note.source != nullptr) note.source->pins.fetch_sub(1, std::memory_order_release);
-    if (ours && note.plain) {
-        give_event(*note.gpu, note.native);
-    } else if (ours) {
-        InContext in(*note.gpu);
-        note_failure(cudaEventDestroy(note.native), "cudaEventDestroy", note.gpu->index);
-    }
     delete &note;
 }
 
@@ -83,7 +91,7 @@ bool Watcher::look(Notification& note) noexcept {
     Gpu& g = *note.gpu;
     Failure failure;
     if (!g.lost.load(std::memory_order_acquire)) {
-        const CUresult code = driver.event_query(note.native);
+        const CUresult code = api.cuEventQuery(note.native);
         if (code == CUDA_ERROR_NOT_READY) return false;
         if (code == CUDA_SUCCESS) {
             if (note.source != nullptr && note.source->id.load(std::memory_order_acquire) == note.stream_id)
@@ -91,8 +99,21 @@ bool Watcher::look(Notification& note) noexcept {
             tell(note, std::move(failure));
             return true;
         }
-        if (is_unloading(as_runtime(code))) return false;  // the process ends: nobody will be told any more
-        failure = mark_lost(g.index, as_runtime(code), "cuEventQuery", nullptr, {});
+        const cudaError_t native = as_runtime(code);
+        if (is_unloading(native)) {
+            // The process ends, and the driver has waited for what was given to it.
+        } else if (is_sticky(native)) {
+            failure = mark_lost(g.index, native, "cuEventQuery", nullptr, {});
+            if (failure == nullptr) return false;  // no memory to say why: another time
+        } else {
+            // The driver cannot say. It is asked again; if that does not help, whoever waits hears why.
+            constexpr int patience = 3;
+            if (++note.failed_looks < patience) return false;
+            if (note.patient && note.failed_looks == patience) note_failure(code, "cuEventQuery", g.index);
+            if (note.patient) return false;
+            failure = failure_from(native, "cuEventQuery", g.index);
+            if (failure == nullptr) return false;
+        }
     } else {
         const std::lock_guard lock(g.lost_mutex);
         failure = g.failure;
@@ -126,8 +147,31 @@ void Watcher::work() noexcept {
         rest(Clock::now() - last);
         lock.lock();
     }
+    put_back(active);
     running_ = false;
     stopped_.notify_all();
+}
+
+void Watcher::put_back(std::vector<Notification*>& notes) noexcept {
+    try {
+        incoming_.insert(incoming_.end(), notes.begin(), notes.end());
+    } catch (...) {
+        report(std::current_exception());  // no memory: whoever waits for these is not told
+    }
+}
+
+bool Watcher::look_at_exit() noexcept {
+    std::vector<Notification*> mine;
+    {
+        const std::lock_guard lock(mutex_);
+        if (!stop_) return false;
+        mine.swap(incoming_);  // none, while the thread has not ended
+    }
+    const RelaxedCapture relaxed;
+    std::erase_if(mine, [this](Notification* note) { return look(*note); });
+    const std::lock_guard lock(mutex_);
+    put_back(mine);
+    return true;
 }
 
 void Watcher::stop() noexcept {
@@ -149,6 +193,11 @@ Watcher& watcher() {
         delete fresh;
     }
     return *made;
+}
+
+bool look_at_exit() noexcept {
+    Watcher* const made = instance.load(std::memory_order_acquire);
+    return made != nullptr && made->look_at_exit();
 }
 
 void forget_watcher() noexcept { instance.store(nullptr); }

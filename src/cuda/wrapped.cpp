@@ -5,7 +5,7 @@
 #include <mutex>
 #include <utility>
 
-#include "core/recording.hpp"
+#include "core/recorder.hpp"
 #include "core/registry.hpp"
 #include "cuda/backend.hpp"
 #include <heddle/cuda.hpp>
@@ -30,7 +30,7 @@ Handles& handles() {
 unsigned long long id_of(Gpu& g, cudaStream_t native, const SourceLocation& where) {
     OnStream on(g, native);
     unsigned long long id = 0;
-    check(driver.stream_id(native, &id), "cuStreamGetId", g.index, where);
+    check(api.cuStreamGetId(native, &id), "cuStreamGetId", g.index, where);
     return id;
 }
 
@@ -38,7 +38,7 @@ unsigned long long id_of(Gpu& g, cudaStream_t native, const SourceLocation& wher
 int priority_of(Gpu& g, cudaStream_t native, const SourceLocation& where) {
     InContext in(g);
     int priority = 0;
-    check(cudaStreamGetPriority(native, &priority), "cudaStreamGetPriority", g.index, where);
+    check(api.cudaStreamGetPriority(native, &priority), "cudaStreamGetPriority", g.index, where);
     return priority;
 }
 
@@ -55,15 +55,15 @@ int device_of(cudaStream_t native, const SourceLocation& where) {
         throw_coded(ErrorCode::no_device, cuda_backend().unavailable_reason(), "wrap_stream", -1, where);
     int device = 0;
     if (is_default_handle(native)) {
-        check(cudaGetDevice(&device), "cudaGetDevice", -1, where);
+        check(api.cudaGetDevice(&device), "cudaGetDevice", -1, where);
         return device;
     }
     CUcontext context = nullptr;
-    check(driver.stream_context(native, &context), "cuStreamGetCtx", -1, where);
-    check(driver.push_context(context), "cuCtxPushCurrent", -1, where);
+    check(api.cuStreamGetCtx(native, &context), "cuStreamGetCtx", -1, where);
+    check(api.cuCtxPushCurrent(context), "cuCtxPushCurrent", -1, where);
     CUdevice found = 0;
-    const CUresult code = driver.context_device(&found);
-    driver.pop_context(&context);
+    const CUresult code = api.cuCtxGetDevice(&found);
+    api.cuCtxPopCurrent(&context);
     check(code, "cuCtxGetDevice", -1, where);
     return found;
 }
@@ -86,8 +86,6 @@ void forget_handle(StreamRecord& stream) noexcept {
 }
 
 }  // namespace detail::cu
-
-namespace cuda {
 
 using namespace detail;
 
@@ -136,7 +134,11 @@ Stream wrap_stream(cudaStream_t native, Device device, SourceLocation where) {
     if (known != nullptr && cu::share(*known)) return Stream::adopt(*known);
     known = nullptr;
     StreamRecord& record = new_stream_record(device);
-    record.native = native;
+    {
+        const std::lock_guard life(record.life);
+        record.native = native;
+        record.name.clear();  // of the stream that the record was before
+    }
     record.owns_native = false;
     record.priority = priority;
     record.processors = static_cast<unsigned>(g.limits.processors);
@@ -161,12 +163,11 @@ Event wrap_event(cudaEvent_t native, Device device, SourceLocation where) {
     return EventState::make(*state);
 }
 
-void check(cudaError_t code, const char* call, SourceLocation where) {
+void check_cuda(cudaError_t code, const char* call, SourceLocation where) {
     if (code == cudaSuccess) return;
     int device = -1;
-    if (cudaGetDevice(&device) != cudaSuccess) device = -1;
+    if (cu::api.cudaGetDevice(&device) != cudaSuccess) device = -1;
     cu::check(code, call, device, where);
 }
 
-}  // namespace cuda
 }  // namespace heddle

@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include "collective/nccl.hpp"
-#include "core/recording.hpp"
+#include "core/recorder.hpp"
 #include "core/registry.hpp"
 #include "cuda/gpu.hpp"
 #include "nccl/library.hpp"
@@ -208,7 +208,7 @@ void capture_share(const NcclShare& share, StreamRecord& stream) {
     std::size_t used = 0;
     if (share.call.sends && share.call.send.owner != nullptr) blocks[used++] = share.call.send.owner;
     if (share.call.receives && share.call.receive.owner != nullptr) blocks[used++] = share.call.receive.owner;
-    record_foreign(stream, blocks, used, share.call.where);
+    record_external(stream, blocks, used, share.call.where);
 }
 }  // namespace
 
@@ -285,7 +285,7 @@ void nccl_enqueue(const NcclShare* shares, std::size_t count) {
         StreamState& state = share.stream.state();
         comms[i] = static_cast<Rank*>(share.rank)->comm(name, where);
         // In a capture of heddle's the native stream is captured too from here on, and what it gets becomes one node there.
-        streams[i] = is_captured(record_of(state)) ? cuda::native_handle(share.stream, where)
+        streams[i] = is_captured(record_of(state)) ? native_handle(share.stream, where)
                                                    : static_cast<cudaStream_t>(state.native);
         if (share.call.sends) note_use(share.call.send.owner, state);
         if (share.call.receives) note_use(share.call.receive.owner, state);

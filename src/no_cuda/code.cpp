@@ -1,5 +1,6 @@
 // Stands in the place of compiling and loading CUDA C++ in a build without CUDA: the reason.
 #include "core/code_backend.hpp"
+#include "core/made_once.hpp"
 
 namespace heddle::detail {
 
@@ -31,8 +32,8 @@ class NoCode final : public CodeBackend {
 }  // namespace
 
 CodeBackend& code_backend() {
-    static auto* const instance = new NoCode;
-    return *instance;
+    static constinit MadeOnce<NoCode> instance;
+    return instance.get();
 }
 
 void check_blocks(StreamState&, ModuleKernelData&, const Blocks&) {}  // never: there are no modules

@@ -1,6 +1,7 @@
 // Stands in the place of the CUDA backend in a build without CUDA: no devices, and the reason. As there are no devices there
 // are no streams, events or memory of theirs either, so nothing else here is ever called.
 #include "core/backend.hpp"
+#include "core/made_once.hpp"
 
 namespace heddle::detail {
 
@@ -24,9 +25,9 @@ class NoCuda final : public Backend {
     void close_stream(StreamRecord&) noexcept override {}
     void synchronize(StreamRecord&, const SourceLocation&) override { none(); }
     bool is_complete(StreamRecord&, const SourceLocation&) override { none(); }
-    void synchronize_device(int, const SourceLocation&) override { none(); }
+    Failure synchronize_device(int, const SourceLocation&) override { none(); }
     std::uint64_t capture_id(StreamRecord&) override { none(); }
-    void reset_failure(StreamRecord&, const SourceLocation&) override { none(); }
+    Failure reset_failure(StreamRecord&, std::uint64_t, const SourceLocation&) override { none(); }
     void wait_stream(StreamRecord&, StreamRecord&, const SourceLocation&) override { none(); }
     void open_event(EventState&, const SourceLocation&) override { none(); }
     void close_event(EventState&) noexcept override {}
@@ -40,7 +41,9 @@ class NoCuda final : public Backend {
     EventHandle export_event(EventState&, const SourceLocation&) override { none(); }
     void import_event(EventState&, const EventHandle&, const SourceLocation&) override { none(); }
     void signal(EventState&, CompletionRef, const SourceLocation&) override { none(); }
-    void fence(StreamRecord&, CompletionRef) noexcept override {}
+    void fence(const StreamUse&, CompletionRef) noexcept override {}
+    void wait_use(StreamRecord&, const StreamUse&, const SourceLocation&) override {}
+    void synchronize_use(const StreamUse&, const SourceLocation&) override {}
     void await(StreamRecord&, CompletionRef, const SourceLocation&) override { none(); }
     void enqueue(StreamRecord&, const OpType&, void*, std::size_t, const SourceLocation&) override { none(); }
     void copy(StreamRecord&, const Piece&, const Piece&, const SourceLocation&) override { none(); }
@@ -62,11 +65,11 @@ class NoCuda final : public Backend {
     void* allocate_shared(int, std::size_t, const SourceLocation&) override { none(); }
     void export_shared(const void*, ArrayHandle&, const SourceLocation&) override { none(); }
     void* import_shared(int, const ArrayHandle&, const SourceLocation&) override { none(); }
-    void free_shared(const SharedMemory&, StreamRecord* const*, std::size_t) noexcept override {}
+    void free_shared(const SharedMemory&, const StreamUse*, std::size_t) noexcept override {}
     void* allocate(StreamRecord&, std::size_t, const SourceLocation&) override { none(); }
-    void free(void*, std::size_t, int, StreamRecord* const*, std::size_t) noexcept override {}
+    void free(void*, std::size_t, int, const StreamUse*, std::size_t) noexcept override {}
     void* allocate_pinned(std::size_t, const SourceLocation&) override { none(); }
-    void free_pinned(void*, std::size_t, StreamRecord* const*, std::size_t) noexcept override {}
+    void free_pinned(void*, std::size_t, const StreamUse*, std::size_t) noexcept override {}
     bool classify(const void*, Place&) noexcept override { return false; }
     void after_fork() noexcept override {}
 };
@@ -74,8 +77,8 @@ class NoCuda final : public Backend {
 }  // namespace
 
 Backend& cuda_backend() {
-    static auto* const instance = new NoCuda;
-    return *instance;
+    static constinit MadeOnce<NoCuda> instance;
+    return instance.get();
 }
 
 }  // namespace heddle::detail

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace heddle::tool {
 
@@ -14,7 +15,8 @@ struct FileError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// A regular file, open for reading. Its size is what it was when it was opened.
+/// A regular file, open for reading. Its size is what it was when it was opened. Files that the kernel makes up as they are read (/proc,
+/// /sys) have no size before: they are read to their end when they are opened.
 class InputFile {
 public:
     /// Throws FileError for what cannot be opened or is not a regular file.
@@ -30,8 +32,12 @@ public:
     void read(std::uint64_t offset, std::size_t bytes, std::uint8_t* to) const;
 
 private:
+    void read_to_end();
+
     int fd_;
     std::uint64_t size_ = 0;
+    bool is_kept_ = false;  ///< the file is in contents_
+    std::vector<std::uint8_t> contents_;
 };
 
 }  // namespace heddle::tool

@@ -28,7 +28,7 @@ detail::Failure some_failure() {
     ErrorInfo info;
     info.code = ErrorCode::work_failed;
     info.message = "it failed";
-    return std::make_shared<const ErrorInfo>(info);
+    return detail::make_failure(info);
 }
 
 }  // namespace

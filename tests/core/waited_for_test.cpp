@@ -88,3 +88,57 @@ TEST_CASE("readers beside writers never see a wait that was not") {
     threads[3].join();
     CHECK(wrong == 0);
 }
+
+TEST_CASE("a stream's count is never taken for another's, whatever is forgotten and noted meanwhile") {
+    WaitedFor waited;
+    std::atomic<bool> stop{false};
+    std::atomic<int> wrong{0};
+    // Both have the same place in the table. The one is only ever waited for up to 1, the other up to a million.
+    constexpr std::uint64_t one = 1, other = 9;
+    std::vector<std::thread> readers;
+    for (int t = 0; t < 3; ++t)
+        readers.emplace_back([&] {
+            while (!stop) wrong += waited.covers(one, 2) || waited.covers(other, 1'000'001);
+        });
+    for (int i = 0; i < 200'000; ++i) {
+        waited.note(one, 1);
+        waited.forget();
+        waited.note(other, 1'000'000);
+        waited.forget();
+    }
+    stop = true;
+    for (std::thread& reader : readers) reader.join();
+    CHECK(wrong == 0);
+}
+
+TEST_CASE("what was forgotten stays forgotten beside threads that note other streams") {
+    WaitedFor waited;
+    std::atomic<bool> stop{false};
+    std::vector<std::thread> writers;
+    for (std::uint64_t t = 0; t < 2; ++t)
+        writers.emplace_back([&, t] {
+            for (std::uint64_t i = 0; !stop; ++i) waited.note(100 + t + i % 5, i);
+        });
+    int wrong = 0;
+    for (std::uint64_t i = 1; i <= 20'000; ++i) {
+        waited.note(7, i);
+        waited.forget();
+        wrong += waited.covers(7, 1);
+    }
+    stop = true;
+    for (std::thread& writer : writers) writer.join();
+    CHECK(wrong == 0);
+}
+
+TEST_CASE("several threads that note one stream leave no more than the most of it") {
+    WaitedFor waited;
+    std::vector<std::thread> threads;
+    for (std::uint64_t t = 0; t < 4; ++t)
+        threads.emplace_back([&, t] {
+            for (std::uint64_t i = 1; i <= 20'000; ++i) waited.note(3, i * 4 + t);
+        });
+    for (std::thread& thread : threads) thread.join();
+    waited.note(3, 1);
+    CHECK(waited.covers(3, 1));
+    CHECK_FALSE(waited.covers(3, 20'000 * 4 + 4));
+}

@@ -42,7 +42,7 @@ TEST_CASE("work given past heddle to a stream whose handle is out is captured in
     s.synchronize();
     Graph graph = capture(s, [&] {
         launch(s, add, grid(1, 32), x, 1);
-        const cudaStream_t native = cuda::native_handle(s);
+        const cudaStream_t native = native_handle(s);
         twice<<<1, 32, 0, native>>>(x.data());
         launch(s, add, grid(1, 32), x, 3);
         add<<<1, 32, 0, native>>>(x.data(), 5);
@@ -62,7 +62,7 @@ TEST_CASE("a stream whose handle was out before takes part in captures, others o
           "[cuda]") {
     SKIP_WITHOUT_CUDA();
     const Stream a(gpu()), b(gpu());
-    const cudaStream_t native_a = cuda::native_handle(a), native_b = cuda::native_handle(b);
+    const cudaStream_t native_a = native_handle(a), native_b = native_handle(b);
     Array<int> x = full<int>(a, 32, 1), y = full<int>(a, 32, 1);
     a.synchronize();
     Graph graph = capture(a, [&] {
@@ -85,7 +85,7 @@ TEST_CASE("a body that throws between foreign work leaves the stream usable", "[
     SKIP_WITHOUT_CUDA();
     const Stream s(gpu());
     Array<int> x = full<int>(s, 32, 1);
-    const cudaStream_t native = cuda::native_handle(s);
+    const cudaStream_t native = native_handle(s);
     CHECK_THROWS_AS((void)capture(s,
                                   [&] {
                                       add<<<1, 32, 0, native>>>(x.data(), 1);
@@ -93,7 +93,7 @@ TEST_CASE("a body that throws between foreign work leaves the stream usable", "[
                                   }),
                     Boom);
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusActive;
-    cuda::check(cudaStreamIsCapturing(native, &status), "cudaStreamIsCapturing");
+    check_cuda(cudaStreamIsCapturing(native, &status), "cudaStreamIsCapturing");
     CHECK(status == cudaStreamCaptureStatusNone);
     add<<<1, 32, 0, native>>>(x.data(), 7);
     CHECK(to_host(s, x) == Ints(32, 8));
@@ -103,13 +103,13 @@ TEST_CASE("other threads use memory, events and streams while a capture is open,
     SKIP_WITHOUT_CUDA();
     for (const CaptureMode mode : {CaptureMode::thread_local_, CaptureMode::global, CaptureMode::relaxed}) {
         const Stream s(gpu());
-        const cudaStream_t native = cuda::native_handle(s);
+        const cudaStream_t native = native_handle(s);
         Array<int> x = full<int>(s, 32, 1);
         s.synchronize();
         std::string failed;
         const auto intact = [&](const char* after) {
             cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-            cuda::check(cudaStreamIsCapturing(native, &status), "cudaStreamIsCapturing");
+            check_cuda(cudaStreamIsCapturing(native, &status), "cudaStreamIsCapturing");
             if (status != cudaStreamCaptureStatusActive && failed.empty()) failed = after;
         };
         const auto housekeeping = [&] {
@@ -153,7 +153,7 @@ TEST_CASE("other threads use memory, events and streams while a capture is open,
 TEST_CASE("a batch on a stream whose handle is out is done eagerly, and says so", "[cuda]") {
     SKIP_WITHOUT_CUDA();
     const Stream s(gpu());
-    const cudaStream_t native = cuda::native_handle(s);
+    const cudaStream_t native = native_handle(s);
     Array<int> x = full<int>(s, 32, 1);
     Batch step;
     {
@@ -176,7 +176,7 @@ TEST_CASE("a handle given out in a batch sends what came before, and nothing is 
     {
         const ScopedBatch in(step, s);
         launch(s, add, grid(1, 32), x, 1);
-        const cudaStream_t native = cuda::native_handle(s);
+        const cudaStream_t native = native_handle(s);
         twice<<<1, 32, 0, native>>>(x.data());
         launch(s, add, grid(1, 32), x, 1);
         twice<<<1, 32, 0, native>>>(x.data());

@@ -18,7 +18,7 @@ __global__ void add(int* data, int value) { data[threadIdx.x] += value; }
 struct Native {
     cudaStream_t handle = nullptr;
     Native() {
-        cuda::check(cudaStreamCreateWithFlags(&handle, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+        check_cuda(cudaStreamCreateWithFlags(&handle, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
     }
     ~Native() { cudaStreamDestroy(handle); }
     Native(const Native&) = delete;
@@ -27,7 +27,7 @@ struct Native {
 /// A capture that somebody else began on a stream; ended at the latest by the destructor.
 struct Capture {
     explicit Capture(cudaStream_t stream) : stream_(stream) {
-        cuda::check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "cudaStreamBeginCapture");
+        check_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "cudaStreamBeginCapture");
     }
     ~Capture() {
         if (stream_ != nullptr) end();
@@ -36,7 +36,7 @@ struct Capture {
     cudaError_t end() { return cudaStreamEndCapture(std::exchange(stream_, nullptr), &graph); }
     std::size_t nodes() const {
         std::size_t n = 0;
-        cuda::check(cudaGraphGetNodes(graph, nullptr, &n), "cudaGraphGetNodes");
+        check_cuda(cudaGraphGetNodes(graph, nullptr, &n), "cudaGraphGetNodes");
         return n;
     }
     cudaGraph_t graph = nullptr;
@@ -50,9 +50,9 @@ private:
 TEST_CASE("a wrapped stream is the native stream", "[cuda]") {
     SKIP_WITHOUT_CUDA();
     const Native native;
-    const Stream s = cuda::wrap_stream(native.handle);
+    const Stream s = wrap_stream(native.handle);
     CHECK(s.device() == gpu());
-    CHECK(cuda::native_handle(s) == native.handle);
+    CHECK(native_handle(s) == native.handle);
     Array<int> x = zeros<int>(s, 32);
     add<<<1, 32, 0, native.handle>>>(x.data(), 5);
     launch(s, add, grid(1, 32), x, 1);
@@ -62,8 +62,8 @@ TEST_CASE("a wrapped stream is the native stream", "[cuda]") {
 TEST_CASE("two wrappers of one native stream are the same stream", "[cuda]") {
     SKIP_WITHOUT_CUDA();
     const Native native, other;
-    const Stream a = cuda::wrap_stream(native.handle), b = cuda::wrap_stream(native.handle, gpu()),
-                 c = cuda::wrap_stream(other.handle);
+    const Stream a = wrap_stream(native.handle), b = wrap_stream(native.handle, gpu()),
+                 c = wrap_stream(other.handle);
     CHECK(a == b);
     CHECK(a.id() == b.id());
     CHECK_FALSE(a == c);
@@ -72,8 +72,8 @@ TEST_CASE("two wrappers of one native stream are the same stream", "[cuda]") {
 TEST_CASE("one of two wrappers may go, the other stays good", "[cuda]") {
     SKIP_WITHOUT_CUDA();
     const Native native;
-    const Stream a = cuda::wrap_stream(native.handle);
-    { const Stream b = cuda::wrap_stream(native.handle); }
+    const Stream a = wrap_stream(native.handle);
+    { const Stream b = wrap_stream(native.handle); }
     launch_host(a, [] {});
     a.synchronize();
     CHECK(static_cast<bool>(a));
@@ -82,9 +82,9 @@ TEST_CASE("one of two wrappers may go, the other stays good", "[cuda]") {
 TEST_CASE("destroying a wrapper leaves the native stream alone", "[cuda]") {
     SKIP_WITHOUT_CUDA();
     const Native native;
-    { const Stream s = cuda::wrap_stream(native.handle); }
+    { const Stream s = wrap_stream(native.handle); }
     CHECK(cudaStreamSynchronize(native.handle) == cudaSuccess);
-    const Stream again = cuda::wrap_stream(native.handle);
+    const Stream again = wrap_stream(native.handle);
     launch_host(again, [] {});
     again.synchronize();
 }
@@ -92,14 +92,14 @@ TEST_CASE("destroying a wrapper leaves the native stream alone", "[cuda]") {
 TEST_CASE("the stream that heddle made wraps to itself", "[cuda]") {
     SKIP_WITHOUT_CUDA();
     const Stream s(gpu());
-    const Stream wrapped = cuda::wrap_stream(cuda::native_handle(s));
+    const Stream wrapped = wrap_stream(native_handle(s));
     CHECK(wrapped == s);
 }
 
 TEST_CASE("CUDA's default streams can be wrapped", "[cuda]") {
     SKIP_WITHOUT_CUDA();
     for (cudaStream_t native : {cudaStream_t{nullptr}, cudaStreamLegacy, cudaStreamPerThread}) {
-        const Stream s = cuda::wrap_stream(native, gpu());
+        const Stream s = wrap_stream(native, gpu());
         CHECK(s.device() == gpu());
         Array<int> x = zeros<int>(s, 32);
         launch(s, add, grid(1, 32), x, 3);
@@ -116,7 +116,7 @@ TEST_CASE("a wait on a stream whose handle was handed out is never elided", "[cu
     const Stream a(gpu()), b(gpu());
     launch_host(b, [] {});
     a.wait_stream(b);
-    (void)cuda::native_handle(b);
+    (void)native_handle(b);
     for (int i = 0; i < 3; ++i) {
         const Counted counted;
         a.wait_stream(b);
@@ -132,7 +132,7 @@ TEST_CASE("work that others gave to a handed-out stream is waited for", "[cuda]"
     const Stream a(gpu()), b(gpu());
     Array<int> x = zeros<int>(b, 32);
     b.synchronize();
-    const cudaStream_t native = cuda::native_handle(b);
+    const cudaStream_t native = native_handle(b);
     gate.hold(b);
     a.wait_stream(b);
     add<<<1, 32, 0, native>>>(x.data(), 5);
@@ -146,9 +146,9 @@ TEST_CASE("a stream of heddle's is not ordered with the legacy default stream", 
     SKIP_WITHOUT_CUDA();
     const Stream s(gpu());
     unsigned flags = 0;
-    cuda::check(cudaStreamGetFlags(cuda::native_handle(s), &flags), "cudaStreamGetFlags");
+    check_cuda(cudaStreamGetFlags(native_handle(s), &flags), "cudaStreamGetFlags");
     CHECK(flags == cudaStreamNonBlocking);
-    cuda::check(cudaStreamGetFlags(cuda::native_handle(default_stream(gpu())), &flags), "cudaStreamGetFlags");
+    check_cuda(cudaStreamGetFlags(native_handle(default_stream(gpu())), &flags), "cudaStreamGetFlags");
     CHECK(flags == cudaStreamNonBlocking);
 }
 
@@ -160,13 +160,13 @@ TEST_CASE("a native event goes in and out", "[cuda]") {
     gate.hold(a);
     launch_host(a, [] {});
     const Event ours = a.record_event();
-    CHECK(cudaEventQuery(cuda::native_handle(ours)) == cudaErrorNotReady);
+    CHECK(cudaEventQuery(native_handle(ours)) == cudaErrorNotReady);
 
     cudaEvent_t theirs = nullptr;
-    cuda::check(cudaEventCreateWithFlags(&theirs, cudaEventDisableTiming), "cudaEventCreateWithFlags");
-    cuda::check(cudaEventRecord(theirs, cuda::native_handle(a)), "cudaEventRecord");
+    check_cuda(cudaEventCreateWithFlags(&theirs, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+    check_cuda(cudaEventRecord(theirs, native_handle(a)), "cudaEventRecord");
     {
-        const Event wrapped = cuda::wrap_event(theirs, gpu());
+        const Event wrapped = wrap_event(theirs, gpu());
         CHECK(wrapped.is_recorded());
         CHECK_FALSE(wrapped.is_complete());
         b.wait_event(wrapped);
@@ -181,21 +181,21 @@ TEST_CASE("a native event goes in and out", "[cuda]") {
 }
 
 TEST_CASE("a native call is checked heddle's way", "[cuda]") {
-    cuda::check(cudaSuccess, "nothing");
+    check_cuda(cudaSuccess, "nothing");
     const unsigned line = __LINE__ + 1;
-    const auto error = error_of([] { cuda::check(cudaErrorInvalidValue, "cudaSomething"); });
+    const auto error = error_of([] { check_cuda(cudaErrorInvalidValue, "cudaSomething"); });
     REQUIRE(error);
     CHECK(error->native_code() == cudaErrorInvalidValue);
     CHECK(error->native_name() == "cudaErrorInvalidValue");
     CHECK(error->call() == "cudaSomething");
     CHECK(error->where().line == line);
-    CHECK_THROWS_AS(cuda::check(cudaErrorMemoryAllocation, "cudaMalloc"), OutOfMemory);
+    CHECK_THROWS_AS(check_cuda(cudaErrorMemoryAllocation, "cudaMalloc"), OutOfMemory);
 }
 
 TEST_CASE("scopes and forks work inside a capture that others began", "[cuda]") {
     SKIP_WITHOUT_CUDA();
     const Native native;
-    const Stream s = cuda::wrap_stream(native.handle);
+    const Stream s = wrap_stream(native.handle);
     const Stream inner(gpu());
     Array<int> x = zeros<int>(s, 32), y = zeros<int>(s, 32);
     s.synchronize();
@@ -217,8 +217,8 @@ TEST_CASE("scopes and forks work inside a capture that others began", "[cuda]") 
     CHECK_FALSE(inner.is_capturing());
 
     cudaGraphExec_t exec = nullptr;
-    cuda::check(cudaGraphInstantiate(&exec, capture.graph, 0), "cudaGraphInstantiate");
-    cuda::check(cudaGraphLaunch(exec, native.handle), "cudaGraphLaunch");
+    check_cuda(cudaGraphInstantiate(&exec, capture.graph, 0), "cudaGraphInstantiate");
+    check_cuda(cudaGraphLaunch(exec, native.handle), "cudaGraphLaunch");
     CHECK(to_host(s, x) == std::vector<int>(32, 6));
     CHECK(to_host(s, y) == std::vector<int>(32, 4));
     cudaGraphExecDestroy(exec);
@@ -229,7 +229,7 @@ TEST_CASE(
     "[cuda]") {
     SKIP_WITHOUT_CUDA();
     const Native native;
-    const Stream s = cuda::wrap_stream(native.handle), outside(gpu()), inside(gpu());
+    const Stream s = wrap_stream(native.handle), outside(gpu()), inside(gpu());
     Array<int> x = zeros<int>(outside, 32);
     launch_host(outside, [] {});
     outside.synchronize();
@@ -253,7 +253,7 @@ TEST_CASE(
 TEST_CASE("what was known before a capture elides no wait in it", "[cuda]") {
     SKIP_WITHOUT_CUDA();
     const Native native;
-    const Stream s = cuda::wrap_stream(native.handle), other(gpu());
+    const Stream s = wrap_stream(native.handle), other(gpu());
     Array<int> x = zeros<int>(s, 32);
     other.wait_stream(s);
     other.wait_stream(s);
@@ -273,7 +273,7 @@ TEST_CASE("what was known before a capture elides no wait in it", "[cuda]") {
 TEST_CASE("host waits on a capturing stream are refused, and the capture is not spoiled", "[cuda]") {
     SKIP_WITHOUT_CUDA();
     const Native native;
-    const Stream s = cuda::wrap_stream(native.handle);
+    const Stream s = wrap_stream(native.handle);
     Array<int> x = zeros<int>(s, 32);
     s.synchronize();
     const Stream elsewhere(gpu());

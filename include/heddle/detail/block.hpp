@@ -31,9 +31,11 @@ struct Block {
     std::atomic<bool> alive{false};
     std::atomic<std::uint64_t> serial{0};  ///< another one for every allocation that it stands for
     std::atomic<std::uint32_t> owners{1};  ///< an Array, or nodes of graphs
-    /// Streams that were given work on this memory, in order of first use; the first is the one it was allocated on.
-    std::atomic<StreamState*> users[inline_users] = {};
-    std::atomic<void*> more_users{nullptr};  ///< the library's list of further ones, changed under its lock
+    /// The streams that were given work on this memory, by StreamState::key; 0: nobody. Keys, because a closed stream's
+    /// record becomes another stream, which is no user.
+    std::atomic<std::uint64_t> users[inline_users] = {};
+    Block* next_kept = nullptr;            ///< in the list of a batch that frees it later
+    std::atomic<void*> more_users{nullptr};  ///< the library's table of further ones (core/users.hpp)
 };
 
 void add_user(Block& block, StreamState& stream);  ///< cold half of note_use
@@ -45,11 +47,9 @@ bool peer_reachable(const Block& block, const StreamState& stream) noexcept;
 /// Remembers that `stream` has been given work on `block`. Reads a few words when it already has.
 inline void note_use(Block* block, StreamState& stream) {
     if (block == nullptr) return;
-    for (auto& user : block->users) {
-        StreamState* seen = user.load(std::memory_order_relaxed);
-        if (seen == &stream) return;
-        if (seen == nullptr) break;
-    }
+    const std::uint64_t key = stream.key.load(std::memory_order_relaxed);
+    for (const auto& user : block->users)
+        if (user.load(std::memory_order_relaxed) == key) return;
     add_user(*block, stream);
 }
 

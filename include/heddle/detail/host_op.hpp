@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <tuple>
 #include <type_traits>
@@ -22,6 +23,8 @@ struct OpType {
     const char* call;    ///< the public function: "launch", "launch_host", "copy", ...
     const char* pretty;  ///< __PRETTY_FUNCTION__ of the type: kernel_name() takes the name out of it
     bool is_cleanup;     ///< runs on poisoned streams too
+    /// Called in place of run(), with what failed before it, where it is not null (heddle/failures.hpp). May throw.
+    void (*complete)(void* self, std::exception_ptr failure) = nullptr;
 };
 
 /// Gives an operation of `count` indices to `stream`: on CPU devices kernels and host functions, on CUDA devices host
@@ -93,21 +96,23 @@ public:
     template <class G>
         requires(!std::is_same_v<std::remove_cvref_t<G>, Boxed>)
     Boxed(G&& function) : function_(std::make_unique<F>(std::forward<G>(function))) {}
-    void operator()() { (*function_)(); }
+    template <class... A> void operator()(A&&... args) { (*function_)(std::forward<A>(args)...); }
 
 private:
     std::unique_ptr<F> function_;
 };
 
+/// How a function is kept in a closure.
+template <class F> using Kept = std::conditional_t<std::is_nothrow_move_constructible_v<F>, F, Boxed<F>>;
+
 /// A function called once.
 template <class F> struct HostFunction {
-    using Kept = std::conditional_t<std::is_nothrow_move_constructible_v<F>, F, Boxed<F>>;
-    Kept function;
+    Kept<F> function;
 
     static constexpr const char* pretty() noexcept { return __PRETTY_FUNCTION__; }
     static void run(void* self, std::size_t, std::size_t) { static_cast<HostFunction*>(self)->function(); }
     static constexpr OpType type =
-        op_type<HostFunction>(&run, std::is_trivially_copyable_v<Kept>, "launch_host", pretty());
+        op_type<HostFunction>(&run, std::is_trivially_copyable_v<Kept<F>>, "launch_host", pretty());
 };
 
 }  // namespace heddle::detail

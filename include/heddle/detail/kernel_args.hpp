@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -20,6 +21,16 @@ using KernelArg = std::remove_cvref_t<decltype(kernel_argument(std::declval<std:
 
 template <class A> inline constexpr bool is_kernel_argument = std::is_trivially_copyable_v<KernelArg<A>>;
 
+/// More than any number of indices is: what a negative number becomes as a std::size_t is beyond it.
+inline constexpr auto max_indices = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
+
+[[noreturn]] void throw_negative_extent(std::size_t extent, const SourceLocation& where);
+
+constexpr void check_extent(std::size_t extent, const SourceLocation& where) {
+    if (extent > max_indices) [[unlikely]]
+        throw_negative_extent(extent, where);
+}
+
 /// How many indices a launch has; UsageError if that is no number.
 inline std::size_t count_of(const std::size_t* extent, int dimensions, const SourceLocation& where) {
     std::size_t count = 1;
@@ -29,7 +40,7 @@ inline std::size_t count_of(const std::size_t* extent, int dimensions, const Sou
         overflow |= __builtin_mul_overflow(count, extent[i], &count);
     }
     if (none) return 0;
-    if (overflow) [[unlikely]]
+    if (overflow || count > max_indices) [[unlikely]]
         throw_too_many_indices(where);
     return count;
 }

@@ -28,6 +28,12 @@ inline constexpr std::uint32_t recording =
 
 inline constexpr std::uint32_t captured = 1u << 8;  ///< beside `recording`: by a capture, not by a batch
 
+/// Beside `recording`: by a batch that began on another stream, so that its work runs there.
+inline constexpr std::uint32_t joined = 1u << 10;
+
+/// Beside `dead`: nothing that it was given is pending any more.
+inline constexpr std::uint32_t ended = 1u << 9;
+
 inline constexpr std::uint32_t slow_submit = dead | poisoned | forked | fallible | recording;
 inline constexpr std::uint32_t slow_order = slow_submit | capturing | handed_out;
 }  // namespace stream_flag
@@ -40,6 +46,8 @@ struct StreamState {
     Device device = Device::unchecked(DeviceKind::cpu, 0);
     unsigned processors = 1;  ///< of the device: how wide a launch should spread
     std::atomic<std::uint32_t> flags{stream_flag::dead};
+    /// Names this stream for good, in one word: its id, and where its record is. 0: never a stream.
+    std::atomic<std::uint64_t> key{0};
     /// Grows after each piece of work (a wait counts, a record does not) has been given to the stream.
     std::atomic<std::uint64_t> submissions{0};
 };

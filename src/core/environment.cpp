@@ -1,4 +1,4 @@
-#include "cpu/environment.hpp"
+#include "core/environment.hpp"
 
 #include "core/registry.hpp"
 
@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 #include <heddle/error.hpp>
 
-namespace heddle::detail::cpu {
+namespace heddle::detail {
 
 EnvironmentNumber::EnvironmentNumber(const char* name, int least, int most, int otherwise) noexcept
     : number_(otherwise) {
@@ -44,4 +44,4 @@ int EnvironmentNumber::get() noexcept {
     return number_;
 }
 
-}  // namespace heddle::detail::cpu
+}  // namespace heddle::detail

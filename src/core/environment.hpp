@@ -4,7 +4,7 @@
 #include <atomic>
 #include <string>
 
-namespace heddle::detail::cpu {
+namespace heddle::detail {
 
 /// A whole number from a variable of the environment, read once, when it is made. An empty variable counts as none.
 class EnvironmentNumber {
@@ -22,4 +22,4 @@ private:
     std::atomic<bool> reported_{false};
 };
 
-}  // namespace heddle::detail::cpu
+}  // namespace heddle::detail

@@ -1,0 +1,137 @@
+// Compiled as plain C++: under nvcc some functions of the runtime have overloads.
+#include "cuda/faults.hpp"
+
+#include <atomic>
+#include <mutex>
+#include <string_view>
+#include <type_traits>
+
+#include <heddle/device.hpp>
+
+#include "cuda/driver.hpp"
+
+namespace heddle_test {
+
+namespace {
+
+using heddle::detail::cu::Api;
+
+Api real;
+
+std::atomic<std::uint64_t> fails{0}, calls{0};
+std::atomic<int> code_of_failure{0};
+std::atomic<const char*> failed{nullptr};
+std::atomic<OfThread> counted{OfThread::mine};
+thread_local bool is_mine = false;
+
+std::mutex& mutex() {
+    static auto* const instance = new std::mutex;
+    return *instance;
+}
+std::map<std::string, long>& alive() {
+    static auto* const instance = new std::map<std::string, long>;
+    return *instance;
+}
+
+struct Effect {
+    std::string_view call;
+    const char* what;
+    long change;
+};
+constexpr Effect effects[] = {
+    {"cudaStreamCreateWithPriority", "streams", 1},
+    {"cudaStreamDestroy", "streams", -1},
+    {"cudaGraphCreate", "graphs", 1},
+    {"cudaStreamEndCapture", "graphs", 1},
+    {"cudaGraphDestroy", "graphs", -1},
+    {"cudaGraphInstantiate", "executables", 1},
+    {"cudaGraphExecDestroy", "executables", -1},
+    {"cuMemAllocFromPoolAsync", "arrays", 1},
+    {"cuMemFreeAsync", "arrays", -1},
+    {"cudaMalloc", "shared arrays", 1},
+    {"cudaFree", "shared arrays", -1},
+};
+
+void note(std::string_view call, bool has_failed) {
+    for (const Effect& effect : effects) {
+        // Freeing memory is tried again, destroying other things is not.
+        const bool is_done = !has_failed || (effect.change < 0 && call != "cuMemFreeAsync");
+        if (effect.call != call || !is_done) continue;
+        const std::lock_guard lock(mutex());
+        alive()[effect.what] += effect.change;
+    }
+}
+
+/// Guards around other calls, whose result nobody looks at: they are left alone.
+bool is_guard(std::string_view call) {
+    return call == "cuCtxGetCurrent" || call == "cuCtxPushCurrent" || call == "cuCtxPopCurrent" ||
+           call == "cuThreadExchangeStreamCaptureMode";
+}
+
+/// The code with which this call fails; 0: it does not.
+int fault_in(const char* call) {
+    const std::uint64_t k = fails.load();
+    if (k == 0 || is_mine != (counted.load() == OfThread::mine) || is_guard(call)) return 0;
+    if (calls.fetch_add(1) + 1 != k) return 0;
+    failed.store(call);
+    return code_of_failure.load();
+}
+
+template <class Call, class F> struct Shim;
+template <class Call, class R, class... A> struct Shim<Call, R (*)(A...)> {
+    static R call(A... arguments) {
+        if (const int code = fault_in(Call::name())) {
+            note(Call::name(), true);
+            return static_cast<R>(code);
+        }
+        const R result = Call::in(real)(arguments...);
+        if (result == R{}) note(Call::name(), false);
+        return result;
+    }
+};
+
+}  // namespace
+
+// cuda.h makes macros of some names: # leaves them as they are, and the member is what they stand for.
+#define HEDDLE_SHIM(text, member)                                                                            \
+    {                                                                                                        \
+        struct Call {                                                                                        \
+            static const char* name() { return text; }                                                       \
+            static auto& in(Api& table) { return table.member; }                                             \
+        };                                                                                                   \
+        auto& place = Call::in(heddle::detail::cu::api);                                                     \
+        if (place != nullptr) place = &Shim<Call, std::remove_reference_t<decltype(place)>>::call;           \
+    }
+#define HEDDLE_SHIM_OF_DRIVER(function, version) HEDDLE_SHIM(#function, function)
+#define HEDDLE_SHIM_OF_RUNTIME(function) HEDDLE_SHIM(#function, function)
+
+void install_faults() {
+    (void)heddle::device_count(heddle::DeviceKind::cuda);  // which looks the driver's functions up
+    real = heddle::detail::cu::api;
+    HEDDLE_DRIVER_CALLS(HEDDLE_SHIM_OF_DRIVER)
+    HEDDLE_OPTIONAL_DRIVER_CALLS(HEDDLE_SHIM_OF_DRIVER)
+    HEDDLE_RUNTIME_CALLS(HEDDLE_SHIM_OF_RUNTIME)
+}
+
+void fail_call(std::uint64_t k, int code, OfThread whose) {
+    fails.store(0);
+    if (k == 0) return;
+    is_mine = true;
+    calls.store(0);
+    failed.store(nullptr);
+    code_of_failure.store(code);
+    counted.store(whose);
+    fails.store(k);
+}
+
+std::string failed_call() {
+    const char* const name = failed.load();
+    return name != nullptr ? name : "";
+}
+
+std::map<std::string, long> objects_alive() {
+    const std::lock_guard lock(mutex());
+    return alive();
+}
+
+}  // namespace heddle_test

@@ -1,0 +1,28 @@
+// Handles of native streams that are no streams any more.
+#include "support.hpp"
+
+#include "core/records.hpp"
+#include "cuda/backend.hpp"
+
+using namespace heddle_test;
+namespace cu = heddle::detail::cu;
+
+TEST_CASE("a closed stream has no native handle, and is not taken for the legacy default stream", "[cuda]") {
+    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device");
+    const Device device("cuda:0");
+    std::optional<Stream> stream(device);
+    heddle::detail::StreamRecord& record = heddle::detail::record_of(stream->state());
+    CHECK(cu::native_of(record) != nullptr);
+    stream.reset();
+    const auto error = error_of([&] { (void)cu::native_of(record); });
+    REQUIRE(error);
+    CHECK(error->code() == ErrorCode::usage);
+    CHECK(cu::capture_of(record) == 0);
+
+    CHECK_FALSE(cu::is_default_handle(nullptr));
+    cu::Gpu& gpu = cu::gpu(0, SourceLocation::current());
+    const cudaEvent_t event = cu::take_event(gpu, SourceLocation::current());
+    CHECK(cu::record_on(gpu, event, nullptr) == CUDA_ERROR_INVALID_HANDLE);
+    CHECK(cu::wait_on(gpu, nullptr, event) == CUDA_ERROR_INVALID_HANDLE);
+    cu::give_event(gpu, event);
+}

@@ -1,0 +1,188 @@
+// growth [PART=COUNT...] [allow=MIB]: does things again and again, and fails where memory grows with their number. Compares the
+// process's resident memory after the first quarter with that at the end. Parts, and what one COUNT of them is:
+//
+//   operations  a host function, a fill or a wait, on streams that stay        batches  a batch of another shape
+//   streams     a stream that is destroyed with its work pending               failed   a stream that fails, and is destroyed
+//   events      an event, recorded and waited for                              threads  a thread with a stream of its own
+//   arrays      an array used on two streams                                   graphs   a capture, launched once
+//
+// Without arguments: all parts, a few seconds. With arguments: those parts alone. On the default device (HEDDLE_DEVICE).
+#include <heddle/heddle.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <malloc.h>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+using namespace heddle;
+
+namespace {
+
+/// Resident memory in bytes, with all work done and nothing kept by the allocator.
+std::size_t resident() {
+    try {
+        synchronize_device(Device());
+    } catch (const Error&) {  // of streams that were to fail
+    }
+    malloc_trim(0);
+    std::ifstream file("/proc/self/statm");
+    std::size_t all = 0, pages = 0;
+    if (!(file >> all >> pages)) throw std::runtime_error("/proc/self/statm cannot be read");
+    return pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+/// How many rounds may be pending: their closures are memory too.
+constexpr std::size_t backlog = 256;
+
+struct Part {
+    std::string_view name;
+    std::size_t count;  ///< where no other is given
+    void (*round)(std::size_t i);
+};
+
+Stream& first() {
+    static auto* const stream = new Stream(Device(), {.name = "first"});
+    return *stream;
+}
+Stream& second() {
+    static auto* const stream = new Stream(Device(), {.name = "second"});
+    return *stream;
+}
+
+void operation(std::size_t i) {
+    static auto* const memory = new Array<int>(zeros<int>(first(), 64));
+    switch (i % 4) {
+    case 0: return fill(first(), *memory, static_cast<int>(i));
+    case 1: return second().wait_stream(first());
+    case 2: return launch_host(second(), [i] { (void)i; });
+    default: return first().wait_stream(second());
+    }
+}
+
+void stream(std::size_t i) {
+    const Stream transient(Device(), {.name = "transient " + std::to_string(i)});
+    if (i % 2 == 0) transient.wait_stream(first());
+    launch_host(transient, [] {});
+    if (i % 3 == 0) first().wait_stream(transient);
+}
+
+void event(std::size_t i) {
+    Event made(i % 2 == 0 ? EventOptions{} : EventOptions{.timing = true});
+    first().record_event(made);
+    if (i % 3 != 0) second().wait_event(made);
+}
+
+void array(std::size_t i) {
+    Array<int> made = zeros<int>(first(), 1 + i % 5000);
+    second().wait_stream(first());
+    fill(second(), made, 1);
+    if (i % 3 == 0) first().wait_stream(second());
+}
+
+void graph(std::size_t i) {
+    static auto* const memory = new Array<int>(zeros<int>(first(), 64));
+    Graph made = capture(first(), [&] {
+        fill(first(), *memory, static_cast<int>(i));
+        second().wait_stream(first());
+        launch_host(second(), [] {});
+        const Array<int> own = zeros<int>(first(), 100);
+        first().wait_stream(second());
+    });
+    made.launch(first());
+}
+
+void batch(std::size_t i) {
+    static auto* const batches = new Batch({.on_cpu = true});
+    static auto* const memory = new Array<int>(zeros<int>(first(), 64));
+    const ScopedStream in(first(), {.wait_on_enter = false});
+    (*batches)([&] {
+        // The bits of a number that is another one each time say what comes next.
+        for (std::size_t bits = i * 0x9e3779b9u & 0xfff; bits != 0; bits >>= 2) {
+            if ((bits & 3) == 0) fill(*memory, static_cast<int>(i));
+            else if ((bits & 3) == 1) launch_host([] {});
+            else fork_join([] { launch_host([] {}); }, [&] { fill(*memory, static_cast<int>(bits)); });
+        }
+    });
+}
+
+void failed(std::size_t i) {
+    const Stream failing(Device(), {.name = "failing " + std::to_string(i)});
+    launch_host(failing, [] { throw std::runtime_error("this one is to fail"); });
+    if (i % 2 != 0) return;
+    try {
+        failing.synchronize();
+    } catch (const WorkFailed&) {}
+}
+
+void thread(std::size_t) {
+    std::thread([] {
+        const StreamRef own = Stream::per_thread(Device());
+        launch_host(own, [] {});
+        own.synchronize();
+    }).join();
+}
+
+constexpr Part parts[] = {
+    {"operations", 500'000, operation}, {"streams", 50'000, stream}, {"events", 100'000, event},
+    {"arrays", 50'000, array},          {"graphs", 10'000, graph},   {"batches", 1'000, batch},
+    {"failed", 10'000, failed},         {"threads", 2'000, thread},
+};
+
+/// Whether the memory stayed within `allowed` bytes.
+bool run(const Part& part, std::size_t count, std::size_t allowed) {
+    std::size_t before = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        if (i == count / 4) before = resident();
+        part.round(i);
+        if (i % backlog == backlog - 1) {
+            try {
+                synchronize_device(Device());
+            } catch (const WorkFailed&) {}
+        }
+    }
+    const std::size_t after = resident();
+    const bool grew = after > before + allowed;
+    std::printf("%-10.*s %9zu  %7.1f MiB -> %7.1f MiB%s\n", static_cast<int>(part.name.size()),
+                part.name.data(), count, static_cast<double>(before) / (1 << 20),
+                static_cast<double>(after) / (1 << 20), grew ? "  GREW" : "");
+    std::fflush(stdout);
+    return !grew;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    set_report_hook([](const Error&) {});  // streams that fail when nobody looks any more
+    std::size_t allowed = 4 << 20;
+    std::vector<std::pair<const Part*, std::size_t>> chosen;
+    for (int i = 1; i < argc; ++i) {
+        const std::string_view text = argv[i];
+        const std::size_t equals = text.find('=');
+        char* end = nullptr;
+        const unsigned long long value =
+            equals == text.npos ? 0 : std::strtoull(argv[i] + equals + 1, &end, 10);
+        const Part* found = nullptr;
+        for (const Part& part : parts)
+            if (part.name == text.substr(0, equals)) found = &part;
+        const bool is_limit = text.substr(0, equals) == "allow";
+        if (end == nullptr || *end != '\0' || end == argv[i] + equals + 1 ||
+            (found == nullptr && !is_limit)) {
+            std::fprintf(stderr, "growth: \"%s\" is no PART=COUNT\n", argv[i]);
+            return 2;
+        }
+        if (is_limit) allowed = static_cast<std::size_t>(value) << 20;
+        else chosen.emplace_back(found, static_cast<std::size_t>(value));
+    }
+    if (chosen.empty())
+        for (const Part& part : parts) chosen.emplace_back(&part, part.count);
+    bool fine = true;
+    for (const auto& [part, count] : chosen) fine = run(*part, count, allowed) && fine;
+    return fine ? 0 : 1;
+}

@@ -1,0 +1,74 @@
+// The kernels of random programs.
+#pragma once
+
+#include "program.hpp"
+
+#include <chrono>
+#include <memory>
+#include <thread>
+
+namespace heddle_test::programs {
+
+/// Takes its time, once for each kernel.
+HEDDLE_FN inline void idle(std::size_t i, int turns) {
+    if (i != 0) return;
+    for (volatile int turn = 0; turn < turns;) turn = turn + 1;
+}
+
+/// to = to * a + b
+struct Scale {
+    HEDDLE_FN void operator()(std::size_t i, View<int> to, Word a, Word b, int slow) const {
+        idle(i, slow);
+        to[i] = static_cast<int>(static_cast<Word>(to[i]) * a + b);
+    }
+};
+
+/// to = to * a + from + b
+struct Mix {
+    HEDDLE_FN void operator()(std::size_t i, View<const int> from, View<int> to, Word a, Word b,
+                              int slow) const {
+        idle(i, slow);
+        to[i] = static_cast<int>(static_cast<Word>(to[i]) * a + static_cast<Word>(from[i]) + b);
+    }
+};
+
+/// to = from % modulus, one number
+struct Decide {
+    HEDDLE_FN void operator()(std::size_t i, View<const int> from, View<int> to, Word modulus) const {
+        to[i] = static_cast<int>(static_cast<Word>(from[i]) % modulus);
+    }
+};
+
+/// Only takes its time.
+struct Idle {
+    HEDDLE_FN void operator()(std::size_t i, int turns) const { idle(i, turns); }
+};
+
+/// The work of host functions.
+struct HostWork {
+    View<int> to;
+    View<const int> from;
+    std::size_t count;
+    Word a, b;
+    int slow;
+    void operator()() const {
+        idle(0, slow);
+        for (std::size_t i = 0; i < count; ++i)
+            to[i] = static_cast<int>(static_cast<Word>(to[i]) * a + b +
+                                     (from.empty() ? 0 : static_cast<Word>(from[i])));
+    }
+};
+/// With something that has to be destroyed.
+struct OwningHostWork {
+    HostWork work;
+    std::shared_ptr<Word> owned;
+    void operator()() const { work(); }
+};
+
+/// Holds a stream for a while.
+struct Sleep {
+    std::chrono::milliseconds time;
+    void operator()() const { std::this_thread::sleep_for(time); }
+};
+
+}  // namespace heddle_test::programs

@@ -1,0 +1,113 @@
+// What happens before what: one clock for each stream, event and the host, each a count for every stream.
+#pragma once
+
+#include "program.hpp"
+
+#include <optional>
+#include <vector>
+
+namespace heddle_test::programs {
+
+/// How many of each stream's operations are known to be done.
+class Clock {
+public:
+    unsigned of(int stream) const {
+        return static_cast<std::size_t>(stream) < counts_.size() ? counts_[static_cast<std::size_t>(stream)]
+                                                                 : 0;
+    }
+    void set(int stream, unsigned count);
+    void join(const Clock& other);
+    void meet(const Clock& other);
+
+private:
+    std::vector<unsigned> counts_;
+};
+
+/// An operation of a stream, and the statement it comes from.
+struct Point {
+    int stream = -1;
+    unsigned count = 0;
+    int statement = -1;
+};
+
+/// Two statements that touch the same memory without an order.
+struct Race {
+    int first = -1, second = -1;
+};
+
+/// Which orders are counted.
+enum class Strictness : std::uint8_t {
+    promised,  ///< those that heddle promises
+    whatever,  ///< and those that come about besides, whoever asked for them
+};
+
+class Model {
+    template <class V> static decltype(auto) at(V& v, int i) { return v[static_cast<std::size_t>(i)]; }
+
+public:
+    explicit Model(const Program& program, Strictness strictness = Strictness::promised);
+
+    /// The order of a whole program in a mode, with one wait left out. Nothing: every two accesses that matter are ordered.
+    static std::optional<Race> check(const Program& program, Mode mode,
+                                     Strictness strictness = Strictness::promised, WaitName left_out = {});
+
+    // Step by step, for the generator.
+    void wait(int stream, int other) { at(streams_, stream).join(at(streams_, other)); }
+    void record(int event, int stream);
+    void wait_event(int stream, int event);
+    bool is_recorded(int event) const { return recorded_[static_cast<std::size_t>(event)]; }
+    void enter_segment();
+    /// What a statement has to come after and does not, on this stream.
+    std::vector<Point> missing(int stream, int from, int to) const;
+    /// An operation.
+    void access(int statement, int stream, int from, int to);
+    void forget(int buffer);  ///< freed, or not there yet
+    void wait_here(int stream);
+    void wait_here_event(int event);
+    void look(int buffer);
+    void copy_across(int statement, int stream, int other, int from, int to);
+    void copy_here(int statement, int stream, int from, int to);
+    const Clock& clock(int stream) const { return streams_[static_cast<std::size_t>(stream)]; }
+    const Clock& event_clock(int event) const { return events_[static_cast<std::size_t>(event)]; }
+    void know_stream();  ///< the program has one more
+
+private:
+    struct Buffer {
+        std::optional<Point> write;
+        std::vector<Point> reads;
+    };
+
+    void run(Mode mode);
+    void barrier(int root);
+    void block(const Block& block, int round);
+    void statement(const Statement& s, int round);
+    void condition(const Statement& s, int round);
+    bool is_current(const Statement& s) const;
+    void note(const Race& race) {
+        if (!race_) race_ = race;
+    }
+    bool is_left_out(const Statement& s, int part) const { return left_out_ == WaitName{s.id, part}; }
+    void sent();
+    int device_of(int stream) const { return program_.streams[static_cast<std::size_t>(stream)].device; }
+
+    const Program& program_;
+    Strictness strictness_;
+    Mode mode_ = Mode::eager;
+    WaitName left_out_;
+    std::vector<Clock> streams_, events_, graphs_;
+    std::vector<bool> recorded_;  ///< in this segment
+    std::vector<unsigned> given_;
+    Clock host_, start_;
+    std::vector<Buffer> buffers_;
+    std::vector<int> current_;
+    int current_device_ = 0;
+    int root_ = 0;
+    bool in_capture_ = false;
+    int condition_ = -1;  ///< the stream of the condition whose body this is
+    bool join_ = false;
+    std::vector<int> to_join_;
+    std::vector<Clock> branches_;  ///< what earlier branches and leases of each device were given
+    std::optional<Race> race_;
+};
+
+}  // namespace heddle_test::programs

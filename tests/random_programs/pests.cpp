@@ -1,0 +1,61 @@
+#include "pests.hpp"
+
+#include "random.hpp"
+
+#include <chrono>
+
+namespace heddle_test::programs {
+
+Pests::Pests(int count, const PestsView& view, std::uint64_t seed) {
+    for (int i = 0; i < count; ++i)
+        threads_.emplace_back(
+            [this, view, seed, i] { pester(view, seed * 31 + static_cast<std::uint64_t>(i)); });
+}
+
+Pests::~Pests() {
+    stop_ = true;
+    for (std::thread& t : threads_) t.join();
+}
+
+void Pests::pester(const PestsView& view, std::uint64_t seed) {
+    Random random(seed);
+    std::vector<Stream> own;
+    for (const StreamRef s : view.streams)
+        if (own.empty() || own.back().device() != s.device()) own.emplace_back(s.device());
+    const auto some = [&](const auto& all) -> const auto& { return all[random.below(all.size())]; };
+    while (!stop_) {
+        try {
+            const StreamRef stream = some(view.streams);
+            const StreamRef mine = some(own);
+            switch (random.below(10)) {
+            case 0:
+            case 1: (void)stream.is_complete(); break;
+            case 2: stream.synchronize(); break;
+            case 3:
+                if (!view.events.empty()) (void)some(view.events)->is_complete();
+                break;
+            case 4:
+                if (!view.events.empty()) some(view.events)->synchronize();
+                break;
+            case 5:
+                if (view.wait_on_streams) mine.wait_stream(stream);
+                break;
+            case 6:
+                if (view.wait_on_streams && !view.events.empty()) mine.wait_event(*some(view.events));
+                break;
+            case 7: {
+                const ScopedStream in(mine, {.wait_on_enter = false});
+                (void)to_host(*some(view.constants));
+                break;
+            }
+            case 8:
+                if (view.whole_devices && random.below(4) == 0) synchronize_device(stream.device());
+                break;
+            default: std::this_thread::sleep_for(std::chrono::microseconds(random.below(200)));
+            }
+        } catch (const Error&) {  // captured streams answer no questions
+        }
+    }
+}
+
+}  // namespace heddle_test::programs

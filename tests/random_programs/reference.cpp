@@ -1,0 +1,140 @@
+#include "reference.hpp"
+
+#include <algorithm>
+
+namespace heddle_test::programs {
+
+std::vector<int> first_values(const Program& p, int buffer) {
+    const BufferInfo& info = p.buffers[static_cast<std::size_t>(buffer)];
+    std::vector<int> values(info.size);
+    for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = static_cast<int>(i * 7 + static_cast<std::size_t>(buffer) * 1001 + 1);
+    return values;
+}
+
+std::vector<int> uploaded(const Program& p, const Statement& s) {
+    std::vector<int> values(p.buffers[static_cast<std::size_t>(s.to)].size);
+    for (std::size_t i = 0; i < values.size(); ++i)
+        values[i] = static_cast<int>(static_cast<Word>(i) * 13 + s.b);
+    return values;
+}
+
+std::size_t extent(const Program& p, const Statement& s, int round) {
+    const auto size = [&](int buffer) { return p.buffers[static_cast<std::size_t>(buffer)].size; };
+    std::size_t n = size(s.to);
+    if (s.from >= 0) n = std::min(n, size(s.from));
+    const std::size_t less = static_cast<std::size_t>(s.varies % 5) * static_cast<std::size_t>(round);
+    return n > less + 4 ? n - less : n;
+}
+
+namespace {
+
+class Interpreter {
+public:
+    Interpreter(const Program& p, Mode mode) : program_(p), mode_(mode) {
+        for (std::size_t i = 0; i < p.buffers.size(); ++i)
+            out_.buffers.push_back(first_values(p, static_cast<int>(i)));
+    }
+
+    Outcome run() {
+        for (const Segment& segment : program_.segments) {
+            for (int round = 0; round < segment.rounds; ++round) block(segment.body, round_of(mode_, round));
+            block(segment.after, 0);
+        }
+        return std::move(out_);
+    }
+
+private:
+    std::vector<int>& at(int buffer) { return out_.buffers[static_cast<std::size_t>(buffer)]; }
+
+    void block(const Block& block, int round) {
+        for (const Statement& s : block)
+            if (!is_left_out(s, mode_, round)) statement(s, round);
+    }
+
+    void work(const Statement& s, int round) {
+        const std::size_t n = extent(program_, s, round);
+        const Word b = added(s, round);
+        std::vector<int>& to = at(s.to);
+        const auto from = [&](std::size_t i) { return static_cast<Word>(at(s.from)[i]); };
+        for (std::size_t i = 0; i < n; ++i) {
+            switch (s.what) {
+            case What::fill: to[i] = static_cast<int>(b); break;
+            case What::copy:
+            case What::copy_across:
+            case What::copy_here: to[i] = at(s.from)[i]; break;
+            case What::copy_2d:
+                if (i % 4 < 2 && i / 4 < n / 4) to[i] = at(s.from)[i];
+                break;
+            default: to[i] = scaled(to[i], s.a, b + (s.from >= 0 ? from(i) : 0));
+            }
+        }
+    }
+
+    void statement(const Statement& s, int round) {
+        if (is_work(s.what)) return work(s, round);
+        switch (s.what) {
+        case What::copy_across:
+        case What::copy_here: work(s, round); break;
+        case What::scope:
+        case What::fork:
+        case What::temporary:
+        case What::thread:
+            for (const Block& body : s.bodies) block(body, round);
+            break;
+        case What::local:
+        case What::make_anew:
+            at(s.to).assign(at(s.to).size(), static_cast<int>(s.b));
+            for (const Block& body : s.bodies) block(body, round);
+            break;
+        case What::condition:
+            at(s.to)[0] = static_cast<int>(static_cast<Word>(at(s.from)[0]) % 2);
+            block(s.bodies[at(s.to)[0] != 0 ? 0 : 1], round);
+            break;
+        case What::loop:
+            for (at(s.to)[0] = static_cast<int>(static_cast<Word>(at(s.from)[0]) % 4); at(s.to)[0] != 0;
+                 --at(s.to)[0])
+                block(s.bodies[0], round);
+            break;
+        case What::graph: block(program_.graphs[static_cast<std::size_t>(s.event)].body, 0); break;
+        case What::look:
+        case What::download: out_.seen.push_back(at(s.from)); break;
+        case What::upload: at(s.to) = uploaded(program_, s); break;
+        default: break;
+        }
+    }
+
+    const Program& program_;
+    Mode mode_;
+    Outcome out_;
+};
+
+std::string difference_of(const std::vector<int>& expected, const std::vector<int>& actual) {
+    if (expected.size() != actual.size())
+        return std::to_string(actual.size()) + " elements instead of " + std::to_string(expected.size());
+    for (std::size_t i = 0; i < expected.size(); ++i)
+        if (expected[i] != actual[i])
+            return "[" + std::to_string(i) + "] is " + std::to_string(actual[i]) + ", not " +
+                   std::to_string(expected[i]);
+    return "";
+}
+
+}  // namespace
+
+Outcome expected(const Program& p, Mode mode) { return Interpreter(p, mode).run(); }
+
+std::string difference(const Program& p, const Outcome& expected, const Outcome& actual) {
+    for (std::size_t i = 0; i < expected.seen.size(); ++i) {
+        if (i >= actual.seen.size()) return "fewer arrays were looked at";
+        const std::string what = difference_of(expected.seen[i], actual.seen[i]);
+        if (!what.empty()) return "what was looked at, number " + std::to_string(i) + ": " + what;
+    }
+    for (std::size_t i = 0; i < expected.buffers.size(); ++i) {
+        if (p.buffers[i].local) continue;
+        const std::string what = difference_of(expected.buffers[i], actual.buffers[i]);
+        if (!what.empty()) return "x" + std::to_string(i) + what;
+    }
+    return "";
+}
+
+}  // namespace heddle_test::programs

@@ -1,0 +1,96 @@
+#include "watch.hpp"
+
+#include "support.hpp"
+
+#include <condition_variable>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <unistd.h>
+
+namespace heddle_test::programs {
+
+namespace {
+
+using Time = std::chrono::steady_clock::time_point;
+
+std::chrono::seconds patience() {
+    const char* text = std::getenv("HEDDLE_TEST_PATIENCE");
+    return std::chrono::seconds(text != nullptr ? std::atoi(text) : HEDDLE_TEST_SANITIZED != 0 ? 200 : 60);
+}
+
+char title_begun_last[256] = "";
+
+extern "C" void say_and_crash(int signal) {
+    for (const char* text : {"\nthe last random program: ", static_cast<const char*>(title_begun_last), "\n"})
+        if (write(STDERR_FILENO, text, std::strlen(text)) < 0) break;
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+}
+
+/// Looks at all programs that run; never ends.
+class Watcher {
+public:
+    static Watcher& instance() {
+        static Watcher& watcher = *new Watcher;
+        return watcher;
+    }
+
+    std::size_t begin(const std::string& title, std::function<std::string()> text) {
+        alarm(0);  // the suite's watchdog knows only whole tests
+        const std::lock_guard lock(mutex_);
+        std::snprintf(title_begun_last, sizeof title_begun_last, "%s", title.c_str());
+        for (const int signal : {SIGSEGV, SIGBUS, SIGABRT}) std::signal(signal, say_and_crash);
+        running_.emplace(++last_,
+                         Entry{std::chrono::steady_clock::now() + patience(), title, std::move(text)});
+        return last_;
+    }
+    void end(std::size_t id) {
+        const std::lock_guard lock(mutex_);
+        running_.erase(id);
+    }
+
+private:
+    struct Entry {
+        Time limit;
+        std::string title;
+        std::function<std::string()> text;
+    };
+
+    Watcher() {
+        std::thread([this] { look(); }).detach();
+    }
+
+    void look() {
+        while (true) {
+            std::this_thread::sleep_for(std::chrono::seconds(1));
+            const std::lock_guard lock(mutex_);
+            bool late = false;
+            for (const auto& [id, entry] : running_) {
+                if (entry.limit > std::chrono::steady_clock::now()) continue;
+                std::cerr << "\nthis program hangs: " << entry.title << "\n" << entry.text() << std::endl;
+                late = true;
+            }
+            if (!late) continue;
+            std::signal(SIGABRT, SIG_DFL);
+            std::abort();
+        }
+    }
+
+    std::mutex mutex_;
+    std::size_t last_ = 0;
+    std::map<std::size_t, Entry> running_;
+};
+
+}  // namespace
+
+Watch::Watch(const std::string& title, const std::function<std::string()>& text)
+    : id_(Watcher::instance().begin(title, text)) {}
+Watch::~Watch() { Watcher::instance().end(id_); }
+
+}  // namespace heddle_test::programs
