@@ -164,12 +164,14 @@ template <class T>
 /// the array's device after all that any stream was given to do with the array.
 template <detail::Source A>
 [[nodiscard]] auto to_host(StreamRef stream, const A& array,
-                           SourceLocation where = SourceLocation::current()) {
+                           SourceLocation where = SourceLocation::current()) try {
     auto source = detail::as_source(array, where);
     std::vector<typename decltype(source)::value_type> host(source.size());
     copy(stream, View(host.data(), host.size()), source, where);
     stream.synchronize(where);
     return host;
+} catch (...) {
+    detail::rethrow_as_error("to_host", where);
 }
 template <detail::Source A>
 [[nodiscard]] auto to_host(const A& array, SourceLocation where = SourceLocation::current()) {

@@ -102,4 +102,10 @@ using ReportHook = std::function<void(const Error&)>;
 /// Thread-safe.
 ReportHook set_report_hook(ReportHook hook);
 
+namespace detail {
+/// In a handler: throws what is being handled on, as OutOfMemory of this call where it says that memory is missing (std::bad_alloc,
+/// std::length_error).
+[[noreturn]] void rethrow_as_error(const char* call, const SourceLocation& where);
+}  // namespace detail
+
 }  // namespace heddle

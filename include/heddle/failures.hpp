@@ -39,7 +39,7 @@ namespace detail {
 
 /// A function that is called once, with what made the work before it fail.
 template <class F> struct CompletionFunction {
-    F function;
+    Kept<F> function;
 
     static constexpr const char* pretty() noexcept { return __PRETTY_FUNCTION__; }
     static void run(void* self, std::size_t, std::size_t) { complete(self, nullptr); }
@@ -47,8 +47,8 @@ template <class F> struct CompletionFunction {
         static_cast<CompletionFunction*>(self)->function(std::move(failure));
     }
     static constexpr OpType make_type() {
-        OpType type = op_type<CompletionFunction>(&run, std::is_trivially_copyable_v<F>, "on_completion",
-                                                  pretty(), true);
+        OpType type = op_type<CompletionFunction>(&run, std::is_trivially_copyable_v<Kept<F>>,
+                                                  "on_completion", pretty(), true);
         type.complete = &complete;
         return type;
     }

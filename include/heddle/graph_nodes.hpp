@@ -133,11 +133,15 @@ public:
 private:
     template <class, int, class...> friend class PreparedLaunch;
 
-    template <class... P> void give(const P&... values) {
+    template <class... P> void give(const P&... values) try {
         detail::set_work(this->data(), work_of(values...), dim_.where);
+    } catch (...) {
+        detail::rethrow_as_error("args", dim_.where);
     }
-    template <class... P> void give_changed(const detail::Block* fresh, const P&... values) {
+    template <class... P> void give_changed(const detail::Block* fresh, const P&... values) try {
         detail::change_argument(this->data(), work_of(values...), fresh, dim_.where);
+    } catch (...) {
+        detail::rethrow_as_error("args", dim_.where);
     }
     template <class... P> detail::Work work_of(const P&... values) {
         using Operation = detail::PortableOp<K, N, P...>;
@@ -248,13 +252,15 @@ public:
     /// Another function, from the next launch on.
     template <class F>
         requires std::invocable < std::decay_t<F>
-    & > HostNode& call(F&& function, SourceLocation where = SourceLocation::current()) {
+    & > HostNode& call(F&& function, SourceLocation where = SourceLocation::current()) try {
         using Operation = detail::HostFunction<std::decay_t<F>>;
         detail::Work work;
         work.type = &detail::host_work_type<std::decay_t<F>>;
         work.closure = std::make_shared<Operation>(Operation{std::forward<F>(function)});
         detail::set_work(data(), std::move(work), where);
         return *this;
+    } catch (...) {
+        detail::rethrow_as_error("host_node", where);
     }
 };
 /// `device` (default: the current one) is the one whose graph it will be part of.

@@ -169,7 +169,7 @@ void launch(StreamRef, const K&, N, A&&...) {
 /// (UsageError), nor, on a CUDA stream, call CUDA. What it throws poisons the stream. It is moved into the stream and destroyed after the call.
 template <class F>
     requires std::invocable < std::decay_t<F>
-& > void launch_host(StreamRef stream, F&& function, SourceLocation where = SourceLocation::current()) {
+& > void launch_host(StreamRef stream, F&& function, SourceLocation where = SourceLocation::current()) try {
     using Operation = detail::HostFunction<std::decay_t<F>>;
     detail::StreamState& state = stream.state();
     const detail::Admission admission = detail::admit(state, "launch_host", where);
@@ -189,6 +189,8 @@ template <class F>
                         .other = {},
                         .accesses = {},
                         .where = where});
+} catch (...) {
+    detail::rethrow_as_error("launch_host", where);
 }
 template <class F>
     requires std::invocable < std::decay_t<F>

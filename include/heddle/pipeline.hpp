@@ -154,10 +154,13 @@ public:
     /// Allocates slots when they are first used. Throws UsageError for sizes that make no sense.
     template <detail::PieceWork<In, Out> Work>
     [[nodiscard]] Pipeline(Device device, Work work, PipelineOptions options = {},
-                           SourceLocation where = SourceLocation::current())
+                           SourceLocation where = SourceLocation::current()) try
         : work_(new Work(std::move(work)), [](void* w) { delete static_cast<Work*>(w); }),
           enqueue_(&detail::enqueue_work<In, Out, Work>),
-          core_(device, detail::element_size<In>, detail::element_size<Out>, std::move(options), where) {}
+          core_(device, detail::element_size<In>, detail::element_size<Out>, std::move(options), where) {
+    } catch (...) {
+        detail::rethrow_as_error("Pipeline", where);
+    }
 
     /// The next slot's pinned memory, `piece()` elements, to be filled and submitted; the same again until then. Waits
     /// where all slots are in use; throws UsageError where only pop() could free one. Where another stream fills it, let

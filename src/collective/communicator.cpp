@@ -7,9 +7,13 @@
 
 namespace heddle {
 
-std::string nccl_unavailable_reason() { return detail::nccl_missing(); }
+std::string nccl_unavailable_reason() try { return detail::nccl_missing(); } catch (...) {
+    detail::rethrow_as_error("nccl_unavailable_reason", {});
+}
 
-CommunicatorId CommunicatorId::make(SourceLocation where) { return detail::nccl_id(where); }
+CommunicatorId CommunicatorId::make(SourceLocation where) try { return detail::nccl_id(where); } catch (...) {
+    detail::rethrow_as_error("make", where);
+}
 
 namespace {
 
@@ -55,7 +59,7 @@ void check_sizes(const RankCall& call, std::size_t rank, std::size_t ranks) {
 }  // namespace
 
 Communicator::Communicator(const CommunicatorId& id, std::size_t rank, std::size_t size, Device device,
-                           SourceLocation where)
+                           SourceLocation where) try
     : rank_(rank), size_(size), device_(device) {
     if (size == 0 || rank >= size)
         refuse("there is no rank " + std::to_string(rank) + " of " + std::to_string(size), "Communicator",
@@ -65,21 +69,25 @@ Communicator::Communicator(const CommunicatorId& id, std::size_t rank, std::size
                "process DeviceGroup does the same, between processes MPI does",
                "Communicator", where, ErrorCode::unsupported);
     native_ = detail::nccl_join(id, rank, size, device, where);
+} catch (...) {
+    detail::rethrow_as_error("Communicator", where);
 }
 Communicator::Communicator(Communicator&&) noexcept = default;
 Communicator& Communicator::operator=(Communicator&&) noexcept = default;
 Communicator::~Communicator() = default;
 
-void Communicator::check(SourceLocation where) const {
+void Communicator::check(SourceLocation where) const try {
     if (native_ == nullptr) refuse("this communicator was moved from", "Communicator::check", where);
     native_->check("Communicator::check", where);
+} catch (...) {
+    detail::rethrow_as_error("check", where);
 }
 
 void Communicator::abort() noexcept {
     if (native_ != nullptr) native_->abort();
 }
 
-void Communicator::run(StreamRef stream, const RankCall& given) {
+void Communicator::run(StreamRef stream, const RankCall& given) try {
     using namespace detail;
     if (native_ == nullptr) refuse("this communicator was moved from", given.call, given.where);
     StreamRecord& record = record_of(stream.state());
@@ -106,6 +114,8 @@ void Communicator::run(StreamRef stream, const RankCall& given) {
     if (!is_captured(record)) throw_known_failure(record);
     const NcclShare share{native_.get(), stream, call, rank_, size_};
     nccl_enqueue(&share, 1);
+} catch (...) {
+    detail::rethrow_as_error("run", given.where);
 }
 
 }  // namespace heddle

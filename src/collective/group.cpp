@@ -76,7 +76,7 @@ std::vector<std::unique_ptr<detail::NcclRank>> join(const std::vector<Device>& d
 
 }  // namespace
 
-DeviceGroup::DeviceGroup(std::vector<Device> devices, DeviceGroupOptions options, SourceLocation where) {
+DeviceGroup::DeviceGroup(std::vector<Device> devices, DeviceGroupOptions options, SourceLocation where) try {
     check_devices(devices, where);
     state_ = std::make_unique<detail::GroupState>(detail::GroupState{std::move(devices), options});
     state_->nccl = join(state_->devices, options.transport, where);
@@ -84,6 +84,8 @@ DeviceGroup::DeviceGroup(std::vector<Device> devices, DeviceGroupOptions options
     if (options.access || !state_->nccl.empty()) enable_access(state_->devices, where);
     state_->ranks.reserve(state_->devices.size());
     for (const Device device : state_->devices) state_->ranks.emplace_back(device);
+} catch (...) {
+    detail::rethrow_as_error("DeviceGroup", where);
 }
 DeviceGroup::DeviceGroup(DeviceGroup&&) noexcept = default;
 DeviceGroup& DeviceGroup::operator=(DeviceGroup&&) noexcept = default;
@@ -99,7 +101,7 @@ Transport DeviceGroup::transport() const noexcept {
     return state_ != nullptr && !state_->nccl.empty() ? Transport::nccl : Transport::copies;
 }
 
-void DeviceGroup::run(detail::CollectiveCall call) {
+void DeviceGroup::run(detail::CollectiveCall call) try {
     if (state_ == nullptr)
         throw_error({.code = ErrorCode::usage,
                      .message = "this group was moved from",
@@ -108,6 +110,8 @@ void DeviceGroup::run(detail::CollectiveCall call) {
     detail::check_call(state_->devices, call);
     if (detail::can_use_nccl(*state_, call)) detail::run_with_nccl(*state_, call);
     else detail::CollectiveRun(*state_, call).run();
+} catch (...) {
+    detail::rethrow_as_error("run", call.where);
 }
 
 }  // namespace heddle

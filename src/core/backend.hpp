@@ -132,8 +132,9 @@ public:
     virtual void await(StreamRecord& waiter, CompletionRef done, const SourceLocation& where) = 0;
 
     // For streams that are not the caller's: open, being closed, or gone. What is being captured natively does not count.
-    /// `done` completes when all that the stream (of this backend) was given until now is done. Never blocks.
-    virtual void fence(const StreamUse& use, CompletionRef done) noexcept = 0;
+    /// `done` completes when all that the stream (of this backend) was given until now is done. Never blocks. Where it throws, for want of
+    /// memory, `done` will not happen.
+    virtual void fence(const StreamUse& use, CompletionRef done) = 0;
     /// `waiter` waits for all that the stream was given until now; both are of this backend. Counts the submission, if there is one.
     virtual void wait_use(StreamRecord& waiter, const StreamUse& use, const SourceLocation& where) = 0;
     /// Blocks until all that the stream was given until now is done.

@@ -39,6 +39,9 @@ using Failure = std::shared_ptr<const FailedWork>;
 
 inline Failure make_failure(ErrorInfo info) { return std::make_shared<const FailedWork>(std::move(info)); }
 
+/// Stands for a failure that there was no memory to describe. Made before it is needed.
+const Failure& no_memory_failure() noexcept;
+
 class Completion;
 
 /// Something to be told of a completion. Lives where its owner keeps it (a stream's queue, a blocked thread's stack).

@@ -113,10 +113,12 @@ void copy_placed(StreamRecord& stream, const Region& to, const Place& to_place, 
 
 }  // namespace
 
-void copy_regions(StreamRef stream, const Region& to, const Region& from, const SourceLocation& where) {
+void copy_regions(StreamRef stream, const Region& to, const Region& from, const SourceLocation& where) try {
     check_usable(record_of(stream.state()), "copy", where);
     if (check_regions(to, from, where))
         copy_placed(record_of(stream.state()), to, place_of(to), from, place_of(from), where);
+} catch (...) {
+    detail::rethrow_as_error("copy", where);
 }
 
 namespace {
@@ -140,7 +142,7 @@ void check_copy_in_capture(StreamRecord& stream, StreamRecord& other, const Sour
 }
 }  // namespace
 
-void copy_regions(const Region& to, const Region& from, const SourceLocation& where) {
+void copy_regions(const Region& to, const Region& from, const SourceLocation& where) try {
     if (!check_regions(to, from, where)) return;
     const Place to_place = place_of(to), from_place = place_of(from);
     const Device device = is_on_cuda(to_place)                  ? to_place.device
@@ -164,6 +166,8 @@ void copy_regions(const Region& to, const Region& from, const SourceLocation& wh
     copy_placed(record_of(stream.state()), to, to_place, from, from_place, where);
     if (both && (!is_captured(record_of(stream.state())) || is_captured(record_of(other.state()))))
         other.wait_stream(stream, where);
+} catch (...) {
+    detail::rethrow_as_error("copy", where);
 }
 
 namespace {
@@ -206,19 +210,23 @@ bool check_fill(const Region& to, const SourceLocation& where) {
 }
 
 void fill_region(StreamRef stream, const Region& to, const void* value, std::size_t size,
-                 const SourceLocation& where) {
+                 const SourceLocation& where) try {
     check_usable(record_of(stream.state()), "fill", where);
     if (check_fill(to, where)) fill_placed(record_of(stream.state()), to, place_of(to), value, size, where);
+} catch (...) {
+    detail::rethrow_as_error("fill", where);
 }
 
-void fill_region(const Region& to, const void* value, std::size_t size, const SourceLocation& where) {
+void fill_region(const Region& to, const void* value, std::size_t size, const SourceLocation& where) try {
     if (!check_fill(to, where)) return;
     const Place place = place_of(to);
     const StreamRef stream = current_stream(place.device);
     fill_placed(record_of(stream.state()), to, place, value, size, where);
+} catch (...) {
+    detail::rethrow_as_error("fill", where);
 }
 
-StreamRef home_stream(const Block* owner, const void* data, const SourceLocation& where) {
+StreamRef home_stream(const Block* owner, const void* data, const SourceLocation& where) try {
     if (owner != nullptr && !owner->alive.load(std::memory_order_relaxed))
         throw_dead_block(*owner, "to_host", where);
     const Region region{const_cast<void*>(data), 0, const_cast<Block*>(owner)};
@@ -227,6 +235,8 @@ StreamRef home_stream(const Block* owner, const void* data, const SourceLocation
     // Whoever was given work on it may be writing it.
     if (owner != nullptr) wait_for_users(record_of(stream.state()), *owner, where);
     return stream;
+} catch (...) {
+    detail::rethrow_as_error("copy", where);
 }
 
 }  // namespace heddle::detail

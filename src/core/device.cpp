@@ -58,44 +58,67 @@ Device parse(std::string_view text, const char* call, const SourceLocation& wher
 
 Device::Device() : Device(current_device()) {}
 
-Device::Device(std::string_view name, SourceLocation where) : Device(parse(name, "Device", where)) {}
-
-Device::Device(DeviceKind kind, int index, SourceLocation where) : kind_(kind), index_(index) {
-    check_there(kind, index, "Device", where);
+Device::Device(std::string_view name, SourceLocation where) try : Device(parse(name, "Device", where)) {
+} catch (...) {
+    detail::rethrow_as_error("Device", where);
 }
 
-std::string Device::name() const { return fmt::format("{}:{}", kind_name(kind_), index_); }
+Device::Device(DeviceKind kind, int index, SourceLocation where) try : kind_(kind), index_(index) {
+    check_there(kind, index, "Device", where);
+} catch (...) {
+    detail::rethrow_as_error("Device", where);
+}
 
-const DeviceInfo& Device::info() const {
+std::string Device::name() const try { return fmt::format("{}:{}", kind_name(kind_), index_); } catch (...) {
+    detail::rethrow_as_error("Device::name", {});
+}
+
+const DeviceInfo& Device::info() const try {
     static constinit detail::MadeOnce<DeviceInfo> infos[2][detail::max_devices];
     return infos[static_cast<int>(kind_)][index_].get(
         [&] { return new DeviceInfo(detail::backend_of(kind_).describe(index_)); });
+} catch (...) {
+    detail::rethrow_as_error("Device::info", {});
 }
 
-std::size_t Device::free_memory() const { return detail::backend_of(kind_).free_memory(index_); }
+std::size_t Device::free_memory() const try {
+    return detail::backend_of(kind_).free_memory(index_);
+} catch (...) {
+    detail::rethrow_as_error("free_memory", {});
+}
 
-bool Device::can_access_peer(Device other) const {
+bool Device::can_access_peer(Device other) const try {
     return kind_ == other.kind_ &&
            (index_ == other.index_ || detail::backend_of(kind_).can_access_peer(index_, other.index_));
+} catch (...) {
+    detail::rethrow_as_error("can_access_peer", {});
 }
 
-bool Device::can_access_pool(Device other) const {
+bool Device::can_access_pool(Device other) const try {
     return kind_ == other.kind_ &&
            (index_ == other.index_ || detail::backend_of(kind_).can_access_pool(index_, other.index_));
+} catch (...) {
+    detail::rethrow_as_error("can_access_pool", {});
 }
 
 int device_count(DeviceKind kind) { return detail::backend_of(kind).device_count(); }
 
-std::vector<Device> devices() {
+std::vector<Device> devices() try {
     std::vector<Device> all;
     for (const DeviceKind kind : {DeviceKind::cuda, DeviceKind::cpu})
         for (int i = 0; i < device_count(kind); ++i) all.push_back(Device::unchecked(kind, i));
     return all;
+} catch (...) {
+    detail::rethrow_as_error("devices", {});
 }
 
-std::string cuda_unavailable_reason() { return detail::cuda_backend().unavailable_reason(); }
+std::string cuda_unavailable_reason() try {
+    return detail::cuda_backend().unavailable_reason();
+} catch (...) {
+    detail::rethrow_as_error("cuda_unavailable_reason", {});
+}
 
-Device default_device() {
+Device default_device() try {
     // A bad HEDDLE_DEVICE throws each time it is asked for.
     static constinit detail::MadeOnce<Device> device;
     return device.get([] {
@@ -104,6 +127,8 @@ Device default_device() {
         return new Device(device_count(DeviceKind::cuda) > 0 ? Device::unchecked(DeviceKind::cuda, 0)
                                                              : Device::unchecked(DeviceKind::cpu, 0));
     });
+} catch (...) {
+    detail::rethrow_as_error("default_device", {});
 }
 
 }  // namespace heddle

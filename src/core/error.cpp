@@ -28,8 +28,23 @@ std::string describe(const ErrorInfo& info) {
 /// Shared, so that nothing of the user's is copied under the mutex, which every thread may take whatever else it holds.
 using Hook = std::shared_ptr<const ReportHook>;
 constinit std::mutex hook_mutex;
-constinit detail::MadeOnce<Hook> hook;
 const detail::ForkRegistration registered{detail::ForkOrder::report_hook, hook_mutex};
+
+/// What is needed when there is no memory to make it.
+struct Reserve {
+    Hook hook;  ///< under hook_mutex
+    detail::Failure failure =
+        detail::make_failure({.code = ErrorCode::out_of_memory,
+                              .message = "there was no memory left, not even to say what for",
+                              .call = {}});
+    OutOfMemory error{*failure};
+};
+constinit detail::MadeOnce<Reserve> made_reserve;
+Reserve& reserve() { return made_reserve.get(); }
+[[maybe_unused]] const Reserve& made_at_load = reserve();
+
+/// Copies share their data, so this one can always be thrown.
+[[noreturn]] void throw_reserved_error() { throw OutOfMemory(reserve().error); }
 
 }  // namespace
 
@@ -51,7 +66,7 @@ const char* to_string(ErrorCode code) noexcept {
 Error::Error(ErrorInfo info)
     : std::runtime_error(describe(info)), info_(std::make_shared<const ErrorInfo>(std::move(info))) {}
 
-void throw_error(ErrorInfo info) {
+void throw_error(ErrorInfo info) try {
     switch (info.code) {
     case ErrorCode::usage: throw UsageError(std::move(info));
     case ErrorCode::no_device: throw NoDevice(std::move(info));
@@ -64,25 +79,56 @@ void throw_error(ErrorInfo info) {
     case ErrorCode::compile: throw CompileError(std::move(info));
     }
     throw Error(std::move(info));
+} catch (const std::bad_alloc&) {
+    throw_reserved_error();
 }
 
-ReportHook set_report_hook(ReportHook next) {
+ReportHook set_report_hook(ReportHook next) try {
     Hook fresh = std::make_shared<const ReportHook>(std::move(next));
-    {
+    for (;;) {
+        Hook old;
+        {
+            const std::lock_guard lock(hook_mutex);
+            old = reserve().hook;
+        }
+        ReportHook before = old != nullptr ? *old : ReportHook();  // takes memory: before anything has changed
         const std::lock_guard lock(hook_mutex);
-        hook.get().swap(fresh);
+        if (reserve().hook != old) continue;  // another thread was faster
+        reserve().hook.swap(fresh);
+        return before;
     }
-    return fresh != nullptr ? *fresh : ReportHook();
+} catch (...) {
+    detail::rethrow_as_error("set_report_hook", {});
 }
 
 namespace detail {
+
+void rethrow_as_error(const char* call, const SourceLocation& where) {
+    const auto no_memory = [&](const char* message) {
+        throw_error({.code = ErrorCode::out_of_memory, .message = message, .call = call, .where = where});
+    };
+    try {
+        try {
+            throw;
+        } catch (const std::bad_alloc&) {
+            no_memory("there is no memory on the host for what this call has to keep there");
+        } catch (const std::length_error&) {
+            no_memory("this call would have to keep more on the host than can be addressed");
+        }
+    } catch (const std::bad_alloc&) {
+        throw_reserved_error();
+    }
+    std::terminate();  // not reached: all of the above throws
+}
+
+const Failure& no_memory_failure() noexcept { return reserve().failure; }
 
 void report(const Error& error) noexcept {
     try {
         Hook taker;
         {
             const std::lock_guard lock(hook_mutex);
-            taker = hook.get();
+            taker = reserve().hook;
         }
         if (taker != nullptr && *taker) (*taker)(error);
         else std::fprintf(stderr, "%s\n", error.what());
@@ -91,42 +137,60 @@ void report(const Error& error) noexcept {
     }
 }
 
-Failure as_failure(std::exception_ptr error) {
+void report(const ErrorInfo& info) noexcept {
     try {
-        std::rethrow_exception(error);
-    } catch (const Error& known) {
-        return make_failure(known.info());
-    } catch (const std::exception& other) {
-        return make_failure({.code = ErrorCode::work_failed, .message = other.what(), .cause = error});
+        report(Error(info));
     } catch (...) {
-        return make_failure({.code = ErrorCode::work_failed, .message = "an unknown exception", .cause = error});
+        report(reserve().error);
+    }
+}
+
+Failure as_failure(std::exception_ptr error) noexcept {
+    try {
+        try {
+            std::rethrow_exception(error);
+        } catch (const Error& known) {
+            return make_failure(known.info());
+        } catch (const std::bad_alloc&) {
+            return no_memory_failure();
+        } catch (const std::exception& other) {
+            return make_failure({.code = ErrorCode::work_failed, .message = other.what(), .cause = error});
+        } catch (...) {
+            return make_failure(
+                {.code = ErrorCode::work_failed, .message = "an unknown exception", .cause = error});
+        }
+    } catch (...) {
+        return no_memory_failure();
     }
 }
 
 void report(std::exception_ptr error) noexcept {
     try {
-        std::rethrow_exception(std::move(error));
-    } catch (const Error& known) {
-        report(known);
-    } catch (const std::exception& other) {
-        report(Error(ErrorInfo{.code = ErrorCode::native, .message = other.what(), .call = {}}));
+        try {
+            std::rethrow_exception(std::move(error));
+        } catch (const Error& known) {
+            report(known);
+        } catch (const std::bad_alloc&) {
+            report(reserve().error);
+        } catch (const std::exception& other) {
+            report(Error(ErrorInfo{.code = ErrorCode::native, .message = other.what(), .call = {}}));
+        } catch (...) {
+            report(
+                Error(ErrorInfo{.code = ErrorCode::native, .message = "an unknown exception", .call = {}}));
+        }
     } catch (...) {
-        report(Error(ErrorInfo{.code = ErrorCode::native, .message = "an unknown exception", .call = {}}));
+        report(reserve().error);
     }
 }
 
 FailedWork::~FailedWork() {
     if (state_.load(std::memory_order_acquire) != State::untold) return;
     const InHostFunction mark;  // the hook may wait for nothing: this may be any thread, a worker too
-    try {
-        report(Error(*this));
-    } catch (...) {
-        // no memory for the report
-    }
+    report(static_cast<const ErrorInfo&>(*this));
 }
 
-void throw_failure(const Failure& failure, StreamRecord* stream) {
-    failure->note_told();
+namespace {
+[[noreturn]] void throw_copy(const Failure& failure, StreamRecord* stream) try {
     // What failed elsewhere came here by waiting: the reader looks for it on the stream in hand.
     if (stream == nullptr || failure->code != ErrorCode::work_failed ||
         failure->stream_id == stream->id.load())
@@ -134,6 +198,27 @@ void throw_failure(const Failure& failure, StreamRecord* stream) {
     ErrorInfo info = *failure;
     info.message += "; stream '" + stream->display_name() + "' waited for it, and took the failure over";
     throw_error(std::move(info));
+} catch (const std::bad_alloc&) {
+    throw_reserved_error();
+}
+}  // namespace
+
+std::exception_ptr to_be_told(const Failure& failure, StreamRecord* stream) {
+    try {
+        throw_copy(failure, stream);
+    } catch (const OutOfMemory&) {
+        if (failure->code != ErrorCode::out_of_memory) throw;
+        return std::current_exception();
+    } catch (...) {
+        return std::current_exception();
+    }
+}
+
+// Where memory is missing, that is what is thrown, and nobody has been told.
+void throw_failure(const Failure& failure, StreamRecord* stream) {
+    const std::exception_ptr error = to_be_told(failure, stream);
+    failure->note_told();
+    std::rethrow_exception(error);
 }
 
 std::exception_ptr told(const Failure& failure, StreamRecord* stream) {

@@ -41,7 +41,7 @@ void throw_failure_of(EventState& event) {
 
 }  // namespace
 
-Event::Event(Device device, EventOptions options, SourceLocation where) {
+Event::Event(Device device, EventOptions options, SourceLocation where) try {
     if (options.timing && options.interprocess)
         throw_error({.code = ErrorCode::usage,
                      .message = "an interprocess event cannot have timing",
@@ -49,6 +49,8 @@ Event::Event(Device device, EventOptions options, SourceLocation where) {
                      .device = device,
                      .where = where});
     state_ = &detail::take_event(device, options, where);
+} catch (...) {
+    detail::rethrow_as_error("Event", where);
 }
 
 Event::Event(Event&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
@@ -65,17 +67,23 @@ Event::~Event() {
     if (state_ != nullptr) detail::give_event(*state_);
 }
 
-EventState& Event::state(const char* call, SourceLocation where) const { return usable(state_, call, where); }
+EventState& Event::state(const char* call, SourceLocation where) const try {
+    return usable(state_, call, where);
+} catch (...) {
+    detail::rethrow_as_error(call, where);
+}
 Device Event::device(SourceLocation where) const { return state("Event::device", where).device; }
 EventOptions Event::options(SourceLocation where) const { return state("Event::options", where).options; }
 bool Event::is_recorded(SourceLocation where) const { return state("Event::is_recorded", where).recorded; }
 
-void Event::record(StreamRef stream, SourceLocation where) {
+void Event::record(StreamRef stream, SourceLocation where) try {
     detail::record_event(usable(state_, "record_event", where), detail::record_of(stream.state()), where);
+} catch (...) {
+    detail::rethrow_as_error("record_event", where);
 }
 void Event::record(SourceLocation where) { record(current_stream(device(where)), where); }
 
-bool Event::is_complete(SourceLocation where) const {
+bool Event::is_complete(SourceLocation where) const try {
     EventState& event = usable(state_, "is_complete", where);
     if (!event.recorded) return true;
     if (!may_query(event, where)) return false;
@@ -83,9 +91,11 @@ bool Event::is_complete(SourceLocation where) const {
     if (!event.backend->is_complete(event, where)) return false;
     throw_failure_of(event);
     return true;
+} catch (...) {
+    detail::rethrow_as_error("Event::is_complete", where);
 }
 
-void Event::synchronize(SourceLocation where) const {
+void Event::synchronize(SourceLocation where) const try {
     EventState& event = usable(state_, "synchronize", where);
     detail::check_may_wait("Event::synchronize", where);
     if (!event.recorded) return;
@@ -103,9 +113,11 @@ void Event::synchronize(SourceLocation where) const {
                         .accesses = {},
                         .where = where});
     throw_failure_of(event);
+} catch (...) {
+    detail::rethrow_as_error("Event::synchronize", where);
 }
 
-double elapsed_time(const Event& start, const Event& end, SourceLocation where) {
+double elapsed_time(const Event& start, const Event& end, SourceLocation where) try {
     EventState& first = start.state("elapsed_time", where);
     EventState& last = end.state("elapsed_time", where);
     const auto refuse = [&](const char* message) {
@@ -122,6 +134,8 @@ double elapsed_time(const Event& start, const Event& end, SourceLocation where) 
     start.synchronize(where);
     end.synchronize(where);
     return first.backend->elapsed_ms(first, last, where);
+} catch (...) {
+    detail::rethrow_as_error("elapsed_time", where);
 }
 
 void synchronize_event(const Event& event, SourceLocation where) { event.synchronize(where); }

@@ -46,7 +46,8 @@ void list(Device device, std::vector<PoisonedStream>& to) {
     for (Found& one : open_streams(device)) {
         const Failure failure = failure_of(one);
         if (failure == nullptr) continue;
-        to.push_back({StreamRef(*one.stream), std::move(one.name), told(failure, one.stream)});
+        to.push_back({StreamRef(*one.stream), std::move(one.name), to_be_told(failure, one.stream)});
+        failure->note_told();
     }
 }
 
@@ -61,11 +62,17 @@ void clear(Device device, std::vector<PoisonedStream>& cleared, const SourceLoca
     Backend& backend = backend_of(device.kind());
     std::vector<Found> all = open_streams(device);
     (void)backend.synchronize_device(device.index(), where);  // failures of closed streams are for the hook
+    cleared.reserve(cleared.size() + all.size());
     for (Found& one : all) {
-        if (failure_of(one) == nullptr) continue;
+        const Failure known = failure_of(one);
+        if (known == nullptr) continue;
+        // Made first: a failure that could not be told would be lost.
+        std::exception_ptr error = to_be_told(known, one.stream);
         const Failure failure = backend.reset_failure(*one.stream, one.submissions, where);
-        if (failure != nullptr)
-            cleared.push_back({StreamRef(*one.stream), std::move(one.name), told(failure, one.stream)});
+        if (failure == nullptr) continue;
+        if (failure == known) failure->note_told();
+        else error = told(failure, one.stream);
+        cleared.push_back({StreamRef(*one.stream), std::move(one.name), std::move(error)});
     }
 }
 
@@ -81,7 +88,7 @@ std::vector<Device> used_devices() {
 
 }  // namespace
 
-void give_completion(StreamState& state, const WorkType& type, void* self, const SourceLocation& where) {
+void give_completion(StreamState& state, const WorkType& type, void* self, const SourceLocation& where) try {
     StreamRecord& stream = record_of(state);
     const Admission admission = admit(state, "on_completion", where);
     // It is not dropped; what was recorded before it and not sent yet comes before it nevertheless.
@@ -97,6 +104,8 @@ void give_completion(StreamState& state, const WorkType& type, void* self, const
                 .other = {},
                 .accesses = {},
                 .where = where});
+} catch (...) {
+    detail::rethrow_as_error("on_completion", where);
 }
 
 namespace {
@@ -131,27 +140,33 @@ void complete_dropped(const GraphData& graph, StreamRecord& stream, const Source
 
 }  // namespace detail
 
-std::vector<PoisonedStream> poisoned_streams(Device device) {
+std::vector<PoisonedStream> poisoned_streams(Device device) try {
     std::vector<PoisonedStream> all;
     detail::list(device, all);
     return all;
+} catch (...) {
+    detail::rethrow_as_error("poisoned_streams", {});
 }
 
-std::vector<PoisonedStream> poisoned_streams() {
+std::vector<PoisonedStream> poisoned_streams() try {
     std::vector<PoisonedStream> all;
     for (const Device device : detail::used_devices()) detail::list(device, all);
     return all;
+} catch (...) {
+    detail::rethrow_as_error("poisoned_streams", {});
 }
 
-std::vector<PoisonedStream> clear_errors(Device device, SourceLocation where) {
+std::vector<PoisonedStream> clear_errors(Device device, SourceLocation where) try {
     detail::check_may_wait("clear_errors", where);
     detail::check_none_captures(device, where);
     std::vector<PoisonedStream> cleared;
     detail::clear(device, cleared, where);
     return cleared;
+} catch (...) {
+    detail::rethrow_as_error("clear_errors", where);
 }
 
-std::vector<PoisonedStream> clear_errors(SourceLocation where) {
+std::vector<PoisonedStream> clear_errors(SourceLocation where) try {
     detail::check_may_wait("clear_errors", where);
     const std::vector<Device> used = detail::used_devices();
     for (const Device device : used) detail::check_none_captures(device, where);
@@ -166,6 +181,8 @@ std::vector<PoisonedStream> clear_errors(SourceLocation where) {
     }
     if (lost != nullptr) std::rethrow_exception(lost);
     return cleared;
+} catch (...) {
+    detail::rethrow_as_error("clear_errors", where);
 }
 
 }  // namespace heddle

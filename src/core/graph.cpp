@@ -32,9 +32,17 @@ void instantiate_now(GraphData& graph, const SourceLocation& where) {
     }
     while (!graph.changed.empty()) {
         const NodeData& node = *graph.nodes[graph.changed.back()];
-        graph.changed
-            .pop_back();  // also if it cannot be: that is told once, and the old work is launched from then on
-        graph.exec->update(node, where);
+        try {
+            graph.exec->update(node, where);
+        } catch (const std::bad_alloc&) {
+            throw;  // the next launch tries again
+        } catch (const OutOfMemory&) {
+            throw;
+        } catch (...) {
+            graph.changed.pop_back();  // it cannot be: told once, and the old work is launched from then on
+            throw;
+        }
+        graph.changed.pop_back();
     }
 }
 
@@ -72,29 +80,36 @@ std::string_view name_of(NodeKind kind) noexcept {
 
 // Nodes ---------------------------------------------------------------------------------------------------------------
 
-NodeData& Node::data() const {
+NodeData& Node::data() const try {
     if (data_ == nullptr)
         throw_error({.code = ErrorCode::usage,
                      .message = "this node (or the PreparedLaunch made of it) was moved from, or never made",
                      .call = "Node"});
     return *data_;
+} catch (...) {
+    detail::rethrow_as_error("Node", {});
 }
 NodeKind Node::kind() const { return data().kind; }
-std::string Node::name() const { return data().display_name(); }
+std::string Node::name() const try { return data().display_name(); } catch (...) {
+    detail::rethrow_as_error("Node::name", {});
+}
 Device Node::device() const { return data().device; }
 bool Node::is_enabled() const { return data().enabled; }
 void Node::set_name(std::string name) const { data().name = std::move(name); }
 
-void Node::enable(bool on, SourceLocation where) {
+void Node::enable(bool on, SourceLocation where) try {
     NodeData& node = data();
     if (node.kind != NodeKind::kernel && node.kind != NodeKind::copy && node.kind != NodeKind::fill)
         refuse(label_of(node) + " cannot be disabled: only kernels, copies and fills can", "enable", where);
     if (node.enabled == on) return;
+    if (node.graph != nullptr) node.graph->expect_changes(1);
     node.enabled = on;
     if (node.graph != nullptr) node.graph->note_change(node);
+} catch (...) {
+    detail::rethrow_as_error("enable", where);
 }
 
-void Node::add_dependency(const Node& first, const SourceLocation& where) const {
+void Node::add_dependency(const Node& first, const SourceLocation& where) const try {
     NodeData& node = data();
     if (node.graph != nullptr)
         refuse(label_of(node) + " is in a graph, whose order is settled: set dependencies before build()",
@@ -102,17 +117,21 @@ void Node::add_dependency(const Node& first, const SourceLocation& where) const 
     (void)first.data();
     node.after.push_back(first.data_);
     std::erase(node.primaries, first.data_.get());
+} catch (...) {
+    detail::rethrow_as_error("after", where);
 }
 
 Graph Node::build(SourceLocation where) const { return heddle::build({*this}, where); }
 
-Graph build(std::initializer_list<Node> ends, SourceLocation where) {
+Graph build(std::initializer_list<Node> ends, SourceLocation where) try {
     std::vector<std::shared_ptr<NodeData>> nodes;
     for (const Node& end : ends) {
         (void)end.data();
         nodes.push_back(end.data_);
     }
     return Graph(detail::build_graph(nodes, where));
+} catch (...) {
+    detail::rethrow_as_error("build", where);
 }
 
 namespace detail {
@@ -149,21 +168,25 @@ Graph& Graph::operator=(Graph&&) noexcept = default;
 Graph::~Graph() = default;
 void Graph::reset() noexcept { data_.reset(); }
 
-GraphData& Graph::data(SourceLocation where) const {
+GraphData& Graph::data(SourceLocation where) const try {
     if (data_ == nullptr)
         refuse("this graph holds nothing: it was never built, or moved from", "Graph", where);
     return *data_;
+} catch (...) {
+    detail::rethrow_as_error("Graph", where);
 }
 
 Device Graph::device(SourceLocation where) const { return data(where).device; }
 std::size_t Graph::size(SourceLocation where) const { return data(where).nodes.size(); }
 bool Graph::is_instantiated(SourceLocation where) const { return data(where).exec != nullptr; }
 
-void Graph::instantiate(SourceLocation where) { instantiate_now(data(where), where); }
+void Graph::instantiate(SourceLocation where) try { instantiate_now(data(where), where); } catch (...) {
+    detail::rethrow_as_error("instantiate", where);
+}
 
 void Graph::launch(SourceLocation where) { launch(current_stream(data(where).device), where); }
 
-void Graph::launch(StreamRef ref, SourceLocation where) {
+void Graph::launch(StreamRef ref, SourceLocation where) try {
     GraphData& graph = data(where);
     StreamRecord& stream = detail::record_of(ref.state());
     check_stream(graph, stream, "launch", where);
@@ -199,9 +222,11 @@ void Graph::launch(StreamRef ref, SourceLocation where) {
                         .other = {},
                         .accesses = {},
                         .where = where});
+} catch (...) {
+    detail::rethrow_as_error("launch", where);
 }
 
-void Graph::upload(StreamRef ref, SourceLocation where) {
+void Graph::upload(StreamRef ref, SourceLocation where) try {
     GraphData& graph = data(where);
     StreamRecord& stream = detail::record_of(ref.state());
     check_stream(graph, stream, "upload", where);
@@ -209,28 +234,44 @@ void Graph::upload(StreamRef ref, SourceLocation where) {
     if (detail::admit(stream, "upload", where) == detail::Admission::dropped) return;
     instantiate_now(graph, where);
     graph.exec->upload(stream, where);
+} catch (...) {
+    detail::rethrow_as_error("upload", where);
 }
 
-Graph Graph::clone(SourceLocation where) const { return Graph(detail::clone_graph(data(where))); }
+Graph Graph::clone(SourceLocation where) const try {
+    return Graph(detail::clone_graph(data(where)));
+} catch (...) {
+    detail::rethrow_as_error("clone", where);
+}
 
-void Graph::update(const Graph& other, SourceLocation where) {
+void Graph::update(const Graph& other, SourceLocation where) try {
     GraphData& mine = data(where);
     const GraphData& theirs = other.data(where);
     const std::string why = detail::difference_of(mine, theirs);
     if (!why.empty()) refuse(why, "update", where);
+    std::vector<NodeData> copies;
+    copies.reserve(theirs.nodes.size());
+    for (const auto& node : theirs.nodes) {
+        copies.push_back(*node);
+        if (node->conditional != nullptr) copies.back().conditional = clone_conditional(*node->conditional);
+    }
+    mine.expect_changes(copies.size());
+    // What could fail is done.
     for (std::size_t i = 0; i < mine.nodes.size(); ++i) {
-        NodeData &to = *mine.nodes[i], &from = *theirs.nodes[i];
-        to.work = from.work;
+        NodeData &to = *mine.nodes[i], &from = copies[i];
+        to.work = std::move(from.work);
         to.to = from.to;
         to.from = from.from;
-        to.value = from.value;
+        to.value = std::move(from.value);
         to.enabled = from.enabled;
         to.priority = from.priority;
-        to.owned = from.owned;
-        if (from.conditional != nullptr) to.conditional = clone_conditional(*from.conditional);
+        to.owned = std::move(from.owned);
+        if (from.conditional != nullptr) to.conditional = std::move(from.conditional);
         mine.note_change(to);
     }
     if (mine.exec != nullptr) instantiate_now(mine, where);
+} catch (...) {
+    detail::rethrow_as_error("update", where);
 }
 
 std::size_t Graph::edge_count(SourceLocation where) const {
@@ -239,7 +280,7 @@ std::size_t Graph::edge_count(SourceLocation where) const {
     return edges;
 }
 
-std::vector<NodeInfo> Graph::nodes(SourceLocation where) const {
+std::vector<NodeInfo> Graph::nodes(SourceLocation where) const try {
     std::vector<NodeInfo> all;
     const GraphData& graph = data(where);
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
@@ -256,9 +297,11 @@ std::vector<NodeInfo> Graph::nodes(SourceLocation where) const {
             if (node.is_dependent_on(*graph.nodes[first])) all.back().dependent_on.push_back(first);
     }
     return all;
+} catch (...) {
+    detail::rethrow_as_error("nodes", where);
 }
 
-Node Graph::node(std::string_view name, SourceLocation where) const {
+Node Graph::node(std::string_view name, SourceLocation where) const try {
     Node found;
     for (const auto& node : data(where).nodes) {
         if (node->display_name() != name) continue;
@@ -281,6 +324,8 @@ Node Graph::node(std::string_view name, SourceLocation where) const {
         refuse("no node is named '" + std::string(name) + "'; there are: " + names, "node", where);
     }
     return found;
+} catch (...) {
+    detail::rethrow_as_error("node", where);
 }
 
 }  // namespace heddle

@@ -48,6 +48,7 @@ struct NodeData {
     GraphData* graph = nullptr;
     std::size_t index = 0;                                                        ///< in the graph
     enum class Visit : std::uint8_t { none, on_path, done } visit = Visit::none;  ///< while a graph is built
+    std::shared_ptr<NodeData> next_gone;  ///< while many are destroyed
 
     NodeData() = default;
     NodeData(const NodeData&) = default;
@@ -87,7 +88,9 @@ struct GraphData {
     GraphData(const GraphData&) = delete;
     GraphData& operator=(const GraphData&) = delete;
     ~GraphData();
-    void note_change(NodeData& node);
+    /// Before nodes are changed: afterwards note_change() cannot fail so many times.
+    void expect_changes(std::size_t count);
+    void note_change(NodeData& node) noexcept;
 };
 
 /// The graph of these nodes and of all they come after.

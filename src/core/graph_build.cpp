@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <utility>
 
 #include "core/graph.hpp"
 
@@ -66,8 +67,8 @@ private:
                    where_);
         if (node->kind == NodeKind::kernel && node->work.closure == nullptr)
             refuse(label_of(*node) + " has no arguments: give them with args()", where_);
-        node->visit = Visit::on_path;
         path_.push_back({&node});
+        node->visit = Visit::on_path;
     }
 
     /// Nodes of a circle own each other: they lose their dependencies, or they would never be destroyed.
@@ -138,36 +139,51 @@ void expand_child(const NodeRef& child, std::vector<NodeRef>& all) {
         if (inner.dependencies[i].empty()) copies.back()->after = child->after;
     }
     keep_primaries(inner, copies);
-    if (!copies.empty()) child->after.clear();  // an empty one passes on what it comes after
+    std::vector<NodeRef> ends;
     for (std::size_t i = 0; i < copies.size(); ++i)
-        if (is_end[i]) child->after.push_back(copies[i]);
-    child->child = nullptr;
+        if (is_end[i]) ends.push_back(copies[i]);
     all.insert(all.end(), copies.begin(), copies.end());
+    // What could fail is done. An empty one passes on what it comes after.
+    if (!copies.empty()) child->after = std::move(ends);
+    child->child = nullptr;
 }
 
-void note_event(GraphData& graph, NodeData& node) {
-    if (node.event == nullptr) return;
-    graph.events.push_back(&node);
-    if (node.kind == NodeKind::record_event) graph.records.push_back(&node);
-}
+/// A graph's nodes that record events or wait for them, until the graph takes them over.
+struct EventNodes {
+    std::vector<NodeData*> events;
+    std::vector<NodeData*> records;
+
+    void note(NodeData& node) {
+        if (node.event == nullptr) return;
+        events.push_back(&node);
+        if (node.kind == NodeKind::record_event) records.push_back(&node);
+    }
+    void give(GraphData& graph) noexcept {
+        graph.events.swap(events);
+        graph.records.swap(records);
+    }
+};
 
 /// Numbers the nodes, which are in order, and takes them into the graph.
 void take_nodes(GraphData& graph, std::vector<NodeRef> nodes) {
-    graph.nodes = std::move(nodes);
-    graph.dependencies.resize(graph.nodes.size());
-    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-        graph.nodes[i]->graph = &graph;
-        graph.nodes[i]->index = i;
-    }
-    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-        auto& own = graph.dependencies[i];
-        for (const NodeRef& first : graph.nodes[i]->after)
-            own.push_back(static_cast<std::uint32_t>(first->index));
+    std::vector<std::vector<std::uint32_t>> dependencies(nodes.size());
+    EventNodes events;
+    for (std::size_t i = 0; i < nodes.size(); ++i) nodes[i]->index = i;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        auto& own = dependencies[i];
+        for (const NodeRef& first : nodes[i]->after) own.push_back(static_cast<std::uint32_t>(first->index));
         std::ranges::sort(own);
         own.erase(std::unique(own.begin(), own.end()), own.end());
-        graph.nodes[i]->after.clear();  // from here on the graph knows
-        note_event(graph, *graph.nodes[i]);
+        events.note(*nodes[i]);
     }
+    // What could fail is done.
+    for (const NodeRef& node : nodes) {
+        node->graph = &graph;
+        node->after.clear();  // from here on the graph knows; ~GraphData counts on the room for them
+    }
+    graph.nodes = std::move(nodes);
+    graph.dependencies = std::move(dependencies);
+    events.give(graph);
 }
 
 }  // namespace
@@ -232,19 +248,28 @@ void append_graph(GraphData& graph, const GraphData& more, const std::vector<std
             if (is_end[i]) first.push_back(static_cast<std::uint32_t>(i));
     }
     std::vector<NodeRef> copies;
+    std::vector<std::vector<std::uint32_t>> dependencies;
+    EventNodes events{graph.events, graph.records};
     for (std::size_t i = 0; i < more.nodes.size(); ++i) {
         const NodeRef& copy = copies.emplace_back(copy_of(*more.nodes[i]));
-        copy->graph = &graph;
-        copy->index = had + i;
-        graph.nodes.push_back(copy);
-        std::vector<std::uint32_t> own;
+        std::vector<std::uint32_t>& own = dependencies.emplace_back();
         for (const std::uint32_t one : more.dependencies[i])
             own.push_back(static_cast<std::uint32_t>(had + one));
         if (own.empty()) own = first;
-        graph.dependencies.push_back(std::move(own));
-        note_event(graph, *copy);
+        copy->after.reserve(own.size());  // for ~GraphData
+        events.note(*copy);
     }
     keep_primaries(more, copies);
+    graph.nodes.reserve(had + copies.size());
+    graph.dependencies.reserve(had + copies.size());
+    // What could fail is done.
+    for (std::size_t i = 0; i < copies.size(); ++i) {
+        copies[i]->graph = &graph;
+        copies[i]->index = had + i;
+        graph.nodes.push_back(std::move(copies[i]));
+        graph.dependencies.push_back(std::move(dependencies[i]));
+    }
+    events.give(graph);
     graph.blocks_known = false;
     graph.exec = nullptr;
     graph.changed.clear();
@@ -254,25 +279,35 @@ GraphData::~GraphData() {
     for (std::size_t i = 0; i < nodes.size(); ++i) {
         nodes[i]->graph = nullptr;
         if (nodes[i].use_count() == 1) continue;
-        // Somebody still has it, and may build another graph of it: it gets its edges back.
+        // Somebody still has it, and may build another graph of it: it gets its edges back, for which it kept the room.
         for (const std::uint32_t first : dependencies[i]) nodes[i]->after.push_back(nodes[first]);
     }
 }
 
 NodeData::~NodeData() {
-    // Long chains are not destroyed by recursion.
-    std::vector<NodeRef> last = std::move(after);
-    while (!last.empty()) {
-        const NodeRef node = std::move(last.back());
-        last.pop_back();
-        if (node.use_count() != 1) continue;
-        last.insert(last.end(), std::make_move_iterator(node->after.begin()),
-                    std::make_move_iterator(node->after.end()));
-        node->after.clear();
+    // Long chains are not destroyed by recursion, and no memory is taken for it.
+    NodeRef gone;
+    const auto let_go = [&gone](std::vector<NodeRef>& nodes) {
+        for (NodeRef& node : nodes) {
+            if (node.use_count() != 1) continue;
+            node->next_gone = std::move(gone);
+            gone = std::move(node);
+        }
+        nodes.clear();
+    };
+    let_go(after);
+    while (gone != nullptr) {
+        const NodeRef node = std::exchange(gone, std::move(gone->next_gone));
+        let_go(node->after);
     }
 }
 
-void GraphData::note_change(NodeData& node) {
+void GraphData::expect_changes(std::size_t count) {
+    const std::size_t room = changed.size() + count;
+    if (room > changed.capacity()) changed.reserve(std::max(room, 2 * changed.capacity()));
+}
+
+void GraphData::note_change(NodeData& node) noexcept {
     blocks_known = false;
     if (exec != nullptr) changed.push_back(static_cast<std::uint32_t>(node.index));
 }

@@ -97,10 +97,12 @@ void check_conditional(const NodeData& node, Device device, const SourceLocation
 
 std::shared_ptr<NodeData> new_conditional(ConditionalKind kind, View<const int> value,
                                           std::span<const std::reference_wrapper<const Graph>> graphs,
-                                          const SourceLocation& where) {
+                                          const SourceLocation& where) try {
     std::vector<std::unique_ptr<GraphData>> bodies;
     for (const Graph& graph : graphs) bodies.push_back(graph ? clone_graph(graph.data(where)) : nullptr);
     return make_conditional(kind, region(value), std::move(bodies), where);
+} catch (...) {
+    detail::rethrow_as_error("conditional node", where);
 }
 
 }  // namespace heddle::detail

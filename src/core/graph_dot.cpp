@@ -54,10 +54,12 @@ void write(const GraphData& graph, const std::string& prefix, const std::string&
 
 }  // namespace
 
-std::string Graph::dot(SourceLocation where) const {
+std::string Graph::dot(SourceLocation where) const try {
     std::string text = "digraph heddle {\n    node [shape=box];\n";
     write(data(where), "n", "    ", text);
     return text + "}\n";
+} catch (...) {
+    detail::rethrow_as_error("dot", where);
 }
 
 }  // namespace heddle

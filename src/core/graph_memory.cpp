@@ -13,19 +13,21 @@ namespace {
 
 }  // namespace
 
-FreeNode::FreeNode(const Node& allocation, SourceLocation where)
+FreeNode::FreeNode(const Node& allocation, SourceLocation where) try
     : NodeOf(detail::new_node(NodeKind::free, allocation.device(), where)) {
     detail::NodeData& from = allocation.data();
     if (from.is_given) refuse(label_of(from) + " is freed by another node already", "free_node", where);
     add_dependency(allocation, where);
     data().owned = from.owned;
     from.is_given = true;
+} catch (...) {
+    detail::rethrow_as_error("free_node", where);
 }
 
 namespace detail {
 
 std::shared_ptr<NodeData> new_allocation(Device device, std::size_t count, std::size_t element,
-                                         NodeData* freed, const SourceLocation& where) {
+                                         NodeData* freed, const SourceLocation& where) try {
     auto node = new_node(NodeKind::allocate, device, where);
     if (freed != nullptr && freed->device != device)
         refuse(label_of(*freed) + " freed memory of " + freed->device.name() + ", and this is for " +
@@ -40,9 +42,12 @@ std::shared_ptr<NodeData> new_allocation(Device device, std::size_t count, std::
         node->owned = freed->owned;
         freed->is_given = true;
     } else {
+        node->owned.reserve(1);  // before there is memory that could be lost
         node->owned.emplace_back(allocate(default_stream(device), count, element, where));
     }
     return node;
+} catch (...) {
+    detail::rethrow_as_error("alloc_node", where);
 }
 
 Block& block_of_memory(const NodeData& node) { return node.owned.front().block(); }

@@ -20,6 +20,7 @@ namespace {
 
 /// Changes a node: in an executable graph, at its next launch. `change` may throw; then nothing has changed.
 template <class F> void change(NodeData& node, F&& change) {
+    if (node.graph != nullptr) node.graph->expect_changes(1);
     change();
     if (node.graph != nullptr) node.graph->note_change(node);
 }
@@ -40,32 +41,45 @@ void check_device(const NodeData& node, const Place& place, const char* call, co
                call, where);
 }
 
-void use_blocks(NodeData& node, std::initializer_list<Block*> blocks) {
-    node.work.blocks.clear();
+/// Work that does nothing but use blocks.
+Work use_of(std::initializer_list<Block*> blocks) {
+    Work work;
     for (Block* block : blocks)
-        if (block != nullptr) node.work.blocks.push_back(block);
-    note_serials(node.work);
+        if (block != nullptr) work.blocks.push_back(block);
+    note_serials(work);
+    return work;
+}
+void take_blocks(NodeData& node, Work& use) noexcept {
+    node.work.blocks = std::move(use.blocks);
+    node.work.serials = std::move(use.serials);
 }
 
 }  // namespace
 
-StreamState& any_stream(Device device) { return default_stream(device).state(); }
+StreamState& any_stream(Device device) try { return default_stream(device).state(); } catch (...) {
+    detail::rethrow_as_error("default_stream", {});
+}
 
-std::shared_ptr<NodeData> new_node(NodeKind kind, Device device, SourceLocation where) {
+std::shared_ptr<NodeData> new_node(NodeKind kind, Device device, SourceLocation where) try {
     auto node = std::make_shared<NodeData>();
     node->kind = kind;
     node->device = device;
     node->where = where;
     return node;
+} catch (...) {
+    detail::rethrow_as_error("node", where);
 }
 
-const Node& check_kind(const Node& node, NodeKind kind, const SourceLocation& where) {
+const Node& check_kind(const Node& node, NodeKind kind, const SourceLocation& where) try {
     const NodeData& data = node.data();
     if (data.kind != kind) refuse(label_of(data) + " is no " + std::string(name_of(kind)), "Node", where);
     return node;
+} catch (...) {
+    detail::rethrow_as_error("Node", where);
 }
 
-const void* closure_of(const Node& node, const void* tag, std::size_t* extent, const SourceLocation& where) {
+const void* closure_of(const Node& node, const void* tag, std::size_t* extent,
+                       const SourceLocation& where) try {
     const NodeData& data = check_kind(node, NodeKind::kernel, where).data();
     if (data.work.closure == nullptr)
         refuse(label_of(data) + " has no arguments yet: change it through the node that it was made as",
@@ -76,6 +90,8 @@ const void* closure_of(const Node& node, const void* tag, std::size_t* extent, c
                "KernelNode", where);
     data.work.type->extents(data.work.closure.get(), extent);
     return data.work.closure.get();
+} catch (...) {
+    detail::rethrow_as_error("KernelNode", where);
 }
 
 namespace {
@@ -121,12 +137,14 @@ void give_work(NodeData& node, Work work, const SourceLocation& where) {
 }
 }  // namespace
 
-void set_work(NodeData& node, Work work, const SourceLocation& where) {
+void set_work(NodeData& node, Work work, const SourceLocation& where) try {
     note_serials(work);
     give_work(node, std::move(work), where);
+} catch (...) {
+    detail::rethrow_as_error("args", where);
 }
 
-void change_argument(NodeData& node, Work work, const Block* fresh, const SourceLocation& where) {
+void change_argument(NodeData& node, Work work, const Block* fresh, const SourceLocation& where) try {
     note_serials(work);
     for (std::size_t i = 0; i < work.blocks.size(); ++i) {
         const auto same = std::ranges::find(node.work.blocks, work.blocks[i]);
@@ -134,10 +152,12 @@ void change_argument(NodeData& node, Work work, const Block* fresh, const Source
         work.serials[i] = node.work.serials[static_cast<std::size_t>(same - node.work.blocks.begin())];
     }
     give_work(node, std::move(work), where);
+} catch (...) {
+    detail::rethrow_as_error("args", where);
 }
 
 void resize_work(NodeData& node, const std::size_t* extent, std::size_t count, const LaunchOptions& options,
-                 const SourceLocation& where) {
+                 const SourceLocation& where) try {
     if (node.work.closure == nullptr || node.work.type->resize == nullptr) return;
     check_options(node, options, where);
     change(node, [&] {
@@ -145,9 +165,11 @@ void resize_work(NodeData& node, const std::size_t* extent, std::size_t count, c
         node.work.options = options;
         take_priority(node);
     });
+} catch (...) {
+    detail::rethrow_as_error("dim", where);
 }
 
-Device device_of(const Region& to, const Region* from) {
+Device device_of(const Region& to, const Region* from) try {
     const Place there = place_of(to);
     if (there.kind == MemoryKind::device && there.device.is_cuda()) return there.device;
     if (from == nullptr) return there.kind == MemoryKind::device ? there.device : current_device();
@@ -155,9 +177,11 @@ Device device_of(const Region& to, const Region* from) {
     if (here.kind == MemoryKind::device && here.device.is_cuda()) return here.device;
     if (there.kind == MemoryKind::device) return there.device;
     return here.kind == MemoryKind::device ? here.device : current_device();
+} catch (...) {
+    detail::rethrow_as_error("copy_node", {});
 }
 
-void set_copy(NodeData& node, const Region& to, const Region& from, const SourceLocation& where) {
+void set_copy(NodeData& node, const Region& to, const Region& from, const SourceLocation& where) try {
     const Place there = place_of(to), here = place_of(from);
     if (!check_regions(to, from, where)) refuse(label_of(node) + " has nothing to copy", "copy_node", where);
     refuse_pageable(node, there, "copy_node", where);
@@ -172,29 +196,37 @@ void set_copy(NodeData& node, const Region& to, const Region& from, const Source
         !(there.kind == MemoryKind::pinned && here.kind == MemoryKind::pinned))
         refuse(label_of(node) + " copies between kinds of devices: use pinned() on the host's side",
                "copy_node", where);
+    Work use = use_of({to.owner, from.owner});
     change(node, [&] {
         node.to = piece_of(to, there);
         node.from = piece_of(from, here);
-        use_blocks(node, {to.owner, from.owner});
+        take_blocks(node, use);
     });
+} catch (...) {
+    detail::rethrow_as_error("copy_node", where);
 }
 
 void set_fill(NodeData& node, const Region& to, const void* value, std::size_t size,
-              const SourceLocation& where) {
+              const SourceLocation& where) try {
     const Place there = place_of(to);
     if (!check_fill(to, where)) refuse(label_of(node) + " has nothing to fill", "fill_node", where);
     check_device(node, there, "fill_node", where);
     const auto* bytes = static_cast<const std::byte*>(value);
     std::vector<std::byte> kept(bytes, bytes + size);
+    Work use = use_of({to.owner});
     change(node, [&] {
         node.to = piece_of(to, there);
         node.value = std::move(kept);
-        use_blocks(node, {to.owner});
+        take_blocks(node, use);
     });
+} catch (...) {
+    detail::rethrow_as_error("fill_node", where);
 }
 
-void set_event(NodeData& node, const Event& event, const SourceLocation& where) {
+void set_event(NodeData& node, const Event& event, const SourceLocation& where) try {
     node.event = &event.state("record_node or wait_node", where);
+} catch (...) {
+    detail::rethrow_as_error("record_node or wait_node", where);
 }
 
 bool read_extents(const NodeData& node, std::size_t* extent, LaunchOptions& options) {
@@ -204,16 +236,18 @@ bool read_extents(const NodeData& node, std::size_t* extent, LaunchOptions& opti
     return true;
 }
 
-void make_dependent(NodeData& node, const Node& first, const SourceLocation& where) {
+void make_dependent(NodeData& node, const Node& first, const SourceLocation& where) try {
     const NodeData& primary = first.data();
     if (primary.kind != NodeKind::kernel || primary.device != node.device)
         refuse(label_of(node) + " cannot depend on " + label_of(primary) +
                    ", since that is no kernel of the same device: use after()",
                "dependent_on", where);
     if (!node.is_dependent_on(first.data())) node.primaries.push_back(&first.data());
+} catch (...) {
+    detail::rethrow_as_error("dependent_on", where);
 }
 
-void set_priority(NodeData& node, int priority, const SourceLocation& where) {
+void set_priority(NodeData& node, int priority, const SourceLocation& where) try {
     const int wanted = clamped(node.device, priority);
     if (wanted == node.priority) return;
     if (node.graph != nullptr && node.graph->exec != nullptr && node.graph->device.is_cuda())
@@ -226,10 +260,14 @@ void set_priority(NodeData& node, int priority, const SourceLocation& where) {
              .device = node.device,
              .where = where});
     change(node, [&] { node.priority = wanted; });
+} catch (...) {
+    detail::rethrow_as_error("priority", where);
 }
 
-void set_child(NodeData& node, const Graph& graph, const SourceLocation& where) {
+void set_child(NodeData& node, const Graph& graph, const SourceLocation& where) try {
     node.child = clone_graph(graph.data(where));
+} catch (...) {
+    detail::rethrow_as_error("child_node", where);
 }
 
 }  // namespace heddle::detail

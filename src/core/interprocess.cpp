@@ -81,7 +81,7 @@ std::uint64_t check_of(const EventHandle& h) noexcept {
 }
 
 ArrayHandle export_block(const Block* block, const void* data, std::size_t count, std::size_t element,
-                         const SourceLocation& where) {
+                         const SourceLocation& where) try {
     constexpr const char* call = "export_array";
     if (block == nullptr) refuse("this is no memory of an array that heddle knows", call, where);
     if (!block->alive.load(std::memory_order_acquire)) throw_dead_block(*block, call, where);
@@ -105,10 +105,12 @@ ArrayHandle export_block(const Block* block, const void* data, std::size_t count
     if (block->bytes != 0) backend_of(block->device.kind()).export_shared(block->data, handle, where);
     handle.check = check_of(handle);
     return handle;
+} catch (...) {
+    detail::rethrow_as_error("export_array", where);
 }
 
 Block& import_block(const ArrayHandle& handle, std::size_t element, std::size_t alignment,
-                    const SourceLocation& where) {
+                    const SourceLocation& where) try {
     constexpr const char* call = "import_array";
     if (handle.process == 0 || handle.element_bytes == 0 || handle.check != check_of(handle))
         refuse("this is no handle that export_array() made, or it was damaged on its way", call, where);
@@ -130,11 +132,13 @@ Block& import_block(const ArrayHandle& handle, std::size_t element, std::size_t 
     const Device device = device_of(handle.bus_id, handle.device_index, call, where);
     if (handle.bytes == 0) return allocate_shared(device, 0, 1, where);
     return import_shared(device, handle, where);
+} catch (...) {
+    detail::rethrow_as_error("import_array", where);
 }
 
 }  // namespace detail
 
-EventHandle export_event(const Event& event, SourceLocation where) {
+EventHandle export_event(const Event& event, SourceLocation where) try {
     detail::EventState& state = event.state("export_event", where);
     if (!state.options.interprocess)
         throw_error({.code = ErrorCode::usage,
@@ -151,9 +155,11 @@ EventHandle export_event(const Event& event, SourceLocation where) {
     state.handed_out = true;
     state.countable = false;
     return handle;
+} catch (...) {
+    detail::rethrow_as_error("export_event", where);
 }
 
-Event import_event(const EventHandle& handle, SourceLocation where) {
+Event import_event(const EventHandle& handle, SourceLocation where) try {
     if (handle.process == 0 || handle.check != detail::check_of(handle))
         refuse("this is no handle that export_event() made, or it was damaged on its way", "import_event",
                where);
@@ -167,6 +173,8 @@ Event import_event(const EventHandle& handle, SourceLocation where) {
     state->recorded = true;
     state->backend->import_event(*state, handle, where);
     return detail::EventState::make(*state.release());
+} catch (...) {
+    detail::rethrow_as_error("import_event", where);
 }
 
 }  // namespace heddle

@@ -9,13 +9,15 @@
 namespace heddle::detail {
 
 void enqueue(StreamState& state, const OpType& type, void* self, std::size_t count,
-             const SourceLocation& where) {
+             const SourceLocation& where) try {
     state.backend->enqueue(record_of(state), type, self, count, where);
+} catch (...) {
+    detail::rethrow_as_error("launch", where);
 }
 
 // g++ writes "... PortableOp<K, N, P>::pretty() [with K = Saxpy; int N = 1; ...]", clang "... PortableOp<Saxpy, 1, ...>::pretty() [K =
 // Saxpy, ...]": the name stands after "K = " or "F = ".
-std::string kernel_name(const char* pretty) {
+std::string_view kernel_name_in(const char* pretty) noexcept {
     const std::string_view text(pretty);
     std::size_t begin = std::string_view::npos;
     for (const std::string_view mark : {"[with K = ", "[with F = ", "[K = ", "[F = "})
@@ -23,7 +25,7 @@ std::string kernel_name(const char* pretty) {
             begin = at + mark.size();
             break;
         }
-    if (begin == std::string_view::npos) return std::string(text);
+    if (begin == std::string_view::npos) return text;
     std::size_t end = begin;
     for (int depth = 0; end < text.size(); ++end) {
         const char c = text[end];
@@ -31,14 +33,18 @@ std::string kernel_name(const char* pretty) {
         else if (c == '>' || c == ')' || c == '}' || (c == ']' && depth > 0)) --depth;
         else if (depth == 0 && (c == ';' || c == ',' || c == ']')) break;
     }
-    return std::string(text.substr(begin, end - begin));
+    return text.substr(begin, end - begin);
 }
 
-void throw_too_many_indices(SourceLocation where) {
+std::string kernel_name(const char* pretty) { return std::string(kernel_name_in(pretty)); }
+
+void throw_too_many_indices(SourceLocation where) try {
     throw_error({.code = ErrorCode::usage,
                  .message = "the extents given to dim() have a product beyond what can be counted",
                  .call = "launch",
                  .where = where});
+} catch (...) {
+    detail::rethrow_as_error("launch", where);
 }
 
 void throw_negative_extent(std::size_t extent, const SourceLocation& where) {
@@ -58,16 +64,20 @@ std::string not_compiled_for_cuda(const char* pretty) {
 }
 }  // namespace
 
-void throw_not_compiled_for_cuda(const StreamState& stream, const char* pretty, SourceLocation where) {
+void throw_not_compiled_for_cuda(const StreamState& stream, const char* pretty, SourceLocation where) try {
     throw_error(stream_error(ErrorCode::usage,
                              const_cast<StreamRecord&>(static_cast<const StreamRecord&>(stream)),
                              not_compiled_for_cuda(pretty), "launch", where));
+} catch (...) {
+    detail::rethrow_as_error("launch", where);
 }
-void throw_not_compiled_for_cuda(const char* pretty, SourceLocation where) {
+void throw_not_compiled_for_cuda(const char* pretty, SourceLocation where) try {
     throw_error({.code = ErrorCode::usage,
                  .message = not_compiled_for_cuda(pretty),
                  .call = "kernel_node",
                  .where = where});
+} catch (...) {
+    detail::rethrow_as_error("launch", where);
 }
 
 }  // namespace heddle::detail

@@ -62,54 +62,84 @@ void put_back(AccessKind kind, Device device, Device peer, bool had, const char*
 
 }  // namespace
 
-void enable_peer_access(Device device, Device peer, SourceLocation where) {
+void enable_peer_access(Device device, Device peer, SourceLocation where) try {
     set_access(AccessKind::peer, device, peer, true, "enable_peer_access", where);
+} catch (...) {
+    detail::rethrow_as_error("enable_peer_access", where);
 }
-void disable_peer_access(Device device, Device peer, SourceLocation where) {
+void disable_peer_access(Device device, Device peer, SourceLocation where) try {
     set_access(AccessKind::peer, device, peer, false, "disable_peer_access", where);
+} catch (...) {
+    detail::rethrow_as_error("disable_peer_access", where);
 }
-bool is_peer_access_enabled(Device device, Device peer) { return has_access(AccessKind::peer, device, peer); }
+bool is_peer_access_enabled(Device device, Device peer) try {
+    return has_access(AccessKind::peer, device, peer);
+} catch (...) {
+    detail::rethrow_as_error("is_peer_access_enabled", {});
+}
 
-void enable_pool_access(Device device, Device peer, SourceLocation where) {
+void enable_pool_access(Device device, Device peer, SourceLocation where) try {
     set_access(AccessKind::pool, device, peer, true, "enable_pool_access", where);
+} catch (...) {
+    detail::rethrow_as_error("enable_pool_access", where);
 }
-void disable_pool_access(Device device, Device peer, SourceLocation where) {
+void disable_pool_access(Device device, Device peer, SourceLocation where) try {
     set_access(AccessKind::pool, device, peer, false, "disable_pool_access", where);
+} catch (...) {
+    detail::rethrow_as_error("disable_pool_access", where);
 }
-bool is_pool_access_enabled(Device device, Device peer) { return has_access(AccessKind::pool, device, peer); }
+bool is_pool_access_enabled(Device device, Device peer) try {
+    return has_access(AccessKind::pool, device, peer);
+} catch (...) {
+    detail::rethrow_as_error("is_pool_access_enabled", {});
+}
 
-ScopedPoolAccess::ScopedPoolAccess(Device a, Device b, SourceLocation where)
+ScopedPoolAccess::ScopedPoolAccess(Device a, Device b, SourceLocation where) try
     : a_(a), b_(b), a_had_(is_pool_access_enabled(a, b)), b_had_(is_pool_access_enabled(b, a)) {
     enable_both(AccessKind::pool, a, b, a_had_, "ScopedPoolAccess", where);
+} catch (...) {
+    detail::rethrow_as_error("ScopedPoolAccess", where);
 }
 ScopedPoolAccess::~ScopedPoolAccess() {
     put_back(AccessKind::pool, b_, a_, b_had_, "ScopedPoolAccess");
     put_back(AccessKind::pool, a_, b_, a_had_, "ScopedPoolAccess");
 }
 
-ScopedPeerAccess::ScopedPeerAccess(Device a, Device b, SourceLocation where)
+ScopedPeerAccess::ScopedPeerAccess(Device a, Device b, SourceLocation where) try
     : a_(a), b_(b), a_had_(is_peer_access_enabled(a, b)), b_had_(is_peer_access_enabled(b, a)) {
     enable_both(AccessKind::peer, a, b, a_had_, "ScopedPeerAccess", where);
+} catch (...) {
+    detail::rethrow_as_error("ScopedPeerAccess", where);
 }
 ScopedPeerAccess::~ScopedPeerAccess() {
     put_back(AccessKind::peer, b_, a_, b_had_, "ScopedPeerAccess");
     put_back(AccessKind::peer, a_, b_, a_had_, "ScopedPeerAccess");
 }
 
-PoolUsage pool_usage(Device device, SourceLocation where) {
+PoolUsage pool_usage(Device device, SourceLocation where) try {
     return backend_of(device.kind()).pool_usage(device.index(), where);
+} catch (...) {
+    detail::rethrow_as_error("pool_usage", where);
 }
-void reset_pool_high_water(Device device, SourceLocation where) {
+void reset_pool_high_water(Device device, SourceLocation where) try {
     backend_of(device.kind()).reset_pool_high_water(device.index(), where);
+} catch (...) {
+    detail::rethrow_as_error("reset_pool_high_water", where);
 }
-std::size_t pool_release_threshold(Device device, SourceLocation where) {
+std::size_t pool_release_threshold(Device device, SourceLocation where) try {
     return backend_of(device.kind()).pool_release_threshold(device.index(), where);
+} catch (...) {
+    detail::rethrow_as_error("pool_release_threshold", where);
 }
-void set_pool_release_threshold(Device device, std::size_t bytes, SourceLocation where) {
+void set_pool_release_threshold(Device device, std::size_t bytes, SourceLocation where) try {
     backend_of(device.kind()).set_pool_release_threshold(device.index(), bytes, where);
+} catch (...) {
+    detail::rethrow_as_error("set_pool_release_threshold", where);
 }
-void trim_pool(Device device, std::size_t keep, SourceLocation where) {
+void trim_pool(Device device, std::size_t keep, SourceLocation where) try {
     backend_of(device.kind()).trim_pool(device.index(), keep, where);
+} catch (...) {
+    detail::rethrow_as_error("trim_pool", where);
 }
 
 }  // namespace heddle

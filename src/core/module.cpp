@@ -65,23 +65,28 @@ std::string readable_kernel_name(const std::string& mangled) {
     return name;
 }
 
-void throw_argument_count(const ModuleKernelData& kernel, std::size_t given, const SourceLocation& where) {
+void throw_argument_count(const ModuleKernelData& kernel, std::size_t given,
+                          const SourceLocation& where) try {
     throw_error({.code = ErrorCode::usage,
                  .message = fmt::format("kernel {} takes {} arguments, and is given {}", kernel.readable,
                                         kernel.parameters.size(), given),
                  .call = "launch",
                  .device = kernel.device,
                  .where = where});
+} catch (...) {
+    detail::rethrow_as_error("launch", where);
 }
 
 void throw_argument_size(const ModuleKernelData& kernel, std::size_t index, std::size_t given,
-                         const SourceLocation& where) {
+                         const SourceLocation& where) try {
     throw_error({.code = ErrorCode::usage,
                  .message = fmt::format("argument {} of kernel {} has {} bytes, and its parameter {}",
                                         index + 1, kernel.readable, given, kernel.parameters[index]),
                  .call = "launch",
                  .device = kernel.device,
                  .where = where});
+} catch (...) {
+    detail::rethrow_as_error("launch", where);
 }
 
 namespace {
@@ -104,16 +109,18 @@ std::string list_of(const std::vector<const ModuleKernelData*>& kernels, bool ma
 
 }  // namespace detail
 
-Module Module::from_image(Device device, std::span<const std::byte> image, SourceLocation where) {
+Module Module::from_image(Device device, std::span<const std::byte> image, SourceLocation where) try {
     detail::check_code_device(device, "Module::from_image", where);
     auto state = std::make_shared<detail::ModuleState>(device);
     state->claim();
     state->load(std::string(reinterpret_cast<const char*>(image.data()), image.size()), where);
     state->wait("Module::from_image", where);
     return Module(std::move(state));
+} catch (...) {
+    detail::rethrow_as_error("from_image", where);
 }
 
-Module Module::from_file(Device device, const std::string& path, SourceLocation where) {
+Module Module::from_file(Device device, const std::string& path, SourceLocation where) try {
     detail::check_code_device(device, "Module::from_file", where);
     errno = 0;
     std::ifstream file(path, std::ios::binary);
@@ -129,6 +136,8 @@ Module Module::from_file(Device device, const std::string& path, SourceLocation 
              .where = where});
     }
     return from_image(device, std::as_bytes(std::span(image)), where);
+} catch (...) {
+    detail::rethrow_as_error("from_file", where);
 }
 
 Device Module::device() const noexcept { return state_->device; }
@@ -137,14 +146,16 @@ bool Module::is_ready() const noexcept { return state_->is_done(); }
 
 void Module::wait(SourceLocation where) const { state_->wait("Module::wait", where); }
 
-std::vector<std::string> Module::kernel_names(SourceLocation where) const {
+std::vector<std::string> Module::kernel_names(SourceLocation where) const try {
     state_->wait("Module::kernel_names", where);
     std::vector<std::string> names;
     for (const auto& kernel : state_->kernels) names.push_back(kernel->readable);
     return names;
+} catch (...) {
+    detail::rethrow_as_error("kernel_names", where);
 }
 
-ModuleKernel Module::kernel(const std::string& name, SourceLocation where) const {
+ModuleKernel Module::kernel(const std::string& name, SourceLocation where) const try {
     state_->wait("Module::kernel", where);
     const auto lowered = state_->lowered_names.find(name);
     const std::string& exact = lowered != state_->lowered_names.end() ? lowered->second : name;
@@ -172,6 +183,8 @@ ModuleKernel Module::kernel(const std::string& name, SourceLocation where) const
          .call = "Module::kernel",
          .device = state_->device,
          .where = where});
+} catch (...) {
+    detail::rethrow_as_error("kernel", where);
 }
 
 }  // namespace heddle

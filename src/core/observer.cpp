@@ -19,7 +19,7 @@ namespace heddle {
 namespace {
 
 struct List {
-    std::vector<Observer*> all;
+    std::vector<Observer*> all;  ///< null: it was removed when there was no memory for another list
     List* next_retired = nullptr;
 };
 
@@ -108,6 +108,7 @@ template <class F> void change(F&& function) {
     auto fresh = std::make_unique<List>();
     const List* const old = current.load();
     if (old != nullptr) fresh->all = old->all;
+    std::erase(fresh->all, nullptr);
     function(fresh->all);
     detail::observed.store(!fresh->all.empty());
     current.store(fresh.release());
@@ -136,16 +137,25 @@ const char* to_string(OpKind kind) noexcept {
     return "?";
 }
 
-void add_observer(Observer& observer) {
+void add_observer(Observer& observer) try {
     const std::lock_guard lock(mutex);
     change([&](std::vector<Observer*>& all) { all.push_back(&observer); });
+} catch (...) {
+    detail::rethrow_as_error("add_observer", {});
 }
 
 void remove_observer(Observer& observer) {
     List* unused = nullptr;
     {
         const std::lock_guard lock(mutex);
-        change([&](std::vector<Observer*>& all) { std::erase(all, &observer); });
+        try {
+            change([&](std::vector<Observer*>& all) { std::erase(all, &observer); });
+        } catch (const std::bad_alloc&) {
+            const List* const list = current.load();
+            if (list != nullptr)
+                for (Observer*& one : const_cast<List*>(list)->all)
+                    if (one == &observer) std::atomic_ref(one).store(nullptr);
+        }
         if (this_visitor == nullptr || this_visitor->depth == 0) unused = std::exchange(retired, nullptr);
     }
     wait_for_visitors();  // without the mutex: what an observer does may take it, as fork() does
@@ -171,13 +181,17 @@ void forget_observing_threads() noexcept {
 }
 
 void notify(const Op& op) noexcept {
-    const bool is_code = op.kind == OpKind::launch || op.kind == OpKind::host_function;
-    const std::string name = is_code ? kernel_name(op.name) : std::string();
     Op described = op;
-    if (is_code) described.name = name.c_str();
+    char name[1024];  // takes no memory; longer ones are cut off
+    if (op.kind == OpKind::launch || op.kind == OpKind::host_function) {
+        name[kernel_name_in(op.name).copy(name, sizeof name - 1)] = '\0';
+        described.name = name;
+    }
     const Visit visit;
     if (visit.list() == nullptr) return;
-    for (Observer* observer : visit.list()->all) observer->on_op(described);
+    for (Observer* const& one : visit.list()->all)
+        if (Observer* const observer = std::atomic_ref(const_cast<Observer*&>(one)).load())
+            observer->on_op(described);
 }
 
 }  // namespace detail

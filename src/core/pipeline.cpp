@@ -61,6 +61,7 @@ struct PipelineCore::State {
         if (out_as_in) options.out_piece = options.piece;
         if (options.piece > SIZE_MAX / element || options.out_piece > SIZE_MAX / element)
             refuse("a piece of so many elements is larger than any memory", "Pipeline", where);
+        slots.reserve(options.depth);
         if (current_stream(d).is_capturing(where))
             refuse("a pipeline waits for its pieces, so it cannot be part of a capture", "Pipeline", where);
     }
@@ -214,8 +215,11 @@ struct PipelineCore::State {
 };
 
 PipelineCore::PipelineCore(Device device, std::size_t in_size, std::size_t out_size, PipelineOptions options,
-                           SourceLocation where)
-    : state_(std::make_unique<State>(device, in_size, out_size, std::move(options), where)) {}
+                           SourceLocation where) try
+    : state_(std::make_unique<State>(device, in_size, out_size, std::move(options), where)) {
+} catch (...) {
+    detail::rethrow_as_error("Pipeline", where);
+}
 
 PipelineCore::~PipelineCore() { stop(); }
 

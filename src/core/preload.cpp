@@ -14,8 +14,10 @@ std::atomic<std::uint64_t> loads{0};
 
 namespace detail {
 
-void preload_kernel(Device device, const void* tag, const SourceLocation& where) {
+void preload_kernel(Device device, const void* tag, const SourceLocation& where) try {
     backend_of(device.kind()).preload(device.index(), tag, where);
+} catch (...) {
+    detail::rethrow_as_error("preload", where);
 }
 
 void count_load_while_busy() noexcept { loads.fetch_add(1, std::memory_order_relaxed); }

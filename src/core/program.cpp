@@ -155,7 +155,7 @@ bool Program::is_ready() const noexcept { return state_->is_done(); }
 
 void Program::wait(SourceLocation where) const { state_->wait("Program::wait", where); }
 
-std::string Program::log(SourceLocation where) const {
+std::string Program::log(SourceLocation where) const try {
     state_->wait_quietly("Program::log", where);
     if (state_->error() != nullptr) {
         try {
@@ -165,6 +165,8 @@ std::string Program::log(SourceLocation where) const {
         }
     }
     return state_->compiled.log;
+} catch (...) {
+    detail::rethrow_as_error("log", where);
 }
 
 bool Program::was_cached(SourceLocation where) const {
@@ -177,7 +179,7 @@ const std::string& Program::image(SourceLocation where) const {
     return state_->compiled.image;
 }
 
-std::string Program::lowered_name(const std::string& name, SourceLocation where) const {
+std::string Program::lowered_name(const std::string& name, SourceLocation where) const try {
     state_->wait("Program::lowered_name", where);
     const auto found = state_->compiled.lowered_names.find(name);
     if (found != state_->compiled.lowered_names.end()) return found->second;
@@ -185,9 +187,11 @@ std::string Program::lowered_name(const std::string& name, SourceLocation where)
                  .message = "\"" + name + "\" is none of the names in ProgramOptions::names",
                  .call = "Program::lowered_name",
                  .where = where});
+} catch (...) {
+    detail::rethrow_as_error("lowered_name", where);
 }
 
-Module Program::load(SourceLocation where) const {
+Module Program::load(SourceLocation where) const try {
     const Device device = detail::device_to_load_on(*state_, "Program::load", where);
     state_->wait("Program::load", where);
     bool fresh = false;
@@ -198,9 +202,11 @@ Module Program::load(SourceLocation where) const {
     }
     module->wait("Program::load", where);
     return Module(std::move(module));
+} catch (...) {
+    detail::rethrow_as_error("load", where);
 }
 
-Module Program::load_when_idle(SourceLocation where) const {
+Module Program::load_when_idle(SourceLocation where) const try {
     const Device device = detail::device_to_load_on(*state_, "Program::load_when_idle", where);
     bool fresh = false;
     std::shared_ptr<detail::ModuleState> module = detail::module_of(*state_, device, fresh);
@@ -221,18 +227,24 @@ Module Program::load_when_idle(SourceLocation where) const {
                 return true;
             });
     return Module(std::move(module));
+} catch (...) {
+    detail::rethrow_as_error("load_when_idle", where);
 }
 
-Program compile(Device device, std::string source, ProgramOptions options, SourceLocation where) {
+Program compile(Device device, std::string source, ProgramOptions options, SourceLocation where) try {
     detail::check_code_device(device, "compile", where);
     return Program(detail::start(device, std::move(source), std::move(options), where));
+} catch (...) {
+    detail::rethrow_as_error("compile", where);
 }
 
-Program compile(std::string source, ProgramOptions options, SourceLocation where) {
+Program compile(std::string source, ProgramOptions options, SourceLocation where) try {
     if (options.architecture.empty())
         return compile(current_device(), std::move(source), std::move(options), where);
     detail::code_backend().check_supported("compile", where);
     return Program(detail::start(std::nullopt, std::move(source), std::move(options), where));
+} catch (...) {
+    detail::rethrow_as_error("compile", where);
 }
 
 }  // namespace heddle

@@ -130,7 +130,10 @@ void Fate::depend_on(const std::shared_ptr<Fate>& other, std::uint64_t upto, std
     }
     theirs.push_back({other, upto, 0});
     std::vector<Dependency> merged;
+    merged.reserve(theirs.size());
     const std::lock_guard lock(mutex_);
+    dependencies_.reserve(dependencies_.size() + theirs.size());
+    // What could fail is done.
     for (Dependency& one : theirs) {
         one.at = now;
         // A wait in a loop must not grow this for ever: beyond a few, the oldest two for one stream become one, which errs on

@@ -112,8 +112,9 @@ struct StreamRecord : StreamState {
 
     // Owned by the backend.
     void* cached_event = nullptr;  ///< for wait_stream: cudaEvent_t
-    void* final_event = nullptr;   ///< CUDA: everything it was given before it was destroyed
-    bool owns_native = true;       ///< false: wrapped
+    /// Everything it was given before it was destroyed, while that is pending. Under `life`. CPU: a CompletionRef
+    void* final_event = nullptr;
+    bool owns_native = true;  ///< false: wrapped
     void* awaits =
         nullptr;  ///< CUDA: what it waits for on the CPU side; stays when this becomes another stream
     std::atomic<std::uint32_t> pins{

@@ -117,6 +117,7 @@ StreamRecord& new_stream_record(Device device) {
 }
 
 StreamRecord& open_stream(Device device, int priority, std::string name, const SourceLocation& where) {
+    const int processors = device.info().processors;  // may fail: asked for before there is something to undo
     StreamRecord& record = new_stream_record(device);
     record.priority = priority;
     {
@@ -131,7 +132,7 @@ StreamRecord& open_stream(Device device, int priority, std::string name, const S
         recycle_stream(record);
         throw;
     }
-    record.processors = static_cast<unsigned>(std::max(1, device.info().processors));
+    record.processors = static_cast<unsigned>(std::max(1, processors));
     record.clear(stream_flag::dead);
     return record;
 }

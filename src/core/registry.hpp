@@ -44,18 +44,22 @@ void check_may_wait(const char* call, const SourceLocation& where);
 [[noreturn]] void throw_failure(const Failure& failure, StreamRecord* stream = nullptr);
 /// The same as an exception_ptr.
 std::exception_ptr told(const Failure& failure, StreamRecord* stream = nullptr);
+/// The same before it is certain that somebody will be told. Throws OutOfMemory where there is no memory for it.
+std::exception_ptr to_be_told(const Failure& failure, StreamRecord* stream = nullptr);
 
 /// Hands an error that cannot be thrown to the report hook.
 void report(const Error& error) noexcept;
+void report(const ErrorInfo& info) noexcept;
 void report(std::exception_ptr error) noexcept;
 
 /// What an exception of heddle's means for a stream whose work it concerns.
-Failure as_failure(std::exception_ptr error);
+Failure as_failure(std::exception_ptr error) noexcept;
 
 /// A launch has loaded a kernel's code while its device was busy (heddle/preload.hpp).
 void count_load_while_busy() noexcept;
 
 /// "Saxpy" out of __PRETTY_FUNCTION__ of an operation's type.
+std::string_view kernel_name_in(const char* pretty) noexcept;
 std::string kernel_name(const char* pretty);
 
 /// An error about `stream`, with its device and name filled in.

@@ -22,6 +22,14 @@ void check_depth(const ThreadState& thread, const SourceLocation& where) {
                      .where = where});
 }
 
+void report_misuse(const char* message, const SourceLocation& where) noexcept {
+    try {
+        throw_error({.code = ErrorCode::usage, .message = message, .call = "scope", .where = where});
+    } catch (...) {
+        detail::report(std::current_exception());
+    }
+}
+
 /// What set_stream and set_device change inside a scope goes when the scope does: one more saved state on top of it. Outside
 /// any scope it stays for good.
 void save_set(ThreadState& thread, const SavedState& wanted, const SourceLocation& where) {
@@ -69,19 +77,23 @@ void forget_default_streams() noexcept {
 }
 }  // namespace detail
 
-Device current_device() {
+Device current_device() try {
     const ThreadState& thread = detail::this_thread_state();
     return thread.device_set ? thread.device : default_device();
+} catch (...) {
+    detail::rethrow_as_error("current_device", {});
 }
 
-StreamRef current_stream(Device device) {
+StreamRef current_stream(Device device) try {
     detail::StreamState* const stream = stream_slot(detail::this_thread_state(), device);
     return stream != nullptr ? StreamRef(*stream) : default_stream(device);
+} catch (...) {
+    detail::rethrow_as_error("current_stream", {});
 }
 
 StreamRef current_stream() { return current_stream(current_device()); }
 
-StreamRef default_stream(Device device) {
+StreamRef default_stream(Device device) try {
     auto& slot = default_streams[static_cast<int>(device.kind())][device.index()];
     detail::StreamRecord* stream = slot.load(std::memory_order_acquire);
     if (stream == nullptr) [[unlikely]] {
@@ -93,9 +105,11 @@ StreamRef default_stream(Device device) {
         }
     }
     return StreamRef(*stream);
+} catch (...) {
+    detail::rethrow_as_error("default_stream", {});
 }
 
-void set_stream(StreamRef stream, SetStreamOptions options, SourceLocation where) {
+void set_stream(StreamRef stream, SetStreamOptions options, SourceLocation where) try {
     if (!stream) (void)detail::admit_slowly(stream.state(), "set_stream", where);
     ThreadState& thread = detail::this_thread_state();
     const Device device = stream.device();
@@ -105,9 +119,11 @@ void set_stream(StreamRef stream, SetStreamOptions options, SourceLocation where
              {.kind = SavedState::Kind::set, .has_stream = true, .stream_device = device, .stream = slot},
              where);
     slot = &stream.state();
+} catch (...) {
+    detail::rethrow_as_error("set_stream", where);
 }
 
-void set_device(Device device, SourceLocation where) {
+void set_device(Device device, SourceLocation where) try {
     ThreadState& thread = detail::this_thread_state();
     save_set(thread,
              {.kind = SavedState::Kind::set,
@@ -117,9 +133,11 @@ void set_device(Device device, SourceLocation where) {
              where);
     thread.device = device;
     thread.device_set = true;
+} catch (...) {
+    detail::rethrow_as_error("set_device", where);
 }
 
-ScopeBase::ScopeBase(SourceLocation where) : where_(where), thread_(&detail::this_thread_state()) {
+ScopeBase::ScopeBase(SourceLocation where) try : where_(where), thread_(&detail::this_thread_state()) {
     check_depth(*thread_, where);
     index_ = thread_->depth++;
     serial_ = thread_->next_serial++;
@@ -130,6 +148,8 @@ ScopeBase::ScopeBase(SourceLocation where) : where_(where), thread_(&detail::thi
     saved.device_set = thread_->device_set;
     saved.device = thread_->device;
     saved.serial = serial_;
+} catch (...) {
+    detail::rethrow_as_error("scope", where);
 }
 
 void ScopeBase::change_device(Device device) noexcept {
@@ -151,12 +171,9 @@ bool ScopeBase::leave() noexcept {
     left_ = true;
     ThreadState& thread = *thread_;
     if (&thread != &detail::this_thread_state()) [[unlikely]] {
-        detail::report(Error(
-            {.code = ErrorCode::usage,
-             .message = "a scope was left on another thread than it was entered on: neither thread's current "
-                        "device and streams were restored",
-             .call = "scope",
-             .where = where_}));
+        report_misuse("a scope was left on another thread than it was entered on: neither thread's current "
+                      "device and streams were restored",
+                      where_);
         return false;
     }
     // The usual case: nothing was opened in this scope that is still open.
@@ -168,12 +185,9 @@ bool ScopeBase::leave() noexcept {
         for (int i = thread.depth - 1; i > index_; --i)
             inner_scope |= thread.saved[i].kind == SavedState::Kind::scope;
         if (inner_scope) {
-            detail::report(
-                Error({.code = ErrorCode::usage,
-                       .message = "a scope was left before one that was entered after it: scopes are left in "
-                                  "reverse order",
-                       .call = "scope",
-                       .where = where_}));
+            report_misuse("a scope was left before one that was entered after it: scopes are left in "
+                          "reverse order",
+                          where_);
             put_back(thread, index_);
         } else {
             for (int i = thread.depth - 1; i >= index_; --i) {
@@ -190,7 +204,7 @@ bool ScopeBase::leave() noexcept {
 
 ScopedDevice::ScopedDevice(Device device, SourceLocation where) : ScopeBase(where) { change_device(device); }
 
-ScopedStream::ScopedStream(StreamRef stream, ScopeOptions options, SourceLocation where)
+ScopedStream::ScopedStream(StreamRef stream, ScopeOptions options, SourceLocation where) try
     : ScopeBase(where), stream_(stream), wait_on_exit_(options.wait_on_exit) {
     if (!stream) [[unlikely]]
         (void)detail::admit_slowly(stream.state(), "ScopedStream", where);
@@ -198,6 +212,8 @@ ScopedStream::ScopedStream(StreamRef stream, ScopeOptions options, SourceLocatio
     if (options.wait_on_enter) stream.wait_stream(replaced, where);
     change_device(stream.device());
     change_stream(stream);
+} catch (...) {
+    detail::rethrow_as_error("ScopedStream", where);
 }
 
 ScopedStream::~ScopedStream() {

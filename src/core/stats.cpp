@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "core/registry.hpp"
+#include <heddle/error.hpp>
 #include <heddle/observer.hpp>
 
 namespace heddle {
@@ -51,12 +52,14 @@ constinit Counters counters;
 constinit std::atomic<bool> are_counting{false};
 }  // namespace
 
-Stats stats() {
+Stats stats() try {
     if (!are_counting.load(std::memory_order_acquire)) [[unlikely]] {
         detail::ensure_observer(counters);
         are_counting.store(true, std::memory_order_release);
     }
     return counters.read();
+} catch (...) {
+    detail::rethrow_as_error("stats", {});
 }
 
 Stats operator-(Stats a, const Stats& b) {

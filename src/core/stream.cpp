@@ -39,28 +39,38 @@ struct ThreadStreams {
 
 int StreamRef::priority() const noexcept { return record_of(*state_).priority; }
 std::uint64_t StreamRef::id() const noexcept { return record_of(*state_).id.load(std::memory_order_relaxed); }
-std::string StreamRef::name() const { return record_of(*state_).display_name(); }
+std::string StreamRef::name() const try { return record_of(*state_).display_name(); } catch (...) {
+    detail::rethrow_as_error("name", {});
+}
 
-void StreamRef::wait_stream(StreamRef other, SourceLocation where) const {
+void StreamRef::wait_stream(StreamRef other, SourceLocation where) const try {
     detail::order_after_stream(record_of(*state_), record_of(*other.state_), where);
+} catch (...) {
+    detail::rethrow_as_error("wait_stream", where);
 }
 
-void StreamRef::wait_event(const Event& event, SourceLocation where) const {
+void StreamRef::wait_event(const Event& event, SourceLocation where) const try {
     detail::order_after_event(record_of(*state_), event.state("wait_event", where), where);
+} catch (...) {
+    detail::rethrow_as_error("wait_event", where);
 }
 
-Event StreamRef::record_event(EventOptions options, SourceLocation where) const {
+Event StreamRef::record_event(EventOptions options, SourceLocation where) const try {
     detail::check_usable(record_of(*state_), "record_event", where);
     Event event(device(), options, where);
     detail::record_event(event.state(), record_of(*state_), where);
     return event;
+} catch (...) {
+    detail::rethrow_as_error("record_event", where);
 }
 
-void StreamRef::record_event(Event& event, SourceLocation where) const {
+void StreamRef::record_event(Event& event, SourceLocation where) const try {
     detail::record_event(event.state("record_event", where), record_of(*state_), where);
+} catch (...) {
+    detail::rethrow_as_error("record_event", where);
 }
 
-void StreamRef::synchronize(SourceLocation where) const {
+void StreamRef::synchronize(SourceLocation where) const try {
     StreamRecord& stream = record_of(*state_);
     detail::check_usable(stream, "synchronize", where);
     detail::check_may_wait("synchronize", where);
@@ -74,9 +84,11 @@ void StreamRef::synchronize(SourceLocation where) const {
         detail::throw_known_failure(stream);
         stream.forget_dependencies(given);
     }
+} catch (...) {
+    detail::rethrow_as_error("synchronize", where);
 }
 
-bool StreamRef::is_complete(SourceLocation where) const {
+bool StreamRef::is_complete(SourceLocation where) const try {
     StreamRecord& stream = record_of(*state_);
     detail::check_usable(stream, "is_complete", where);
     if (!detail::may_query(stream, "is_complete", where)) return false;
@@ -84,35 +96,52 @@ bool StreamRef::is_complete(SourceLocation where) const {
     const bool complete = stream.backend->is_complete(stream, where);
     if (complete) detail::throw_known_failure(stream);
     return complete;
+} catch (...) {
+    detail::rethrow_as_error("is_complete", where);
 }
 
-bool StreamRef::is_capturing(SourceLocation where) const {
+bool StreamRef::is_capturing(SourceLocation where) const try {
     StreamRecord& stream = record_of(*state_);
     detail::check_usable(stream, "is_capturing", where);
     if (stream.has(detail::stream_flag::recording) && detail::is_captured(stream)) return true;
     return stream.has(detail::stream_flag::capturing | detail::stream_flag::handed_out) &&
            stream.backend->capture_id(stream) != 0;
+} catch (...) {
+    detail::rethrow_as_error("is_capturing", where);
 }
 
-bool StreamRef::is_poisoned() const {
+bool StreamRef::is_poisoned() const try {
     StreamRecord& stream = record_of(*state_);
     return stream.has(detail::stream_flag::poisoned | detail::stream_flag::fallible) &&
            stream.known_failure() != nullptr;
+} catch (...) {
+    detail::rethrow_as_error("is_poisoned", {});
 }
 
-std::exception_ptr StreamRef::clear_error(SourceLocation where) const {
+std::exception_ptr StreamRef::clear_error(SourceLocation where) const try {
     StreamRecord& stream = record_of(*state_);
     detail::check_usable(stream, "clear_error", where);
     detail::check_may_wait("clear_error", where);
     detail::check_not_capturing(stream, "clear_error", where);
     const std::uint64_t given = stream.submissions.load(std::memory_order_acquire);
     stream.backend->synchronize(stream, where);
+    const detail::Failure known = stream.known_failure();
+    // Made first: a failure that could not be told would be lost.
+    const std::exception_ptr told = known != nullptr ? detail::to_be_told(known) : nullptr;
     const detail::Failure failure = stream.backend->reset_failure(stream, given, where);
-    return failure != nullptr ? detail::told(failure) : nullptr;
+    if (failure == nullptr) return nullptr;
+    if (failure != known) return detail::told(failure);
+    failure->note_told();
+    return told;
+} catch (...) {
+    detail::rethrow_as_error("clear_error", where);
 }
 
-Stream::Stream(Device device, StreamOptions options, SourceLocation where)
-    : StreamRef(detail::open_stream(device, options.priority, std::move(options.name), where)) {}
+Stream::Stream(Device device, StreamOptions options, SourceLocation where) try
+    : StreamRef(detail::open_stream(device, options.priority, std::move(options.name), where)) {
+} catch (...) {
+    detail::rethrow_as_error("Stream", where);
+}
 
 Stream& Stream::operator=(Stream&& other) noexcept {
     if (this != &other) {
@@ -124,12 +153,14 @@ Stream& Stream::operator=(Stream&& other) noexcept {
 
 Stream::~Stream() { detail::close_stream(record_of(*state_)); }
 
-StreamRef Stream::per_thread(Device device) {
+StreamRef Stream::per_thread(Device device) try {
     static thread_local ThreadStreams own;
     StreamRecord*& stream = own.streams[static_cast<int>(device.kind())][device.index()];
     if (stream == nullptr || stream->has(detail::stream_flag::forked))
         stream = &detail::open_stream(device, 0, device.name() + " per-thread", SourceLocation::current());
     return StreamRef(*stream);
+} catch (...) {
+    detail::rethrow_as_error("per_thread", {});
 }
 
 void wait_stream(StreamRef waiter, StreamRef other, SourceLocation where) {
@@ -150,7 +181,7 @@ void record_event(StreamRef stream, Event& event, SourceLocation where) { stream
 void record_event(Event& event, SourceLocation where) { event.record(where); }
 void synchronize_stream(StreamRef stream, SourceLocation where) { stream.synchronize(where); }
 
-void synchronize_device(Device device, SourceLocation where) {
+void synchronize_device(Device device, SourceLocation where) try {
     detail::check_may_wait("synchronize_device", where);
     detail::for_each_stream([&](StreamRecord& stream) {
         if (stream.device != device || stream.has(detail::stream_flag::dead | detail::stream_flag::forked)) return;
@@ -180,9 +211,11 @@ void synchronize_device(Device device, SourceLocation where) {
     });
     if (first == nullptr && of_closed != nullptr && !of_closed->is_told()) first = of_closed;
     if (first != nullptr) detail::throw_failure(first);
+} catch (...) {
+    detail::rethrow_as_error("synchronize_device", where);
 }
 
-void synchronize(SourceLocation where) {
+void synchronize(SourceLocation where) try {
     bool used[2][detail::max_devices] = {};
     detail::for_each_stream([&](StreamRecord& stream) {
         if (!stream.has(detail::stream_flag::forked))
@@ -192,6 +225,8 @@ void synchronize(SourceLocation where) {
     for (const DeviceKind kind : {DeviceKind::cpu, DeviceKind::cuda, DeviceKind::cpu})
         for (int i = 0; i < detail::max_devices; ++i)
             if (used[static_cast<int>(kind)][i]) synchronize_device(Device::unchecked(kind, i), where);
+} catch (...) {
+    detail::rethrow_as_error("synchronize", where);
 }
 
 }  // namespace heddle

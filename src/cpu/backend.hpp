@@ -58,7 +58,7 @@ public:
     void import_event(EventState& event, const EventHandle& handle, const SourceLocation& where) override;
     void signal(EventState& event, CompletionRef done, const SourceLocation& where) override;
     CompletionRef completion_of(EventState& event, const SourceLocation& where) override;
-    void fence(const StreamUse& use, CompletionRef done) noexcept override;
+    void fence(const StreamUse& use, CompletionRef done) override;
     void wait_use(StreamRecord& waiter, const StreamUse& use, const SourceLocation& where) override;
     void synchronize_use(const StreamUse& use, const SourceLocation& where) override;
     void await(StreamRecord& waiter, CompletionRef done, const SourceLocation& where) override;
@@ -99,10 +99,19 @@ CompletionRef pending_work(const StreamUse& use);
 /// Blocks until `done`, which the stream reaches, with the calling thread running the stream's work where no worker has it.
 void wait_for(const StreamUse& use, Completion& done);
 
+/// Memory that is to be given back some time. Made with the memory, because giving back cannot fail.
+struct Kept {
+    Kept* next;
+    void* base;
+    std::size_t bytes;
+    int device;
+    void (*give_back)(Kept& memory) noexcept;
+};
+using GiveBack = decltype(Kept::give_back);
 /// Gives memory back when all that `users` were given until now is done. Never blocks. (memory.cpp)
-using GiveBack = void (*)(void* data, std::size_t bytes, int device) noexcept;
-void give_back_after(void* data, std::size_t bytes, int device, GiveBack give_back,
-                     const StreamUse* users, std::size_t user_count) noexcept;
+void give_back_after(Kept& memory, const StreamUse* users, std::size_t user_count) noexcept;
+/// Tries again what there was no memory for.
+void give_back_kept() noexcept;
 
 /// Gives the stream work. If it has joined a batch meanwhile, that is sent first.
 void push_work(StreamRecord& stream, const OpType& type, void* self, std::size_t count,
@@ -113,7 +122,9 @@ void wait_for(Queue* queue, Completion& done);
 
 /// The completion of an event's newest record; null where there is none, or it is known to be over.
 CompletionRef newest_record(const EventState& event);
-/// The event stands for this from now on. `stream_id`: see SharedEvent::record.
-void set_record(EventState& event, CompletionRef done, std::uint64_t stream_id = 0);
+/// The event stands for this from now on; in two steps, the second of which cannot fail. Events that processes share do after the first.
+/// `stream_id`: see SharedEvent::record.
+void prepare_record(EventState& event, const CompletionRef& done, std::uint64_t stream_id = 0);
+void take_record(EventState& event, CompletionRef done) noexcept;
 
 }  // namespace heddle::detail::cpu

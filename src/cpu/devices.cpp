@@ -42,7 +42,12 @@ std::size_t memory_info(std::string_view key) {
 
 int CpuBackend::device_count() noexcept {
     static constinit MadeOnce<EnvironmentNumber> count;
-    return count.get([] { return new EnvironmentNumber("HEDDLE_CPU_DEVICES", 1, max_devices, 1); }).get();
+    const auto make = [] { return new EnvironmentNumber("HEDDLE_CPU_DEVICES", 1, max_devices, 1); };
+    try {
+        return count.get(make).get();
+    } catch (...) {
+        return EnvironmentNumber("HEDDLE_CPU_DEVICES", 1, max_devices, 1).get();  // no memory to keep it
+    }
 }
 
 DeviceInfo CpuBackend::describe(int) {

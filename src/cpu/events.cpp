@@ -49,10 +49,13 @@ CompletionRef newest_record(const EventState& event) {
     return event.native != nullptr ? *static_cast<CompletionRef*>(event.native) : CompletionRef();
 }
 
-void set_record(EventState& event, CompletionRef done, std::uint64_t stream_id) {
-    if (event.options.interprocess) return shared(event).record(done, stream_id);
-    if (event.native == nullptr) event.native = new CompletionRef(std::move(done));
-    else *static_cast<CompletionRef*>(event.native) = std::move(done);
+void prepare_record(EventState& event, const CompletionRef& done, std::uint64_t stream_id) {
+    if (event.options.interprocess) shared(event).record(done, stream_id);
+    else if (event.native == nullptr) event.native = new CompletionRef;
+}
+
+void take_record(EventState& event, CompletionRef done) noexcept {
+    if (!event.options.interprocess) *static_cast<CompletionRef*>(event.native) = std::move(done);
 }
 
 void CpuBackend::open_event(EventState& event, const SourceLocation& where) {
@@ -68,8 +71,10 @@ void CpuBackend::close_event(EventState& event) noexcept { forget_record(event);
 
 void CpuBackend::record(EventState& event, StreamRecord& stream, const SourceLocation&) {
     CompletionRef done = make_completion();
+    if (!event.options.interprocess) prepare_record(event, done);
     queue_of(stream).push_signal(done, event.options.timing);
-    set_record(event, std::move(done), stream.id.load());
+    if (event.options.interprocess) prepare_record(event, done, stream.id.load());
+    take_record(event, std::move(done));
 }
 
 void CpuBackend::wait_stream(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where) {
@@ -134,7 +139,7 @@ void CpuBackend::signal(EventState& event, CompletionRef done, const SourceLocat
     relay(completion_of(event, where), std::move(done));
 }
 
-void CpuBackend::fence(const StreamUse& use, CompletionRef done) noexcept {
+void CpuBackend::fence(const StreamUse& use, CompletionRef done) {
     if (const CompletionRef pending = pending_work(use)) relay(pending, std::move(done));
     else done->complete();
 }

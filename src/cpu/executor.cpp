@@ -10,17 +10,26 @@
 #include <pthread.h>
 #include <sched.h>
 #include <string>
+#include <system_error>
 #include <utility>
+
+#include <heddle/error.hpp>
 
 namespace heddle::detail::cpu {
 
 Executor::Executor(int workers) : worker_count_(workers) {
-    const std::lock_guard lock(mutex_);
-    for (int i = 0; i < workers; ++i) {
-        std::thread thread([this] { work(); });
-        pthread_setname_np(thread.native_handle(), ("heddle-" + std::to_string(i)).c_str());
-        thread.detach();  // close() counts them instead
-        ++running_;
+    std::unique_lock lock(mutex_);
+    try {
+        for (int i = 0; i < workers; ++i) {
+            std::thread thread([this] { work(); });
+            pthread_setname_np(thread.native_handle(), ("heddle-" + std::to_string(i)).c_str());
+            thread.detach();  // close() counts them instead
+            ++running_;
+        }
+    } catch (...) {
+        closed_.store(true, std::memory_order_release);
+        ended_.wait(lock, [&] { return running_ == 0; });  // those that were started use this
+        throw;
     }
 }
 
@@ -144,7 +153,15 @@ Executor& executor() {
         const std::lock_guard lock(instance_mutex);
         made = instance.load(std::memory_order_acquire);
         if (made == nullptr) {
-            made = new Executor(workers);
+            try {
+                made = new Executor(workers);
+            } catch (const std::system_error& error) {
+                throw_error({.code = ErrorCode::native,
+                             .message = "the worker threads could not be started",
+                             .call = "pthread_create",
+                             .native_code = error.code().value(),
+                             .native_name = error.what()});
+            }
             instance.store(made, std::memory_order_release);
             std::atexit([] {
                 if (Executor* running = instance.load()) running->close();

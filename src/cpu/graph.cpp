@@ -1,6 +1,8 @@
 #include "cpu/graph.hpp"
 
 #include <algorithm>
+#include <new>
+#include <utility>
 
 #include "core/registry.hpp"
 #include "cpu/backend.hpp"
@@ -12,60 +14,62 @@ GraphRun::GraphRun(std::shared_ptr<const Plan> plan, StreamRecord& stream, int l
     : Runnable(level), plan_(std::move(plan)), stream_(stream), done_(std::move(done)),
       over_(std::move(over)), parent_(parent),
       waits_for_(std::make_unique<std::atomic<std::int32_t>[]>(plan_->tasks.size())),
+      links_(std::make_unique_for_overwrite<std::uint32_t[]>(plan_->tasks.size())),
       left_(plan_->tasks.size()) {
-    plan_->runs.fetch_add(1, std::memory_order_relaxed);
     for (std::size_t i = 0; i < plan_->tasks.size(); ++i)
         waits_for_[i].store(plan_->tasks[i].waits_for, std::memory_order_relaxed);
     records_.resize(plan_->events.size());
     waits_ = std::make_unique<EventWait[]>(plan_->events.size());
     if (plan_->branches != 0) passes_ = std::make_unique<Pass[]>(plan_->branches);
+    if (plan_->has_priorities) heap_.reserve(plan_->tasks.size());
     // Events mean what they mean at the launch: a wait the record that is newest now, a record what others wait for from now on.
     for (std::size_t i = 0; i < plan_->events.size(); ++i) {
-        EventState& event = *plan_->tasks[plan_->events[i]].event;
-        if (plan_->tasks[plan_->events[i]].kind == NodeKind::wait_event) {
-            records_[i] = newest_record(event);
-        } else {
-            records_[i] = make_completion();
-            set_record(event, records_[i]);
-        }
+        const Plan::Task& task = plan_->tasks[plan_->events[i]];
+        records_[i] = task.kind == NodeKind::wait_event ? newest_record(*task.event) : make_completion();
     }
+    plan_->runs.fetch_add(1, std::memory_order_relaxed);
+}
+
+std::vector<GraphRun::Record> GraphRun::records() const {
+    std::vector<Record> all;
+    for (std::size_t i = 0; i < plan_->events.size(); ++i) {
+        const Plan::Task& task = plan_->tasks[plan_->events[i]];
+        if (task.kind == NodeKind::record_event) all.push_back({*task.event, records_[i]});
+    }
+    return all;
 }
 
 void GraphRun::start() noexcept {
     Ready ready;
-    try {
-        if (parent_ != nullptr ? parent_->is_failed() : stream_.has(stream_flag::poisoned))
-            failed_.store(true, std::memory_order_relaxed);
-        if (plan_->has_priorities) {
-            for (const std::uint32_t root : plan_->roots) ready.push_back({root});
-            next_root_ = plan_->roots.size();
-        }
-        shared_count_.store(plan_->roots.size() - next_root_, std::memory_order_release);
-        for (std::size_t i = 0; i < plan_->events.size(); ++i) {
-            const std::uint32_t task = plan_->events[i];
-            if (plan_->tasks[task].kind != NodeKind::wait_event) continue;
-            EventWait& wait = waits_[i];
-            wait.run = this;
-            wait.task = task;
-            wait.wake = [](Waiter& self, const Completion& reached) noexcept {
-                const auto& own = static_cast<EventWait&>(self);
-                GraphRun& graph = *own.run;
-                graph.fail(reached.failure());
-                Ready next;
-                graph.arrive(own.task, next);
-                graph.share(next, 0);
-                graph.release();
-            };
-            references_.fetch_add(1, std::memory_order_relaxed);
-            if (records_[i] && records_[i]->add(wait)) continue;
-            if (records_[i]) fail(records_[i]->failure());
-            arrive(task, ready);
-            references_.fetch_sub(1, std::memory_order_relaxed);  // not the last: start() has one
-        }
-    } catch (...) {
-        fail(make_failure({}));  // out of memory
+    if (parent_ != nullptr ? parent_->is_failed() : stream_.has(stream_flag::poisoned))
+        failed_.store(true, std::memory_order_relaxed);
+    if (plan_->has_priorities) {
+        for (const std::uint32_t root : plan_->roots) push(ready, root);
+        next_root_ = plan_->roots.size();
     }
-    if (ready.size() > 1) share(ready, plan_->has_priorities ? 0 : 1);
+    shared_count_.store(plan_->roots.size() - next_root_, std::memory_order_release);
+    for (std::size_t i = 0; i < plan_->events.size(); ++i) {
+        const std::uint32_t task = plan_->events[i];
+        if (plan_->tasks[task].kind != NodeKind::wait_event) continue;
+        EventWait& wait = waits_[i];
+        wait.run = this;
+        wait.task = task;
+        wait.wake = [](Waiter& self, const Completion& reached) noexcept {
+            const auto& own = static_cast<EventWait&>(self);
+            GraphRun& graph = *own.run;
+            graph.fail(reached.failure());
+            Ready next;
+            graph.arrive(own.task, next);
+            graph.share(next, 0);
+            graph.release();
+        };
+        references_.fetch_add(1, std::memory_order_relaxed);
+        if (records_[i] && records_[i]->add(wait)) continue;
+        if (records_[i]) fail(records_[i]->failure());
+        arrive(task, ready);
+        references_.fetch_sub(1, std::memory_order_relaxed);  // not the last: start() has one
+    }
+    if (ready.size > 1) share(ready, plan_->has_priorities ? 0 : 1);
     if (shared_count_.load(std::memory_order_relaxed) > 1 && executor().workers() > 1) ask_for_help();
     const InHostFunction mark;
     while (has_more(ready)) {
@@ -97,20 +101,28 @@ void GraphRun::join() noexcept {
 }
 
 bool GraphRun::has_more(Ready& ready) noexcept {
-    if (!ready.empty()) return true;
+    const auto has_some = [&] { return ready.size != 0 || ready.piece.wide != nullptr; };
+    if (has_some()) return true;
     settle(ready);
-    return !ready.empty() || take(ready);
+    return has_some() || take(ready);
 }
 
 void GraphRun::run_next(Ready& ready) noexcept {
-    const Item item = ready.back();
-    ready.pop_back();
+    const Piece piece = std::exchange(ready.piece, {});
+    std::uint32_t index = none;
+    if (piece.wide != nullptr) {
+        index = piece.wide->task;
+    } else {
+        index = std::exchange(ready.first, links_[ready.first]);
+        --ready.size;
+    }
     // What arrived at a successor is only held back while more for the same one comes.
-    const Plan::Task& task = plan_->tasks[item.task];
+    const Plan::Task& task = plan_->tasks[index];
     if (ready.arrivals != 0 &&
         (task.successors != 1 || plan_->successors[task.first_successor] != ready.successor))
         arrive(ready);
-    run_item(item, ready);
+    if (piece.wide != nullptr) run_piece(piece, ready);
+    else run_item(index, ready);
     if (plan_->has_priorities) share(ready, 0);
 }
 
@@ -138,7 +150,42 @@ void GraphRun::arrive(Ready& ready) noexcept {
     const std::int32_t arrivals = std::exchange(ready.arrivals, 0);
     if (arrivals == 0) return;
     if (waits_for_[ready.successor].fetch_sub(arrivals, std::memory_order_acq_rel) == arrivals)
-        ready.push_back({ready.successor});
+        push(ready, ready.successor);
+}
+
+void GraphRun::push(Tasks& tasks, std::uint32_t task) noexcept {
+    links_[task] = std::exchange(tasks.first, task);
+    ++tasks.size;
+}
+
+void GraphRun::move_newest(Tasks& from, std::size_t count, Tasks& to) noexcept {
+    if (count == 0) return;
+    const std::uint32_t first = from.first;
+    std::uint32_t last = first;
+    for (std::size_t i = 1; i < count; ++i) last = links_[last];
+    from.first = links_[last];
+    from.size -= count;
+    links_[last] = std::exchange(to.first, first);
+    to.size += count;
+}
+
+std::size_t GraphRun::count_shared() const noexcept {
+    std::size_t count = shared_.size + heap_.size() + plan_->roots.size() - next_root_;
+    for (const Wide* wide = wide_; wide != nullptr; wide = wide->other) count += wide->left();
+    return count;
+}
+
+bool GraphRun::take_piece(Ready& ready) noexcept {
+    Wide** most_urgent = &wide_;
+    for (Wide** at = &wide_; *at != nullptr; at = &(*at)->other)
+        if (is_less_urgent((*most_urgent)->task, (*at)->task)) most_urgent = at;
+    Wide* const wide = *most_urgent;
+    if (wide == nullptr || (!heap_.empty() && is_less_urgent(wide->task, heap_.front()))) return false;
+    const std::size_t begin = wide->next;
+    wide->next = std::min(wide->end, begin + wide->grain);
+    ready.piece = {wide, begin, wide->next};
+    if (wide->next == wide->end) *most_urgent = wide->other;
+    return true;
 }
 
 bool GraphRun::take(Ready& ready) noexcept {
@@ -146,23 +193,27 @@ bool GraphRun::take(Ready& ready) noexcept {
     bool list = false;
     {
         const std::lock_guard lock(lock_);
-        const std::size_t left = shared_.size() + plan_->roots.size() - next_root_;
+        const std::size_t left = count_shared();
         if (left == 0) return false;
         // A fair part, so that the others who come find something too.
         const auto workers = static_cast<std::size_t>(executor().workers());
-        const std::size_t fair =
-            plan_->has_priorities ? 1 : std::clamp<std::size_t>(left / (2 * workers), 1, 64);
-        if (plan_->has_priorities)
-            std::ranges::pop_heap(shared_,
-                                  [&](const Item& a, const Item& b) { return is_less_urgent(a, b); });
-        const std::size_t some = std::min(fair, shared_.size());
-        ready.assign(shared_.end() - static_cast<std::ptrdiff_t>(some), shared_.end());
-        shared_.resize(shared_.size() - some);
-        const std::size_t roots = std::min(fair - some, plan_->roots.size() - next_root_);
-        next_root_ += roots;
-        for (std::size_t i = 1; i <= roots; ++i) ready.push_back({plan_->roots[next_root_ - i]});
-        shared_count_.store(left - some - roots, std::memory_order_release);
-        if (left > some + roots && !listed_ && workers > 1) listed_ = list = true;
+        if (take_piece(ready)) {
+        } else if (plan_->has_priorities) {
+            std::ranges::pop_heap(heap_,
+                                  [&](std::uint32_t a, std::uint32_t b) { return is_less_urgent(a, b); });
+            push(ready, heap_.back());
+            heap_.pop_back();
+        } else {
+            const std::size_t fair = std::clamp<std::size_t>(left / (2 * workers), 1, 64);
+            const std::size_t some = std::min(fair, shared_.size);
+            move_newest(shared_, some, ready);
+            const std::size_t roots = std::min(fair - some, plan_->roots.size() - next_root_);
+            next_root_ += roots;
+            for (std::size_t i = 1; i <= roots; ++i) push(ready, plan_->roots[next_root_ - i]);
+        }
+        const std::size_t still = count_shared();
+        shared_count_.store(still, std::memory_order_release);
+        if (still != 0 && !listed_ && workers > 1) listed_ = list = true;
     }
     if (list) {
         references_.fetch_add(1, std::memory_order_relaxed);
@@ -172,23 +223,22 @@ bool GraphRun::take(Ready& ready) noexcept {
 }
 
 void GraphRun::share(Ready& ready, std::size_t keep) noexcept {
-    if (ready.size() <= keep) return;
+    if (ready.size <= keep) return;
     bool list = false;
     {
         const std::lock_guard lock(lock_);
         if (!plan_->has_priorities) {
-            shared_.insert(shared_.end(), ready.begin() + static_cast<std::ptrdiff_t>(keep), ready.end());
+            move_newest(ready, ready.size - keep, shared_);
         } else {
-            for (std::size_t i = keep; i < ready.size(); ++i) {
-                shared_.push_back(ready[i]);
-                std::ranges::push_heap(shared_,
-                                       [&](const Item& a, const Item& b) { return is_less_urgent(a, b); });
+            for (; ready.size > keep; --ready.size) {
+                heap_.push_back(std::exchange(ready.first, links_[ready.first]));
+                std::ranges::push_heap(
+                    heap_, [&](std::uint32_t a, std::uint32_t b) { return is_less_urgent(a, b); });
             }
         }
-        shared_count_.store(shared_.size() + plan_->roots.size() - next_root_, std::memory_order_release);
+        shared_count_.store(count_shared(), std::memory_order_release);
         if (!listed_) listed_ = list = true;
     }
-    ready.resize(keep);
     if (list) {
         references_.fetch_add(1, std::memory_order_relaxed);
         executor().schedule(*this);
@@ -212,22 +262,32 @@ void GraphRun::fail(Failure failure) noexcept {
     failed_.store(true, std::memory_order_release);
 }
 
-void GraphRun::run_item(const Item& item, Ready& ready) noexcept {
-    const Plan::Task& task = plan_->tasks[item.task];
+Failure GraphRun::failure_of(const Plan::Task& task) noexcept {
+    if (task.branch == nullptr && task.type != nullptr)
+        return failure_from_exception(stream_, *task.type, task.where, task.name.get());
+    return failure_for_want_of_memory(stream_, "launch", task.where);  // nothing of a user's runs there
+}
+
+void GraphRun::run_piece(const Piece& piece, Ready& ready) noexcept {
+    const std::uint32_t index = piece.wide->task;
+    const Plan::Task& task = plan_->tasks[index];
     try {
-        if (item.wide != nullptr) {
-            if (!failed_.load(std::memory_order_relaxed)) task.type->run(task.self, item.begin, item.end);
-        } else if (!run_task(item.task, ready)) {
-            return;
-        }
+        if (!failed_.load(std::memory_order_relaxed)) task.type->run(task.self, piece.begin, piece.end);
     } catch (...) {
-        fail(failure_from_exception(stream_, *task.type, task.where, task.name.get()));
+        fail(failure_of(task));
     }
-    if (item.wide != nullptr) {
-        if (item.wide->pieces.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-        delete item.wide;
+    if (piece.wide->pieces.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    delete piece.wide;
+    finish(index, ready);
+}
+
+void GraphRun::run_item(std::uint32_t index, Ready& ready) noexcept {
+    try {
+        if (!run_task(index, ready)) return;
+    } catch (...) {
+        fail(failure_of(plan_->tasks[index]));
     }
-    finish(item.task, ready);
+    finish(index, ready);
 }
 
 bool GraphRun::run_task(std::uint32_t index, Ready& ready) {
@@ -256,18 +316,29 @@ bool GraphRun::run_task(std::uint32_t index, Ready& ready) {
     if (done == task.count) return true;
     const std::size_t left = task.count - done;
     const std::size_t grain = left / (workers * 4) + 1, pieces = (left + grain - 1) / grain;
-    auto* wide = new Wide{index, {pieces}};
-    Ready items;
-    items.reserve(pieces);
-    for (std::size_t at = done; at < task.count; at += grain)
-        items.push_back({index, wide, at, std::min(task.count, at + grain)});
-    share(items, 1);
-    ready.push_back(items.front());
+    auto* wide = new (std::nothrow) Wide{index, done, task.count, grain, {pieces}};
+    if (wide == nullptr) {
+        task.type->run(task.self, done, task.count);  // here then
+        return true;
+    }
+    // All of it is for everybody: this thread takes a piece next, as others do.
+    share(ready, 0);
+    bool list = false;
+    {
+        const std::lock_guard lock(lock_);
+        wide->other = std::exchange(wide_, wide);
+        shared_count_.store(count_shared(), std::memory_order_release);
+        if (!listed_) listed_ = list = true;
+    }
+    if (list) {
+        references_.fetch_add(1, std::memory_order_relaxed);
+        executor().schedule(*this);
+    }
     return false;
 }
 
-void GraphRun::arrive(std::uint32_t task, Ready& ready) {
-    if (waits_for_[task].fetch_sub(1, std::memory_order_acq_rel) == 1) ready.push_back({task});
+void GraphRun::arrive(std::uint32_t task, Ready& ready) noexcept {
+    if (waits_for_[task].fetch_sub(1, std::memory_order_acq_rel) == 1) push(ready, task);
 }
 
 void GraphRun::finish(std::uint32_t index, Ready& ready) noexcept {
@@ -283,8 +354,8 @@ void GraphRun::finish(std::uint32_t index, Ready& ready) noexcept {
     }
     ++ready.finished;
     // One is kept, the rest is for others, unless they have enough.
-    if (ready.size() > 1 && shared_count_.load(std::memory_order_relaxed) == 0 && executor().workers() > 1)
-        share(ready, (ready.size() + 1) / 2);
+    if (ready.size > 1 && shared_count_.load(std::memory_order_relaxed) == 0 && executor().workers() > 1)
+        share(ready, (ready.size + 1) / 2);
 }
 
 void GraphRun::release() noexcept {

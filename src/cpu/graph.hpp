@@ -69,26 +69,46 @@ void set_task(Plan& plan, const NodeData& node);
 /// out deletes it.
 class GraphRun final : public Runnable {
 public:
-    /// `done` happens with the run's failure, `over`, if not null, without it.
+    /// `done` happens with the run's failure, `over`, if not null, without it. All the memory that the run takes, but for its passes through
+    /// bodies, it takes here.
     GraphRun(std::shared_ptr<const Plan> plan, StreamRecord& stream, int level, CompletionRef done,
              CompletionRef over, GraphRun* parent = nullptr);
     ~GraphRun() override { plan_->runs.fetch_sub(1, std::memory_order_release); }
+
+    /// What it records. Making that what the events stand for is up to who launches it.
+    struct Record {
+        EventState& event;
+        CompletionRef done;
+    };
+    std::vector<Record> records() const;
 
     /// Begins; the calling thread takes part until nothing is ready.
     void start() noexcept;
     void run() noexcept override;  ///< a worker joins in
 
 private:
+    static constexpr std::uint32_t none = ~std::uint32_t{0};
+
     /// A task made of many indices, taken apart.
     struct Wide {
         std::uint32_t task;
-        std::atomic<std::size_t> pieces;
+        std::size_t next;  ///< under lock_: index that the next piece begins with
+        std::size_t end;
+        std::size_t grain;
+        std::atomic<std::size_t> pieces;  ///< not done
+        Wide* other = nullptr;            ///< under lock_: in wide_
+
+        std::size_t left() const noexcept { return (end - next + grain - 1) / grain; }
     };
-    struct Item {
-        std::uint32_t task;
+    struct Piece {
         Wide* wide = nullptr;
         std::size_t begin = 0;
         std::size_t end = 0;
+    };
+    /// Tasks, the newest first, linked through links_: a task stands in one list at most.
+    struct Tasks {
+        std::uint32_t first = none;
+        std::size_t size = 0;
     };
     struct EventWait : Waiter {
         GraphRun* run = nullptr;
@@ -96,7 +116,8 @@ private:
     };
 
     /// What a thread inside has taken.
-    struct Ready : std::vector<Item> {
+    struct Ready : Tasks {
+        Piece piece{};       ///< between take() and run_next()
         bool leave = false;  ///< others are to have this thread
         // What settle() will tell:
         std::size_t finished = 0;
@@ -112,15 +133,22 @@ private:
     };
 
     void join() noexcept;
-    void run_item(const Item& item, Ready& ready) noexcept;
-    bool run_task(std::uint32_t task, Ready& ready);    ///< false: goes on in pieces, or later
-    bool run_branch(std::uint32_t task, Ready& ready);  ///< the same for a conditional node
+    void push(Tasks& tasks, std::uint32_t task) noexcept;
+    /// Takes the newest ones of `from` apart and puts them on top of `to`, in their order.
+    void move_newest(Tasks& from, std::size_t count, Tasks& to) noexcept;
+    std::size_t count_shared() const noexcept;  ///< under lock_
+    bool take_piece(Ready& ready) noexcept;     ///< the same
+    void run_piece(const Piece& piece, Ready& ready) noexcept;
+    void run_item(std::uint32_t task, Ready& ready) noexcept;
+    Failure failure_of(const Plan::Task& task) noexcept;  ///< in a handler
+    bool run_task(std::uint32_t task, Ready& ready);      ///< false: goes on in pieces, or later
+    bool run_branch(std::uint32_t task, Ready& ready);    ///< the same for a conditional node
     bool run_pass(Pass& pass, const std::shared_ptr<const Plan>& body);  ///< false: goes on elsewhere
     bool is_failed() const noexcept;  ///< this run, or one that it is a part of
     Failure failure() noexcept;       ///< why
     void finish(std::uint32_t task, Ready& ready) noexcept;
-    void arrive(std::uint32_t task, Ready& ready);  ///< one of those it waits for is done
-    void arrive(Ready& ready) noexcept;             ///< those that were held back
+    void arrive(std::uint32_t task, Ready& ready) noexcept;  ///< one of those it waits for is done
+    void arrive(Ready& ready) noexcept;                      ///< those that were held back
     void settle(Ready& ready) noexcept;
     bool has_more(Ready& ready) noexcept;  ///< for this thread to do; else everything has been told
     void run_next(Ready& ready) noexcept;
@@ -128,8 +156,8 @@ private:
     void share(Ready& ready, std::size_t keep) noexcept;
     bool take(Ready& ready) noexcept;
     void ask_for_help() noexcept;  ///< somebody comes, as long as something is left
-    bool is_less_urgent(const Item& a, const Item& b) const noexcept {
-        return plan_->tasks[a.task].priority > plan_->tasks[b.task].priority;
+    bool is_less_urgent(std::uint32_t a, std::uint32_t b) const noexcept {
+        return plan_->tasks[a].priority > plan_->tasks[b].priority;
     }
     void fail(Failure failure) noexcept;
     void release() noexcept;
@@ -140,12 +168,15 @@ private:
     CompletionRef over_;
     GraphRun* parent_;
     std::unique_ptr<std::atomic<std::int32_t>[]> waits_for_;
-    std::vector<CompletionRef> records_;  ///< for Plan::events, where they record
-    std::unique_ptr<EventWait[]> waits_;  ///< and where they wait
-    std::unique_ptr<Pass[]> passes_;      ///< of conditional nodes
+    std::unique_ptr<std::uint32_t[]> links_;  ///< for each task: the next one in its list
+    std::vector<CompletionRef> records_;      ///< for Plan::events, where they record
+    std::unique_ptr<EventWait[]> waits_;      ///< and where they wait
+    std::unique_ptr<Pass[]> passes_;          ///< of conditional nodes
 
     SpinLock lock_;
-    std::vector<Item> shared_;  ///< under lock_; with priorities a heap
+    Tasks shared_;                     ///< under lock_
+    std::vector<std::uint32_t> heap_;  ///< under lock_; with priorities in place of shared_
+    Wide* wide_ = nullptr;             ///< under lock_: those with pieces left
     std::size_t next_root_ =
         0;  ///< under lock_: of the plan's roots, which are taken from there and never stand in a list
     bool listed_ = false;  ///< under lock_: in the executor's lists

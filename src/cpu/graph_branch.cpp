@@ -40,7 +40,7 @@ bool GraphRun::run_branch(std::uint32_t index, Ready& ready) {
         if (body == nullptr) return true;
         if (passes != 0 &&
             (executor().more_urgent_ready(level()) || (passes >= batch && executor().anything_ready()))) {
-            ready.push_back({index});
+            push(ready, index);
             ready.leave = true;
             return false;
         }
@@ -58,7 +58,7 @@ bool GraphRun::run_pass(Pass& pass, const std::shared_ptr<const Plan>& body) {
         if (!own.one_is_done.exchange(true, std::memory_order_acq_rel)) return;  // its starter goes on
         own.one_is_done.store(false, std::memory_order_relaxed);
         Ready next;
-        next.push_back({own.task});
+        run.push(next, own.task);
         run.share(next, 0);
         run.release();
     };

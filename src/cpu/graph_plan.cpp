@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/recorder.hpp"
 #include "core/registry.hpp"
 #include "cpu/backend.hpp"
 #include "cpu/graph.hpp"
@@ -32,14 +33,13 @@ const OpType StartOp::type = op_type<StartOp>(&StartOp::go, true, "launch", "gra
 }  // namespace
 
 void set_task(Plan& plan, const NodeData& node) {
-    Plan::Task& task = plan.tasks[node.index];
+    Plan::Task task = plan.tasks[node.index];
     task.kind = node.kind;
     task.event = node.event;
     task.enabled = node.enabled;
     task.where = node.where;
     if (!node.name.empty()) task.name = std::make_shared<const std::string>(node.name);
     task.priority = node.priority;
-    plan.has_priorities |= node.priority != 0;
     switch (node.kind) {
     case NodeKind::kernel:
     case NodeKind::host_function:
@@ -58,6 +58,8 @@ void set_task(Plan& plan, const NodeData& node) {
     default: break;
     }
     task.self = task.closure.get();
+    plan.has_priorities |= node.priority != 0;
+    plan.tasks[node.index] = std::move(task);  // what could fail is done
 }
 
 namespace {
@@ -129,12 +131,29 @@ void CpuGraphExec::launch(StreamRecord& stream, const SourceLocation& where) {
     Queue& queue = queue_of(stream);
     CompletionRef done = make_completion(), over = make_completion();
     auto run = std::make_unique<GraphRun>(plan_, stream, queue.level(), done, over);
-    // One launch after the other, also on different streams: nodes count on not running beside themselves. That is order alone: a failure of the
-    // launch before is its stream's.
-    if (last_ && !last_->is_done()) queue.push_wait(last_, where);
-    StartOp op{run.release()};
-    push_work(stream, StartOp::type, &op, 1, where);
-    queue.push_wait(done, where);
+    StartOp op{run.get()};
+    CompletionRef last = last_;
+    const std::vector<GraphRun::Record> records = run->records();
+    try {
+        for (const GraphRun::Record& record : records) prepare_record(record.event, record.done);
+        const auto push = [&](std::initializer_list<Queue::Entry> entries) {
+            while (!queue.push_all_unless_joined(entries))
+                if (!make_way(stream, where)) return queue.push_all(entries);
+        };
+        // All or nothing. One launch after the other, also on different streams: nodes count on not running beside themselves. That is
+        // order alone: a failure of the launch before is its stream's.
+        if (last && !last->is_done())
+            push({{Step::wait, wait_type, &last, where},
+                  {Step::work, StartOp::type, &op, where},
+                  {Step::wait, wait_type, &done, where}});
+        else push({{Step::work, StartOp::type, &op, where}, {Step::wait, wait_type, &done, where}});
+    } catch (...) {
+        const Failure why = as_failure(std::current_exception());
+        for (const GraphRun::Record& record : records) record.done->complete(why);
+        throw;
+    }
+    (void)run.release();
+    for (const GraphRun::Record& record : records) take_record(record.event, record.done);
     last_ = std::move(over);
     last_on_ = &stream;
 }

@@ -16,21 +16,34 @@ namespace {
 
 /// This process's shared memory, its own and others', by address.
 struct Shared {
+    struct Mapping {
+        SharedFile file;
+        Kept kept;
+    };
     std::mutex mutex;
-    std::map<const void*, SharedFile> files;
+    std::map<const void*, Mapping> files;
 
-    void* add(SharedFile file) {
+    void* add(SharedFile file, std::size_t bytes, int device) {
         void* const base = file.data();
+        const Kept kept{nullptr, base, bytes, device, &give_back};
         const std::lock_guard lock(mutex);
-        files.emplace(base, std::move(file));
+        files.emplace(base, Mapping{std::move(file), kept});
         return base;
     }
+    static void give_back(Kept& memory) noexcept;
 };
 constinit MadeOnce<Shared> all_shared;
 Shared& shared() { return all_shared.get(); }
 const ForkRegistration registered{
     ForkOrder::shared_files,
     {nullptr, [](void*) { shared().mutex.lock(); }, [](void*) { shared().mutex.unlock(); }}};
+
+void Shared::give_back(Kept& memory) noexcept {
+    Shared& all = shared();
+    std::unique_lock lock(all.mutex);
+    const auto gone = all.files.extract(memory.base);  // before the address can be another's
+    lock.unlock();
+}
 
 }  // namespace
 
@@ -43,34 +56,31 @@ void* CpuBackend::allocate_shared(int device, std::size_t bytes, const SourceLoc
                      .call = "shareable",
                      .device = Device::unchecked(DeviceKind::cpu, device),
                      .where = where});
-    return shared().add(SharedFile(bytes, "shareable", where));
+    return shared().add(SharedFile(bytes, "shareable", where), bytes, device);
 }
 
 void CpuBackend::export_shared(const void* base, ArrayHandle& handle, const SourceLocation& where) {
     Shared& all = shared();
     const std::lock_guard lock(all.mutex);
-    const SharedFileName name = all.files.at(base).name("export_array", where);
+    const SharedFileName name = all.files.at(base).file.name("export_array", where);
     static_assert(sizeof name <= sizeof handle.memory);
     std::memcpy(handle.memory.data(), &name, sizeof name);
 }
 
-void* CpuBackend::import_shared(int, const ArrayHandle& handle, const SourceLocation& where) {
+void* CpuBackend::import_shared(int device, const ArrayHandle& handle, const SourceLocation& where) {
     SharedFileName name;
     std::memcpy(&name, handle.memory.data(), sizeof name);
-    return shared().add(SharedFile(name, handle.bytes, "the array", "import_array", where));
+    return shared().add(SharedFile(name, handle.bytes, "the array", "import_array", where), handle.bytes,
+                        device);
 }
 
 void CpuBackend::free_shared(const SharedMemory& memory, const StreamUse* users,
                              std::size_t user_count) noexcept {
-    give_back_after(
-        memory.base, memory.bytes, memory.device,
-        [](void* base, std::size_t, int) noexcept {
-            Shared& all = shared();
-            std::unique_lock lock(all.mutex);
-            const auto gone = all.files.extract(base);  // before the address can be another's
-            lock.unlock();
-        },
-        users, user_count);
+    Shared& all = shared();
+    std::unique_lock lock(all.mutex);
+    Kept& kept = all.files.find(memory.base)->second.kept;
+    lock.unlock();
+    give_back_after(kept, users, user_count);
 }
 
 }  // namespace heddle::detail::cpu

@@ -14,13 +14,21 @@ namespace {
 
 constexpr std::size_t cache_line = 64;
 
-void* allocate_host(std::size_t bytes, const char* call, Device device, const SourceLocation& where) {
+/// Stands before the memory of an array.
+struct alignas(cache_line) Header {
+    Kept kept;
+};
+
+void* allocate_host(std::size_t bytes, const char* call, Device device, GiveBack give_back,
+                    const SourceLocation& where) {
+    give_back_kept();
     // More than a cache line, a page say, would have glibc give the heap's end back and take it anew with every block: 7 µs for 1 MB.
     const std::size_t alignment = cache_line;
-    void* data = bytes > SIZE_MAX - alignment
-                     ? nullptr
-                     : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
-    if (data == nullptr)
+    void* base =
+        bytes > SIZE_MAX - alignment - sizeof(Header)
+            ? nullptr
+            : std::aligned_alloc(alignment, sizeof(Header) + (bytes + alignment - 1) / alignment * alignment);
+    if (base == nullptr)
         throw_error({.code = ErrorCode::out_of_memory,
                      .message = "could not allocate " + std::to_string(bytes) +
                                 " bytes of host memory (available: " +
@@ -28,8 +36,10 @@ void* allocate_host(std::size_t bytes, const char* call, Device device, const So
                      .call = call,
                      .device = device,
                      .where = where});
-    return data;
+    auto* const header = ::new (base) Header{{nullptr, base, bytes, device.index(), give_back}};
+    return header + 1;
 }
+Kept& kept_of(void* data) noexcept { return (static_cast<Header*>(data) - 1)->kept; }
 
 /// What arrays of a CPU device hold.
 struct Usage {
@@ -47,9 +57,7 @@ Usage usages[max_devices];
 /// Memory that goes when the last of its users is done.
 class LaterFree {
 public:
-    LaterFree(void* data, std::size_t bytes, int device, GiveBack give_back, std::size_t users)
-        : left_(users + 1), data_(data), bytes_(bytes), device_(device), give_back_(give_back),
-          waiters_(users) {}
+    LaterFree(Kept& memory, std::size_t users) : left_(users + 1), memory_(memory), waiters_(users) {}
 
     void after(std::size_t index, const CompletionRef& done) noexcept {
         waiters_[index].owner = this;
@@ -60,7 +68,7 @@ public:
     }
     void one_less() noexcept {
         if (left_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-        give_back_(data_, bytes_, device_);
+        memory_.give_back(memory_);
         delete this;
     }
 
@@ -69,10 +77,7 @@ private:
         LaterFree* owner = nullptr;
     };
     std::atomic<std::size_t> left_;
-    void* data_;
-    std::size_t bytes_;
-    int device_;
-    GiveBack give_back_;
+    Kept& memory_;
     std::vector<Node> waiters_;
 };
 
@@ -224,7 +229,13 @@ void CpuBackend::fill(StreamRecord& stream, const Piece& to, const void* value, 
 }
 
 void* CpuBackend::allocate(StreamRecord& stream, std::size_t bytes, const SourceLocation& where) {
-    void* const data = allocate_host(bytes, "empty", stream.device, where);
+    void* const data = allocate_host(
+        bytes, "empty", stream.device,
+        [](Kept& memory) noexcept {
+            usages[memory.device].used.fetch_sub(memory.bytes, std::memory_order_relaxed);
+            std::free(memory.base);
+        },
+        where);
     usages[stream.device.index()].add(bytes);
     return data;
 }
@@ -248,40 +259,72 @@ void CpuBackend::set_pool_release_threshold(int device, std::size_t, const Sourc
 void CpuBackend::trim_pool(int, std::size_t, const SourceLocation&) {}
 
 void* CpuBackend::allocate_pinned(std::size_t bytes, const SourceLocation& where) {
-    return allocate_host(bytes, "pinned or pageable", Device::unchecked(DeviceKind::cpu, 0), where);
+    return allocate_host(
+        bytes, "pinned or pageable", Device::unchecked(DeviceKind::cpu, 0),
+        [](Kept& memory) noexcept { std::free(memory.base); }, where);
 }
 
-void give_back_after(void* data, std::size_t bytes, int device, GiveBack give_back,
-                     const StreamUse* users, std::size_t user_count) noexcept {
+namespace {
+
+/// Gives memory back after these completions. Where it throws, nothing has happened.
+void give_back_after(Kept& memory, const std::vector<CompletionRef>& pending) {
+    if (pending.empty()) return memory.give_back(memory);
+    auto* later = new LaterFree(memory, pending.size());
+    for (std::size_t i = 0; i < pending.size(); ++i) later->after(i, pending[i]);
+    later->one_less();
+}
+
+/// Memory that could not be given back, because to wait for its users takes memory too.
+std::atomic<Kept*> all_kept{nullptr};
+
+void keep(Kept& memory) noexcept {
+    memory.next = all_kept.load(std::memory_order_relaxed);
+    while (!all_kept.compare_exchange_weak(memory.next, &memory, std::memory_order_release,
+                                           std::memory_order_relaxed)) {}
+}
+
+}  // namespace
+
+void give_back_kept() noexcept {
+    if (all_kept.load(std::memory_order_relaxed) == nullptr) [[likely]]
+        return;
+    Kept* next = all_kept.exchange(nullptr, std::memory_order_acquire);
+    while (Kept* const memory = next) {
+        next = memory->next;
+        try {
+            // Who used it is not known any more: it waits for everybody.
+            std::vector<CompletionRef> pending;
+            for_each_stream([&](StreamRecord& stream) {
+                if (stream.backend == nullptr || stream.has(stream_flag::forked)) return;
+                const StreamUse use{&stream, stream.id.load(std::memory_order_acquire)};
+                if (CompletionRef done = pending_anywhere(use)) pending.push_back(std::move(done));
+            });
+            give_back_after(*memory, pending);
+        } catch (...) {
+            keep(*memory);
+        }
+    }
+}
+
+void give_back_after(Kept& memory, const StreamUse* users, std::size_t user_count) noexcept {
+    give_back_kept();
     try {
         std::vector<CompletionRef> pending;
         for (std::size_t i = 0; i < user_count; ++i)
             if (CompletionRef done = pending_anywhere(users[i])) pending.push_back(std::move(done));
-        if (pending.empty()) return give_back(data, bytes, device);
-        auto* later = new LaterFree(data, bytes, device, give_back, pending.size());
-        for (std::size_t i = 0; i < pending.size(); ++i) later->after(i, pending[i]);
-        later->one_less();
+        give_back_after(memory, pending);
     } catch (...) {
-        report(std::current_exception());  // and the memory is kept: nobody knows who still uses it
+        keep(memory);
     }
 }
 
-void CpuBackend::free(void* data, std::size_t bytes, int device, const StreamUse* users,
-                      std::size_t user_count) noexcept {
-    give_back_after(
-        data, bytes, device,
-        [](void* memory, std::size_t size, int of) noexcept {
-            std::free(memory);
-            usages[of].used.fetch_sub(size, std::memory_order_relaxed);
-        },
-        users, user_count);
+void CpuBackend::free(void* data, std::size_t, int, const StreamUse* users, std::size_t user_count) noexcept {
+    give_back_after(kept_of(data), users, user_count);
 }
 
-void CpuBackend::free_pinned(void* data, std::size_t bytes, const StreamUse* users,
+void CpuBackend::free_pinned(void* data, std::size_t, const StreamUse* users,
                              std::size_t user_count) noexcept {
-    give_back_after(
-        data, bytes, 0, [](void* memory, std::size_t, int) noexcept { std::free(memory); }, users,
-        user_count);
+    give_back_after(kept_of(data), users, user_count);
 }
 
 }  // namespace heddle::detail::cpu

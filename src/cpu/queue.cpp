@@ -69,9 +69,10 @@ struct Recovery {
 };
 const OpType signal_type = op_type<Signal>(nullptr, false, "record_event", "signal");
 const OpType recover_type = op_type<Recovery>(nullptr, false, "clear_error", "recover");
-const OpType wait_type = op_type<CompletionRef>(nullptr, false, "wait_event", "wait");
 
 }  // namespace
+
+const OpType wait_type = op_type<CompletionRef>(nullptr, false, "wait_event", "wait");
 
 Failure failure_from_exception(StreamRecord& stream, const OpType& type, const SourceLocation& where,
                                const std::string* node) noexcept {
@@ -92,7 +93,20 @@ Failure failure_from_exception(StreamRecord& stream, const OpType& type, const S
         info.cause = std::current_exception();
         return make_failure(std::move(info));
     } catch (...) {
-        return make_failure({});  // out of memory while describing
+        return no_memory_failure();
+    }
+}
+
+Failure failure_for_want_of_memory(StreamRecord& stream, const char* call,
+                                   const SourceLocation& where) noexcept {
+    try {
+        return make_failure(stream_error(
+            ErrorCode::out_of_memory, stream,
+            "there was no memory on the host for work that was under way; it was not done, and later work on "
+            "this stream, and on what waits for it, is dropped",
+            call, where));
+    } catch (...) {
+        return no_memory_failure();
     }
 }
 
@@ -108,7 +122,7 @@ Queue::~Queue() {
     chunks().give(spare_.load());
 }
 
-Operation* Queue::reserve(std::size_t bytes) {
+std::byte* Queue::reserve(std::size_t bytes) {
     if (tail_ == nullptr || tail_offset_ + bytes + link_bytes > tail_->size) {
         const std::size_t wanted = std::max(ChunkPool::standard, bytes + link_bytes);
         Chunk* chunk = spare_.exchange(nullptr, std::memory_order_acquire);
@@ -124,27 +138,46 @@ Operation* Queue::reserve(std::size_t bytes) {
         tail_ = chunk;
         tail_offset_ = 0;
     }
-    auto* op = reinterpret_cast<Operation*>(tail_->data() + tail_offset_);
+    std::byte* const room = tail_->data() + tail_offset_;
     tail_offset_ += bytes;
     // The lines ahead were last read by another core, which drained this chunk before: they come while this one is written.
     constexpr std::size_t ahead = 384;
     if (tail_offset_ + ahead < tail_->size) prefetch_to_write(tail_->data() + tail_offset_ + ahead);
-    return op;
+    return room;
+}
+
+void Queue::put(Operation& op, void* self) noexcept {
+    const OpType& type = op.type();
+    if (type.size == 0) return;
+    if (type.move != nullptr) type.move(self, op.closure());
+    else __builtin_memcpy(op.closure(), self, type.size);
+}
+
+bool Queue::note_pushed(std::size_t count, bool counts) noexcept {
+    pushed_.store(pushed_.load(std::memory_order_relaxed) + count, std::memory_order_release);
+    if (counts)
+        stream_.submissions.store(stream_.submissions.load(std::memory_order_relaxed) + count,
+                                  std::memory_order_release);
+    return !std::exchange(scheduled_, true);
 }
 
 bool Queue::append(Step step, const OpType& type, void* self, std::size_t count, const SourceLocation& where,
                    bool counts) {
     const std::size_t bytes = padded(Operation::size_for(type, count));
-    Operation* op = ::new (reserve(bytes)) Operation(step, bytes, type, count, where);
-    if (type.size != 0) {
-        if (type.move != nullptr) type.move(self, op->closure());
-        else __builtin_memcpy(op->closure(), self, type.size);
+    put(*::new (reserve(bytes)) Operation(step, bytes, type, count, where), self);
+    return note_pushed(1, counts);
+}
+
+bool Queue::append_all(std::initializer_list<Entry> entries) {
+    const auto bytes_of = [](const Entry& entry) { return padded(Operation::size_for(entry.type, 1)); };
+    std::size_t bytes = 0;
+    for (const Entry& entry : entries) bytes += bytes_of(entry);
+    std::byte* room = reserve(bytes);
+    for (const Entry& entry : entries) {
+        put(*::new (room) Operation(entry.step, bytes_of(entry), entry.type, 1, entry.where), entry.self);
+        room += bytes_of(entry);
     }
-    pushed_.store(pushed_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
-    if (counts)
-        stream_.submissions.store(stream_.submissions.load(std::memory_order_relaxed) + 1,
-                                  std::memory_order_release);
-    return !std::exchange(scheduled_, true);
+    return note_pushed(entries.size(), true);
 }
 
 bool Queue::add(Step step, const OpType& type, void* self, std::size_t count, const SourceLocation& where,
@@ -172,9 +205,30 @@ bool Queue::push_unless_joined(const OpType& type, void* self, std::size_t count
     bool schedule = false;
     {
         const std::lock_guard lock(lock_);
-        if ((stream_.flags.load(std::memory_order_relaxed) & stream_flag::joined) != 0) [[unlikely]]
+        if (is_joined()) [[unlikely]]
             return false;
         schedule = append(Step::work, type, self, count, where, true);
+    }
+    if (schedule) advance();
+    return true;
+}
+
+void Queue::push_all(std::initializer_list<Entry> entries) {
+    bool schedule = false;
+    {
+        const std::lock_guard lock(lock_);
+        schedule = append_all(entries);
+    }
+    if (schedule) advance();
+}
+
+bool Queue::push_all_unless_joined(std::initializer_list<Entry> entries) {
+    bool schedule = false;
+    {
+        const std::lock_guard lock(lock_);
+        if (is_joined()) [[unlikely]]
+            return false;
+        schedule = append_all(entries);
     }
     if (schedule) advance();
     return true;
@@ -189,9 +243,14 @@ void Queue::push_wait(CompletionRef done, const SourceLocation& where) {
     push(Step::wait, wait_type, &done, 1, where, true);
 }
 
-void Queue::push_retire(CompletionRef done) {
-    Signal signal{std::move(done), false};
-    push(Step::retire, signal_type, &signal, 1, {}, false);
+void Queue::retire() noexcept {
+    bool schedule = false;
+    {
+        const std::lock_guard lock(lock_);
+        retired_ = true;
+        schedule = !std::exchange(scheduled_, true);
+    }
+    if (schedule) advance();
 }
 
 void Queue::run() noexcept { drain(nullptr); }
@@ -232,28 +291,24 @@ void Queue::recover(Operation& op) noexcept {
     recovery.done->complete(std::move(forgotten));
 }
 
-void Queue::retire(Operation& op) noexcept {
-    const Signal signal = std::move(*static_cast<Signal*>(op.closure()));
-    static_cast<Signal*>(op.closure())->~Signal();
+/// By whoever drains, when nothing is left.
+void Queue::end() noexcept {
     StreamRecord& stream = stream_;
+    const CompletionRef done = final_;
     // Whoever finds the stream gone shall find its failure told, or held by somebody who can be: it is let go of before.
     Failure why;
     if (failed_) {
         const std::lock_guard lock(stream.life);
-        if (final_of(stream).owners() > 3 ||
-            signal.done->is_awaited())  // others than that copy, the record and `signal`
-            why = failure();
+        if (done.owners() > 2 || done->is_awaited()) why = failure();  // others than `done` and the queue
     }
     (void)stream.renew_fate();
     {
         const std::lock_guard lock(stream.life);
         stream.native = nullptr;
-        (void)take_final(stream);
+        stream.final_event = nullptr;
     }
-    // Whoever pushed this may still be about to release the queue's lock.
-    { const std::lock_guard lock(lock_); }
     delete this;
-    signal.done->complete(std::move(why));
+    done->complete(std::move(why));
     recycle_stream(stream);
 }
 
@@ -313,6 +368,10 @@ bool Queue::run_many(Operation& op) {
         done = run_first(op.type(), op.closure(), count, cost_.ns);
         if (done == count) return true;
     }
+    if (!spread_.prepare()) {  // no memory: on this thread then
+        op.type().run(op.closure(), done, count);
+        return true;
+    }
     const std::size_t range = (count - done) / workers + 1;
     const auto smallest = static_cast<std::size_t>(std::min(piece_ns / cost_.ns, static_cast<double>(range)));
     if (!spread_.start(op, done, count, std::max(smallest + 1, range / 8 + 1))) return false;
@@ -332,18 +391,21 @@ void Queue::finish_spread() noexcept {
 
 bool Queue::is_done() noexcept {
     Chunk* large = nullptr;
+    bool ends = false;
     {
         const std::lock_guard lock(lock_);
         if (done_.load(std::memory_order_relaxed) != pushed_.load(std::memory_order_relaxed)) return false;
+        ends = retired_;
         // Room for large closures is not kept by a queue that has nothing to do.
-        if (head_ != nullptr && head_->size > ChunkPool::standard) {
+        if (!ends && head_ != nullptr && head_->size > ChunkPool::standard) {
             large = std::exchange(head_, nullptr);
             tail_ = nullptr;
             head_offset_ = 0;
         }
-        scheduled_ = false;
+        scheduled_ = ends;  // nobody else is to take it any more
     }
-    chunks().give(large);
+    if (ends) end();
+    else chunks().give(large);
     return true;
 }
 
@@ -368,7 +430,6 @@ Queue::Next Queue::step() noexcept {
         return Next::more;
     }
     case Step::recover: recover(op); return Next::more;
-    case Step::retire: retire(op); return Next::idle;
     case Step::next_chunk: {
         Chunk* empty = std::exchange(head_, head_->next);
         head_offset_ = 0;

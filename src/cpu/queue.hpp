@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <mutex>
 
 #include "core/backend.hpp"
@@ -26,7 +27,6 @@ enum class Step : std::uint8_t {
     signal,   ///< complete a Completion
     wait,     ///< go on when a Completion is done
     recover,  ///< forget the failure, here and in the stream's record
-    retire,   ///< the stream's owner is gone: nothing follows
     next_chunk,
 };
 
@@ -92,8 +92,19 @@ public:
     [[nodiscard]] bool add_signal(CompletionRef done);
     /// `done` happens with the failure that was forgotten.
     [[nodiscard]] bool add_recover(CompletionRef done);
-    /// The owner is gone. `done` happens when everything before is done; the queue then deletes itself.
-    void push_retire(CompletionRef done);
+    /// What has to be given together: all of it, or where that throws, nothing. Counts.
+    struct Entry {
+        Step step;
+        const OpType& type;
+        void* self;  ///< moved from
+        SourceLocation where;
+    };
+    void push_all(std::initializer_list<Entry> entries);
+    /// The same, unless the stream has the flag `joined`: returns false then.
+    bool push_all_unless_joined(std::initializer_list<Entry> entries);
+    /// The owner is gone, and nothing follows. When everything before is done, final() happens and the queue deletes itself. Takes no memory.
+    void retire() noexcept;
+    CompletionRef& final() noexcept { return final_; }
 
     /// Whether everything pushed has been done.
     bool is_idle() const noexcept {
@@ -123,14 +134,20 @@ private:
         Queue* queue;
     };
 
+    bool is_joined() const noexcept {
+        return (stream_.flags.load(std::memory_order_relaxed) & stream_flag::joined) != 0;
+    }
     bool add(Step step, const OpType& type, void* self, std::size_t count, const SourceLocation& where,
              bool counts);
-    Operation* reserve(std::size_t bytes);
-    /// The same with the lock held.
+    std::byte* reserve(std::size_t bytes);
+    // These with the lock held:
     bool append(Step step, const OpType& type, void* self, std::size_t count, const SourceLocation& where,
                 bool counts);
+    bool append_all(std::initializer_list<Entry> entries);
+    bool note_pushed(std::size_t count, bool counts) noexcept;
+    void put(Operation& op, void* self) noexcept;
     void recover(Operation& op) noexcept;
-    void retire(Operation& op) noexcept;  ///< deletes it
+    void end() noexcept;  ///< deletes it
     /// For whoever drains: whether something is there to be done.
     bool has_more() noexcept {
         const std::uint64_t done = done_.load(std::memory_order_relaxed);
@@ -156,6 +173,7 @@ private:
     bool scheduled_ = false;  ///< someone has it or will: in the executor's lists, being drained, or waiting
     Chunk* tail_ = nullptr;
     std::size_t tail_offset_ = 0;
+    bool retired_ = false;
     std::atomic<std::uint64_t> pushed_{0};
     std::atomic<Chunk*> spare_{nullptr};
 
@@ -170,14 +188,12 @@ private:
     Spread spread_;
     IndexCost cost_;  ///< of the kernel that was spread last
 
+    CompletionRef final_ = make_completion();  ///< made now, because closing a stream cannot fail
     StreamRecord& stream_;
 };
 
-/// The completion of a stream's end while it is being closed (StreamRecord::final_event); null before and after. Under
-/// StreamRecord::life. take_final also forgets it.
-CompletionRef final_of(StreamRecord& stream) noexcept;
-CompletionRef take_final(StreamRecord& stream) noexcept;
-void set_final(StreamRecord& stream, CompletionRef done);
+/// What waits: a closure of a Step::wait.
+extern const OpType wait_type;
 
 /// Nanoseconds of the steady clock.
 std::int64_t now_ns() noexcept;
@@ -185,5 +201,8 @@ std::int64_t now_ns() noexcept;
 /// What an exception that left a kernel or host function means; `node`: the name of a graph's node, if it has one.
 Failure failure_from_exception(StreamRecord& stream, const OpType& type, const SourceLocation& where,
                                const std::string* node = nullptr) noexcept;
+/// Memory was missing where nothing could be thrown to anybody.
+Failure failure_for_want_of_memory(StreamRecord& stream, const char* call,
+                                   const SourceLocation& where) noexcept;
 
 }  // namespace heddle::detail::cpu

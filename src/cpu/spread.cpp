@@ -68,12 +68,21 @@ std::size_t run_first(const OpType& type, void* closure, std::size_t count, doub
     return count;
 }
 
-bool Spread::start(Operation& op, std::size_t begin, std::size_t end, std::size_t grain) {
+bool Spread::prepare() noexcept {
     const auto count = static_cast<std::size_t>(executor().workers());
-    if (count != count_) {
+    if (count == count_) return true;
+    try {
+        (void)cores();
         ranges_ = std::make_unique<Range[]>(count);
         count_ = count;
+    } catch (...) {
+        return false;
     }
+    return true;
+}
+
+bool Spread::start(Operation& op, std::size_t begin, std::size_t end, std::size_t grain) noexcept {
+    const std::size_t count = count_;
     const std::size_t each = (end - begin) / count, more = (end - begin) % count;
     for (std::size_t i = 0; i < count; ++i) {
         Range& range = ranges_[i];

@@ -30,9 +30,9 @@ public:
     void run() noexcept override;  ///< a worker joins in
 
     /// Starts with the indices [begin, end) of the queue's operation at hand, `grain` at a time; the caller takes part. True: all
-    /// done. False: other threads are at it, and the last of them goes on with the queue. Throws where there is no memory,
-    /// before anything was begun.
-    bool start(Operation& op, std::size_t begin, std::size_t end, std::size_t grain);
+    /// done. False: other threads are at it, and the last of them goes on with the queue. After prepare().
+    bool start(Operation& op, std::size_t begin, std::size_t end, std::size_t grain) noexcept;
+    bool prepare() noexcept;  ///< false: there is no memory for it
     Failure take_failure() noexcept { return std::move(failure_); }
     /// What an index took, by the first piece of the thread that started it. Once it is done.
     double index_ns() const noexcept { return index_ns_; }

@@ -7,35 +7,22 @@
 
 namespace heddle::detail::cpu {
 
-CompletionRef final_of(StreamRecord& stream) noexcept {
-    return stream.final_event != nullptr ? *static_cast<CompletionRef*>(stream.final_event) : CompletionRef();
-}
-
-void set_final(StreamRecord& stream, CompletionRef done) {
-    stream.final_event = new CompletionRef(std::move(done));
-}
-
-CompletionRef take_final(StreamRecord& stream) noexcept {
-    const auto kept = std::unique_ptr<CompletionRef>(
-        static_cast<CompletionRef*>(std::exchange(stream.final_event, nullptr)));
-    return kept != nullptr ? *kept : CompletionRef();
-}
-
 void CpuBackend::open_stream(StreamRecord& stream, const SourceLocation&) {
     stream.priority = std::clamp(stream.priority, 1 - levels, 0);
+    (void)
+        executor();  // started now, because there can be too little memory for it: later calls must not fail
     auto queue = std::make_unique<Queue>(stream, levels - 1 + stream.priority);
     const std::lock_guard life(stream.life);  // others look at all streams of a device
     stream.native = queue.release();
 }
 
 void CpuBackend::close_stream(StreamRecord& stream) noexcept {
-    CompletionRef done = make_completion();
     Queue& queue = queue_of(stream);
     {
         const std::lock_guard lock(stream.life);
-        set_final(stream, done);
+        stream.final_event = &queue.final();
     }
-    queue.push_retire(std::move(done));  // outside the lock: an idle queue ends at once, on this thread
+    queue.retire();  // outside the lock: an idle queue ends at once, on this thread
 }
 
 namespace {
@@ -54,7 +41,7 @@ CompletionRef pending_work(const StreamUse& use) {
         const std::lock_guard lock(stream.life);
         if (!use.is_same() || stream.native == nullptr) return {};
         Queue* const queue = open_queue(stream);
-        if (queue == nullptr) return final_of(stream);
+        if (queue == nullptr) return *static_cast<CompletionRef*>(stream.final_event);  // it is closed
         if (queue->is_idle() && !stream.has(stream_flag::poisoned)) return {};
         if (queue->add_signal(done)) idle = queue;
     }
@@ -105,6 +92,7 @@ bool CpuBackend::is_complete(StreamRecord& stream, const SourceLocation&) {
 }
 
 Failure CpuBackend::synchronize_device(int device, const SourceLocation&) {
+    give_back_kept();
     std::vector<CompletionRef> pending;
     for_each_stream([&](StreamRecord& stream) {
         if (stream.device == Device::unchecked(DeviceKind::cpu, device))

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -34,6 +35,7 @@ void enqueue(StreamState& stream, const OpType& type, void* self, std::size_t co
 template <class T>
 constexpr OpType op_type(void (*run)(void*, std::size_t, std::size_t), bool trivial, const char* call,
                          const char* pretty, bool is_cleanup = false) {
+    static_assert(std::is_nothrow_move_constructible_v<T>, "closures are moved where nothing may fail");
     return {run,
             trivial ? nullptr
                     : +[](void* from, void* to) noexcept { ::new (to) T(std::move(*static_cast<T*>(from))); },
@@ -88,14 +90,29 @@ template <class K, int N, class... P> struct PortableOp {
         op_type<PortableOp>(&run, std::is_trivially_copyable_v<K>, "launch", pretty());
 };
 
+/// Keeps a function that may throw when it is moved (what a lambda captures as const is copied then) where it need not be moved.
+template <class F> class Boxed {
+public:
+    template <class G>
+        requires(!std::is_same_v<std::remove_cvref_t<G>, Boxed>)
+    Boxed(G&& function) : function_(std::make_unique<F>(std::forward<G>(function))) {}
+    template <class... A> void operator()(A&&... args) { (*function_)(std::forward<A>(args)...); }
+
+private:
+    std::unique_ptr<F> function_;
+};
+
+/// How a function is kept in a closure.
+template <class F> using Kept = std::conditional_t<std::is_nothrow_move_constructible_v<F>, F, Boxed<F>>;
+
 /// A function called once.
 template <class F> struct HostFunction {
-    F function;
+    Kept<F> function;
 
     static constexpr const char* pretty() noexcept { return __PRETTY_FUNCTION__; }
     static void run(void* self, std::size_t, std::size_t) { static_cast<HostFunction*>(self)->function(); }
     static constexpr OpType type =
-        op_type<HostFunction>(&run, std::is_trivially_copyable_v<F>, "launch_host", pretty());
+        op_type<HostFunction>(&run, std::is_trivially_copyable_v<Kept<F>>, "launch_host", pretty());
 };
 
 }  // namespace heddle::detail

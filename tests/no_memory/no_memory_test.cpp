@@ -1,0 +1,169 @@
+// Allocations fail, one after the other: every call says so or does its work, and leaves things as they were.
+#include <map>
+#include <new>
+
+#include "no_memory/faults.hpp"
+#include "no_memory/scenarios.hpp"
+#include "support.hpp"
+
+using namespace heddle_test;
+
+namespace {
+
+/// What became of one run.
+struct Outcome {
+    bool is_told = false;  ///< that memory was missing
+    bool is_right = false;
+    std::string wrong;  ///< what should not have been; empty: nothing
+};
+
+/// Reports that memory was missing are as good as exceptions. Takes no memory.
+class OnlyWantOfMemory {
+public:
+    OnlyWantOfMemory()
+        : before_(set_report_hook([this](const Error& error) {
+              (error.code() == ErrorCode::out_of_memory ? told_ : others_).fetch_add(1);
+          })) {}
+    ~OnlyWantOfMemory() { set_report_hook(before_); }
+    int take_told() { return told_.exchange(0); }
+    int others() const { return others_.load(); }
+
+private:
+    std::atomic<int> told_{0}, others_{0};
+    ReportHook before_;
+};
+
+Outcome run_once(const Exercise& exercise) {
+    Outcome outcome;
+    try {
+        outcome.is_right = exercise();
+    } catch (const Error& error) {
+        const OwnMemory own;
+        outcome.is_told = error.code() == ErrorCode::out_of_memory;
+        if (!outcome.is_told) outcome.wrong = std::string("it threw: ") + error.what();
+    } catch (const std::exception& other) {
+        const OwnMemory own;
+        outcome.wrong = std::string("it threw what is no heddle::Error: ") + other.what();
+    }
+    return outcome;
+}
+
+/// Runs a exercise with every allocation failing in turn. Says what is wrong first.
+std::string sweep(const Exercise& exercise, Fault fault, OnlyWantOfMemory& reports) {
+    constexpr long most = 5000;
+    int without = 0;
+    for (long k = 0; k < most && without < 2; ++k) {
+        long failed = 0;
+        Outcome outcome;
+        {
+            const Faults faults(fault, k);
+            outcome = run_once(exercise);
+            failed = faults.count();
+        }
+        const std::string which = " (where allocation " + std::to_string(k) + " fails)";
+        if (!outcome.wrong.empty()) return outcome.wrong + which;
+        if (!outcome.is_told && !outcome.is_right && reports.take_told() == 0)
+            return "it was wrong, and nobody said so" + which;
+        const Outcome after = run_once(exercise);
+        if (!after.wrong.empty()) return "afterwards " + after.wrong + which;
+        if (!after.is_right) return "afterwards it was wrong" + which;
+        without = failed == 0 ? without + 1 : 0;
+    }
+    if (reports.others() != 0) return "something else was reported";
+    return without < 2 ? "it does not come to an end" : "";
+}
+
+/// The record of a closed stream keeps room for its name. Afterwards all of them have it.
+void name_all_records() {
+    constexpr int more_than_there_are = 3000;
+    for (int i = 0; i < more_than_there_are; ++i)
+        const Stream named(cpu_device(), {.name = std::string(100, 'n')});
+}
+
+void check_all(const std::vector<Scenario>& all) {
+    name_all_records();
+    for (const Scenario& scenario : all) {
+        OnlyWantOfMemory reports;
+        const Exercise exercise = scenario.prepare();
+        INFO(scenario.name);
+        const Outcome first = run_once(exercise);
+        REQUIRE(first.wrong == "");
+        REQUIRE(first.is_right);
+        for (const Fault fault : {Fault::one_here, Fault::all_here, Fault::one_anywhere}) {
+            INFO((fault == Fault::one_here   ? "one allocation of this thread"
+                  : fault == Fault::all_here ? "all allocations of this thread from one on"
+                                             : "one allocation of any thread"));
+            CHECK(sweep(exercise, fault, reports) == "");
+        }
+        // What is kept for later use grows to what is needed at most, and then no more.
+        bool grows = true;
+        for (int i = 0; i < 20 && grows && !scenario.can_poison; ++i) {
+            synchronize();
+            const long before = live_allocations();
+            CHECK(sweep(exercise, Fault::one_here, reports) == "");
+            synchronize();
+            grows = live_allocations() > before;
+        }
+        CHECK((!grows || scenario.can_poison));
+    }
+}
+
+}  // namespace
+
+TEST_CASE("a call for which there is no memory says so, and leaves things as they were") {
+    check_all(scenarios());
+}
+
+// Calls that record, allocate, fork and lease.
+TEST_CASE("a call that records, allocates, forks or leases says so too", "[.recorded]") {
+    check_all(recorded_scenarios());
+}
+
+TEST_CASE("memory that could not be given back is given back later") {
+    const Drained drained;
+    const Stream s(cpu_device());
+    const std::size_t before = pool_usage(cpu_device()).used;
+    {
+        Array<int> x = zeros<int>(s, 1000);
+        Gate gate;
+        gate.hold(s);
+        launch_host(s, [] {});
+        long failed = 0;
+        {
+            const Faults faults(Fault::all_here, 0);
+            x.reset();
+            failed = faults.count();
+        }
+        CHECK(failed > 0);
+        CHECK(pool_usage(cpu_device()).used > before);
+    }
+    s.synchronize();
+    synchronize_device(cpu_device());
+    CHECK(eventually([&] { return pool_usage(cpu_device()).used == before; }));
+}
+
+TEST_CASE("a stream, a graph and an event end without memory") {
+    const Drained drained;
+    std::atomic<int> count{0};
+    {
+        std::optional<Stream> used(std::in_place, cpu_device()), unused(std::in_place, cpu_device());
+        std::optional<Event> event(std::in_place, cpu_device());
+        event->record(*used);
+        launch_host(*used, [&count] { ++count; });
+        auto node = host_node(cpu_device(), [&count] { ++count; });
+        auto last = empty_node(cpu_device()).after(node);
+        std::optional<Graph> graph(last.build());
+        graph->launch(*used);
+        long failed = 0;
+        {
+            const Faults faults(Fault::all_here, 0);
+            graph.reset();
+            event.reset();
+            unused.reset();
+            used.reset();
+            failed = faults.count();
+        }
+        CHECK(failed == 0);
+    }
+    CHECK(eventually([&] { return count == 2; }));
+}
