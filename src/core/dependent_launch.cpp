@@ -28,7 +28,7 @@ void record_trigger(const ProgrammaticEvent& event, StreamRef stream, const Sour
 
 bool wait_for_trigger(StreamRef stream, const ProgrammaticEvent& event, const SourceLocation& where) {
     EventState& state = event.event_.state("launch_dependent", where);
-    if (!state.recorded) return false;
+    if (!state.is_recorded()) return false;
     StreamRecord& waiter = record_of(stream.state());
     order_after_event(waiter, state, where);
     return waiter.has(stream_flag::recording) && record_primary(waiter, state);

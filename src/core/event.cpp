@@ -74,7 +74,7 @@ EventState& Event::state(const char* call, SourceLocation where) const try {
 }
 Device Event::device(SourceLocation where) const { return state("Event::device", where).device; }
 EventOptions Event::options(SourceLocation where) const { return state("Event::options", where).options; }
-bool Event::is_recorded(SourceLocation where) const { return state("Event::is_recorded", where).recorded; }
+bool Event::is_recorded(SourceLocation where) const { return state("Event::is_recorded", where).is_recorded(); }
 
 void Event::record(StreamRef stream, SourceLocation where) try {
     detail::record_event(usable(state_, "record_event", where), detail::record_of(stream.state()), where);
@@ -85,7 +85,7 @@ void Event::record(SourceLocation where) { record(current_stream(device(where)),
 
 bool Event::is_complete(SourceLocation where) const try {
     EventState& event = usable(state_, "is_complete", where);
-    if (!event.recorded) return true;
+    if (!event.is_recorded()) return true;
     if (!may_query(event, where)) return false;
     check_not_captured(event, "is_complete", where);
     if (!event.backend->is_complete(event, where)) return false;
@@ -98,7 +98,7 @@ bool Event::is_complete(SourceLocation where) const try {
 void Event::synchronize(SourceLocation where) const try {
     EventState& event = usable(state_, "synchronize", where);
     detail::check_may_wait("Event::synchronize", where);
-    if (!event.recorded) return;
+    if (!event.is_recorded()) return;
     check_not_captured(event, "synchronize", where);
     if (event.device.is_cuda())  // it may come after CPU work that nobody else runs any more
         detail::help_at_exit_until([&] { return event.backend->is_complete(event, where); });
@@ -129,7 +129,7 @@ double elapsed_time(const Event& start, const Event& end, SourceLocation where) 
     };
     if (!first.options.timing || !last.options.timing)
         refuse("both events need timing: make them with {.timing = true}");
-    if (!first.recorded || !last.recorded) refuse("both events must have been recorded");
+    if (!first.is_recorded() || !last.is_recorded()) refuse("both events must have been recorded");
     if (first.device != last.device) refuse("both events must be of one device");
     start.synchronize(where);
     end.synchronize(where);

@@ -36,8 +36,11 @@ void unlock_all() {
 
 /// What the parent's streams were, they are not here: no worker and no GPU will ever run them. Waits for nothing but locks that were
 /// held over the fork, and makes nothing that another thread may have been making (MadeOnce).
+constinit std::atomic<int> fork_count{0};
+
 void become_child() {
     unlock_all();
+    fork_count.fetch_add(1, std::memory_order_relaxed);
     forget_observing_threads();
     for_each_stream([](StreamRecord& stream) {
         stream.set(stream_flag::forked);
@@ -58,6 +61,8 @@ void become_child() {
 [[maybe_unused]] const int handlers = pthread_atfork(lock_all, unlock_all, become_child);
 
 }  // namespace
+
+int forks() noexcept { return fork_count.load(std::memory_order_relaxed); }
 
 void register_fork_lock(ForkOrder order, ForkLock lock) noexcept {
     Entry& entry = entries[static_cast<std::size_t>(order)];

@@ -33,6 +33,9 @@ struct ForkLock {
     void (*lock)(void*) = nullptr;
     void (*unlock)(void*) = nullptr;
 };
+/// How many forks this process and its parents went through: another number in each child.
+int forks() noexcept;
+
 /// Before anybody can have taken the lock: see ForkRegistration.
 void register_fork_lock(ForkOrder order, ForkLock lock) noexcept;
 

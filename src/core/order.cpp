@@ -205,14 +205,14 @@ void order_after_use(StreamRecord& waiter, const StreamUse& use, const SourceLoc
 
 void order_after_event(StreamRecord& waiter, EventState& event, const SourceLocation& where) {
     check_usable(waiter, "wait_event", where);
-    if (!event.recorded) {
+    if (!event.is_recorded()) {
         if (is_observed())
             notify_wait(OpKind::wait_elided, "wait_event (never recorded)", waiter, nullptr, where);
         return;
     }
     if ((event.recorder.load(std::memory_order_acquire) != nullptr || waiter.has(stream_flag::recording)) &&
         record_event_wait(waiter, event, where)) [[unlikely]] {
-        if (is_observed()) notify_wait(OpKind::wait, "wait_event", waiter, event.stream, where);
+        if (is_observed()) notify_wait(OpKind::wait, "wait_event", waiter, nullptr, where);
         return;
     }
     if (is_recorder_id(event.capture_id) && capture_of(waiter) != event.capture_id) [[unlikely]]

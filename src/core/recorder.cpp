@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/fork.hpp"
 #include "core/graph.hpp"
 #include "core/memory.hpp"
 #include "core/recording.hpp"
@@ -148,6 +149,7 @@ void Recorder::begin(StreamRecord& stream, const SourceLocation& where) {
     owner = std::this_thread::get_id();
     participants.clear();
     marks.clear();
+    process.store(forks(), std::memory_order_relaxed);
     id = next_id.fetch_add(1);
     try {
         for (;;) {
@@ -190,8 +192,8 @@ Recorded::Recorded(StreamRecord& stream) noexcept {
 
 Recorded::Recorded(EventState& event) noexcept {
     Recorder* const r = event.recorder.load(std::memory_order_acquire);
-    // In the child of a fork the lock may be held for ever.
-    if (r == nullptr || (event.stream != nullptr && event.stream->has(stream_flag::forked))) return;
+    // The parent's lock may be held for ever in the child of a fork.
+    if (r == nullptr || r->process.load(std::memory_order_relaxed) != forks()) return;
     r->lock.lock();
     if (event.recorder.load(std::memory_order_acquire) == r && r->mark_of(event) != nullptr) recorder_ = r;
     else r->lock.unlock();

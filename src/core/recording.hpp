@@ -67,6 +67,7 @@ public:
 
     RecorderLock lock;
     std::atomic<std::uint64_t> id{0};  ///< never used twice; 0: not in use
+    std::atomic<int> process{0};       ///< where it began: forks()
     Recorder* next_free = nullptr;
 
     // All that follows is guarded by the lock; functions are called with it held, and return with it held.

@@ -182,6 +182,10 @@ struct EventState {
     std::atomic<bool> alive{true};               ///< its Event is there
     EventState* next_free = nullptr;
 
+    /// Whether it has been recorded. While a recorder has it marked, other threads may send a batch and with it change all but `device`,
+    /// `options` and `backend`: those may only be read under the recorder's lock, or once `recorder` is null.
+    bool is_recorded() const noexcept { return recorder.load(std::memory_order_acquire) != nullptr || recorded; }
+
     static Event make(EventState& state) noexcept { return Event(&state); }
 };
 
