@@ -179,7 +179,8 @@ TEST_CASE("memory that only a branch of a batch used is freed when the batch has
     CHECK(to_host(seen) == Ints(n, 7));
 }
 
-TEST_CASE("memory that a stream used which is gone by the end of the batch is freed when the batch has been sent") {
+TEST_CASE(
+    "memory that a stream used which is gone by the end of the batch is freed when the batch has been sent") {
     const Here here;
     const Drained drained;
     constexpr std::size_t n = 1 << 16;
@@ -215,7 +216,8 @@ TEST_CASE("an array that a branch of an open batch uses is read after the batch 
 }
 
 TEST_CASE("a batch with a closure larger than its memory's pieces runs with the newest arguments") {
-    if (test_device().is_cuda()) HEDDLE_SKIP("kernels of GPUs have smaller arguments, and host functions do not write there");
+    if (test_device().is_cuda())
+        HEDDLE_SKIP("kernels of GPUs have smaller arguments, and host functions do not write there");
     const Here here;
     Array<int> x = zeros<int>(16), y = zeros<int>(16);
     Batch small = recorded(), large = recorded();
@@ -253,8 +255,8 @@ TEST_CASE("a stream in a record that was settled for a batch does not overtake i
     for (int made = 1; &second.state() != record && made < 200000; ++made) second = Stream(test_device());
     if (&second.state() != record) HEDDLE_SKIP("the record did not become another stream");
     Gate gate;
-    gate.hold(second);                          // one submission, as the first one's wait
-    launch(second, Store{}, dim(1), 7, x);      // and one more
+    gate.hold(second);                      // one submission, as the first one's wait
+    launch(second, Store{}, dim(1), 7, x);  // and one more
     {
         const ScopedBatch batch(step, origin);
         second.wait_stream(origin);
@@ -266,7 +268,8 @@ TEST_CASE("a stream in a record that was settled for a batch does not overtake i
     CHECK(to_host(second, out)[0] == 7);
 }
 
-TEST_CASE("a graph with memory of its own, launched on a stream of a batch, comes before what waits for the stream") {
+TEST_CASE("a graph with memory of its own, launched on a stream of a batch, comes before what waits for the "
+          "stream") {
     const Drained drained;
     const Stream capturing(test_device()), other(test_device()), late(test_device());
     const StreamRef first = default_stream(test_device());

@@ -26,8 +26,9 @@ public:
     void clear() noexcept { entries_.clear(); }
 
     BatchResult last;
-    bool open = false;                  ///< a ScopedBatch uses it
-    class BatchRecorder* recorder = nullptr;  ///< of that scope: other threads may launch meanwhile, under its lock
+    bool open = false;  ///< a ScopedBatch uses it
+    class BatchRecorder* recorder =
+        nullptr;  ///< of that scope: other threads may launch meanwhile, under its lock
     bool on_cpu;
 
 private:

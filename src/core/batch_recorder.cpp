@@ -70,7 +70,8 @@ bool BatchRecorder::takes_part(const Participant& one) const noexcept {
 
 /// Whether the stream was given nothing for real since it joined, past the flag that it was too late to see.
 bool BatchRecorder::is_clean(StreamRecord& stream) noexcept {
-    return stream.place == 0 || participant(stream).given == stream.submissions.load(std::memory_order_acquire);
+    return stream.place == 0 ||
+           participant(stream).given == stream.submissions.load(std::memory_order_acquire);
 }
 
 /// Whether everything that the stream was really given is ordered before what the batch's first stream is given next.
@@ -98,7 +99,8 @@ bool BatchRecorder::accept(StreamRecord& stream, Wants wants, const char*, const
 
 void BatchRecorder::step_aside(StreamRecord& stream, const SourceLocation& where) {
     flush(where);
-    if (stream.recorder.load(std::memory_order_relaxed) == this && stream.place != 0) detach(participant(stream));
+    if (stream.recorder.load(std::memory_order_relaxed) == this && stream.place != 0)
+        detach(participant(stream));
 }
 
 bool BatchRecorder::join(StreamRecord& stream, const std::vector<std::uint32_t>& tail, const char*,
@@ -116,8 +118,8 @@ bool BatchRecorder::join(StreamRecord& stream, const std::vector<std::uint32_t>&
     return false;
 }
 
-bool BatchRecorder::wait_inside(StreamRecord& waiter, StreamRecord* other, const std::vector<std::uint32_t>& place,
-                                const SourceLocation& where) {
+bool BatchRecorder::wait_inside(StreamRecord& waiter, StreamRecord* other,
+                                const std::vector<std::uint32_t>& place, const SourceLocation& where) {
     // After a flush all of them come after whatever any of them was really given.
     if (!is_clean(waiter) || (other != nullptr && !is_clean(*other))) flush(where);
     else merge(participant(waiter).tail, place);
@@ -188,7 +190,8 @@ void BatchRecorder::flush(const SourceLocation& where) {
     origin_part.own = origin_part.primary = -1;
     order_others(*first, where);
     if (is_recordable(*first)) return;
-    for (Participant& one : participants) detach(one);  // the first stream has failed: nothing is recorded any more
+    for (Participant& one : participants)
+        detach(one);  // the first stream has failed: nothing is recorded any more
 }
 
 bool BatchRecorder::keep(Block& block) noexcept {

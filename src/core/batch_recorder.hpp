@@ -37,9 +37,9 @@ private:
     void collect_kept() noexcept;
 
     BatchRun* run_ = nullptr;
-    SpinLock kept_lock_;      ///< guards the next two; never waits for the recorder's lock
-    Block* kept_ = nullptr;   ///< blocks to be freed after the next flush, linked by Block::next_kept
-    bool keeps_ = false;      ///< from its beginning to its end
+    SpinLock kept_lock_;     ///< guards the next two; never waits for the recorder's lock
+    Block* kept_ = nullptr;  ///< blocks to be freed after the next flush, linked by Block::next_kept
+    bool keeps_ = false;     ///< from its beginning to its end
 };
 
 }  // namespace heddle::detail

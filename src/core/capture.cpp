@@ -14,9 +14,9 @@
 
 namespace heddle {
 
+using detail::CaptureRecorder;
 using detail::GraphData;
 using detail::NodeData;
-using detail::CaptureRecorder;
 using detail::StreamRecord;
 
 namespace {
@@ -109,10 +109,11 @@ Graph capture_body(StreamRef stream, const std::function<void()>& body, SourceLo
         const std::lock_guard lock(around.lock);
         ++around.bodies;
     }
-    const std::unique_ptr<CaptureRecorder, void (*)(CaptureRecorder*)> over(&around, [](CaptureRecorder* one) {
-        const std::lock_guard lock(one->lock);
-        --one->bodies;
-    });
+    const std::unique_ptr<CaptureRecorder, void (*)(CaptureRecorder*)> over(
+        &around, [](CaptureRecorder* one) {
+            const std::lock_guard lock(one->lock);
+            --one->bodies;
+        });
     try {
         const ScopedStream in(stream, {.wait_on_enter = false}, where);
         body();

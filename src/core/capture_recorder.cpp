@@ -64,8 +64,9 @@ std::unique_ptr<GraphData> CaptureRecorder::take(bool join, const SourceLocation
             !names.empty())
             throw_error(
                 {.code = ErrorCode::usage,
-                 .message = "these streams took part in the capture and did not come back: " + names +
-                            ". Let the first stream wait for them (wait_stream), or capture with {.join = true}",
+                 .message =
+                     "these streams took part in the capture and did not come back: " + names +
+                     ". Let the first stream wait for them (wait_stream), or capture with {.join = true}",
                  .call = "capture",
                  .device = device,
                  .where = where});
@@ -89,15 +90,18 @@ std::unique_ptr<GraphData> CaptureRecorder::take(bool join, const SourceLocation
 void CaptureRecorder::refuse_in_body(StreamRecord& stream, const SourceLocation& where) const {
     if (bodies == 0) return;
     refuse(stream,
-           "the stream takes part in the capture around this condition, and what it is given would not be under the "
+           "the stream takes part in the capture around this condition, and what it is given would not be "
+           "under the "
            "condition: in the body, use the condition's stream, or streams that wait for it there",
            "capture_if or capture_while", where);
 }
 
-bool CaptureRecorder::accept(StreamRecord& stream, Wants wants, const char* call, const SourceLocation& where) {
+bool CaptureRecorder::accept(StreamRecord& stream, Wants wants, const char* call,
+                             const SourceLocation& where) {
     if (wants == Wants::pageable)
         refuse(stream,
-               "pageable memory cannot be used in a capture: nothing is done before the graph is launched, and nobody "
+               "pageable memory cannot be used in a capture: nothing is done before the graph is launched, "
+               "and nobody "
                "knows when it may change. Use pinned()",
                call, where);
     refuse_in_body(stream, where);
@@ -112,7 +116,8 @@ bool CaptureRecorder::join(StreamRecord& stream, const std::vector<std::uint32_t
         refuse(stream, "the stream is in another capture already, begun natively", call, where);
     if (device.is_cpu() && stream.device.is_cuda())
         refuse(stream,
-               "a stream of a CUDA device cannot take part in a capture that began on a CPU stream: begin it on the CUDA "
+               "a stream of a CUDA device cannot take part in a capture that began on a CPU stream: begin it "
+               "on the CUDA "
                "stream",
                call, where);
     for (;;) {
@@ -124,8 +129,8 @@ bool CaptureRecorder::join(StreamRecord& stream, const std::vector<std::uint32_t
     }
 }
 
-bool CaptureRecorder::wait_inside(StreamRecord& waiter, StreamRecord*, const std::vector<std::uint32_t>& place,
-                                  const SourceLocation& where) {
+bool CaptureRecorder::wait_inside(StreamRecord& waiter, StreamRecord*,
+                                  const std::vector<std::uint32_t>& place, const SourceLocation& where) {
     refuse_in_body(waiter, where);
     collect_external(participant(waiter), where);
     merge(participant(waiter).tail, place);
@@ -138,7 +143,8 @@ Block* CaptureRecorder::take_spare(StreamRecord& stream, std::size_t bytes) {
     if (spares_.empty()) return nullptr;
     const std::vector<bool> before = reached_from(*tape, participant(stream).tail);
     for (auto spare = spares_.begin(); spare != spares_.end(); ++spare) {
-        if (spare->block->device != stream.device || spare->block->bytes < bytes || spare->block->bytes / 2 > bytes)
+        if (spare->block->device != stream.device || spare->block->bytes < bytes ||
+            spare->block->bytes / 2 > bytes)
             continue;
         // Only where it comes after all use anyway: memory is cheaper than order that nobody asked for.
         if (!std::ranges::all_of(spare->after, [&](std::uint32_t one) { return before[one]; })) continue;

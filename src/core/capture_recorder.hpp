@@ -21,7 +21,8 @@ public:
     /// Throws while a condition's body is captured: the stream belongs to what is around it.
     void refuse_in_body(StreamRecord& stream, const SourceLocation& where) const;
 
-    int bodies = 0;  ///< conditions' bodies that are being captured inside of it: its other streams are not for them
+    int bodies =
+        0;  ///< conditions' bodies that are being captured inside of it: its other streams are not for them
 
     bool is_capture() const noexcept override { return true; }
     CaptureMode capture_mode() const noexcept override { return mode_; }

@@ -125,7 +125,8 @@ namespace {
 /// A copy without a stream waits for the other side's current stream. In a capture that cannot wait for work outside of it.
 void check_copy_in_capture(StreamRecord& stream, StreamRecord& other, const SourceLocation& where) {
     const bool mine = is_captured(stream), theirs = is_captured(other);
-    if (mine && !theirs && !other.has(stream_flag::capturing | stream_flag::handed_out | stream_flag::poisoned) &&
+    if (mine && !theirs &&
+        !other.has(stream_flag::capturing | stream_flag::handed_out | stream_flag::poisoned) &&
         other.backend->is_complete(other, where))
         return;
     if (mine == theirs) return;
@@ -134,9 +135,11 @@ void check_copy_in_capture(StreamRecord& stream, StreamRecord& other, const Sour
         ErrorCode::usage, stream,
         "in a capture, a copy without a stream is ordered after the current streams of both sides, and '" +
             outside.display_name() + "' of " + outside.device.name() +
-            (mine ? " is not captured and has work pending: name the stream, copy(stream, to, from), let that one join the "
+            (mine ? " is not captured and has work pending: name the stream, copy(stream, to, from), let "
+                    "that one join the "
                     "capture, or wait for it before the capture begins"
-                  : " runs the copy and is not captured: name the stream, copy(stream, to, from), or let that one join the "
+                  : " runs the copy and is not captured: name the stream, copy(stream, to, from), or let "
+                    "that one join the "
                     "capture"),
         "copy", where));
 }

@@ -91,7 +91,8 @@ ReportHook set_report_hook(ReportHook next) try {
             const std::lock_guard lock(hook_mutex);
             old = reserve().hook;
         }
-        ReportHook before = old != nullptr ? *old : ReportHook();  // takes memory: before anything has changed
+        ReportHook before =
+            old != nullptr ? *old : ReportHook();  // takes memory: before anything has changed
         const std::lock_guard lock(hook_mutex);
         if (reserve().hook != old) continue;  // another thread was faster
         reserve().hook.swap(fresh);

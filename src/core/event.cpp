@@ -74,7 +74,9 @@ EventState& Event::state(const char* call, SourceLocation where) const try {
 }
 Device Event::device(SourceLocation where) const { return state("Event::device", where).device; }
 EventOptions Event::options(SourceLocation where) const { return state("Event::options", where).options; }
-bool Event::is_recorded(SourceLocation where) const { return state("Event::is_recorded", where).is_recorded(); }
+bool Event::is_recorded(SourceLocation where) const {
+    return state("Event::is_recorded", where).is_recorded();
+}
 
 void Event::record(StreamRef stream, SourceLocation where) try {
     detail::record_event(usable(state_, "record_event", where), detail::record_of(stream.state()), where);

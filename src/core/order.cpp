@@ -195,7 +195,8 @@ void order_after_use(StreamRecord& waiter, const StreamUse& use, const SourceLoc
     } else {
         CompletionRef done = make_completion();
         other.backend->fence(use, done);
-        if (!done->is_done() || done->failure() != nullptr) waiter.backend->await(waiter, std::move(done), where);
+        if (!done->is_done() || done->failure() != nullptr)
+            waiter.backend->await(waiter, std::move(done), where);
     }
     if (trusted) waiter.waited.note(use.id, given);
     if (other.has(stream_flag::fallible)) [[unlikely]]

@@ -33,7 +33,8 @@ std::int64_t primary_of(const Recorder::Participant& one, const LaunchOptions& o
 /// Whether waiting for the stream would be waiting for nothing.
 bool has_nothing_pending(StreamRecord& stream, const SourceLocation& where) {
     if (stream.has(stream_flag::recording | stream_flag::poisoned | stream_flag::fallible)) return false;
-    if (stream.has(stream_flag::capturing | stream_flag::handed_out) && stream.backend->capture_id(stream) != 0)
+    if (stream.has(stream_flag::capturing | stream_flag::handed_out) &&
+        stream.backend->capture_id(stream) != 0)
         return false;
     return stream.backend->is_complete(stream, where);
 }
@@ -138,7 +139,8 @@ void Recorder::detach(Participant& one) noexcept {
             return;
         }
     }
-    stream->clear(stream_flag::recording | stream_flag::captured | stream_flag::joined);  // first: another recorder may come at once
+    stream->clear(stream_flag::recording | stream_flag::captured |
+                  stream_flag::joined);  // first: another recorder may come at once
     stream->recorder.store(nullptr, std::memory_order_release);
 }
 
@@ -240,7 +242,8 @@ bool record_work(StreamState& state, const WorkType& type, void* self, std::size
     LaunchOptions kept = options;
     kept.dependence = Dependence::none;  // the edge tells
     if (stream.priority != 0 && type.form != nullptr && kept.priority == LaunchOptions::inherit_priority)
-        kept.priority = stream.priority;  // as in CUDA's captures: the graph may be launched on another stream
+        kept.priority =
+            stream.priority;  // as in CUDA's captures: the graph may be launched on another stream
     const NodeKind kind = type.form != nullptr ? NodeKind::kernel : NodeKind::host_function;
     r->add(stream, kind, where, [&](std::uint32_t) {
         for (std::size_t i = 0; i < block_count; ++i) r->use(*blocks[i]);
@@ -430,7 +433,8 @@ namespace {
 void refuse_captured(StreamRecord& stream, const char* call, const SourceLocation& where) {
     if (is_captured(stream))
         refuse(stream,
-               "the host cannot wait for or query a stream that is capturing: nothing of it is done before the graph is "
+               "the host cannot wait for or query a stream that is capturing: nothing of it is done before "
+               "the graph is "
                "launched. End the capture first; to read memory, copy() it to pinned() in the capture",
                call, where);
 }

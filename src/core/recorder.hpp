@@ -35,7 +35,8 @@ bool record_graph(StreamRecord& stream, GraphData& graph, const SourceLocation& 
 /// A node that only captures have.
 void record_node(StreamRecord& stream, std::shared_ptr<NodeData> node, const SourceLocation& where);
 /// What others just enqueued natively on a captured stream, as one operation that uses these blocks.
-void record_external(StreamRecord& stream, Block* const* blocks, std::size_t count, const SourceLocation& where);
+void record_external(StreamRecord& stream, Block* const* blocks, std::size_t count,
+                     const SourceLocation& where);
 /// A captured stream waits, at each launch of the graph, for the event's newest record.
 void record_wait_node(StreamRecord& stream, EventState& event, const SourceLocation& where);
 

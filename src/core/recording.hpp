@@ -46,7 +46,8 @@ public:
     struct Participant {
         StreamRecord* stream = nullptr;  ///< null: it left
         std::uint64_t stream_id = 0;
-        std::uint64_t given = 0;          ///< what it had really been given when it joined, or when the tape was last sent
+        std::uint64_t given =
+            0;  ///< what it had really been given when it joined, or when the tape was last sent
         std::vector<std::uint32_t> tail;  ///< what its next operation comes after
         std::int64_t own = -1;            ///< its newest operation
         std::int64_t primary = -1;        ///< of a programmatic event that its next operation waits for
@@ -83,7 +84,7 @@ public:
     /// What is destroyed once the lock has been given back: destructors of users' closures may come to heddle.
     struct Garbage {
         std::vector<std::shared_ptr<void>> objects;
-        Block* blocks = nullptr;  ///< linked by Block::next_kept; to be freed
+        Block* blocks = nullptr;         ///< linked by Block::next_kept; to be freed
         const Recorder* sent = nullptr;  ///< that has sent all they were used for
 
         Garbage() = default;
@@ -118,8 +119,8 @@ public:
     virtual bool join(StreamRecord& stream, const std::vector<std::uint32_t>& tail, const char* call,
                       const SourceLocation& where) = 0;
     /// One participant waits for a point of the recording. Returns false if that has to be done for real; the tape has been sent then.
-    virtual bool wait_inside(StreamRecord& waiter, StreamRecord* other, const std::vector<std::uint32_t>& place,
-                             const SourceLocation& where) = 0;
+    virtual bool wait_inside(StreamRecord& waiter, StreamRecord* other,
+                             const std::vector<std::uint32_t>& place, const SourceLocation& where) = 0;
     /// Enqueues what is on the tape, with the order of all participants. If that throws, it still is on the tape. Captures do nothing.
     virtual void flush(const SourceLocation& where) = 0;
     /// What has to be enqueued for real on a participant comes after what was recorded: flushes, and the stream leaves (a batch's first one
@@ -138,7 +139,8 @@ public:
     void collect_external(Participant& one, const SourceLocation& where);
 
     /// Makes the stream a participant, if it is recorded by `outer` (null: by nothing) at this moment. Returns false if it is not.
-    bool attach(StreamRecord& stream, std::vector<std::uint32_t> tail, Recorder* outer, const SourceLocation& where);
+    bool attach(StreamRecord& stream, std::vector<std::uint32_t> tail, Recorder* outer,
+                const SourceLocation& where);
     void detach(Participant& one) noexcept;
     /// Begins on this stream; the lock is free. A batch around a capture is flushed, and goes on afterwards.
     void begin(StreamRecord& stream, const SourceLocation& where);
@@ -156,7 +158,8 @@ private:
 void merge(std::vector<std::uint32_t>& tail, const std::vector<std::uint32_t>& more);
 /// The operations that `ends` come after, and themselves.
 std::vector<bool> reached_from(const Tape& tape, const std::vector<std::uint32_t>& ends);
-[[noreturn]] void refuse(StreamRecord& stream, std::string message, const char* call, const SourceLocation& where);
+[[noreturn]] void refuse(StreamRecord& stream, std::string message, const char* call,
+                         const SourceLocation& where);
 
 /// The lock of the stream's recorder, held; empty where nothing records the stream.
 class Recorded {

@@ -175,16 +175,18 @@ struct EventState {
     std::uint64_t stream_id = 0;
     std::uint64_t submissions = 0;  ///< the stream's count when it was recorded
     std::shared_ptr<Fate> fate;  ///< of that stream, where work before the record may have failed; CPU: null
-    std::uint64_t capture_id = 0;                ///< not 0: the newest record was made in that capture
-    std::atomic<Recorder*> recorder{nullptr};    ///< that has it marked, with that id
-    std::atomic<void*> watched{nullptr};         ///< CUDA: the notification that looks at `native` now
-    std::atomic<std::uint32_t> owners{1};        ///< see EventOwner
-    std::atomic<bool> alive{true};               ///< its Event is there
+    std::uint64_t capture_id = 0;              ///< not 0: the newest record was made in that capture
+    std::atomic<Recorder*> recorder{nullptr};  ///< that has it marked, with that id
+    std::atomic<void*> watched{nullptr};       ///< CUDA: the notification that looks at `native` now
+    std::atomic<std::uint32_t> owners{1};      ///< see EventOwner
+    std::atomic<bool> alive{true};             ///< its Event is there
     EventState* next_free = nullptr;
 
     /// Whether it has been recorded. While a recorder has it marked, other threads may send a batch and with it change all but `device`,
     /// `options` and `backend`: those may only be read under the recorder's lock, or once `recorder` is null.
-    bool is_recorded() const noexcept { return recorder.load(std::memory_order_acquire) != nullptr || recorded; }
+    bool is_recorded() const noexcept {
+        return recorder.load(std::memory_order_acquire) != nullptr || recorded;
+    }
 
     static Event make(EventState& state) noexcept { return Event(&state); }
 };

@@ -166,7 +166,8 @@ StreamUse use_of(std::uint64_t key) noexcept {
 
 bool has_ended(std::uint64_t key) noexcept {
     const StreamUse use = use_of(key);
-    return use.stream->has(stream_flag::ended) || !use.is_same();  // in this order: the flag goes when the id has changed
+    return use.stream->has(stream_flag::ended) ||
+           !use.is_same();  // in this order: the flag goes when the id has changed
 }
 
 void forget_free_streams() noexcept {

@@ -184,10 +184,12 @@ void synchronize_stream(StreamRef stream, SourceLocation where) { stream.synchro
 void synchronize_device(Device device, SourceLocation where) try {
     detail::check_may_wait("synchronize_device", where);
     detail::for_each_stream([&](StreamRecord& stream) {
-        if (stream.device != device || stream.has(detail::stream_flag::dead | detail::stream_flag::forked)) return;
+        if (stream.device != device || stream.has(detail::stream_flag::dead | detail::stream_flag::forked))
+            return;
         // Of the calling thread's own captures nothing runs before their graphs are launched, and waiting for that would be a mistake.
         // What others capture is not waited for, but what its streams were given before is.
-        if (detail::is_captured_here(stream)) detail::check_not_capturing(stream, "synchronize_device", where);
+        if (detail::is_captured_here(stream))
+            detail::check_not_capturing(stream, "synchronize_device", where);
         else detail::send_batch_of(stream, where);
     });
     const detail::Failure of_closed =

@@ -220,7 +220,8 @@ bool Tape::equals(const Tape& other) const noexcept {
     for (std::size_t i = 0; i < chunks; ++i) {
         const std::uint32_t used = i < chunks_.size() ? chunks_[i].used : 0;
         if (used != (i < other.chunks_.size() ? other.chunks_[i].used : 0)) return false;
-        if (used != 0 && std::memcmp(chunks_[i].data.get(), other.chunks_[i].data.get(), used) != 0) return false;
+        if (used != 0 && std::memcmp(chunks_[i].data.get(), other.chunks_[i].data.get(), used) != 0)
+            return false;
     }
     return true;
 }
@@ -264,9 +265,9 @@ TapePool& tapes() {
     static constinit MadeOnce<TapePool> instance;
     return instance.get();
 }
-const ForkRegistration registered{ForkOrder::tapes,
-                                  {nullptr, [](void*) { tapes().lock().lock(); },
-                                   [](void*) { tapes().lock().unlock(); }}};
+const ForkRegistration registered{
+    ForkOrder::tapes,
+    {nullptr, [](void*) { tapes().lock().lock(); }, [](void*) { tapes().lock().unlock(); }}};
 }  // namespace
 
 std::shared_ptr<Tape> new_tape() {

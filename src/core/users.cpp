@@ -57,7 +57,8 @@ void add_to_table(Block& block, std::uint64_t key) {
         std::vector<std::uint64_t> kept;
         if (table != nullptr)
             for (const auto& slot : table->keys)
-                if (const std::uint64_t one = slot.load(std::memory_order_relaxed); one != 0 && !has_ended(one))
+                if (const std::uint64_t one = slot.load(std::memory_order_relaxed);
+                    one != 0 && !has_ended(one))
                     kept.push_back(one);
         if (table != nullptr && 4 * (kept.size() + 1) <= table->keys.size()) {
             // Who looks meanwhile may miss its key, and comes here for the lock.

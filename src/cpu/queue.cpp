@@ -201,7 +201,8 @@ bool Queue::add_recover(CompletionRef done) {
     return add(Step::recover, recover_type, &recovery, 1, {}, false);
 }
 
-bool Queue::push_unless_joined(const OpType& type, void* self, std::size_t count, const SourceLocation& where) {
+bool Queue::push_unless_joined(const OpType& type, void* self, std::size_t count,
+                               const SourceLocation& where) {
     bool schedule = false;
     {
         const std::lock_guard lock(lock_);

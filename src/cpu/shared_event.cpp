@@ -81,8 +81,7 @@ bool is_gone(const Process& process) {
 }
 
 Failure failure_elsewhere(const char* message) {
-    return make_failure(
-        ErrorInfo{.code = ErrorCode::work_failed, .message = message, .call = "wait_event"});
+    return make_failure(ErrorInfo{.code = ErrorCode::work_failed, .message = message, .call = "wait_event"});
 }
 
 /// Where a record is: its number, and the lane that it was made in.

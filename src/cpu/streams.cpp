@@ -96,7 +96,8 @@ Failure CpuBackend::synchronize_device(int device, const SourceLocation&) {
     std::vector<CompletionRef> pending;
     for_each_stream([&](StreamRecord& stream) {
         if (stream.device == Device::unchecked(DeviceKind::cpu, device))
-            if (CompletionRef done = pending_work({&stream, stream.id.load()})) pending.push_back(std::move(done));
+            if (CompletionRef done = pending_work({&stream, stream.id.load()}))
+                pending.push_back(std::move(done));
     });
     Failure untold;
     for (const CompletionRef& done : pending) {

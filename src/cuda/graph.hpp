@@ -84,8 +84,8 @@ private:
     std::vector<EventOwner>
         events_;  ///< of the nodes: not another event's while they may record it or wait for it
     std::vector<EventOwner> replaced_;  ///< that launches under way may still have
-    bool is_careful_ = false;  ///< a launch into a capture of others is not CUDA's alone
-    bool is_new_ = false;      ///< made anew since: CUDA does not know the launches before
+    bool is_careful_ = false;           ///< a launch into a capture of others is not CUDA's alone
+    bool is_new_ = false;               ///< made anew since: CUDA does not know the launches before
 };
 
 }  // namespace heddle::detail::cu

@@ -266,11 +266,10 @@ void CudaBackend::free_pinned(void* data, std::size_t bytes, const StreamUse* us
         if (in_callback || any_capturing(users, user_count)) {
             for (std::size_t i = 0; i < user_count; ++i) {
                 if (!users[i].stream->device.is_cuda()) continue;
-                return defer(
-                    gpu_of(*users[i].stream),
-                    [this, data, bytes, list = std::vector<StreamUse>(users, users + user_count)] {
-                        free_pinned(data, bytes, list.data(), list.size());
-                    });
+                return defer(gpu_of(*users[i].stream),
+                             [this, data, bytes, list = std::vector<StreamUse>(users, users + user_count)] {
+                                 free_pinned(data, bytes, list.data(), list.size());
+                             });
             }
         }
         Fences fences;

@@ -53,7 +53,8 @@ void refuse_native_capture(const StreamUse& use, const char* call, const SourceL
         std::lock_guard life(stream.life);
         if (!use.is_same() || stream.native == nullptr || capture_of(stream) == 0) return;
     }
-    throw_usage("this memory was used on a stream that is being captured natively, and what it was given before cannot be "
+    throw_usage("this memory was used on a stream that is being captured natively, and what it was given "
+                "before cannot be "
                 "waited for meanwhile: end that capture first, or wait for the stream before it begins",
                 call, &stream, where);
 }

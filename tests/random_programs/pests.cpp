@@ -38,9 +38,7 @@ void Pests::pester(const PestsView& view, std::uint64_t seed) {
             case 5:
                 if (view.wait_on_streams) mine.wait_stream(stream);
                 break;
-            case 6:
-                event = mine.record_event();
-                break;
+            case 6: event = mine.record_event(); break;
             case 7: {
                 const ScopedStream in(mine, {.wait_on_enter = false});
                 (void)to_host(*some(view.constants));

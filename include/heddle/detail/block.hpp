@@ -34,7 +34,7 @@ struct Block {
     /// The streams that were given work on this memory, by StreamState::key; 0: nobody. Keys, because a closed stream's
     /// record becomes another stream, which is no user.
     std::atomic<std::uint64_t> users[inline_users] = {};
-    Block* next_kept = nullptr;            ///< in the list of a batch that frees it later
+    Block* next_kept = nullptr;              ///< in the list of a batch that frees it later
     std::atomic<void*> more_users{nullptr};  ///< the library's table of further ones (core/users.hpp)
 };
 
