@@ -47,10 +47,10 @@ template <class F> struct CompletionFunction {
         static_cast<CompletionFunction*>(self)->function(std::move(failure));
     }
     static constexpr OpType make_type() {
-        OpType type = op_type<CompletionFunction>(&run, std::is_trivially_copyable_v<Kept<F>>,
+        OpType made = op_type<CompletionFunction>(&run, std::is_trivially_copyable_v<Kept<F>>,
                                                   "on_completion", pretty(), true);
-        type.complete = &complete;
-        return type;
+        made.complete = &complete;
+        return made;
     }
     static constexpr OpType type = make_type();
 };
