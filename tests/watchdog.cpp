@@ -19,7 +19,7 @@ namespace {
 /// Seconds for one test; HEDDLE_TEST_PATIENCE sets another number.
 unsigned patience_s() {
     const char* text = std::getenv("HEDDLE_TEST_PATIENCE");
-    return text != nullptr ? static_cast<unsigned>(std::atoi(text)) : HEDDLE_TEST_TSAN != 0 ? 300 : 100;
+    return text != nullptr ? static_cast<unsigned>(std::atoi(text)) : HEDDLE_TEST_SANITIZED != 0 ? 300 : 100;
 }
 
 char running[512] = "";

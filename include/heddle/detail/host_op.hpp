@@ -32,10 +32,15 @@ struct OpType {
 void enqueue(StreamState& stream, const OpType& type, void* self, std::size_t count,
              const SourceLocation& where);
 
+template <class K, int N, class... P> struct PortableOp;
+/// Kernels and their arguments are copied as bytes; nvcc's wrappers of lambdas do not say that this cannot fail.
+template <class T> inline constexpr bool moves_without_fail = std::is_nothrow_move_constructible_v<T>;
+template <class K, int N, class... P> inline constexpr bool moves_without_fail<PortableOp<K, N, P...>> = true;
+
 template <class T>
 constexpr OpType op_type(void (*run)(void*, std::size_t, std::size_t), bool trivial, const char* call,
                          const char* pretty, bool is_cleanup = false) {
-    static_assert(std::is_nothrow_move_constructible_v<T>, "closures are moved where nothing may fail");
+    static_assert(moves_without_fail<T>, "closures are moved where nothing may fail");
     return {run,
             trivial ? nullptr
                     : +[](void* from, void* to) noexcept { ::new (to) T(std::move(*static_cast<T*>(from))); },
