@@ -45,6 +45,10 @@ if(HEDDLE_SANITIZE)
     list(JOIN HEDDLE_SANITIZE "," heddle_sanitizers)
     add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${heddle_sanitizers};-fno-omit-frame-pointer>"
         "$<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize-recover=all>")
+    if("undefined" IN_LIST HEDDLE_SANITIZE)
+        # What AddressSanitizer sees as well, and what costs a third of the time of compiling.
+        add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize=null,vptr,object-size>")
+    endif()
     add_link_options("-fsanitize=${heddle_sanitizers}")
 endif()
 

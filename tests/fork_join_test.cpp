@@ -443,3 +443,11 @@ TEST_CASE("branches on several devices are captured side by side", "[multi]") {
     for (std::size_t i = 0; i < all.size(); ++i)
         CHECK(to_host(default_stream(all[i]), parts[i]) == Ints(100, 2 * (static_cast<int>(i) + 1)));
 }
+
+TEST_CASE("a fork of more branches than there can be says that there is no memory") {
+    const Stream s(test_device());
+    const auto error = error_of([&] { fork_join_n(s, SIZE_MAX, [](std::size_t) {}); });
+    REQUIRE(error);
+    CHECK(error->code() == ErrorCode::out_of_memory);
+    CHECK(s.is_complete());
+}

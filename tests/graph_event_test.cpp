@@ -120,3 +120,47 @@ TEST_CASE("a batch that is sent again records the event of this time") {
         CHECK(mark.is_complete());
     }
 }
+
+// The newest record is another one by the time a CPU stream's wait for an older one is looked at.
+TEST_CASE("a wait of a CPU stream for an event is not held up by a graph that records the event again") {
+    const Drained drained;
+    const Stream s(test_device()), after(test_device()), cpu(cpu_device());
+    Event event(test_device());
+    Graph records = capture(after, [&] {
+        launch_host(after, [] {});
+        record_external(after, event);
+    });
+    for (const bool is_instantiated : {false, true}) {
+        if (is_instantiated) records.instantiate();
+        Gate gate;
+        gate.hold(s);
+        event.record(s);
+        cpu.wait_event(event);
+        after.wait_stream(cpu);  // so the graph's record comes after the wait
+        records.launch(after);
+        gate.open();
+        CHECK(eventually([&] { return after.is_complete(); }));
+    }
+}
+
+TEST_CASE("a graph that waits for an event waits for its newest record, also when a CPU stream waits for an "
+          "older one") {
+    const Drained drained;
+    const Stream first(test_device()), second(test_device()), waiter(test_device()), cpu(cpu_device());
+    Event event(test_device());
+    Graph waits = wait_node(event).build();
+    waits.instantiate();
+    Gate older, newer;
+    older.hold(first);
+    newer.hold(second);
+    event.record(first);
+    cpu.wait_event(event);
+    event.record(second);
+    waits.launch(waiter);
+    older.open();
+    cpu.synchronize();
+    settle(test_device());
+    CHECK_FALSE(waiter.is_complete());
+    newer.open();
+    waiter.synchronize();
+}

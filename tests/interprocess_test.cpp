@@ -192,6 +192,28 @@ TEST_CASE("a GPU that this process does not see is named in the error") {
     CHECK(mentions(error_of([&] { (void)import_event(event); }), "ffff:00:1f.7"));
 }
 
+TEST_CASE("memory of a shareable array that is gone serves the next one, and nothing waits for a busy GPU") {
+    if (test_device().is_cpu()) HEDDLE_SKIP("memory of CPU devices is given back at once");
+    const Drained drained;
+    const Stream s(test_device()), held(test_device());
+    Gate gate;
+    gate.hold(held);
+    constexpr std::size_t size = 5 << 20;  // of no other test
+    const int* last = shareable<int>(test_device(), size).data();
+    for (int i = 0; i < 3; ++i) {
+        const int* next = nullptr;
+        CHECK(eventually([&] {  // users of the last one are looked at in the background
+            const Array<int> x = shareable<int>(test_device(), size);
+            next = x.data();
+            return next == last;
+        }));
+        last = next;
+    }
+    gate.open();
+    held.synchronize();
+    trim_pool(test_device());
+}
+
 TEST_CASE("an array of a process that has given it up is refused") {
     std::optional<Array<int>> x(shareable<int>(test_device(), 10));
     const ArrayHandle handle = export_array(*x);
@@ -428,16 +450,39 @@ TEST_CASE("a wait for a shared event means the record that was newest when it wa
     first.wait_event(event);
     event.record(b);
     second.wait_event(event);
+    gate_a.open();
+    first.synchronize();
+    settle(test_device());
+    CHECK_FALSE(second.is_complete());
+    CHECK_FALSE(event.is_complete());
     gate_b.open();
     second.synchronize();
     event.synchronize();
-    settle(test_device());
-    CHECK_FALSE(first.is_complete());
-    gate_a.open();
-    first.synchronize();
+}
+
+// CUDA reaches the records of an interprocess event in the order they were made: the newer one's stream waits for the
+// older one's (docs/measurements.md).
+#define SKIP_WHERE_RECORDS_WAIT()                                                                            \
+    if (test_device().is_cuda())                                                                             \
+    HEDDLE_SKIP("on CUDA, a newer record of a shared event waits for an older one")
+
+TEST_CASE("an older record of a shared event does not hold up a newer one") {
+    SKIP_WHERE_RECORDS_WAIT();
+    const Drained drained;
+    const Stream a(test_device()), b(test_device()), second(test_device());
+    Event event(test_device(), {.interprocess = true});
+    Gate gate;
+    gate.hold(a);
+    event.record(a);
+    event.record(b);
+    second.wait_event(event);
+    second.synchronize();
+    event.synchronize();
+    CHECK_FALSE(a.is_complete());
 }
 
 TEST_CASE("another process waits for the record of a shared event that was newest when it asked") {
+    SKIP_WHERE_RECORDS_WAIT();
     const Drained drained;
     const Stream a(test_device()), b(test_device());
     Event event(test_device(), {.interprocess = true});
@@ -503,7 +548,9 @@ TEST_CASE("a shared event can be recorded again and again while its records are 
     Event event(test_device(), {.interprocess = true});
     Gate gate;
     gate.hold(s);
-    for (int i = 0; i < 5000; ++i) event.record(s);
+    // A GPU's queue takes some thousand entries; then the next call waits on the host for room.
+    const int records = test_device().is_cuda() ? 200 : 5000;
+    for (int i = 0; i < records; ++i) event.record(s);
     waiter.wait_event(event);
     settle(test_device());
     CHECK_FALSE(waiter.is_complete());

@@ -155,6 +155,16 @@ std::vector<Missed> needed_waits(const Program& program, Mode mode) {
 
 }  // namespace
 
+TEST_CASE("random programs leave nothing to chance, in whatever mode") {
+    for (std::uint64_t seed = 1; seed <= 1000; ++seed) {
+        const Program program = generate(seed, devices_for(seed), {.alone = seed % 2 == 0});
+        for (const Mode mode : all_modes) {
+            INFO(title(seed, mode, {}));
+            CHECK_FALSE(Model::check(program, mode));
+        }
+    }
+}
+
 TEST_CASE("random programs with scopes or with streams named come to what they say", "[random]") {
     run_programs(0.15, {Mode::eager, Mode::named}, 0);
 }

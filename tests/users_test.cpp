@@ -384,6 +384,20 @@ TEST_CASE("a wait for a stream or an event with nothing pending is never refused
     CHECK_FALSE(is_capturing(other));
 }
 
+TEST_CASE("a captured stream waits for an idle one that has run host functions, but not for a failed one") {
+    const Drained drained;
+    const Stream s(test_device()), other(test_device()), bad(test_device());
+    launch_host(other, [] {});
+    other.synchronize();
+    poison(bad);
+    const Graph graph = capture(s, [&] {
+        s.wait_stream(other);
+        CHECK_THROWS_AS(s.wait_stream(bad), Error);
+        launch_host(s, [] {});
+    });
+    CHECK(graph.size() == 1);
+}
+
 TEST_CASE("a copy without a stream is captured whatever devices its sides are on", "[multi]") {
     if (test_devices().size() < 2) HEDDLE_SKIP("needs two devices");
     const Drained drained;

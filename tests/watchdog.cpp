@@ -1,11 +1,15 @@
 // Ends the program, and says in which test, when a test hangs.
 #define CATCH_CONFIG_EXTERNAL_INTERFACES  // Catch2 2.13 shows listeners only then
+#include "watchdog.hpp"
+
 #include "support.hpp"
 
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <dirent.h>
 #include <execinfo.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #if __has_include(<catch2/catch_all.hpp>)
@@ -24,12 +28,18 @@ unsigned patience_s() {
 
 char running[512] = "";
 
+std::atomic<int> stacks_printed{0};
+
+extern "C" void print_stack(int) {
+    void* frames[64];
+    backtrace_symbols_fd(frames, backtrace(frames, 64), STDERR_FILENO);
+    ++stacks_printed;
+}
+
 extern "C" void say_and_abort(int) {
     for (const char* text : {"\nthis test hangs: ", static_cast<const char*>(running), "\n"})
         if (write(STDERR_FILENO, text, std::strlen(text)) < 0) break;
-    // Where: the signal goes to the main thread, as a rule.
-    void* frames[64];
-    backtrace_symbols_fd(frames, backtrace(frames, 64), STDERR_FILENO);
+    heddle_test::print_all_stacks();
     std::signal(SIGABRT, SIG_DFL);
     std::abort();
 }
@@ -58,3 +68,18 @@ public:
 }  // namespace
 
 CATCH_REGISTER_LISTENER(Watchdog)
+
+void heddle_test::print_all_stacks() {
+    std::signal(SIGUSR2, print_stack);
+    DIR* const tasks = opendir("/proc/self/task");
+    if (tasks == nullptr) return;
+    while (const dirent* const task = readdir(tasks)) {
+        const int thread = std::atoi(task->d_name);
+        if (thread == 0) continue;
+        if (write(STDERR_FILENO, "thread:\n", 8) < 0) break;
+        const int before = stacks_printed;
+        syscall(SYS_tgkill, getpid(), thread, SIGUSR2);
+        for (int i = 0; i < 1000 && stacks_printed == before; ++i) usleep(1000);  // one after the other
+    }
+    closedir(tasks);
+}

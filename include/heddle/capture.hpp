@@ -4,8 +4,8 @@
 #include <concepts>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <utility>
-#include <vector>
 
 #include <heddle/detail/graph_work.hpp>
 #include <heddle/graph.hpp>
@@ -18,8 +18,8 @@ namespace detail {
 class CaptureRecorder;
 bool is_recorded(StreamRef stream);  ///< by a capture of heddle's
 Graph capture_body(StreamRef stream, const std::function<void()>& body, SourceLocation where);
-void record_condition(StreamRef stream, ConditionalKind kind, View<const int> value,
-                      std::vector<Graph> bodies, SourceLocation where);
+void record_condition(StreamRef stream, ConditionalKind kind, View<const int> value, std::span<Graph> bodies,
+                      SourceLocation where);
 int read_condition(StreamRef stream, View<const int> value, SourceLocation where);
 }  // namespace detail
 
@@ -96,10 +96,9 @@ template <std::invocable Then, std::invocable Else>
 void capture_if(StreamRef stream, View<const int> value, Then&& then, Else&& otherwise,
                 SourceLocation where = SourceLocation::current()) {
     if (detail::is_recorded(stream)) {
-        std::vector<Graph> bodies;
-        bodies.push_back(detail::capture_body(stream, std::ref(then), where));
-        bodies.push_back(detail::capture_body(stream, std::ref(otherwise), where));
-        detail::record_condition(stream, detail::ConditionalKind::if_else, value, std::move(bodies), where);
+        Graph bodies[] = {detail::capture_body(stream, std::ref(then), where),
+                          detail::capture_body(stream, std::ref(otherwise), where)};
+        detail::record_condition(stream, detail::ConditionalKind::if_else, value, bodies, where);
     } else {
         const bool is_true = detail::read_condition(stream, value, where) != 0;
         const ScopedStream in(stream, {.wait_on_enter = false}, where);
@@ -130,10 +129,8 @@ template <std::invocable Body>
 void capture_while(StreamRef stream, View<const int> value, Body&& body,
                    SourceLocation where = SourceLocation::current()) {
     if (detail::is_recorded(stream)) {
-        std::vector<Graph> bodies;
-        bodies.push_back(detail::capture_body(stream, std::ref(body), where));
-        detail::record_condition(stream, detail::ConditionalKind::while_loop, value, std::move(bodies),
-                                 where);
+        Graph bodies[] = {detail::capture_body(stream, std::ref(body), where)};
+        detail::record_condition(stream, detail::ConditionalKind::while_loop, value, bodies, where);
     } else {
         while (detail::read_condition(stream, value, where) != 0) {
             const ScopedStream in(stream, {.wait_on_enter = false},

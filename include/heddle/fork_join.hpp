@@ -7,7 +7,6 @@
 #include <initializer_list>
 #include <span>
 #include <type_traits>
-#include <vector>
 
 #include <heddle/scope.hpp>
 
@@ -23,6 +22,7 @@ public:
     Fork(const Fork&) = delete;
     Fork& operator=(const Fork&) = delete;
     StreamRef branch(Device device);
+    StreamRef taken(std::size_t i) const noexcept;  ///< the stream of the i-th call of branch()
     void join();
 
 private:
@@ -138,11 +138,8 @@ void fork_join_each(StreamRef base, std::size_t count, F&& f, ForkEachOptions op
     if (options.streams == 0) detail::throw_no_streams(where);
     const std::size_t streams = options.streams < count ? options.streams : count;
     detail::Fork fork(base, streams, where);
-    std::vector<StreamRef> branches;
-    branches.reserve(streams);
     for (std::size_t i = 0; i < count; ++i) {
-        if (i < streams) branches.push_back(fork.branch(base.device()));
-        const StreamRef stream = branches[i % streams];
+        const StreamRef stream = i < streams ? fork.branch(base.device()) : fork.taken(i % streams);
         ScopedStream in(stream, {.wait_on_enter = false}, where);
         detail::numbered(f, i)(stream);
     }

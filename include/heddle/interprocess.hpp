@@ -37,7 +37,7 @@ Block& import_block(const ArrayHandle& handle, std::size_t element, std::size_t 
 
 /// An array that can be shared with other processes; else it is one like all others. Its memory is not of the device's pool, which cannot be shared
 /// in this way: on CUDA it is cudaMalloc's, is usable at once on every stream, takes longer to get, is a multiple of 2 MiB, and other devices reach it by peer access,
-/// not pool access. Its elements are not initialised. Destroying it never blocks: it is given back when the device is idle, or when there is no other memory left.
+/// not pool access. Its elements are not initialised. Destroying it never blocks: its memory is kept for later shareable arrays, and given back by trim_pool(), or when there is no other memory left.
 template <class T>
 [[nodiscard]] Array<T> shareable(Device device, std::size_t size,
                                  SourceLocation where = SourceLocation::current()) {

@@ -63,7 +63,9 @@ void reset_pool_high_water(Device device, SourceLocation where = SourceLocation:
 std::size_t pool_release_threshold(Device device, SourceLocation where = SourceLocation::current());
 void set_pool_release_threshold(Device device, std::size_t bytes,
                                 SourceLocation where = SourceLocation::current());
-/// Gives unused memory back to the device, but for `keep` bytes. Memory whose free has not been reached by its stream counts as used.
+/// Gives unused memory back to the device, but for `keep` bytes of the pool. Memory whose free has not been reached by its stream counts as used.
+/// Memory of shareable and imported arrays that are gone is given back as well, and only here: if there is such memory, the call waits for
+/// all that the device does.
 void trim_pool(Device device, std::size_t keep = 0, SourceLocation where = SourceLocation::current());
 
 }  // namespace heddle

@@ -6,7 +6,7 @@
 
 #include "collective/fetch.kernel.hpp"
 #include "collective/nccl.hpp"
-#include "collective/reduce.kernel.hpp"
+#include "collective/reduce.hpp"
 #include <heddle/collective.hpp>
 
 namespace heddle::detail {

@@ -32,7 +32,7 @@ void BatchRun::update(Entry& entry, const std::shared_ptr<Tape>& tape, const Sou
         if (tape->is_same(i, *entry.tape)) continue;
         fill_node(scratch_, tape, i);
         scratch_.index = i;
-        entry.exec->update(scratch_, where);
+        (void)entry.exec->update(scratch_, where);
         ++last.changed;
     }
 }
@@ -126,7 +126,10 @@ std::string_view name_of(BatchResult::How how) noexcept {
     return "?";
 }
 
-Batch::Batch(BatchOptions options) : run_(std::make_unique<detail::BatchRun>(options)) {}
+Batch::Batch(BatchOptions options) try : run_(std::make_unique<detail::BatchRun>(options)) {
+} catch (...) {
+    detail::rethrow_as_error("Batch", {});
+}
 Batch::Batch(Batch&&) noexcept = default;
 Batch& Batch::operator=(Batch&&) noexcept = default;
 Batch::~Batch() = default;
@@ -170,7 +173,7 @@ const char* obstacle(detail::StreamRecord& stream, bool on_cpu) {
 }
 }  // namespace
 
-ScopedBatch::ScopedBatch(Batch& batch, StreamRef ref, SourceLocation where)
+ScopedBatch::ScopedBatch(Batch& batch, StreamRef ref, SourceLocation where) try
     : run_(batch.run_.get()), where_(where) {
     detail::StreamRecord& stream = detail::record_of(ref.state());
     detail::check_usable(stream, "ScopedBatch", where);
@@ -190,16 +193,20 @@ ScopedBatch::ScopedBatch(Batch& batch, StreamRef ref, SourceLocation where)
         run_->recorder = recorder_;
     }
     run_->open = true;
+} catch (...) {
+    detail::rethrow_as_error("ScopedBatch", where);
 }
 
-void ScopedBatch::send(SourceLocation where) {
+void ScopedBatch::send(SourceLocation where) try {
     if (recorder_ == nullptr) return;
     recorder_->lock.lock();
     const detail::Recorded held(*recorder_);
     recorder_->flush(where);
+} catch (...) {
+    detail::rethrow_as_error("ScopedBatch::send", where);
 }
 
-void ScopedBatch::end(SourceLocation where) {
+void ScopedBatch::end(SourceLocation where) try {
     if (run_ == nullptr) return;
     detail::BatchRun& run = *std::exchange(run_, nullptr);
     detail::BatchRecorder* const recorder = std::exchange(recorder_, nullptr);
@@ -209,6 +216,8 @@ void ScopedBatch::end(SourceLocation where) {
     const std::unique_ptr<detail::BatchRun, void (*)(detail::BatchRun*)> alone(
         &run, [](detail::BatchRun* one) { one->recorder = nullptr; });
     detail::BatchRecorder::finish(*recorder, where);
+} catch (...) {
+    detail::rethrow_as_error("ScopedBatch::end", where);
 }
 
 ScopedBatch::~ScopedBatch() {

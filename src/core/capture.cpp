@@ -30,7 +30,7 @@ std::unique_ptr<GraphData> finish(CaptureRecorder& capture, bool join, const Sou
 
 }  // namespace
 
-ScopedCapture::ScopedCapture(StreamRef ref, CaptureOptions options, SourceLocation where)
+ScopedCapture::ScopedCapture(StreamRef ref, CaptureOptions options, SourceLocation where) try
     : ScopeBase(where), join_(options.join) {
     StreamRecord& stream = detail::record_of(ref.state());
     detail::check_usable(stream, "capture", where);
@@ -41,15 +41,22 @@ ScopedCapture::ScopedCapture(StreamRef ref, CaptureOptions options, SourceLocati
             "and launch its graph in this one",
             "capture", where));
     recorder_ = &CaptureRecorder::start(stream, options.mode, where);
-    change_device(ref.device());
-    change_stream(ref);
+    try {
+        change_device(ref.device());
+        change_stream(ref);
+    } catch (...) {
+        CaptureRecorder::finish(*recorder_);
+        throw;
+    }
+} catch (...) {
+    detail::rethrow_as_error("capture", where);
 }
 
 ScopedCapture::~ScopedCapture() {
     if (recorder_ != nullptr) CaptureRecorder::finish(*recorder_);
 }
 
-Graph ScopedCapture::end(SourceLocation where) {
+Graph ScopedCapture::end(SourceLocation where) try {
     if (recorder_ == nullptr)
         throw_error({.code = ErrorCode::usage,
                      .message = "this capture has ended already",
@@ -58,9 +65,11 @@ Graph ScopedCapture::end(SourceLocation where) {
     leave();
     Graph graph(finish(*std::exchange(recorder_, nullptr), join_, where));
     return graph;
+} catch (...) {
+    detail::rethrow_as_error("end", where);
 }
 
-void ScopedCapture::end_into(Graph& graph, std::initializer_list<Node> after, SourceLocation where) {
+void ScopedCapture::end_into(Graph& graph, std::initializer_list<Node> after, SourceLocation where) try {
     GraphData& to = graph.data(where);
     for (const Node& node : after)
         if (node.data().graph != &to)
@@ -79,6 +88,8 @@ void ScopedCapture::end_into(Graph& graph, std::initializer_list<Node> after, So
     std::vector<std::size_t> first;
     for (const Node& node : after) first.push_back(node.data().index);
     append_graph(to, from, first);
+} catch (...) {
+    detail::rethrow_as_error("end_into", where);
 }
 
 namespace detail {
@@ -95,6 +106,20 @@ bool is_recorded(StreamRef stream) {
     return false;
 }
 
+namespace {
+CaptureRecorder& start_body(StreamRecord& record, const SourceLocation& where) try {
+    return CaptureRecorder::start(record, CaptureMode::thread_local_, where);
+} catch (...) {
+    rethrow_as_error("capture_if or capture_while", where);
+}
+Graph finish_body(CaptureRecorder& inner, const SourceLocation& where) try {
+    return Graph(finish(inner, false, where));
+} catch (...) {
+    rethrow_as_error("capture_if or capture_while", where);
+}
+}  // namespace
+
+// What the body throws is passed on as it is.
 Graph capture_body(StreamRef stream, const std::function<void()>& body, SourceLocation where) {
     StreamRecord& record = record_of(stream.state());
     if (record.has(stream_flag::handed_out))
@@ -104,7 +129,7 @@ Graph capture_body(StreamRef stream, const std::function<void()>& body, SourceLo
                          "under a condition: use another stream, which waits for this one",
                          "capture_if or capture_while", where));
     auto& around = static_cast<CaptureRecorder&>(*record.recorder.load());
-    CaptureRecorder& inner = CaptureRecorder::start(record, CaptureMode::thread_local_, where);
+    CaptureRecorder& inner = start_body(record, where);
     {
         const std::lock_guard lock(around.lock);
         ++around.bodies;
@@ -121,11 +146,11 @@ Graph capture_body(StreamRef stream, const std::function<void()>& body, SourceLo
         CaptureRecorder::finish(inner);
         throw;
     }
-    return Graph(finish(inner, false, where));
+    return finish_body(inner, where);
 }
 
-void record_condition(StreamRef stream, ConditionalKind kind, View<const int> value,
-                      std::vector<Graph> graphs, SourceLocation where) {
+void record_condition(StreamRef stream, ConditionalKind kind, View<const int> value, std::span<Graph> graphs,
+                      SourceLocation where) try {
     std::vector<std::unique_ptr<GraphData>> bodies;
     for (Graph& graph : graphs) {
         bodies.push_back(clone_graph(graph.data(where)));
@@ -137,6 +162,8 @@ void record_condition(StreamRef stream, ConditionalKind kind, View<const int> va
     const auto node = make_conditional(kind, region(value), std::move(bodies), where);
     check_conditional(*node, stream.device(), where);
     record_node(record_of(stream.state()), node, where);
+} catch (...) {
+    rethrow_as_error("capture_if or capture_while", where);
 }
 
 int read_condition(StreamRef stream, View<const int> value, SourceLocation where) {
@@ -155,12 +182,14 @@ int read_condition(StreamRef stream, View<const int> value, SourceLocation where
 
 bool is_capturing(StreamRef stream) { return stream.is_capturing(); }
 
-void record_external(StreamRef stream, Event& event, SourceLocation where) {
+void record_external(StreamRef stream, Event& event, SourceLocation where) try {
     detail::record_event(event.state("record_external", where), detail::record_of(stream.state()), true,
                          where);
+} catch (...) {
+    detail::rethrow_as_error("record_external", where);
 }
 
-void wait_external(StreamRef ref, const Event& event, SourceLocation where) {
+void wait_external(StreamRef ref, const Event& event, SourceLocation where) try {
     StreamRecord& stream = detail::record_of(ref.state());
     detail::check_usable(stream, "wait_external", where);
     detail::EventState& state = event.state("wait_external", where);
@@ -173,6 +202,8 @@ void wait_external(StreamRef ref, const Event& event, SourceLocation where) {
             "before the launch",
             "wait_external", where));
     detail::record_wait_node(stream, state, where);
+} catch (...) {
+    detail::rethrow_as_error("wait_external", where);
 }
 
 }  // namespace heddle

@@ -1,5 +1,6 @@
 #include <heddle/fork_join.hpp>
 
+#include <bit>
 #include <map>
 #include <mutex>
 #include <vector>
@@ -21,7 +22,8 @@ public:
     StreamRecord& take(StreamRecord& base, Device device, const SourceLocation& where) {
         {
             const std::lock_guard lock(mutex_);
-            std::vector<Idle>& idle = lanes_[key(device, base.priority)];
+            Lane& lane = lanes_[key(device, base.priority)];
+            std::vector<Idle>& idle = lane.idle;
             const std::uint64_t base_id = base.id.load();
             std::erase_if(idle, [](const Idle& one) {
                 if (!one.stream->has(stream_flag::slow_order)) return false;
@@ -37,9 +39,17 @@ public:
                 if (idle[i].stream->backend->is_complete(*idle[i].stream, where)) return remove(idle, i);
             constexpr std::size_t plenty = 64;
             if (idle.size() >= plenty) return remove(idle, 0);
+            // Room for it, so that give() needs none.
+            idle.reserve(std::bit_ceil(lane.made + 1));
+            ++lane.made;
         }
         StreamRecord& made = open_stream(device, base.priority, {}, where);
-        made.name = "branch " + std::to_string(made.id.load());
+        try {
+            made.name = "branch " + std::to_string(made.id.load());
+        } catch (...) {
+            close_stream(made);
+            throw;
+        }
         made.set(stream_flag::internal);
         return made;
     }
@@ -50,8 +60,15 @@ public:
             close_stream(stream);
             return;
         }
-        const std::lock_guard lock(mutex_);
-        lanes_[key(stream.device, base.priority)].push_back({&stream, base.id.load()});
+        {
+            const std::lock_guard lock(mutex_);
+            const auto lane = lanes_.find(key(stream.device, base.priority));
+            if (lane != lanes_.end() && lane->second.idle.size() < lane->second.idle.capacity()) {
+                lane->second.idle.push_back({&stream, base.id.load()});
+                return;
+            }
+        }
+        close_stream(stream);  // taken before a fork
     }
 
     void forget() noexcept { lanes_.clear(); }
@@ -62,6 +79,10 @@ private:
         StreamRecord* stream;
         std::uint64_t base_id;
     };
+    struct Lane {
+        std::vector<Idle> idle;
+        std::size_t made = 0;  ///< at most so many come back
+    };
     static std::array<int, 3> key(Device device, int priority) noexcept {
         return {device.index(), static_cast<int>(device.kind()), priority};
     }
@@ -71,7 +92,7 @@ private:
         return stream;
     }
     std::mutex mutex_;
-    std::map<std::array<int, 3>, std::vector<Idle>> lanes_;
+    std::map<std::array<int, 3>, Lane> lanes_;
 };
 
 constinit MadeOnce<Branches> all_branches;
@@ -95,7 +116,7 @@ struct Fork::Impl {
     bool joined = false;
 };
 
-Fork::Fork(StreamRef base, std::size_t count, SourceLocation where)
+Fork::Fork(StreamRef base, std::size_t count, SourceLocation where) try
     : impl_(new Impl{record_of(base.state()), Event(base.device(), {}, where), {}, where}) {
     try {
         impl_->streams.reserve(count);
@@ -104,17 +125,23 @@ Fork::Fork(StreamRef base, std::size_t count, SourceLocation where)
         delete impl_;
         throw;
     }
+} catch (...) {
+    rethrow_as_error("fork_join", where);
 }
 
-StreamRef Fork::branch(Device device) {
+StreamRef Fork::branch(Device device) try {
     StreamRecord& stream = branches().take(impl_->base, device, impl_->where);
     impl_->streams.push_back({&stream, stream.submissions.load(), 0});
     order_after_event(stream, impl_->fork.state(), impl_->where);
     impl_->streams.back().at_fork = stream.submissions.load();
     return StreamRef(stream);
+} catch (...) {
+    rethrow_as_error("fork_join", impl_->where);
 }
 
-void Fork::join() {
+StreamRef Fork::taken(std::size_t i) const noexcept { return StreamRef(*impl_->streams[i].stream); }
+
+void Fork::join() try {
     impl_->joined = true;
     for (const Impl::BranchStream& branch : impl_->streams) {
         // A branch that was given nothing is not worth a wait, if the base has waited for all it was given before: waits of the branch may
@@ -126,6 +153,8 @@ void Fork::join() {
             continue;
         order_after_stream(impl_->base, *branch.stream, impl_->where);
     }
+} catch (...) {
+    rethrow_as_error("fork_join", impl_->where);
 }
 
 Fork::~Fork() {

@@ -32,8 +32,9 @@ void instantiate_now(GraphData& graph, const SourceLocation& where) {
     }
     while (!graph.changed.empty()) {
         const NodeData& node = *graph.nodes[graph.changed.back()];
+        bool has_all = false;
         try {
-            graph.exec->update(node, where);
+            has_all = graph.exec->update(node, where);
         } catch (const std::bad_alloc&) {
             throw;  // the next launch tries again
         } catch (const OutOfMemory&) {
@@ -42,6 +43,7 @@ void instantiate_now(GraphData& graph, const SourceLocation& where) {
             graph.changed.pop_back();  // it cannot be: told once, and the old work is launched from then on
             throw;
         }
+        if (has_all) return graph.changed.clear();
         graph.changed.pop_back();
     }
 }

@@ -67,7 +67,8 @@ public:
     /// Gives it to the stream, and counts the submission. The nodes' events are recorded by the backend; core notes what that means.
     virtual void launch(StreamRecord& stream, const SourceLocation& where) = 0;
     /// Takes over a node's work, or whether it is enabled, for later launches. Throws where that cannot be, and nothing has changed then.
-    virtual void update(const NodeData& node, const SourceLocation& where) = 0;
+    /// Returns true if it was made anew from the whole graph: then all other changes are in it as well.
+    virtual bool update(const NodeData& node, const SourceLocation& where) = 0;
     virtual void upload(StreamRecord& stream, const SourceLocation& where) = 0;
 };
 

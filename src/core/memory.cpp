@@ -95,7 +95,7 @@ Backend& pinned_backend() { return cuda_backend().device_count() > 0 ? cuda_back
 
 }  // namespace
 
-Block& allocate(StreamRef ref, std::size_t count, std::size_t element, SourceLocation where) {
+Block& allocate(StreamRef ref, std::size_t count, std::size_t element, SourceLocation where) try {
     StreamRecord& stream = record_of(ref.state());
     check_usable(stream, "empty", where);
     const std::size_t bytes = checked_bytes(count, element, "empty", where);
@@ -126,9 +126,12 @@ Block& allocate(StreamRef ref, std::size_t count, std::size_t element, SourceLoc
     }
     if (is_observed()) notify_memory(OpKind::allocate, &stream, bytes, where);
     return block;
+} catch (...) {
+    rethrow_as_error("empty", where);
 }
 
-Block& allocate_shared(Device device, std::size_t count, std::size_t element, const SourceLocation& where) {
+Block& allocate_shared(Device device, std::size_t count, std::size_t element,
+                       const SourceLocation& where) try {
     const std::size_t bytes = checked_bytes(count, element, "shareable", where);
     Block& block = take_block();
     try {
@@ -140,9 +143,11 @@ Block& allocate_shared(Device device, std::size_t count, std::size_t element, co
     open_shared(block, device, bytes, MemoryOrigin::shared);
     if (is_observed()) notify_memory(OpKind::allocate, nullptr, bytes, where);
     return block;
+} catch (...) {
+    rethrow_as_error("shareable", where);
 }
 
-Block& import_shared(Device device, const ArrayHandle& handle, const SourceLocation& where) {
+Block& import_shared(Device device, const ArrayHandle& handle, const SourceLocation& where) try {
     Block& block = take_block();
     try {
         void* const base = backend_of(device.kind()).import_shared(device.index(), handle, where);
@@ -154,9 +159,11 @@ Block& import_shared(Device device, const ArrayHandle& handle, const SourceLocat
     }
     open_shared(block, device, handle.bytes, MemoryOrigin::imported);
     return block;
+} catch (...) {
+    rethrow_as_error("import_array", where);
 }
 
-Block& allocate_host(MemoryKind kind, std::size_t count, std::size_t element, SourceLocation where) {
+Block& allocate_host(MemoryKind kind, std::size_t count, std::size_t element, SourceLocation where) try {
     const std::size_t bytes =
         checked_bytes(count, element, kind == MemoryKind::pinned ? "pinned" : "pageable", where);
     Block& block = take_block();
@@ -175,20 +182,18 @@ Block& allocate_host(MemoryKind kind, std::size_t count, std::size_t element, So
     block.alive.store(true, std::memory_order_release);
     if (is_observed()) notify_memory(OpKind::allocate, nullptr, bytes, where);
     return block;
+} catch (...) {
+    rethrow_as_error(kind == MemoryKind::pinned ? "pinned" : "pageable", where);
 }
 
 void release(Block& block) noexcept {
-    try {
-        if (block.owners.load(std::memory_order_acquire) != 1) {
-            // Before the share is gone: whoever has the last one may free the block at any time.
-            offer_to_capture(block);
-            if (block.owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-        }
-        block.alive.store(false, std::memory_order_release);
-        free_block(block, nullptr);
-    } catch (...) {
-        report(std::current_exception());
+    if (block.owners.load(std::memory_order_acquire) != 1) {
+        // Before the share is gone: whoever has the last one may free the block at any time.
+        offer_to_capture(block);
+        if (block.owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     }
+    block.alive.store(false, std::memory_order_release);
+    free_block(block, nullptr);
 }
 
 void free_block(Block& block, const Recorder* sent) noexcept {
@@ -220,10 +225,12 @@ void free_block(Block& block, const Recorder* sent) noexcept {
     }
 }
 
-void declare_use(Block& block, StreamRef stream, SourceLocation where) {
+void declare_use(Block& block, StreamRef stream, SourceLocation where) try {
     check_usable(record_of(stream.state()), "used_on", where);
     note_use(&block, stream.state());
     note_recorded_use(record_of(stream.state()), block);
+} catch (...) {
+    rethrow_as_error("used_on", where);
 }
 
 void wait_for_users(StreamRecord& stream, const Block& block, const SourceLocation& where) {

@@ -299,7 +299,7 @@ void record_event(EventState& event, StreamRecord& stream, bool external, const 
     if (is_observed()) notify_record(stream, where);
 }
 
-Admission admit_slowly(StreamState& state, const char* call, SourceLocation where) {
+Admission admit_slowly(StreamState& state, const char* call, SourceLocation where) try {
     StreamRecord& stream = record_of(state);
     check_usable(stream, call, where);
     const bool recorded = stream.has(stream_flag::recording);
@@ -320,6 +320,8 @@ Admission admit_slowly(StreamState& state, const char* call, SourceLocation wher
                 .accesses = {},
                 .where = where});
     return Admission::dropped;
+} catch (...) {
+    rethrow_as_error(call, where);
 }
 
 }  // namespace heddle::detail

@@ -30,11 +30,12 @@ std::int64_t primary_of(const Recorder::Participant& one, const LaunchOptions& o
 
 /// Whether waiting for the stream would be waiting for nothing.
 bool has_nothing_pending(StreamRecord& stream, const SourceLocation& where) {
-    if (stream.has(stream_flag::recording | stream_flag::poisoned | stream_flag::fallible)) return false;
+    if (stream.has(stream_flag::recording | stream_flag::poisoned)) return false;
     if (stream.has(stream_flag::capturing | stream_flag::handed_out) &&
         stream.backend->capture_id(stream) != 0)
         return false;
-    return stream.backend->is_complete(stream, where);
+    return stream.backend->is_complete(stream, where) &&
+           (!stream.has(stream_flag::fallible) || stream.known_failure() == nullptr);
 }
 
 bool has_been_reached(EventState& event, const SourceLocation& where) {
@@ -47,7 +48,7 @@ bool has_been_reached(EventState& event, const SourceLocation& where) {
 
 bool record_work(StreamState& state, const WorkType& type, void* self, std::size_t count,
                  Block* const* blocks, std::size_t block_count, const LaunchOptions& options,
-                 const SourceLocation& where) {
+                 const SourceLocation& where) try {
     StreamRecord& stream = record_of(state);
     const Recorded r(stream);
     if (!r || !r->accept(stream, Recorder::Wants::nothing, type.op->call, where)) return false;
@@ -64,6 +65,8 @@ bool record_work(StreamState& state, const WorkType& type, void* self, std::size
         if (primary >= 0) r->tape->set_primary(static_cast<std::uint32_t>(primary));
     });
     return true;
+} catch (...) {
+    rethrow_as_error(type.op->call, where);
 }
 
 bool record_copy(StreamRecord& stream, const Piece& to, const Piece& from, Block* to_owner, Block* from_owner,

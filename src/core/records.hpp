@@ -168,9 +168,10 @@ struct EventState {
     EventOptions options;
     void* native = nullptr;  ///< cudaEvent_t; CPU: Completion* of the newest record (one reference), or null
     bool recorded = false;
-    bool owns_native = true;         ///< false: wrapped or imported
-    bool handed_out = false;         ///< others may record it: what follows cannot be trusted
-    bool countable = false;          ///< the stream's count meant all of its work when it was recorded
+    bool owns_native = true;  ///< false: wrapped or imported
+    bool handed_out = false;  ///< others may record it: what follows cannot be trusted
+    bool in_graph = false;    ///< CUDA: nodes of graphs have had `native`, and may record it at any launch
+    bool countable = false;   ///< the stream's count meant all of its work when it was recorded
     StreamRecord* stream = nullptr;  ///< of the newest record
     std::uint64_t stream_id = 0;
     std::uint64_t submissions = 0;  ///< the stream's count when it was recorded

@@ -1,7 +1,6 @@
 #include <heddle/stream_pool.hpp>
 
 #include <algorithm>
-#include <deque>
 #include <map>
 #include <mutex>
 
@@ -16,7 +15,7 @@ using detail::StreamRecord;
 struct StreamPoolState {
     /// Streams of one (real) priority.
     struct Lane {
-        std::deque<StreamRecord*> returned;  ///< oldest first: the likeliest to be idle
+        std::vector<StreamRecord*> returned;  ///< oldest first: the likeliest to be idle
         std::vector<StreamRecord*> shared;
         std::size_t next_shared = 0;
     };
@@ -44,7 +43,14 @@ struct StreamPoolState {
 
     StreamRecord& make(int priority, const SourceLocation& where) {
         StreamRecord& stream = detail::open_stream(device, priority, "pool stream", where);
-        stream.name = "pool stream " + std::to_string(stream.id.load());
+        try {
+            stream.name = "pool stream " + std::to_string(stream.id.load());
+            // Room for all there may be, so that give() needs none.
+            lanes[stream.priority].returned.reserve(static_cast<std::size_t>(options.max_streams));
+        } catch (...) {
+            detail::close_stream(stream);
+            throw;
+        }
         ++made;
         return stream;
     }
@@ -91,7 +97,7 @@ struct StreamPoolState {
         }
         if (stream == nullptr && !lane.returned.empty()) {
             stream = lane.returned.front();
-            lane.returned.pop_front();
+            lane.returned.erase(lane.returned.begin());
         }
         if (stream == nullptr)
             throw_error({.code = ErrorCode::usage,
@@ -113,11 +119,11 @@ struct StreamPoolState {
             drop(stream);
             return;
         }
-        lanes[stream.priority].returned.push_back(&stream);
+        lanes.find(stream.priority)->second.returned.push_back(&stream);
     }
 };
 
-StreamPool::StreamPool(Device device, StreamPoolOptions options, SourceLocation where) {
+StreamPool::StreamPool(Device device, StreamPoolOptions options, SourceLocation where) try {
     if (options.max_streams < 1 || options.shared < 1)
         throw_error({.code = ErrorCode::usage,
                      .message = "a pool needs at least one stream of each sort",
@@ -125,19 +131,24 @@ StreamPool::StreamPool(Device device, StreamPoolOptions options, SourceLocation 
                      .device = device,
                      .where = where});
     state_ = std::make_shared<StreamPoolState>(device, options);
+} catch (...) {
+    detail::rethrow_as_error("StreamPool", where);
 }
 StreamPool::~StreamPool() = default;
 
-StreamPool::Lease StreamPool::lease(int priority, SourceLocation where) {
+StreamPool::Lease StreamPool::lease(int priority, SourceLocation where) try {
     return Lease(state_, state_->take(state_->clamp(priority), where));
+} catch (...) {
+    detail::rethrow_as_error("StreamPool::lease", where);
 }
 
-StreamRef StreamPool::shared(int priority, SourceLocation where) {
+StreamRef StreamPool::shared(int priority, SourceLocation where) try {
     const std::lock_guard lock(state_->mutex);
     StreamPoolState::Lane& lane = state_->lanes[state_->clamp(priority)];
     const auto usable = std::ranges::count_if(
         lane.shared, [this](StreamRecord* one) { return !state_->is_captured_elsewhere(*one); });
     if (usable < state_->options.shared) {
+        lane.shared.reserve(static_cast<std::size_t>(state_->options.shared) + lane.shared.size());
         lane.shared.push_back(&state_->make(priority, where));
         return StreamRef(*lane.shared.back());
     }
@@ -145,6 +156,8 @@ StreamRef StreamPool::shared(int priority, SourceLocation where) {
         StreamRecord& next = *lane.shared[lane.next_shared++ % lane.shared.size()];
         if (!state_->is_captured_elsewhere(next)) return StreamRef(next);
     }
+} catch (...) {
+    detail::rethrow_as_error("StreamPool::shared", where);
 }
 
 Device StreamPool::device() const noexcept { return state_->device; }

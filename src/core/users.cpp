@@ -78,7 +78,7 @@ void add_to_table(Block& block, std::uint64_t key) {
 
 }  // namespace
 
-void add_user(Block& block, StreamState& stream) {
+void add_user(Block& block, StreamState& stream) try {
     const std::uint64_t key = stream.key.load(std::memory_order_relaxed);
     if (const UserTable* table = table_of(block); table != nullptr && table->has(key)) return;
     const std::lock_guard lock(users_lock);
@@ -90,6 +90,8 @@ void add_user(Block& block, StreamState& stream) {
         return;
     }
     add_to_table(block, key);
+} catch (...) {
+    rethrow_as_error("launch", {});
 }
 
 Users::Users(const Block& block) {

@@ -191,7 +191,7 @@ class CpuGraphExec final : public GraphExec {
 public:
     CpuGraphExec(const GraphData& graph, const SourceLocation& where);
     void launch(StreamRecord& stream, const SourceLocation& where) override;
-    void update(const NodeData& node, const SourceLocation& where) override;
+    bool update(const NodeData& node, const SourceLocation& where) override;
     void upload(StreamRecord&, const SourceLocation&) override {}
 
 private:

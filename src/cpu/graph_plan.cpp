@@ -158,10 +158,11 @@ void CpuGraphExec::launch(StreamRecord& stream, const SourceLocation& where) {
     last_on_ = &stream;
 }
 
-void CpuGraphExec::update(const NodeData& node, const SourceLocation&) {
+bool CpuGraphExec::update(const NodeData& node, const SourceLocation&) {
     // What was launched keeps the plan it was launched with.
     if (plan_->runs.load(std::memory_order_acquire) != 0) plan_ = std::make_shared<Plan>(*plan_);
     set_task(*plan_, node);
+    return false;
 }
 
 std::shared_ptr<GraphExec> CpuBackend::instantiate(const GraphData& graph, const SourceLocation& where) {

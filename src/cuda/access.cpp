@@ -110,6 +110,7 @@ void CudaBackend::trim_pool(int device, std::size_t keep, const SourceLocation& 
     Gpu& g = gpu(device, where);
     RelaxedCapture relaxed;
     check(api.cudaMemPoolTrimTo(g.pool, keep), "cudaMemPoolTrimTo", device, where);
+    give_unused_shared_memory_back(device);
 }
 
 }  // namespace heddle::detail::cu

@@ -244,11 +244,19 @@ inline void do_chores(Gpu& g) noexcept {
 }
 /// Frees some of the memory that was in use when it was given up, if it is not any more. (memory.cpp)
 void do_later_frees(Gpu& g, std::size_t at_once) noexcept;
+/// Gives memory of shareable and imported arrays back that is not used any more. Waits for all that the device does. Returns
+/// false if there was none. (interprocess.cpp)
+bool give_unused_shared_memory_back(int device) noexcept;
 /// Gives a closed stream's record back if its work is done. False: not yet. (stream.cpp)
 bool bury(Gpu& g, Zombie& zombie) noexcept;
 
 /// Before an event's native event is recorded anew or destroyed: a notification that still asks for its last record keeps
 /// the native event, and the event gets another. (notify.cpp)
 void detach_notification(EventState& event, const SourceLocation& where);
+/// Before others can record an event's native event: a notification that still asks for the newest record looks at an
+/// event of its own instead. (notify.cpp)
+void stop_watching(EventState& event, const SourceLocation& where);
+/// For nodes of graphs, which keep the native event they were made with: from now on the event keeps it too. (notify.cpp)
+cudaEvent_t native_for_graph(EventState& event, const SourceLocation& where);
 
 }  // namespace heddle::detail::cu

@@ -181,13 +181,13 @@ void CudaGraphExec::add(const GraphData& graph, const NodeData& node, const Sour
     case NodeKind::record_event:
         if (node.device.is_cpu()) break;
         return done(api.cudaGraphAddEventRecordNode(&made, graph_, after.data(), after.size(),
-                                                    native_of(*node.event)),
+                                                    native_for_graph(*node.event, where)),
                     "cudaGraphAddEventRecordNode");
     case NodeKind::wait_event:
         if (node.device.is_cpu()) break;
-        return done(
-            api.cudaGraphAddEventWaitNode(&made, graph_, after.data(), after.size(), native_of(*node.event)),
-            "cudaGraphAddEventWaitNode");
+        return done(api.cudaGraphAddEventWaitNode(&made, graph_, after.data(), after.size(),
+                                                  native_for_graph(*node.event, where)),
+                    "cudaGraphAddEventWaitNode");
     default: break;
     }
     if (node.device.is_cpu() && node.event != nullptr)
@@ -394,23 +394,25 @@ void CudaGraphExec::update_other(const NodeData& node, const SourceLocation& whe
                             "cudaGraphExecMemsetNodeSetParams", node, where);
     }
     case NodeKind::record_event:
-        check_update(api.cudaGraphExecEventRecordNodeSetEvent(exec_, native, native_of(*node.event)),
-                     "cudaGraphExecEventRecordNodeSetEvent", node, where);
+        check_update(
+            api.cudaGraphExecEventRecordNodeSetEvent(exec_, native, native_for_graph(*node.event, where)),
+            "cudaGraphExecEventRecordNodeSetEvent", node, where);
         return keep_event(node);
     case NodeKind::wait_event:
-        check_update(api.cudaGraphExecEventWaitNodeSetEvent(exec_, native, native_of(*node.event)),
-                     "cudaGraphExecEventWaitNodeSetEvent", node, where);
+        check_update(
+            api.cudaGraphExecEventWaitNodeSetEvent(exec_, native, native_for_graph(*node.event, where)),
+            "cudaGraphExecEventWaitNodeSetEvent", node, where);
         return keep_event(node);
     default: return;
     }
 }
 
-void CudaGraphExec::update(const NodeData& node, const SourceLocation& where) {
+bool CudaGraphExec::update(const NodeData& node, const SourceLocation& where) {
     if (node.kind == NodeKind::host_function || (node.kind == NodeKind::kernel && node.device.is_cpu())) {
         const auto host =
             std::ranges::find_if(hosts_, [&](const HostNode& h) { return h.node == node.index; });
         if (host != hosts_.end()) host->next = turn_of(node);
-        return;
+        return false;
     }
     bool in_place = node.conditional == nullptr && !staged_[node.index] && !is_staged(node);
     if (in_place) {
@@ -421,7 +423,7 @@ void CudaGraphExec::update(const NodeData& node, const SourceLocation& where) {
             in_place = false;
         }
     }
-    if (in_place) return;
+    if (in_place) return false;
     if (node.graph == nullptr)  // a batch's, which makes another graph
         throw_error({.code = ErrorCode::unsupported,
                      .message = label_of(node) + " cannot be changed in a graph that is instantiated",
@@ -429,7 +431,7 @@ void CudaGraphExec::update(const NodeData& node, const SourceLocation& where) {
                      .device = node.device,
                      .where = where});
     make_anew(*node.graph, where);
-    node.graph->changed.clear();  // all of them are in it
+    return true;
 }
 
 /// In place. Throws Unsupported where CUDA cannot.

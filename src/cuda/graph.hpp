@@ -17,7 +17,7 @@ public:
     CudaGraphExec(const GraphData& graph, const SourceLocation& where);
     ~CudaGraphExec() override;
     void launch(StreamRecord& stream, const SourceLocation& where) override;
-    void update(const NodeData& node, const SourceLocation& where) override;
+    bool update(const NodeData& node, const SourceLocation& where) override;
     void upload(StreamRecord& stream, const SourceLocation& where) override;
 
 private:

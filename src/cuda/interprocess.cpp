@@ -1,6 +1,7 @@
 // Memory and events of GPUs that other processes open (CUDA's IPC). Memory of pools cannot be shared by a handle of bytes, so this is
-// cudaMalloc's. cudaFree and cudaIpcCloseMemHandle may wait for all that the device does: a thread of heddle's own calls them, once the users are
-// done and at a moment when the device is idle, or whoever finds no memory left.
+// cudaMalloc's. cudaFree and cudaIpcCloseMemHandle wait for all that the device does, and keep other threads out of the driver meanwhile: if the
+// device waits for one of those, nobody ever goes on. So nothing calls them but trim_pool(), and an allocation that finds no memory left.
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -9,7 +10,6 @@
 #include <heddle/interprocess.hpp>
 
 #include "core/background.hpp"
-#include "core/code_backend.hpp"
 #include "core/registry.hpp"
 #include "cuda/backend.hpp"
 #include "cuda/fence.hpp"
@@ -46,56 +46,62 @@ void give_back(const SharedMemory& memory) noexcept {
     else note_failure(api.cudaFree(memory.base), "cudaFree", memory.device);
 }
 
-/// Memory whose users are done, until its device is idle.
-struct Returns {
+/// Memory whose users are done: for later shareable arrays, or to be given back.
+struct Unused {
     std::mutex mutex;
     std::vector<SharedMemory> of[max_devices];
 };
-Returns& returns() {
-    static auto* const instance = new Returns;
+Unused& unused() {
+    static auto* const instance = new Unused;
     return *instance;
 }
 
-bool give_all_back(int device) noexcept {
+void keep(const SharedMemory& memory) {
+    const std::lock_guard lock(unused().mutex);
+    unused().of[memory.device].push_back(memory);
+}
+
+/// What is shared is shared by whole blocks of this size (CUDA programming guide, interprocess communication): none is shared with other arrays.
+std::size_t whole_blocks(std::size_t bytes) {
+    constexpr std::size_t block = std::size_t{2} << 20;
+    return (bytes + block - 1) / block * block;
+}
+
+/// Returns null if no unused memory has that many blocks.
+void* take_unused(int device, std::size_t whole) noexcept {
+    const std::lock_guard lock(unused().mutex);
+    std::vector<SharedMemory>& all = unused().of[device];
+    const auto found = std::ranges::find_if(all, [&](const SharedMemory& memory) {
+        return !memory.is_imported && whole_blocks(memory.bytes) == whole;
+    });
+    if (found == all.end()) return nullptr;
+    void* const base = found->base;
+    all.erase(found);
+    return base;
+}
+
+}  // namespace
+
+bool give_unused_shared_memory_back(int device) noexcept {
     std::vector<SharedMemory> all;
     {
-        const std::lock_guard lock(returns().mutex);
-        all.swap(returns().of[device]);
+        const std::lock_guard lock(unused().mutex);
+        all.swap(unused().of[device]);
     }
     for (const SharedMemory& memory : all) give_back(memory);
     return !all.empty();
 }
 
-void give_back_when_idle(const SharedMemory& memory) {
-    const int device = memory.device;
-    bool is_first = false;
-    {
-        const std::lock_guard lock(returns().mutex);
-        is_first = returns().of[device].empty();
-        returns().of[device].push_back(memory);
-    }
-    if (!is_first) return;
-    poll_in_background([device] {
-        if (!code_backend().is_idle(Device::unchecked(DeviceKind::cuda, device))) return false;
-        in_background([device] { give_all_back(device); });
-        return true;
-    });
-}
-
-/// What is shared is shared by whole blocks of this size (CUDA programming guide, interprocess communication): none is shared with other arrays.
-constexpr std::size_t shared_granularity = std::size_t{2} << 20;
-
-}  // namespace
-
 void* CudaBackend::allocate_shared(int device, std::size_t bytes, const SourceLocation& where) {
     refuse_forked("shareable", where);
     Gpu& g = gpu(device, where);
+    const std::size_t whole = whole_blocks(bytes);
+    if (void* const kept = take_unused(device, whole)) return kept;
     RelaxedCapture relaxed;
     InContext in(g);
     void* data = nullptr;
-    const std::size_t whole = (bytes + shared_granularity - 1) / shared_granularity * shared_granularity;
     cudaError_t code = api.cudaMalloc(&data, whole);
-    if (code == cudaErrorMemoryAllocation && give_all_back(device)) {
+    if (code == cudaErrorMemoryAllocation && give_unused_shared_memory_back(device)) {
         cudaGetLastError();
         code = api.cudaMalloc(&data, whole);
     }
@@ -154,11 +160,21 @@ void CudaBackend::free_shared(const SharedMemory& memory, const StreamUse* users
             });
         RelaxedCapture relaxed;
         auto fences = std::make_shared<Fences>();
-        for (std::size_t i = 0; i < user_count; ++i) add_fence(*fences, users[i]);
+        for (std::size_t i = 0; i < user_count; ++i) {
+            try {
+                add_fence(*fences, users[i]);
+            } catch (...) {
+                report(std::current_exception());
+                const CompletionRef done = make_completion();
+                Fence& fence = fences->emplace_back();
+                fence.done = done;
+                users[i].stream->backend->fence(users[i], done);
+            }
+        }
         poll_in_background([memory, fences] {
             RelaxedCapture here;
             if (!passed(*fences)) return false;
-            give_back_when_idle(memory);
+            keep(memory);
             return true;
         });
         static std::once_flag once;

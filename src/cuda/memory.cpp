@@ -122,6 +122,7 @@ CUresult allocate_when_short(Gpu& g, void** data, std::size_t bytes, cudaStream_
     do_chores(g);
     RelaxedCapture relaxed;
     order_later_frees(g);
+    give_unused_shared_memory_back(g.index);
     std::lock_guard lock(g.out_of_memory_mutex);
     note_failure(api.cudaMemPoolTrimTo(g.pool, 0), "cudaMemPoolTrimTo", g.index);
     set_internal_waits(g, 1);

@@ -76,7 +76,7 @@ void CudaBackend::signal(EventState& event, CompletionRef done, const SourceLoca
     note->gpu = &g;
     note->stream_id = event.stream_id;
     note->submissions = event.submissions;
-    if (event.owns_native && !event.handed_out && !event.options.interprocess) {
+    if (event.owns_native && !event.handed_out && !event.in_graph && !event.options.interprocess) {
         note->native = native_of(event);
         note->event = &event;
         note->plain = is_plain(event);
@@ -97,6 +97,21 @@ void detach_notification(EventState& event, const SourceLocation& where) {
     if (watcher().detach(event)) event.native = fresh;  // the notification keeps the old one
     else if (is_plain(event)) give_event(g, fresh);
     else destroy_event(g, fresh);
+}
+
+void stop_watching(EventState& event, const SourceLocation& where) {
+    if (event.watched.load(std::memory_order_acquire) == nullptr) return;
+    const RelaxedCapture relaxed;
+    Notification in_its_place;
+    in_its_place.gpu = &gpu(event.device.index(), where);
+    stand_in(in_its_place, event, where);
+    watcher().replace(event, in_its_place);
+}
+
+cudaEvent_t native_for_graph(EventState& event, const SourceLocation& where) {
+    stop_watching(event, where);
+    event.in_graph = true;
+    return native_of(event);
 }
 
 namespace {
@@ -153,7 +168,7 @@ void CudaBackend::fence(const StreamUse& use, CompletionRef done) noexcept {
                     code = record_on(g, note->native, native);
                     pending = code == CUDA_SUCCESS;
                 } else if (auto* last = static_cast<cudaEvent_t>(stream.final_event)) {
-                    give_event(g, std::exchange(note->native, last));
+                    give_event(g, note->native.exchange(last));
                     note->owns = false;
                     pin(*note, stream);  // it keeps its final event until then
                     pending = true;

@@ -33,9 +33,10 @@ Notification::~Notification() {
         notifier->next_free = std::exchange(gpu->free_notifiers, notifier);
     }
     if (source != nullptr) source->pins.fetch_sub(1, std::memory_order_release);
-    if (native == nullptr || !owns || event != nullptr) return;
-    if (plain) give_event(*gpu, native);
-    else destroy_event(*gpu, native);
+    const cudaEvent_t mine = native.load();
+    if (mine == nullptr || !owns || event != nullptr) return;
+    if (plain) give_event(*gpu, mine);
+    else destroy_event(*gpu, mine);
 }
 
 void Watcher::watch(std::unique_ptr<Notification> note) {
@@ -74,6 +75,16 @@ bool Watcher::detach(EventState& event) noexcept {
     if (note == nullptr) return false;
     note->event = nullptr;
     return true;
+}
+
+void Watcher::replace(EventState& event, Notification& stand_in) noexcept {
+    const std::lock_guard lock(mutex_);
+    auto* note = static_cast<Notification*>(event.watched.exchange(nullptr));
+    if (note == nullptr) return;
+    note->event = nullptr;
+    note->plain = true;
+    note->native.store(stand_in.native.exchange(nullptr));
+    note->notifier = std::exchange(stand_in.notifier, nullptr);
 }
 
 void Watcher::tell(Notification& note, Failure failure) noexcept {

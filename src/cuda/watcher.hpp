@@ -15,7 +15,7 @@ namespace heddle::detail::cu {
 /// An event that is looked at until it is reached.
 struct Notification {
     Gpu* gpu = nullptr;
-    cudaEvent_t native = nullptr;
+    std::atomic<cudaEvent_t> native{nullptr};
     std::vector<CompletionRef> done;  ///< under the watcher's mutex
     EventState* event =
         nullptr;        ///< a user's event that `native` is in; null: `native` is the notification's
@@ -45,6 +45,8 @@ public:
     /// The event is about to be recorded anew or destroyed. True: the native event belongs to a notification from now on,
     /// and the event needs another.
     bool detach(EventState& event) noexcept;
+    /// Others will record the event: from now on `stand_in`'s own event is looked at in its place. Nothing happens if nobody looks at it.
+    void replace(EventState& event, Notification& stand_in) noexcept;
     /// At exit: ends the thread. What is outstanding is told by look_at_exit().
     void stop() noexcept;
     /// False: the thread goes on. Else looks once at everything that is outstanding, on this thread.

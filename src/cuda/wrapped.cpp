@@ -110,6 +110,7 @@ cudaEvent_t native_handle(const Event& event, SourceLocation where) {
     if (!state.device.is_cuda())
         cu::throw_usage("an event of a CPU device has no CUDA handle", "native_handle", nullptr, where);
     cu::refuse_forked("native_handle", where);
+    cu::stop_watching(state, where);
     state.handed_out = true;
     return cu::native_of(state);
 }

@@ -77,11 +77,22 @@ int fault_in(const char* call) {
     return code_of_failure.load();
 }
 
+/// What has to happen although the call fails.
+void do_all_the_same(...) {}
+/// cudaStreamEndCapture(), and none else, has these arguments: the stream captures no more, also when it fails.
+void do_all_the_same(cudaStream_t stream, cudaGraph_t* graph) {
+    cudaGraph_t captured = nullptr;
+    if (real.cudaStreamEndCapture(stream, &captured) == cudaSuccess && captured != nullptr)
+        real.cudaGraphDestroy(captured);
+    *graph = nullptr;
+}
+
 template <class Call, class F> struct Shim;
 template <class Call, class R, class... A> struct Shim<Call, R (*)(A...)> {
     static R call(A... arguments) {
         if (const int code = fault_in(Call::name())) {
             note(Call::name(), true);
+            do_all_the_same(arguments...);
             return static_cast<R>(code);
         }
         const R result = Call::in(real)(arguments...);

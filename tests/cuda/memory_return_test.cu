@@ -16,7 +16,9 @@ namespace {
 
 Device gpu() { return Device("cuda:0"); }
 
-constexpr std::size_t large = 1 << 20;  // ints: of a size that other tests have no blocks of
+// In ints: sizes that other tests have no blocks of.
+constexpr std::size_t large = 1 << 20;
+constexpr std::size_t larger = 3 << 20;
 
 }  // namespace
 
@@ -48,7 +50,7 @@ TEST_CASE("what dies in host functions comes back in a loop that waits for event
     std::set<const int*> used;
     Event done(gpu());
     for (int i = 0; i < 50; ++i) {
-        Array<int> block = pinned<int>(large), x = empty<int>(s, large);
+        Array<int> block = pinned<int>(larger), x = empty<int>(s, larger);
         used.insert(block.data());
         launch_host(s, [block = std::move(block), x = std::move(x)] {});
         done.record(s);

@@ -115,9 +115,7 @@ TEST_CASE("a call for which there is no memory says so, and leaves things as the
 }
 
 // Calls that record, allocate, fork and lease.
-TEST_CASE("a call that records, allocates, forks or leases says so too", "[.recorded]") {
-    check_all(recorded_scenarios());
-}
+TEST_CASE("a call that records, allocates, forks or leases says so too") { check_all(recorded_scenarios()); }
 
 TEST_CASE("memory that could not be given back is given back later") {
     const Drained drained;

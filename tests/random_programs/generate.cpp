@@ -469,6 +469,7 @@ private:
         s.stream = any_stream();
         const int d = stream(s.stream).device;
         if (device(d).kind() != device(0).kind()) return;
+        if (device(d).is_cuda() && d != root_device_) return;  // in a capture, it is a node of the root's graph
         s.to = -1;
         for (std::size_t b = 0; b < program_.buffers.size(); ++b)
             if (program_.buffers[b].flag && program_.buffers[b].device == d) s.to = static_cast<int>(b);
@@ -555,12 +556,15 @@ private:
         segment.inside = chance(50);
         model_->enter_segment();
         const int d = stream(segment.root).device, before = current(d);
+        root_device_ = d;
         if (segment.wait_on_enter) model_->wait(segment.root, before);
         current(d) = segment.root;
         current_device_ = d;
         while (budget_ > 0) add(0, segment.body);
         current(d) = before;
         current_device_ = 0;
+        model_
+            ->enter_segment();  // in a capture, what was recorded is a point of the graph: nothing relies on it
         for (int i = any(5); i > 0; --i) add_host_statement(segment.after);
         return segment;
     }
@@ -577,8 +581,7 @@ private:
         case 1:
             s.what = What::wait_here_event;
             s.event = any(program_.events.size());
-            if (!model_->is_recorded(s.event)) return;
-            model_->wait_here_event(s.event);
+            if (model_->is_recorded(s.event)) model_->wait_here_event(s.event);
             break;
         case 2:
             if (!options_.alone || !chance(40)) return;
@@ -669,7 +672,7 @@ private:
     Model* model_ = nullptr;
     std::vector<int> live_, writable_, readable_, kept_, pageable_;
     std::vector<int> current_;
-    int current_device_ = 0;
+    int current_device_ = 0, root_device_ = 0;
     bool joins_ =
         false;  ///< streams that come and go begin after others and are waited for, because rounds are joined by the rest
     int budget_ = 0;

@@ -118,13 +118,7 @@ private:
 
     void hold(StreamRef stream) {
         if (stream.device().is_cpu()) launch_host(stream, Sleep{std::chrono::milliseconds(options_.hold_ms)});
-        else launch(stream, Idle{}, dim(1), options_.hold_ms * 25000);
-    }
-
-    /// Kernels of GPUs turn slower.
-    int turns(const Statement& s) const {
-        return s.what != What::host && device(device_of(s.stream < 0 ? 0 : s.stream)).is_cuda() ? s.slow / 12
-                                                                                                : s.slow;
+        else launch(stream, Idle{}, dim(1), options_.hold_ms * 1000000);
     }
 
     void work(const Statement& s, StreamRef stream, int round) {
@@ -137,12 +131,12 @@ private:
         switch (s.what) {
         case What::scale:
             if (s.prepared) launch_prepared(s, stream, to, b);
-            else if (implicit) launch(Scale{}, dim(n), to, s.a, b, turns(s));
-            else launch(stream, Scale{}, dim(n), to, s.a, b, turns(s));
+            else if (implicit) launch(Scale{}, dim(n), to, s.a, b, s.slow);
+            else launch(stream, Scale{}, dim(n), to, s.a, b, s.slow);
             break;
         case What::mix:
-            if (implicit) launch(Mix{}, dim(n), from, to, s.a, b, turns(s));
-            else launch(stream, Mix{}, dim(n), from, to, s.a, b, turns(s));
+            if (implicit) launch(Mix{}, dim(n), from, to, s.a, b, s.slow);
+            else launch(stream, Mix{}, dim(n), from, to, s.a, b, s.slow);
             break;
         case What::fill:
             if (implicit) fill(to, static_cast<int>(b));
@@ -158,7 +152,7 @@ private:
             else copy_2d(stream, View2D(to, n / 4, 2, 4), View2D(from, n / 4, 2, 4));
             break;
         default: {
-            const HostWork work{to, from, n, s.a, b, turns(s)};
+            const HostWork work{to, from, n, s.a, b, s.slow};
             if (implicit && s.owns) launch_host(OwningHostWork{work, std::make_shared<Word>(s.a)});
             else if (implicit) launch_host(work);
             else if (s.owns) launch_host(stream, OwningHostWork{work, std::make_shared<Word>(s.a)});
@@ -172,7 +166,7 @@ private:
     void launch_prepared(const Statement& s, StreamRef stream, View<int> to, Word b) {
         const auto known = prepared_.find(s.id);
         if (known == prepared_.end()) {
-            prepared_.emplace(s.id, prepare(stream.device(), Scale{}, dim(to.size()), to, s.a, b, turns(s)))
+            prepared_.emplace(s.id, prepare(stream.device(), Scale{}, dim(to.size()), to, s.a, b, s.slow))
                 .first->second.launch(stream);
         } else {
             known->second.set<0>(to).set<2>(b).dim(dim(to.size())).launch(stream);
@@ -196,9 +190,8 @@ private:
                 last = node;
             };
             const Device on = device(info.device);
-            if (s.what == What::scale) then(kernel_node(on, Scale{}, dim(n), to, s.a, s.b, turns(s)));
-            else if (s.what == What::mix)
-                then(kernel_node(on, Mix{}, dim(n), from(), to, s.a, s.b, turns(s)));
+            if (s.what == What::scale) then(kernel_node(on, Scale{}, dim(n), to, s.a, s.b, s.slow));
+            else if (s.what == What::mix) then(kernel_node(on, Mix{}, dim(n), from(), to, s.a, s.b, s.slow));
             else if (s.what == What::fill) then(fill_node(to, static_cast<int>(s.b)));
             else then(copy_node(to, from()));
         }

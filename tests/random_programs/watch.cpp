@@ -1,6 +1,7 @@
 #include "watch.hpp"
 
 #include "support.hpp"
+#include "watchdog.hpp"
 
 #include <condition_variable>
 #include <csignal>
@@ -77,6 +78,7 @@ private:
                 late = true;
             }
             if (!late) continue;
+            print_all_stacks();
             std::signal(SIGABRT, SIG_DFL);
             std::abort();
         }

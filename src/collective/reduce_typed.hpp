@@ -1,16 +1,17 @@
-#include "collective/reduce.kernel.hpp"
+// The kernels that combine elements, for the files that instantiate them: floating-point numbers in one, integers in the other, because each takes
+// a compiler long.
+#pragma once
 
 #include <cstdint>
 
 #include "collective/float16.hpp"
 #include "collective/pack.hpp"
+#include "collective/reduce.hpp"
 #include <heddle/launch.hpp>
 
 namespace heddle::detail {
 
-namespace {
-
-// Integers are combined as unsigned ones, which wrap.
+// Integers are added and multiplied as unsigned ones, which wrap.
 template <class T, bool = std::is_integral_v<T>> struct Unsigned { using type = T; };
 template <class T> struct Unsigned<T, true> { using type = std::make_unsigned_t<T>; };
 template <class T> using Wrapping = typename Unsigned<T>::type;
@@ -113,16 +114,7 @@ template <class T, class Op, bool divides> struct Reduce {
     }
 };
 
-struct Order {
-    StreamRef stream;
-    const Part& to;
-    const Part* sources;
-    std::size_t count;
-    std::size_t ranks;
-    const SourceLocation& where;
-};
-
-template <class T, class Op, bool divides = false> void launch_one(const Order& o) {
+template <class T, class Op, bool divides = false> void launch_one(const ReduceOrder& o) {
     using Kernel = Reduce<T, Op, divides>;
     std::size_t width = 1024;
     if (o.stream.device().is_cuda()) {
@@ -141,9 +133,10 @@ template <class T, class Op, bool divides = false> void launch_one(const Order& 
            source(3), source(4), source(5), source(6), source(7));
 }
 
-template <class T> void launch_typed(const Order& order, ReduceOp op) {
+template <class T> void launch_typed(const ReduceOrder& order, ReduceOp op) {
+    using W = Wrapping<T>;  // one kernel for both
     switch (op) {
-    case ReduceOp::product: return launch_one<T, Product>(order);
+    case ReduceOp::product: return launch_one<W, Product>(order);
     case ReduceOp::min: return launch_one<T, Min>(order);
     case ReduceOp::max: return launch_one<T, Max>(order);
     case ReduceOp::average:
@@ -151,27 +144,7 @@ template <class T> void launch_typed(const Order& order, ReduceOp op) {
         break;
     case ReduceOp::sum: break;
     }
-    launch_one<T, Sum>(order);
-}
-
-}  // namespace
-
-void launch_reduce(StreamRef stream, ElementType type, ReduceOp op, const Part& to, const Part* sources,
-                   std::size_t count, std::size_t ranks, const SourceLocation& where) {
-    const Order order{stream, to, sources, count, ranks, where};
-    switch (type) {
-    case ElementType::f16: return launch_typed<Float16>(order, op);
-    case ElementType::bf16: return launch_typed<BFloat16>(order, op);
-    case ElementType::f32: return launch_typed<float>(order, op);
-    case ElementType::f64: return launch_typed<double>(order, op);
-    case ElementType::i8: return launch_typed<std::int8_t>(order, op);
-    case ElementType::u8: return launch_typed<std::uint8_t>(order, op);
-    case ElementType::i32: return launch_typed<std::int32_t>(order, op);
-    case ElementType::u32: return launch_typed<std::uint32_t>(order, op);
-    case ElementType::i64: return launch_typed<std::int64_t>(order, op);
-    case ElementType::u64: return launch_typed<std::uint64_t>(order, op);
-    case ElementType::bytes: break;
-    }
+    launch_one<W, Sum>(order);
 }
 
 }  // namespace heddle::detail

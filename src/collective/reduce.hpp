@@ -13,4 +13,16 @@ inline constexpr std::size_t reduce_width = 8;
 void launch_reduce(StreamRef stream, ElementType type, ReduceOp op, const Part& to, const Part* sources,
                    std::size_t count, std::size_t ranks, const SourceLocation& where);
 
+/// The arguments of launch_reduce().
+struct ReduceOrder {
+    StreamRef stream;
+    const Part& to;
+    const Part* sources;
+    std::size_t count;
+    std::size_t ranks;
+    const SourceLocation& where;
+};
+void launch_reduce_of_floats(ElementType type, ReduceOp op, const ReduceOrder& order);
+void launch_reduce_of_integers(ElementType type, ReduceOp op, const ReduceOrder& order);
+
 }  // namespace heddle::detail
