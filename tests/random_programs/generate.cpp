@@ -469,7 +469,8 @@ private:
         s.stream = any_stream();
         const int d = stream(s.stream).device;
         if (device(d).kind() != device(0).kind()) return;
-        if (device(d).is_cuda() && d != root_device_) return;  // in a capture, it is a node of the root's graph
+        if (device(d).is_cuda() && d != root_device_)
+            return;  // in a capture, it is a node of the root's graph
         s.to = -1;
         for (std::size_t b = 0; b < program_.buffers.size(); ++b)
             if (program_.buffers[b].flag && program_.buffers[b].device == d) s.to = static_cast<int>(b);
