@@ -340,7 +340,8 @@ bool run_wide_graph(Bench& bench) {
     auto last = empty_node(cpu());
     for (int i = 0; i < width; ++i) {
         auto one = host_node(cpu(), [&bench] { bench.count += 1; }).after(first);
-        auto two = kernel_node(cpu(), Add{}, dim(size), bench.x, 0).priority(i % 3 - 3).after(one);
+        const View<int> part = bench.x.view().subview(static_cast<std::size_t>(i) * 6, 6);
+        auto two = kernel_node(cpu(), Add{}, dim(6), part, 0).priority(i % 3 - 3).after(one);
         last.after(two);
     }
     // Long enough to be taken apart where there is more than one worker.
