@@ -2,8 +2,10 @@
 
 enable_testing()
 set(heddle_test_timeout 600)
+set(heddle_test_environment "")
 if(HEDDLE_SANITIZE)
     set(heddle_test_timeout 1500)
+    set(heddle_test_environment "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/tsan.supp")
 endif()
 
 # heddle_add_test(NAME LABELS l... ENVIRONMENT e... COMMAND c...): exit status 77 means skipped.
@@ -11,7 +13,7 @@ function(heddle_add_test name)
     cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LABELS;ENVIRONMENT;COMMAND")
     add_test(NAME ${name} COMMAND ${arg_COMMAND})
     set_tests_properties(${name} PROPERTIES
-        LABELS "${arg_LABELS}" ENVIRONMENT "${arg_ENVIRONMENT}"
+        LABELS "${arg_LABELS}" ENVIRONMENT "${arg_ENVIRONMENT};${heddle_test_environment}"
         SKIP_RETURN_CODE 77 TIMEOUT ${heddle_test_timeout})
     if("cuda" IN_LIST arg_LABELS)
         set_tests_properties(${name} PROPERTIES RESOURCE_LOCK gpu)

@@ -1,5 +1,4 @@
 // Graphs on CPU devices: among other work, and launched on several streams.
-#include "kernels.hpp"
 #include "support.hpp"
 
 using namespace heddle_test;

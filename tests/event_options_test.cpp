@@ -1,5 +1,4 @@
 // Events that measure time, that sleep, that other processes share; and what they refuse.
-#include "kernels.hpp"
 #include "support.hpp"
 
 using namespace heddle_test;

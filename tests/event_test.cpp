@@ -1,5 +1,4 @@
 // Events: what a record means, to waits and to the host.
-#include "kernels.hpp"
 #include "support.hpp"
 
 using namespace heddle_test;
