@@ -206,7 +206,7 @@ TEST_CASE("what is in an entry's place and is no file of the user's own is no en
     }
     SECTION("a file that others may write to") {
         detail::write_entry(folder.path, "key", some_result());
-        for (const mode_t mode : {0602, 0620}) {
+        for (const mode_t mode : {0602u, 0620u}) {
             REQUIRE(chmod(path.c_str(), mode) == 0);
             CHECK(is_replaced());
         }
