@@ -1,7 +1,7 @@
-// How fast memory moves, beside the raw way: copies between host and device from pinned and from pageable
-// memory, copies between devices, and a triad (z = x + 3 y) on the device. GB are 10^9 bytes; a triad moves three
-// floats an element. Both sides use the same memory, but between GPUs, where access to it is a matter of where it
-// comes from.
+// How fast memory moves, beside the raw way: copies between host and device from pinned and from
+// pageable memory, copies between devices, and a triad (z = x + 3 y) on the device. GB are 10^9
+// bytes; a triad moves three floats an element. Both sides use the same memory, but between GPUs,
+// where access to it is a matter of where it comes from.
 
 #include <algorithm>
 #include <string>
@@ -19,18 +19,21 @@ using bench::Direction;
 namespace {
 
 struct Triad {
-    HEDDLE_FN void operator()(std::size_t i, View<const float> x, View<const float> y, View<float> z) const {
+    HEDDLE_FN void operator()(std::size_t i, View<const float> x, View<const float> y,
+                              View<float> z) const {
         z[i] = x[i] + 3.0f * y[i];
     }
 };
 
 std::string size_text(std::size_t bytes) {
-    return bytes >= (1 << 20) ? std::to_string(bytes >> 20) + " MB" : std::to_string(bytes >> 10) + " KB";
+    return bytes >= (1 << 20) ? std::to_string(bytes >> 20) + " MB"
+                              : std::to_string(bytes >> 10) + " KB";
 }
 
 /// Batches that move about 128 MB, at most 64 calls.
 bench::Batches batches_of(std::size_t bytes) {
-    const std::size_t calls = std::min<std::size_t>(64, std::max<std::size_t>(1, (128u << 20) / bytes));
+    const std::size_t calls =
+        std::min<std::size_t>(64, std::max<std::size_t>(1, (128u << 20) / bytes));
     return {.calls = static_cast<int>(calls), .pairs = 50, .seconds = 1.0, .quick_calls = 1};
 }
 
@@ -51,7 +54,8 @@ std::vector<std::size_t> sizes(bool quick, std::size_t first, std::size_t last) 
 }
 
 /// Copies between the device and one host array, which is pinned or pageable.
-void host_copies(bench::Report& report, Device device, bool is_pinned, const std::vector<std::size_t>& all) {
+void host_copies(bench::Report& report, Device device, bool is_pinned,
+                 const std::vector<std::size_t>& all) {
     const Stream s{device};
     const std::size_t most = all.back() / sizeof(float);
     Array<float> on_device = zeros<float>(s, most);
@@ -63,11 +67,13 @@ void host_copies(bench::Report& report, Device device, bool is_pinned, const std
         const std::size_t count = bytes / sizeof(float);
         const View<float> there = on_device.view().first(count), here = host.view().first(count);
         const std::string tail = std::string(memory) + ", " + size_text(bytes);
-        const auto add = [&](const std::string& name, View<float> to, View<float> from, Direction direction) {
+        const auto add = [&](const std::string& name, View<float> to, View<float> from,
+                             Direction direction) {
             if (!report.wants(name)) return;
             const bench::Peer peer =
-                device.is_cuda() ? bench::raw_copy(device, to.data(), from.data(), bytes, direction, memory)
-                                 : bench::plain_copy(to.data(), from.data(), bytes);
+                device.is_cuda()
+                    ? bench::raw_copy(device, to.data(), from.data(), bytes, direction, memory)
+                    : bench::plain_copy(to.data(), from.data(), bytes);
             report.compare(name, device.name(), copies(s, to, from), peer, batches_of(bytes),
                            bench::in_gb_per_s(static_cast<double>(bytes)));
         };
@@ -87,11 +93,13 @@ void vector_copies(bench::Report& report, Device device, const std::vector<std::
         const std::size_t count = bytes / sizeof(float);
         const View<float> there = on_device.view().first(count), here(host.data(), count);
         const std::string tail = "std::vector, " + size_text(bytes);
-        const auto add = [&](const std::string& name, View<float> to, View<float> from, Direction direction) {
+        const auto add = [&](const std::string& name, View<float> to, View<float> from,
+                             Direction direction) {
             if (!report.wants(name)) return;
-            const bench::Peer peer = device.is_cuda() ? bench::raw_copy(device, to.data(), from.data(), bytes,
-                                                                        direction, "pageable")
-                                                      : bench::plain_copy(to.data(), from.data(), bytes);
+            const bench::Peer peer =
+                device.is_cuda()
+                    ? bench::raw_copy(device, to.data(), from.data(), bytes, direction, "pageable")
+                    : bench::plain_copy(to.data(), from.data(), bytes);
             report.compare(name, device.name(), copies(s, to, from), peer, batches_of(bytes),
                            bench::in_gb_per_s(static_cast<double>(bytes)));
         };
@@ -109,8 +117,8 @@ void both_ways(bench::Report& report, Device device, std::size_t bytes) {
     in.synchronize();
     for (Array<float>* host : {&from, &to}) std::fill_n(host->data(), count, 1.0f);
     const View<float> first = on_device.view().first(count), second = on_device.view().last(count);
-    report.compare("host to device and device to host at once, pinned, " + size_text(bytes), device.name(),
-                   {[&](int calls) {
+    report.compare("host to device and device to host at once, pinned, " + size_text(bytes),
+                   device.name(), {[&](int calls) {
                        for (int i = 0; i < calls; ++i) {
                            copy(in, first, from);
                            copy(out, to, second);
@@ -118,16 +126,17 @@ void both_ways(bench::Report& report, Device device, std::size_t bytes) {
                        in.synchronize();
                        out.synchronize();
                    }},
-                   device.is_cuda()
-                       ? bench::raw_copy_both(device, on_device.data(), to.data(), from.data(), bytes)
-                       : bench::Peer{},
+                   device.is_cuda() ? bench::raw_copy_both(device, on_device.data(), to.data(),
+                                                           from.data(), bytes)
+                                    : bench::Peer{},
                    batches_of(bytes), bench::in_gb_per_s(2.0 * static_cast<double>(bytes)));
 }
 
 void device_memory(bench::Report& report, Device device, std::size_t bytes) {
     const Stream s{device};
     const std::size_t count = bytes / sizeof(float);
-    Array<float> x = full<float>(s, count, 1.0f), y = full<float>(s, count, 2.0f), z = zeros<float>(s, count);
+    Array<float> x = full<float>(s, count, 1.0f), y = full<float>(s, count, 2.0f),
+                 z = zeros<float>(s, count);
     s.synchronize();
     const std::string size = ", " + size_text(bytes) + " arrays";
     report.compare("triad" + size, device.name(), {[&](int calls) {
@@ -137,9 +146,10 @@ void device_memory(bench::Report& report, Device device, std::size_t bytes) {
                    device.is_cuda() ? bench::raw_triad(device, count, x.data(), y.data(), z.data())
                                     : bench::plain_triad(count, x.data(), y.data(), z.data()),
                    batches_of(3 * bytes), bench::in_gb_per_s(3.0 * static_cast<double>(bytes)));
-    const bench::Peer by_hand = device.is_cuda() ? bench::raw_copy(device, z.data(), x.data(), bytes,
-                                                                   Direction::on_device, "on the device")
-                                                 : bench::plain_copy(z.data(), x.data(), bytes);
+    const bench::Peer by_hand = device.is_cuda()
+                                    ? bench::raw_copy(device, z.data(), x.data(), bytes,
+                                                      Direction::on_device, "on the device")
+                                    : bench::plain_copy(z.data(), x.data(), bytes);
     report.compare("copy on the device" + size + ", read and written", device.name(),
                    copies(s, z.view(), x.view()), by_hand, batches_of(bytes),
                    bench::in_gb_per_s(2.0 * static_cast<double>(bytes)));
@@ -154,15 +164,19 @@ int main(int argc, char** argv) {
     for (const Device device : bench::chosen_devices(report)) {
         // On a CPU device host and device memory are one; a few sizes show the copy's own cost.
         const std::size_t last = device.is_cuda() ? 512 * mb : 64 * mb;
-        report.attempt(
-            "pinned", [&] { host_copies(report, device, true, sizes(quick, mb, std::min(last, 256 * mb))); });
-        report.attempt("pageable", [&] { host_copies(report, device, false, sizes(quick, 64 * kb, last)); });
-        report.attempt("vectors", [&] { vector_copies(report, device, sizes(quick, 16 * mb, 64 * mb)); });
+        report.attempt("pinned", [&] {
+            host_copies(report, device, true, sizes(quick, mb, std::min(last, 256 * mb)));
+        });
+        report.attempt("pageable",
+                       [&] { host_copies(report, device, false, sizes(quick, 64 * kb, last)); });
+        report.attempt("vectors",
+                       [&] { vector_copies(report, device, sizes(quick, 16 * mb, 64 * mb)); });
         report.attempt("both ways", [&] { both_ways(report, device, quick ? 4 * mb : 64 * mb); });
         for (const std::size_t bytes : {mb, 256 * mb})
             if (!quick || bytes == mb)
                 report.attempt("on the device", [&] { device_memory(report, device, bytes); });
-        report.attempt("between devices", [&] { bench::add_copies_between(report, device.kind()); });
+        report.attempt("between devices",
+                       [&] { bench::add_copies_between(report, device.kind()); });
     }
     return report.finish();
 }

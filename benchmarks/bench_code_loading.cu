@@ -1,5 +1,5 @@
-// Code that is compiled or loaded while its device is busy: what the calling thread waits for, with heddle and by hand. Kernels of
-// this file are launched once each, so a row has few samples.
+// Code that is compiled or loaded while its device is busy: what the calling thread waits for, with
+// heddle and by hand. Kernels of this file are launched once each, so a row has few samples.
 #include <algorithm>
 #include <cstdlib>
 #include <stdexcept>
@@ -20,7 +20,9 @@ namespace {
 
 /// Another kernel for each N.
 template <int N> struct Fresh {
-    HEDDLE_FN void operator()(std::size_t i, View<float> x) const { x[i] = 2 * x[i] + static_cast<float>(N); }
+    HEDDLE_FN void operator()(std::size_t i, View<float> x) const {
+        x[i] = 2 * x[i] + static_cast<float>(N);
+    }
 };
 template <int N> __global__ void fresh_kernel(float* x) { x[threadIdx.x] = 2 * x[threadIdx.x] + N; }
 
@@ -60,7 +62,7 @@ struct Bench {
     }
 };
 
-// --- first launches ----------------------------------------------------------------------------------------
+// --- first launches ------------------------------------------------------------------------------
 
 struct FirstLaunches {
     std::vector<double> preloaded, by_hand;
@@ -80,34 +82,38 @@ template <int N> void first_launch(Bench& b, std::uint64_t ns, FirstLaunches& fo
 void first_launches(bench::Report& report, Bench& b) {
     const char* loading = std::getenv("CUDA_MODULE_LOADING");
     if (loading != nullptr && std::string(loading) == "EAGER") {
-        std::printf(
-            "first launches: not measured, since CUDA_MODULE_LOADING=EAGER loads all code at the start\n");
+        std::printf("first launches: not measured, since CUDA_MODULE_LOADING=EAGER loads all code "
+                    "at the start\n");
         return;
     }
     const int samples = report.quick() ? 2 : most_samples;
     const int busy_ms = report.quick() ? 20 : 500;
     FirstLaunches found;
     [&]<int... N>(std::integer_sequence<int, N...>) {
-        ((N < samples ? first_launch<N>(b, static_cast<std::uint64_t>(busy_ms) * 1'000'000, found) : void()),
+        ((N < samples ? first_launch<N>(b, static_cast<std::uint64_t>(busy_ms) * 1'000'000, found)
+                      : void()),
          ...);
     }
     (std::make_integer_sequence<int, most_samples>{});
-    report.add(bench::of_pairs(
-        "first launch of a preloaded kernel beside one that takes " + std::to_string(busy_ms) + " ms",
-        b.device.name(), found.preloaded, found.by_hand, "µs", "first launch of a kernel that was not"));
+    report.add(bench::of_pairs("first launch of a preloaded kernel beside one that takes " +
+                                   std::to_string(busy_ms) + " ms",
+                               b.device.name(), found.preloaded, found.by_hand, "µs",
+                               "first launch of a kernel that was not"));
 }
 
-// --- programs ----------------------------------------------------------------------------------------------
+// --- programs ------------------------------------------------------------------------------------
 
 /// Some kernels, different for every `number`.
 std::string source(int number) {
     const std::string at = std::to_string(number);
-    return "template <class T> __global__ void scale(T* x, T a) { x[threadIdx.x] = a * x[threadIdx.x] + T(" +
+    return "template <class T> __global__ void scale(T* x, T a) { x[threadIdx.x] = a * "
+           "x[threadIdx.x] + T(" +
            at +
            "); }\n"
            "template __global__ void scale<float>(float*, float);\n"
            "template __global__ void scale<double>(double*, double);\n"
-           "extern \"C\" __global__ void use(float* x) { for (int i = 0; i < 64; ++i) x[threadIdx.x] = "
+           "extern \"C\" __global__ void use(float* x) { for (int i = 0; i < 64; ++i) "
+           "x[threadIdx.x] = "
            "sinf(x[threadIdx.x]) + " +
            at + "; }\n";
 }
@@ -119,8 +125,8 @@ Program compile_another(Device device) {
 
 /// What one queue of work has shown.
 struct Beside {
-    std::vector<double> compile_call, compiled, compiled_idle, launch_then, launch_before, load_call,
-        load_by_hand;
+    std::vector<double> compile_call, compiled, compiled_idle, launch_then, launch_before,
+        load_call, load_by_hand;
 };
 
 /// The longest of the launches that are given while `go_on()`, about ten in a millisecond.
@@ -137,12 +143,13 @@ template <class F> double longest_launch(Bench& b, F&& go_on) {
 void load_and_launch(Bench& b, const std::string& image) {
     cudaLibrary_t library = nullptr;
     cudaKernel_t kernel = nullptr;
-    bench::ok(cudaLibraryLoadData(&library, image.data(), nullptr, nullptr, 0, nullptr, nullptr, 0));
+    bench::ok(
+        cudaLibraryLoadData(&library, image.data(), nullptr, nullptr, 0, nullptr, nullptr, 0));
     bench::ok(cudaLibraryGetKernel(&kernel, library, "use"));
     float* x = b.x.data();
     void* arguments[] = {&x};
-    bench::ok(
-        cudaLaunchKernel(reinterpret_cast<const void*>(kernel), dim3(1), dim3(n), arguments, 0, b.theirs.a));
+    bench::ok(cudaLaunchKernel(reinterpret_cast<const void*>(kernel), dim3(1), dim3(n), arguments,
+                               0, b.theirs.a));
 }
 
 void beside_queue(Bench& b, int launches, std::uint64_t ns, Beside& found) {
@@ -164,7 +171,8 @@ void beside_queue(Bench& b, int launches, std::uint64_t ns, Beside& found) {
     longest = std::max(longest, longest_launch(b, [&] { return ++given < 200; }));
     found.launch_then.push_back(longest);
     if (later.is_ready())
-        throw std::runtime_error("the queue was at its end before everything was measured: launch more");
+        throw std::runtime_error(
+            "the queue was at its end before everything was measured: launch more");
 
     found.load_by_hand.push_back(us_of([&] { load_and_launch(b, program.image()); }));
     bench::synchronize_raw_device();
@@ -177,10 +185,11 @@ void programs(bench::Report& report, Bench& b, int samples, int launches, int ms
     if (!report.wants(queue)) return;
     Beside found;
     for (int i = 0; i < samples; ++i)
-        report.attempt(queue,
-                       [&] { beside_queue(b, launches, static_cast<std::uint64_t>(ms) * 1'000'000, found); });
-    const auto add = [&](const char* name, const std::vector<double>& ours, const std::vector<double>& beside,
-                         const char* unit, const char* peer) {
+        report.attempt(queue, [&] {
+            beside_queue(b, launches, static_cast<std::uint64_t>(ms) * 1'000'000, found);
+        });
+    const auto add = [&](const char* name, const std::vector<double>& ours,
+                         const std::vector<double>& beside, const char* unit, const char* peer) {
         report.add(bench::of_pairs(queue + name, b.device.name(), ours, beside, unit, peer));
     };
     if (found.load_by_hand.size() != found.compile_call.size()) return;  // told already

@@ -1,6 +1,7 @@
-// Collectives of all devices of a kind, by heddle's copies and kernels, beside NCCL where it is and else beside copies without
-// access to each other's memory. GB/s are of one rank's array (10^9 bytes), whatever the number of ranks; for small arrays the
-// time, on the host and until the end. HEDDLE_CPU_DEVICES=4 gives several CPU devices.
+// Collectives of all devices of a kind, by heddle's copies and kernels, beside NCCL where it is and
+// else beside copies without access to each other's memory. GB/s are of one rank's array (10^9
+// bytes), whatever the number of ranks; for small arrays the time, on the host and until the end.
+// HEDDLE_CPU_DEVICES=4 gives several CPU devices.
 
 #include <string>
 #include <vector>
@@ -14,7 +15,8 @@ using namespace heddle;
 namespace {
 
 std::string size_text(std::size_t bytes) {
-    return bytes >= (1 << 20) ? std::to_string(bytes >> 20) + " MB" : std::to_string(bytes >> 10) + " KB";
+    return bytes >= (1 << 20) ? std::to_string(bytes >> 20) + " MB"
+                              : std::to_string(bytes >> 10) + " KB";
 }
 
 /// What all collectives of one size work on.
@@ -45,8 +47,10 @@ struct Named {
     Collective run;
 };
 const Named all_collectives[] = {
-    {"all_reduce", [](DeviceGroup& g, Data& d) { g.all_reduce(d.streams, ReduceOp::max, d.x, d.y); }},
-    {"all_reduce in place", [](DeviceGroup& g, Data& d) { g.all_reduce(d.streams, ReduceOp::max, d.x); }},
+    {"all_reduce",
+     [](DeviceGroup& g, Data& d) { g.all_reduce(d.streams, ReduceOp::max, d.x, d.y); }},
+    {"all_reduce in place",
+     [](DeviceGroup& g, Data& d) { g.all_reduce(d.streams, ReduceOp::max, d.x); }},
     {"reduce", [](DeviceGroup& g, Data& d) { g.reduce(d.streams, ReduceOp::max, 0, d.x, d.y[0]); }},
     {"reduce_scatter",
      [](DeviceGroup& g, Data& d) { g.reduce_scatter(d.streams, ReduceOp::max, d.x, d.parts); }},
@@ -71,10 +75,11 @@ void measure(bench::Report& report, Device first) {
     std::vector<Device> devices;
     for (const Device d : heddle::devices())
         if (d.kind() == first.kind()) devices.push_back(d);
-    const bool has_nccl = first.is_cuda() && devices.size() > 1 && nccl_unavailable_reason().empty();
+    const bool has_nccl =
+        first.is_cuda() && devices.size() > 1 && nccl_unavailable_reason().empty();
     DeviceGroup ours(devices, {.transport = Transport::copies});
-    DeviceGroup theirs(devices,
-                       {.access = has_nccl, .transport = has_nccl ? Transport::nccl : Transport::copies});
+    DeviceGroup theirs(
+        devices, {.access = has_nccl, .transport = has_nccl ? Transport::nccl : Transport::copies});
     const char* const peer = has_nccl ? "NCCL" : "without access";
     const std::string on = std::to_string(devices.size()) + " x " + first.name();
 
@@ -86,8 +91,9 @@ void measure(bench::Report& report, Device first) {
             const std::string tail = std::string(c.name) + ", " + size_text(bytes);
             const bench::Batches batches{
                 .calls = small ? 50 : 4, .pairs = 50, .seconds = 0.5, .quick_calls = 2};
-            report.compare(tail, on, to_the_end(ours, data, c.run), {peer, to_the_end(theirs, data, c.run)},
-                           batches, small ? bench::in_us : bench::in_gb_per_s(static_cast<double>(bytes)));
+            report.compare(tail, on, to_the_end(ours, data, c.run),
+                           {peer, to_the_end(theirs, data, c.run)}, batches,
+                           small ? bench::in_us : bench::in_gb_per_s(static_cast<double>(bytes)));
             if (bytes == 4 << 10)
                 report.compare(tail + ", on the host", on, on_the_host(ours, data, c.run),
                                {peer, on_the_host(theirs, data, c.run)}, batches, bench::in_us);

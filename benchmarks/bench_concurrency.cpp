@@ -3,7 +3,8 @@
 //   - an urgent kernel beside a flood of other work, with and without priority;
 //   - launches by 1 to 16 threads at once;
 //   - round trips from a device to a CPU stream and back;
-//   - many CPU streams that wait for one device stream which is held up: does any call block its caller?
+//   - many CPU streams that wait for one device stream which is held up: does any call block its
+//   caller?
 // Dependent launches, and batches beside launches one by one: bench_graphs.
 
 #include <atomic>
@@ -46,23 +47,26 @@ void small_kernels(bench::Report& report, Device device) {
             };
             if (streams == 1) launch_some(base, kernels);
             else
-                fork_join_n(base, static_cast<std::size_t>(streams),
-                            [&](std::size_t, StreamRef stream) { launch_some(stream, kernels / streams); });
+                fork_join_n(
+                    base, static_cast<std::size_t>(streams),
+                    [&](std::size_t, StreamRef stream) { launch_some(stream, kernels / streams); });
             base.synchronize();
         };
         const std::string name =
             what + (streams == 1 ? "one stream" : "fork_join_n on " + std::to_string(streams));
         if (report.wants(name))
             report.compare(name, device.name(), {bench::repeat(spread)},
-                           bench::raw_fork_join(device, streams, kernels, ns), batches, bench::in_ms);
+                           bench::raw_fork_join(device, streams, kernels, ns), batches,
+                           bench::in_ms);
     }
     for (const int streams : {4, 8, 16, 32, 64}) {
         const std::string name = what + "fork_join_each on " + std::to_string(streams);
         if (!report.wants(name)) continue;
         const auto deal = [&] {
-            fork_join_each(base, kernels,
-                           [&](std::size_t, StreamRef stream) { launch(stream, Spin{}, dim(1), ns); },
-                           {.streams = static_cast<std::size_t>(streams)});
+            fork_join_each(
+                base, kernels,
+                [&](std::size_t, StreamRef stream) { launch(stream, Spin{}, dim(1), ns); },
+                {.streams = static_cast<std::size_t>(streams)});
             base.synchronize();
         };
         report.compare(name, device.name(), {bench::repeat(deal)},
@@ -86,7 +90,8 @@ public:
                 launch(streams_[0], Spin{}, dim(20 * threads), std::uint64_t{20'000});
         } else {
             for (int i = 0; i < 20; ++i)
-                for (const Stream& stream : streams_) launch(stream, Spin{}, dim(1), std::uint64_t{50'000});
+                for (const Stream& stream : streams_)
+                    launch(stream, Spin{}, dim(1), std::uint64_t{50'000});
         }
     }
     bool is_over() const {
@@ -103,8 +108,8 @@ private:
     std::vector<Stream> streams_;
 };
 
-/// µs from the launch of a small piece of work until it is seen done (CPU: until it runs; a caller that
-/// waited would run it itself, whatever its priority).
+/// µs from the launch of a small piece of work until it is seen done (CPU: until it runs; a caller
+/// that waited would run it itself, whatever its priority).
 double urgent_us(StreamRef stream) {
     if (stream.device().is_cuda()) {
         const std::int64_t begin = now_ns();
@@ -147,7 +152,8 @@ void priorities(bench::Report& report, Device device) {
     if (idle != 0) std::fprintf(stderr, "%s: %d floods were over too soon\n", name.c_str(), idle);
     const auto add = [&](const std::vector<double>& theirs, const std::string& peer) {
         report.add(bench::of_pairs(name, device.name(), with, theirs, "µs", peer));
-        const double ours99 = bench::percentile(with, 0.99), theirs99 = bench::percentile(theirs, 0.99);
+        const double ours99 = bench::percentile(with, 0.99),
+                     theirs99 = bench::percentile(theirs, 0.99);
         report.add({.name = name + ", 99th percentile",
                     .device = device.name(),
                     .heddle = ours99,
@@ -194,12 +200,12 @@ void round_trips(bench::Report& report, Device device) {
                    raw.side.run ? bench::Peer{raw.name, {bench::repeat([&] { raw.side.run(1); })}}
                                 : bench::Peer{},
                    batches, bench::in_us);
-    report.compare(host, device.name(), {bench::repeat(hop), [&] { near.synchronize(); }}, {}, batches,
-                   bench::in_us);
+    report.compare(host, device.name(), {bench::repeat(hop), [&] { near.synchronize(); }}, {},
+                   batches, bench::in_us);
 }
 
-/// Holds a stream until it is opened, or for two seconds: a call that waits for it is found out, and does
-/// not hang the program.
+/// Holds a stream until it is opened, or for two seconds: a call that waits for it is found out,
+/// and does not hang the program.
 class Gate {
 public:
     void hold(StreamRef stream) {
@@ -231,8 +237,8 @@ template <class F> double us_of(F&& f) {
 }
 
 void held_up(bench::Report& report, Device device, int waiting) {
-    const std::string what =
-        std::to_string(waiting) + " CPU streams wait for one stream of " + device.name() + " that is held: ";
+    const std::string what = std::to_string(waiting) + " CPU streams wait for one stream of " +
+                             device.name() + " that is held: ";
     if (!report.wants(what)) return;
     const Device cpu = partner_of(device);
     const Stream warm{device};
@@ -262,18 +268,23 @@ void held_up(bench::Report& report, Device device, int waiting) {
             for (const Stream& waiter : waiters) waiter.synchronize();
         });
         const auto add = [&](const char* figure, double us) {
-            report.add(
-                {.name = what + figure + ", " + time, .device = device.name(), .heddle = us, .unit = "µs"});
+            report.add({.name = what + figure + ", " + time,
+                        .device = device.name(),
+                        .heddle = us,
+                        .unit = "µs"});
         };
         add("longest wait_stream", bench::percentile(waits, 1.0));
         add("median wait_stream", bench::median(waits));
         add("longest launch_host", bench::percentile(launches, 1.0));
         add("launch and synchronize on another stream of the device", other_us);
         add("from opening until all have run", release_us);
-        if (ran->load() != waiting) throw std::runtime_error("not every waiting stream ran its work");
+        if (ran->load() != waiting)
+            throw std::runtime_error("not every waiting stream ran its work");
         if (early)
-            std::fprintf(stderr, "%swork ran before the gate was opened (or it took 2 s and opened itself)\n",
-                         what.c_str());
+            std::fprintf(
+                stderr,
+                "%swork ran before the gate was opened (or it took 2 s and opened itself)\n",
+                what.c_str());
     }
 }
 

@@ -1,10 +1,10 @@
-// What heddle's calls cost the calling thread, beside the raw calls that do the same by hand; on each kind
-// of device. Figures are for one call. On CPU devices the worker threads run beside the caller; whole runs,
-// execution included, are in bench_cpu. Graphs, prepared launches and batches are in bench_graphs, launches by
-// several threads in bench_concurrency.
+// What heddle's calls cost the calling thread, beside the raw calls that do the same by hand; on
+// each kind of device. Figures are for one call. On CPU devices the worker threads run beside the
+// caller; whole runs, execution included, are in bench_cpu. Graphs, prepared launches and batches
+// are in bench_graphs, launches by several threads in bench_concurrency.
 //
-// No batch gives a GPU more than 200 operations before it is waited for (untimed), so that a full launch
-// queue never blocks.
+// No batch gives a GPU more than 200 operations before it is waited for (untimed), so that a full
+// launch queue never blocks.
 
 #include <cstdio>
 #include <memory>
@@ -38,12 +38,13 @@ struct FiveArguments {
 };
 
 constexpr int floats = bench::small_bytes / sizeof(float);
-constexpr bench::Batches enqueuing{.calls = 100, .pairs = 4000, .seconds = 1.0};   // gives the device work
+constexpr bench::Batches enqueuing{
+    .calls = 100, .pairs = 4000, .seconds = 1.0};  // gives the device work
 constexpr bench::Batches host_only{.calls = 2000, .pairs = 1000, .seconds = 0.5};  // does not
-constexpr bench::Batches slow{.calls = 20, .pairs = 1000, .seconds = 1.0};         // tens of µs a call
+constexpr bench::Batches slow{.calls = 20, .pairs = 1000, .seconds = 1.0};  // tens of µs a call
 
-/// Rows of one device. Every row has streams of its own: what one leaves behind on a stream (host functions
-/// make its failures come late, say) does not slow the next.
+/// Rows of one device. Every row has streams of its own: what one leaves behind on a stream (host
+/// functions make its failures come late, say) does not slow the next.
 class Rows {
 public:
     Rows(bench::Report& report, Device device, bench::Peers peers)
@@ -62,20 +63,22 @@ private:
     void add(const char* name, Side side, const bench::Batches& batches) {
         if (!side.settle) side.settle = [device = device_] { synchronize_device(device); };
         const auto peer = peers_.find(name);
-        report_.compare(name, device_.name(), side, peer != peers_.end() ? peer->second : bench::Peer{},
-                        batches);
+        report_.compare(name, device_.name(), side,
+                        peer != peers_.end() ? peer->second : bench::Peer{}, batches);
     }
 
     void add_launches() {
         const Stream s{device_};
         Array<float> x = zeros<float>(s, floats), y = zeros<float>(s, floats);
         add(row::launch_empty, {repeat([&] { launch(s, Empty{}, dim(1)); })}, enqueuing);
-        add(row::launch_saxpy, {repeat([&] { launch(s, Saxpy{}, dim(32), 2.0f, x, y); })}, enqueuing);
-        add(row::launch_five, {repeat([&] { launch(s, FiveArguments{}, dim(32), 32, 2.0f, 3.0, x, y); })},
+        add(row::launch_saxpy, {repeat([&] { launch(s, Saxpy{}, dim(32), 2.0f, x, y); })},
             enqueuing);
+        add(row::launch_five,
+            {repeat([&] { launch(s, FiveArguments{}, dim(32), 32, 2.0f, 3.0, x, y); })}, enqueuing);
         {
             const ScopedStream in{s};
-            add(row::launch_current, {repeat([&] { launch(Saxpy{}, dim(32), 2.0f, x, y); })}, enqueuing);
+            add(row::launch_current, {repeat([&] { launch(Saxpy{}, dim(32), 2.0f, x, y); })},
+                enqueuing);
         }
         add(row::launch_synchronize, {repeat([&] {
                 launch(s, Empty{}, dim(1));
@@ -108,10 +111,11 @@ private:
              .settle = {},
              .prepare = record_all},
             enqueuing);
-        add("wait_event, waited for before", {repeat([&] { a.wait_event(events.back()); })}, host_only);
+        add("wait_event, waited for before", {repeat([&] { a.wait_event(events.back()); })},
+            host_only);
 
-        // A wait is work too, so two streams that wait for each other in turn always have to. One call is
-        // one wait.
+        // A wait is work too, so two streams that wait for each other in turn always have to. One
+        // call is one wait.
         add(row::wait_stream, {[&](int calls) {
                 for (int i = 0; i < calls; i += 2) {
                     a.wait_stream(b);
@@ -147,7 +151,8 @@ private:
                 const ScopedStream in{inner, {.wait_on_exit = true}};
             })},
             {.calls = 50, .pairs = 4000, .seconds = 1.0});
-        add("ScopedStream, elided wait", {repeat([&] { const ScopedStream in{inner}; })}, host_only);
+        add("ScopedStream, elided wait", {repeat([&] { const ScopedStream in{inner}; })},
+            host_only);
         add("ScopedStream, no wait asked for", {repeat([&] {
                 const ScopedStream in{inner, {.wait_on_enter = false}};
             })},
@@ -169,7 +174,8 @@ private:
     void add_makers() {
         add(row::event_make, {repeat([&] { const Event event{device_}; })}, host_only);
         StreamPool pool{device_};
-        add(row::stream_lease, {repeat([&] { const StreamPool::Lease lease = pool.lease(); })}, host_only);
+        add(row::stream_lease, {repeat([&] { const StreamPool::Lease lease = pool.lease(); })},
+            host_only);
         add("stream shared from a pool", {repeat([&] { bench::keep(pool.shared()); })}, host_only);
         add(row::stream_make, {repeat([&] { const Stream stream{device_}; })}, slow);
     }
@@ -177,8 +183,10 @@ private:
     void add_memory() {
         const Stream s{device_};
         add(row::array_small, {repeat([&] { keep(empty<float>(s, floats)); })}, enqueuing);
-        add(row::array_large, {repeat([&] { keep(empty<float>(s, (1 << 20) / sizeof(float))); })}, enqueuing);
-        Array<float> x = zeros<float>(s, floats), y = zeros<float>(s, floats), host = pinned<float>(floats);
+        add(row::array_large, {repeat([&] { keep(empty<float>(s, (1 << 20) / sizeof(float))); })},
+            enqueuing);
+        Array<float> x = zeros<float>(s, floats), y = zeros<float>(s, floats),
+                     host = pinned<float>(floats);
         add(row::copy_to_device, {repeat([&] { copy(s, x, host); })}, enqueuing);
         add(row::copy_to_host, {repeat([&] { copy(s, host, x); })}, enqueuing);
         add(row::copy_on_device, {repeat([&] { copy(s, y, x); })}, enqueuing);
@@ -228,8 +236,8 @@ void add_two_devices(bench::Report& report, Device near, Device far, bench::Peer
             const ScopedStream in{inner, {.wait_on_exit = true}};
         }),
         {.calls = 50, .pairs = 4000, .seconds = 1.0});
-    add("ScopedStream of another device, elided wait", repeat([&] { const ScopedStream in{inner}; }),
-        host_only);
+    add("ScopedStream of another device, elided wait",
+        repeat([&] { const ScopedStream in{inner}; }), host_only);
 }
 
 }  // namespace
@@ -239,7 +247,8 @@ int main(int argc, char** argv) {
     for (const Device device : bench::chosen_devices(report)) {
         report.attempt(device.name(), [&] {
             const ScopedDevice on{device};
-            Rows(report, device, device.is_cuda() ? bench::cuda_peers(device) : bench::cpu_peers()).add_all();
+            Rows(report, device, device.is_cuda() ? bench::cuda_peers(device) : bench::cpu_peers())
+                .add_all();
             if (device.is_cuda()) bench::add_cuda_rows(report, device);
         });
         const int count = device_count(device.kind());
@@ -247,7 +256,8 @@ int main(int argc, char** argv) {
         report.attempt("two devices", [&] {
             const Device far(device.kind(), (device.index() + 1) % count);
             add_two_devices(report, device, far,
-                            device.is_cuda() ? bench::cuda_peers_of_two(device, far) : bench::Peers{});
+                            device.is_cuda() ? bench::cuda_peers_of_two(device, far)
+                                             : bench::Peers{});
         });
     }
     return report.finish();

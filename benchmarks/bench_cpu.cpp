@@ -1,5 +1,5 @@
-// CPU devices beside what programs use where there is no heddle: a queue with a thread, oneTBB, OpenMP. Whole runs, execution
-// included (what single calls cost the caller: bench_costs):
+// CPU devices beside what programs use where there is no heddle: a queue with a thread, oneTBB,
+// OpenMP. Whole runs, execution included (what single calls cost the caller: bench_costs):
 //   - the triad z = x + 3 y, by 1 thread to as many as there are processors;
 //   - operations one after the other on one stream, in a graph, and on two streams in turn;
 //   - independent operations on 1 to 64 streams;
@@ -52,7 +52,8 @@ void chains(bench::Report& report, Device device) {
         Counter counter;
         const Batches batches{.calls = length, .pairs = 500, .seconds = 2.0, .quick_calls = 1'000};
         compare_all(report, name, device, {[&](int calls) {
-                        for (int i = 0; i < calls; ++i) launch_host(s, [&counter] { counter.operate(0); });
+                        for (int i = 0; i < calls; ++i)
+                            launch_host(s, [&counter] { counter.operate(0); });
                         s.synchronize();
                     }},
                     {bench::plain_chains(), bench::tbb_chains()}, batches);
@@ -70,7 +71,8 @@ void chains(bench::Report& report, Device device) {
 
 /// The same operations as nodes of a graph that is there already.
 void graph_chains(bench::Report& report, Device device) {
-    const std::string name = "graph of a chain of 10000 host functions, made before, run to the end, each";
+    const std::string name =
+        "graph of a chain of 10000 host functions, made before, run to the end, each";
     if (!report.wants(name)) return;
     const int length = report.quick() ? 1'000 : 10'000;
     const Stream s{device};
@@ -107,9 +109,9 @@ void in_turn(bench::Report& report, Device device) {
 void independent(bench::Report& report, Device device) {
     for (const std::uint64_t ns : {std::uint64_t{0}, std::uint64_t{1'000}})
         for (const int streams : {1, 2, 4, 8, 16, 32, 64}) {
-            const std::string name = std::string("independent operations ") +
-                                     (ns == 0 ? "that do nothing" : "of 1 µs") + " on " +
-                                     std::to_string(streams) + (streams == 1 ? " stream" : " streams");
+            const std::string name =
+                std::string("independent operations ") + (ns == 0 ? "that do nothing" : "of 1 µs") +
+                " on " + std::to_string(streams) + (streams == 1 ? " stream" : " streams");
             if (!report.wants(name)) continue;
             std::vector<Stream> all;
             for (int i = 0; i < streams; ++i) all.emplace_back(device);
@@ -120,8 +122,8 @@ void independent(bench::Report& report, Device device) {
                                   .quick_calls = ns == 0 ? 2'000 : 200};
             compare_all(report, name, device, {[&](int calls) {
                             for (std::size_t i = 0; i < static_cast<std::size_t>(calls); ++i)
-                                launch_host(all[i % all.size()],
-                                            [c = &counters[i % all.size()], ns] { c->operate(ns); });
+                                launch_host(all[i % all.size()], [c = &counters[i % all.size()],
+                                                                  ns] { c->operate(ns); });
                             for (const Stream& stream : all) stream.synchronize();
                         }},
                         {bench::plain_queues(streams, ns), bench::tbb_queues(streams, ns),
@@ -134,19 +136,21 @@ void fork_joins(bench::Report& report, Device device) {
     for (const std::uint64_t ns : {std::uint64_t{0}, std::uint64_t{20'000}})
         for (const int branches : {2, 4, 8, 16}) {
             const std::string name = "fork_join_n of " + std::to_string(branches) + " operations " +
-                                     (ns == 0 ? "that do nothing" : "of 20 µs") + ", run to the end";
+                                     (ns == 0 ? "that do nothing" : "of 20 µs") +
+                                     ", run to the end";
             if (!report.wants(name)) continue;
             const Stream base{device};
             std::vector<Counter> counters(static_cast<std::size_t>(branches));
-            compare_all(report, name, device, {repeat([&] {
-                            fork_join_n(base, counters.size(), [&](std::size_t i, StreamRef stream) {
-                                launch_host(stream, [c = &counters[i], ns] { c->operate(ns); });
-                            });
-                            base.synchronize();
-                        })},
-                        {bench::plain_fork_joins(branches, ns), bench::tbb_fork_joins(branches, ns),
-                         bench::openmp_fork_joins(branches, ns)},
-                        {.calls = 100, .pairs = 200, .seconds = 1.0, .quick_calls = 20}, bench::in_us);
+            compare_all(
+                report, name, device, {repeat([&] {
+                    fork_join_n(base, counters.size(), [&](std::size_t i, StreamRef stream) {
+                        launch_host(stream, [c = &counters[i], ns] { c->operate(ns); });
+                    });
+                    base.synchronize();
+                })},
+                {bench::plain_fork_joins(branches, ns), bench::tbb_fork_joins(branches, ns),
+                 bench::openmp_fork_joins(branches, ns)},
+                {.calls = 100, .pairs = 200, .seconds = 1.0, .quick_calls = 20}, bench::in_us);
         }
 }
 

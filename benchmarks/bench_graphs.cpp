@@ -1,6 +1,7 @@
-// What graphs cost and gain: building them of nodes, launching them, changing them; prepared launches; on CUDA beside CUDA's
-// own graphs, made by hand. Runs of whole graphs, and batches, stand beside the same kernels launched one by one; dependent
-// launches, in graphs and without, beside CUDA's.
+// What graphs cost and gain: building them of nodes, launching them, changing them; prepared
+// launches; on CUDA beside CUDA's own graphs, made by hand. Runs of whole graphs, and batches,
+// stand beside the same kernels launched one by one; dependent launches, in graphs and without,
+// beside CUDA's.
 
 #include <atomic>
 #include <string>
@@ -22,7 +23,8 @@ struct Nothing {
 
 /// The kernel of batches: two arrays, two numbers.
 struct Small {
-    HEDDLE_FN void operator()(std::size_t i, View<const float> x, View<float> y, float a, int b) const {
+    HEDDLE_FN void operator()(std::size_t i, View<const float> x, View<float> y, float a,
+                              int b) const {
         y[i] = a * x[i] + static_cast<float>(b);
     }
 };
@@ -38,7 +40,9 @@ struct Layer {
     }
 };
 
-std::string count_of(int nodes) { return std::to_string(nodes) + (nodes == 1 ? " node" : " nodes"); }
+std::string count_of(int nodes) {
+    return std::to_string(nodes) + (nodes == 1 ? " node" : " nodes");
+}
 
 /// A chain of empty kernels.
 Graph chain(Device device, int nodes) {
@@ -62,9 +66,9 @@ void launches(bench::Report& report, Device device) {
         graph.instantiate();
         graph.upload(s);
         const int calls = nodes <= 10 ? 50 : nodes == 100 ? 5 : 1;
-        report.compare(name, device.name(), {repeat([&] { graph.launch(s); }), [&] { s.synchronize(); }},
-                       bench::raw_graph_launch(device, nodes),
-                       {.calls = calls, .pairs = 400, .seconds = 1.0});
+        report.compare(
+            name, device.name(), {repeat([&] { graph.launch(s); }), [&] { s.synchronize(); }},
+            bench::raw_graph_launch(device, nodes), {.calls = calls, .pairs = 400, .seconds = 1.0});
     }
 }
 
@@ -72,8 +76,8 @@ void builds(bench::Report& report, Device device) {
     const int nodes = 1000;
     const bench::Batches batches{.calls = 1, .pairs = 100, .seconds = 1.0};
     const bench::Unit each{"ns", 1e9 / nodes, 0};
-    report.compare("a node, made and built into a graph (of " + count_of(nodes) + ")", device.name(),
-                   {repeat([&] { bench::keep(chain(device, nodes)); })},
+    report.compare("a node, made and built into a graph (of " + count_of(nodes) + ")",
+                   device.name(), {repeat([&] { bench::keep(chain(device, nodes)); })},
                    bench::raw_graph_build(device, nodes, false), batches, each);
     report.compare("a node, made, built into a graph and instantiated", device.name(), {repeat([&] {
                        Graph graph = chain(device, nodes);
@@ -102,8 +106,8 @@ void prepared(bench::Report& report, Device device) {
     const auto settle = [&] { s.synchronize(); };
     auto ready = prepare(device, Nothing{}, dim(1), 0);
     ready.launch(s);
-    report.compare("PreparedLaunch, unchanged", device.name(), {repeat([&] { ready.launch(s); }), settle},
-                   bench::raw_launch(device), batches);
+    report.compare("PreparedLaunch, unchanged", device.name(),
+                   {repeat([&] { ready.launch(s); }), settle}, bench::raw_launch(device), batches);
     report.compare("PreparedLaunch, another argument every time", device.name(),
                    {repeat([&](int i) {
                         ready.set<0>(i);
@@ -118,13 +122,13 @@ void runs(bench::Report& report, Device device) {
     const int nodes = device.is_cuda() ? 1000 : 10'000;
     const bench::Unit each{"ns", 1e9 / nodes, 0};
     const bench::Batches batches{.calls = 1, .pairs = 100, .seconds = 1.0};
-    const bench::Peer one_by_one = device.is_cuda()
-                                       ? bench::raw_launches(device, nodes)
-                                       : bench::Peer{"heddle, as many launches on one stream", {repeat([&] {
-                                                         for (int i = 0; i < nodes; ++i)
-                                                             launch(s, Nothing{}, dim(1), i);
-                                                         s.synchronize();
-                                                     })}};
+    const bench::Peer one_by_one =
+        device.is_cuda() ? bench::raw_launches(device, nodes)
+                         : bench::Peer{"heddle, as many launches on one stream", {repeat([&] {
+                                           for (int i = 0; i < nodes; ++i)
+                                               launch(s, Nothing{}, dim(1), i);
+                                           s.synchronize();
+                                       })}};
     const auto run = [&](Graph& graph) {
         return repeat([&] {
             graph.launch(s);
@@ -140,7 +144,8 @@ void runs(bench::Report& report, Device device) {
                    {run(apart)}, one_by_one, batches, each);
 }
 
-/// Small kernels in a batch, beside the same launched one by one: on CUDA by hand, on CPU devices by heddle.
+/// Small kernels in a batch, beside the same launched one by one: on CUDA by hand, on CPU devices
+/// by heddle.
 void batches(bench::Report& report, Device device) {
     const Stream s{device};
     const ScopedStream in{s};
@@ -160,16 +165,17 @@ void batches(bench::Report& report, Device device) {
                 int round = 0;
                 const auto launches = [&, kernels, changed] {
                     const int first = changed ? ++round * kernels : 0;
-                    for (int i = 0; i < kernels; ++i) launch(Small{}, dim(n), x, y, 2.0f, first + i);
+                    for (int i = 0; i < kernels; ++i)
+                        launch(Small{}, dim(n), x, y, 2.0f, first + i);
                 };
-                const bench::Peer by_hand = device.is_cuda()
-                                                ? bench::raw_small_kernels(device, kernels, to_the_end)
-                                                : bench::Peer{"heddle, launched one by one",
-                                                              {repeat([&] {
-                                                                   launches();
-                                                                   if (to_the_end) settle();
-                                                               }),
-                                                               settle}};
+                const bench::Peer by_hand =
+                    device.is_cuda() ? bench::raw_small_kernels(device, kernels, to_the_end)
+                                     : bench::Peer{"heddle, launched one by one",
+                                                   {repeat([&] {
+                                                        launches();
+                                                        if (to_the_end) settle();
+                                                    }),
+                                                    settle}};
                 report.compare("a kernel of " + std::to_string(kernels) + " in a batch, " +
                                    (changed ? "arguments new each time" : "unchanged") +
                                    (to_the_end ? ", run to the end" : ", host time"),
@@ -184,7 +190,8 @@ void batches(bench::Report& report, Device device) {
     }
 }
 
-/// The same with kernels that do nothing, so that the device is no bound: what launching itself costs.
+/// The same with kernels that do nothing, so that the device is no bound: what launching itself
+/// costs.
 void empty_batches(bench::Report& report, Device device) {
     if (!device.is_cuda()) return;
     const Stream s{device};
@@ -205,11 +212,12 @@ void empty_batches(bench::Report& report, Device device) {
                    bench::raw_launches(device, kernels), rounds, each);
 }
 
-/// Kernels launched one by one and in a graph, each beside the same by hand and beside what that improves on; peer(improved, in_graph) is what
-/// stands beside.
+/// Kernels launched one by one and in a graph, each beside the same by hand and beside what that
+/// improves on; peer(improved, in_graph) is what stands beside.
 template <class Launch, class PeerOf>
-void both_ways(bench::Report& report, const std::string& what, const std::string& plain, Graph& graph,
-               const Launch& launch_all, StreamRef s, int kernels, const PeerOf& peer) {
+void both_ways(bench::Report& report, const std::string& what, const std::string& plain,
+               Graph& graph, const Launch& launch_all, StreamRef s, int kernels,
+               const PeerOf& peer) {
     const bench::Batches batches{.calls = 1, .pairs = 200, .seconds = 1.0};
     const bench::Unit each{"ns", 1e9 / kernels, 0};
     for (const bool in_graph : {false, true}) {
@@ -225,7 +233,8 @@ void both_ways(bench::Report& report, const std::string& what, const std::string
     }
 }
 
-/// Dependent launches, one by one and in a graph, beside the same by hand and beside the plain chain by hand.
+/// Dependent launches, one by one and in a graph, beside the same by hand and beside the plain
+/// chain by hand.
 void dependent(bench::Report& report, Device device) {
     if (!device.is_cuda()) return;
     const Stream s{device};
@@ -234,17 +243,19 @@ void dependent(bench::Report& report, Device device) {
     constexpr int kernels = 200;
     Array<float> weights = zeros<float>(n), x = zeros<float>(n);
     const auto layers = [&] {
-        for (int i = 0; i < kernels; ++i) launch_dependent(Layer{}, dim(n).with({.block = 256}), weights, x);
+        for (int i = 0; i < kernels; ++i)
+            launch_dependent(Layer{}, dim(n).with({.block = 256}), weights, x);
     };
     Graph graph = capture(layers);
     graph.instantiate();
-    both_ways(report, "a kernel of a chain of 200 dependent ones ", "the plain chain", graph, layers, s,
-              kernels, [&](bool dependent_too, bool in_graph) {
+    both_ways(report, "a kernel of a chain of 200 dependent ones ", "the plain chain", graph,
+              layers, s, kernels, [&](bool dependent_too, bool in_graph) {
                   return bench::raw_dependent_chain(device, kernels, dependent_too, in_graph);
               });
 }
 
-/// Pairs of kernels on two streams with programmatic events, beside the same by hand and beside plain events by hand.
+/// Pairs of kernels on two streams with programmatic events, beside the same by hand and beside
+/// plain events by hand.
 void triggered_pairs(bench::Report& report, Device device) {
     if (!device.is_cuda()) return;
     const Stream a{device}, b{device};
@@ -262,8 +273,8 @@ void triggered_pairs(bench::Report& report, Device device) {
     };
     Graph graph = capture(a, all);
     graph.instantiate();
-    both_ways(report, "a kernel of 100 pairs on two streams with a programmatic event, ", "plain events",
-              graph, all, a, 2 * pairs, [&](bool triggered, bool in_graph) {
+    both_ways(report, "a kernel of 100 pairs on two streams with a programmatic event, ",
+              "plain events", graph, all, a, 2 * pairs, [&](bool triggered, bool in_graph) {
                   return bench::raw_pairs(device, pairs, triggered, in_graph);
               });
 }

@@ -1,10 +1,12 @@
 // What a pipeline gains: copy in, work and copy out of pieces, overlapped (Pipeline) beside
-//   - the slowest of the three stages by itself, or of both copies at once: the ratio is the share of its rate that all together
+//   - the slowest of the three stages by itself, or of both copies at once: the ratio is the share
+//   of its rate that all together
 //     reach;
 //   - the same, one after the other on one stream;
 //   - pipelines by hand, from pinned memory and from pageable memory as it is;
-// over sizes of pieces, depths, and lengths of the work (a multiple of the time that a copy takes). Input alone, from pinned and
-// from pageable memory, beside the same through the pipeline's own buffers and beside plain copies.
+// over sizes of pieces, depths, and lengths of the work (a multiple of the time that a copy takes).
+// Input alone, from pinned and from pageable memory, beside the same through the pipeline's own
+// buffers and beside plain copies.
 
 #include <algorithm>
 #include <string>
@@ -20,7 +22,8 @@ using namespace heddle;
 namespace {
 
 std::string size_text(std::size_t bytes) {
-    return bytes >= (1 << 20) ? std::to_string(bytes >> 20) + " MB" : std::to_string(bytes >> 10) + " KB";
+    return bytes >= (1 << 20) ? std::to_string(bytes >> 20) + " MB"
+                              : std::to_string(bytes >> 10) + " KB";
 }
 
 /// Batches of about 1 GB, of 128 to 512 pieces.
@@ -30,13 +33,14 @@ bench::Batches batches_of(std::size_t bytes) {
 }
 
 /// Two rows for one pipeline. `work` names the work.
-void stages(bench::Report& report, Device device, const bench::StageSizes& sizes, const std::string& work) {
+void stages(bench::Report& report, Device device, const bench::StageSizes& sizes,
+            const std::string& work) {
     bench::Stages by_itself(device, sizes);
     const auto slowest = by_itself.slowest();
     bench::Overlapped overlapped(device, sizes);
     const bench::Unit unit = bench::in_gb_per_s(static_cast<double>(sizes.bytes));
-    const std::string tail =
-        "work of " + work + ", " + size_text(sizes.bytes) + ", depth " + std::to_string(sizes.depth);
+    const std::string tail = "work of " + work + ", " + size_text(sizes.bytes) + ", depth " +
+                             std::to_string(sizes.depth);
     report.compare("beside the slowest stage, " + tail, device.name(), overlapped.side(),
                    {bench::Stages::names[slowest.stage], by_itself.alone(slowest.stage)},
                    batches_of(sizes.bytes), unit);
@@ -55,15 +59,16 @@ bench::StageSizes with_work(Device device, std::size_t bytes, std::size_t depth,
     return sizes;
 }
 
-/// Whole pipelines from pinned and from pageable memory, which heddle stages, beside the same by hand.
+/// Whole pipelines from pinned and from pageable memory, which heddle stages, beside the same by
+/// hand.
 void sources(bench::Report& report, Device device, std::size_t bytes) {
     const bench::StageSizes sizes = with_work(device, bytes, 6, 1);
     for (const bool is_pinned : {true, false}) {
         const std::string name = std::string("from ") + (is_pinned ? "pinned" : "pageable") +
                                  " memory, work of 1 copies, " + size_text(bytes) + ", depth 6";
         if (!report.wants(name)) continue;
-        Array<std::byte> source =
-            is_pinned ? pinned<std::byte>(bytes * sizes.depth) : pageable<std::byte>(bytes * sizes.depth);
+        Array<std::byte> source = is_pinned ? pinned<std::byte>(bytes * sizes.depth)
+                                            : pageable<std::byte>(bytes * sizes.depth);
         std::fill(source.begin(), source.end(), std::byte{1});
         bench::Overlapped overlapped(device, sizes);
         report.compare(name, device.name(), overlapped.side_from(source),
@@ -72,7 +77,8 @@ void sources(bench::Report& report, Device device, std::size_t bytes) {
     }
 }
 
-/// Input only, sent from an array as it is; beside the same through the slots' memory, filled by this thread.
+/// Input only, sent from an array as it is; beside the same through the slots' memory, filled by
+/// this thread.
 void inputs(bench::Report& report, Device device, bool is_pinned, std::size_t bytes) {
     Array<std::byte> source = is_pinned ? pinned<std::byte>(bytes) : pageable<std::byte>(bytes);
     std::fill(source.begin(), source.end(), std::byte{1});
@@ -83,22 +89,23 @@ void inputs(bench::Report& report, Device device, bool is_pinned, std::size_t by
         return [&pipeline] { pipeline.copy_in_stream().synchronize(); };
     };
     const View<const std::byte> piece = source;
-    const std::string name =
-        std::string("input from ") + (is_pinned ? "pinned" : "pageable") + " memory, " + size_text(bytes);
+    const std::string name = std::string("input from ") + (is_pinned ? "pinned" : "pageable") +
+                             " memory, " + size_text(bytes);
     const bench::Unit unit = bench::in_gb_per_s(static_cast<double>(bytes));
     const bench::Side from_where_it_is{[&](int calls) {
         for (int i = 0; i < calls; ++i) direct.submit(piece);
         settled(direct)();
     }};
-    report.compare(name, device.name(), from_where_it_is, {"push(): through the slots", {[&](int calls) {
-                                                               for (int i = 0; i < calls; ++i)
-                                                                   pushed.push({piece.data(), piece.size()});
-                                                               settled(pushed)();
-                                                           }}},
+    report.compare(name, device.name(), from_where_it_is,
+                   {"push(): through the slots", {[&](int calls) {
+                        for (int i = 0; i < calls; ++i) pushed.push({piece.data(), piece.size()});
+                        settled(pushed)();
+                    }}},
                    batches_of(bytes), unit);
     if (device.is_cuda())
         report.compare(name, device.name(), from_where_it_is,
-                       bench::raw_input(device, bytes, options.depth, is_pinned), batches_of(bytes), unit);
+                       bench::raw_input(device, bytes, options.depth, is_pinned), batches_of(bytes),
+                       unit);
 }
 
 }  // namespace
@@ -108,8 +115,9 @@ int main(int argc, char** argv) {
     constexpr std::size_t kb = 1 << 10, mb = 1 << 20;
     for (const Device device : bench::chosen_devices(report)) {
         std::vector<std::size_t> sizes =
-            device.is_cuda() ? std::vector<std::size_t>{64 * kb, 256 * kb, mb, 4 * mb, 8 * mb, 32 * mb}
-                             : std::vector<std::size_t>{16 * kb, 64 * kb, 256 * kb, mb, 4 * mb};
+            device.is_cuda()
+                ? std::vector<std::size_t>{64 * kb, 256 * kb, mb, 4 * mb, 8 * mb, 32 * mb}
+                : std::vector<std::size_t>{16 * kb, 64 * kb, 256 * kb, mb, 4 * mb};
         std::vector<std::size_t> depths{1, 2, 3, 4, 8, 6};  // the last one for all lengths of work
         std::vector<int> factors{0, 1, 3};
         if (report.quick()) sizes = {256 * kb}, depths = {3}, factors = {1};
@@ -126,7 +134,8 @@ int main(int argc, char** argv) {
             for (const std::size_t depth : depths) row(bytes, depth, 1);
         for (const std::size_t bytes : sizes)
             report.attempt("sources", [&] { sources(report, device, bytes); });
-        // On CPU devices work and copies share the processors; where the work rests, what is left is the pipeline's own.
+        // On CPU devices work and copies share the processors; where the work rests, what is left
+        // is the pipeline's own.
         for (const std::uint64_t ms : {std::uint64_t{2}, std::uint64_t{5}})
             if (device.is_cpu() && (!report.quick() || ms == 2))
                 report.attempt("rest", [&] {

@@ -12,8 +12,8 @@
 
 namespace bench {
 
-/// The one named with --device, else the first of each kind, CUDA first. Prints what they are, and why
-/// there is no GPU. Leaves with status 2 when that or HEDDLE_DEVICE names no device.
+/// The one named with --device, else the first of each kind, CUDA first. Prints what they are, and
+/// why there is no GPU. Leaves with status 2 when that or HEDDLE_DEVICE names no device.
 inline std::vector<heddle::Device> chosen_devices(const Report& report) {
     std::vector<heddle::Device> chosen;
     try {
@@ -28,8 +28,8 @@ inline std::vector<heddle::Device> chosen_devices(const Report& report) {
             if (device.index() == 0) chosen.push_back(device);
     for (const heddle::Device device : chosen) {
         const heddle::DeviceInfo& info = device.info();
-        std::printf("%s: %s, %d %s, %.1f GB\n", device.name().c_str(), info.name.c_str(), info.processors,
-                    device.is_cuda() ? "multiprocessors" : "workers",
+        std::printf("%s: %s, %d %s, %.1f GB\n", device.name().c_str(), info.name.c_str(),
+                    info.processors, device.is_cuda() ? "multiprocessors" : "workers",
                     static_cast<double>(info.total_memory) * 1e-9);
     }
     if (heddle::device_count(heddle::DeviceKind::cuda) == 0)

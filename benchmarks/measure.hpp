@@ -1,8 +1,8 @@
-// Measuring one way of doing something beside another, in one process: batches of the two alternate, so
-// that whatever disturbs the machine disturbs both. Nothing here knows heddle.
+// Measuring one way of doing something beside another, in one process: batches of the two
+// alternate, so that whatever disturbs the machine disturbs both. Nothing here knows heddle.
 //
-// A row's two figures are medians over all batches; its ratio is the median of the ratios of neighbouring
-// batches, with the 10th and 90th percentile of those as its spread.
+// A row's two figures are medians over all batches; its ratio is the median of the ratios of
+// neighbouring batches, with the 10th and 90th percentile of those as its spread.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,8 @@
 
 namespace bench {
 
-inline constexpr double nothing = std::numeric_limits<double>::quiet_NaN();  ///< printed as "-", null in JSON
+inline constexpr double nothing =
+    std::numeric_limits<double>::quiet_NaN();  ///< printed as "-", null in JSON
 
 /// Nanoseconds on a clock that never goes back.
 inline std::int64_t now_ns() {
@@ -40,9 +41,9 @@ inline double percentile(std::vector<double> values, double p) {
 }
 inline double median(std::vector<double> values) { return percentile(std::move(values), 0.5); }
 
-/// One of the two ways. Only `run` is timed; it makes `calls` calls. `prepare` comes before each batch and
-/// `settle` after it: a settle that waits for the device is what keeps a launch queue (about 1000 entries
-/// on a GPU) from ever being full.
+/// One of the two ways. Only `run` is timed; it makes `calls` calls. `prepare` comes before each
+/// batch and `settle` after it: a settle that waits for the device is what keeps a launch queue
+/// (about 1000 entries on a GPU) from ever being full.
 struct Side {
     std::function<void(int calls)> run;
     std::function<void()> settle = {};
@@ -71,8 +72,11 @@ using Peers = std::map<std::string, Peer>;
 struct Unit {
     std::string name = "ns";
     double of_second = 1e9;  ///< figure = seconds of one call * of_second
-    double amount = 0;       ///< other than 0: figure = amount / seconds of one call (rates: more is better)
-    double figure(double seconds) const { return amount != 0 ? amount / seconds : seconds * of_second; }
+    double amount =
+        0;  ///< other than 0: figure = amount / seconds of one call (rates: more is better)
+    double figure(double seconds) const {
+        return amount != 0 ? amount / seconds : seconds * of_second;
+    }
 };
 inline const Unit in_ns{"ns", 1e9, 0};
 inline const Unit in_us{"µs", 1e6, 0};
@@ -81,10 +85,11 @@ inline const Unit in_ms{"ms", 1e3, 0};
 inline Unit in_gb_per_s(double bytes) { return {"GB/s", 0, bytes * 1e-9}; }
 
 struct Batches {
-    int calls = 100;       ///< in a batch
-    int pairs = 1000;      ///< of batches, if there is time
-    double seconds = 1.0;  ///< after which no pair is begun (--quick: 0.05), but for the first 5 (--quick: 2)
-    int quick_calls = 0;   ///< instead of `calls` with --quick; 0: the same
+    int calls = 100;   ///< in a batch
+    int pairs = 1000;  ///< of batches, if there is time
+    double seconds =
+        1.0;  ///< after which no pair is begun (--quick: 0.05), but for the first 5 (--quick: 2)
+    int quick_calls = 0;  ///< instead of `calls` with --quick; 0: the same
 };
 
 struct Result {
@@ -96,8 +101,9 @@ struct Result {
 };
 
 /// A row of figures taken in pairs.
-inline Result of_pairs(const std::string& name, const std::string& device, const std::vector<double>& ours,
-                       const std::vector<double>& theirs, const std::string& unit, const std::string& peer) {
+inline Result of_pairs(const std::string& name, const std::string& device,
+                       const std::vector<double>& ours, const std::vector<double>& theirs,
+                       const std::string& unit, const std::string& peer) {
     std::vector<double> ratios;
     for (std::size_t i = 0; i < ours.size(); ++i) ratios.push_back(ours[i] / theirs[i]);
     return {.name = name,
@@ -148,8 +154,9 @@ inline Result measure(const std::string& name, const std::string& device, const 
         ours.push_back(own);
         if (paired) theirs.push_back(raw);
     }
-    return paired ? of_pairs(name, device, ours, theirs, unit.name, peer.name)
-                  : Result{.name = name, .device = device, .heddle = median(ours), .unit = unit.name};
+    return paired
+               ? of_pairs(name, device, ours, theirs, unit.name, peer.name)
+               : Result{.name = name, .device = device, .heddle = median(ours), .unit = unit.name};
 }
 
 }  // namespace bench

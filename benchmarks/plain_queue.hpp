@@ -11,8 +11,8 @@
 
 namespace bench {
 
-/// The queue one writes when there is none: a vector under a mutex, a thread that takes all of it at once
-/// and runs it.
+/// The queue one writes when there is none: a vector under a mutex, a thread that takes all of it
+/// at once and runs it.
 class PlainQueue {
 public:
     PlainQueue() : thread_([this] { run(); }) {}

@@ -20,8 +20,8 @@ inline void ok(cudaError_t code) {
         raw_failed(code);
 }
 
-/// What one raw side uses; lives as long as the functions that share it. The device must be current when it
-/// is made.
+/// What one raw side uses; lives as long as the functions that share it. The device must be current
+/// when it is made.
 struct Raw {
     cudaStream_t a = nullptr, b = nullptr, c = nullptr;          ///< non-blocking
     cudaEvent_t of_a = nullptr, of_b = nullptr, of_c = nullptr;  ///< without timing

@@ -1,4 +1,5 @@
-// What a benchmark measured, as a Markdown table and as JSON; and the options that all of them take.
+// What a benchmark measured, as a Markdown table and as JSON; and the options that all of them
+// take.
 #pragma once
 
 #include <unistd.h>
@@ -22,8 +23,8 @@
 
 namespace bench {
 
-/// The command line, and the rows that a program has measured so far: a Markdown table on standard output,
-/// and a JSON file that is complete after every row.
+/// The command line, and the rows that a program has measured so far: a Markdown table on standard
+/// output, and a JSON file that is complete after every row.
 class Report {
 public:
     /// The options are those of --help. Leaves on --help, and with status 2 on what is wrong.
@@ -69,8 +70,8 @@ public:
     }
 
     /// A row measured here. Errors are printed, and the next row goes on.
-    void compare(const std::string& name, const std::string& device, const Side& heddle, const Peer& peer,
-                 const Batches& batches = {}, const Unit& unit = in_ns) {
+    void compare(const std::string& name, const std::string& device, const Side& heddle,
+                 const Peer& peer, const Batches& batches = {}, const Unit& unit = in_ns) {
         if (!wants(name)) return;
         Batches scaled = batches;
         scaled.seconds *= time_;
@@ -96,15 +97,17 @@ public:
     /// A row measured elsewhere.
     void add(Result result) {
         if (results_.empty())
-            std::printf("| what | device | heddle | beside | unit | ratio | p10 to p90 | what stands beside "
+            std::printf("| what | device | heddle | beside | unit | ratio | p10 to p90 | what "
+                        "stands beside "
                         "|\n"
                         "| --- | --- | ---: | ---: | --- | ---: | --- | --- |\n");
-        const std::string spread = std::isnan(result.ratio_p10)
-                                       ? "-"
-                                       : text(result.ratio_p10, 3) + " to " + text(result.ratio_p90, 3);
-        std::printf("| %s | %s | %s | %s | %s | %s | %s | %s |\n", result.name.c_str(), result.device.c_str(),
-                    text(result.heddle).c_str(), text(result.raw).c_str(), result.unit.c_str(),
-                    text(result.ratio, 3).c_str(), spread.c_str(),
+        const std::string spread =
+            std::isnan(result.ratio_p10)
+                ? "-"
+                : text(result.ratio_p10, 3) + " to " + text(result.ratio_p90, 3);
+        std::printf("| %s | %s | %s | %s | %s | %s | %s | %s |\n", result.name.c_str(),
+                    result.device.c_str(), text(result.heddle).c_str(), text(result.raw).c_str(),
+                    result.unit.c_str(), text(result.ratio, 3).c_str(), spread.c_str(),
                     result.peer.empty() ? "-" : result.peer.c_str());
         std::fflush(stdout);
         keep(std::move(result));
@@ -121,30 +124,34 @@ public:
         const bool none = some_left_out_ && !some_wanted_;
         std::fflush(stdout);
         if (none)
-            std::fprintf(stderr, "%s: --only \"%s\" leaves out every row\n", program_.c_str(), only_.c_str());
+            std::fprintf(stderr, "%s: --only \"%s\" leaves out every row\n", program_.c_str(),
+                         only_.c_str());
         return failed_ || none ? 1 : 0;
     }
 
 private:
     void print_usage(std::FILE* file) const {
-        std::fprintf(file,
-                     "usage: %s [--quick] [--json FILE] [--only TEXT] [--device NAME] [--limit SECONDS] "
-                     "[--time FACTOR]\n",
-                     program_.c_str());
+        std::fprintf(
+            file,
+            "usage: %s [--quick] [--json FILE] [--only TEXT] [--device NAME] [--limit SECONDS] "
+            "[--time FACTOR]\n",
+            program_.c_str());
     }
     [[noreturn]] void help() const {
         print_usage(stdout);
-        std::printf("\n"
-                    "  --quick          a smoke test: the figures mean nothing\n"
-                    "  --json FILE      write the rows to FILE as JSON, too\n"
-                    "  --only TEXT      only the rows whose name has TEXT\n"
-                    "  --device NAME    cpu, cuda or, with a number, cuda:1 (the first of each kind)\n"
-                    "  --limit SECONDS  for one row (%g); a program that takes longer is ended\n"
-                    "  --time FACTOR    rows take that share of their time, with fewer batches (1)\n"
-                    "  --help\n\n"
-                    "Exit status: 0; 1 when a row failed or --only leaves out every row; 2 for wrong usage;\n"
-                    "124 when the time for a row is over.\n",
-                    limit_s_);
+        std::printf(
+            "\n"
+            "  --quick          a smoke test: the figures mean nothing\n"
+            "  --json FILE      write the rows to FILE as JSON, too\n"
+            "  --only TEXT      only the rows whose name has TEXT\n"
+            "  --device NAME    cpu, cuda or, with a number, cuda:1 (the first of each kind)\n"
+            "  --limit SECONDS  for one row (%g); a program that takes longer is ended\n"
+            "  --time FACTOR    rows take that share of their time, with fewer batches (1)\n"
+            "  --help\n\n"
+            "Exit status: 0; 1 when a row failed or --only leaves out every row; 2 for wrong "
+            "usage;\n"
+            "124 when the time for a row is over.\n",
+            limit_s_);
         std::exit(0);
     }
     [[noreturn]] void wrong(const std::string& what) const {
@@ -202,12 +209,12 @@ private:
         }
         const char* separator = "[";
         for (const Result& r : results_) {
-            const std::string line = "{\"name\": " + json(r.name) + ", \"device\": " + json(r.device) +
-                                     ", \"heddle\": " + json(r.heddle) + ", \"raw\": " + json(r.raw) +
-                                     ", \"unit\": " + json(r.unit) + ", \"ratio\": " + json(r.ratio) +
-                                     ", \"ratio_p10\": " + json(r.ratio_p10) +
-                                     ", \"ratio_p90\": " + json(r.ratio_p90) +
-                                     ", \"peer\": " + (r.peer.empty() ? "null" : json(r.peer)) + "}";
+            const std::string line =
+                "{\"name\": " + json(r.name) + ", \"device\": " + json(r.device) +
+                ", \"heddle\": " + json(r.heddle) + ", \"raw\": " + json(r.raw) +
+                ", \"unit\": " + json(r.unit) + ", \"ratio\": " + json(r.ratio) +
+                ", \"ratio_p10\": " + json(r.ratio_p10) + ", \"ratio_p90\": " + json(r.ratio_p90) +
+                ", \"peer\": " + (r.peer.empty() ? "null" : json(r.peer)) + "}";
             std::fprintf(file, "%s\n  %s", separator, line.c_str());
             separator = ",";
         }

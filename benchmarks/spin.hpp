@@ -5,12 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <heddle/kernel.hpp>
+#include <heddle/launch/kernel.hpp>
 
 namespace bench {
 
-/// Nanoseconds of a clock of the processor that asks: the GPU's global timer (steps of 32 ns to 1 µs), or
-/// the host's.
+/// Nanoseconds of a clock of the processor that asks: the GPU's global timer (steps of 32 ns to 1
+/// µs), or the host's.
 HEDDLE_FN inline std::uint64_t clock_ns() {
 #ifdef __CUDA_ARCH__
     std::uint64_t ns;

@@ -13,13 +13,14 @@
 
 namespace bench {
 
-/// Threads made before; run() has each work on its share, the caller on the first, and throws what one of them threw.
+/// Threads made before; run() has each work on its share, the caller on the first, and throws what
+/// one of them threw.
 class Team {
 public:
     /// 0: a thread for each processor.
     explicit Team(unsigned threads = 0)
-        : size_(threads != 0 ? threads : std::max(1u, std::thread::hardware_concurrency())), begin_(size_),
-          end_(size_) {
+        : size_(threads != 0 ? threads : std::max(1u, std::thread::hardware_concurrency())),
+          begin_(size_), end_(size_) {
         for (std::ptrdiff_t i = 1; i < size_; ++i)
             threads_.emplace_back([this, i] {
                 for (;;) {

@@ -12,7 +12,9 @@ struct Scale {  // a portable kernel: the index first, then its arguments
     HEDDLE_FN void operator()(std::size_t i, float factor, View<float> x) const { x[i] *= factor; }
 };
 struct Add {
-    HEDDLE_FN void operator()(std::size_t i, View<const float> x, View<float> y) const { y[i] += x[i]; }
+    HEDDLE_FN void operator()(std::size_t i, View<const float> x, View<float> y) const {
+        y[i] += x[i];
+    }
 };
 
 int main(int argc, char** argv) {
@@ -22,10 +24,11 @@ int main(int argc, char** argv) {
 
     const Stream side{{.name = "side"}};
     {
-        const ScopedStream in{side};        // side waits for what made x and y, and is now the current stream
+        const ScopedStream in{
+            side};  // side waits for what made x and y, and is now the current stream
         launch(Scale{}, dim(n), 10.0f, x);  // on side
     }
-    launch(Scale{}, dim(n), 3.0f, y);    // on the first stream again: may run beside the launch above
+    launch(Scale{}, dim(n), 3.0f, y);  // on the first stream again: may run beside the launch above
     current_stream().wait_stream(side);  // what follows comes after both
     launch(Add{}, dim(n), x, y);
 

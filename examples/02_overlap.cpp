@@ -1,6 +1,6 @@
-// Overlap: chunks of pinned memory are brought in by one stream while another computes on the chunk before
-// and takes the result out. Events say when a chunk has arrived and when its buffer is free again; the host
-// waits once, at the end. Usage: example_02_overlap [DEVICE]
+// Overlap: chunks of pinned memory are brought in by one stream while another computes on the chunk
+// before and takes the result out. Events say when a chunk has arrived and when its buffer is free
+// again; the host waits once, at the end. Usage: example_02_overlap [DEVICE]
 #include <heddle/heddle.hpp>
 
 #include <cstdio>
@@ -28,7 +28,8 @@ int main(int argc, char** argv) {
         Event is_free;  // never recorded, it counts as reached
     };
     std::vector<Buffer> ring;
-    for (std::size_t i = 0; i < depth; ++i) ring.push_back({empty<float>(transfer, chunk), Event(device)});
+    for (std::size_t i = 0; i < depth; ++i)
+        ring.push_back({empty<float>(transfer, chunk), Event(device)});
 
     for (std::size_t c = 0; c < chunks; ++c) {
         Buffer& buffer = ring[c % depth];

@@ -1,5 +1,5 @@
-// fork_join: work that may run side by side, each part on a stream of its own, and the current stream after
-// all of them. Usage: example_03_fork_join [DEVICE]
+// fork_join: work that may run side by side, each part on a stream of its own, and the current
+// stream after all of them. Usage: example_03_fork_join [DEVICE]
 #include <heddle/heddle.hpp>
 
 #include <cstdio>
@@ -18,7 +18,8 @@ struct Square {
     HEDDLE_FN void operator()(std::size_t i, View<float> x) const { x[i] *= x[i]; }
 };
 struct Sum {
-    HEDDLE_FN void operator()(std::size_t i, View<const float> x, View<const float> y, View<float> z) const {
+    HEDDLE_FN void operator()(std::size_t i, View<const float> x, View<const float> y,
+                              View<float> z) const {
         z[i] = x[i] + y[i];
     }
 };
@@ -36,7 +37,8 @@ int main(int argc, char** argv) {
         [&] { launch(Sequence{}, dim(n), 5.0f, y); });
     launch(Sum{}, dim(n), x, y, z);  // after both
 
-    // Many small kernels of one part each leave most of a GPU idle, unless they run at the same time.
+    // Many small kernels of one part each leave most of a GPU idle, unless they run at the same
+    // time.
     std::vector<Array<float>> pieces;
     for (std::size_t p = 0; p < parts; ++p) pieces.push_back(empty<float>(n));
     fork_join_n(parts, [&](std::size_t p) {
@@ -49,7 +51,8 @@ int main(int argc, char** argv) {
     for (std::size_t i = 0; i < n; ++i) right &= sums[i] == static_cast<float>(i * i + i + 5);
     for (std::size_t p = 0; p < parts; ++p) {
         const std::vector<float> squares = to_host(pieces[p]);
-        for (std::size_t i = 0; i < n; ++i) right &= squares[i] == static_cast<float>((p + i) * (p + i));
+        for (std::size_t i = 0; i < n; ++i)
+            right &= squares[i] == static_cast<float>((p + i) * (p + i));
     }
     std::printf("%s: %s\n", current_device().name().c_str(), right ? "right" : "wrong");
     return right ? 0 : 1;

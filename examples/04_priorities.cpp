@@ -1,5 +1,6 @@
-// Priorities: short urgent kernels beside a flood of bulk work. Smaller is more urgent; blocks of a GPU and pieces of a CPU kernel that
-// are running go on, and the urgent stream gets the next place that is free. Usage: example_04_priorities [DEVICE]
+// Priorities: short urgent kernels beside a flood of bulk work. Smaller is more urgent; blocks of a
+// GPU and pieces of a CPU kernel that are running go on, and the urgent stream gets the next place
+// that is free. Usage: example_04_priorities [DEVICE]
 #include <heddle/heddle.hpp>
 
 #include <algorithm>
@@ -33,14 +34,16 @@ double urgent_us(StreamRef stream, View<unsigned> small) {
         stream.synchronize();
         return us_between(begin, Clock::now());
     }
-    // A thread that waits for a CPU stream runs its work itself, and would not see what priorities do.
+    // A thread that waits for a CPU stream runs its work itself, and would not see what priorities
+    // do.
     Clock::time_point end;
     launch_host(stream, [&end] { end = Clock::now(); });
     while (!stream.is_complete()) std::this_thread::sleep_for(std::chrono::microseconds(20));
     return us_between(begin, end);
 }
 
-/// Pieces of bulk work, each for the whole device and about 2 ms, of which one is running and one is waiting at any time.
+/// Pieces of bulk work, each for the whole device and about 2 ms, of which one is running and one
+/// is waiting at any time.
 class Flood {
 public:
     Flood(Device device)
@@ -92,8 +95,8 @@ int main(int argc, char** argv) {
     urgent.synchronize();
     Flood flood(device);
 
-    std::printf("%s: %d urgent kernels in each row\n%-32s %10s %10s %14s\n", device.name().c_str(), samples,
-                "", "median us", "worst us", "bulk ms each");
+    std::printf("%s: %d urgent kernels in each row\n%-32s %10s %10s %14s\n", device.name().c_str(),
+                samples, "", "median us", "worst us", "bulk ms each");
     const auto row = [&](const char* name, StreamRef stream, bool is_flooded) {
         std::vector<double> us;
         if (is_flooded) flood.begin();
@@ -119,6 +122,7 @@ int main(int argc, char** argv) {
     unsigned value = 1;
     for (int r = 0; r < 3 * samples; ++r) value = value * 1664525u + 1013904223u;
     const std::vector<unsigned> values = to_host(small);
-    const bool is_right = std::all_of(values.begin(), values.end(), [=](unsigned v) { return v == value; });
+    const bool is_right =
+        std::all_of(values.begin(), values.end(), [=](unsigned v) { return v == value; });
     return is_right && flood.is_right() ? 0 : 1;
 }

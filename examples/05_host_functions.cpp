@@ -1,6 +1,6 @@
-// Host functions: a file is read by several CPU streams at once, into pinned buffers that feed a device.
-// Device streams wait for CPU streams and the reverse, and this thread waits for neither until the end.
-// Usage: example_05_host_functions [DEVICE [FILE]]
+// Host functions: a file is read by several CPU streams at once, into pinned buffers that feed a
+// device. Device streams wait for CPU streams and the reverse, and this thread waits for neither
+// until the end. Usage: example_05_host_functions [DEVICE [FILE]]
 #include <heddle/heddle.hpp>
 
 #include <algorithm>
@@ -17,8 +17,10 @@ using namespace heddle;
 constexpr std::size_t block_bytes = 4096;  // what one index adds up
 
 struct SumBlock {
-    HEDDLE_FN void operator()(std::size_t i, View<const unsigned char> bytes, View<unsigned> sums) const {
-        const std::size_t end = (i + 1) * block_bytes < bytes.size() ? (i + 1) * block_bytes : bytes.size();
+    HEDDLE_FN void operator()(std::size_t i, View<const unsigned char> bytes,
+                              View<unsigned> sums) const {
+        const std::size_t end =
+            (i + 1) * block_bytes < bytes.size() ? (i + 1) * block_bytes : bytes.size();
         sums[i] = 0;
         for (std::size_t at = i * block_bytes; at < end; ++at) sums[i] += bytes[at];
     }
@@ -34,7 +36,8 @@ void read_piece(const std::string& path, std::size_t offset, unsigned char* to, 
     std::ifstream file(path, std::ios::binary);
     file.seekg(static_cast<std::streamoff>(offset));
     if (!file.read(reinterpret_cast<char*>(to), static_cast<std::streamsize>(count)))
-        throw std::runtime_error("cannot read " + path);  // poisons the reader's stream and what waits for it
+        throw std::runtime_error("cannot read " +
+                                 path);  // poisons the reader's stream and what waits for it
 }
 
 int main(int argc, char** argv) {
@@ -50,13 +53,15 @@ int main(int argc, char** argv) {
         readers.push_back({Stream(Device("cpu"), {.name = "reader"}), pinned<unsigned char>(piece),
                            empty<unsigned char>(compute, piece), Event(device)});
 
-    Array<unsigned> sums = zeros<unsigned>(compute, (content.size() + block_bytes - 1) / block_bytes);
+    Array<unsigned> sums =
+        zeros<unsigned>(compute, (content.size() + block_bytes - 1) / block_bytes);
     for (std::size_t offset = 0, p = 0; offset < content.size(); offset += piece, ++p) {
         Reader& reader = readers[p % readers.size()];
         const std::size_t count = std::min(piece, content.size() - offset),
                           blocks = (count + block_bytes - 1) / block_bytes;
         reader.stream.wait_event(reader.copied);  // the CPU stream waits for the device
-        launch_host(reader.stream, [=, to = reader.here.data()] { read_piece(path, offset, to, count); });
+        launch_host(reader.stream,
+                    [=, to = reader.here.data()] { read_piece(path, offset, to, count); });
         compute.wait_stream(reader.stream);  // and the device for the CPU stream
         copy(compute, reader.there.view().first(count), reader.here.view().first(count));
         compute.record_event(reader.copied);

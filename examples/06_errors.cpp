@@ -1,5 +1,5 @@
-// Errors: misuse is refused before anything is enqueued; work that fails poisons its stream, until the
-// failure is cleared. Usage: example_06_errors [DEVICE]
+// Errors: misuse is refused before anything is enqueued; work that fails poisons its stream, until
+// the failure is cleared. Usage: example_06_errors [DEVICE]
 #include <heddle/heddle.hpp>
 
 #include <cstdio>
@@ -31,11 +31,13 @@ int main(int argc, char** argv) {
     Array<int> x = zeros<int>(stream, 100), y = zeros<int>(stream, 50);
     bool right = true;
 
-    // Misuse: a UsageError, and x is as before. The error knows the call, the stream and the source line as
-    // data.
+    // Misuse: a UsageError, and x is as before. The error knows the call, the stream and the source
+    // line as data.
     right &= throws<UsageError>("sizes that differ", [&] { copy(stream, y, x); });
-    right &= throws<UsageError>("a part that is none", [&] { copy(stream, y, x.view().subview(80, 50)); });
-    right &= throws<NoDevice>("a device that is none", [&] { const Stream nowhere{Device("cpu:63")}; });
+    right &= throws<UsageError>("a part that is none",
+                                [&] { copy(stream, y, x.view().subview(80, 50)); });
+    right &=
+        throws<NoDevice>("a device that is none", [&] { const Stream nowhere{Device("cpu:63")}; });
     right &= throws<UsageError>("a wait in a host function", [&] {
         const Stream cpu{Device("cpu")};
         launch_host(cpu, [&] { stream.synchronize(); });

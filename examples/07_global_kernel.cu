@@ -37,12 +37,12 @@ int main(int argc, char** argv) {
     const ScopedDevice on{device};
     Array<float> x = full<float>(n, 3), y = empty<float>(n);
 
-    // Arrays stand where the kernel takes pointers; number and types of the arguments are checked when
-    // compiling.
+    // Arrays stand where the kernel takes pointers; number and types of the arguments are checked
+    // when compiling.
     launch(add_neighbours, grid(n / block, block, block * sizeof(float)), n, x, y);
 
-    // heddle's stream given to others: from now on no wait on it is left out, because heddle cannot see
-    // what they do. Nor does it see that y is used: saying so lets y be freed in time.
+    // heddle's stream given to others: from now on no wait on it is left out, because heddle cannot
+    // see what they do. Nor does it see that y is used: saying so lets y be freed in time.
     const Stream side{device};
     side.wait_stream(current_stream());
     negate_all(native_handle(side), y.data(), n);
@@ -50,7 +50,8 @@ int main(int argc, char** argv) {
 
     // A stream of others as heddle's.
     cudaStream_t native = nullptr;
-    check_cuda(cudaStreamCreateWithFlags(&native, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+    check_cuda(cudaStreamCreateWithFlags(&native, cudaStreamNonBlocking),
+               "cudaStreamCreateWithFlags");
     float last = 0;
     {
         const Stream theirs = wrap_stream(native);

@@ -1,4 +1,5 @@
-// A graph built from nodes: made before it, launched many times, changed in between. Usage: example_08_graph_nodes [DEVICE]
+// A graph built from nodes: made before it, launched many times, changed in between. Usage:
+// example_08_graph_nodes [DEVICE]
 #include <heddle/heddle.hpp>
 
 #include <cstdio>
@@ -11,7 +12,9 @@ struct Scale {
     HEDDLE_FN void operator()(std::size_t i, float factor, View<float> x) const { x[i] *= factor; }
 };
 struct Add {
-    HEDDLE_FN void operator()(std::size_t i, View<const float> x, View<float> y) const { y[i] += x[i]; }
+    HEDDLE_FN void operator()(std::size_t i, View<const float> x, View<float> y) const {
+        y[i] += x[i];
+    }
 };
 
 int main(int argc, char** argv) {
@@ -21,7 +24,8 @@ int main(int argc, char** argv) {
 
     auto start_x = fill_node(x, 1);  // nodes: not in a graph yet
     auto start_y = fill_node(y, 2);
-    auto scale = kernel_node(Scale{}, dim(n)).after(start_x).name("scale");  // its arguments come later
+    auto scale =
+        kernel_node(Scale{}, dim(n)).after(start_x).name("scale");  // its arguments come later
     auto sum = kernel_node(Add{}, dim(n), x, y).after(scale, start_y);
     scale.args(10.0f, x);
 

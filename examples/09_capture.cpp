@@ -1,4 +1,5 @@
-// A graph captured from streams: written as streams and scopes, launched as one. Usage: example_09_capture [DEVICE]
+// A graph captured from streams: written as streams and scopes, launched as one. Usage:
+// example_09_capture [DEVICE]
 #include <heddle/heddle.hpp>
 
 #include <cstdio>
@@ -14,7 +15,9 @@ struct Blur {
     }
 };
 struct Add {
-    HEDDLE_FN void operator()(std::size_t i, View<const float> x, View<float> y) const { y[i] += x[i]; }
+    HEDDLE_FN void operator()(std::size_t i, View<const float> x, View<float> y) const {
+        y[i] += x[i];
+    }
 };
 
 int main(int argc, char** argv) {

@@ -1,4 +1,5 @@
-// Many small kernels, a few times cheaper: a batch sends what its scope was given as one graph. Usage: example_10_batches [DEVICE]
+// Many small kernels, a few times cheaper: a batch sends what its scope was given as one graph.
+// Usage: example_10_batches [DEVICE]
 #include <heddle/heddle.hpp>
 
 #include <chrono>
@@ -10,7 +11,8 @@
 using namespace heddle;
 
 struct Relax {
-    HEDDLE_FN void operator()(std::size_t i, View<const float> x, View<float> y, float weight) const {
+    HEDDLE_FN void operator()(std::size_t i, View<const float> x, View<float> y,
+                              float weight) const {
         const std::size_t left = i == 0 ? i : i - 1, right = i + 1 == x.size() ? i : i + 1;
         y[i] = x[i] + weight * (x[left] - 2 * x[i] + x[right]);
     }
@@ -45,9 +47,10 @@ int main(int argc, char** argv) {
     const auto [batched, got] = run([&](auto&& body) { batch(body); });
 
     const BatchResult last = batch.last();
-    std::printf("%s: host time of a kernel %.2f us eagerly, %.2f us in a batch; the last one was %s (%zu of "
+    std::printf("%s: host time of a kernel %.2f us eagerly, %.2f us in a batch; the last one was "
+                "%s (%zu of "
                 "%zu changed)\n",
-                current_device().name().c_str(), eager, batched, std::string(name_of(last.how)).c_str(),
-                last.changed, last.operations);
+                current_device().name().c_str(), eager, batched, to_string(last.how), last.changed,
+                last.operations);
     return expected == got ? 0 : 1;
 }

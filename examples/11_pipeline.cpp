@@ -1,5 +1,6 @@
-// A pipeline: pieces of a stream of numbers are read, copied to the device, worked on, copied back and written, all at the
-// same time. overlap() is the loop; Pipeline the same for code that has a loop of its own. Usage: example_11_pipeline [DEVICE]
+// A pipeline: pieces of a stream of numbers are read, copied to the device, worked on, copied back
+// and written, all at the same time. overlap() is the loop; Pipeline the same for code that has a
+// loop of its own. Usage: example_11_pipeline [DEVICE]
 #include <heddle/heddle.hpp>
 
 #include <algorithm>
@@ -19,7 +20,8 @@ int main(int argc, char** argv) {
     constexpr int total = 10'000'000;
     const Device device = device_argument(argc, argv);
     const auto work = [](StreamRef stream, View<const int> in, View<float> out) {
-        launch(stream, Halve{}, dim(in.size()), in, out);  // as many outputs as inputs: nothing to return
+        launch(stream, Halve{}, dim(in.size()), in,
+               out);  // as many outputs as inputs: nothing to return
     };
 
     int next = 0, written = 0, wrong = 0;
@@ -35,11 +37,12 @@ int main(int argc, char** argv) {
 
     std::uint64_t pieces = 0;
     next = written = 0;
-    Pipeline<int, float> pipeline(device, work,
-                                  {.depth = 4,
-                                   .piece = 1 << 16,
-                                   .copy_priority = -1,
-                                   .progress = [&](std::uint64_t done, std::uint64_t) { pieces = done; }});
+    Pipeline<int, float> pipeline(
+        device, work,
+        {.depth = 4,
+         .piece = 1 << 16,
+         .copy_priority = -1,
+         .progress = [&](std::uint64_t done, std::uint64_t) { pieces = done; }});
     while (next < total) {
         if (pipeline.is_full()) write(*pipeline.pop());
         pipeline.submit(read(pipeline.acquire()));
@@ -47,7 +50,7 @@ int main(int argc, char** argv) {
     pipeline.finish();
     while (const auto result = pipeline.pop()) write(*result);
 
-    std::printf("%s: %d numbers, the second time in %d pieces; %d are wrong\n", device.name().c_str(),
-                written, static_cast<int>(pieces), wrong);
+    std::printf("%s: %d numbers, the second time in %d pieces; %d are wrong\n",
+                device.name().c_str(), written, static_cast<int>(pieces), wrong);
     return wrong == 0 && written == total ? 0 : 1;
 }

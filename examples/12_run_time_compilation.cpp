@@ -1,5 +1,5 @@
-// A kernel whose source is made at run time: compiled while the device works, loaded when it is idle, run. On CPU devices it says why not.
-// Usage: example_12_run_time_compilation [DEVICE]
+// A kernel whose source is made at run time: compiled while the device works, loaded when it is
+// idle, run. On CPU devices it says why not. Usage: example_12_run_time_compilation [DEVICE]
 #include <heddle/heddle.hpp>
 
 #include <cstdio>

@@ -1,4 +1,5 @@
-// A chain of small kernels, each of which loads its own weights before it waits for the kernel before it. Usage: example_13_dependent_launch [DEVICE]
+// A chain of small kernels, each of which loads its own weights before it waits for the kernel
+// before it. Usage: example_13_dependent_launch [DEVICE]
 #include <heddle/heddle.hpp>
 
 #include <chrono>
@@ -45,7 +46,8 @@ int main(int argc, char** argv) {
     };
     const double plain = time([&](View<const float> w) { launch(Layer{}, dim(n), w, x); });
     const std::vector<float> expected = to_host(x);
-    const double dependent = time([&](View<const float> w) { launch_dependent(Layer{}, dim(n), w, x); });
+    const double dependent =
+        time([&](View<const float> w) { launch_dependent(Layer{}, dim(n), w, x); });
     const std::vector<float> got = to_host(x);
 
     std::printf("%s: %.2f us a layer in plain order, %.2f us with dependent launches\n",

@@ -1,6 +1,7 @@
-// Heat on a plate: Jacobi iterations on a grid that is split in strips over all devices. Halo rows go to the neighbours on high-priority streams
-// while the inside is computed, norms come to the host without anybody waiting for them, and whole iterations can be graphs of
-// several devices. The parts are in heat/; begin with solver.cpp. Usage: example_14_heat --help
+// Heat on a plate: Jacobi iterations on a grid that is split in strips over all devices. Halo rows
+// go to the neighbours on high-priority streams while the inside is computed, norms come to the
+// host without anybody waiting for them, and whole iterations can be graphs of several devices. The
+// parts are in heat/; begin with solver.cpp. Usage: example_14_heat --help
 #include <cstdio>
 #include <exception>
 #include <span>
@@ -18,10 +19,11 @@ namespace {
 
 using namespace heat;
 
-void print(const Options& o, const Solver& solver, const Outcome& result, const std::vector<double>& runs,
-           double copy_seconds) {
+void print(const Options& o, const Solver& solver, const Outcome& result,
+           const std::vector<double>& runs, double copy_seconds) {
     std::string devices, quoted, of_runs;
-    for (const double seconds : runs) of_runs += (of_runs.empty() ? "" : ", ") + std::to_string(seconds);
+    for (const double seconds : runs)
+        of_runs += (of_runs.empty() ? "" : ", ") + std::to_string(seconds);
     for (const Strip& s : solver.strips()) {
         devices += (devices.empty() ? "" : ", ") + s.device.name();
         quoted += (quoted.empty() ? "\"" : ", \"") + s.device.name() + "\"";
@@ -29,21 +31,25 @@ void print(const Options& o, const Solver& solver, const Outcome& result, const 
     const double points = static_cast<double>(o.problem.nx) * static_cast<double>(o.problem.ny);
     const double each = result.iterations == 0 ? 0 : result.seconds / result.iterations;
     const double rate =
-        each == 0 ? 0 : points * 2 * sizeof(float) / each * 1e-9;  // each point read once, written once
+        each == 0 ? 0
+                  : points * 2 * sizeof(float) / each * 1e-9;  // each point read once, written once
     const double norm = result.norms.empty() ? 0 : result.norms.back().value;
     if (o.json)
-        std::printf(
-            "{\"nx\": %zu, \"ny\": %zu, \"devices\": [%s], \"halo\": \"%s\", \"overlap\": %s, \"graph\": %d, "
-            "\"iterations\": %d, \"norm_every\": %d, \"seconds\": %.6g, \"runs\": [%s], \"gb_per_s\": %.6g, "
-            "\"norms\": %zu, \"norm\": %.9g, \"copy_seconds\": %.6g}\n",
-            o.problem.nx, o.problem.ny, quoted.c_str(), o.plan.direct ? "direct" : "copy",
-            o.plan.overlap ? "true" : "false", o.plan.graph, result.iterations, o.course.norm_every,
-            result.seconds, of_runs.c_str(), rate, result.norms.size(), norm, copy_seconds);
+        std::printf("{\"nx\": %zu, \"ny\": %zu, \"devices\": [%s], \"halo\": \"%s\", \"overlap\": "
+                    "%s, \"graph\": %d, "
+                    "\"iterations\": %d, \"norm_every\": %d, \"seconds\": %.6g, \"runs\": [%s], "
+                    "\"gb_per_s\": %.6g, "
+                    "\"norms\": %zu, \"norm\": %.9g, \"copy_seconds\": %.6g}\n",
+                    o.problem.nx, o.problem.ny, quoted.c_str(), o.plan.direct ? "direct" : "copy",
+                    o.plan.overlap ? "true" : "false", o.plan.graph, result.iterations,
+                    o.course.norm_every, result.seconds, of_runs.c_str(), rate, result.norms.size(),
+                    norm, copy_seconds);
     else
-        std::printf("%zu x %zu on %s: %d iterations in %.4f s, %.1f GB/s, %.2f of the speed of copying; last "
+        std::printf("%zu x %zu on %s: %d iterations in %.4f s, %.1f GB/s, %.2f of the speed of "
+                    "copying; last "
                     "norm %.6g\n",
-                    o.problem.nx, o.problem.ny, devices.c_str(), result.iterations, result.seconds, rate,
-                    each == 0 ? 0 : copy_seconds / each, norm);
+                    o.problem.nx, o.problem.ny, devices.c_str(), result.iterations, result.seconds,
+                    rate, each == 0 ? 0 : copy_seconds / each, norm);
 }
 
 int run(Options o) {

@@ -1,6 +1,7 @@
-// Several devices at once: each has a part of the data and works on it, and a collective gives all of them the sum. The
-// whole step is captured once and launched as one graph. HEDDLE_CPU_DEVICES=4 gives several devices without a GPU.
-// Usage: example_15_collectives [DEVICE]; all of its kind take part
+// Several devices at once: each has a part of the data and works on it, and a collective gives all
+// of them the sum. The whole step is captured once and launched as one graph. HEDDLE_CPU_DEVICES=4
+// gives several devices without a GPU. Usage: example_15_collectives [DEVICE]; all of its kind take
+// part
 #include <heddle/heddle.hpp>
 
 #include <cmath>
@@ -11,8 +12,8 @@
 using namespace heddle;
 
 struct Slopes {  // of the squared error of y = a * x, summed in a few places
-    HEDDLE_FN void operator()(std::size_t i, std::size_t places, View<const double> a, View<const double> x,
-                              View<const double> y, View<double> sums) const {
+    HEDDLE_FN void operator()(std::size_t i, std::size_t places, View<const double> a,
+                              View<const double> x, View<const double> y, View<double> sums) const {
         double sum = 0;
         for (std::size_t k = i; k < x.size(); k += places) sum += (a[0] * x[k] - y[k]) * x[k];
         sums[i] = sum / static_cast<double>(x.size());
@@ -32,7 +33,8 @@ int main(int argc, char** argv) {
     std::vector<Device> all;
     for (const Device d : devices())
         if (d.kind() == first.kind()) all.push_back(d);
-    DeviceGroup group(all, {.transport = Transport::copies});  // as always in a graph: NCCL need not start
+    DeviceGroup group(
+        all, {.transport = Transport::copies});  // as always in a graph: NCCL need not start
 
     std::vector<Stream> streams;
     std::vector<Array<double>> a, x, y, sums;
@@ -55,7 +57,8 @@ int main(int argc, char** argv) {
             streams[i].wait_stream(streams[0]);  // takes part from here on
             launch(streams[i], Slopes{}, dim(places), places, a[i], x[i], y[i], sums[i]);
         }
-        group.all_reduce(streams, ReduceOp::average, sums);  // in place; all devices go on with the same bits
+        group.all_reduce(streams, ReduceOp::average,
+                         sums);  // in place; all devices go on with the same bits
         for (std::size_t i = 0; i < all.size(); ++i) {
             launch(streams[i], Descend{}, dim(1), sums[i], a[i]);
             streams[0].wait_stream(streams[i]);

@@ -7,10 +7,12 @@
 
 #include <heddle/heddle.hpp>
 
-/// The device that the first argument names. Leaves on --help, and with status 2 where there is no such device.
+/// The device that the first argument names. Leaves on --help, and with status 2 where there is no
+/// such device.
 inline heddle::Device device_argument(int argc, char** argv, const char* usage = "[DEVICE]") {
     if (argc > 1 && std::string_view(argv[1]) == "--help") {
-        std::printf("usage: %s %s\nDEVICE is cpu, cuda or, with a number, cuda:1. Without it: HEDDLE_DEVICE, "
+        std::printf("usage: %s %s\nDEVICE is cpu, cuda or, with a number, cuda:1. Without it: "
+                    "HEDDLE_DEVICE, "
                     "else the first GPU, else cpu.\n",
                     argv[0], usage);
         std::exit(0);

@@ -1,4 +1,4 @@
-// Catch2 2.13 or 3 under one name. Tests include this header and no other of Catch2's.
+// Catch2 2.13 or 3 under one name. Tests include this header and no other header of Catch2.
 #pragma once
 
 #if __has_include(<catch2/catch_all.hpp>)
@@ -25,16 +25,18 @@ using Approx = Catch::Detail::Approx;
 inline auto contains(const std::string& text) { return Catch::Matchers::Contains(text); }
 #endif
 
-/// Remembers that the running test was skipped, and why; main prints the list at the end. Defined in main.cpp.
+/// Notes that the running test was skipped, and why. main prints the list at the end. Defined in
+/// main.cpp.
 void note_skip(const std::string& reason);
 
 }  // namespace heddle_test
 
-// Leaves the test case, which then counts as skipped for the reason given (a string). Catch2 2.13 knows no skipped
-// tests, so that the test passes there; the list at the end of the run tells. Use it in the body of a test case.
-#define HEDDLE_SKIP(reason)                                                                                  \
-    do {                                                                                                     \
-        ::heddle_test::note_skip(reason);                                                                    \
-        SUCCEED("skipped: " << (reason));                                                                    \
-        return;                                                                                              \
+// Leaves the test case and marks it as skipped, with the reason (a string). Catch2 2.13 has no
+// skipped tests: there the test passes, and the list at the end of the run shows it. Use it
+// directly in the body of a test case.
+#define HEDDLE_SKIP(reason)                                                                        \
+    do {                                                                                           \
+        ::heddle_test::note_skip(reason);                                                          \
+        SUCCEED("skipped: " << (reason));                                                          \
+        return;                                                                                    \
     } while (false)

@@ -38,9 +38,10 @@ ChildResult run_test_case(const std::string& name, const std::vector<std::string
     std::vector<std::string> variables = environment;
     for (char** e = environ; *e != nullptr; ++e) {
         const std::string given = *e;
-        const bool replaced = std::any_of(environment.begin(), environment.end(), [&](const std::string& v) {
-            return given.compare(0, v.find('=') + 1, v, 0, v.find('=') + 1) == 0;
-        });
+        const bool replaced =
+            std::any_of(environment.begin(), environment.end(), [&](const std::string& v) {
+                return given.compare(0, v.find('=') + 1, v, 0, v.find('=') + 1) == 0;
+            });
         if (!replaced) variables.push_back(given);
     }
     std::vector<char*> envp;

@@ -1,4 +1,5 @@
-// Portable kernels that several tests launch. Named types: nvcc takes no local ones.
+// Portable kernels that several tests launch. They are named types at namespace scope, because nvcc
+// accepts no local ones.
 #pragma once
 
 #include <heddle/heddle.hpp>
@@ -30,7 +31,9 @@ struct Multiply {
 
 /// y[i] = i
 struct Iota {
-    HEDDLE_FN void operator()(std::size_t i, heddle::View<int> y) const { y[i] = static_cast<int>(i); }
+    HEDDLE_FN void operator()(std::size_t i, heddle::View<int> y) const {
+        y[i] = static_cast<int>(i);
+    }
 };
 
 /// y[i] += x[i]

@@ -1,5 +1,6 @@
-// The suite's main. HEDDLE_TEST_DEVICE names the kind of device under test; where the machine has too few of them
-// (HEDDLE_TEST_MIN_DEVICES, 1 if unset) the run says why and exits with the status that CTest counts as skipped.
+// The suite's main. HEDDLE_TEST_DEVICE names the kind of device under test; where the machine has
+// too few of them (HEDDLE_TEST_MIN_DEVICES, 1 if unset) the run says why and exits with the status
+// that CTest counts as skipped.
 #if !__has_include(<catch2/catch_all.hpp>)
 #define CATCH_CONFIG_RUNNER
 #endif
@@ -9,7 +10,7 @@
 #include <catch2/catch_session.hpp>
 #endif
 
-#include <heddle/device.hpp>
+#include <heddle/device/device.hpp>
 
 #include <cstdlib>
 #include <iostream>
@@ -42,8 +43,10 @@ std::string reason_to_skip() {
     const int needed = std::atoi(environment("HEDDLE_TEST_MIN_DEVICES", "1").c_str());
     const int found = static_cast<int>(heddle::device_count(heddle::DeviceKind::cuda));
     if (found >= needed) return "";
-    if (found == 0) return std::string("no CUDA device: ") + std::string(heddle::cuda_unavailable_reason());
-    return "needs " + std::to_string(needed) + " CUDA devices, and there is " + std::to_string(found);
+    if (found == 0)
+        return std::string("no CUDA device: ") + std::string(heddle::cuda_unavailable_reason());
+    return "needs " + std::to_string(needed) + " CUDA devices, and there is " +
+           std::to_string(found);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Random numbers that are the same on every machine.
+// Pseudo-random numbers that are the same on every machine.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace heddle_test {
 
-/// Numbers from a seed (xorshift).
+/// A xorshift generator.
 class Random {
 public:
     explicit Random(std::uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15ull + 1) {}

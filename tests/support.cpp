@@ -1,26 +1,29 @@
 #include "support.hpp"
 
-#include "core/backend.hpp"
-#include "core/records.hpp"
+#include "core/seam/backend.hpp"
+#include "core/seam/records.hpp"
 
 #include <algorithm>
 #include <cstdlib>
 
-// Allocations that cannot be granted are part of the tests, and so are children of fork().
+// The tests include allocations that cannot succeed, and children of fork().
 extern "C" const char* __asan_default_options();
 extern "C" const char* __asan_default_options() { return "allocator_may_return_null=1"; }
 extern "C" const char* __tsan_default_options();
-extern "C" const char* __tsan_default_options() { return "allocator_may_return_null=1:die_after_fork=0"; }
+extern "C" const char* __tsan_default_options() {
+    return "allocator_may_return_null=1:die_after_fork=0";
+}
 
 namespace heddle_test {
 
 namespace {
 
-// CUDA loads a kernel when it is first launched, which waits for kernels that run: with a stream held at a gate that could
-// be for ever.
+// CUDA loads a kernel at its first launch, and loading waits for running kernels. With a stream
+// held at a gate that could take for ever.
 [[maybe_unused]] const int load_eagerly = setenv("CUDA_MODULE_LOADING", "EAGER", 0);
 
-// Streams share hardware queues, 8 unless said otherwise: what shares one with a stream held at a gate may wait for the gate too.
+// Streams share hardware queues, 8 by default. A stream that shares one with a held stream may wait
+// for the gate too.
 [[maybe_unused]] const int many_queues = setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
 
 DeviceKind test_kind() {
@@ -43,12 +46,16 @@ Device cpu_device() { return Device("cpu:0"); }
 int cpu_workers() { return cpu_device().info().processors; }
 
 std::size_t repetitions(std::size_t on_cpu, std::size_t on_cuda) {
-    return test_kind() == DeviceKind::cuda ? on_cuda : HEDDLE_TEST_TSAN != 0 ? (on_cpu + 3) / 4 : on_cpu;
+    return test_kind() == DeviceKind::cuda ? on_cuda
+           : HEDDLE_TEST_TSAN != 0         ? (on_cpu + 3) / 4
+                                           : on_cpu;
 }
 
-// The host function after the wait is what makes the keeper a stream that has been given something.
-Gate::Gate() : opened_(detail::make_completion()), keeper_(cpu_device(), {.priority = 0, .name = "gate"}) {
-    detail::cpu_backend().await(detail::record_of(keeper_.state()), opened_, SourceLocation::current());
+// The host function makes the keeper a stream with submissions.
+Gate::Gate()
+    : opened_(detail::make_completion()), keeper_(cpu_device(), {.priority = 0, .name = "gate"}) {
+    detail::cpu_backend().await(detail::record_of(keeper_.state()), opened_,
+                                SourceLocation::current());
     launch_host(keeper_, [] {});
     event_.emplace(keeper_.record_event());
 }
@@ -129,7 +136,7 @@ Drained::~Drained() {
     for (Device device : devices()) {
         try {
             synchronize_device(device);
-        } catch (...) {  // the test has looked at the failures it expects
+        } catch (...) {  // the test has checked the failures that it expects
         }
     }
 }

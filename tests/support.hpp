@@ -1,8 +1,9 @@
-// What the tests share: the device under test, gates that hold streams, records of what ran in which order.
+// What the tests share: the device under test, gates that hold streams, and recorders of the order
+// in which things ran.
 #pragma once
 
 #include "catch.hpp"
-#include "core/completion.hpp"
+#include "core/seam/completion.hpp"
 
 #include <heddle/heddle.hpp>
 
@@ -40,20 +41,20 @@ namespace heddle_test {
 
 using namespace heddle;
 
-/// The first device of the kind that HEDDLE_TEST_DEVICE names ("cpu" if unset).
+/// Returns the first device of the kind that HEDDLE_TEST_DEVICE names ("cpu" if unset).
 Device test_device();
-/// All devices of that kind.
+/// Returns all devices of that kind.
 std::vector<Device> test_devices();
-/// The first CPU device, which is always there.
+/// Returns the first CPU device, which always exists.
 Device cpu_device();
-/// Host functions of a CPU device that can run at the same time.
+/// Returns how many host functions of a CPU device can run at the same time.
 int cpu_workers();
 
-/// How often to repeat something that costs 100 ns on a CPU device and 10 µs on a GPU.
+/// Returns how often to repeat something that costs 100 ns on a CPU device and 10 µs on a GPU.
 std::size_t repetitions(std::size_t on_cpu, std::size_t on_cuda);
 
-/// Holds streams, of any device, until it is opened, at the latest by its destructor. Keeps no worker busy: what a held
-/// stream is given waits for an event which completes when the gate opens.
+/// Holds streams of any device until it is opened, at the latest by its destructor. Occupies no
+/// worker: work enqueued on a held stream waits for an event, which completes when the gate opens.
 class Gate {
 public:
     Gate();
@@ -61,7 +62,7 @@ public:
     Gate(const Gate&) = delete;
     Gate& operator=(const Gate&) = delete;
 
-    /// What `stream` is given from now on runs after the gate was opened.
+    /// Holds back all work enqueued on `stream` from now on until the gate opens.
     void hold(StreamRef stream) const;
     void open();
 
@@ -72,7 +73,8 @@ private:
     bool open_ = false;
 };
 
-/// Two devices without access to each other's memory while it lives, whatever earlier cases have enabled for good; puts that back.
+/// Disables two devices' access to each other's memory while it exists, even if earlier cases
+/// enabled it for good. The destructor restores it.
 class Apart {
 public:
     Apart(Device a, Device b);
@@ -82,16 +84,16 @@ public:
 
 private:
     Device a_, b_;
-    bool pool_[2], peer_[2];  ///< from a to b, and back
+    bool pool_[2], peer_[2];  ///< from a to b, and from b to a
 };
 
-/// Set once by one thread, waited for by others. Copies are the same flag. Waits are bounded, so that a broken
-/// library makes a test fail, not hang.
+/// A flag that one thread sets once and others wait for. Copies share the flag. Waits time out, so
+/// that a broken library makes a test fail rather than hang.
 class Flag {
 public:
     void set() const;
     bool is_set() const;
-    /// False when the time was up.
+    /// Returns false on timeout.
     bool wait() const;
 
 private:
@@ -103,11 +105,11 @@ private:
     std::shared_ptr<State> state_ = std::make_shared<State>();
 };
 
-/// Remembers what happened in which order. Copies share their record; any thread may add to it.
+/// Records the order in which things happened. Copies share one record. Thread-safe.
 class Recorder {
 public:
     void add(std::string what) const;
-    /// Adds `what` from a host function on `stream`.
+    /// Adds `what` in a host function on `stream`.
     void note(StreamRef stream, std::string what) const;
     std::vector<std::string> seen() const;
     bool has(const std::string& what) const;
@@ -123,16 +125,18 @@ private:
 using Strings = std::vector<std::string>;
 using Ints = std::vector<int>;
 
-/// The current device is the one under test, and its current stream is a stream of this test.
+/// Makes the device under test current, with a new stream of it as its current stream.
 struct Here {
     Stream stream{test_device()};
     ScopedStream in{stream};
 };
 
-/// Gives whatever could run on `device` the occasion to: less urgent work enqueued after it has run when this returns.
+/// Lets everything that can run on `device` run: returns after less urgent work enqueued last has
+/// run.
 void settle(Device device);
 
-/// Whether `predicate` becomes true within a minute. For what must happen at some time, never for what must not.
+/// Returns whether `predicate` becomes true within a minute. For conditions that must become true,
+/// never for ones that must not.
 template <class P> bool eventually(P&& predicate) {
     const auto limit = std::chrono::steady_clock::now() + std::chrono::minutes(1);
     while (!predicate()) {
@@ -142,8 +146,8 @@ template <class P> bool eventually(P&& predicate) {
     return true;
 }
 
-/// At the end of a test: waits for all devices, whatever state they are in, so that no work outlives what it refers to.
-/// Declare it after what host functions refer to and before gates.
+/// Waits for all devices at the end of a test, whatever state they are in, so that no work outlives
+/// what it refers to. Declare it after the objects that host functions refer to and before gates.
 class Drained {
 public:
     Drained() = default;
@@ -151,7 +155,7 @@ public:
     Drained(const Drained&) = delete;
 };
 
-/// Collects what goes to the report hook while it lives. Thread-safe.
+/// Collects the errors passed to the report hook while it exists. Thread-safe.
 class Reports {
 public:
     Reports();
@@ -169,7 +173,7 @@ private:
     ReportHook before_;
 };
 
-/// What the counters counted since this was made.
+/// Measures how far the counters of stats() have advanced since its construction.
 class Counted {
 public:
     Counted() : before_(stats()) {}
@@ -179,7 +183,8 @@ private:
     Stats before_;
 };
 
-/// The heddle::Error that `call` throws; nothing if it throws none. Other exceptions come out.
+/// Returns the heddle::Error that `call` throws, or nothing if it throws none. Other exceptions
+/// propagate.
 template <class F> std::optional<Error> error_of(F&& call) {
     try {
         call();
@@ -189,20 +194,20 @@ template <class F> std::optional<Error> error_of(F&& call) {
     return std::nullopt;
 }
 
-/// Whether there is an error and its text has `text` in it.
+/// Returns whether there is an error whose message contains `text`.
 inline bool mentions(const std::optional<Error>& error, const std::string& text) {
     return error && std::string(error->what()).find(text) != std::string::npos;
 }
 
-/// The text of the exception behind an error: what a host function or CPU kernel threw.
+/// Returns the message of the exception behind an error: what a host function or CPU kernel threw.
 std::string cause_of(const Error& error);
 
-/// What host functions and CPU kernels throw in tests.
+/// The exception that host functions and CPU kernels throw in tests.
 struct Boom : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// Gives `stream` a host function that throws Boom(text), and waits until the stream knows.
+/// Enqueues a host function that throws Boom(text), and waits until the stream is poisoned.
 void poison(StreamRef stream, const std::string& text = "boom");
 
 }  // namespace heddle_test

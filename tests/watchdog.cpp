@@ -1,5 +1,5 @@
-// Ends the program, and says in which test, when a test hangs.
-#define CATCH_CONFIG_EXTERNAL_INTERFACES  // Catch2 2.13 shows listeners only then
+// Ends the program when a test hangs, and prints which one.
+#define CATCH_CONFIG_EXTERNAL_INTERFACES  // needed for listeners in Catch2 2.13
 #include "watchdog.hpp"
 
 #include "support.hpp"
@@ -20,10 +20,12 @@
 
 namespace {
 
-/// Seconds for one test; HEDDLE_TEST_PATIENCE sets another number.
+/// Returns the time limit of one test in seconds: HEDDLE_TEST_PATIENCE, or a default.
 unsigned patience_s() {
     const char* text = std::getenv("HEDDLE_TEST_PATIENCE");
-    return text != nullptr ? static_cast<unsigned>(std::atoi(text)) : HEDDLE_TEST_SANITIZED != 0 ? 300 : 100;
+    return text != nullptr              ? static_cast<unsigned>(std::atoi(text))
+           : HEDDLE_TEST_SANITIZED != 0 ? 300
+                                        : 100;
 }
 
 char running[512] = "";
@@ -56,8 +58,8 @@ public:
     void testCaseStarting(const Catch::TestCaseInfo& test) override {
         std::strncpy(running, test.name.c_str(), sizeof running - 1);
         static void* one[1];
-        static const int loaded =
-            backtrace(one, 1);  // the first call loads a library, which a handler may not
+        // The first call loads a library, which a signal handler must not do.
+        static const int loaded = backtrace(one, 1);
         (void)loaded;
         std::signal(SIGALRM, say_and_abort);
         alarm(patience_s());
@@ -79,7 +81,8 @@ void heddle_test::print_all_stacks() {
         if (write(STDERR_FILENO, "thread:\n", 8) < 0) break;
         const int before = stacks_printed;
         syscall(SYS_tgkill, getpid(), thread, SIGUSR2);
-        for (int i = 0; i < 1000 && stacks_printed == before; ++i) usleep(1000);  // one after the other
+        // Waits, so that the threads print one after the other.
+        for (int i = 0; i < 1000 && stacks_printed == before; ++i) usleep(1000);
     }
     closedir(tasks);
 }

@@ -1,10 +1,10 @@
-// What a test that hangs leaves behind.
+// Diagnostics for tests that hang.
 #pragma once
 
 namespace heddle_test {
 
-/// Writes the call stack of every thread of this process to standard error. For a process that is about to end: threads
-/// are interrupted by SIGUSR2 wherever they are.
+/// Writes the call stack of every thread of this process to standard error. Only for a process that
+/// is about to end: SIGUSR2 interrupts every thread wherever it is.
 void print_all_stacks();
 
 }  // namespace heddle_test

@@ -21,7 +21,8 @@ struct Link {
     Array<std::byte> source, target;
 
     Link(Device f, Device t, std::size_t bytes)
-        : from(f), to(t), stream(f), source(zeros<std::byte>(stream, bytes)), target(make(t, bytes)) {
+        : from(f), to(t), stream(f), source(zeros<std::byte>(stream, bytes)),
+          target(make(t, bytes)) {
         stream.synchronize();
     }
 
@@ -35,8 +36,8 @@ private:
 };
 
 /// One call: every link once, all at the same time.
-void add(Report& report, const std::string& name, const std::vector<std::pair<Device, Device>>& ends,
-         std::size_t bytes, bool access) {
+void add(Report& report, const std::string& name,
+         const std::vector<std::pair<Device, Device>>& ends, std::size_t bytes, bool access) {
     if (!report.wants(name)) return;
     report.attempt(name, [&] {
         std::vector<Link> links;
@@ -55,7 +56,8 @@ void add(Report& report, const std::string& name, const std::vector<std::pair<De
         report.compare(name, ends.front().first.name(), heddle,
                        ends.front().first.is_cuda() ? raw_transfers(transfers, bytes, access)
                                                     : plain_transfers(transfers, bytes),
-                       {.calls = 8, .pairs = 50, .seconds = 0.4, .quick_calls = 1}, in_gb_per_s(moved));
+                       {.calls = 8, .pairs = 50, .seconds = 0.4, .quick_calls = 1},
+                       in_gb_per_s(moved));
     });
 }
 
@@ -73,7 +75,8 @@ void add_copies_between(Report& report, DeviceKind kind) {
 
     // Before anything enables it.
     if (kind == DeviceKind::cuda)
-        add(report, one_way(all[0], all[1]) + tail + ", without access", {{all[0], all[1]}}, bytes, false);
+        add(report, one_way(all[0], all[1]) + tail + ", without access", {{all[0], all[1]}}, bytes,
+            false);
     std::vector<std::unique_ptr<ScopedPoolAccess>> access;
     report.attempt("pool access", [&] {
         for (std::size_t i = 0; i < all.size(); ++i)
@@ -90,8 +93,10 @@ void add_copies_between(Report& report, DeviceKind kind) {
                 {{all[i], all[k]}, {all[k], all[i]}}, bytes, true);
     if (all.size() < 3) return;
     std::vector<std::pair<Device, Device>> ring;
-    for (std::size_t i = 0; i < all.size(); ++i) ring.emplace_back(all[i], all[(i + 1) % all.size()]);
-    add(report, "around a ring of " + std::to_string(all.size()) + tail + " each", ring, bytes, true);
+    for (std::size_t i = 0; i < all.size(); ++i)
+        ring.emplace_back(all[i], all[(i + 1) % all.size()]);
+    add(report, "around a ring of " + std::to_string(all.size()) + tail + " each", ring, bytes,
+        true);
 }
 
 }  // namespace bench

@@ -1,14 +1,14 @@
 // bench_bandwidth: copies between devices of one kind.
 #pragma once
 
-#include <heddle/device.hpp>
+#include <heddle/device/device.hpp>
 
 #include "report.hpp"
 
 namespace bench {
 
-/// From every device to every other, both ways at once for every pair, and around a ring of all (3 or more). With pool access, as
-/// programs that copy much have it; one row without.
+/// From every device to every other, both ways at once for every pair, and around a ring of all (3
+/// or more). With pool access, as programs that copy much have it; one row without.
 void add_copies_between(Report& report, heddle::DeviceKind kind);
 
 }  // namespace bench

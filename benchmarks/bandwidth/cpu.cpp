@@ -29,7 +29,8 @@ Peer plain_triad(std::size_t count, const float* x, const float* y, float* z) {
     return {"threads with a share each", {repeat([=] {
                 team->run([=](std::ptrdiff_t index, std::ptrdiff_t of) {
                     const std::size_t end = share(count, index + 1, of);
-                    for (std::size_t i = share(count, index, of); i < end; ++i) z[i] = x[i] + 3.0f * y[i];
+                    for (std::size_t i = share(count, index, of); i < end; ++i)
+                        z[i] = x[i] + 3.0f * y[i];
                 });
             })}};
 }
@@ -38,7 +39,8 @@ Peer plain_transfers(const std::vector<Transfer>& transfers, std::size_t bytes) 
     const auto team = std::make_shared<Team>();
     return {"memcpy, threads with a share each", {repeat([=] {
                 team->run([&transfers, bytes](std::ptrdiff_t index, std::ptrdiff_t of) {
-                    const std::size_t first = share(bytes, index, of), end = share(bytes, index + 1, of);
+                    const std::size_t first = share(bytes, index, of),
+                                      end = share(bytes, index + 1, of);
                     for (const Transfer& transfer : transfers)
                         std::memcpy(static_cast<char*>(transfer.to) + first,
                                     static_cast<const char*>(transfer.from) + first, end - first);

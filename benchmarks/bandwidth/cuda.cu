@@ -10,7 +10,8 @@ namespace bench {
 
 namespace {
 
-__global__ void __launch_bounds__(256) triad(std::size_t count, const float* x, const float* y, float* z) {
+__global__ void __launch_bounds__(256)
+    triad(std::size_t count, const float* x, const float* y, float* z) {
     const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
     if (i < count) z[i] = x[i] + 3.0f * y[i];
 }
@@ -60,8 +61,8 @@ std::shared_ptr<Raw> raw_on(heddle::Device device) {
 
 }  // namespace
 
-Peer raw_copy(heddle::Device device, void* to, const void* from, std::size_t bytes, Direction direction,
-              const char* name) {
+Peer raw_copy(heddle::Device device, void* to, const void* from, std::size_t bytes,
+              Direction direction, const char* name) {
     const auto raw = raw_on(device);
     const cudaMemcpyKind kind = direction == Direction::to_device ? cudaMemcpyHostToDevice
                                 : direction == Direction::to_host ? cudaMemcpyDeviceToHost
@@ -76,21 +77,23 @@ Peer raw_copy_both(heddle::Device device, float* on_device, float* to_host, cons
                    std::size_t bytes) {
     const auto raw = raw_on(device);
     const float* const second = on_device + bytes / sizeof(float);
-    return {"cudaMemcpyAsync on two streams", {[=](int calls) {
-                for (int i = 0; i < calls; ++i) {
-                    ok(cudaMemcpyAsync(on_device, from_host, bytes, cudaMemcpyHostToDevice, raw->a));
-                    ok(cudaMemcpyAsync(to_host, second, bytes, cudaMemcpyDeviceToHost, raw->b));
-                }
-                ok(cudaStreamSynchronize(raw->a));
-                ok(cudaStreamSynchronize(raw->b));
-            }}};
+    return {
+        "cudaMemcpyAsync on two streams", {[=](int calls) {
+            for (int i = 0; i < calls; ++i) {
+                ok(cudaMemcpyAsync(on_device, from_host, bytes, cudaMemcpyHostToDevice, raw->a));
+                ok(cudaMemcpyAsync(to_host, second, bytes, cudaMemcpyDeviceToHost, raw->b));
+            }
+            ok(cudaStreamSynchronize(raw->a));
+            ok(cudaStreamSynchronize(raw->b));
+        }}};
 }
 
 Peer raw_triad(heddle::Device device, std::size_t count, const float* x, const float* y, float* z) {
     const auto raw = raw_on(device);
     return {"<<<>>> of an equal kernel", {[=](int calls) {
                 for (int i = 0; i < calls; ++i) {
-                    triad<<<static_cast<unsigned>((count + 255) / 256), 256, 0, raw->a>>>(count, x, y, z);
+                    triad<<<static_cast<unsigned>((count + 255) / 256), 256, 0, raw->a>>>(count, x,
+                                                                                          y, z);
                     ok(cudaGetLastError());
                 }
                 ok(cudaStreamSynchronize(raw->a));
@@ -109,12 +112,13 @@ Peer raw_transfers(const std::vector<Transfer>& transfers, std::size_t bytes, bo
         reached = enable_access(transfer.to_device, transfer.from_device) && reached;
     }
     ok(cudaSetDevice(transfers.front().from_device));
-    return {reached ? "cudaMemcpyPeerAsync, peer access enabled" : "cudaMemcpyPeerAsync, no peer access",
+    return {reached ? "cudaMemcpyPeerAsync, peer access enabled"
+                    : "cudaMemcpyPeerAsync, no peer access",
             {[=](int calls) {
                 for (int i = 0; i < calls; ++i)
                     for (const auto& link : *links)
-                        ok(cudaMemcpyPeerAsync(link->to, link->to_device, link->from, link->from_device,
-                                               bytes, link->stream));
+                        ok(cudaMemcpyPeerAsync(link->to, link->to_device, link->from,
+                                               link->from_device, bytes, link->stream));
                 for (const auto& link : *links) ok(cudaStreamSynchronize(link->stream));
             }}};
 }

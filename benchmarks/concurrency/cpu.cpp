@@ -14,7 +14,8 @@ Peer plain_throughput(const std::shared_ptr<Team>& team, int streams) {
             {.run =
                  [=](int calls) {
                      team->run([&](std::ptrdiff_t index, std::ptrdiff_t) {
-                         PlainQueue& queue = *(*queues)[static_cast<std::size_t>(index) % queues->size()];
+                         PlainQueue& queue =
+                             *(*queues)[static_cast<std::size_t>(index) % queues->size()];
                          for (int i = 0; i < calls; ++i) queue.push([] {});
                      });
                  },

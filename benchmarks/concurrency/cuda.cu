@@ -22,8 +22,10 @@ struct Streams {
     std::vector<cudaStream_t> streams;
     std::vector<cudaEvent_t> events;
     explicit Streams(std::size_t count) : streams(count), events(count) {
-        for (cudaStream_t& stream : streams) ok(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-        for (cudaEvent_t& event : events) ok(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+        for (cudaStream_t& stream : streams)
+            ok(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+        for (cudaEvent_t& event : events)
+            ok(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
     }
     Streams(const Streams&) = delete;
     Streams& operator=(const Streams&) = delete;
@@ -46,7 +48,8 @@ Peer raw_fork_join(heddle::Device device, int streams, int kernels, std::uint64_
             ok(cudaGetLastError());
         }
     };
-    const auto all = std::make_shared<Streams>(streams == 1 ? 1 : static_cast<std::size_t>(streams) + 1);
+    const auto all =
+        std::make_shared<Streams>(streams == 1 ? 1 : static_cast<std::size_t>(streams) + 1);
     const cudaStream_t base = all->streams[0];
     if (streams == 1)
         return {"one stream, by hand", {repeat([=] {
@@ -98,7 +101,8 @@ Peer raw_throughput(heddle::Device device, const std::shared_ptr<Team>& team, in
             {.run =
                  [=](int calls) {
                      team->run([&](std::ptrdiff_t index, std::ptrdiff_t) {
-                         // A thread's current device is 0 at first; the same again costs 60 ns a batch.
+                         // A thread's current device is 0 at first; the same again costs 60 ns a
+                         // batch.
                          ok(cudaSetDevice(index_of_device));
                          const cudaStream_t stream =
                              all->streams[static_cast<std::size_t>(index) % all->streams.size()];
@@ -110,7 +114,8 @@ Peer raw_throughput(heddle::Device device, const std::shared_ptr<Team>& team, in
                  },
              .settle =
                  [=] {
-                     for (const cudaStream_t stream : all->streams) ok(cudaStreamSynchronize(stream));
+                     for (const cudaStream_t stream : all->streams)
+                         ok(cudaStreamSynchronize(stream));
                  }}};
 }
 
@@ -133,7 +138,8 @@ std::function<double()> raw_urgent(heddle::Device device) {
         Pair& operator=(const Pair&) = delete;
     };
     const auto pair = std::make_shared<Pair>();
-    // As many threads as the flood of the other side, in blocks of 256, which is what heddle chooses.
+    // As many threads as the flood of the other side, in blocks of 256, which is what heddle
+    // chooses.
     const auto blocks = static_cast<unsigned>(20 * device.info().processors * 2048 / 256);
     return [pair, blocks] {
         for (int i = 0; i < 10; ++i) {

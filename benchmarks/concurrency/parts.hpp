@@ -1,31 +1,34 @@
-// bench_concurrency: what stands beside heddle on CUDA devices (cuda.cu), and on CPU devices (cpu.cpp) where anything does.
+// bench_concurrency: what stands beside heddle on CUDA devices (cuda.cu), and on CPU devices
+// (cpu.cpp) where anything does.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
 
-#include <heddle/device.hpp>
+#include <heddle/device/device.hpp>
 
 #include "measure.hpp"
 #include "team.hpp"
 
 namespace bench {
 
-/// One call: `kernels` kernels of one block and `ns` each, on `streams` streams forked from one and joined
-/// into it (one stream: on itself), run to the end.
+/// One call: `kernels` kernels of one block and `ns` each, on `streams` streams forked from one and
+/// joined into it (one stream: on itself), run to the end.
 Peer raw_fork_join(heddle::Device device, int streams, int kernels, std::uint64_t ns);
 
 /// The same, but each stream in turn gets one kernel instead of all of its own at once.
 Peer raw_dealt(heddle::Device device, int streams, int kernels, std::uint64_t ns);
 
-/// One call: an empty kernel by each thread of the team, on `streams` streams in turn; `settle` waits for them.
+/// One call: an empty kernel by each thread of the team, on `streams` streams in turn; `settle`
+/// waits for them.
 Peer raw_throughput(heddle::Device device, const std::shared_ptr<Team>& team, int streams);
 /// The same with queues that have a thread each.
 Peer plain_throughput(const std::shared_ptr<Team>& team, int streams);
 
-/// µs from the launch of an empty kernel of the greatest priority until it is seen done, while 10 kernels of 20 blocks of 2048
-/// threads for each multiprocessor, 20 µs each block, run with the least. Empty on CPU devices.
+/// µs from the launch of an empty kernel of the greatest priority until it is seen done, while 10
+/// kernels of 20 blocks of 2048 threads for each multiprocessor, 20 µs each block, run with the
+/// least. Empty on CPU devices.
 std::function<double()> raw_urgent(heddle::Device device);
 
 /// One call: a kernel and, after it, a host function; all calls in one stream, run to the end.

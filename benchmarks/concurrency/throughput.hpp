@@ -17,8 +17,9 @@ struct Tiny {
     HEDDLE_FN void operator()(std::size_t) const {}
 };
 
-/// Million launches a second of 1 to 16 threads, all together, each with a stream of its own or all with one. A call is one launch
-/// by each thread; what was launched is waited for between batches, untimed.
+/// Million launches a second of 1 to 16 threads, all together, each with a stream of its own or all
+/// with one. A call is one launch by each thread; what was launched is waited for between batches,
+/// untimed.
 inline void add_throughput(Report& report, heddle::Device device) {
     for (const bool shared : {false, true})
         for (const unsigned threads : {1u, 2u, 4u, 8u, 16u}) {
@@ -29,23 +30,25 @@ inline void add_throughput(Report& report, heddle::Device device) {
             const auto team = std::make_shared<Team>(threads);
             std::vector<heddle::Stream> streams;
             for (unsigned i = 0; i < (shared ? 1 : threads); ++i) streams.emplace_back(device);
-            const Side heddle{.run =
-                                  [&](int calls) {
-                                      team->run([&](std::ptrdiff_t index, std::ptrdiff_t) {
-                                          const heddle::StreamRef stream =
-                                              streams[static_cast<std::size_t>(index) % streams.size()];
-                                          for (int i = 0; i < calls; ++i)
-                                              heddle::launch(stream, Tiny{}, heddle::dim(1));
-                                      });
-                                  },
-                              .settle = [&] { heddle::synchronize_device(device); }};
+            const Side heddle{
+                .run =
+                    [&](int calls) {
+                        team->run([&](std::ptrdiff_t index, std::ptrdiff_t) {
+                            const heddle::StreamRef stream =
+                                streams[static_cast<std::size_t>(index) % streams.size()];
+                            for (int i = 0; i < calls; ++i)
+                                heddle::launch(stream, Tiny{}, heddle::dim(1));
+                        });
+                    },
+                .settle = [&] { heddle::synchronize_device(device); }};
             // Together at most 960 launches wait in one GPU stream: its queue holds 1024.
-            report.compare(name, device.name(), heddle,
-                           device.is_cuda()
-                               ? raw_throughput(device, team, shared ? 1 : static_cast<int>(threads))
-                               : plain_throughput(team, shared ? 1 : static_cast<int>(threads)),
-                           {.calls = shared ? 60 : 400, .pairs = 300, .seconds = 1.0, .quick_calls = 50},
-                           {"M/s", 0, static_cast<double>(threads) * 1e-6});
+            report.compare(
+                name, device.name(), heddle,
+                device.is_cuda()
+                    ? raw_throughput(device, team, shared ? 1 : static_cast<int>(threads))
+                    : plain_throughput(team, shared ? 1 : static_cast<int>(threads)),
+                {.calls = shared ? 60 : 400, .pairs = 300, .seconds = 1.0, .quick_calls = 50},
+                {"M/s", 0, static_cast<double>(threads) * 1e-6});
         }
 }
 

@@ -51,7 +51,8 @@ Peers cpu_peers() {
     })};
     for (const char* name : {row::copy_to_device, row::copy_to_host, row::copy_on_device})
         peers[name] = {"memcpy, at once", memory_copy};
-    for (const char* name : {row::fill_float, row::fill_zero}) peers[name] = {"memset, at once", memory_set};
+    for (const char* name : {row::fill_float, row::fill_zero})
+        peers[name] = {"memset, at once", memory_set};
     const auto allocate = [](std::size_t bytes) {
         return Side{repeat([bytes] {
             void* data = std::aligned_alloc(64, bytes);

@@ -24,10 +24,12 @@ __global__ void saxpy(std::size_t n, float a, const float* x, float* y) {
     if (i < n) y[i] += a * x[i];
 }
 __global__ void five_arguments(int n, float a, double b, const float* x, float* y) {
-    if (static_cast<int>(threadIdx.x) < n) y[threadIdx.x] = a * x[threadIdx.x] + static_cast<float>(b);
+    if (static_cast<int>(threadIdx.x) < n)
+        y[threadIdx.x] = a * x[threadIdx.x] + static_cast<float>(b);
 }
 
-__global__ void five_indexed(std::size_t count, int n, float a, double b, const float* x, float* y) {
+__global__ void five_indexed(std::size_t count, int n, float a, double b, const float* x,
+                             float* y) {
     const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
     if (i < count && static_cast<int>(i) < n) y[i] = a * x[i] + static_cast<float>(b);
 }
@@ -39,8 +41,8 @@ void synchronize_device_of(Device device) {
     synchronize_raw_device();
 }
 
-/// A pool that keeps what is freed, as heddle's does. Never destroyed: memory of it may be in use until the
-/// process ends.
+/// A pool that keeps what is freed, as heddle's does. Never destroyed: memory of it may be in use
+/// until the process ends.
 cudaMemPool_t keeping_pool(int device) {
     cudaMemPoolProps properties{};
     properties.allocType = cudaMemAllocationTypePinned;
@@ -82,7 +84,8 @@ struct Buffers {
 struct Events {
     std::vector<cudaEvent_t> events{most_calls};
     Events() {
-        for (cudaEvent_t& event : events) ok(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+        for (cudaEvent_t& event : events)
+            ok(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
     }
     Events(const Events&) = delete;
     Events& operator=(const Events&) = delete;
@@ -140,8 +143,9 @@ Peers cuda_peers(Device device) {
     add(row::record, "cudaEventRecord", repeat([=] { ok(cudaEventRecord(raw->of_a, a)); }));
     add(row::record_new, "cudaEventRecord, event at hand",
         repeat([=] { ok(cudaEventRecord(raw->of_a, a)); }));
-    add(row::wait_event, "cudaStreamWaitEvent",
-        repeat([=](int i) { ok(cudaStreamWaitEvent(a, events->events[static_cast<std::size_t>(i)], 0)); }),
+    add(row::wait_event, "cudaStreamWaitEvent", repeat([=](int i) {
+            ok(cudaStreamWaitEvent(a, events->events[static_cast<std::size_t>(i)], 0));
+        }),
         [=] {
             for (std::size_t i = 0; i < 100; ++i) {
                 empty_indexed<<<1, 32, 0, b>>>(1);
@@ -172,7 +176,8 @@ Peers cuda_peers(Device device) {
             wait_by_hand(a, raw->c, raw->of_c);
         }));
 
-    add(row::scope, "cudaEventRecord, cudaStreamWaitEvent", repeat([=] { wait_by_hand(b, a, raw->of_a); }));
+    add(row::scope, "cudaEventRecord, cudaStreamWaitEvent",
+        repeat([=] { wait_by_hand(b, a, raw->of_a); }));
     add(row::scope_both, "the same twice, by hand", repeat([=] {
             wait_by_hand(b, a, raw->of_a);
             wait_by_hand(a, b, raw->of_b);
@@ -180,7 +185,8 @@ Peers cuda_peers(Device device) {
 
     add(row::stream_query, "cudaStreamQuery", repeat([=] { ok(cudaStreamQuery(a)); }));
     add(row::event_query, "cudaEventQuery", repeat([=] { ok(cudaEventQuery(raw->of_c)); }));
-    add(row::synchronize_idle, "cudaStreamSynchronize", repeat([=] { ok(cudaStreamSynchronize(a)); }));
+    add(row::synchronize_idle, "cudaStreamSynchronize",
+        repeat([=] { ok(cudaStreamSynchronize(a)); }));
     add(row::event_make, "cudaEventCreateWithFlags, cudaEventDestroy", repeat([] {
             cudaEvent_t event = nullptr;
             ok(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
@@ -208,8 +214,10 @@ Peers cuda_peers(Device device) {
         repeat([=] { ok(cudaMemcpyAsync(host, x, small_bytes, cudaMemcpyDeviceToHost, a)); }));
     add(row::copy_on_device, "cudaMemcpyAsync",
         repeat([=] { ok(cudaMemcpyAsync(y, x, small_bytes, cudaMemcpyDeviceToDevice, a)); }));
-    add(row::fill_float, "cudaMemsetAsync", repeat([=] { ok(cudaMemsetAsync(x, 1, small_bytes, a)); }));
-    add(row::fill_zero, "cudaMemsetAsync", repeat([=] { ok(cudaMemsetAsync(x, 0, small_bytes, a)); }));
+    add(row::fill_float, "cudaMemsetAsync",
+        repeat([=] { ok(cudaMemsetAsync(x, 1, small_bytes, a)); }));
+    add(row::fill_zero, "cudaMemsetAsync",
+        repeat([=] { ok(cudaMemsetAsync(x, 0, small_bytes, a)); }));
     return peers;
 }
 
@@ -223,13 +231,13 @@ void add_global_rows(Report& report, Device device) {
     const auto settle = [device] { synchronize_device_of(device); };
     const auto add = [&](const char* name, std::function<void(int)> heddle, const char* what,
                          std::function<void(int)> by_hand) {
-        report.compare(name, device.name(), {std::move(heddle), settle}, {what, {std::move(by_hand), settle}},
-                       batches);
+        report.compare(name, device.name(), {std::move(heddle), settle},
+                       {what, {std::move(by_hand), settle}}, batches);
     };
     const auto by_call = [&] {
         void* arguments[1] = {nullptr};
-        ok(cudaLaunchKernel(reinterpret_cast<const void*>(&empty_kernel), dim3(1), dim3(1), arguments, 0,
-                            raw->a));
+        ok(cudaLaunchKernel(reinterpret_cast<const void*>(&empty_kernel), dim3(1), dim3(1),
+                            arguments, 0, raw->a));
     };
     const auto by_brackets = [&] {
         empty_kernel<<<1, 1, 0, raw->a>>>();
@@ -252,8 +260,8 @@ void add_global_rows(Report& report, Device device) {
             const float* in = raw_x;
             float* out = raw_y;
             void* arguments[] = {&n, &a, &b, &in, &out};
-            ok(cudaLaunchKernel(reinterpret_cast<const void*>(&five_arguments), dim3(1), dim3(32), arguments,
-                                0, raw->a));
+            ok(cudaLaunchKernel(reinterpret_cast<const void*>(&five_arguments), dim3(1), dim3(32),
+                                arguments, 0, raw->a));
         }));
     add(five, repeat(five_launch), "<<<>>>", repeat([&] {
             five_arguments<<<1, 32, 0, raw->a>>>(32, 2.0f, 3.0, raw_x, raw_y);
@@ -261,8 +269,8 @@ void add_global_rows(Report& report, Device device) {
         }));
     {
         const ScopedStream in{s};
-        add("launch, __global__, on the current stream", repeat([&] { launch(empty_kernel, grid(1, 1)); }),
-            "cudaLaunchKernel", repeat(by_call));
+        add("launch, __global__, on the current stream",
+            repeat([&] { launch(empty_kernel, grid(1, 1)); }), "cudaLaunchKernel", repeat(by_call));
     }
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <heddle/device.hpp>
+#include <heddle/device/device.hpp>
 
 #include "report.hpp"
 
@@ -18,7 +18,8 @@ Peers cuda_peers_of_two(heddle::Device near, heddle::Device far);
 /// Rows of __global__ functions.
 void add_cuda_rows(Report& report, heddle::Device device);
 
-/// What a program without heddle would do on the CPU: a queue with a thread, malloc, memcpy (cpu.cpp).
+/// What a program without heddle would do on the CPU: a queue with a thread, malloc, memcpy
+/// (cpu.cpp).
 Peers cpu_peers();
 
 /// Bytes of the small copies, fills and allocations of both sides.
@@ -42,7 +43,8 @@ inline constexpr const char* fork_join = "fork_join of two launches";
 inline constexpr const char* stream_query = "Stream::is_complete, idle";
 inline constexpr const char* event_query = "Event::is_complete, reached";
 inline constexpr const char* synchronize_idle = "synchronize, idle";
-inline constexpr const char* event_make = "event made and destroyed (a lease from the device's pool)";
+inline constexpr const char* event_make =
+    "event made and destroyed (a lease from the device's pool)";
 inline constexpr const char* stream_lease = "stream leased from a pool and given back";
 inline constexpr const char* stream_make = "stream made and destroyed";
 inline constexpr const char* array_small = "array of 4 KB allocated and freed";

@@ -23,7 +23,8 @@ std::vector<Peer> openmp_queues(int queues, std::uint64_t ns) {
 }
 
 std::vector<Peer> openmp_fork_joins(int branches, std::uint64_t ns) {
-    const auto counters = std::make_shared<std::vector<Counter>>(static_cast<std::size_t>(branches));
+    const auto counters =
+        std::make_shared<std::vector<Counter>>(static_cast<std::size_t>(branches));
     return {{"OpenMP, parallel for, dynamic",
              {repeat([=] {
                   Counter* const all = counters->data();
@@ -33,7 +34,8 @@ std::vector<Peer> openmp_fork_joins(int branches, std::uint64_t ns) {
               let_threads_sleep}}};
 }
 
-std::vector<Peer> openmp_triads(int threads, std::size_t count, const float* x, const float* y, float* z) {
+std::vector<Peer> openmp_triads(int threads, std::size_t count, const float* x, const float* y,
+                                float* z) {
     const auto triad = repeat([=] {
 #pragma omp parallel for simd schedule(static) num_threads(threads)
         for (std::size_t i = 0; i < count; ++i) z[i] = x[i] + 3.0f * y[i];

@@ -10,7 +10,8 @@ std::vector<Peer> plain_chains() {
     const auto queue = std::make_shared<PlainQueue>();
     const auto counter = std::make_shared<Counter>();
     return {{PlainQueue::name, {[queue, counter](int calls) {
-                 for (int i = 0; i < calls; ++i) queue->push([c = counter.get()] { c->operate(0); });
+                 for (int i = 0; i < calls; ++i)
+                     queue->push([c = counter.get()] { c->operate(0); });
                  queue->synchronize();
              }}}};
 }

@@ -24,8 +24,8 @@ struct Chain {
     Chain(int count, Counter& counter) {
         nodes.reserve(static_cast<std::size_t>(count));
         for (int i = 0; i < count; ++i) {
-            nodes.push_back(
-                std::make_unique<Node>(graph, [&counter](const flow::continue_msg&) { counter.operate(0); }));
+            nodes.push_back(std::make_unique<Node>(
+                graph, [&counter](const flow::continue_msg&) { counter.operate(0); }));
             if (i > 0) flow::make_edge(*nodes[nodes.size() - 2], *nodes.back());
         }
     }
@@ -47,7 +47,8 @@ struct Serial {
                 graph, flow::serial, [&counter, ns](int) { counter.operate(ns); }));
     }
     void run(int calls) {
-        for (int i = 0; i < calls; ++i) nodes[static_cast<std::size_t>(i) % nodes.size()]->try_put(i);
+        for (int i = 0; i < calls; ++i)
+            nodes[static_cast<std::size_t>(i) % nodes.size()]->try_put(i);
         graph.wait_for_all();
     }
 };
@@ -66,7 +67,8 @@ std::vector<Peer> tbb_graphs() {
     const auto counter = std::make_shared<Counter>();
     const auto built = std::make_shared<std::unique_ptr<Chain>>();
     return {{"oneTBB, chain of continue_nodes built before", {[counter, built](int calls) {
-                 if (*built == nullptr) *built = std::make_unique<Chain>(calls, *counter);  // in the warm-up
+                 if (*built == nullptr)
+                     *built = std::make_unique<Chain>(calls, *counter);  // in the warm-up
                  (*built)->run();
              }}}};
 }
@@ -77,10 +79,12 @@ std::vector<Peer> tbb_queues(int queues, std::uint64_t ns) {
 }
 
 std::vector<Peer> tbb_fork_joins(int branches, std::uint64_t ns) {
-    const auto counters = std::make_shared<std::vector<Counter>>(static_cast<std::size_t>(branches));
+    const auto counters =
+        std::make_shared<std::vector<Counter>>(static_cast<std::size_t>(branches));
     const auto group = std::make_shared<oneapi::tbb::task_group>();
     return {{"oneTBB, task_group", {repeat([=] {
-                 for (Counter& counter : *counters) group->run([&counter, ns] { counter.operate(ns); });
+                 for (Counter& counter : *counters)
+                     group->run([&counter, ns] { counter.operate(ns); });
                  group->wait();
              })}}};
 }

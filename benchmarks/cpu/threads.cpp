@@ -23,14 +23,16 @@ namespace bench {
 namespace {
 
 struct Triad {
-    HEDDLE_FN void operator()(std::size_t i, View<const float> x, View<const float> y, View<float> z) const {
+    HEDDLE_FN void operator()(std::size_t i, View<const float> x, View<const float> y,
+                              View<float> z) const {
         z[i] = x[i] + 3.0f * y[i];
     }
 };
 
 int processors() {
     cpu_set_t allowed;
-    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) return std::max(1, CPU_COUNT(&allowed));
+    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0)
+        return std::max(1, CPU_COUNT(&allowed));
     return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
 }
 
@@ -40,7 +42,8 @@ struct Message {
     char peer[100];
     char error[200];  ///< empty: the rest is a row
 };
-static_assert(std::is_trivially_copyable_v<Message> && sizeof(Message) < 4096, "a pipe takes it at once");
+static_assert(std::is_trivially_copyable_v<Message> && sizeof(Message) < 4096,
+              "a pipe takes it at once");
 
 template <std::size_t size> void put(char (&to)[size], const std::string& text) {
     std::strncpy(to, text.c_str(), size - 1);
@@ -80,12 +83,14 @@ template <class F> Result in_process(int threads, F&& f) {
             .peer = message.peer};
 }
 
-/// The caller sleeps until the last is done, so that the workers alone work: a caller that synchronises takes part.
+/// The caller sleeps until the last is done, so that the workers alone work: a caller that
+/// synchronises takes part.
 Result triad(int threads, std::size_t bytes, bool quick) {
     const Device device(DeviceKind::cpu, 0);
     const Stream s{device};
     const std::size_t count = bytes / sizeof(float);
-    Array<float> x = full<float>(s, count, 1.0f), y = full<float>(s, count, 2.0f), z = zeros<float>(s, count);
+    Array<float> x = full<float>(s, count, 1.0f), y = full<float>(s, count, 2.0f),
+                 z = zeros<float>(s, count);
     s.synchronize();
     std::atomic<bool> done{false};
     const Side side{[&](int calls) {
@@ -115,11 +120,12 @@ void add_triads(Report& report) {
     for (const std::size_t megabytes : {std::size_t{1}, std::size_t{128}})
         for (const int threads : counts) {
             const std::string name = "triad of " + std::to_string(megabytes) + " MB arrays by " +
-                                     std::to_string(threads) + (threads == 1 ? " thread" : " threads");
+                                     std::to_string(threads) +
+                                     (threads == 1 ? " thread" : " threads");
             if (!report.wants(name) || (report.quick() && megabytes != 1)) continue;
             report.attempt(name, [&] {
-                Result row =
-                    in_process(threads, [&] { return triad(threads, megabytes << 20, report.quick()); });
+                Result row = in_process(
+                    threads, [&] { return triad(threads, megabytes << 20, report.quick()); });
                 row.name = name;
                 row.device = "cpu:0";
                 row.unit = "GB/s";

@@ -38,7 +38,8 @@ __global__ void layer_kernel(const float* weights, float* x, std::size_t n) {
 #endif
 }
 
-void add_kernel(cudaGraph_t graph, cudaGraphNode_t& node, const cudaGraphNode_t* after, int& argument) {
+void add_kernel(cudaGraph_t graph, cudaGraphNode_t& node, const cudaGraphNode_t* after,
+                int& argument) {
     void* arguments[] = {&argument};
     const cudaKernelNodeParams p = parameters(arguments);
     ok(cudaGraphAddKernelNode(&node, graph, after, after != nullptr ? 1 : 0, &p));
@@ -76,15 +77,16 @@ Peer raw_graph_launch(heddle::Device device, int nodes) {
     const auto chain = std::make_shared<Chain>(nodes);
     chain->instantiate();
     chain->make_stream();
-    return {"cudaGraphLaunch", {repeat([=] { ok(cudaGraphLaunch(chain->exec, chain->stream)); }), [=] {
-                                    ok(cudaStreamSynchronize(chain->stream));
-                                }}};
+    return {"cudaGraphLaunch",
+            {repeat([=] { ok(cudaGraphLaunch(chain->exec, chain->stream)); }),
+             [=] { ok(cudaStreamSynchronize(chain->stream)); }}};
 }
 
 Peer raw_graph_build(heddle::Device device, int nodes, bool instantiated) {
     if (!device.is_cuda()) return {};
     ok(cudaSetDevice(device.index()));
-    return {instantiated ? "cudaGraphAddKernelNode, cudaGraphInstantiate" : "cudaGraphAddKernelNode",
+    return {instantiated ? "cudaGraphAddKernelNode, cudaGraphInstantiate"
+                         : "cudaGraphAddKernelNode",
             {repeat([=] {
                 Chain chain(nodes);
                 if (instantiated) chain.instantiate();
@@ -154,7 +156,8 @@ Peer raw_small_kernels(heddle::Device device, int kernels, bool to_the_end) {
     return {"as many kernel launches",
             {repeat([=] {
                  for (int i = 0; i < kernels; ++i) {
-                     small_kernel<<<1, 256, 0, data->stream>>>(data->memory, data->memory + n, n, 2.0f, i);
+                     small_kernel<<<1, 256, 0, data->stream>>>(data->memory, data->memory + n, n,
+                                                               2.0f, i);
                      ok(cudaGetLastError());
                  }
                  if (to_the_end) settle();
@@ -192,8 +195,8 @@ Peer raw_dependent_chain(heddle::Device device, int kernels, bool dependent, boo
             config.stream = data->stream;
             config.attrs = &attribute;
             config.numAttrs = dependent ? 1 : 0;
-            ok(cudaLaunchKernelEx(&config, layer_kernel, static_cast<const float*>(data->memory + n),
-                                  data->memory, n));
+            ok(cudaLaunchKernelEx(&config, layer_kernel,
+                                  static_cast<const float*>(data->memory + n), data->memory, n));
         }
     };
     const char* const name = dependent ? "the same by hand" : "the plain chain by hand";

@@ -13,7 +13,8 @@ namespace {
 
 __global__ void spin_kernel(std::uint64_t ns) { spin_for(ns); }
 
-/// Buffers and events for every piece under way. Raw has the streams: a copies in, b works, c copies out.
+/// Buffers and events for every piece under way. Raw has the streams: a copies in, b works, c
+/// copies out.
 struct Ring {
     Raw streams;
     std::size_t bytes, depth;
@@ -36,7 +37,8 @@ struct Ring {
         ok(cudaMallocHost(&host_out, bytes * depth));
         std::fill_n(host_out, bytes * depth, 1);
         for (std::vector<cudaEvent_t>* events : {&arrived, &worked, &left})
-            for (cudaEvent_t& event : *events) ok(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+            for (cudaEvent_t& event : *events)
+                ok(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
     }
     Ring(const Ring&) = delete;
     Ring& operator=(const Ring&) = delete;
@@ -53,7 +55,8 @@ struct Ring {
         return (pinned_in != nullptr ? pinned_in : pageable.data()) + slot * bytes;
     }
     void copy_in(std::size_t slot) {
-        ok(cudaMemcpyAsync(in + slot * bytes, source(slot), bytes, cudaMemcpyHostToDevice, streams.a));
+        ok(cudaMemcpyAsync(in + slot * bytes, source(slot), bytes, cudaMemcpyHostToDevice,
+                           streams.a));
     }
 };
 

@@ -1,6 +1,6 @@
-// bench_overlap: copy in, work and copy out, each on its own, both copies at once, one after the other, and as a pipeline. The work is a kernel
-// of one index that takes a known time, so that it leaves the memory (and on CPU devices the other workers) to
-// the copies.
+// bench_overlap: copy in, work and copy out, each on its own, both copies at once, one after the
+// other, and as a pipeline. The work is a kernel of one index that takes a known time, so that it
+// leaves the memory (and on CPU devices the other workers) to the copies.
 #pragma once
 
 #include <algorithm>
@@ -21,11 +21,13 @@ inline void work_on_piece(heddle::StreamRef stream, const StageSizes& sizes) {
     const std::uint64_t ns = sizes.work_ns;
     if (ns == 0) return;
     if (sizes.rests)
-        heddle::launch_host(stream, [ns] { std::this_thread::sleep_for(std::chrono::nanoseconds(ns)); });
+        heddle::launch_host(stream,
+                            [ns] { std::this_thread::sleep_for(std::chrono::nanoseconds(ns)); });
     else heddle::launch(stream, Spin{}, heddle::dim(1), ns);
 }
 
-/// A call is one piece; the pipeline is empty before a batch and after it, so that short batches show its start and end.
+/// A call is one piece; the pipeline is empty before a batch and after it, so that short batches
+/// show its start and end.
 class Overlapped {
 public:
     Overlapped(heddle::Device device, StageSizes sizes)
@@ -59,8 +61,9 @@ private:
     heddle::Pipeline<std::byte, std::byte> pipeline_;
 };
 
-/// The stages by themselves, with as many buffers in turn as a pipeline has. A call is one piece. "Both copies" is a stage too: the
-/// link, or the memory, may carry less than twice what it carries one way, and a pipeline cannot be faster than that.
+/// The stages by themselves, with as many buffers in turn as a pipeline has. A call is one piece.
+/// "Both copies" is a stage too: the link, or the memory, may carry less than twice what it carries
+/// one way, and a pipeline cannot be faster than that.
 class Stages {
 public:
     Stages(heddle::Device device, StageSizes sizes)
@@ -74,8 +77,8 @@ public:
         stream_.synchronize();
     }
 
-    static constexpr std::array<const char*, 4> names{"copy in alone", "work alone", "copy out alone",
-                                                      "both copies at once"};
+    static constexpr std::array<const char*, 4> names{"copy in alone", "work alone",
+                                                      "copy out alone", "both copies at once"};
     static constexpr std::size_t copy_in = 0, work = 1, copy_out = 2, both = 3;
     /// One stage, again and again.
     Side alone(std::size_t stage) {

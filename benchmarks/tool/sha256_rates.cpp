@@ -1,6 +1,6 @@
-// How fast blocks of 4096 bytes are hashed, in GB/s (10^9 bytes): by one CPU thread on each of its paths, beside the portable one;
-// and, compiled as CUDA, by the device, for chunks of 4 to 64 MiB, blocks of 32 to 1024 threads, and 1 to 3 streams, each with a
-// chunk of its own.
+// How fast blocks of 4096 bytes are hashed, in GB/s (10^9 bytes): by one CPU thread on each of its
+// paths, beside the portable one; and, compiled as CUDA, by the device, for chunks of 4 to 64 MiB,
+// blocks of 32 to 1024 threads, and 1 to 3 streams, each with a chunk of its own.
 
 #include <algorithm>
 #include <cstdint>
@@ -28,7 +28,7 @@ std::vector<std::uint8_t> some_bytes(std::size_t count) {
     return bytes;
 }
 
-const char* name_of(Sha256Path path) {
+const char* to_string(Sha256Path path) {
     switch (path) {
     case Sha256Path::portable: return "portable";
     case Sha256Path::lanes8: return "8 lanes";
@@ -63,12 +63,13 @@ void measure_cpu(bench::Report& report, std::size_t mib) {
             if (!sha256_has_path(path)) continue;
             const bench::Peer portable{"the portable path, in a run",
                                        hashing(Sha256Path::portable, data, digests, 0)};
-            report.compare(std::string("SHA-256, one thread, ") + name_of(path) + ", blocks " + group.name +
-                               " of " + std::to_string(mib) + " MiB",
-                           "cpu:0", hashing(path, data, digests, group.blocks),
-                           path == Sha256Path::portable ? bench::Peer{} : portable,
-                           {.calls = mib < 8 ? 4 : 1, .pairs = 50, .seconds = 1.0, .quick_calls = 1},
-                           bench::in_gb_per_s(static_cast<double>(data.size())));
+            report.compare(
+                std::string("SHA-256, one thread, ") + to_string(path) + ", blocks " + group.name +
+                    " of " + std::to_string(mib) + " MiB",
+                "cpu:0", hashing(path, data, digests, group.blocks),
+                path == Sha256Path::portable ? bench::Peer{} : portable,
+                {.calls = mib < 8 ? 4 : 1, .pairs = 50, .seconds = 1.0, .quick_calls = 1},
+                bench::in_gb_per_s(static_cast<double>(data.size())));
         }
 }
 
@@ -109,21 +110,24 @@ void measure_device(bench::Report& report) {
                 const bench::Side side{[&, used, threads, count](int calls) {
                     for (int call = 0; call < calls; ++call)
                         for (std::size_t s = 0; s < used; ++s) {
-                            hash_blocks<<<static_cast<unsigned>((count + threads - 1) / threads), threads, 0,
-                                          streams[s]>>>(data[s], count, digests[s]);
+                            hash_blocks<<<static_cast<unsigned>((count + threads - 1) / threads),
+                                          threads, 0, streams[s]>>>(data[s], count, digests[s]);
                             check(cudaGetLastError());
                         }
                     check(cudaDeviceSynchronize());
                 }};
                 report.compare(
-                    "SHA-256, blocks of " + std::to_string(mib) + " MiB, " + std::to_string(threads) +
-                        " threads a block, " + std::to_string(used) + (used == 1 ? " stream" : " streams"),
-                    "cuda:0", side, {}, {.calls = 10, .pairs = 20, .seconds = 0.1, .quick_calls = 1},
+                    "SHA-256, blocks of " + std::to_string(mib) + " MiB, " +
+                        std::to_string(threads) + " threads a block, " + std::to_string(used) +
+                        (used == 1 ? " stream" : " streams"),
+                    "cuda:0", side, {},
+                    {.calls = 10, .pairs = 20, .seconds = 0.1, .quick_calls = 1},
                     bench::in_gb_per_s(static_cast<double>(used * count * sha256_block_bytes)));
             }
         }
     }
-    hash_blocks<<<static_cast<unsigned>((most_blocks + 255) / 256), 256>>>(data[0], most_blocks, digests[0]);
+    hash_blocks<<<static_cast<unsigned>((most_blocks + 255) / 256), 256>>>(data[0], most_blocks,
+                                                                           digests[0]);
     check(cudaGetLastError());
     std::vector<std::uint8_t> theirs(most_blocks * sha256_bytes);
     std::vector<std::uint8_t> ours(theirs.size());
@@ -141,7 +145,8 @@ int main(int argc, char** argv) {
     const std::string& device = report.device();
     if (device.empty() || device.rfind("cpu", 0) == 0)
         for (const std::size_t mib : {std::size_t{1}, std::size_t{64}})
-            if (mib == 1 || !report.quick()) report.attempt("CPU", [&] { measure_cpu(report, mib); });
+            if (mib == 1 || !report.quick())
+                report.attempt("CPU", [&] { measure_cpu(report, mib); });
 #ifdef __CUDACC__
     if (device.empty() || device.rfind("cuda", 0) == 0)
         report.attempt("CUDA", [&] { measure_device(report); });

@@ -17,16 +17,16 @@ std::string differing(const char* from, const Problem& problem, std::span<const 
     for (std::size_t i = 0; i < plate.size(); ++i)
         if (std::memcmp(&plate[i], &expected[i], sizeof(float)) != 0) {
             char text[200];
-            std::snprintf(text, sizeof text, "column %zu of row %zu is %.9g, and %.9g by %s", i % problem.nx,
-                          i / problem.nx, static_cast<double>(plate[i]), static_cast<double>(expected[i]),
-                          from);
+            std::snprintf(text, sizeof text, "column %zu of row %zu is %.9g, and %.9g by %s",
+                          i % problem.nx, i / problem.nx, static_cast<double>(plate[i]),
+                          static_cast<double>(expected[i]), from);
             return text;
         }
     return {};
 }
 
-std::string differing(const char* from, const std::vector<Norm>& norms, const std::vector<Norm>& expected,
-                      double tolerance) {
+std::string differing(const char* from, const std::vector<Norm>& norms,
+                      const std::vector<Norm>& expected, double tolerance) {
     if (norms.size() != expected.size()) return std::string("there are other norms by ") + from;
     for (std::size_t i = 0; i < norms.size(); ++i) {
         const double value = norms[i].value, other = expected[i].value;
@@ -62,7 +62,8 @@ std::vector<float> loop(const Problem& p, const Course& course, std::span<const 
                 sum += change * change;
             }
         }
-        if (course.norm_every != 0 && k % course.norm_every == 0) norms.push_back({k, std::sqrt(sum)});
+        if (course.norm_every != 0 && k % course.norm_every == 0)
+            norms.push_back({k, std::sqrt(sum)});
         std::swap(from, to);
     }
     for (std::size_t x = 0; x < p.nx; ++x) {
@@ -84,7 +85,8 @@ std::string differences(const Problem& problem, Device device, const Course& cou
     std::string found = differing(one.c_str(), problem, plate, solver.solution());
     if (found.empty()) found = differing(one.c_str(), norms, outcome.norms, 0);
     const std::size_t points = problem.nx * problem.ny;
-    if (!found.empty() || points * static_cast<std::size_t>(course.iterations) > small) return found;
+    if (!found.empty() || points * static_cast<std::size_t>(course.iterations) > small)
+        return found;
 
     std::vector<Norm> expected;
     found = differing("a plain loop", problem, plate, loop(problem, course, start, expected));

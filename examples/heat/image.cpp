@@ -18,7 +18,8 @@ std::size_t header_number(std::istream& in, const std::string& file) {
         if (in.get() == '#')
             while (in && in.get() != '\n') {}
     std::size_t value = 0;
-    if (!(in >> value) || !std::isspace(in.get())) throw std::runtime_error(file + " is no PPM image");
+    if (!(in >> value) || !std::isspace(in.get()))
+        throw std::runtime_error(file + " is no PPM image");
     return value;
 }
 
@@ -28,7 +29,8 @@ void check_folder_of(const std::string& file) {
     const std::filesystem::path folder = std::filesystem::path(file).parent_path();
     std::error_code error;
     if (!folder.empty() && !std::filesystem::is_directory(folder, error))
-        throw std::runtime_error("cannot write " + file + ": there is no folder " + folder.string());
+        throw std::runtime_error("cannot write " + file + ": there is no folder " +
+                                 folder.string());
 }
 
 void write_image(const std::string& file, const Problem& problem, std::span<const float> plate) {
@@ -58,7 +60,8 @@ std::vector<float> read_image(const std::string& file, Problem& problem) {
     constexpr std::size_t most = 1 << 16;
     if (problem.nx < 3 || problem.ny < 3 || problem.nx > most || problem.ny > most || steps < 1 ||
         steps > 255)
-        throw std::runtime_error(file + ": images are 3 to 65536 points wide and high, with up to 255 steps");
+        throw std::runtime_error(
+            file + ": images are 3 to 65536 points wide and high, with up to 255 steps");
     std::vector<float> plate(problem.nx * problem.ny);
     std::vector<char> row(3 * problem.nx);
     for (std::size_t y = 0; y < problem.ny; ++y) {

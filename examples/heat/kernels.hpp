@@ -1,32 +1,37 @@
-// The kernels: one iteration on a part of a strip, and the sums that the norm is made of. All are portable.
+// The kernels: one iteration on a part of a strip, and the sums that the norm is made of. All are
+// portable.
 #pragma once
 
 #include <cstddef>
 
-#include <heddle/kernel.hpp>
-#include <heddle/view.hpp>
+#include <heddle/launch/kernel.hpp>
+#include <heddle/memory/view.hpp>
 
 namespace heat {
 
 using heddle::View;
 
-// What there is to tune. A tile is `width` columns wide and band_rows high, and is what one index computes: on a GPU, whose
-// blocks are 32 threads wide, 16 bytes of a row for each thread; on a CPU several vectors.
+// What there is to tune. A tile is `width` columns wide and band_rows high, and is what one index
+// computes: on a GPU, whose blocks are 32 threads wide, 16 bytes of a row for each thread; on a CPU
+// several vectors.
 inline constexpr std::size_t gpu_width = 4, cpu_width = 64;
 inline constexpr std::size_t band_rows = 8;
 inline constexpr std::size_t alignment = 64;   // of rows, in floats: a multiple of both widths
 inline constexpr std::size_t sum_lanes = 32;   // threads that add up a band's tiles
 inline constexpr unsigned inside_block = 128;  // threads of a block
-inline constexpr unsigned edges_block = 64;    // of the two rows of threads for the first and the last band
+inline constexpr unsigned edges_block =
+    64;  // of the two rows of threads for the first and the last band
 
-/// A strip in memory: `height` rows of its own, with a halo row before and one after them. A row is `pitch` floats, of which `columns`
-/// are points; there are rows enough for whole bands.
+/// A strip in memory: `height` rows of its own, with a halo row before and one after them. A row is
+/// `pitch` floats, of which `columns` are points; there are rows enough for whole bands.
 struct Shape {
     std::size_t columns, pitch, height;
 
     std::size_t bands() const { return (height + band_rows - 1) / band_rows; }
     std::size_t size() const { return (bands() * band_rows + 2) * pitch; }
-    std::size_t tiles(std::size_t width) const { return (columns + width - 1) / width; }  ///< of a band
+    std::size_t tiles(std::size_t width) const {
+        return (columns + width - 1) / width;
+    }  ///< of a band
 };
 
 /// `count` bands of a strip, every `stride`th from `first` on.
@@ -37,8 +42,9 @@ struct Bands {
 /// Neighbouring values of a row, read and written at once.
 template <std::size_t width> struct alignas(16) Piece { float at[width]; };
 
-/// New values: a quarter of the sum of the four neighbours. Index: tile of a band, band. The strip's first row is written to `above` too, and
-/// its last one to `below`, unless those are empty. With the norm, the squared changes of a tile are summed into sums[band * tiles + tile].
+/// New values: a quarter of the sum of the four neighbours. Index: tile of a band, band. The
+/// strip's first row is written to `above` too, and its last one to `below`, unless those are
+/// empty. With the norm, the squared changes of a tile are summed into sums[band * tiles + tile].
 template <std::size_t width, bool with_norm> struct Relax {
     using Row = Piece<width>;
     Shape shape;
@@ -46,7 +52,8 @@ template <std::size_t width, bool with_norm> struct Relax {
 
     HEDDLE_FN void operator()(std::size_t x, std::size_t y, View<const float> from, View<float> to,
                               View<float> above, View<float> below, View<float> sums) const {
-        const std::size_t column = x * width, band = bands.first + y * bands.stride, top = band * band_rows;
+        const std::size_t column = x * width, band = bands.first + y * bands.stride,
+                          top = band * band_rows;
         const std::size_t tiles = (shape.columns + width - 1) / width;
         const bool is_first = x == 0, is_last = x + 1 == tiles;
 
@@ -75,7 +82,8 @@ template <std::size_t width, bool with_norm> struct Relax {
             };
             Row next;
             next.at[0] = mean(left[r], here.at[1], 0);
-            for (std::size_t i = 1; i < width - 1; ++i) next.at[i] = mean(here.at[i - 1], here.at[i + 1], i);
+            for (std::size_t i = 1; i < width - 1; ++i)
+                next.at[i] = mean(here.at[i - 1], here.at[i + 1], i);
             next.at[width - 1] = mean(here.at[width - 2], right[r], width - 1);
             // The first and the last column are held, and what is behind it stays 0.
             if (is_first) next.at[0] = here.at[0];
@@ -98,8 +106,8 @@ template <std::size_t width, bool with_norm> struct Relax {
     }
 };
 
-/// Sums of a band's tiles, in two stages and always in the same order. Index of the first: lane, band. A lane adds several sums at once, so that as many
-/// reads are on their way.
+/// Sums of a band's tiles, in two stages and always in the same order. Index of the first: lane,
+/// band. A lane adds several sums at once, so that as many reads are on their way.
 struct AddTiles {
     std::size_t tiles;
     HEDDLE_FN void operator()(std::size_t lane, std::size_t band, View<const float> of_tiles,

@@ -1,4 +1,5 @@
-// Norms on their way: the devices write them to pinned memory, and the host looks at them when they are there.
+// Norms on their way: the devices write them to pinned memory, and the host looks at them when they
+// are there.
 #pragma once
 
 #include <cmath>
@@ -14,8 +15,8 @@
 
 namespace heat {
 
-/// A ring of places for norms that nobody waits for. A norm is a sum for each band; they are added here, in the order of the bands, so
-/// that it does not depend on which device computed which.
+/// A ring of places for norms that nobody waits for. A norm is a sum for each band; they are added
+/// here, in the order of the bands, so that it does not depend on which device computed which.
 class Norms {
 public:
     Norms(std::size_t bands, int slots) : bands_(bands) {
@@ -28,7 +29,8 @@ public:
         return sums_.view().subview(static_cast<std::size_t>(slot) * bands_, bands_);
     }
 
-    /// Makes sure that a slot's last norm was seen. Waits for it if need be: the devices have the work of all other slots meanwhile.
+    /// Makes sure that a slot's last norm was seen. Waits for it if need be: the devices have the
+    /// work of all other slots meanwhile.
     void make_free(int slot) {
         while (slots_[static_cast<std::size_t>(slot)].pending) take();
     }
@@ -46,7 +48,8 @@ public:
     }
     /// Takes in what has arrived, and waits for nothing.
     void look() {
-        while (!order_.empty() && has_arrived(slots_[static_cast<std::size_t>(order_.front())])) take();
+        while (!order_.empty() && has_arrived(slots_[static_cast<std::size_t>(order_.front())]))
+            take();
     }
     void finish() {
         while (!order_.empty()) take();

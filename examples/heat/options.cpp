@@ -25,10 +25,12 @@ public:
         const std::string_view word = next((std::string(option) + "'s number").c_str());
         T value{};
         const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-        if (error == std::errc() && end == word.data() + word.size() && value >= least && value <= most)
+        if (error == std::errc() && end == word.data() + word.size() && value >= least &&
+            value <= most)
             return value;
         std::ostringstream text;
-        text << option << " takes a number from " << least << " to " << most << ", not \"" << word << '"';
+        text << option << " takes a number from " << least << " to " << most << ", not \"" << word
+             << '"';
         throw WrongUsage(text.str());
     }
 
@@ -46,7 +48,8 @@ std::vector<Device> devices_of(std::string_view word) {
     std::vector<Device> devices;
     if (error == std::errc() && end == word.data() + word.size()) {
         if (count < 1 || count > there)
-            throw WrongUsage("--devices " + std::string(word) + ": there are " + std::to_string(there) +
+            throw WrongUsage("--devices " + std::string(word) + ": there are " +
+                             std::to_string(there) +
                              (kind == DeviceKind::cpu ? "; HEDDLE_CPU_DEVICES sets how many" : ""));
         for (int i = 0; i < count; ++i) devices.emplace_back(kind, i);
         return devices;
@@ -101,8 +104,10 @@ Options parse(int argc, char** argv) {
             o.problem.nx = words.number<std::size_t>(option, 3, 1 << 20);
             o.problem.ny = words.number<std::size_t>(option, 3, 1 << 20);
             sized = true;
-        } else if (option == "--iterations") o.course.iterations = words.number(option, 0, 1'000'000'000);
-        else if (option == "--norm-every") o.course.norm_every = words.number(option, 0, 1'000'000'000);
+        } else if (option == "--iterations")
+            o.course.iterations = words.number(option, 0, 1'000'000'000);
+        else if (option == "--norm-every")
+            o.course.norm_every = words.number(option, 0, 1'000'000'000);
         else if (option == "--tolerance") o.course.tolerance = words.number(option, 0.0, 1e300);
         else if (option == "--devices") devices = words.next("the list of --devices");
         else if (option == "--halo") {
@@ -124,8 +129,8 @@ Options parse(int argc, char** argv) {
         throw WrongUsage("--graph needs an even number: the two halves of memory change places");
     if (sized && !o.input.empty()) throw WrongUsage("--size and --input: the image has a size");
     try {
-        o.plan.devices =
-            devices_of(devices.empty() ? std::to_string(device_count(default_device().kind())) : devices);
+        o.plan.devices = devices_of(
+            devices.empty() ? std::to_string(device_count(default_device().kind())) : devices);
     } catch (const Error& error) {
         throw WrongUsage(error.what());
     }

@@ -1,4 +1,5 @@
-// The problem: heat on a plate that is periodic from top to bottom, and held at a sine along its left and right side.
+// The problem: heat on a plate that is periodic from top to bottom, and held at a sine along its
+// left and right side.
 #pragma once
 
 #include <cmath>
@@ -8,8 +9,9 @@
 
 namespace heat {
 
-/// nx by ny points, row by row. Row 0 is the periodic image of row ny - 2, and row ny - 1 that of row 1: what is computed are the ny - 2
-/// rows between them. It is the problem of NVIDIA's multi-gpu-programming-models, so that times compare.
+/// nx by ny points, row by row. Row 0 is the periodic image of row ny - 2, and row ny - 1 that of
+/// row 1: what is computed are the ny - 2 rows between them. It is the problem of NVIDIA's
+/// multi-gpu-programming-models, so that times compare.
 struct Problem {
     std::size_t nx = 512, ny = 512;  ///< at least 3 each
 
@@ -19,8 +21,8 @@ struct Problem {
     std::vector<float> sides() const {
         std::vector<float> values(ny);
         for (std::size_t row = 0; row < ny; ++row)
-            values[row] = static_cast<float>(
-                std::sin(2 * std::numbers::pi * static_cast<double>(row) / static_cast<double>(ny - 1)));
+            values[row] = static_cast<float>(std::sin(
+                2 * std::numbers::pi * static_cast<double>(row) / static_cast<double>(ny - 1)));
         return values;
     }
 };

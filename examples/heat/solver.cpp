@@ -1,16 +1,22 @@
-// Who waits for whom. U(k) is the grid after k iterations; even ones are in grid[0], odd ones in grid[1]. Every strip has two streams:
+// Who waits for whom. U(k) is the grid after k iterations; even ones are in grid[0], odd ones in
+// grid[1]. Every strip has two streams:
 //
-//   edges   first and last band of U(k+1), then the neighbours' halo rows of U(k+1)      high priority
-//   inside  all other bands of U(k+1)                                                    beside it
+//   edges   first and last band of U(k+1), then the neighbours' halo rows of U(k+1)      high
+//   priority inside  all other bands of U(k+1) beside it
 //
-//   waits in iteration k                 because, of U(k), it reads ...         and it writes where U(k-1) was, which was read by
-//   edges  for the neighbours' edges     the halos                              the neighbours' edges (halos)
-//          for its own inside            the rows next to the edges             its own inside (rows of the edges)
-//   inside for its own edges             the rows next to the inside            its own edges (rows of the inside)
+//   waits in iteration k                 because, of U(k), it reads ...         and it writes where
+//   U(k-1) was, which was read by edges  for the neighbours' edges     the halos the neighbours'
+//   edges (halos)
+//          for its own inside            the rows next to the edges             its own inside
+//          (rows of the edges)
+//   inside for its own edges             the rows next to the inside            its own edges (rows
+//   of the inside)
 //
-// all of them in iteration k-1: what is there for the reads is enough for the writes. So nothing waits for a whole iteration, devices drift
-// apart by one at most, and an event of each stream for each parity is enough. A third stream adds up norms: it waits for both,
-// and tiles are written again four norms later, after it. It comes before the inside, whose next iteration would keep it waiting.
+// all of them in iteration k-1: what is there for the reads is enough for the writes. So nothing
+// waits for a whole iteration, devices drift apart by one at most, and an event of each stream for
+// each parity is enough. A third stream adds up norms: it waits for both, and tiles are written
+// again four norms later, after it. It comes before the inside, whose next iteration would keep it
+// waiting.
 #include "solver.hpp"
 
 #include <algorithm>
@@ -25,9 +31,12 @@ namespace {
 
 constexpr int least_slots = 64;  // norms that may be on their way
 
-std::size_t bands_of(const Problem& problem) { return (problem.rows() + band_rows - 1) / band_rows; }
+std::size_t bands_of(const Problem& problem) {
+    return (problem.rows() + band_rows - 1) / band_rows;
+}
 
-/// Lets neighbours reach each other's memory: stores need it, and copies between GPUs are far faster with it.
+/// Lets neighbours reach each other's memory: stores need it, and copies between GPUs are far
+/// faster with it.
 void open_ways(const std::vector<Strip>& strips, bool needed) {
     for (std::size_t i = 0; i < strips.size(); ++i) {
         const Device a = strips[i].device, b = strips[(i + 1) % strips.size()].device;
@@ -109,7 +118,8 @@ void Solver::step(int iteration, std::optional<int> slot) {
         s.edges.wait_event(above.edges_done[before]);
         s.edges.wait_event(below.edges_done[before]);
         if (plan_.direct) {
-            s.relax(s.edges, now, s.edges_part, halo_above(s, before), halo_below(s, before), tiles);
+            s.relax(s.edges, now, s.edges_part, halo_above(s, before), halo_below(s, before),
+                    tiles);
         } else {
             s.relax(s.edges, now, s.edges_part, {}, {}, tiles);
             send_halos(s, before);
@@ -133,8 +143,9 @@ void Solver::step(int iteration, std::optional<int> slot) {
     if (norm) turn_ = (turn_ + 1) % turns;
 }
 
-/// The graph of the iterations after `done`. Graphs differ in which of their iterations take norms and where these go: they use two
-/// sets of slots in turn, so that one can be looked at while the next graph runs.
+/// The graph of the iterations after `done`. Graphs differ in which of their iterations take norms
+/// and where these go: they use two sets of slots in turn, so that one can be looked at while the
+/// next graph runs.
 Graph& Solver::graph_from(int done, int norm_every) {
     const int to_norm =
         norm_every == 0 ? plan_.graph : std::min(plan_.graph, norm_every - 1 - done % norm_every);

@@ -17,10 +17,10 @@ namespace heat {
 
 /// How the work is done. The results are the same whatever is chosen, bit for bit.
 struct Plan {
-    std::vector<heddle::Device>
-        devices;  ///< of one kind; one may be named several times. More than there are bands are left out
-    bool overlap =
-        true;  ///< the edges and the halos beside the inside; else one after the other, with one kernel less
+    std::vector<heddle::Device> devices;  ///< of one kind; one may be named several times. More
+                                          ///< than there are bands are left out
+    bool overlap = true;  ///< the edges and the halos beside the inside; else one after the other,
+                          ///< with one kernel less
     bool direct = false;  ///< halos are stored by the neighbour's kernel; else copied after it
     int graph = 0;        ///< iterations in a graph, an even number; 0: no graphs
 };
@@ -28,9 +28,9 @@ struct Plan {
 /// What is to be done.
 struct Course {
     int iterations = 0;
-    int norm_every = 1;  ///< a norm is taken in every so many-th iteration; 0: never
-    double tolerance =
-        0;  ///< stop soon after the first norm below it: those that are on their way are not waited for
+    int norm_every = 1;    ///< a norm is taken in every so many-th iteration; 0: never
+    double tolerance = 0;  ///< stop soon after the first norm below it: those that are on their way
+                           ///< are not waited for
 };
 
 struct Outcome {
@@ -49,7 +49,8 @@ public:
     Outcome run(const Course& course);
     /// nx * ny values, row by row.
     std::vector<float> solution();
-    /// What copying the grid takes, on all devices at the same time: as many bytes as an iteration reads and writes. Overwrites the grid.
+    /// What copying the grid takes, on all devices at the same time: as many bytes as an iteration
+    /// reads and writes. Overwrites the grid.
     double copy_seconds();
 
     const std::vector<Strip>& strips() const { return strips_; }

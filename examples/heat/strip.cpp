@@ -17,9 +17,10 @@ Shape shape_of(const Problem& problem, std::size_t first_band, std::size_t bands
 template <std::size_t width>
 void relax_tiles(StreamRef stream, const Shape& shape, const Bands& part, View<const float> from,
                  View<float> to, View<float> above, View<float> below, View<float> sums) {
-    const auto range =
-        dim(shape.tiles(width), part.count).with({.block = part.count == 2 ? edges_block : inside_block});
-    if (sums.empty()) launch(stream, Relax<width, false>{shape, part}, range, from, to, above, below, sums);
+    const auto range = dim(shape.tiles(width), part.count)
+                           .with({.block = part.count == 2 ? edges_block : inside_block});
+    if (sums.empty())
+        launch(stream, Relax<width, false>{shape, part}, range, from, to, above, below, sums);
     else launch(stream, Relax<width, true>{shape, part}, range, from, to, above, below, sums);
 }
 
@@ -28,8 +29,10 @@ void relax_tiles(StreamRef stream, const Shape& shape, const Bands& part, View<c
 Strip::Strip(Device on, const Problem& problem, std::size_t first, std::size_t bands, bool overlap)
     : device(on), first_band(first), first_row(1 + first * band_rows),
       shape(shape_of(problem, first, bands)), edges_part{0, 1, bands}, inside_part{0, 1, 0},
-      inside(on, {.name = "inside"}), edges(on, {.priority = on.priorities().greatest, .name = "edges"}),
-      sums(on, {.priority = on.priorities().greatest + 1, .name = "sums"}), inside_done{Event(on), Event(on)},
+      inside(on, {.name = "inside"}),
+      edges(on, {.priority = on.priorities().greatest, .name = "edges"}),
+      sums(on, {.priority = on.priorities().greatest + 1, .name = "sums"}), inside_done{Event(on),
+                                                                                        Event(on)},
       edges_done{Event(on), Event(on)}, summed{Event(on), Event(on), Event(on), Event(on)} {
     if (overlap && bands > 2) {
         edges_part = {0, bands - 1, 2};
@@ -39,7 +42,8 @@ Strip::Strip(Device on, const Problem& problem, std::size_t first, std::size_t b
     for (Array<float>& turn : tiles) turn = empty<float>(inside, bands * shape.tiles(width()));
     lanes = empty<double>(inside, bands * sum_lanes);
     inside.synchronize();
-    preload(device, Relax<gpu_width, false>{}, Relax<gpu_width, true>{}, AddTiles{}, AddLanes{}, Hold{});
+    preload(device, Relax<gpu_width, false>{}, Relax<gpu_width, true>{}, AddTiles{}, AddLanes{},
+            Hold{});
 }
 
 View<float> Strip::row(int parity, std::size_t index) {
@@ -59,8 +63,8 @@ void Strip::start(std::span<const float> sides, std::span<const float> plate) {
 
 void Strip::read(int parity, std::span<float> plate) {
     copy_2d(inside,
-            View2D(View(plate.subspan(first_row * shape.columns, shape.height * shape.columns)), shape.height,
-                   shape.columns),
+            View2D(View(plate.subspan(first_row * shape.columns, shape.height * shape.columns)),
+                   shape.height, shape.columns),
             points(parity));
     inside.synchronize();
 }
@@ -70,14 +74,15 @@ View2D<float> Strip::points(int parity) {
     return {own, shape.height, shape.columns, shape.pitch};
 }
 
-void Strip::relax(StreamRef stream, int parity, const Bands& part, View<float> above, View<float> below,
-                  View<float> of_tiles) {
+void Strip::relax(StreamRef stream, int parity, const Bands& part, View<float> above,
+                  View<float> below, View<float> of_tiles) {
     const auto run = device.is_cpu() ? relax_tiles<cpu_width> : relax_tiles<gpu_width>;
     run(stream, shape, part, grid[parity].view(), grid[1 - parity].view(), above, below, of_tiles);
 }
 
 void Strip::add(StreamRef stream, int turn, View<double> to) {
-    launch(stream, AddTiles{shape.tiles(width())}, dim(sum_lanes, shape.bands()), tiles[turn], lanes);
+    launch(stream, AddTiles{shape.tiles(width())}, dim(sum_lanes, shape.bands()), tiles[turn],
+           lanes);
     launch(stream, AddLanes{}, dim(shape.bands()), lanes, to);
 }
 

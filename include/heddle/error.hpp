@@ -1,4 +1,4 @@
-// Errors: what failed, in which call, on which stream of which device, asked for where.
+// Errors: what failed, in which call, on which stream and device, and where the user called it.
 #pragma once
 
 #include <cstdint>
@@ -10,39 +10,55 @@
 #include <string>
 
 #include <heddle/detail/location.hpp>
-#include <heddle/device.hpp>
+#include <heddle/device/device.hpp>
 
 namespace heddle {
 
 enum class ErrorCode {
-    usage,      ///< the call makes no sense as it is: sizes, devices, captures, waits in host functions, ...
-    no_device,  ///< no such device on this machine
-    out_of_memory,  ///< an allocation failed
-    unsupported,    ///< meaningful, but this backend or hardware cannot
-    work_failed,    ///< a kernel, host function or copy failed: its stream is poisoned
-    device_lost,    ///< CUDA's sticky errors: nothing runs on this device any more in this process
-    native,         ///< any other failure of the driver or the operating system
-    forked,         ///< the object belongs to the parent of this process
-    compile,        ///< a program's source does not compile: the message holds the compiler's log
+    /// The call is invalid: wrong sizes or devices, a wait in a host function or capture, ...
+    usage,
+    /// This machine has no such device.
+    no_device,
+    /// An allocation failed.
+    out_of_memory,
+    /// The call is valid, but this backend or hardware cannot do it.
+    unsupported,
+    /// A kernel, host function or copy failed; its stream is poisoned.
+    work_failed,
+    /// A sticky CUDA error: this process can run nothing on the device any more.
+    device_lost,
+    /// Any other failure of the driver or the operating system.
+    native,
+    /// The object belongs to the parent of this process.
+    forked,
+    /// The source of a program does not compile; the message holds the compiler's log.
+    compile,
 };
 
 const char* to_string(ErrorCode code) noexcept;
 
-/// Everything an Error knows, as data.
+/// The contents of an Error.
 struct ErrorInfo {
     ErrorCode code = ErrorCode::usage;
-    std::string message = {};      ///< what is wrong and what to do, one sentence or two
-    std::string call = {};         ///< the heddle or native call that failed, "cudaMemcpyAsync"
-    int native_code = 0;           ///< cudaError_t, errno; 0 if there is none
+    std::string message = {};      ///< what is wrong and how to fix it, in one or two sentences
+    std::string call = {};         ///< the heddle or native call that failed: "cudaMemcpyAsync"
+    int native_code = 0;           ///< cudaError_t or errno; 0 if none
     std::string native_name = {};  ///< "cudaErrorIllegalAddress"
     std::optional<Device> device = {};
-    std::uint64_t stream_id = 0;    ///< StreamRef::id(), 0 when no stream is concerned
+    std::uint64_t stream_id = 0;    ///< StreamRef::id(), or 0 if no stream is involved
     std::string stream = {};        ///< the stream's name
-    SourceLocation where = {};      ///< the user's call
-    std::exception_ptr cause = {};  ///< what a host function or CPU kernel threw
+    SourceLocation where = {};      ///< the user's call site
+    std::exception_ptr cause = {};  ///< the exception that a host function or CPU kernel threw
 };
 
-/// The base of everything heddle throws. Copies share their data.
+/// The base class of all exceptions that heddle throws. Copies share their data, so copying never
+/// throws.
+///
+///     try {
+///         stream.synchronize();
+///     } catch (const WorkFailed& error) {
+///         std::puts(error.what());  // message, call, device, stream and call site
+///     }
 class Error : public std::runtime_error {
 public:
     explicit Error(ErrorInfo info);
@@ -54,7 +70,7 @@ public:
     std::uint64_t stream_id() const noexcept { return info_->stream_id; }
     const std::string& stream() const noexcept { return info_->stream; }
     const SourceLocation& where() const noexcept { return info_->where; }
-    /// The exception thrown by the host function or CPU kernel that failed, if one was.
+    /// Returns the exception that the failed host function or CPU kernel threw, or null.
     std::exception_ptr cause() const noexcept { return info_->cause; }
     const ErrorInfo& info() const noexcept { return *info_; }
 
@@ -62,49 +78,62 @@ private:
     std::shared_ptr<const ErrorInfo> info_;
 };
 
+/// ErrorCode::usage
 struct UsageError : Error {
     using Error::Error;
-};  ///< ErrorCode::usage
+};
+/// ErrorCode::no_device
 struct NoDevice : Error {
     using Error::Error;
-};  ///< ErrorCode::no_device
+};
+/// ErrorCode::out_of_memory
 struct OutOfMemory : Error {
     using Error::Error;
-};  ///< ErrorCode::out_of_memory
+};
+/// ErrorCode::unsupported
 struct Unsupported : Error {
     using Error::Error;
-};  ///< ErrorCode::unsupported
+};
+/// ErrorCode::work_failed
 struct WorkFailed : Error {
     using Error::Error;
-};  ///< ErrorCode::work_failed
+};
+/// ErrorCode::device_lost
 struct DeviceLost : Error {
     using Error::Error;
-};  ///< ErrorCode::device_lost
+};
+/// ErrorCode::native
 struct NativeError : Error {
     using Error::Error;
-};  ///< ErrorCode::native
+};
+/// ErrorCode::forked
 struct ForkedError : Error {
     using Error::Error;
-};  ///< ErrorCode::forked
+};
+/// ErrorCode::compile
 struct CompileError : Error {
     using Error::Error;
-};  ///< ErrorCode::compile
+};
 
-/// Throws the class that belongs to info.code.
+/// Throws the class that corresponds to info.code.
 [[noreturn]] void throw_error(ErrorInfo info);
 
-/// Takes errors that cannot be thrown: those of destructors, of scopes left by an exception, and failures of work that nobody was told
-/// of and nobody can be told of any more, because their stream was destroyed and nothing that waited for it is left. Called on the
-/// thread where it happened, which may be a worker; it may not wait for anything there (UsageError). What it throws is ignored.
+/// Receives errors that cannot be thrown:
+/// - errors in destructors and on leaving a scope;
+/// - failures of work that were never reported, once their stream is destroyed and neither a stream
+///   that waited for the work nor an event recorded after it is left.
+///
+/// Called on the thread where the error occurs, possibly a worker thread. The hook must not wait
+/// for work (UsageError where heddle detects it). Exceptions that it throws are ignored.
 using ReportHook = std::function<void(const Error&)>;
 
-/// Sets the hook and returns the one before. An empty hook writes to standard error (the default).
-/// Thread-safe.
+/// Sets the hook and returns the previous one. An empty hook, the default, writes to standard
+/// error. Thread-safe.
 ReportHook set_report_hook(ReportHook hook);
 
 namespace detail {
-/// In a handler: throws what is being handled on, as OutOfMemory of this call where it says that memory is missing (std::bad_alloc,
-/// std::length_error).
+/// Rethrows the exception being handled; std::bad_alloc and std::length_error become OutOfMemory
+/// for this call. Call in a catch block.
 [[noreturn]] void rethrow_as_error(const char* call, const SourceLocation& where);
 }  // namespace detail
 

@@ -1,17 +1,17 @@
-// What can be wrong with a collective, found before anything is enqueued.
+// Checks of a collective's arguments, before anything is enqueued.
 #include "collective/group.hpp"
-#include "core/recorder.hpp"
+#include "core/stream/recorder.hpp"
 
 #include <functional>
 #include <string>
 
 #include "collective/check.hpp"
-#include "core/copy.hpp"
+#include "core/memory/copy.hpp"
 #include <heddle/error.hpp>
 
 namespace heddle::detail {
 
-const char* name_of(CollectiveKind kind) noexcept {
+const char* to_string(CollectiveKind kind) noexcept {
     switch (kind) {
     case CollectiveKind::barrier: return "DeviceGroup::barrier";
     case CollectiveKind::broadcast: return "DeviceGroup::broadcast";
@@ -37,7 +37,10 @@ void check_memory(const Part& part, std::size_t element, Device device, const st
                   const char* call, const SourceLocation& where) {
     if (part.size == 0) return;
     const auto refuse = [&](std::string message) {
-        throw_error({.code = ErrorCode::usage, .message = std::move(message), .call = call, .where = where});
+        throw_error({.code = ErrorCode::usage,
+                     .message = std::move(message),
+                     .call = call,
+                     .where = where});
     };
     if (part.data == nullptr) refuse(what + " is null, but not empty");
     if (part.owner != nullptr && !part.owner->alive.load(std::memory_order_relaxed))
@@ -46,8 +49,8 @@ void check_memory(const Part& part, std::size_t element, Device device, const st
     if (place.kind != MemoryKind::device)
         refuse(what + " is host memory: copy() it into an array of " + device.name());
     if (place.device != device)
-        refuse(what + " is memory of " + place.device.name() + ", and the rank's device is " + device.name() +
-               ": give it an array of that one");
+        refuse(what + " is memory of " + place.device.name() + ", and the rank's device is " +
+               device.name() + ": give it an array of that one");
 }
 
 namespace {
@@ -61,7 +64,8 @@ public:
         if (!call_.streams_given)
             for (const Device device : devices_) call_.streams.add(&current_stream(device).state());
         if (call_.streams.count != n_)
-            refuse("there are " + std::to_string(n_) + " ranks and " + std::to_string(call_.streams.count) +
+            refuse("there are " + std::to_string(n_) + " ranks and " +
+                   std::to_string(call_.streams.count) +
                    " streams: name one for each device of the group, in its order");
         for (std::size_t i = 0; i < n_; ++i) {
             const StreamRef stream(*call_.streams[i]);
@@ -69,8 +73,9 @@ public:
                 refuse("the stream of rank " + std::to_string(i) +
                        " was destroyed or moved from, or there never was one");
             if (stream.device() != devices_[i])
-                refuse("the stream of rank " + std::to_string(i) + " is of " + stream.device().name() +
-                       ": it has to be of the rank's device, " + devices_[i].name());
+                refuse("the stream of rank " + std::to_string(i) + " is of " +
+                       stream.device().name() + ": it has to be of the rank's device, " +
+                       devices_[i].name());
         }
     }
 
@@ -82,7 +87,8 @@ public:
             const std::uint64_t id = recorder_id(record);
             if (first == 0) first = id;
             if (id != first)
-                refuse("the streams are in different captures, which cannot wait for each other: one capture "
+                refuse("the streams are in different captures, which cannot wait for each other: "
+                       "one capture "
                        "takes all "
                        "of them in, those that are in none too");
         }
@@ -90,8 +96,8 @@ public:
 
     void root() const {
         if (call_.root >= n_)
-            refuse("there is no rank " + std::to_string(call_.root) + " to be the root: there are " +
-                   std::to_string(n_) + ", from 0");
+            refuse("there is no rank " + std::to_string(call_.root) +
+                   " to be the root: there are " + std::to_string(n_) + ", from 0");
     }
 
     void one_for_each(const PerRank<Part>& parts, const char* what) const {
@@ -104,25 +110,27 @@ public:
     }
     void memory(const Part& part, std::size_t rank) const {
         if (part.size != 0)
-            check_memory(part, call_.element, devices_[rank], "the view of rank " + std::to_string(rank),
-                         name_of(call_.kind), call_.where);
+            check_memory(part, call_.element, devices_[rank],
+                         "the view of rank " + std::to_string(rank), to_string(call_.kind),
+                         call_.where);
     }
 
     void same_size(const PerRank<Part>& parts, std::size_t size) const {
         for (std::size_t i = 0; i < parts.count; ++i)
             if (parts[i].size != size)
-                refuse("the view of rank " + std::to_string(i) + " has " + std::to_string(parts[i].size) +
-                       " elements, and another one " + std::to_string(size) +
-                       ": take first() or subview() of the larger");
+                refuse("the view of rank " + std::to_string(i) + " has " +
+                       std::to_string(parts[i].size) + " elements, and another one " +
+                       std::to_string(size) + ": take first() or subview() of the larger");
     }
-    /// `whole` holds all of `parts`.
+    /// Requires `whole` to have exactly the size of all parts together.
     void holds(const Part& whole, std::size_t rank, std::size_t sum) const {
         if (whole.size != sum)
-            refuse("the view of rank " + std::to_string(rank) + " that holds the parts of all ranks has " +
-                   std::to_string(whole.size) + " elements, and the parts have " + std::to_string(sum) +
-                   " together");
+            refuse("the view of rank " + std::to_string(rank) +
+                   " that holds the parts of all ranks has " + std::to_string(whole.size) +
+                   " elements, and the parts have " + std::to_string(sum) + " together");
     }
-    /// One rank's two views are apart, or `part` is the elements of `whole` from `first` on.
+    /// Requires one rank's two views not to overlap, or `part` to be the elements of `whole` from
+    /// `first` on.
     void in_place(const Part& whole, const Part& part, std::size_t first, std::size_t rank) const {
         if (whole.size == 0 || part.size == 0) return;
         const auto* const a = static_cast<const std::byte*>(whole.data);
@@ -130,7 +138,8 @@ public:
         if (b == a + first * call_.element) return;
         if (std::less<>()(a, b + part.size * call_.element) &&
             std::less<>()(b, a + whole.size * call_.element))
-            refuse("the two views of rank " + std::to_string(rank) + " overlap: in place, the one is the " +
+            refuse("the two views of rank " + std::to_string(rank) +
+                   " overlap: in place, the one is the " +
                    (whole.size == part.size ? std::string("other")
                                             : "other's subview(" + std::to_string(first) + ", " +
                                                   std::to_string(part.size) + ")") +
@@ -140,7 +149,7 @@ public:
     [[noreturn]] void refuse(std::string message) const {
         throw_error({.code = ErrorCode::usage,
                      .message = std::move(message),
-                     .call = name_of(call_.kind),
+                     .call = to_string(call_.kind),
                      .where = call_.where});
     }
 
@@ -150,7 +159,8 @@ private:
     const std::size_t n_;
 };
 
-/// Parts of all ranks on one side, the whole of them on the other.
+/// Checks the parts of all ranks against the views that hold all parts: one for each rank, or the
+/// root's alone.
 void check_parts(const Checks& check, const PerRank<Part>& parts, const PerRank<Part>& wholes,
                  const std::size_t* root) {
     check.memory(parts);
@@ -173,8 +183,8 @@ void check_call(const std::vector<Device>& devices, CollectiveCall& call) {
     if (call.op > ReduceOp::average)
         check.refuse("there is no ReduceOp " + std::to_string(static_cast<int>(call.op)));
     if (call.op == ReduceOp::average && call.type != ElementType::bytes && !is_floating(call.type))
-        check.refuse(
-            "averages are of floating-point numbers: take the sum, and divide as the program needs it");
+        check.refuse("averages are of floating-point numbers: take the sum, and divide as the "
+                     "program needs it");
     switch (call.kind) {
     case CollectiveKind::barrier:
     case CollectiveKind::exchange: break;

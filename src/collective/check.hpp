@@ -1,4 +1,4 @@
-// Checks that collectives of one process and of many have in common.
+// Checks shared by the collectives of one process (DeviceGroup) and of several (Communicator).
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace heddle::detail {
 
-/// UsageError where a part is null, given up, or not memory of `device`. `what` names it.
+/// Throws UsageError if a part that is not empty is null, freed, or not memory of `device`. `what`
+/// names the part in the message.
 void check_memory(const Part& part, std::size_t element, Device device, const std::string& what,
                   const char* call, const SourceLocation& where);
 

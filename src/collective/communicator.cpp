@@ -1,9 +1,9 @@
-#include <heddle/communicator.hpp>
+#include <heddle/collective/communicator.hpp>
 
 #include "collective/check.hpp"
 #include "collective/nccl.hpp"
-#include "core/order.hpp"
-#include "core/recorder.hpp"
+#include "core/stream/order.hpp"
+#include "core/stream/recorder.hpp"
 
 namespace heddle {
 
@@ -11,7 +11,9 @@ std::string nccl_unavailable_reason() try { return detail::nccl_missing(); } cat
     detail::rethrow_as_error("nccl_unavailable_reason", {});
 }
 
-CommunicatorId CommunicatorId::make(SourceLocation where) try { return detail::nccl_id(where); } catch (...) {
+CommunicatorId CommunicatorId::make(SourceLocation where) try {
+    return detail::nccl_id(where);
+} catch (...) {
     detail::rethrow_as_error("make", where);
 }
 
@@ -25,13 +27,13 @@ using detail::RankCall;
     throw_error({.code = code, .message = std::move(message), .call = call, .where = where});
 }
 
-/// The sizes of a rank's two views, as far as it knows them.
+/// Checks the sizes of a rank's two views, as far as one rank knows them.
 void check_sizes(const RankCall& call, std::size_t rank, std::size_t ranks) {
     const auto parts = [&](const detail::Part& whole, const detail::Part& part) {
         if (whole.size != ranks * part.size)
             refuse("there are " + std::to_string(ranks) + " ranks, each with a part of " +
-                       std::to_string(part.size) + " elements, and room for " + std::to_string(whole.size) +
-                       " in all",
+                       std::to_string(part.size) + " elements, and room for " +
+                       std::to_string(whole.size) + " in all",
                    call.call, call.where);
     };
     switch (call.kind) {
@@ -58,14 +60,15 @@ void check_sizes(const RankCall& call, std::size_t rank, std::size_t ranks) {
 
 }  // namespace
 
-Communicator::Communicator(const CommunicatorId& id, std::size_t rank, std::size_t size, Device device,
-                           SourceLocation where) try
+Communicator::Communicator(const CommunicatorId& id, std::size_t rank, std::size_t size,
+                           Device device, SourceLocation where) try
     : rank_(rank), size_(size), device_(device) {
     if (size == 0 || rank >= size)
-        refuse("there is no rank " + std::to_string(rank) + " of " + std::to_string(size), "Communicator",
-               where);
+        refuse("there is no rank " + std::to_string(rank) + " of " + std::to_string(size),
+               "Communicator", where);
     if (device.is_cpu())
-        refuse("communicators are of CUDA devices, because they are NCCL's: between CPU devices of one "
+        refuse("communicators are of CUDA devices, because they are NCCL's: between CPU devices of "
+               "one "
                "process DeviceGroup does the same, between processes MPI does",
                "Communicator", where, ErrorCode::unsupported);
     native_ = detail::nccl_join(id, rank, size, device, where);
@@ -77,7 +80,8 @@ Communicator& Communicator::operator=(Communicator&&) noexcept = default;
 Communicator::~Communicator() = default;
 
 void Communicator::check(SourceLocation where) const try {
-    if (native_ == nullptr) refuse("this communicator was moved from", "Communicator::check", where);
+    if (native_ == nullptr)
+        refuse("this communicator was moved from", "Communicator::check", where);
     native_->check("Communicator::check", where);
 } catch (...) {
     detail::rethrow_as_error("check", where);
@@ -93,22 +97,26 @@ void Communicator::run(StreamRef stream, const RankCall& given) try {
     StreamRecord& record = record_of(stream.state());
     check_usable(record, given.call, given.where);
     if (stream.device() != device_)
-        refuse("the stream is of " + stream.device().name() + ", and the communicator of " + device_.name(),
+        refuse("the stream is of " + stream.device().name() + ", and the communicator of " +
+                   device_.name(),
                given.call, given.where);
     if (given.root >= size_ || given.from >= size_)
-        refuse("there is no rank " + std::to_string(std::max(given.root, given.from)) + ": there are " +
-                   std::to_string(size_) + ", from 0",
+        refuse("there is no rank " + std::to_string(std::max(given.root, given.from)) +
+                   ": there are " + std::to_string(size_) + ", from 0",
                given.call, given.where);
     RankCall call = given;
-    if (rank_ != call.root && (call.kind == CollectiveKind::gather || call.kind == CollectiveKind::reduce))
+    if (rank_ != call.root &&
+        (call.kind == CollectiveKind::gather || call.kind == CollectiveKind::reduce))
         call.receives = false;
     if (rank_ != call.root && call.kind == CollectiveKind::scatter) call.sends = false;
     check_sizes(call, rank_, size_);
     if (call.op == ReduceOp::average && call.type != ElementType::bytes && !is_floating(call.type))
-        refuse("averages are of floating-point numbers: take the sum, and divide as the program needs it",
+        refuse("averages are of floating-point numbers: take the sum, and divide as the program "
+               "needs it",
                call.call, call.where);
     if (call.sends) check_memory(call.send, call.element, device_, "`send`", call.call, call.where);
-    if (call.receives) check_memory(call.receive, call.element, device_, "`receive`", call.call, call.where);
+    if (call.receives)
+        check_memory(call.receive, call.element, device_, "`receive`", call.call, call.where);
     native_->check(call.call, call.where);
     send_batch_of(record, call.where);
     if (!is_captured(record)) throw_known_failure(record);

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "collective/pack.hpp"
-#include <heddle/launch.hpp>
+#include <heddle/launch/launch.hpp>
 
 namespace heddle::detail {
 
@@ -12,11 +12,12 @@ namespace {
 using Bytes = unsigned char;
 using BytePack = Pack<Bytes>;
 
-/// An index stands for `width` bytes of one part: a pack on a GPU, where neighbouring threads copy neighbouring packs, many on a CPU.
+/// Each index copies `width` bytes of one part. On a GPU that is one pack, so that neighbouring
+/// threads copy neighbouring packs; on a CPU it is many.
 struct Fetch {
     std::uint64_t width;
-    std::uint64_t
-        end[fetch_width];  ///< of each part, in indices; parts that are not there end with the last one
+    /// The index at which each part ends. Unused parts end where the last one does.
+    std::uint64_t end[fetch_width];
 
     HEDDLE_FN void operator()(std::size_t i, View<Bytes> a, View<const Bytes> from_a, View<Bytes> b,
                               View<const Bytes> from_b, View<Bytes> c, View<const Bytes> from_c,
@@ -66,12 +67,14 @@ void launch_fetch(StreamRef stream, const Fetched* parts, std::size_t count, std
     const auto bytes_of = [&](const Part& part) {
         return View<Bytes>(static_cast<Bytes*>(part.data), part.size * element, part.owner);
     };
-    const auto to = [&](std::size_t k) { return k < count ? bytes_of(parts[k].to) : View<Bytes>(); };
+    const auto to = [&](std::size_t k) {
+        return k < count ? bytes_of(parts[k].to) : View<Bytes>();
+    };
     const auto from = [&](std::size_t k) -> View<const Bytes> {
         return k < count ? bytes_of(parts[k].from) : View<Bytes>();
     };
-    launch(stream, kernel, dim(all, where), to(0), from(0), to(1), from(1), to(2), from(2), to(3), from(3),
-           to(4), from(4), to(5), from(5), to(6), from(6), to(7), from(7));
+    launch(stream, kernel, dim(all, where), to(0), from(0), to(1), from(1), to(2), from(2), to(3),
+           from(3), to(4), from(4), to(5), from(5), to(6), from(6), to(7), from(7));
 }
 
 }  // namespace heddle::detail

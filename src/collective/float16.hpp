@@ -1,10 +1,11 @@
-// Floating-point numbers of 16 bits, without the types that only CUDA's headers have: kept as bits, computed with as floats.
+// 16-bit floating-point numbers without the types that only CUDA's headers have: stored as bits,
+// computed as floats.
 #pragma once
 
 #include <bit>
 #include <cstdint>
 
-#include <heddle/kernel.hpp>
+#include <heddle/launch/kernel.hpp>
 
 namespace heddle::detail {
 
@@ -30,13 +31,15 @@ struct Float16 {
     HEDDLE_FN static Float16 of(float x) {
         const std::uint32_t sign = bits_of(x) >> 16 & 0x8000, size = bits_of(x) & 0x7fffffff;
         if (size > 0x7f800000) return {static_cast<std::uint16_t>(sign | 0x7e00)};  // NaN
-        if (size <
-            0x38800000) {  // below 2^-14: beside 0.5 the last place of a float is 2^-24, as that of such numbers
+        // Below 2^-14 the result is subnormal. Its spacing, 2^-24, is that of floats in [0.5, 1),
+        // so adding 0.5 rounds to it.
+        if (size < 0x38800000) {
             const std::uint32_t rounded = bits_of(float_of(size) + 0.5f) - bits_of(0.5f);
             return {static_cast<std::uint16_t>(sign | rounded)};
         }
         const std::uint32_t rounded = size + 0xfff + (size >> 13 & 1);
-        if (rounded >= 0x47800000) return {static_cast<std::uint16_t>(sign | 0x7c00)};  // 2^16: infinite
+        if (rounded >= 0x47800000)
+            return {static_cast<std::uint16_t>(sign | 0x7c00)};  // 2^16 and above: infinity
         return {static_cast<std::uint16_t>(sign | (rounded - 0x38000000) >> 13)};
     }
     HEDDLE_FN float value() const {
@@ -57,7 +60,8 @@ struct BFloat16 {
 
     HEDDLE_FN static BFloat16 of(float x) {
         const std::uint32_t all = bits_of(x);
-        if ((all & 0x7fffffff) > 0x7f800000) return {static_cast<std::uint16_t>(all >> 16 | 0x40)};  // NaN
+        if ((all & 0x7fffffff) > 0x7f800000)
+            return {static_cast<std::uint16_t>(all >> 16 | 0x40)};  // NaN
         return {static_cast<std::uint16_t>((all + 0x7fff + (all >> 16 & 1)) >> 16)};
     }
     HEDDLE_FN float value() const { return float_of(std::uint32_t{bits} << 16); }

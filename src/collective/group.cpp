@@ -2,10 +2,11 @@
 
 #include <algorithm>
 
-#include "core/made_once.hpp"
-#include "core/registry.hpp"
+#include "core/base/made_once.hpp"
+#include "core/base/report.hpp"
+#include "core/seam/backend.hpp"
+#include <heddle/device/memory_access.hpp>
 #include <heddle/error.hpp>
-#include <heddle/memory_access.hpp>
 
 namespace heddle {
 
@@ -33,8 +34,10 @@ namespace {
 
 void check_devices(const std::vector<Device>& devices, const SourceLocation& where) {
     const auto refuse = [&](std::string message) {
-        throw_error(
-            {.code = ErrorCode::usage, .message = std::move(message), .call = "DeviceGroup", .where = where});
+        throw_error({.code = ErrorCode::usage,
+                     .message = std::move(message),
+                     .call = "DeviceGroup",
+                     .where = where});
     };
     if (devices.empty()) refuse("a group has at least one device");
     if (devices.size() > detail::max_ranks)
@@ -54,14 +57,16 @@ void enable_access(const std::vector<Device>& devices, const SourceLocation& whe
             if (a != b && a.can_access_peer(b)) enable_pool_access(a, b, where);
 }
 
-std::vector<std::unique_ptr<detail::NcclRank>> join(const std::vector<Device>& devices, Transport transport,
+std::vector<std::unique_ptr<detail::NcclRank>> join(const std::vector<Device>& devices,
+                                                    Transport transport,
                                                     const SourceLocation& where) {
     if (transport == Transport::copies) return {};
     if (transport == Transport::nccl) {
         if (devices[0].is_cuda()) return detail::nccl_join_all(devices, where);
         throw_error({.code = ErrorCode::unsupported,
                      .message = "NCCL is for CUDA devices, and these are " + devices[0].name() +
-                                (devices.size() > 1 ? " and its like" : "") + ": use Transport::copies",
+                                (devices.size() > 1 ? " and its like" : "") +
+                                ": use Transport::copies",
                      .call = "DeviceGroup",
                      .where = where});
     }
@@ -69,18 +74,19 @@ std::vector<std::unique_ptr<detail::NcclRank>> join(const std::vector<Device>& d
     try {
         return detail::nccl_join_all(devices, where);
     } catch (const NativeError& error) {
-        detail::report(error);  // and copies do it
+        detail::report(error);  // falls back to copies
         return {};
     }
 }
 
 }  // namespace
 
-DeviceGroup::DeviceGroup(std::vector<Device> devices, DeviceGroupOptions options, SourceLocation where) try {
+DeviceGroup::DeviceGroup(std::vector<Device> devices, DeviceGroupOptions options,
+                         SourceLocation where) try {
     check_devices(devices, where);
     state_ = std::make_unique<detail::GroupState>(detail::GroupState{std::move(devices), options});
     state_->nccl = join(state_->devices, options.transport, where);
-    // Within a process NCCL's kernels too read and write other ranks' arrays where they are.
+    // Within a process, NCCL's kernels also read and write other ranks' arrays in place.
     if (options.access || !state_->nccl.empty()) enable_access(state_->devices, where);
     state_->ranks.reserve(state_->devices.size());
     for (const Device device : state_->devices) state_->ranks.emplace_back(device);
@@ -91,7 +97,9 @@ DeviceGroup::DeviceGroup(DeviceGroup&&) noexcept = default;
 DeviceGroup& DeviceGroup::operator=(DeviceGroup&&) noexcept = default;
 DeviceGroup::~DeviceGroup() = default;
 
-std::size_t DeviceGroup::size() const noexcept { return state_ != nullptr ? state_->devices.size() : 0; }
+std::size_t DeviceGroup::size() const noexcept {
+    return state_ != nullptr ? state_->devices.size() : 0;
+}
 const std::vector<Device>& DeviceGroup::devices() const noexcept {
     static constinit detail::MadeOnce<std::vector<Device>> none;
     return state_ != nullptr ? state_->devices : none.get();
@@ -105,7 +113,7 @@ void DeviceGroup::run(detail::CollectiveCall call) try {
     if (state_ == nullptr)
         throw_error({.code = ErrorCode::usage,
                      .message = "this group was moved from",
-                     .call = detail::name_of(call.kind),
+                     .call = detail::to_string(call.kind),
                      .where = call.where});
     detail::check_call(state_->devices, call);
     if (detail::can_use_nccl(*state_, call)) detail::run_with_nccl(*state_, call);

@@ -1,4 +1,4 @@
-// What a DeviceGroup is made of, and how one of its collectives is done.
+// The state of a DeviceGroup, and how it runs one collective.
 #pragma once
 
 #include <memory>
@@ -7,46 +7,50 @@
 #include "collective/fetch.kernel.hpp"
 #include "collective/nccl.hpp"
 #include "collective/reduce.hpp"
-#include <heddle/collective.hpp>
+#include <heddle/collective/device_group.hpp>
 
 namespace heddle::detail {
 
 struct GroupState {
     struct Rank {
-        Event entered, halfway, left;  ///< the points of a collective where others may wait for this rank
+        /// The points of a collective at which other ranks may wait for this one.
+        Event entered, halfway, left;
         Array<std::byte> scratch = {};
-        std::uint64_t scratch_stream = 0;  ///< id of the one stream that uses it
+        std::uint64_t scratch_stream = 0;  ///< id of the only stream that uses `scratch`
         explicit Rank(Device d) : entered(d), halfway(d), left(d) {}
     };
 
     std::vector<Device> devices;
     DeviceGroupOptions options;
     std::vector<Rank> ranks = {};
-    std::vector<std::unique_ptr<NcclRank>> nccl = {};  ///< empty: by copies
+    std::vector<std::unique_ptr<NcclRank>> nccl = {};  ///< empty if the transport is copies
 };
 
-const char* name_of(CollectiveKind kind) noexcept;
+const char* to_string(CollectiveKind kind) noexcept;
 
-/// Fills in the current streams where none were named, and throws UsageError for whatever is wrong with a call.
+/// Fills in the current streams if none were named. Throws UsageError if anything is wrong with the
+/// call.
 void check_call(const std::vector<Device>& devices, CollectiveCall& call);
 
-/// Where rank i's part begins when all parts of `parts` stand one behind the other; the last one is their sum.
+/// The first element of each rank's part when all parts are laid out one after the other. The entry
+/// after the last rank is the total size.
 using Offsets = std::array<std::size_t, max_ranks + 1>;
 Offsets offsets_of(const PerRank<Part>& parts);
 
-/// `count` elements from the `first` one on.
-inline Part slice(const CollectiveCall& call, const Part& part, std::size_t first, std::size_t count) {
+/// Returns `count` elements of `part` from element `first` on.
+inline Part slice(const CollectiveCall& call, const Part& part, std::size_t first,
+                  std::size_t count) {
     return {static_cast<std::byte*>(part.data) + first * call.element, count, part.owner};
 }
 
-/// Whether NCCL can do this call, with the streams as they are now.
+/// Returns whether NCCL can run this call, given the current state of the streams.
 bool can_use_nccl(const GroupState& group, const CollectiveCall& call);
 void run_with_nccl(GroupState& group, const CollectiveCall& call);
 
-/// Where slices, and pieces of scratch memory, begin.
+/// Alignment, in bytes, of slices and of pieces of scratch memory.
 inline constexpr std::size_t scratch_line = 128;
 
-/// One collective on its way: heddle's copies and kernels.
+/// Runs one collective with heddle's own copies and kernels.
 class CollectiveRun {
 public:
     CollectiveRun(GroupState& group, const CollectiveCall& call);
@@ -54,11 +58,11 @@ public:
 
 private:
     using Moment = Event GroupState::Rank::*;
-    static constexpr Moment entered = &GroupState::Rank::entered, halfway = &GroupState::Rank::halfway,
-                            left = &GroupState::Rank::left;
+    static constexpr Moment entered = &GroupState::Rank::entered,
+                            halfway = &GroupState::Rank::halfway, left = &GroupState::Rank::left;
     struct Scratch {
-        std::byte* kept = nullptr;     ///< a result that is not where it belongs yet
-        std::byte* staging = nullptr;  ///< for combine()
+        std::byte* kept = nullptr;     ///< a result before it is copied to its destination
+        std::byte* staging = nullptr;  ///< staging memory of combine()
         Block* owner = nullptr;
     };
 
@@ -78,34 +82,39 @@ private:
     void leave_capture();
     void mark(std::size_t rank, Moment moment);
     void await(std::size_t rank, std::size_t other, Moment moment);
-    void await_all(std::size_t rank, Moment moment);  ///< of the others
-    /// All ranks wait for this moment of all, which they have marked.
+    void await_all(std::size_t rank, Moment moment);  ///< waits for `moment` of all other ranks
+    /// All ranks, which have marked `moment`, wait for that of all others.
     void meet(Moment moment);
     void barrier(Moment moment);
-    /// Nothing where both are the same, or empty.
+    /// Does nothing if both are the same or empty.
     void copy(std::size_t rank, const Part& to, const Part& from);
-    /// Notes a copy for fetch(): n of them at most, none of which overlap.
+    /// Queues a copy for fetch(): at most as many as there are ranks, and none may overlap.
     void want(const Part& to, const Part& from);
-    /// Does the copies noted: as one kernel where they are small and within reach, which starts sooner than the engine that copies between GPUs.
+    /// Runs the queued copies. Uses one kernel if they are small and within reach: a kernel starts
+    /// sooner than the copy engine between GPUs.
     void fetch(std::size_t rank);
 
-    /// Memory of the rank's device for this call: `kept` bytes, and what combining `count` elements takes. Before work is enqueued.
+    /// Provides scratch memory on the rank's device: `kept` bytes, and the staging memory for
+    /// combining `count` elements. Call before work is enqueued.
     void need_scratch(std::size_t rank, std::size_t kept, std::size_t count);
     Part kept(std::size_t rank, std::size_t count) const {
         return {scratch_[rank].kept, count, scratch_[rank].owner};
     }
-    /// The rank combines all ranks' `send`, from element `first` on, into `to`.
+    /// Combines all ranks' `send`, from element `first` on, into `to`, on the rank's stream.
     void combine(std::size_t rank, const Part& to, std::size_t first);
-    void combine_sources(std::size_t rank, const Part& to, const Part* sources, const Part& between);
-    bool is_in_place(std::size_t rank) const { return call_.send[rank].data == call_.receive[rank].data; }
-    /// Whether kernels of the rank read what belongs to another one where it is.
+    void combine_sources(std::size_t rank, const Part& to, const Part* sources,
+                         const Part& between);
+    bool is_in_place(std::size_t rank) const {
+        return call_.send[rank].data == call_.receive[rank].data;
+    }
+    /// Returns whether kernels of the rank can read the part in place.
     bool reaches(std::size_t rank, const Part& part) const;
-    /// The same for what another rank sends.
+    /// Returns the same for the `send` of rank `other`.
     bool reaches(std::size_t rank, std::size_t other) const {
         return rank == other || reaches(rank, call_.send[other]);
     }
-    std::size_t staged(std::size_t rank) const;  ///< pieces that combine() needs at a time
-    std::size_t piece(std::size_t count) const;  ///< elements
+    std::size_t staged(std::size_t rank) const;  ///< pieces that combine() stages at a time
+    std::size_t piece(std::size_t count) const;  ///< elements staged at a time
 
     GroupState& group_;
     const CollectiveCall& call_;
@@ -113,8 +122,9 @@ private:
     std::vector<Scratch> scratch_ = {};
     std::array<Fetched, max_ranks> wanted_{};
     std::size_t wanted_count_ = 0;
-    std::vector<Array<std::byte>> of_capture_ = {};  ///< scratch memory in a capture
-    std::size_t capturing_;                          ///< whose stream was capturing before; n_: none
+    std::vector<Array<std::byte>> of_capture_ = {};  ///< scratch memory of a capture
+    /// The rank whose stream was capturing before; n_ if there is none.
+    std::size_t capturing_;
     std::vector<std::size_t> joined_ = {};
 };
 

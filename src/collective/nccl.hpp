@@ -1,25 +1,27 @@
-// The seam to NCCL: src/nccl, or src/no_nccl in its place.
+// The seam to NCCL, implemented by src/nccl, or by src/no_nccl in builds without NCCL.
 #pragma once
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include <heddle/communicator.hpp>
+#include <heddle/collective/communicator.hpp>
 #include <heddle/detail/collective_call.hpp>
 
 namespace heddle::detail {
 
-/// One rank of NCCL's, for one device of this process.
+/// A rank of an NCCL communicator, for one device of this process.
 class NcclRank {
 public:
-    /// Waits for its collectives, or aborts them if one failed. Reports.
+    /// Waits for the rank's collectives, or aborts them if one failed. Failures go to the report
+    /// hook.
     virtual ~NcclRank() = default;
     virtual void check(const char* call, const SourceLocation& where) = 0;
     virtual void abort() noexcept = 0;
 };
 
-/// One rank's share, checked, and the stream it is for: usable, of the rank's device, recorded by no batch.
+/// One rank's share of a collective, and its stream. Both are checked: the stream is usable, of the
+/// rank's device, and not recorded by a batch.
 struct NcclShare {
     NcclRank* rank;
     StreamRef stream;
@@ -27,15 +29,15 @@ struct NcclShare {
     std::size_t number, ranks;
 };
 
-/// Why there is no NCCL; empty: there is.
+/// Returns why NCCL is not available, or an empty string if it is.
 std::string nccl_missing();
 CommunicatorId nccl_id(const SourceLocation& where);
 std::unique_ptr<NcclRank> nccl_join(const CommunicatorId& id, std::size_t rank, std::size_t size,
                                     Device device, const SourceLocation& where);
-/// All ranks of a communicator within this process.
+/// Creates a communicator whose ranks are all in this process.
 std::vector<std::unique_ptr<NcclRank>> nccl_join_all(const std::vector<Device>& devices,
                                                      const SourceLocation& where);
-/// Enqueues the shares of all ranks that this process has, as one.
+/// Enqueues the shares of all ranks of this process as one NCCL group.
 void nccl_enqueue(const NcclShare* shares, std::size_t count);
 
 }  // namespace heddle::detail

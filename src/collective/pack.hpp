@@ -1,11 +1,11 @@
-// What kernels of collectives read and write at once.
+// The unit that kernels of collectives read and write at once.
 #pragma once
 
 #include <cstddef>
 
 namespace heddle::detail {
 
-/// What a GPU's thread reads at once, where the arrays begin at a multiple of it.
+/// 16 bytes of elements, which a GPU thread reads or writes at once. Arrays must be aligned to it.
 template <class T> struct alignas(16) Pack {
     static constexpr std::size_t width = 16 / sizeof(T);
     T at[width];

@@ -2,8 +2,9 @@
 
 namespace heddle::detail {
 
-void launch_reduce(StreamRef stream, ElementType type, ReduceOp op, const Part& to, const Part* sources,
-                   std::size_t count, std::size_t ranks, const SourceLocation& where) {
+void launch_reduce(StreamRef stream, ElementType type, ReduceOp op, const Part& to,
+                   const Part* sources, std::size_t count, std::size_t ranks,
+                   const SourceLocation& where) {
     const ReduceOrder order{stream, to, sources, count, ranks, where};
     switch (type) {
     case ElementType::f16:

@@ -1,17 +1,18 @@
-// The reduction of several ranks' elements on one device.
+// Reduces the elements of several ranks on one device.
 #pragma once
 
 #include <heddle/detail/collective_call.hpp>
 
 namespace heddle::detail {
 
-/// How many ranks one launch combines.
+/// The most ranks that one launch combines.
 inline constexpr std::size_t reduce_width = 8;
 
-/// Combines `count` sources of to.size elements, in their order, on `stream`, whose device reaches all of them; `to` may be one of them. For `average`
-/// the result is divided by `ranks`.
-void launch_reduce(StreamRef stream, ElementType type, ReduceOp op, const Part& to, const Part* sources,
-                   std::size_t count, std::size_t ranks, const SourceLocation& where);
+/// Combines `count` sources of to.size elements, in order, on `stream`, whose device must reach all
+/// of them. `to` may be one of the sources. For `average`, divides the result by `ranks`.
+void launch_reduce(StreamRef stream, ElementType type, ReduceOp op, const Part& to,
+                   const Part* sources, std::size_t count, std::size_t ranks,
+                   const SourceLocation& where);
 
 /// The arguments of launch_reduce().
 struct ReduceOrder {

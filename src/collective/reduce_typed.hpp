@@ -1,5 +1,5 @@
-// The kernels that combine elements, for the files that instantiate them: floating-point numbers in one, integers in the other, because each takes
-// a compiler long.
+// The kernels that combine elements. Two files instantiate them, for floating-point numbers and for
+// integers, because each takes long to compile.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,11 @@
 #include "collective/float16.hpp"
 #include "collective/pack.hpp"
 #include "collective/reduce.hpp"
-#include <heddle/launch.hpp>
+#include <heddle/launch/launch.hpp>
 
 namespace heddle::detail {
 
-// Integers are added and multiplied as unsigned ones, which wrap.
+// Integers are added and multiplied as unsigned integers, which wrap around.
 template <class T, bool = std::is_integral_v<T>> struct Unsigned { using type = T; };
 template <class T> struct Unsigned<T, true> { using type = std::make_unsigned_t<T>; };
 template <class T> using Wrapping = typename Unsigned<T>::type;
@@ -41,7 +41,7 @@ struct Max {
     }
 };
 
-// Numbers of 16 bits are combined as floats, and rounded once for each launch.
+// 16-bit numbers are combined as floats and rounded once per launch.
 template <class T> HEDDLE_FN T opened(T x) { return x; }
 HEDDLE_FN inline float opened(Float16 x) { return x.value(); }
 HEDDLE_FN inline float opened(BFloat16 x) { return x.value(); }
@@ -51,15 +51,16 @@ template <class T, class A> HEDDLE_FN T closed(A x) {
 }
 template <class T> using Opened = decltype(opened(T{}));
 
-/// An index stands for `width` elements: one or a pack of them on a GPU, where neighbouring threads read neighbouring elements, a long loop of them on a CPU.
+/// Each index combines `width` elements. On a GPU that is one element or one pack, so that
+/// neighbouring threads read neighbouring elements; on a CPU it is a long loop.
 template <class T, class Op, bool divides> struct Reduce {
     std::uint64_t count;
     std::uint64_t width;
     double ranks;
 
-    HEDDLE_FN void operator()(std::size_t i, View<T> to, View<const T> a, View<const T> b, View<const T> c,
-                              View<const T> d, View<const T> e, View<const T> f, View<const T> g,
-                              View<const T> h) const {
+    HEDDLE_FN void operator()(std::size_t i, View<T> to, View<const T> a, View<const T> b,
+                              View<const T> c, View<const T> d, View<const T> e, View<const T> f,
+                              View<const T> g, View<const T> h) const {
         const T* const from[] = {a.data(), b.data(), c.data(), d.data(),
                                  e.data(), f.data(), g.data(), h.data()};
         switch (count) {
@@ -93,14 +94,14 @@ template <class T, class Op, bool divides> struct Reduce {
             return;
         }
         const std::size_t last = to.size() - first < width ? to.size() : first + width;
-        // `to` may be a source, but never at another element.
+        // `to` may alias a source, but only at the same elements.
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC ivdep
 #endif
         for (std::size_t k = first; k < last; ++k) to[k] = loaded<n>(from, k);
     }
 
-    /// All loads come before the first use, so that those from other devices are under way together.
+    /// All loads precede the first use, so that loads from other devices overlap.
     template <int n> HEDDLE_FN T loaded(const T* const (&from)[reduce_width], std::size_t i) const {
         T x[n];
         for (int k = 0; k < n; ++k) x[k] = from[k][i];
@@ -119,7 +120,8 @@ template <class T, class Op, bool divides = false> void launch_one(const ReduceO
     std::size_t width = 1024;
     if (o.stream.device().is_cuda()) {
         std::uintptr_t bits = reinterpret_cast<std::uintptr_t>(o.to.data);
-        for (std::size_t k = 0; k < o.count; ++k) bits |= reinterpret_cast<std::uintptr_t>(o.sources[k].data);
+        for (std::size_t k = 0; k < o.count; ++k)
+            bits |= reinterpret_cast<std::uintptr_t>(o.sources[k].data);
         width = bits % sizeof(Pack<T>) == 0 ? Pack<T>::width : 1;
     }
     const auto source = [&](std::size_t k) {
@@ -129,12 +131,12 @@ template <class T, class Op, bool divides = false> void launch_one(const ReduceO
     };
     launch(o.stream, Kernel{o.count, width, static_cast<double>(o.ranks)},
            dim((o.to.size + width - 1) / width, o.where),
-           View<T>(static_cast<T*>(o.to.data), o.to.size, o.to.owner), source(0), source(1), source(2),
-           source(3), source(4), source(5), source(6), source(7));
+           View<T>(static_cast<T*>(o.to.data), o.to.size, o.to.owner), source(0), source(1),
+           source(2), source(3), source(4), source(5), source(6), source(7));
 }
 
 template <class T> void launch_typed(const ReduceOrder& order, ReduceOp op) {
-    using W = Wrapping<T>;  // one kernel for both
+    using W = Wrapping<T>;  // one kernel for signed and unsigned
     switch (op) {
     case ReduceOp::product: return launch_one<W, Product>(order);
     case ReduceOp::min: return launch_one<T, Min>(order);

@@ -1,5 +1,5 @@
-// Collectives with copies and kernels. A rank's stream fetches what the rank needs (nothing is pushed), so that whoever is read waits, in
-// the end, for who read it.
+// Collectives with copies and kernels. Each rank's stream fetches what the rank needs; nothing is
+// pushed. At the end a rank that was read waits for its readers.
 #include "collective/group.hpp"
 
 #include <algorithm>
@@ -9,24 +9,30 @@ namespace heddle::detail {
 
 namespace {
 
-/// Small arrays are reduced by every rank that wants the result; larger ones in slices, one for each rank, which are then gathered. The second way moves
-/// less where there are more than two ranks, and has one more step, which takes a GPU's link as long as so many bytes.
+/// Below a threshold, every rank that wants the result reduces the whole array. Larger arrays are
+/// reduced in slices, one per rank, which are then gathered. With more than two ranks slices move
+/// less data, but they take one more step. That step costs as much time as a GPU's link needs for
+/// step_bytes.
 constexpr std::size_t step_bytes = 4 << 20;
-/// The same for ranks that keep the result aside until all have read, and then copy it.
+/// The threshold for ranks that work in place: they keep the result in scratch memory until all
+/// have read, and then copy it.
 constexpr std::size_t small_in_place = 256 << 10;
-/// The same for all_reduce on CPU devices, which share the processors: n times the work takes n times as long (four ranks on 2 cores: 64 KB take 58 µs at
-/// once and 24 in slices, 256 KB 224 and 54).
+/// The threshold for all_reduce on CPU devices, which share the processors: n times the work takes
+/// n times as long. Four ranks on 2 cores: 64 KB take 58 µs at once and 24 in slices, 256 KB 224
+/// and 54.
 constexpr std::size_t small_on_cpu = 16 << 10;
 constexpr std::size_t small_reduce_on_cpu = 256 << 10;
-/// Broadcasts from here on share the root's link: each rank fetches a slice from it, and the rest from the others.
+/// From this size on, broadcasts split the root's link: each rank fetches one slice from the root
+/// and the others from the other ranks.
 constexpr std::size_t spread_bytes = 4 << 20;
 
-/// Up to here n GPUs reduce at once: then n - 1 times as much comes to one of them, in slices 2 (n - 1) / n times.
+/// The threshold for n GPUs. Reducing at once moves n - 1 times the array to a GPU; reducing in
+/// slices moves 2 (n - 1) / n times the array.
 constexpr std::size_t small_bytes(std::size_t n) {
     return n < 3 ? std::numeric_limits<std::size_t>::max() : step_bytes * n / ((n - 1) * (n - 2));
 }
 
-/// Equal slices of whole lines, but for the last ones.
+/// Equal slices of whole lines, except for the last ones.
 struct Slices {
     std::size_t count, each;
     Slices(std::size_t elements, std::size_t parts, std::size_t element) : count(elements) {
@@ -44,8 +50,9 @@ CollectiveRun::CollectiveRun(GroupState& group, const CollectiveCall& call)
 
 void CollectiveRun::run() {
     const PerRank<Part>& whole =
-        call_.kind == CollectiveKind::gather || call_.kind == CollectiveKind::all_gather ? call_.receive
-                                                                                         : call_.send;
+        call_.kind == CollectiveKind::gather || call_.kind == CollectiveKind::all_gather
+            ? call_.receive
+            : call_.send;
     if (call_.kind != CollectiveKind::barrier && whole[0].size == 0) return;
     join_capture();
     switch (call_.kind) {
@@ -67,7 +74,7 @@ void CollectiveRun::broadcast() {
     const std::size_t root = call_.root;
     const bool spread = n_ > 3 && views[root].size * call_.element >= spread_bytes;
     const Slices slices(views[root].size, spread ? n_ - 1 : 1, call_.element);
-    // The slice that a rank fetches from the root: all of it, or one for each other rank.
+    // The slice that a rank fetches from the root: the whole array, or one slice per rank.
     const auto number = [&](std::size_t rank) { return spread ? (rank + n_ - root - 1) % n_ : 0; };
     const auto want_slice = [&](std::size_t rank, std::size_t other, std::size_t k) {
         want(slice(call_, views[rank], slices.first(k), slices.size(k)),
@@ -90,7 +97,7 @@ void CollectiveRun::broadcast() {
             if (other == root) continue;
             await(i, other, halfway);
             want_slice(i, other, number(other));
-            fetch(i);  // each as soon as it is there
+            fetch(i);  // each slice as soon as it has arrived
         }
         mark(i, left);
     }
@@ -135,10 +142,11 @@ void CollectiveRun::all_gather() {
     const Offsets at = offsets_of(call_.send);
     barrier(entered);
     for (std::size_t i = 0; i < n_; ++i) {
-        // Each begins with another one, so that no rank is asked by all at once.
+        // Each rank starts with a different one, so that no rank is read by all at once.
         for (std::size_t k = 0; k < n_; ++k) {
             const std::size_t other = (i + k) % n_;
-            want(slice(call_, call_.receive[i], at[other], call_.send[other].size), call_.send[other]);
+            want(slice(call_, call_.receive[i], at[other], call_.send[other].size),
+                 call_.send[other]);
         }
         fetch(i);
         mark(i, left);
@@ -162,9 +170,12 @@ void CollectiveRun::reduce() {
         for (std::size_t i = 0; i < n_; ++i) await(i, root, left);
         return;
     }
-    // Each rank combines a slice: the root into the result, the others into scratch memory, from where the root fetches it.
+    // Each rank combines one slice: the root into the result, the others into scratch memory, from
+    // which the root fetches it.
     const Slices slices(count, n_, call_.element);
-    const auto at_root = [&](std::size_t i) { return slice(call_, result, slices.first(i), slices.size(i)); };
+    const auto at_root = [&](std::size_t i) {
+        return slice(call_, result, slices.first(i), slices.size(i));
+    };
     for (std::size_t i = 0; i < n_; ++i)
         need_scratch(i, i != root ? slices.size(i) * call_.element : 0, slices.size(i));
     barrier(entered);
@@ -176,7 +187,7 @@ void CollectiveRun::reduce() {
     for (std::size_t i = 0; i < n_; ++i)
         if (i != root) want(at_root(i), kept(i, slices.size(i)));
     fetch(root);
-    mark(root, left);  // which comes after everybody's `halfway`
+    mark(root, left);  // ordered after `halfway` of all ranks
     for (std::size_t i = 0; i < n_; ++i) await(i, root, left);
 }
 
@@ -211,7 +222,8 @@ void CollectiveRun::all_reduce() {
     }
     meet(halfway);
     for (std::size_t i = 0; i < n_; ++i) {
-        for (std::size_t k = 1; k < n_; ++k) want(of(i, (i + k) % n_), of((i + k) % n_, (i + k) % n_));
+        for (std::size_t k = 1; k < n_; ++k)
+            want(of(i, (i + k) % n_), of((i + k) % n_, (i + k) % n_));
         fetch(i);
         mark(i, left);
     }
@@ -220,9 +232,10 @@ void CollectiveRun::all_reduce() {
 
 void CollectiveRun::all_reduce_at_once() {
     const std::size_t count = call_.send[0].size;
-    // Who works in place keeps the result aside until all have read.
+    // A rank that works in place keeps the result in scratch memory until all have read.
     const auto aside = [&](std::size_t i) { return n_ > 1 && is_in_place(i); };
-    for (std::size_t i = 0; i < n_; ++i) need_scratch(i, aside(i) ? count * call_.element : 0, count);
+    for (std::size_t i = 0; i < n_; ++i)
+        need_scratch(i, aside(i) ? count * call_.element : 0, count);
     barrier(entered);
     for (std::size_t i = 0; i < n_; ++i) {
         combine(i, aside(i) ? kept(i, count) : call_.receive[i], 0);

@@ -1,18 +1,18 @@
-// The steps that collectives are made of.
+// The primitives of collectives.
 #include "collective/group.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include <heddle/copy.hpp>
+#include <heddle/memory/copy.hpp>
 
 namespace heddle::detail {
 
 namespace {
 
-/// What has to be copied before it is combined: so much of each rank at a time.
+/// The most bytes of each rank that are staged at a time, before they are combined.
 constexpr std::size_t piece_bytes = 8 << 20;
-/// Up to here a kernel copies: what a rank fetches at once.
+/// Up to this many bytes, one kernel copies all that a rank fetches at once.
 constexpr std::size_t fetch_bytes = 8 << 20;
 constexpr std::size_t fetch_bytes_on_cpu = 16 << 10;
 
@@ -49,8 +49,9 @@ void CollectiveRun::await_all(std::size_t rank, Moment moment) {
     for (std::size_t k = 1; k < n_; ++k) await(rank, (rank + k) % n_, moment);
 }
 
-// Each for all others at once, or by way of one: n * (n - 1) waits of the host, or 2 * (n - 1), with one more step on the devices. In a graph waits cost the
-// host nothing.
+// Either each rank waits for all others, or all wait through rank 0. The first takes n * (n - 1)
+// waits of the host; the second 2 * (n - 1), and one more step on the devices. In a graph waits
+// cost the host nothing.
 void CollectiveRun::meet(Moment moment) {
     if (n_ <= 3 || capturing_ != n_) {
         for (std::size_t i = 0; i < n_; ++i) await_all(i, moment);
@@ -95,14 +96,14 @@ void CollectiveRun::fetch(std::size_t rank) {
 }
 
 bool CollectiveRun::reaches(std::size_t rank, const Part& part) const {
-    // Memory that is not heddle's may be anywhere.
+    // Memory that heddle did not allocate may be anywhere.
     return group_.options.access && part.owner != nullptr &&
            peer_reachable(*part.owner, *call_.streams[rank]);
 }
 
 std::size_t CollectiveRun::staged(std::size_t rank) const {
     if (n_ == 1) return 0;
-    std::size_t pieces = n_ > reduce_width ? 1 : 0;  // for what is combined so far
+    std::size_t pieces = n_ > reduce_width ? 1 : 0;  // for the partial result
     for (std::size_t other = 0; other < n_; ++other)
         if (!reaches(rank, other)) ++pieces;
     return pieces;
@@ -121,7 +122,7 @@ void CollectiveRun::need_scratch(std::size_t rank, std::size_t kept, std::size_t
     if (capturing_ != n_) {
         memory = &of_capture_.emplace_back(empty<std::byte>(s, bytes, call_.where));
     } else if (memory->size() < bytes || group_.ranks[rank].scratch_stream != s.id()) {
-        // Another stream gets other memory: so it need not wait for the one that came before.
+        // A different stream gets new memory, so that it need not wait for the previous one.
         memory->reset();
         *memory = empty<std::byte>(s, bytes, call_.where);
         group_.ranks[rank].scratch_stream = s.id();
@@ -143,7 +144,7 @@ void CollectiveRun::combine(std::size_t rank, const Part& to, std::size_t first)
             return part;
         };
         std::array<Part, max_ranks> sources;
-        for (std::size_t k = 0; k < n_; ++k) {  // each begins with another one
+        for (std::size_t k = 0; k < n_; ++k) {  // each rank starts with a different one
             const std::size_t other = (rank + k) % n_;
             const Part there = slice(call_, call_.send[other], first + begin, count);
             sources[other] = reaches(rank, other) ? there : take();

@@ -1,8 +1,8 @@
-// Collectives of one process by NCCL: each rank's share, enqueued together.
+// Runs collectives of one process with NCCL: the shares of all ranks, enqueued together.
 #include <array>
 
 #include "collective/group.hpp"
-#include "core/records.hpp"
+#include "core/seam/records.hpp"
 
 namespace heddle::detail {
 
@@ -18,17 +18,18 @@ bool sends_from_root(CollectiveKind kind) {
     return kind == CollectiveKind::broadcast || kind == CollectiveKind::scatter;
 }
 
-/// What a rank has of these parts; nothing where only the root has any.
+/// Returns the rank's part, or an empty one unless `has`.
 Part share_of(const PerRank<Part>& parts, std::size_t rank, bool has) {
     if (!has) return {nullptr, 0, nullptr};
     return parts.count > 1 ? parts[rank] : parts[0];
 }
 
-/// Failures that are learnt late go along, as with a wait.
+/// Propagates failures that become known late, as a wait would.
 void inherit_failures(const CollectiveCall& call, std::size_t ranks) {
     for (std::size_t from = 0; from < ranks; ++from) {
         StreamRecord& sender = record_of(*call.streams[from]);
-        if (!sender.has(stream_flag::fallible) || (sends_from_root(call.kind) && from != call.root)) continue;
+        if (!sender.has(stream_flag::fallible) || (sends_from_root(call.kind) && from != call.root))
+            continue;
         const std::uint64_t given = sender.submissions.load(std::memory_order_acquire);
         for (std::size_t to = 0; to < ranks; ++to)
             if (to != from) record_of(*call.streams[to]).depend_on(sender, sender.id.load(), given);
@@ -39,7 +40,7 @@ void inherit_failures(const CollectiveCall& call, std::size_t ranks) {
 
 bool can_use_nccl(const GroupState& group, const CollectiveCall& call) {
     if (group.nccl.empty() || call.kind == CollectiveKind::barrier) return false;
-    // NCCL's own manual: several GPUs of one process in captures are likely to deadlock.
+    // NCCL's manual says that captures over several GPUs of one process are likely to deadlock.
     for (std::size_t i = 0; i < group.devices.size(); ++i) {
         const StreamRef stream(*call.streams[i]);
         if (stream.is_capturing() || stream.is_poisoned() ||
@@ -55,11 +56,11 @@ void run_with_nccl(GroupState& group, const CollectiveCall& call) {
     std::size_t elements = 0;
     for (std::size_t i = 0; i < ranks; ++i) {
         shares[i].rank = group.nccl[i].get();
-        shares[i].rank->check(name_of(call.kind), call.where);
+        shares[i].rank->check(to_string(call.kind), call.where);
         shares[i].stream = StreamRef(*call.streams[i]);
         RankCall& share = shares[i].call;
         share.kind = call.kind;
-        share.call = name_of(call.kind);
+        share.call = to_string(call.kind);
         share.where = call.where;
         share.element = call.element;
         share.type = call.type;

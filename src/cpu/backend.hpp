@@ -1,12 +1,14 @@
-// The CPU backend: core's interface over the executor's queues.
+// The CPU backend: implements the seam on top of the executor's queues.
 #pragma once
 
-#include "core/backend.hpp"
+#include "core/seam/backend.hpp"
 #include "cpu/queue.hpp"
 
 namespace heddle::detail::cpu {
 
-inline Queue& queue_of(StreamRecord& stream) noexcept { return *static_cast<Queue*>(stream.native); }
+inline Queue& queue_of(StreamRecord& stream) noexcept {
+    return *static_cast<Queue*>(stream.native);
+}
 
 class CpuBackend final : public Backend {
 public:
@@ -25,7 +27,8 @@ public:
     PoolUsage pool_usage(int device, const SourceLocation& where) override;
     void reset_pool_high_water(int device, const SourceLocation& where) override;
     std::size_t pool_release_threshold(int device, const SourceLocation& where) override;
-    void set_pool_release_threshold(int device, std::size_t bytes, const SourceLocation& where) override;
+    void set_pool_release_threshold(int device, std::size_t bytes,
+                                    const SourceLocation& where) override;
     void trim_pool(int device, std::size_t keep, const SourceLocation& where) override;
     bool help_at_exit(const Completion& done) noexcept override;  // streams.cpp
     void after_fork() noexcept override;
@@ -39,12 +42,15 @@ public:
     std::uint64_t capture_id(StreamRecord&) override { return 0; }
     Failure reset_failure(StreamRecord& stream, std::uint64_t submissions,
                           const SourceLocation& where) override;
-    void finish_enqueues(StreamRecord& stream) noexcept override { queue_of(stream).finish_pushes(); }
+    void finish_enqueues(StreamRecord& stream) noexcept override {
+        queue_of(stream).finish_pushes();
+    }
     void enqueue(StreamRecord& stream, const OpType& type, void* self, std::size_t count,
                  const SourceLocation& where) override;
 
     // events.cpp
-    void wait_stream(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where) override;
+    void wait_stream(StreamRecord& waiter, StreamRecord& other,
+                     const SourceLocation& where) override;
     void open_event(EventState& event, const SourceLocation& where) override;
     void close_event(EventState& event) noexcept override;
     void forget_record(EventState& event) noexcept override;
@@ -55,7 +61,8 @@ public:
     double elapsed_ms(EventState& start, EventState& end, const SourceLocation& where) override;
     Failure failure_of(EventState& event) override;
     EventHandle export_event(EventState& event, const SourceLocation& where) override;
-    void import_event(EventState& event, const EventHandle& handle, const SourceLocation& where) override;
+    void import_event(EventState& event, const EventHandle& handle,
+                      const SourceLocation& where) override;
     void signal(EventState& event, CompletionRef done, const SourceLocation& where) override;
     CompletionRef completion_of(EventState& event, const SourceLocation& where) override;
     void fence(const StreamUse& use, CompletionRef done) override;
@@ -64,8 +71,9 @@ public:
     void await(StreamRecord& waiter, CompletionRef done, const SourceLocation& where) override;
 
     // graph.cpp
-    std::shared_ptr<GraphExec> instantiate(const GraphData& graph, const SourceLocation& where) override;
-    // CPU streams have no native handles: nobody gives them work past heddle.
+    std::shared_ptr<GraphExec> instantiate(const GraphData& graph,
+                                           const SourceLocation& where) override;
+    // CPU streams have no native handle, so no work reaches them except through heddle.
     void begin_foreign(StreamRecord&, CaptureMode, const SourceLocation&) override {}
     std::shared_ptr<void> take_foreign(StreamRecord&, CaptureMode, const SourceLocation&) override {
         return nullptr;
@@ -75,12 +83,14 @@ public:
     // interprocess.cpp
     void* allocate_shared(int device, std::size_t bytes, const SourceLocation& where) override;
     void export_shared(const void* base, ArrayHandle& handle, const SourceLocation& where) override;
-    void* import_shared(int device, const ArrayHandle& handle, const SourceLocation& where) override;
+    void* import_shared(int device, const ArrayHandle& handle,
+                        const SourceLocation& where) override;
     void free_shared(const SharedMemory& memory, const StreamUse* users,
                      std::size_t user_count) noexcept override;
 
     // memory.cpp
-    void copy(StreamRecord& stream, const Piece& to, const Piece& from, const SourceLocation& where) override;
+    void copy(StreamRecord& stream, const Piece& to, const Piece& from,
+              const SourceLocation& where) override;
     void fill(StreamRecord& stream, const Piece& to, const void* value, std::size_t size,
               const SourceLocation& where) override;
     void* allocate(StreamRecord& stream, std::size_t bytes, const SourceLocation& where) override;
@@ -92,14 +102,17 @@ public:
     bool classify(const void*, Place&) noexcept override { return false; }
 };
 
-/// A completion of everything the stream has been given, null if that is done and did not fail. Works on streams that are
-/// being closed, or gone.
+/// Returns a completion of all work enqueued on the stream so far. Returns null if that work is
+/// done and did not fail, if the stream is gone, or if it belongs to the parent of a fork. Accepts
+/// streams that are being closed or are gone.
 CompletionRef pending_work(const StreamUse& use);
 
-/// Blocks until `done`, which the stream reaches, with the calling thread running the stream's work where no worker has it.
+/// Blocks until `done`, a completion of the stream's work. If no worker has taken the stream's
+/// queue, drains it on the calling thread.
 void wait_for(const StreamUse& use, Completion& done);
 
-/// Memory that is to be given back some time. Made with the memory, because giving back cannot fail.
+/// A block of memory that is freed later. Created together with the memory, because freeing must
+/// not fail.
 struct Kept {
     Kept* next;
     void* base;
@@ -108,22 +121,25 @@ struct Kept {
     void (*give_back)(Kept& memory) noexcept;
 };
 using GiveBack = decltype(Kept::give_back);
-/// Gives memory back when all that `users` were given until now is done. Never blocks. (memory.cpp)
+/// Frees the memory once all work enqueued so far on `users` is done. Never blocks. (memory.cpp)
 void give_back_after(Kept& memory, const StreamUse* users, std::size_t user_count) noexcept;
-/// Tries again what there was no memory for.
+/// Retries the frees that could not be scheduled because the host was out of memory.
 void give_back_kept() noexcept;
 
-/// Gives the stream work. If it has joined a batch meanwhile, that is sent first.
+/// Enqueues work on the stream. If the stream has joined a batch in the meantime, flushes that
+/// batch first.
 void push_work(StreamRecord& stream, const OpType& type, void* self, std::size_t count,
                const SourceLocation& where);
 
-/// Blocks until `done`, running `queue` on this thread where no worker has it.
+/// Blocks until `done`. If `queue` is not null and no worker has taken it, drains it on the calling
+/// thread.
 void wait_for(Queue* queue, Completion& done);
 
-/// The completion of an event's newest record; null where there is none, or it is known to be over.
+/// Returns the completion of an event's newest record, or null if there is none or it is known to
+/// have completed.
 CompletionRef newest_record(const EventState& event);
-/// The event stands for this from now on; in two steps, the second of which cannot fail. Events that processes share do after the first.
-/// `stream_id`: see SharedEvent::record.
+/// Make `done` the event's newest record, in two steps: only the first can fail. For an event
+/// shared between processes the first step alone does so. `stream_id`: see SharedEvent::record().
 void prepare_record(EventState& event, const CompletionRef& done, std::uint64_t stream_id = 0);
 void take_record(EventState& event, CompletionRef done) noexcept;
 

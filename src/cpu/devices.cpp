@@ -3,8 +3,8 @@
 #include <string>
 #include <unistd.h>
 
-#include "core/environment.hpp"
-#include "core/made_once.hpp"
+#include "core/base/environment.hpp"
+#include "core/base/made_once.hpp"
 #include "cpu/backend.hpp"
 #include <heddle/detail/thread_state.hpp>
 
@@ -30,11 +30,12 @@ std::string processor_name() {
     return "CPU";
 }
 
-/// A line of /proc/meminfo, in bytes; 0 if it is not there.
+/// Returns the value of a line of /proc/meminfo in bytes, or 0 if there is no such line.
 std::size_t memory_info(std::string_view key) {
     std::ifstream info("/proc/meminfo");
     for (std::string line; std::getline(info, line);)
-        if (line.starts_with(key)) return std::strtoull(line.c_str() + key.size(), nullptr, 10) * 1024;
+        if (line.starts_with(key))
+            return std::strtoull(line.c_str() + key.size(), nullptr, 10) * 1024;
     return 0;
 }
 
@@ -46,7 +47,8 @@ int CpuBackend::device_count() noexcept {
     try {
         return count.get(make).get();
     } catch (...) {
-        return EnvironmentNumber("HEDDLE_CPU_DEVICES", 1, max_devices, 1).get();  // no memory to keep it
+        // Out of memory: the number is read anew at each call.
+        return EnvironmentNumber("HEDDLE_CPU_DEVICES", 1, max_devices, 1).get();
     }
 }
 

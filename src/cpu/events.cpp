@@ -2,7 +2,6 @@
 
 #include <cstring>
 
-#include "core/registry.hpp"
 #include "cpu/backend.hpp"
 #include "cpu/shared_event.hpp"
 
@@ -10,11 +9,13 @@ namespace heddle::detail::cpu {
 
 namespace {
 
-// A CPU event's `native` is the completion of its newest record, with one reference held; of events that processes share, a
-// SharedEvent.
-SharedEvent& shared(const EventState& event) noexcept { return *static_cast<SharedEvent*>(event.native); }
+// A CPU event's `native` points to a CompletionRef, the completion of its newest record. For an
+// event shared between processes it points to a SharedEvent.
+SharedEvent& shared(const EventState& event) noexcept {
+    return *static_cast<SharedEvent*>(event.native);
+}
 
-/// Tells one completion of another.
+/// Forwards one completion to another.
 struct Relay : Waiter {
     CompletionRef to;
 };
@@ -30,16 +31,18 @@ void relay(const CompletionRef& from, CompletionRef to) {
     else relay->to->complete(from->failure());
 }
 
-/// The child of a fork would wait for threads that it does not have.
+/// In the child of a fork, refuses to wait for a record made by the parent: its threads do not
+/// exist here.
 void refuse_of_parent(const EventState& event, const char* call, const SourceLocation& where) {
     if (event.stream == nullptr || !event.stream->has(stream_flag::forked) ||
         event.stream->id.load() != event.stream_id)
         return;
-    throw_error({.code = ErrorCode::forked,
-                 .message = "the event was recorded by the parent process, whose work goes on there alone",
-                 .call = call,
-                 .device = event.device,
-                 .where = where});
+    throw_error(
+        {.code = ErrorCode::forked,
+         .message = "the event was recorded by the parent process, whose work goes on there alone",
+         .call = call,
+         .device = event.device,
+         .where = where});
 }
 
 }  // namespace
@@ -63,7 +66,8 @@ void CpuBackend::open_event(EventState& event, const SourceLocation& where) {
 }
 
 void CpuBackend::forget_record(EventState& event) noexcept {
-    if (event.options.interprocess) delete static_cast<SharedEvent*>(std::exchange(event.native, nullptr));
+    if (event.options.interprocess)
+        delete static_cast<SharedEvent*>(std::exchange(event.native, nullptr));
     else delete static_cast<CompletionRef*>(std::exchange(event.native, nullptr));
 }
 
@@ -77,7 +81,8 @@ void CpuBackend::record(EventState& event, StreamRecord& stream, const SourceLoc
     take_record(event, std::move(done));
 }
 
-void CpuBackend::wait_stream(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where) {
+void CpuBackend::wait_stream(StreamRecord& waiter, StreamRecord& other,
+                             const SourceLocation& where) {
     CompletionRef done = make_completion();
     queue_of(other).push_signal(done, false);
     queue_of(waiter).push_wait(std::move(done), where);
@@ -105,7 +110,8 @@ void CpuBackend::synchronize(EventState& event, const SourceLocation& where) {
 }
 
 double CpuBackend::elapsed_ms(EventState& start, EventState& end, const SourceLocation&) {
-    return static_cast<double>(newest_record(end)->time_ns() - newest_record(start)->time_ns()) / 1e6;
+    return static_cast<double>(newest_record(end)->time_ns() - newest_record(start)->time_ns()) /
+           1e6;
 }
 
 Failure CpuBackend::failure_of(EventState& event) {
@@ -122,7 +128,8 @@ EventHandle CpuBackend::export_event(EventState& event, const SourceLocation& wh
     return handle;
 }
 
-void CpuBackend::import_event(EventState& event, const EventHandle& handle, const SourceLocation& where) {
+void CpuBackend::import_event(EventState& event, const EventHandle& handle,
+                              const SourceLocation& where) {
     SharedFileName name;
     std::memcpy(&name, handle.bytes.data(), sizeof name);
     event.native = new SharedEvent(name, where);
@@ -145,7 +152,8 @@ void CpuBackend::fence(const StreamUse& use, CompletionRef done) {
 }
 
 void CpuBackend::wait_use(StreamRecord& waiter, const StreamUse& use, const SourceLocation& where) {
-    if (CompletionRef pending = pending_work(use)) queue_of(waiter).push_wait(std::move(pending), where);
+    if (CompletionRef pending = pending_work(use))
+        queue_of(waiter).push_wait(std::move(pending), where);
 }
 
 void CpuBackend::await(StreamRecord& waiter, CompletionRef done, const SourceLocation& where) {

@@ -1,8 +1,8 @@
 #include "cpu/executor.hpp"
 
-#include "core/environment.hpp"
-#include "core/fork.hpp"
-#include "core/made_once.hpp"
+#include "core/base/environment.hpp"
+#include "core/base/fork.hpp"
+#include "core/base/made_once.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -23,12 +23,12 @@ Executor::Executor(int workers) : worker_count_(workers) {
         for (int i = 0; i < workers; ++i) {
             std::thread thread([this] { work(); });
             pthread_setname_np(thread.native_handle(), ("heddle-" + std::to_string(i)).c_str());
-            thread.detach();  // close() counts them instead
+            thread.detach();  // close() waits on running_ instead of joining
             ++running_;
         }
     } catch (...) {
         closed_.store(true, std::memory_order_release);
-        ended_.wait(lock, [&] { return running_ == 0; });  // those that were started use this
+        ended_.wait(lock, [&] { return running_ == 0; });  // the workers already started use *this
         throw;
     }
 }
@@ -42,8 +42,9 @@ void Executor::schedule(Runnable& work) noexcept {
         work.next_ = nullptr;
         work.previous_ = std::exchange(list.last, &work);
         (work.previous_ != nullptr ? work.previous_->next_ : list.first) = &work;
-        ready_.store(ready_.load(std::memory_order_relaxed) | (1u << work.level_), std::memory_order_relaxed);
-        wake = ++waiting_ > looking_ && sleeping_ > 0;  // those that are awake see it by themselves
+        ready_.store(ready_.load(std::memory_order_relaxed) | (1u << work.level_),
+                     std::memory_order_relaxed);
+        wake = ++waiting_ > looking_ && sleeping_ > 0;  // awake workers find it themselves
     }
     if (wake) wake_.notify_one();
 }
@@ -86,10 +87,12 @@ bool Executor::run_one() noexcept {
 }
 
 void Executor::work() {
-    // Looking a little longer before sleeping saves the wake-up (20 to 60 µs) when work comes in a stream of small pieces; but
-    // where there are few cores, someone else needs this one.
+    // Spinning briefly before sleeping saves the wake-up (20 to 60 µs) when work arrives in a
+    // stream of small pieces. On machines with few cores the spin is short: other threads need the
+    // core.
     using Clock = std::chrono::steady_clock;
-    const auto patience = std::chrono::microseconds(std::thread::hardware_concurrency() > 2 ? 40 : 5);
+    const auto patience =
+        std::chrono::microseconds(std::thread::hardware_concurrency() > 2 ? 40 : 5);
     std::unique_lock lock(mutex_);
     while (!closed_.load(std::memory_order_relaxed)) {
         if (Runnable* work = take()) {
@@ -124,10 +127,12 @@ namespace {
 
 constexpr int max_workers = 1024;
 
-/// The cores this process may use, which in a container can be fewer than the machine's.
+/// Returns how many cores this process may use. In a container that can be fewer than the machine
+/// has.
 int usable_cores() {
     cpu_set_t allowed;
-    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0) return std::max(1, CPU_COUNT(&allowed));
+    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0)
+        return std::max(1, CPU_COUNT(&allowed));
     return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
@@ -136,7 +141,9 @@ int usable_cores() {
 int configured_workers() {
     static constinit MadeOnce<EnvironmentNumber> workers;
     return workers
-        .get([] { return new EnvironmentNumber("HEDDLE_CPU_THREADS", 1, max_workers, usable_cores()); })
+        .get([] {
+            return new EnvironmentNumber("HEDDLE_CPU_THREADS", 1, max_workers, usable_cores());
+        })
         .get();
 }
 
@@ -149,7 +156,8 @@ const ForkRegistration registered{ForkOrder::executor, instance_mutex};
 Executor& executor() {
     Executor* made = instance.load(std::memory_order_acquire);
     if (made == nullptr) [[unlikely]] {
-        const int workers = configured_workers();  // may report, which runs a function of the user's
+        // Outside the lock: it may report, which calls the user's hook.
+        const int workers = configured_workers();
         const std::lock_guard lock(instance_mutex);
         made = instance.load(std::memory_order_acquire);
         if (made == nullptr) {

@@ -1,4 +1,4 @@
-// The executor: worker threads that take ready work by priority.
+// The executor: worker threads that run ready work in order of priority.
 #pragma once
 
 #include <atomic>
@@ -10,17 +10,19 @@
 
 namespace heddle::detail::cpu {
 
-/// Priorities of CPU streams, as on a recent GPU: 0 (least) to -5 (greatest). Level 0 is the most urgent.
+/// The number of priorities of CPU streams, as on a recent GPU: 0 (least urgent) to -5 (most
+/// urgent). Level 0 is the most urgent.
 inline constexpr int levels = 6;
 
-/// Something a worker can run. Lives where its owner keeps it; is in the executor's lists or not.
+/// Something a worker can run. Its owner keeps it; the executor's lists only link it.
 class Runnable {
 public:
     explicit Runnable(int level) noexcept : level_(level) {}
     Runnable(const Runnable&) = delete;
     Runnable& operator=(const Runnable&) = delete;
 
-    /// Called on a worker after it was taken out of the lists. Afterwards *this may be gone.
+    /// Called on a worker after this was removed from the lists. *this may be destroyed before it
+    /// returns.
     virtual void run() noexcept = 0;
     int level() const noexcept { return level_; }
 
@@ -30,35 +32,41 @@ private:
     friend class Executor;
     Runnable* next_ = nullptr;
     Runnable* previous_ = nullptr;
-    bool queued_ = false;  // under the executor's mutex
+    bool queued_ = false;  ///< guarded by the executor's mutex
     int level_;
 };
 
-/// Worker threads and what is ready for them: one list for each priority, first come first served.
+/// Worker threads and their ready work: one first-in, first-out list for each priority.
+/// Thread-safe.
 class Executor {
 public:
     explicit Executor(int workers);
 
     int workers() const noexcept { return worker_count_; }
 
-    /// Makes `work` ready, and wakes a worker if one sleeps.
+    /// Adds `work` to the ready list of its level, and wakes a worker if one sleeps.
     void schedule(Runnable& work) noexcept;
-    /// Takes `work` back if it is still ready. False: a worker has it, or it was not ready.
+    /// Removes `work` from its ready list. Returns false if it is not there, because a worker has
+    /// taken it or it was never scheduled.
     bool unschedule(Runnable& work) noexcept;
 
     bool anything_ready() const noexcept { return ready_.load(std::memory_order_relaxed) != 0; }
-    /// Whether a worker is awake and has nothing: work for it costs no wake-up.
-    bool is_anyone_looking() const noexcept { return looking_.load(std::memory_order_relaxed) != 0; }
-    /// Whether something more urgent than `level` is ready.
+    /// Returns whether a worker is awake without work, so that scheduling costs no wake-up.
+    bool is_anyone_looking() const noexcept {
+        return looking_.load(std::memory_order_relaxed) != 0;
+    }
+    /// Returns whether something more urgent than `level` is ready.
     bool more_urgent_ready(int level) const noexcept {
         return (ready_.load(std::memory_order_relaxed) & ((1u << level) - 1)) != 0;
     }
 
-    /// Runs one ready thing on the calling thread. Only after close().
+    /// Runs one ready item on the calling thread. Returns false if none is ready. Call only after
+    /// close().
     bool run_one() noexcept;
     bool is_closed() const noexcept { return closed_.load(std::memory_order_acquire); }
-    /// At exit: workers finish what they are running and end; the rest stays where it is. Waits for them, but not for ever:
-    /// work that never ends must not keep the process alive.
+    /// Called at exit: workers finish the item they are running and end; items still ready stay in
+    /// their lists. Waits at most 2 seconds for the workers, so that work that never ends does not
+    /// keep the process alive.
     void close() noexcept;
 
 private:
@@ -66,7 +74,8 @@ private:
         Runnable* first = nullptr;
         Runnable* last = nullptr;
     };
-    Runnable* take() noexcept;  // under the mutex
+    // Call these two with the mutex held:
+    Runnable* take() noexcept;
     void remove(Runnable& work) noexcept;
     void work();
 
@@ -74,23 +83,25 @@ private:
     std::condition_variable wake_;
     std::condition_variable ended_;
     List lists_[levels];
-    std::atomic<std::uint32_t> ready_{0};  // a bit for each level that has something
-    int waiting_ = 0;                      ///< ready things
-    std::atomic<int> looking_{0};  ///< workers that are awake and have nothing; written under the mutex
+    std::atomic<std::uint32_t> ready_{0};  // one bit for each level that has ready work
+    int waiting_ = 0;                      ///< number of ready items
+    /// Workers that are awake without work. Written under the mutex.
+    std::atomic<int> looking_{0};
     int sleeping_ = 0;
     int running_ = 0;
     int worker_count_;
     std::atomic<bool> closed_{false};
 };
 
-/// The process's executor: HEDDLE_CPU_THREADS workers, else one for each core. Started when first needed, never destroyed;
-/// a forked child gets a new one.
+/// Returns the process's executor, with HEDDLE_CPU_THREADS workers, or by default one for each core
+/// that the process may use. Starts it on the first call; throws NativeError if a thread cannot be
+/// started. Never destroyed; a forked child starts a new one.
 Executor& executor();
 Executor* executor_if_made() noexcept;
-void forget_executor() noexcept;  ///< in the child of a fork
+void forget_executor() noexcept;  ///< called in the child of a fork
 int configured_workers();
 
-/// For short busy waits.
+/// Pauses the processor briefly inside a spin loop.
 inline void pause() noexcept {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
@@ -99,10 +110,12 @@ inline void pause() noexcept {
 #endif
 }
 
-/// Fetches a cache line for this core alone, so that writing to it later does not wait for others to give it up.
+/// Prefetches a cache line in exclusive state, so that a later write does not wait for other cores
+/// to release it.
 inline void prefetch_to_write(const void* line) noexcept {
 #if defined(__x86_64__)
-    // The builtin makes this instruction only for processors newer than the oldest; where there is none it does nothing.
+    // The builtin emits this instruction only for processors newer than the baseline. On a
+    // processor without it, it is a no-op.
     asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(line)));
 #else
     __builtin_prefetch(line, 1);

@@ -4,13 +4,14 @@
 #include <new>
 #include <utility>
 
-#include "core/registry.hpp"
+#include "core/base/host_function_mark.hpp"
+#include "core/stream/stream_errors.hpp"
 #include "cpu/backend.hpp"
 
 namespace heddle::detail::cpu {
 
-GraphRun::GraphRun(std::shared_ptr<const Plan> plan, StreamRecord& stream, int level, CompletionRef done,
-                   CompletionRef over, GraphRun* parent)
+GraphRun::GraphRun(std::shared_ptr<const Plan> plan, StreamRecord& stream, int level,
+                   CompletionRef done, CompletionRef over, GraphRun* parent)
     : Runnable(level), plan_(std::move(plan)), stream_(stream), done_(std::move(done)),
       over_(std::move(over)), parent_(parent),
       waits_for_(std::make_unique<std::atomic<std::int32_t>[]>(plan_->tasks.size())),
@@ -22,10 +23,12 @@ GraphRun::GraphRun(std::shared_ptr<const Plan> plan, StreamRecord& stream, int l
     waits_ = std::make_unique<EventWait[]>(plan_->events.size());
     if (plan_->branches != 0) passes_ = std::make_unique<Pass[]>(plan_->branches);
     if (plan_->has_priorities) heap_.reserve(plan_->tasks.size());
-    // Events mean what they mean at the launch: a wait the record that is newest now, a record what others wait for from now on.
+    // Events are resolved at the launch: a wait targets the record that is newest now, and a record
+    // becomes the event's newest one now.
     for (std::size_t i = 0; i < plan_->events.size(); ++i) {
         const Plan::Task& task = plan_->tasks[plan_->events[i]];
-        records_[i] = task.kind == NodeKind::wait_event ? newest_record(*task.event) : make_completion();
+        records_[i] =
+            task.kind == NodeKind::wait_event ? newest_record(*task.event) : make_completion();
     }
     plan_->runs.fetch_add(1, std::memory_order_relaxed);
 }
@@ -67,15 +70,17 @@ void GraphRun::start() noexcept {
         if (records_[i] && records_[i]->add(wait)) continue;
         if (records_[i]) fail(records_[i]->failure());
         arrive(task, ready);
-        references_.fetch_sub(1, std::memory_order_relaxed);  // not the last: start() has one
+        // Not the last reference: start() holds one.
+        references_.fetch_sub(1, std::memory_order_relaxed);
     }
     if (ready.size > 1) share(ready, plan_->has_priorities ? 0 : 1);
-    if (shared_count_.load(std::memory_order_relaxed) > 1 && executor().workers() > 1) ask_for_help();
+    if (shared_count_.load(std::memory_order_relaxed) > 1 && executor().workers() > 1)
+        ask_for_help();
     const InHostFunction mark;
     while (has_more(ready)) {
         run_next(ready);
         if (!ready.leave && !executor().more_urgent_ready(level())) continue;
-        leave(ready);  // others go on, or a worker later
+        leave(ready);  // other threads continue, or a worker does later
         break;
     }
     release();
@@ -95,8 +100,8 @@ void GraphRun::join() noexcept {
     Ready ready;
     while (has_more(ready)) {
         run_next(ready);
-        if (ready.leave || executor().more_urgent_ready(level()))  // others go on, or this one later
-            return leave(ready);
+        // Other threads continue, or this one does later.
+        if (ready.leave || executor().more_urgent_ready(level())) return leave(ready);
     }
 }
 
@@ -116,7 +121,7 @@ void GraphRun::run_next(Ready& ready) noexcept {
         index = std::exchange(ready.first, links_[ready.first]);
         --ready.size;
     }
-    // What arrived at a successor is only held back while more for the same one comes.
+    // Arrivals are held back only while further tasks have the same successor.
     const Plan::Task& task = plan_->tasks[index];
     if (ready.arrivals != 0 &&
         (task.successors != 1 || plan_->successors[task.first_successor] != ready.successor))
@@ -132,7 +137,8 @@ void GraphRun::leave(Ready& ready) noexcept {
     ask_for_help();
 }
 
-/// Tells the others what this thread has finished: not task by task, because many threads write to the same places.
+/// Publishes what this thread has finished. In one step rather than task by task, because many
+/// threads write to the same places.
 void GraphRun::settle(Ready& ready) noexcept {
     arrive(ready);
     const std::size_t finished = std::exchange(ready.finished, 0);
@@ -180,7 +186,8 @@ bool GraphRun::take_piece(Ready& ready) noexcept {
     for (Wide** at = &wide_; *at != nullptr; at = &(*at)->other)
         if (is_less_urgent((*most_urgent)->task, (*at)->task)) most_urgent = at;
     Wide* const wide = *most_urgent;
-    if (wide == nullptr || (!heap_.empty() && is_less_urgent(wide->task, heap_.front()))) return false;
+    if (wide == nullptr || (!heap_.empty() && is_less_urgent(wide->task, heap_.front())))
+        return false;
     const std::size_t begin = wide->next;
     wide->next = std::min(wide->end, begin + wide->grain);
     ready.piece = {wide, begin, wide->next};
@@ -195,12 +202,12 @@ bool GraphRun::take(Ready& ready) noexcept {
         const std::lock_guard lock(lock_);
         const std::size_t left = count_shared();
         if (left == 0) return false;
-        // A fair part, so that the others who come find something too.
+        // Takes a fair share, so that threads that join later find work too.
         const auto workers = static_cast<std::size_t>(executor().workers());
         if (take_piece(ready)) {
         } else if (plan_->has_priorities) {
-            std::ranges::pop_heap(heap_,
-                                  [&](std::uint32_t a, std::uint32_t b) { return is_less_urgent(a, b); });
+            std::ranges::pop_heap(
+                heap_, [&](std::uint32_t a, std::uint32_t b) { return is_less_urgent(a, b); });
             push(ready, heap_.back());
             heap_.pop_back();
         } else {
@@ -265,14 +272,16 @@ void GraphRun::fail(Failure failure) noexcept {
 Failure GraphRun::failure_of(const Plan::Task& task) noexcept {
     if (task.branch == nullptr && task.type != nullptr)
         return failure_from_exception(stream_, *task.type, task.where, task.name.get());
-    return failure_for_want_of_memory(stream_, "launch", task.where);  // nothing of a user's runs there
+    // No user function runs here.
+    return failure_for_want_of_memory(stream_, "launch", task.where);
 }
 
 void GraphRun::run_piece(const Piece& piece, Ready& ready) noexcept {
     const std::uint32_t index = piece.wide->task;
     const Plan::Task& task = plan_->tasks[index];
     try {
-        if (!failed_.load(std::memory_order_relaxed)) task.type->run(task.self, piece.begin, piece.end);
+        if (!failed_.load(std::memory_order_relaxed))
+            task.type->run(task.self, piece.begin, piece.end);
     } catch (...) {
         fail(failure_of(task));
     }
@@ -318,10 +327,10 @@ bool GraphRun::run_task(std::uint32_t index, Ready& ready) {
     const std::size_t grain = left / (workers * 4) + 1, pieces = (left + grain - 1) / grain;
     auto* wide = new (std::nothrow) Wide{index, done, task.count, grain, {pieces}};
     if (wide == nullptr) {
-        task.type->run(task.self, done, task.count);  // here then
+        task.type->run(task.self, done, task.count);  // run all of it here
         return true;
     }
-    // All of it is for everybody: this thread takes a piece next, as others do.
+    // All pieces are shared: this thread takes its next piece like any other.
     share(ready, 0);
     bool list = false;
     {
@@ -353,15 +362,17 @@ void GraphRun::finish(std::uint32_t index, Ready& ready) noexcept {
         for (std::uint32_t i = 0; i < task.successors; ++i) arrive(next[i], ready);
     }
     ++ready.finished;
-    // One is kept, the rest is for others, unless they have enough.
-    if (ready.size > 1 && shared_count_.load(std::memory_order_relaxed) == 0 && executor().workers() > 1)
+    // Keeps one half and shares the other, unless tasks are already shared.
+    if (ready.size > 1 && shared_count_.load(std::memory_order_relaxed) == 0 &&
+        executor().workers() > 1)
         share(ready, (ready.size + 1) / 2);
 }
 
 void GraphRun::release() noexcept {
     if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     if (left_.load(std::memory_order_acquire) == 0) delete this;
-    // Else nobody is inside, and an event or a shared item that is on its way brings somebody: it holds a reference of its own.
+    // Otherwise no thread is inside, and an awaited event or a scheduled place in the executor's
+    // lists will bring one: each holds a reference of its own.
 }
 
 }  // namespace heddle::detail::cpu

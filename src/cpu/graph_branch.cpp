@@ -1,4 +1,5 @@
-// Conditional nodes of graphs on CPU devices. A body is a run of its own; nobody blocks until it is done.
+// Conditional nodes of graphs on CPU devices. Each pass through a body is a run of its own; no
+// thread blocks until it is done.
 #include "cpu/graph.hpp"
 
 namespace heddle::detail::cpu {
@@ -9,7 +10,9 @@ const std::shared_ptr<const Plan>* Branch::chosen() const noexcept {
     switch (kind) {
     case ConditionalKind::if_else: body = now != 0 ? 0 : 1; break;
     case ConditionalKind::while_loop: body = now != 0 ? 0 : 1; break;
-    case ConditionalKind::switch_case: body = now >= 0 ? static_cast<std::size_t>(now) : bodies.size(); break;
+    case ConditionalKind::switch_case:
+        body = now >= 0 ? static_cast<std::size_t>(now) : bodies.size();
+        break;
     }
     return body < bodies.size() ? &bodies[body] : nullptr;
 }
@@ -26,11 +29,11 @@ Failure GraphRun::failure() noexcept {
         const std::lock_guard lock(run->lock_);
         if (run->failure_ != nullptr) return run->failure_;
     }
-    return stream_.known_failure();  // it had failed before
+    return stream_.known_failure();  // the stream had failed before the run
 }
 
 bool GraphRun::run_branch(std::uint32_t index, Ready& ready) {
-    constexpr int batch = 512;  // passes; then equally urgent work gets its turn
+    constexpr int batch = 512;  // number of passes before equally urgent work gets its turn
     const Branch& branch = *plan_->tasks[index].branch;
     Pass& pass = passes_[branch.index];
     for (int passes = 0;; ++passes) {
@@ -38,8 +41,8 @@ bool GraphRun::run_branch(std::uint32_t index, Ready& ready) {
         if (pass.has_run && branch.kind != ConditionalKind::while_loop) return true;
         const std::shared_ptr<const Plan>* body = branch.chosen();
         if (body == nullptr) return true;
-        if (passes != 0 &&
-            (executor().more_urgent_ready(level()) || (passes >= batch && executor().anything_ready()))) {
+        if (passes != 0 && (executor().more_urgent_ready(level()) ||
+                            (passes >= batch && executor().anything_ready()))) {
             push(ready, index);
             ready.leave = true;
             return false;
@@ -55,7 +58,8 @@ bool GraphRun::run_pass(Pass& pass, const std::shared_ptr<const Plan>& body) {
         auto& own = static_cast<Pass&>(self);
         GraphRun& run = *own.run;
         run.fail(done.failure());
-        if (!own.one_is_done.exchange(true, std::memory_order_acq_rel)) return;  // its starter goes on
+        // The thread that started the pass continues the node.
+        if (!own.one_is_done.exchange(true, std::memory_order_acq_rel)) return;
         own.one_is_done.store(false, std::memory_order_relaxed);
         Ready next;
         run.push(next, own.task);
@@ -65,12 +69,13 @@ bool GraphRun::run_pass(Pass& pass, const std::shared_ptr<const Plan>& body) {
     CompletionRef done = make_completion();
     auto inner = std::make_unique<GraphRun>(body, stream_, level(), done, CompletionRef(), this);
     pass.has_run = true;
-    (void)done->add(pass);  // it has not started: it cannot have happened
+    (void)done->add(pass);  // the pass has not started, so `done` cannot have completed
     references_.fetch_add(1, std::memory_order_relaxed);
     inner.release()->start();
     if (!pass.one_is_done.exchange(true, std::memory_order_acq_rel)) return false;
     pass.one_is_done.store(false, std::memory_order_relaxed);
-    references_.fetch_sub(1, std::memory_order_relaxed);  // not the last: this thread has one
+    // Not the last reference: this thread holds one.
+    references_.fetch_sub(1, std::memory_order_relaxed);
     return true;
 }
 

@@ -1,10 +1,10 @@
-// Launching graphs on CPU devices: how their nodes become plans.
+// How graphs on CPU devices become plans, and how they are launched.
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
-#include "core/recorder.hpp"
-#include "core/registry.hpp"
+#include "core/base/failure.hpp"
+#include "core/stream/recorder.hpp"
 #include "cpu/backend.hpp"
 #include "cpu/graph.hpp"
 
@@ -21,13 +21,15 @@ std::shared_ptr<const Branch> make_branch(const Conditional& conditional, std::s
     return branch;
 }
 
-/// Starts a run when its stream comes to it.
+/// Starts a run when the stream reaches it.
 struct StartOp {
     GraphRun* run;
-    static void go(void* self, std::size_t, std::size_t) { static_cast<StartOp*>(self)->run->start(); }
+    static void go(void* self, std::size_t, std::size_t) {
+        static_cast<StartOp*>(self)->run->start();
+    }
     static const OpType type;
 };
-// It runs on failed streams too: the run has to come to its end, though its nodes then do nothing.
+// Runs on failed streams too: the run has to end, although its nodes do nothing then.
 const OpType StartOp::type = op_type<StartOp>(&StartOp::go, true, "launch", "graph", true);
 
 }  // namespace
@@ -47,30 +49,36 @@ void set_task(Plan& plan, const NodeData& node) {
         task.closure = node.work.closure;
         task.count = node.work.count;
         break;
-    case NodeKind::copy: task.closure = copy_closure(node.to, node.from, task.type, task.count); break;
+    case NodeKind::copy:
+        task.closure = copy_closure(node.to, node.from, task.type, task.count);
+        break;
     case NodeKind::fill:
-        task.closure = fill_closure(node.to, node.value.data(), node.value.size(), task.type, task.count);
+        task.closure =
+            fill_closure(node.to, node.value.data(), node.value.size(), task.type, task.count);
         break;
     case NodeKind::conditional:
-        task.branch =
-            make_branch(*node.conditional, task.branch != nullptr ? task.branch->index : plan.branches++);
+        task.branch = make_branch(*node.conditional,
+                                  task.branch != nullptr ? task.branch->index : plan.branches++);
         break;
     default: break;
     }
     task.self = task.closure.get();
     plan.has_priorities |= node.priority != 0;
-    plan.tasks[node.index] = std::move(task);  // what could fail is done
+    plan.tasks[node.index] = std::move(task);  // no exception is thrown after this point
 }
 
 namespace {
-/// Puts small closures of plain bytes side by side.
+/// Places small trivially copyable closures side by side.
 void gather_closures(Plan& plan) {
     constexpr std::size_t largest = 256, align = 16;
     const auto is_plain = [](const Plan::Task& task) {
-        return task.closure != nullptr && task.type->move == nullptr && task.type->destroy == nullptr &&
-               task.type->size <= largest && task.type->align <= align;
+        return task.closure != nullptr && task.type->move == nullptr &&
+               task.type->destroy == nullptr && task.type->size <= largest &&
+               task.type->align <= align;
     };
-    const auto room = [](const Plan::Task& task) { return (task.type->size + align - 1) / align * align; };
+    const auto room = [](const Plan::Task& task) {
+        return (task.type->size + align - 1) / align * align;
+    };
     std::size_t bytes = 0;
     for (const Plan::Task& task : plan.tasks)
         if (is_plain(task)) bytes += room(task);
@@ -91,7 +99,8 @@ std::shared_ptr<Plan> make_plan(const GraphData& graph) {
     auto made = std::make_shared<Plan>();
     Plan& plan = *made;
     const std::size_t count = graph.nodes.size();
-    plan.tasks.resize(std::max<std::size_t>(count, 1));  // an empty graph is one task that does nothing
+    // An empty graph is one task that does nothing.
+    plan.tasks.resize(std::max<std::size_t>(count, 1));
     if (count == 0) plan.roots.push_back(0);
     for (std::size_t i = 0; i < count; ++i) {
         set_task(plan, *graph.nodes[i]);
@@ -113,18 +122,21 @@ std::shared_ptr<Plan> make_plan(const GraphData& graph) {
     for (std::size_t i = 0; i < count; ++i)
         for (const std::uint32_t first : graph.dependencies[i]) {
             Plan::Task& task = plan.tasks[first];
-            plan.successors[task.first_successor + task.successors++] = static_cast<std::uint32_t>(i);
+            plan.successors[task.first_successor + task.successors++] =
+                static_cast<std::uint32_t>(i);
         }
     return made;
 }
 
-CpuGraphExec::CpuGraphExec(const GraphData& graph, const SourceLocation&) : plan_(make_plan(graph)) {}
+CpuGraphExec::CpuGraphExec(const GraphData& graph, const SourceLocation&)
+    : plan_(make_plan(graph)) {}
 
 void CpuGraphExec::launch(StreamRecord& stream, const SourceLocation& where) {
     if (last_ && !last_->is_done() && last_on_->has(stream_flag::forked))
         throw_error(
             {.code = ErrorCode::forked,
-             .message = "this graph is running in the parent process, and would have to come after that",
+             .message =
+                 "this graph is running in the parent process, and would have to come after that",
              .call = "launch",
              .device = stream.device,
              .where = where});
@@ -140,8 +152,9 @@ void CpuGraphExec::launch(StreamRecord& stream, const SourceLocation& where) {
             while (!queue.push_all_unless_joined(entries))
                 if (!make_way(stream, where)) return queue.push_all(entries);
         };
-        // All or nothing. One launch after the other, also on different streams: nodes count on not running beside themselves. That is
-        // order alone: a failure of the launch before is its stream's.
+        // Enqueues all entries or none. A launch waits for the one before, also on another stream,
+        // because nodes may rely on not running concurrently with themselves. This orders only: a
+        // failure of the earlier launch stays with its stream.
         if (last && !last->is_done())
             push({{Step::wait, wait_type, &last, where},
                   {Step::work, StartOp::type, &op, where},
@@ -159,18 +172,19 @@ void CpuGraphExec::launch(StreamRecord& stream, const SourceLocation& where) {
 }
 
 bool CpuGraphExec::update(const NodeData& node, const SourceLocation&) {
-    // What was launched keeps the plan it was launched with.
+    // A launch in progress keeps the plan it was launched with.
     if (plan_->runs.load(std::memory_order_acquire) != 0) plan_ = std::make_shared<Plan>(*plan_);
     set_task(*plan_, node);
     return false;
 }
 
-std::shared_ptr<GraphExec> CpuBackend::instantiate(const GraphData& graph, const SourceLocation& where) {
+std::shared_ptr<GraphExec> CpuBackend::instantiate(const GraphData& graph,
+                                                   const SourceLocation& where) {
     for (const auto& node : graph.nodes)
         if (node->device.is_cuda())
             throw_error({.code = ErrorCode::usage,
-                         .message = label_of(*node) + " is on " + node->device.name() + ", the graph on " +
-                                    graph.device.name(),
+                         .message = label_of(*node) + " is on " + node->device.name() +
+                                    ", the graph on " + graph.device.name(),
                          .call = "instantiate",
                          .where = where});
     return std::make_shared<CpuGraphExec>(graph, where);

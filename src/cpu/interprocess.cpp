@@ -1,12 +1,12 @@
-// Memory of CPU devices that other processes map.
+// Memory of CPU devices shared between processes.
 #include <cstring>
 #include <map>
 #include <mutex>
 
-#include <heddle/interprocess.hpp>
+#include <heddle/memory/interprocess.hpp>
 
-#include "core/fork.hpp"
-#include "core/made_once.hpp"
+#include "core/base/fork.hpp"
+#include "core/base/made_once.hpp"
 #include "cpu/backend.hpp"
 #include "cpu/shared_file.hpp"
 
@@ -14,7 +14,7 @@ namespace heddle::detail::cpu {
 
 namespace {
 
-/// This process's shared memory, its own and others', by address.
+/// The shared memory mapped in this process, its own and imported, by address.
 struct Shared {
     struct Mapping {
         SharedFile file;
@@ -41,14 +41,15 @@ const ForkRegistration registered{
 void Shared::give_back(Kept& memory) noexcept {
     Shared& all = shared();
     std::unique_lock lock(all.mutex);
-    const auto gone = all.files.extract(memory.base);  // before the address can be another's
+    const auto gone = all.files.extract(memory.base);  // before the address can be reused
     lock.unlock();
 }
 
 }  // namespace
 
 void* CpuBackend::allocate_shared(int device, std::size_t bytes, const SourceLocation& where) {
-    // A file has any size; that memory is missing would show by a signal, at some write.
+    // A file can have any size: without this check, missing memory would surface as a signal at
+    // some later write.
     if (const std::size_t free = free_memory(device); bytes > free)
         throw_error({.code = ErrorCode::out_of_memory,
                      .message = "no " + std::to_string(bytes) +
@@ -67,11 +68,12 @@ void CpuBackend::export_shared(const void* base, ArrayHandle& handle, const Sour
     std::memcpy(handle.memory.data(), &name, sizeof name);
 }
 
-void* CpuBackend::import_shared(int device, const ArrayHandle& handle, const SourceLocation& where) {
+void* CpuBackend::import_shared(int device, const ArrayHandle& handle,
+                                const SourceLocation& where) {
     SharedFileName name;
     std::memcpy(&name, handle.memory.data(), sizeof name);
-    return shared().add(SharedFile(name, handle.bytes, "the array", "import_array", where), handle.bytes,
-                        device);
+    return shared().add(SharedFile(name, handle.bytes, "the array", "import_array", where),
+                        handle.bytes, device);
 }
 
 void CpuBackend::free_shared(const SharedMemory& memory, const StreamUse* users,

@@ -3,7 +3,8 @@
 #include <memory>
 #include <vector>
 
-#include "core/registry.hpp"
+#include "core/base/host_function_mark.hpp"
+#include "core/stream/registry.hpp"
 #include "cpu/backend.hpp"
 #include "cpu/graph.hpp"
 #include <heddle/detail/thread_state.hpp>
@@ -14,7 +15,7 @@ namespace {
 
 constexpr std::size_t cache_line = 64;
 
-/// Stands before the memory of an array.
+/// The header placed before an array's memory.
 struct alignas(cache_line) Header {
     Kept kept;
 };
@@ -22,12 +23,13 @@ struct alignas(cache_line) Header {
 void* allocate_host(std::size_t bytes, const char* call, Device device, GiveBack give_back,
                     const SourceLocation& where) {
     give_back_kept();
-    // More than a cache line, a page say, would have glibc give the heap's end back and take it anew with every block: 7 µs for 1 MB.
+    // Cache-line alignment only. With page alignment glibc returned the end of the heap to the
+    // system and took it anew for every block: 7 µs for 1 MB.
     const std::size_t alignment = cache_line;
-    void* base =
-        bytes > SIZE_MAX - alignment - sizeof(Header)
-            ? nullptr
-            : std::aligned_alloc(alignment, sizeof(Header) + (bytes + alignment - 1) / alignment * alignment);
+    void* base = bytes > SIZE_MAX - alignment - sizeof(Header)
+                     ? nullptr
+                     : std::aligned_alloc(alignment, sizeof(Header) + (bytes + alignment - 1) /
+                                                                          alignment * alignment);
     if (base == nullptr)
         throw_error({.code = ErrorCode::out_of_memory,
                      .message = "could not allocate " + std::to_string(bytes) +
@@ -41,7 +43,7 @@ void* allocate_host(std::size_t bytes, const char* call, Device device, GiveBack
 }
 Kept& kept_of(void* data) noexcept { return (static_cast<Header*>(data) - 1)->kept; }
 
-/// What arrays of a CPU device hold.
+/// Bytes held by the arrays of a CPU device.
 struct Usage {
     std::atomic<std::size_t> used{0};
     std::atomic<std::size_t> high{0};
@@ -54,10 +56,11 @@ struct Usage {
 };
 Usage usages[max_devices];
 
-/// Memory that goes when the last of its users is done.
+/// Frees memory when its last user is done. Deletes itself.
 class LaterFree {
 public:
-    LaterFree(Kept& memory, std::size_t users) : left_(users + 1), memory_(memory), waiters_(users) {}
+    LaterFree(Kept& memory, std::size_t users)
+        : left_(users + 1), memory_(memory), waiters_(users) {}
 
     void after(std::size_t index, const CompletionRef& done) noexcept {
         waiters_[index].owner = this;
@@ -88,7 +91,7 @@ CompletionRef pending_anywhere(const StreamUse& use) {
     return done->is_done() ? CompletionRef() : done;
 }
 
-/// Copies a piece in parts of `part` bytes (or whole rows): index i is the i-th part.
+/// Copies a piece in parts of `part` bytes, or row by row: index i copies the i-th part.
 struct CopyOp {
     static constexpr std::size_t part = 256 * 1024;
     Piece to;
@@ -114,7 +117,7 @@ struct CopyOp {
 };
 const OpType CopyOp::type = op_type<CopyOp>(&CopyOp::run, true, "copy", "copy");
 
-/// Copies out of a snapshot that was taken of pageable memory.
+/// Copies from a snapshot of pageable memory.
 struct SnapshotOp {
     CopyOp copy;
     std::unique_ptr<std::byte[]> snapshot;
@@ -125,7 +128,8 @@ struct SnapshotOp {
 };
 const OpType SnapshotOp::type = op_type<SnapshotOp>(&SnapshotOp::run, false, "copy", "copy");
 
-/// Fills a piece with copies of a value of up to 64 bytes; larger values stand in a buffer.
+/// Fills a piece with copies of a value. Values of up to 64 bytes are stored inline, larger ones in
+/// a buffer.
 struct FillOp {
     static constexpr std::size_t part = 256 * 1024;
     static constexpr std::size_t inline_size = 64;
@@ -153,7 +157,8 @@ struct FillOp {
             std::memset(to, std::to_integer<int>(value[0]), count);
             return;
         }
-        // Doubling what is there, up to what the first-level cache holds, then copying that.
+        // Doubles the filled part up to 16 KiB, which stays in the first-level cache, then copies
+        // that block.
         std::size_t done = std::min(size, count);
         std::memcpy(to, value, done);
         const std::size_t block = std::max<std::size_t>(1, 16384 / size) * size;
@@ -171,7 +176,8 @@ struct FillOp {
                 repeat(to + row * op.to.pitch, op.to.bytes, op.bytes(), op.size);
         } else {
             const std::size_t first = begin * op.per_part();
-            repeat(to + first, std::min(end * op.per_part(), op.to.bytes) - first, op.bytes(), op.size);
+            repeat(to + first, std::min(end * op.per_part(), op.to.bytes) - first, op.bytes(),
+                   op.size);
         }
     }
     static const OpType type;
@@ -180,18 +186,21 @@ const OpType FillOp::type = op_type<FillOp>(&FillOp::run, false, "fill", "fill")
 
 }  // namespace
 
-SharedClosure copy_closure(const Piece& to, const Piece& from, const OpType*& type, std::size_t& count) {
+SharedClosure copy_closure(const Piece& to, const Piece& from, const OpType*& type,
+                           std::size_t& count) {
     type = &CopyOp::type;
     count = CopyOp::parts(to);
     return std::make_shared<CopyOp>(CopyOp{to, from});
 }
 
-void CpuBackend::copy(StreamRecord& stream, const Piece& to, const Piece& from, const SourceLocation& where) {
+void CpuBackend::copy(StreamRecord& stream, const Piece& to, const Piece& from,
+                      const SourceLocation& where) {
     CopyOp op{to, from};
     const std::size_t parts = CopyOp::parts(to);
     if (from.place.kind == MemoryKind::pageable && to.place.kind != MemoryKind::pageable) {
-        // The source may change when we return. When the stream has nothing to do, or the copy is large, it is simply waited for;
-        // else the bytes are taken now, so that the caller need not wait for the work before.
+        // The source may change once this returns. If the stream is idle or the copy is large,
+        // waits for the copy. Otherwise takes a snapshot now, so that the caller does not wait for
+        // earlier work.
         constexpr std::size_t large = 64 << 20;
         if (!thread_states.in_host_function &&
             (queue_of(stream).is_idle() || from.bytes * from.rows > large)) {
@@ -208,13 +217,14 @@ void CpuBackend::copy(StreamRecord& stream, const Piece& to, const Piece& from, 
         return;
     }
     const bool waits = to.place.kind == MemoryKind::pageable;
-    if (waits) check_may_wait("copy (to pageable memory)", where);  // before anything could write there later
+    // Checked before a copy is enqueued that could write there later.
+    if (waits) check_may_wait("copy (to pageable memory)", where);
     enqueue(stream, CopyOp::type, &op, parts, where);
     if (waits) synchronize(stream, where);
 }
 
-SharedClosure fill_closure(const Piece& to, const void* value, std::size_t size, const OpType*& type,
-                           std::size_t& count) {
+SharedClosure fill_closure(const Piece& to, const void* value, std::size_t size,
+                           const OpType*& type, std::size_t& count) {
     auto op = std::make_shared<FillOp>(to, value, size);
     type = &FillOp::type;
     count = op->parts();
@@ -246,15 +256,18 @@ PoolUsage CpuBackend::pool_usage(int device, const SourceLocation&) {
     return {used, high, used, high};
 }
 void CpuBackend::reset_pool_high_water(int device, const SourceLocation&) {
-    usages[device].high.store(usages[device].used.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    usages[device].high.store(usages[device].used.load(std::memory_order_relaxed),
+                              std::memory_order_relaxed);
 }
 std::size_t CpuBackend::pool_release_threshold(int, const SourceLocation&) { return 0; }
 void CpuBackend::set_pool_release_threshold(int device, std::size_t, const SourceLocation& where) {
-    throw_error({.code = ErrorCode::unsupported,
-                 .message = "CPU devices have no pool: their memory goes back to the machine as it is freed",
-                 .call = "set_pool_release_threshold",
-                 .device = Device::unchecked(DeviceKind::cpu, device),
-                 .where = where});
+    throw_error(
+        {.code = ErrorCode::unsupported,
+         .message =
+             "CPU devices have no pool: their memory goes back to the machine as it is freed",
+         .call = "set_pool_release_threshold",
+         .device = Device::unchecked(DeviceKind::cpu, device),
+         .where = where});
 }
 void CpuBackend::trim_pool(int, std::size_t, const SourceLocation&) {}
 
@@ -266,7 +279,7 @@ void* CpuBackend::allocate_pinned(std::size_t bytes, const SourceLocation& where
 
 namespace {
 
-/// Gives memory back after these completions. Where it throws, nothing has happened.
+/// Frees the memory after these completions. If it throws, nothing has happened.
 void give_back_after(Kept& memory, const std::vector<CompletionRef>& pending) {
     if (pending.empty()) return memory.give_back(memory);
     auto* later = new LaterFree(memory, pending.size());
@@ -274,7 +287,7 @@ void give_back_after(Kept& memory, const std::vector<CompletionRef>& pending) {
     later->one_less();
 }
 
-/// Memory that could not be given back, because to wait for its users takes memory too.
+/// Memory that could not be freed, because waiting for its users needs memory too.
 std::atomic<Kept*> all_kept{nullptr};
 
 void keep(Kept& memory) noexcept {
@@ -292,7 +305,7 @@ void give_back_kept() noexcept {
     while (Kept* const memory = next) {
         next = memory->next;
         try {
-            // Who used it is not known any more: it waits for everybody.
+            // Its users are no longer known: waits for all streams.
             std::vector<CompletionRef> pending;
             for_each_stream([&](StreamRecord& stream) {
                 if (stream.backend == nullptr || stream.has(stream_flag::forked)) return;
@@ -318,7 +331,8 @@ void give_back_after(Kept& memory, const StreamUse* users, std::size_t user_coun
     }
 }
 
-void CpuBackend::free(void* data, std::size_t, int, const StreamUse* users, std::size_t user_count) noexcept {
+void CpuBackend::free(void* data, std::size_t, int, const StreamUse* users,
+                      std::size_t user_count) noexcept {
     give_back_after(kept_of(data), users, user_count);
 }
 

@@ -1,4 +1,4 @@
-// A CPU stream: a queue of operations, drained in batches by whoever has taken it.
+// A CPU stream: a queue of operations, drained in batches by the thread that has taken it.
 #pragma once
 
 #include <atomic>
@@ -7,48 +7,42 @@
 #include <initializer_list>
 #include <mutex>
 
-#include "core/backend.hpp"
+#include "core/seam/backend.hpp"
+#include "cpu/chunk.hpp"
 #include "cpu/executor.hpp"
 #include "cpu/spread.hpp"
 
 namespace heddle::detail::cpu {
 
-/// Memory for operations, linked into a queue.
-struct Chunk {
-    static constexpr std::size_t standard = 4096;
-    Chunk* next = nullptr;
-    std::size_t size = 0;  ///< bytes of data
-    std::byte* data() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
-};
-static_assert(sizeof(Chunk) == 16);
-
 enum class Step : std::uint8_t {
-    work,     ///< run it
+    work,     ///< run the closure
     signal,   ///< complete a Completion
-    wait,     ///< go on when a Completion is done
-    recover,  ///< forget the failure, here and in the stream's record
+    wait,     ///< continue when a Completion is done
+    recover,  ///< clear the failure, in the queue and in the stream's record
     next_chunk,
 };
 
-/// What stands before every operation in a chunk; the count, if it is not 1, and the closure follow. Small, because a trivial
-/// operation costs mostly the transfer of its cache lines from the thread that pushes to the one that runs it.
+/// The header of an operation in a chunk. The count, if it is not 1, and the closure follow it.
+/// Kept small: a trivial operation costs mostly the transfer of its cache lines from the pushing
+/// core to the draining one.
 class Operation {
 public:
     Operation(Step step, std::size_t bytes, const OpType& type, std::size_t count,
               const SourceLocation& where) noexcept
         : type_(&type), file_(where.file), bytes_(static_cast<std::uint32_t>(bytes)),
-          tag_(where.line << 8 | static_cast<std::uint32_t>(step) << 1 | std::uint32_t{count != 1}) {
+          tag_(where.line << 8 | static_cast<std::uint32_t>(step) << 1 |
+               std::uint32_t{count != 1}) {
         if (is_counted()) __builtin_memcpy(after(), &count, sizeof count);
     }
-    /// Bytes of header, count and closure together, padding included.
+    /// Returns the bytes of header, count and closure together, including padding.
     static std::size_t size_for(const OpType& type, std::size_t count) noexcept {
         const std::size_t head = sizeof(Operation) + (count != 1 ? sizeof count : 0);
-        // A closure that wants more alignment than the chunk gives finds it in padding of its own.
+        // A closure that needs more alignment than the chunk provides gets padding of its own.
         return head + type.size + (type.align > sizeof(void*) ? type.align : 0);
     }
 
     Step step() const noexcept { return static_cast<Step>(tag_ >> 1 & 0x7f); }
-    std::size_t bytes() const noexcept { return bytes_; }  ///< as given to the constructor
+    std::size_t bytes() const noexcept { return bytes_; }  ///< as passed to the constructor
     const OpType& type() const noexcept { return *type_; }
     SourceLocation where() const noexcept { return {file_, tag_ >> 8}; }
     std::size_t count() noexcept {
@@ -69,62 +63,82 @@ private:
     const OpType* type_;
     const char* file_;
     std::uint32_t bytes_;
-    std::uint32_t tag_;  ///< 24 bits of the line, 7 of the step, and whether a count follows
+    std::uint32_t tag_;  ///< source line (24 bits), step (7), whether a count follows (1)
 };
 static_assert(sizeof(Operation) == 24);
+
+/// The closure of a signal step.
+struct Signal {
+    CompletionRef done;
+    bool timing;
+};
+/// The closure of a recover step.
+struct Recovery {
+    CompletionRef done;
+    std::shared_ptr<Fate> next;
+};
 
 class Queue final : public Runnable {
 public:
     Queue(StreamRecord& stream, int level);
     ~Queue();
 
-    /// Adds an operation. Any thread.
-    void push(Step step, const OpType& type, void* self, std::size_t count, const SourceLocation& where,
-              bool counts);
-    /// Adds work, unless the stream has the flag `joined`: returns false then.
-    bool push_unless_joined(const OpType& type, void* self, std::size_t count, const SourceLocation& where);
-    /// Returns when pushes that have begun have ended.
+    /// Appends an operation. `counts`: whether it counts as a submission of the stream.
+    /// Thread-safe.
+    void push(Step step, const OpType& type, void* self, std::size_t count,
+              const SourceLocation& where, bool counts);
+    /// Appends work, or returns false if the stream has the flag `joined`.
+    bool push_unless_joined(const OpType& type, void* self, std::size_t count,
+                            const SourceLocation& where);
+    /// Waits until every push that has begun has ended.
     void finish_pushes() noexcept { const std::lock_guard lock(lock_); }
     void push_signal(CompletionRef done, bool timing);
     void push_wait(CompletionRef done, const SourceLocation& where);
-    /// The same for callers with locks: true if the queue was idle, and nothing happens before the caller, without locks, calls advance(). Until then
-    /// the queue does not go.
+    /// Appends a signal without running anything, for callers that hold locks. Returns true if the
+    /// queue was idle: the caller then has to release its locks and call advance(). Until then the
+    /// queue is not destroyed.
     [[nodiscard]] bool add_signal(CompletionRef done);
-    /// `done` happens with the failure that was forgotten.
+    /// Like add_signal(), but clears the stream's failure. `done` completes with the failure that
+    /// was cleared.
     [[nodiscard]] bool add_recover(CompletionRef done);
-    /// What has to be given together: all of it, or where that throws, nothing. Counts.
+    /// An operation for push_all().
     struct Entry {
         Step step;
         const OpType& type;
-        void* self;  ///< moved from
+        void* self;  ///< closure to move from
         SourceLocation where;
     };
+    /// Appends all entries or, if it throws, none. They count as submissions.
     void push_all(std::initializer_list<Entry> entries);
-    /// The same, unless the stream has the flag `joined`: returns false then.
+    /// Like push_all(), or returns false if the stream has the flag `joined`.
     bool push_all_unless_joined(std::initializer_list<Entry> entries);
-    /// The owner is gone, and nothing follows. When everything before is done, final() happens and the queue deletes itself. Takes no memory.
+    /// Closes the queue: nothing is pushed after this. When all operations are done, final()
+    /// completes and the queue deletes itself. Does not allocate.
     void retire() noexcept;
     CompletionRef& final() noexcept { return final_; }
 
-    /// Whether everything pushed has been done.
+    /// Returns whether everything pushed is done.
     bool is_idle() const noexcept {
         return done_.load(std::memory_order_acquire) == pushed_.load(std::memory_order_acquire);
     }
-    /// Runs the queue on the calling thread as far as it goes, but not beyond `until`; returns at once if a worker has it.
+    /// Drains the queue on the calling thread as far as it goes, but not beyond `until`. Returns at
+    /// once if a worker has taken the queue.
     void help(const Completion& until) noexcept;
 
-    /// Takes the queue from the executor's lists: the caller has to drain() it. False: it is not there.
+    /// Takes the queue from the executor's lists; the caller then has to drain() it. Returns false
+    /// if it is not in the lists.
     bool take() noexcept { return executor().unschedule(*this); }
 
-    void run() noexcept override;  ///< on a worker
-    void resume() noexcept;        ///< the awaited Completion is done
+    void run() noexcept override;  ///< called on a worker
+    void resume() noexcept;        ///< called when the awaited Completion is done
     void drain(const Completion* until) noexcept;
-    /// Goes through signals and waits on the calling thread, whoever it is; work is left to a worker. Waking one costs far
-    /// more than such a step.
+    /// Executes signals and waits on the calling thread, whichever it is, and leaves work to a
+    /// worker. Waking a worker costs far more than such a step.
     void advance() noexcept;
-    void finish_spread() noexcept;  ///< by the last thread of a spread kernel
+    /// Called by the last thread of a spread kernel.
+    void finish_spread() noexcept;
 
-    Failure failure() const;  ///< what poisoned it so far, for those that find it idle
+    Failure failure() const;  ///< the failure that has poisoned the stream so far, or null
 
     StreamRecord& stream() noexcept { return stream_; }
 
@@ -137,71 +151,80 @@ private:
     bool is_joined() const noexcept {
         return (stream_.flags.load(std::memory_order_relaxed) & stream_flag::joined) != 0;
     }
-    bool add(Step step, const OpType& type, void* self, std::size_t count, const SourceLocation& where,
-             bool counts);
+    bool add(Step step, const OpType& type, void* self, std::size_t count,
+             const SourceLocation& where, bool counts);
     std::byte* reserve(std::size_t bytes);
-    // These with the lock held:
-    bool append(Step step, const OpType& type, void* self, std::size_t count, const SourceLocation& where,
-                bool counts);
+    // Call these with the lock held:
+    bool append(Step step, const OpType& type, void* self, std::size_t count,
+                const SourceLocation& where, bool counts);
     bool append_all(std::initializer_list<Entry> entries);
     bool note_pushed(std::size_t count, bool counts) noexcept;
     void put(Operation& op, void* self) noexcept;
     void recover(Operation& op) noexcept;
-    void end() noexcept;  ///< deletes it
-    /// For whoever drains: whether something is there to be done.
+    void end() noexcept;  ///< deletes the queue
+    /// Returns whether there is something to drain. Call only on the draining thread.
     bool has_more() noexcept {
         const std::uint64_t done = done_.load(std::memory_order_relaxed);
         if (done == seen_) seen_ = pushed_.load(std::memory_order_acquire);
         return done != seen_;
     }
     bool has_caught_up() const noexcept { return done_.load(std::memory_order_relaxed) == seen_; }
-    /// Nothing is left, and from then on the queue is not the caller's any more. False: more has come.
+    /// Returns true if nothing is left; the caller then no longer owns the queue. Returns false if
+    /// more has been pushed.
     bool is_done() noexcept;
     enum class Next : std::uint8_t { more, idle, suspended, work };
-    /// One step that is no work, or none: `work` says that a worker has to go on; after `idle` and `suspended` the queue is
-    /// not the caller's any more.
+    /// Executes the next step unless it is work. Returns `work` if a worker has to run the next
+    /// step. After `idle` and `suspended` the caller no longer owns the queue.
     Next step() noexcept;
-    bool run_work(Operation& op) noexcept;  ///< false: suspended
+    bool run_work(Operation& op) noexcept;  ///< returns false if other threads will finish it
     bool run_many(Operation& op);
     void learn_cost() noexcept;
     void finish_work(Operation& op, Failure failure) noexcept;
     void step_over(Operation& op) noexcept;
     void fail(Failure failure) noexcept;
 
-    // Written by those who push, under lock_.
+    // Written by pushing threads, guarded by lock_.
     alignas(64) SpinLock lock_;
-    bool scheduled_ = false;  ///< someone has it or will: in the executor's lists, being drained, or waiting
+    /// Whether the queue is in the executor's lists, being drained, or waiting for a completion.
+    bool scheduled_ = false;
     Chunk* tail_ = nullptr;
     std::size_t tail_offset_ = 0;
     bool retired_ = false;
     std::atomic<std::uint64_t> pushed_{0};
     std::atomic<Chunk*> spare_{nullptr};
 
-    // Written by whoever drains.
+    // Written by the draining thread.
     alignas(64) std::atomic<std::uint64_t> done_{0};
-    std::uint64_t seen_ = 0;  ///< pushed_ when it was last looked at: its cache line is the pushers'
+    /// The last value read from pushed_, whose cache line belongs to the pushing threads.
+    std::uint64_t seen_ = 0;
     Chunk* head_ = nullptr;
     std::size_t head_offset_ = 0;
-    std::uint64_t worked_ = 0;  ///< work and waits gone through: counts as StreamState::submissions does
-    bool failed_ = false;       ///< as the record says: only whoever drains changes either, in stream order
+    /// Work and waits executed or dropped so far: counts as StreamState::submissions does.
+    std::uint64_t worked_ = 0;
+    /// Same as in the stream's record. Only the draining thread changes either, in stream order.
+    bool failed_ = false;
     Waiting waiting_;
     Spread spread_;
-    IndexCost cost_;  ///< of the kernel that was spread last
+    IndexCost cost_;  ///< of the last kernel over several indices
 
-    CompletionRef final_ = make_completion();  ///< made now, because closing a stream cannot fail
+    /// Allocated now, because closing a stream must not fail.
+    CompletionRef final_ = make_completion();
     StreamRecord& stream_;
 };
 
-/// What waits: a closure of a Step::wait.
+/// The type of a Step::wait, whose closure is a CompletionRef.
 extern const OpType wait_type;
 
-/// Nanoseconds of the steady clock.
+/// Returns the time of the steady clock in nanoseconds.
 std::int64_t now_ns() noexcept;
 
-/// What an exception that left a kernel or host function means; `node`: the name of a graph's node, if it has one.
-Failure failure_from_exception(StreamRecord& stream, const OpType& type, const SourceLocation& where,
+/// Returns the failure for the exception in flight, which left a kernel or host function. `node` is
+/// the name of the graph's node, or null. Call in a catch handler.
+Failure failure_from_exception(StreamRecord& stream, const OpType& type,
+                               const SourceLocation& where,
                                const std::string* node = nullptr) noexcept;
-/// Memory was missing where nothing could be thrown to anybody.
+/// Returns the failure for work that ran out of host memory where nothing can be thrown to a
+/// caller.
 Failure failure_for_want_of_memory(StreamRecord& stream, const char* call,
                                    const SourceLocation& where) noexcept;
 

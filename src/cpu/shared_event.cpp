@@ -22,20 +22,21 @@
 #include <utility>
 #include <vector>
 
-#include "core/fork.hpp"
-#include "core/records.hpp"
+#include "core/base/fork.hpp"
+#include "core/seam/records.hpp"
 
 namespace heddle::detail::cpu {
 
 namespace {
 
-/// A process of this host. Numbers of processes are used again, so it is also when it began.
+/// A process of this host. Process ids are reused, so the start time is part of its identity.
 struct Process {
     std::int32_t id = 0;
-    std::uint64_t began = 0;  ///< 0: unknown
+    std::uint64_t began = 0;  ///< start time as in /proc; 0 if unknown
 };
 
-/// What /proc says of a process or thread after its name, which may hold anything; empty if it is not there.
+/// Returns the fields of /proc/.../stat after the name, which may contain anything. Returns nothing
+/// if the process or thread does not exist.
 std::vector<std::string> stat_of(const std::string& folder) {
     std::ifstream file(folder + "/stat");
     const std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -44,7 +45,7 @@ std::vector<std::string> stat_of(const std::string& folder) {
     std::istringstream rest(text.substr(name_ends + 1));
     return {std::istream_iterator<std::string>(rest), {}};
 }
-constexpr std::size_t state_field = 0, began_field = 19;  // the third and the 22nd of proc(5)
+constexpr std::size_t state_field = 0, began_field = 19;  // fields 3 and 22 of proc(5)
 
 bool has_ended(const std::vector<std::string>& stat) {
     return stat[state_field] == "Z" || stat[state_field] == "X";
@@ -56,7 +57,8 @@ Process this_process() {
             stat.size() > began_field ? std::strtoull(stat[began_field].c_str(), nullptr, 10) : 0};
 }
 
-/// Whether any thread of the process still runs: the first one may have ended before the others.
+/// Returns whether any thread of the process still runs: the first one may have ended before the
+/// others.
 bool has_threads(const std::string& folder) {
     DIR* const tasks = opendir((folder + "/task").c_str());
     if (tasks == nullptr) return false;
@@ -70,37 +72,42 @@ bool has_threads(const std::string& folder) {
     return found;
 }
 
-/// Ended, also if its parent has not asked for its status yet.
+/// Returns whether the process has ended, reaped by its parent or not.
 bool is_gone(const Process& process) {
     const std::string folder = "/proc/" + std::to_string(process.id);
     const std::vector<std::string> stat = stat_of(folder);
     if (stat.size() <= began_field) return kill(process.id, 0) != 0 && errno == ESRCH;
-    if (process.began != 0 && std::strtoull(stat[began_field].c_str(), nullptr, 10) != process.began)
+    if (process.began != 0 &&
+        std::strtoull(stat[began_field].c_str(), nullptr, 10) != process.began)
         return true;
     return has_ended(stat) && !has_threads(folder);
 }
 
 Failure failure_elsewhere(const char* message) {
-    return make_failure(ErrorInfo{.code = ErrorCode::work_failed, .message = message, .call = "wait_event"});
+    return make_failure(
+        ErrorInfo{.code = ErrorCode::work_failed, .message = message, .call = "wait_event"});
 }
 
-/// Where a record is: its number, and the lane that it was made in.
+/// A record: its number, and the lane that it was made in.
 struct Place {
-    std::uint64_t number = 0;  ///< from 1; 0: none was made
+    std::uint64_t number = 0;  ///< counted from 1; 0 if there is no record
     std::uint32_t lane = 0;
 };
 
-/// Records of one stream, which are reached in the order of their numbers. Free for another stream, of any process, once the newest is reached.
+/// Records of one stream, which are reached in the order of their numbers. Once the newest is
+/// reached, any stream of any process may claim the lane.
 struct alignas(64) Lane {
-    std::atomic<std::uint64_t> recorded;  ///< the newest
-    std::atomic<std::uint64_t> reached;   ///< the newest that is reached
-    /// Failed ones: the newest that follow each other, and the newest before those. 0: none.
+    std::atomic<std::uint64_t> recorded;  ///< the newest record
+    /// The newest record that is reached.
+    std::atomic<std::uint64_t> reached;
+    /// The newest run of consecutive failed records, and the last failed one before it. 0 if there
+    /// is none.
     std::atomic<std::uint64_t> first_failed, last_failed, failed_before;
     std::atomic<std::uint64_t> recorder_began;  ///< Process::began
-    std::atomic<std::int32_t> recorder;         ///< the process that makes these records
+    std::atomic<std::int32_t> recorder;         ///< id of the process that makes these records
 
     Process process() const noexcept { return {recorder.load(), recorder_began.load()}; }
-    /// Makes `number` its newest record if `newest` still is.
+    /// Makes `number` the newest record if `newest` still is. Returns whether it did.
     bool claim(std::uint64_t newest, std::uint64_t number, const Process& mine) noexcept {
         if (!recorded.compare_exchange_strong(newest, number)) return false;
         recorder_began.store(mine.began);
@@ -112,13 +119,16 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
 }  // namespace
 
-/// All of it is zero at first. Made large, because it cannot grow; what is not used takes no memory.
+/// The shared page. Initially all zeros. Sized generously because it cannot grow; untouched parts
+/// take no memory.
 struct SharedEvent::Page {
     static constexpr int lane_bits = 10;
 
-    std::atomic<std::uint64_t> given;    ///< the last number that was given to a record
-    std::atomic<std::uint64_t> newest;   ///< Place of the newest record: number, then lane
-    std::atomic<std::uint32_t> changes;  ///< of any lane: what waiting threads sleep on
+    std::atomic<std::uint64_t> given;  ///< number of the last record made
+    /// Place of the newest record: number in the upper bits, lane in the lower ones.
+    std::atomic<std::uint64_t> newest;
+    /// Counts changes of any lane. Waiting threads sleep on it (a futex).
+    std::atomic<std::uint32_t> changes;
     std::array<Lane, (1 << lane_bits) - 1> lanes;
 
     Place newest_place() const noexcept {
@@ -130,7 +140,7 @@ struct SharedEvent::Page {
         std::uint64_t seen = newest.load();
         while (seen < both && !newest.compare_exchange_weak(seen, both)) {}
     }
-    /// Sleeps until something changes, or for a second.
+    /// Sleeps until `changes` is no longer `seen`, at most for a second.
     void sleep(std::uint32_t seen) noexcept {
         const timespec limit{1, 0};
         syscall(SYS_futex, &changes, FUTEX_WAIT, seen, &limit, nullptr, 0);
@@ -156,37 +166,41 @@ struct SharedEvent::Page {
     bool is_reached(const Place& place) const noexcept {
         return lanes[place.lane].reached.load() >= place.number;
     }
-    /// Reached, or never will be.
+    /// Returns whether the record is reached, or never will be.
     bool is_over(const Place& place) const {
         if (place.number == 0) return true;
         const Lane& lane = lanes[place.lane];
         const bool gone = !is_reached(place) && is_gone(lane.process());
-        return gone ||
-               is_reached(place);  // asked last: what it reached, a process that is gone has written by then
+        // Read last: a process that is gone has written by now what it reached.
+        return gone || is_reached(place);
     }
-    /// What is over.
+    /// Returns the failure of a record that is over, or null.
     Failure failure_of(const Place& place) const {
         if (place.number == 0) return nullptr;
         const Lane& lane = lanes[place.lane];
         if (!is_reached(place))
-            return failure_elsewhere("the process that recorded this event has ended before it came to it");
-        // Of failures long ago it is not known any more which they were. Whoever asks that late is told too many rather than too few.
-        const std::uint64_t last = lane.last_failed.load();  // in the reverse order of reach()
+            return failure_elsewhere(
+                "the process that recorded this event has ended before it came to it");
+        // Only the newest run of failures is known exactly. A late query is told of too many
+        // failures rather than too few.
+        const std::uint64_t last = lane.last_failed.load();  // read in the reverse order of reach()
         const bool failed = (lane.first_failed.load() <= place.number && place.number <= last) ||
                             place.number <= lane.failed_before.load();
-        return failed ? failure_elsewhere("work before this event failed in the process that recorded it")
+        return failed ? failure_elsewhere(
+                            "work before this event failed in the process that recorded it")
                       : nullptr;
     }
 };
 
 namespace {
-/// Guards who waits for, and who records, all events of this process: what is rare needs no lock of its own, and a child of fork()
-/// can use this one.
+/// Guards the waiters and recordings of all shared events of this process. They are rare enough for
+/// one lock, and a forked child can use it.
 constinit std::mutex mutex;
 const ForkRegistration registered{ForkOrder::shared_events, mutex};
 }  // namespace
 
-/// The page, and who waits in this process. A thread looks at the page while somebody does.
+/// The page, and what waits for it in this process. A thread polls the page while there are
+/// waiters.
 struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
     struct Waiting {
         Place place;
@@ -194,15 +208,16 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
     };
     struct Recording {
         std::uint64_t stream_id;
-        Place place;  ///< of the newest one
+        Place place;  ///< place of its newest record
     };
     SharedFile file;
-    // Under the mutex.
+    // Guarded by the mutex:
     std::vector<Waiting> waiting;
-    std::vector<Recording> recordings;  ///< of this process's streams
-    Process recorder;                   ///< this process, once it has recorded
-    pid_t watcher =
-        0;  ///< the process whose thread looks; 0: none does. In the child of a fork it is another one
+    std::vector<Recording> recordings;  ///< newest records of this process's streams
+    Process recorder;                   ///< this process, once it has made a record
+    /// The process whose thread polls the page; 0 if none does. In the child of a fork it is still
+    /// the parent.
+    pid_t watcher = 0;
 
     explicit Watch(SharedFile mapped) : file(std::move(mapped)) {}
     Page& page() const noexcept { return *static_cast<Page*>(file.data()); }
@@ -211,12 +226,13 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
         CompletionRef done = make_completion();
         const std::lock_guard lock(mutex);
         if (watcher != getpid()) {
-            waiting.clear();  // the parent's, whose own thread looks for them
+            waiting.clear();  // the parent's waiters, which its own thread serves
             std::thread([self = shared_from_this()] { self->look(); }).detach();
             watcher = getpid();
         }
         waiting.push_back({place, done});
-        if (page().is_reached(place)) page().wake();  // perhaps after the thread has looked
+        // The thread may have looked before this waiter was added.
+        if (page().is_reached(place)) page().wake();
         return done;
     }
 
@@ -229,12 +245,13 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
                 looked_at = waiting;
             }
             std::vector<std::uint64_t> numbers;
-            std::map<std::int32_t, bool> gone;  // asked once each: it takes a while
+            std::map<std::int32_t, bool> gone;  // queried once per process, because it is slow
             for (const Waiting& one : looked_at) {
                 const Process whose = page().process_of(one.place);
                 if (!page().is_reached(one.place) && !gone.contains(whose.id))
                     gone[whose.id] = is_gone(whose);
-                if (page().is_reached(one.place) || gone[whose.id]) numbers.push_back(one.place.number);
+                if (page().is_reached(one.place) || gone[whose.id])
+                    numbers.push_back(one.place.number);
             }
             bool is_last = false;
             {
@@ -253,7 +270,8 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
         }
     }
 
-    /// A lane for the next record of this stream, in which it is the newest from now on. Throws Unsupported where none is free.
+    /// Claims a lane for the next record of this stream and makes that the lane's newest record.
+    /// Throws Unsupported if no lane is free.
     Place claim(std::uint64_t stream_id) {
         const std::lock_guard lock(mutex);
         if (recorder.id != getpid()) {
@@ -269,12 +287,14 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
                 return place;
             }
         }
-        std::erase_if(recordings, [&](const Recording& one) { return page().is_reached(one.place); });
+        std::erase_if(recordings,
+                      [&](const Recording& one) { return page().is_reached(one.place); });
         recordings.reserve(recordings.size() + 1);
         for (place.lane = 0; place.lane < page().lanes.size(); ++place.lane) {
             Lane& lane = page().lanes[place.lane];
             const std::uint64_t newest = lane.recorded.load();
-            if (lane.reached.load() != newest || !lane.claim(newest, place.number, recorder)) continue;
+            if (lane.reached.load() != newest || !lane.claim(newest, place.number, recorder))
+                continue;
             if (stream_id != 0) recordings.push_back({stream_id, place});
             return place;
         }
@@ -290,7 +310,8 @@ SharedEvent::SharedEvent(const SourceLocation& where)
     : watch_(std::make_shared<Watch>(SharedFile(sizeof(Page), "Event", where))) {}
 
 SharedEvent::SharedEvent(const SharedFileName& name, const SourceLocation& where)
-    : watch_(std::make_shared<Watch>(SharedFile(name, sizeof(Page), "the event", "import_event", where))) {}
+    : watch_(std::make_shared<Watch>(
+          SharedFile(name, sizeof(Page), "the event", "import_event", where))) {}
 
 SharedFileName SharedEvent::name(const SourceLocation& where) const {
     return watch_->file.name("export_event", where);
@@ -317,7 +338,8 @@ void SharedEvent::record(const CompletionRef& done, std::uint64_t stream_id) {
 CompletionRef SharedEvent::newest() {
     const Page& page = watch_->page();
     const Place place = page.newest_place();
-    if (place.number == 0 || (page.is_reached(place) && page.failure_of(place) == nullptr)) return {};
+    if (place.number == 0 || (page.is_reached(place) && page.failure_of(place) == nullptr))
+        return {};
     return watch_->wait_for(place);
 }
 

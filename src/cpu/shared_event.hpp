@@ -1,25 +1,30 @@
-// Events of CPU devices that several processes record and wait for: a page that all of them map.
+// Events of CPU devices shared between processes: a page that all of them map.
 #pragma once
 
 #include <memory>
 
-#include "core/completion.hpp"
+#include "core/seam/completion.hpp"
 #include "cpu/shared_file.hpp"
 
 namespace heddle::detail::cpu {
 
-/// Thread-safe, but for two records of one event at the same time (as with all events).
+/// The state of a shared event in this process. Thread-safe, except that one event must not be
+/// recorded by two threads at once (as with all events).
 class SharedEvent {
 public:
     explicit SharedEvent(const SourceLocation& where);
     SharedEvent(const SharedFileName& name, const SourceLocation& where);
     SharedFileName name(const SourceLocation& where) const;
 
-    /// A record was made; it is reached when `done` is. Records with one `stream_id` are reached one after the other; 0: it is on its own.
+    /// Makes a record, which is reached when `done` completes. Records with the same `stream_id`
+    /// are reached in order; 0 means that the record is ordered with no other. Throws Unsupported
+    /// if records are pending on too many streams.
     void record(const CompletionRef& done, std::uint64_t stream_id);
-    /// A completion of the newest record, whoever made it; null if that is reached and did not fail.
+    /// Returns a completion of the newest record, made by any process. Returns null if there is
+    /// none, or it is reached and did not fail.
     CompletionRef newest();
-    /// Whether the newest record is reached, or never will be; and then, what failed.
+    /// Returns whether the newest record is reached, or never will be because its process has
+    /// ended. failure() then returns its failure, or null.
     bool is_over() const;
     Failure failure() const;
 

@@ -19,11 +19,12 @@ namespace {
 
 [[noreturn]] void fail(ErrorCode code, std::string what, const char* call, int error,
                        const SourceLocation& where) {
-    throw_error({.code = code,
-                 .message = std::move(what) + (error != 0 ? std::string(": ") + std::strerror(error) : ""),
-                 .call = call,
-                 .native_code = error,
-                 .where = where});
+    throw_error(
+        {.code = code,
+         .message = std::move(what) + (error != 0 ? std::string(": ") + std::strerror(error) : ""),
+         .call = call,
+         .native_code = error,
+         .where = where});
 }
 
 void* map(int file, std::size_t bytes) noexcept {
@@ -32,10 +33,11 @@ void* map(int file, std::size_t bytes) noexcept {
 }
 
 constexpr const char* name_of_files = "heddle";
-/// Nobody can make it shorter: those who map it would die of SIGBUS.
+/// Prevents truncation, which would kill the processes that map the file with SIGBUS.
 constexpr int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 
-/// Whether it is a file as SharedFile makes them, and not just any that the other process has open.
+/// Returns whether SharedFile made this file. The other process may have any file open under that
+/// descriptor.
 bool is_ours(int file, const std::string& path) noexcept {
     const int found = fcntl(file, F_GET_SEALS);
     if (found < 0 || (found & seals) != seals) return false;
@@ -44,7 +46,7 @@ bool is_ours(int file, const std::string& path) noexcept {
            std::string_view(target).starts_with(std::string("/memfd:") + name_of_files + " ");
 }
 
-/// Closed whatever happens.
+/// Closes a descriptor at the end of its scope.
 struct Descriptor {
     int value;
     ~Descriptor() {
@@ -52,13 +54,13 @@ struct Descriptor {
     }
 };
 
-/// Not yet opened for reading or writing. -1 and errno where it is not there.
+/// Returns a descriptor that only names the file (O_PATH), or -1 with errno set.
 int find(const SharedFileName& name) {
     const std::string process = "/proc/" + std::to_string(name.process);
     const std::string file = "/fd/" + std::to_string(name.descriptor);
     int found = open((process + file).c_str(), O_PATH | O_CLOEXEC);
     if (found >= 0 || errno != ENOENT) return found;
-    // The process's first thread may have ended; the others still have its files.
+    // The process's first thread may have ended; its other threads still have its files.
     std::error_code none;
     for (const auto& thread : std::filesystem::directory_iterator(process + "/task", none)) {
         found = open((thread.path().string() + file).c_str(), O_PATH | O_CLOEXEC);
@@ -70,7 +72,8 @@ int find(const SharedFileName& name) {
 
 }  // namespace
 
-SharedFile::SharedFile(std::size_t bytes, const char* call, const SourceLocation& where) : bytes_(bytes) {
+SharedFile::SharedFile(std::size_t bytes, const char* call, const SourceLocation& where)
+    : bytes_(bytes) {
     Descriptor file{memfd_create(name_of_files, MFD_CLOEXEC | MFD_ALLOW_SEALING)};
     if (file.value < 0 || ftruncate(file.value, static_cast<off_t>(bytes)) != 0 ||
         fcntl(file.value, F_ADD_SEALS, seals) != 0 || (data_ = map(file.value, bytes)) == nullptr)
@@ -79,22 +82,25 @@ SharedFile::SharedFile(std::size_t bytes, const char* call, const SourceLocation
     descriptor_ = std::exchange(file.value, -1);
 }
 
-SharedFile::SharedFile(const SharedFileName& name, std::size_t bytes, const char* what, const char* call,
-                       const SourceLocation& where)
+SharedFile::SharedFile(const SharedFileName& name, std::size_t bytes, const char* what,
+                       const char* call, const SourceLocation& where)
     : bytes_(bytes) {
     const std::string owner = "process " + std::to_string(name.process);
-    const std::string gone = std::string(what) + " is gone: " + owner + " has ended, or has given it up";
+    const std::string gone =
+        std::string(what) + " is gone: " + owner + " has ended, or has given it up";
     const auto refused = [&] {
         if (errno == ENOENT) fail(ErrorCode::unsupported, gone, call, 0, where);
         fail(ErrorCode::unsupported,
-             std::string(what) + " cannot be opened: " + owner + " does not allow it (another user's?)", call,
-             errno, where);
+             std::string(what) + " cannot be opened: " + owner +
+                 " does not allow it (another user's?)",
+             call, errno, where);
     };
-    // Looked at before it is opened: opening a device or a pipe can do something.
+    // Inspected before it is opened, because opening a device or a pipe can have side effects.
     struct stat is {};
     const Descriptor seen{find(name)};
     if (seen.value < 0 || fstat(seen.value, &is) != 0) refused();
-    if (is.st_dev != name.device || is.st_ino != name.inode || static_cast<std::uint64_t>(is.st_size) < bytes)
+    if (is.st_dev != name.device || is.st_ino != name.inode ||
+        static_cast<std::uint64_t>(is.st_size) < bytes)
         fail(ErrorCode::unsupported, gone, call, 0, where);
     const std::string own_path = "/proc/thread-self/fd/" + std::to_string(seen.value);
     const Descriptor file{S_ISREG(is.st_mode) ? open(own_path.c_str(), O_RDWR | O_CLOEXEC) : -1};
@@ -106,7 +112,8 @@ SharedFile::SharedFile(const SharedFileName& name, std::size_t bytes, const char
              call, 0, where);
     data_ = map(file.value, bytes);
     if (data_ == nullptr)
-        fail(ErrorCode::out_of_memory, std::string(what) + " could not be mapped", call, errno, where);
+        fail(ErrorCode::out_of_memory, std::string(what) + " could not be mapped", call, errno,
+             where);
 }
 
 SharedFile::SharedFile(SharedFile&& other) noexcept

@@ -1,4 +1,5 @@
-// Files without a name that other processes of the host open by way of this process's folder in /proc: what CPU devices share.
+// Unnamed files that other processes of this host open through this process's directory in /proc.
+// CPU devices share memory and events through them.
 #pragma once
 
 #include <cstddef>
@@ -8,19 +9,21 @@
 
 namespace heddle::detail::cpu {
 
-/// What other processes need, as bytes.
+/// Identifies a SharedFile to other processes. Trivially copyable.
 struct SharedFileName {
     std::int32_t process = 0;
     std::int32_t descriptor = -1;
-    std::uint64_t device = 0, inode = 0;  ///< so that another file in the same place is not taken for it
+    /// Tell another file with the same descriptor from this one.
+    std::uint64_t device = 0, inode = 0;
 };
 
-/// A file, mapped. Move-only; gives both up.
+/// A mapped file. Move-only. The destructor unmaps and closes it.
 class SharedFile {
 public:
-    /// A new one, of zeros. Throws OutOfMemory, or NativeError where the process has too many files open.
+    /// Creates a file of zeros. Throws OutOfMemory, or NativeError if too many files are open.
     SharedFile(std::size_t bytes, const char* call, const SourceLocation& where);
-    /// Another process's. Throws Unsupported where it is gone, or cannot be opened; the message begins with `what`.
+    /// Opens another process's file. Throws Unsupported if it is gone or cannot be opened,
+    /// OutOfMemory if it cannot be mapped. The message begins with `what`.
     SharedFile(const SharedFileName& name, std::size_t bytes, const char* what, const char* call,
                const SourceLocation& where);
     SharedFile(SharedFile&& other) noexcept;
@@ -28,11 +31,11 @@ public:
     ~SharedFile();
 
     void* data() const noexcept { return data_; }
-    /// UsageError for a file of another process.
+    /// Throws UsageError if another process made the file.
     SharedFileName name(const char* call, const SourceLocation& where) const;
 
 private:
-    int descriptor_ = -1;  ///< kept open only where the file was made
+    int descriptor_ = -1;  ///< open only in the process that made the file
     void* data_ = nullptr;
     std::size_t bytes_ = 0;
 };

@@ -4,15 +4,17 @@
 #include <sched.h>
 #include <vector>
 
-#include "core/made_once.hpp"
-#include "core/registry.hpp"
+#include "core/base/host_function_mark.hpp"
+#include "core/base/made_once.hpp"
+#include "core/seam/backend.hpp"
 #include "cpu/queue.hpp"
 
 namespace heddle::detail::cpu {
 
 namespace {
 
-/// Where the core that this thread runs on stands among those the process may use, from 0 to 1.
+/// Maps the core that this thread runs on to a range, by its rank among the cores that the process
+/// may use.
 class Cores {
 public:
     Cores() {
@@ -25,7 +27,7 @@ public:
         }
         count_ = std::max(1, count);
     }
-    /// Of `ranges`, the one that belongs to this core.
+    /// Returns which of `ranges` ranges belongs to the current core.
     std::size_t range_of_this(std::size_t ranges) const noexcept {
         const int core = sched_getcpu();
         if (core < 0 || static_cast<std::size_t>(core) >= rank_.size()) return 0;
@@ -54,13 +56,14 @@ std::size_t run_first(const OpType& type, void* closure, std::size_t count, doub
         type.run(closure, done, end);
         done = end;
         spent = now_ns() - start;
-        // Not far beyond what is enough: meanwhile the other threads wait.
-        const double rate = static_cast<double>(done) / static_cast<double>(std::max<std::int64_t>(spent, 1));
+        // Does not run far past enough_ns: the other threads wait meanwhile.
+        const double rate =
+            static_cast<double>(done) / static_cast<double>(std::max<std::int64_t>(spent, 1));
         const double rest = rate * static_cast<double>(enough_ns - spent);
-        step =
-            std::max<std::size_t>(1, std::min(step * 16, rest < static_cast<double>(count)
-                                                             ? static_cast<std::size_t>(std::max(rest, 0.0))
-                                                             : count));
+        step = std::max<std::size_t>(
+            1, std::min(step * 16, rest < static_cast<double>(count)
+                                       ? static_cast<std::size_t>(std::max(rest, 0.0))
+                                       : count));
     }
     index_ns = static_cast<double>(spent) / static_cast<double>(done);
     if (done == count || index_ns * static_cast<double>(count - done) >= worth_ns) return done;
@@ -95,13 +98,13 @@ bool Spread::start(Operation& op, std::size_t begin, std::size_t end, std::size_
     index_ns_ = 0;
     exhausted_.store(false, std::memory_order_relaxed);
     failed_.store(false, std::memory_order_relaxed);
-    inside_.store(2, std::memory_order_release);  // this thread, and the executor's lists
+    inside_.store(2, std::memory_order_release);  // this thread and the executor's lists
     executor().schedule(*this);
     return take_part(true);
 }
 
 void Spread::run() noexcept {
-    // In the lists again before anything else, so that further workers find it: one wakes the next.
+    // Returns to the lists first, so that further workers find it: each wakes the next.
     if (!exhausted_.load(std::memory_order_relaxed)) {
         inside_.fetch_add(1, std::memory_order_relaxed);
         executor().schedule(*this);
@@ -148,7 +151,7 @@ void Spread::run_pieces(bool is_starter) noexcept {
             if (!work_on(range, is_starter)) return;
         }
     exhausted_.store(true, std::memory_order_relaxed);
-    // Nothing left: it need not wait in the lists for someone to find that out.
+    // Nothing is left, so it leaves the lists before another worker takes it in vain.
     if (executor().unschedule(*this)) inside_.fetch_sub(1, std::memory_order_acq_rel);
 }
 

@@ -1,11 +1,11 @@
-// Kernels spread over several threads.
+// Spreads kernels over several threads.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <memory>
 
-#include "core/backend.hpp"
+#include "core/seam/backend.hpp"
 #include "cpu/executor.hpp"
 
 namespace heddle::detail::cpu {
@@ -13,28 +13,31 @@ namespace heddle::detail::cpu {
 class Operation;
 class Queue;
 
-/// What an index of a kernel takes, as seen the last time.
+/// The measured cost of one index of a kernel.
 struct IndexCost {
-    const OpType* type = nullptr;  ///< null: nothing is known
+    const OpType* type = nullptr;  ///< null if nothing has been measured
     double ns = 0;
 };
 
-/// A kernel spread over several threads. One at a time in a queue.
+/// A kernel spread over several threads. A queue has one at a time.
 ///
-/// The indices are cut into ranges, one for each worker, and each range into pieces. A thread begins with the range of the core it
-/// runs on, so that kernels over the same memory, one after the other, find it in that core's cache; then with ranges
-/// that no one has begun; then it helps with what is left of the others.
+/// The indices are split into one range per worker, and each range into pieces. A thread starts
+/// with the range of the core it runs on: successive kernels over the same memory then find it in
+/// that core's cache. Next it takes ranges that no thread has begun, and last it helps with the
+/// remaining pieces of the others.
 class Spread final : public Runnable {
 public:
     Spread(Queue& queue, int level) noexcept : Runnable(level), queue_(queue) {}
-    void run() noexcept override;  ///< a worker joins in
+    void run() noexcept override;  ///< called on a worker that joins
 
-    /// Starts with the indices [begin, end) of the queue's operation at hand, `grain` at a time; the caller takes part. True: all
-    /// done. False: other threads are at it, and the last of them goes on with the queue. After prepare().
+    /// Runs the indices [begin, end) of the queue's current operation, `grain` at a time, with the
+    /// caller taking part. Returns true if all are done. Otherwise other threads are still running
+    /// them, and the last of those continues the queue. Call after prepare().
     bool start(Operation& op, std::size_t begin, std::size_t end, std::size_t grain) noexcept;
-    bool prepare() noexcept;  ///< false: there is no memory for it
+    bool prepare() noexcept;  ///< returns false if out of memory
     Failure take_failure() noexcept { return std::move(failure_); }
-    /// What an index took, by the first piece of the thread that started it. Once it is done.
+    /// Returns the nanoseconds per index, measured on the starting thread's first piece; 0 if that
+    /// thread got none. Valid once the kernel is done.
     double index_ns() const noexcept { return index_ns_; }
 
 private:
@@ -43,24 +46,25 @@ private:
         std::size_t end = 0;
         std::atomic<bool> begun{false};
     };
-    bool take_part(bool is_starter) noexcept;              ///< true: was the last one out
-    bool work_on(Range& range, bool is_starter) noexcept;  ///< false: has to leave
+    bool take_part(bool is_starter) noexcept;  ///< returns true in the last thread to leave
+    bool work_on(Range& range, bool is_starter) noexcept;  ///< returns false if it has to leave
     void run_pieces(bool is_starter) noexcept;
 
     Queue& queue_;
     Operation* op_ = nullptr;
-    std::unique_ptr<Range[]> ranges_;  ///< made when first needed
-    std::size_t count_ = 0;            ///< of them
+    std::unique_ptr<Range[]> ranges_;  ///< allocated on first use
+    std::size_t count_ = 0;            ///< number of ranges
     std::size_t grain_ = 1;
     double index_ns_ = 0;
-    std::atomic<int> inside_{0};          ///< threads taking part, and one for being in the executor's lists
-    std::atomic<bool> exhausted_{false};  ///< every piece has been taken, or need not be
+    /// Threads taking part, plus one while in the executor's lists.
+    std::atomic<int> inside_{0};
+    std::atomic<bool> exhausted_{false};  ///< every piece has been taken, or need not be run
     std::atomic<bool> failed_{false};
     Failure failure_;
 };
 
-/// How much an index costs is unknown, so the first ones are timed. Runs them, and all the rest too if sharing it is not worth while.
-/// Returns how many are done; `index_ns` is what one of them took.
+/// Runs and times the first indices, and all the others too if sharing them is not worthwhile.
+/// Returns how many are done. Sets `index_ns` to the nanoseconds per index.
 std::size_t run_first(const OpType& type, void* closure, std::size_t count, double& index_ns);
 
 }  // namespace heddle::detail::cpu

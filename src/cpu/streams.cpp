@@ -1,18 +1,18 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/recorder.hpp"
-#include "core/registry.hpp"
+#include "core/stream/recorder.hpp"
+#include "core/stream/registry.hpp"
 #include "cpu/backend.hpp"
 
 namespace heddle::detail::cpu {
 
 void CpuBackend::open_stream(StreamRecord& stream, const SourceLocation&) {
     stream.priority = std::clamp(stream.priority, 1 - levels, 0);
-    (void)
-        executor();  // started now, because there can be too little memory for it: later calls must not fail
+    // Starts the workers now: that can fail for want of memory, and later calls must not fail.
+    (void)executor();
     auto queue = std::make_unique<Queue>(stream, levels - 1 + stream.priority);
-    const std::lock_guard life(stream.life);  // others look at all streams of a device
+    const std::lock_guard life(stream.life);  // other threads visit all streams of a device
     stream.native = queue.release();
 }
 
@@ -26,7 +26,8 @@ void CpuBackend::close_stream(StreamRecord& stream) noexcept {
 }
 
 namespace {
-/// The stream's queue while its owner has not closed it; null otherwise. Under StreamRecord::life.
+/// Returns the stream's queue, or null once its owner has closed it. Call with StreamRecord::life
+/// held.
 Queue* open_queue(StreamRecord& stream) noexcept {
     return stream.native != nullptr && stream.final_event == nullptr ? &queue_of(stream) : nullptr;
 }
@@ -34,14 +35,15 @@ Queue* open_queue(StreamRecord& stream) noexcept {
 
 CompletionRef pending_work(const StreamUse& use) {
     StreamRecord& stream = *use.stream;
-    if (stream.has(stream_flag::forked)) return {};  // not even its lock can be trusted
+    // A stream of the parent: even its lock may be held for ever.
+    if (stream.has(stream_flag::forked)) return {};
     CompletionRef done = make_completion();
     Queue* idle = nullptr;
     {
         const std::lock_guard lock(stream.life);
         if (!use.is_same() || stream.native == nullptr) return {};
         Queue* const queue = open_queue(stream);
-        if (queue == nullptr) return *static_cast<CompletionRef*>(stream.final_event);  // it is closed
+        if (queue == nullptr) return *static_cast<CompletionRef*>(stream.final_event);  // closed
         if (queue->is_idle() && !stream.has(stream_flag::poisoned)) return {};
         if (queue->add_signal(done)) idle = queue;
     }
@@ -54,8 +56,8 @@ void wait_for(Queue* queue, Completion& done) {
     block_until(done);
 }
 
-// The stream can be destroyed meanwhile, or long since: its queue is only looked at under the lock without which it does not go, and
-// once taken it cannot go.
+// The stream may be destroyed at any time, or be gone already. Its queue is touched only under
+// `life`, without which it does not end; once taken, it cannot end.
 void wait_for(const StreamUse& use, Completion& done) {
     Queue* taken = nullptr;
     {
@@ -72,7 +74,8 @@ void CpuBackend::synchronize_use(const StreamUse& use, const SourceLocation&) {
 }
 
 bool CpuBackend::help_at_exit(const Completion& done) noexcept {
-    // There are no workers any more. One that still runs something may leave work behind when it ends: asked for again and again.
+    // The workers are ending. One that still runs an operation may leave work behind, so the caller
+    // asks again and again.
     Executor* const closed = executor_if_made();
     if (closed == nullptr || !closed->is_closed()) return false;
     while (!done.is_done() && closed->run_one()) {}
@@ -108,8 +111,8 @@ Failure CpuBackend::synchronize_device(int device, const SourceLocation&) {
     return untold;
 }
 
-// One step in stream order forgets it, on whatever thread: what another thread gives the stream meanwhile fails before that or after, and no failure
-// is half forgotten.
+// A single step in stream order clears the failure. Work that other threads enqueue meanwhile is
+// ordered before or after that step, so no failure is half cleared.
 Failure CpuBackend::reset_failure(StreamRecord& stream, std::uint64_t, const SourceLocation&) {
     if (!stream.has(stream_flag::poisoned)) return nullptr;
     const CompletionRef done = make_completion();

@@ -1,17 +1,17 @@
-// The CUDA backend's class: what core calls. Its members are defined over the files of this folder, one topic
-// each.
+// Declares CudaBackend, which implements core's Backend interface for CUDA. The comment above each
+// group of members names the files that define it.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
-#include "core/backend.hpp"
-#include "cuda/gpu.hpp"
+#include "core/seam/backend.hpp"
+#include "cuda/device/gpu.hpp"
 
 namespace heddle::detail::cu {
 
 class CudaBackend final : public Backend {
 public:
-    // device.cpp
+    // device/device.cpp, device/access.cpp, stream/stream.cpp (reserve_streams), launch/preload.cpp
     int device_count() noexcept override;
     std::string unavailable_reason() override;
     DeviceInfo describe(int device) override;
@@ -22,19 +22,21 @@ public:
     void reserve_streams(int device, std::size_t count, const SourceLocation& where) override;
     bool peer_reachable(int device, int memory_device) noexcept override;
     void preload(int device, const void* tag, const SourceLocation& where) override;
-    void set_access(AccessKind kind, int device, int peer, bool on, const SourceLocation& where) override;
+    void set_access(AccessKind kind, int device, int peer, bool on,
+                    const SourceLocation& where) override;
     bool has_access(AccessKind kind, int device, int peer) noexcept override;
     PoolUsage pool_usage(int device, const SourceLocation& where) override;
     void reset_pool_high_water(int device, const SourceLocation& where) override;
     std::size_t pool_release_threshold(int device, const SourceLocation& where) override;
-    void set_pool_release_threshold(int device, std::size_t bytes, const SourceLocation& where) override;
+    void set_pool_release_threshold(int device, std::size_t bytes,
+                                    const SourceLocation& where) override;
     void trim_pool(int device, std::size_t keep, const SourceLocation& where) override;
     Failure synchronize_device(int device, const SourceLocation& where) override;
     void poll_outstanding() noexcept override;
     bool help_at_exit(const Completion& done) noexcept override;
     void after_fork() noexcept override;
 
-    // stream.cpp
+    // stream/stream.cpp
     void open_stream(StreamRecord& stream, const SourceLocation& where) override;
     void close_stream(StreamRecord& stream) noexcept override;
     void synchronize(StreamRecord& stream, const SourceLocation& where) override;
@@ -43,8 +45,9 @@ public:
     Failure reset_failure(StreamRecord& stream, std::uint64_t submissions,
                           const SourceLocation& where) override;
 
-    // event.cpp
-    void wait_stream(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where) override;
+    // stream/event.cpp
+    void wait_stream(StreamRecord& waiter, StreamRecord& other,
+                     const SourceLocation& where) override;
     void open_event(EventState& event, const SourceLocation& where) override;
     void close_event(EventState& event) noexcept override;
     void forget_record(EventState& event) noexcept override;
@@ -55,37 +58,42 @@ public:
     double elapsed_ms(EventState& start, EventState& end, const SourceLocation& where) override;
     Failure failure_of(EventState& event) override;
 
-    // notify.cpp, await.cpp
+    // host_sync/signal.cpp, host_sync/wait_value.cpp (await)
     void signal(EventState& event, CompletionRef done, const SourceLocation& where) override;
-    void fence(const StreamUse& use, CompletionRef done) noexcept override;
+    void fence(const StreamUse& use, CompletionRef done) override;
     void wait_use(StreamRecord& waiter, const StreamUse& use, const SourceLocation& where) override;
     void synchronize_use(const StreamUse& use, const SourceLocation& where) override;
     void await(StreamRecord& waiter, CompletionRef done, const SourceLocation& where) override;
 
-    // host_function.cpp, copy.cpp, fill.cpp
+    // host_sync/host_function.cpp, memory/copy.cpp, memory/fill.cpp
     void enqueue(StreamRecord& stream, const OpType& type, void* self, std::size_t count,
                  const SourceLocation& where) override;
-    void copy(StreamRecord& stream, const Piece& to, const Piece& from, const SourceLocation& where) override;
+    void copy(StreamRecord& stream, const Piece& to, const Piece& from,
+              const SourceLocation& where) override;
     void fill(StreamRecord& stream, const Piece& to, const void* value, std::size_t size,
               const SourceLocation& where) override;
 
-    // interprocess.cpp
+    // memory/interprocess.cpp
     EventHandle export_event(EventState& event, const SourceLocation& where) override;
-    void import_event(EventState& event, const EventHandle& handle, const SourceLocation& where) override;
+    void import_event(EventState& event, const EventHandle& handle,
+                      const SourceLocation& where) override;
     void* allocate_shared(int device, std::size_t bytes, const SourceLocation& where) override;
     void export_shared(const void* base, ArrayHandle& handle, const SourceLocation& where) override;
-    void* import_shared(int device, const ArrayHandle& handle, const SourceLocation& where) override;
+    void* import_shared(int device, const ArrayHandle& handle,
+                        const SourceLocation& where) override;
     void free_shared(const SharedMemory& memory, const StreamUse* users,
                      std::size_t user_count) noexcept override;
 
-    // memory.cpp
-    // graph.cpp
-    std::shared_ptr<GraphExec> instantiate(const GraphData& graph, const SourceLocation& where) override;
-    void begin_foreign(StreamRecord& stream, CaptureMode mode, const SourceLocation& where) override;
+    // graph/graph.cpp, stream/external_work.cpp
+    std::shared_ptr<GraphExec> instantiate(const GraphData& graph,
+                                           const SourceLocation& where) override;
+    void begin_foreign(StreamRecord& stream, CaptureMode mode,
+                       const SourceLocation& where) override;
     std::shared_ptr<void> take_foreign(StreamRecord& stream, CaptureMode mode,
                                        const SourceLocation& where) override;
     void drop_foreign(StreamRecord& stream) noexcept override;
 
+    // memory/memory.cpp
     void* allocate(StreamRecord& stream, std::size_t bytes, const SourceLocation& where) override;
     void free(void* data, std::size_t bytes, int device, const StreamUse* users,
               std::size_t user_count) noexcept override;
@@ -97,10 +105,10 @@ public:
 
 CudaBackend& the_backend() noexcept;
 
-/// The handle of a stream that is open. A closed one has none, and null would be CUDA's legacy default stream: throws
-/// UsageError.
+/// Returns the native handle of an open stream. Throws UsageError if the stream is closed: its
+/// handle is null then, which CUDA takes for the legacy default stream.
 inline cudaStream_t native_of(const StreamState& stream) {
-    void* const native = stream.native;  // read once: another thread may be closing it
+    void* const native = stream.native;  // read once: another thread may close it
     if (native == nullptr) [[unlikely]]
         throw_closed(stream);
     return static_cast<cudaStream_t>(native);
@@ -109,15 +117,15 @@ inline cudaEvent_t native_of(const EventState& event) noexcept {
     return static_cast<cudaEvent_t>(event.native);
 }
 
-/// Notes that the stream's first `submissions` are done.
+/// Notes that the first `submissions` submissions of the stream have completed.
 inline void see_complete(StreamRecord& stream, std::uint64_t submissions) noexcept {
     std::uint64_t seen = stream.seen_complete.load(std::memory_order_relaxed);
-    while (seen < submissions &&
-           !stream.seen_complete.compare_exchange_weak(seen, submissions, std::memory_order_relaxed)) {}
+    while (seen < submissions && !stream.seen_complete.compare_exchange_weak(
+                                     seen, submissions, std::memory_order_relaxed)) {}
 }
 
-/// Counts a submission when the scope ends, also by an exception: part of the work may have been given by
-/// then.
+/// Counts a submission when the scope ends, even by an exception: part of the work may already be
+/// enqueued.
 class CountOnExit {
 public:
     explicit CountOnExit(StreamRecord& stream) noexcept : stream_(stream) {}

@@ -1,20 +1,20 @@
 #include "nccl/library.hpp"
 
-#include <fmt/format.h>
+#include "core/base/format.hpp"
 
 #include "collective/nccl.hpp"
-#include "cuda/shared_library.hpp"
+#include "core/base/shared_library.hpp"
 #include <heddle/error.hpp>
 
 namespace heddle::detail {
 
 namespace {
 
-constexpr int oldest = NCCL_VERSION(2, 13, 0);  // ncclGetLastError
+constexpr int oldest = NCCL_VERSION(2, 13, 0);  // the first with ncclGetLastError
 
 struct Found {
     Nccl functions{};
-    std::string problem;  ///< empty: it is there
+    std::string problem;  ///< empty if the library is there
 };
 
 Found look() {
@@ -49,8 +49,8 @@ Found look() {
     }
     int version = 0;
     if (f.version(&version) != ncclSuccess || version < oldest)
-        found.problem =
-            fmt::format("the NCCL found is of version code {}, and 2.13 ({}) is needed", version, oldest);
+        found.problem = detail::format(
+            "the NCCL found is of version code {}, and 2.13 ({}) is needed", version, oldest);
     return found;
 }
 
@@ -65,7 +65,8 @@ std::string nccl_missing() { return found().problem; }
 
 const Nccl& nccl(const char* call, const SourceLocation& where) {
     if (found().problem.empty()) return found().functions;
-    throw_error({.code = ErrorCode::unsupported, .message = found().problem, .call = call, .where = where});
+    throw_error(
+        {.code = ErrorCode::unsupported, .message = found().problem, .call = call, .where = where});
 }
 
 }  // namespace heddle::detail

@@ -1,4 +1,4 @@
-// NCCL as a library that is looked for at run time: a program that never asks for it starts without it.
+// NCCL, loaded at run time: a program that never asks for it starts without it.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace heddle::detail {
 
-/// NCCL's functions that heddle calls.
+/// The NCCL functions that heddle calls.
 struct Nccl {
     decltype(&ncclGetVersion) version;
     decltype(&ncclGetErrorString) error_text;
@@ -31,8 +31,8 @@ struct Nccl {
     decltype(&ncclRecv) receive;
 };
 
-/// The library, loaded once: the one that HEDDLE_NCCL names in the environment, else where the linker and CUDA's installer put it.
-/// Throws Unsupported, each time, where there is none.
+/// Returns the library, loaded once: the one that HEDDLE_NCCL names in the environment, else where
+/// the linker and CUDA's installer put it. Throws Unsupported, at each call, if there is none.
 const Nccl& nccl(const char* call, const SourceLocation& where);
 
 }  // namespace heddle::detail

@@ -1,22 +1,23 @@
-// Communicators of NCCL's, and what is enqueued on them.
+// NCCL communicators, and the collectives enqueued on them.
 #include <array>
 #include <atomic>
 #include <cstring>
 #include <mutex>
 
 #include "collective/nccl.hpp"
-#include "core/recorder.hpp"
-#include "core/registry.hpp"
-#include "cuda/gpu.hpp"
+#include "core/base/report.hpp"
+#include "core/stream/recorder.hpp"
+#include "cuda/device/context.hpp"
+#include "cuda/device/gpu.hpp"
 #include "nccl/library.hpp"
 #include <heddle/cuda.hpp>
-#include <heddle/memory_access.hpp>
+#include <heddle/device/memory_access.hpp>
 
 namespace heddle::detail {
 
 namespace {
 
-const char* name_of(ncclResult_t code) {
+const char* to_string(ncclResult_t code) {
     switch (code) {
     case ncclSuccess: return "ncclSuccess";
     case ncclUnhandledCudaError: return "ncclUnhandledCudaError";
@@ -39,7 +40,7 @@ ErrorInfo info_of(const Nccl& f, ncclResult_t code, const char* call, Device dev
             .message = message + ". NCCL says more with NCCL_DEBUG=INFO",
             .call = call,
             .native_code = code,
-            .native_name = name_of(code),
+            .native_name = to_string(code),
             .device = device,
             .where = where};
 }
@@ -70,7 +71,8 @@ public:
 
     void check(const char* call, const SourceLocation& where) override {
         ncclResult_t failed = ncclSuccess;
-        check_result(f_, f_.async_error(comm(call, where), &failed), "ncclCommGetAsyncError", device_, where);
+        check_result(f_, f_.async_error(comm(call, where), &failed), "ncclCommGetAsyncError",
+                     device_, where);
         if (failed != ncclSuccess) has_failed_ = true;
         check_result(f_, failed, call, device_, where);
     }
@@ -78,7 +80,7 @@ public:
         const ncclComm_t comm = comm_.exchange(nullptr);
         if (comm == nullptr || cu::is_forked()) return;
         const cu::InContext in(*cu::gpu_if_used(device_.index()));
-        f_.abort(comm);  // what it answers is of no use to anyone
+        f_.abort(comm);  // its result is of no use
     }
     void note_failure() noexcept { has_failed_ = true; }
 
@@ -127,8 +129,9 @@ ncclRedOp_t op_of(ReduceOp op) {
     return ncclSum;
 }
 
-/// The parts of a scatter or a gather: from rank to rank, but for what is in its place already.
-ncclResult_t move_parts(const Nccl& f, const NcclShare& share, ncclComm_t comm, cudaStream_t stream) {
+/// Enqueues the parts of a scatter or a gather between ranks, except a part already in place.
+ncclResult_t move_parts(const Nccl& f, const NcclShare& share, ncclComm_t comm,
+                        cudaStream_t stream) {
     const RankCall& call = share.call;
     const bool scatters = call.kind == CollectiveKind::scatter;
     const std::size_t bytes = (scatters ? call.receive : call.send).size * call.element;
@@ -150,7 +153,8 @@ ncclResult_t move_parts(const Nccl& f, const NcclShare& share, ncclComm_t comm, 
     return code;
 }
 
-ncclResult_t enqueue_share(const Nccl& f, const NcclShare& share, ncclComm_t comm, cudaStream_t stream) {
+ncclResult_t enqueue_share(const Nccl& f, const NcclShare& share, ncclComm_t comm,
+                           cudaStream_t stream) {
     const RankCall& call = share.call;
     const ncclDataType_t type = type_of(call.type);
     const ncclRedOp_t op = op_of(call.op);
@@ -161,20 +165,25 @@ ncclResult_t enqueue_share(const Nccl& f, const NcclShare& share, ncclComm_t com
         return call.type == ElementType::bytes ? part.size * call.element : part.size;
     };
     switch (call.kind) {
-    case CollectiveKind::broadcast: return f.broadcast(to, to, count(call.receive), type, root, comm, stream);
+    case CollectiveKind::broadcast:
+        return f.broadcast(to, to, count(call.receive), type, root, comm, stream);
     case CollectiveKind::scatter:
     case CollectiveKind::gather: return move_parts(f, share, comm, stream);
-    case CollectiveKind::all_gather: return f.all_gather(from, to, count(call.send), type, comm, stream);
-    case CollectiveKind::reduce: return f.reduce(from, to, count(call.send), type, op, root, comm, stream);
+    case CollectiveKind::all_gather:
+        return f.all_gather(from, to, count(call.send), type, comm, stream);
+    case CollectiveKind::reduce:
+        return f.reduce(from, to, count(call.send), type, op, root, comm, stream);
     case CollectiveKind::reduce_scatter:
         return f.reduce_scatter(from, to, count(call.receive), type, op, comm, stream);
-    case CollectiveKind::all_reduce: return f.all_reduce(from, to, count(call.send), type, op, comm, stream);
+    case CollectiveKind::all_reduce:
+        return f.all_reduce(from, to, count(call.send), type, op, comm, stream);
     case CollectiveKind::exchange: {
         ncclResult_t code = ncclSuccess;
         if (call.sends && call.send.size != 0)
             code = f.send(from, count(call.send), type, root, comm, stream);
         if (code == ncclSuccess && call.receives && call.receive.size != 0)
-            code = f.receive(to, count(call.receive), type, static_cast<int>(call.from), comm, stream);
+            code =
+                f.receive(to, count(call.receive), type, static_cast<int>(call.from), comm, stream);
         return code;
     }
     case CollectiveKind::barrier: break;
@@ -188,7 +197,8 @@ void tell_observers(const NcclShare& share) {
     if (share.call.sends)
         accesses[used++] = {share.call.send.data, share.call.send.size * share.call.element, false};
     if (share.call.receives)
-        accesses[used++] = {share.call.receive.data, share.call.receive.size * share.call.element, true};
+        accesses[used++] = {share.call.receive.data, share.call.receive.size * share.call.element,
+                            true};
     notify({.kind = OpKind::launch,
             .name = share.call.call,
             .stream = share.stream,
@@ -202,12 +212,14 @@ void tell_observers(const NcclShare& share) {
 }  // namespace
 
 namespace {
-/// The graph has to know the arrays of what it holds.
+/// Records the work in a capture, with its arrays: the graph has to keep them.
 void capture_share(const NcclShare& share, StreamRecord& stream) {
     Block* blocks[2];
     std::size_t used = 0;
-    if (share.call.sends && share.call.send.owner != nullptr) blocks[used++] = share.call.send.owner;
-    if (share.call.receives && share.call.receive.owner != nullptr) blocks[used++] = share.call.receive.owner;
+    if (share.call.sends && share.call.send.owner != nullptr)
+        blocks[used++] = share.call.send.owner;
+    if (share.call.receives && share.call.receive.owner != nullptr)
+        blocks[used++] = share.call.receive.owner;
     record_external(stream, blocks, used, share.call.where);
 }
 }  // namespace
@@ -218,20 +230,23 @@ CommunicatorId nccl_id(const SourceLocation& where) {
     ncclUniqueId id;
     CommunicatorId result;
     static_assert(sizeof id == sizeof result.bytes);
-    check_result(f, f.unique_id(&id), "ncclGetUniqueId", Device::unchecked(DeviceKind::cuda, 0), where);
+    check_result(f, f.unique_id(&id), "ncclGetUniqueId", Device::unchecked(DeviceKind::cuda, 0),
+                 where);
     std::memcpy(result.bytes.data(), &id, sizeof id);
     return result;
 }
 
 namespace {
 
-/// Ranks within one process read and write each other's arrays where they are. Whoever comes later enables that, both ways, before the two can have joined.
+/// Lets ranks of one process access each other's arrays, which NCCL reads and writes in place. The
+/// later rank enables that, in both directions, before the two can have joined.
 void meet_ranks_of_this_process(Device device, const SourceLocation& where) {
     static std::mutex mutex;
     static auto* known = new std::vector<Device>();
     const std::lock_guard lock(mutex);
     for (const Device other : *known) {
-        if (other == device) return;  // it has met those that came before, and the others have met it
+        // Already met: earlier devices by this one, later ones by themselves.
+        if (other == device) return;
         if (!device.can_access_peer(other) || !other.can_access_peer(device)) continue;
         enable_pool_access(device, other, where);
         enable_pool_access(other, device, where);
@@ -284,7 +299,8 @@ void nccl_enqueue(const NcclShare* shares, std::size_t count) {
         const NcclShare& share = shares[i];
         StreamState& state = share.stream.state();
         comms[i] = static_cast<Rank*>(share.rank)->comm(name, where);
-        // In a capture of heddle's the native stream is captured too from here on, and what it gets becomes one node there.
+        // In a capture of heddle's, native_handle() starts a native capture of the stream. What
+        // NCCL enqueues becomes one node there.
         streams[i] = is_captured(record_of(state)) ? native_handle(share.stream, where)
                                                    : static_cast<cudaStream_t>(state.native);
         if (share.call.sends) note_use(share.call.send.owner, state);
@@ -296,7 +312,8 @@ void nccl_enqueue(const NcclShare* shares, std::size_t count) {
         check_result(f, f.group_start(), "ncclGroupStart", device, where);
         for (std::size_t i = 0; i < count && code == ncclSuccess; ++i)
             code = enqueue_share(f, shares[i], comms[i], streams[i]);
-        const ncclResult_t end = f.group_end();  // also where something failed: groups are the thread's
+        // Also called after a failure: an open group stays with the thread.
+        const ncclResult_t end = f.group_end();
         if (code == ncclSuccess) code = end;
     }
     if (code != ncclSuccess) {

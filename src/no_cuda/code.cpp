@@ -1,6 +1,6 @@
-// Stands in the place of compiling and loading CUDA C++ in a build without CUDA: the reason.
-#include "core/code_backend.hpp"
-#include "core/made_once.hpp"
+// Replaces compiling and loading CUDA C++ in a build without CUDA: calls throw the reason.
+#include "core/base/made_once.hpp"
+#include "core/seam/code_backend.hpp"
 
 namespace heddle::detail {
 
@@ -14,13 +14,18 @@ class NoCode final : public CodeBackend {
                      .where = where});
     }
 
-    void check_supported(const char* call, const SourceLocation& where) override { none(call, where); }
-    std::string architecture_of(Device, const SourceLocation& where) override { none("compile", where); }
+    void check_supported(const char* call, const SourceLocation& where) override {
+        none(call, where);
+    }
+    std::string architecture_of(Device, const SourceLocation& where) override {
+        none("compile", where);
+    }
     std::string compiler(const SourceLocation& where) override { none("compile", where); }
     std::string supported_architecture(const std::string&, const SourceLocation& where) override {
         none("compile", where);
     }
-    Compiled compile(const std::string&, const ProgramOptions&, const SourceLocation& where) override {
+    Compiled compile(const std::string&, const ProgramOptions&,
+                     const SourceLocation& where) override {
         none("compile", where);
     }
     bool is_idle(Device) noexcept override { return true; }
@@ -36,7 +41,8 @@ CodeBackend& code_backend() {
     return instance.get();
 }
 
-void check_blocks(StreamState&, ModuleKernelData&, const Blocks&) {}  // never: there are no modules
+// Never called: there are no modules.
+void check_blocks(StreamState&, ModuleKernelData&, const Blocks&) {}
 void launch_module(StreamState&, ModuleKernelData&, const Blocks&, void**) {}
 
 }  // namespace heddle::detail

@@ -1,7 +1,7 @@
-// Stands in the place of the CUDA backend in a build without CUDA: no devices, and the reason. As there are no devices there
-// are no streams, events or memory of theirs either, so nothing else here is ever called.
-#include "core/backend.hpp"
-#include "core/made_once.hpp"
+// Replaces the CUDA backend in a build without CUDA: it has no devices, and says why. Without
+// devices there are no streams, events or memory of theirs, so nothing else here is ever called.
+#include "core/base/made_once.hpp"
+#include "core/seam/backend.hpp"
 
 namespace heddle::detail {
 
@@ -9,8 +9,9 @@ namespace {
 
 class NoCuda final : public Backend {
     [[noreturn]] static void none() {
-        throw_error(
-            {.code = ErrorCode::no_device, .message = "heddle was built without CUDA", .call = "cuda"});
+        throw_error({.code = ErrorCode::no_device,
+                     .message = "heddle was built without CUDA",
+                     .call = "cuda"});
     }
 
     int device_count() noexcept override { return 0; }
@@ -45,12 +46,17 @@ class NoCuda final : public Backend {
     void wait_use(StreamRecord&, const StreamUse&, const SourceLocation&) override {}
     void synchronize_use(const StreamUse&, const SourceLocation&) override {}
     void await(StreamRecord&, CompletionRef, const SourceLocation&) override { none(); }
-    void enqueue(StreamRecord&, const OpType&, void*, std::size_t, const SourceLocation&) override { none(); }
-    void copy(StreamRecord&, const Piece&, const Piece&, const SourceLocation&) override { none(); }
-    void fill(StreamRecord&, const Piece&, const void*, std::size_t, const SourceLocation&) override {
+    void enqueue(StreamRecord&, const OpType&, void*, std::size_t, const SourceLocation&) override {
         none();
     }
-    std::shared_ptr<GraphExec> instantiate(const GraphData&, const SourceLocation&) override { none(); }
+    void copy(StreamRecord&, const Piece&, const Piece&, const SourceLocation&) override { none(); }
+    void fill(StreamRecord&, const Piece&, const void*, std::size_t,
+              const SourceLocation&) override {
+        none();
+    }
+    std::shared_ptr<GraphExec> instantiate(const GraphData&, const SourceLocation&) override {
+        none();
+    }
     void preload(int, const void*, const SourceLocation&) override { none(); }
     void set_access(AccessKind, int, int, bool, const SourceLocation&) override { none(); }
     bool has_access(AccessKind, int, int) noexcept override { return false; }
@@ -60,7 +66,9 @@ class NoCuda final : public Backend {
     void set_pool_release_threshold(int, std::size_t, const SourceLocation&) override { none(); }
     void trim_pool(int, std::size_t, const SourceLocation&) override { none(); }
     void begin_foreign(StreamRecord&, CaptureMode, const SourceLocation&) override { none(); }
-    std::shared_ptr<void> take_foreign(StreamRecord&, CaptureMode, const SourceLocation&) override { none(); }
+    std::shared_ptr<void> take_foreign(StreamRecord&, CaptureMode, const SourceLocation&) override {
+        none();
+    }
     void drop_foreign(StreamRecord&) noexcept override {}
     void* allocate_shared(int, std::size_t, const SourceLocation&) override { none(); }
     void export_shared(const void*, ArrayHandle&, const SourceLocation&) override { none(); }

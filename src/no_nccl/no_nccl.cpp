@@ -1,4 +1,4 @@
-// Stands in NCCL's place in a build without it: the reason.
+// Replaces NCCL in a build without it: calls throw the reason.
 #include "collective/nccl.hpp"
 
 #include <heddle/error.hpp>
@@ -7,12 +7,14 @@ namespace heddle::detail {
 
 namespace {
 [[noreturn]] void none(const char* call, const SourceLocation& where) {
-    throw_error({.code = ErrorCode::unsupported, .message = nccl_missing(), .call = call, .where = where});
+    throw_error(
+        {.code = ErrorCode::unsupported, .message = nccl_missing(), .call = call, .where = where});
 }
 }  // namespace
 
 std::string nccl_missing() {
-    return "heddle was built without NCCL: configure it with HEDDLE_CUDA=ON and HEDDLE_NCCL=ON, which says "
+    return "heddle was built without NCCL: configure it with HEDDLE_CUDA=ON and HEDDLE_NCCL=ON, "
+           "which says "
            "what is "
            "missing";
 }
@@ -25,6 +27,6 @@ std::vector<std::unique_ptr<NcclRank>> nccl_join_all(const std::vector<Device>&,
                                                      const SourceLocation& where) {
     none("DeviceGroup", where);
 }
-void nccl_enqueue(const NcclShare*, std::size_t) {}  // never: there are no ranks
+void nccl_enqueue(const NcclShare*, std::size_t) {}  // never called: there are no ranks
 
 }  // namespace heddle::detail

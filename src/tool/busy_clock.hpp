@@ -1,13 +1,13 @@
 #pragma once
 
-// Measures how long at least one of several threads is at something.
+// Measures the time during which at least one of several threads is busy.
 
 #include <chrono>
 #include <mutex>
 
 namespace heddle::tool {
 
-/// Adds up the time in which at least one Busy of it lives. Thread-safe.
+/// Adds up the time during which at least one Busy of this clock exists. Thread-safe.
 class BusyClock {
 public:
     double seconds() const {
@@ -38,7 +38,7 @@ private:
     Clock::duration total_{};
 };
 
-/// The time in which a thread is at it.
+/// Counts its lifetime as busy time.
 class Busy {
 public:
     explicit Busy(BusyClock& clock) : clock_(clock) { clock_.enter(); }

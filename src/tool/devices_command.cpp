@@ -18,17 +18,18 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-/// What is lost is found out at the end (output_written).
+/// Lost output is detected at the end (output_written()).
 void print(const std::string& text) { std::fputs(text.c_str(), stdout); }
 
-/// Prints rows as columns, the first row being the titles.
+/// Prints rows in aligned columns. The first row holds the titles.
 void print_table(const std::vector<Row>& rows) {
     std::vector<std::size_t> widths(rows.front().size());
     for (const Row& row : rows)
         for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
     for (const Row& row : rows) {
         std::string line;
-        for (std::size_t i = 0; i < row.size(); ++i) line += fmt::format("{:<{}}", row[i], widths[i] + 2);
+        for (std::size_t i = 0; i < row.size(); ++i)
+            line += fmt::format("{:<{}}", row[i], widths[i] + 2);
         line.erase(line.find_last_not_of(' ') + 1);
         print(line + '\n');
     }
@@ -46,20 +47,23 @@ std::vector<Device> devices_of(DeviceKind kind) {
 }
 
 void print_table_of_devices() {
-    std::vector<Row> rows{{"device", "name", "memory", "free", "priorities", "copy engines", "processors",
-                           "compute capability"}};
+    std::vector<Row> rows{{"device", "name", "memory", "free", "priorities", "copy engines",
+                           "processors", "compute capability"}};
     for (const Device device : devices()) {
         const DeviceInfo& info = device.info();
-        rows.push_back(
-            {device.name(), info.name, gibibytes(info.total_memory), gibibytes(device.free_memory()),
-             fmt::format("{}..{}", info.priorities.least, info.priorities.greatest),
-             device.is_cuda() ? std::to_string(info.copy_engines) : "-", std::to_string(info.processors),
-             device.is_cuda() ? fmt::format("{}.{}", info.compute_major, info.compute_minor) : "-"});
+        rows.push_back({device.name(), info.name, gibibytes(info.total_memory),
+                        gibibytes(device.free_memory()),
+                        fmt::format("{}..{}", info.priorities.least, info.priorities.greatest),
+                        device.is_cuda() ? std::to_string(info.copy_engines) : "-",
+                        std::to_string(info.processors),
+                        device.is_cuda()
+                            ? fmt::format("{}.{}", info.compute_major, info.compute_minor)
+                            : "-"});
     }
     print_table(rows);
 }
 
-/// Who can be allowed to use whose memory directly.
+/// Prints which device can be given access to which other device's memory.
 void print_access(const std::vector<Device>& group) {
     std::vector<Row> rows{{"access"}};
     for (const Device column : group) rows.front().push_back(column.name());
@@ -92,8 +96,10 @@ std::string json_device(Device device) {
     std::string peers, pools;
     for (const Device other : devices_of(device.kind())) {
         const std::string name = json_string(other.name());
-        if (other != device && device.can_access_peer(other)) peers += (peers.empty() ? "" : ", ") + name;
-        if (other != device && device.can_access_pool(other)) pools += (pools.empty() ? "" : ", ") + name;
+        if (other != device && device.can_access_peer(other))
+            peers += (peers.empty() ? "" : ", ") + name;
+        if (other != device && device.can_access_pool(other))
+            pools += (pools.empty() ? "" : ", ") + name;
     }
     return fmt::format(
         R"({{"device": {}, "name": {}, "total_memory": {}, "free_memory": {}, )"
@@ -101,19 +107,23 @@ std::string json_device(Device device) {
         R"("compute_capability": {}, "bus_id": {}, "peers": [{}], "pools": [{}]}})",
         json_string(device.name()), json_string(info.name), info.total_memory, device.free_memory(),
         info.priorities.least, info.priorities.greatest, info.copy_engines, info.processors,
-        device.is_cuda() ? fmt::format("\"{}.{}\"", info.compute_major, info.compute_minor) : "null",
+        device.is_cuda() ? fmt::format("\"{}.{}\"", info.compute_major, info.compute_minor)
+                         : "null",
         json_string(info.bus_id), peers, pools);
 }
 
 void print_json(Device standard) {
     std::string list;
-    for (const Device device : devices()) list += (list.empty() ? "" : ",\n  ") + json_device(device);
+    for (const Device device : devices())
+        list += (list.empty() ? "" : ",\n  ") + json_device(device);
     const std::string reason = cuda_unavailable_reason();
-    print(fmt::format("{{\"default\": {}, \"cuda_unavailable_reason\": {}, \"devices\": [\n  {}]}}\n",
-                      json_string(standard.name()), reason.empty() ? "null" : json_string(reason), list));
+    print(fmt::format(
+        "{{\"default\": {}, \"cuda_unavailable_reason\": {}, \"devices\": [\n  {}]}}\n",
+        json_string(standard.name()), reason.empty() ? "null" : json_string(reason), list));
 }
 
-/// The table is of use to someone who named a wrong default device too; the object is not printed without one.
+/// With a wrong default device the table is printed all the same, because it helps to correct the
+/// name. The JSON object is not printed without a default device.
 int run(bool json) {
     int status = 0;
     try {
@@ -134,17 +144,22 @@ int run(bool json) {
 void add_devices_command(CLI::App& app, int& status) {
     auto json = std::make_shared<bool>(false);
     CLI::App* command = app.add_subcommand("devices", "List the devices of this machine");
-    command->footer(
-        "Priorities are those of a device's streams, least to most urgent. Copy engines are how many copies "
-        "can run\n"
-        "beside kernels. Processors are a GPU's multiprocessors, a CPU device's worker threads. Where there "
-        "are\n"
-        "several devices of a kind, a table says which can be allowed to use whose memory directly: peer\n"
-        "access is to memory of cudaMalloc, pool access to memory of heddle's arrays. Where there are no\n"
-        "CUDA devices, a line says why.\n\n"
-        "Exit status: 0; 1 if HEDDLE_DEVICE names a device that is not there, 2 if what it says is no "
-        "device.\n\n"
-        "With --json: an object of default, cuda_unavailable_reason (or null) and devices; sizes in bytes.");
+    command->footer("Priorities are those of a device's streams, least to most urgent. Copy "
+                    "engines are how many copies "
+                    "can run\n"
+                    "beside kernels. Processors are a GPU's multiprocessors, a CPU device's worker "
+                    "threads. Where there "
+                    "are\n"
+                    "several devices of a kind, a table says which can be allowed to use whose "
+                    "memory directly: peer\n"
+                    "access is to memory of cudaMalloc, pool access to memory of heddle's arrays. "
+                    "Where there are no\n"
+                    "CUDA devices, a line says why.\n\n"
+                    "Exit status: 0; 1 if HEDDLE_DEVICE names a device that is not there, 2 if "
+                    "what it says is no "
+                    "device.\n\n"
+                    "With --json: an object of default, cuda_unavailable_reason (or null) and "
+                    "devices; sizes in bytes.");
     command->add_flag("--json", *json, "Print a JSON object");
     command->callback([json, &status] { status = run(*json); });
 }

@@ -32,10 +32,12 @@ struct DigestOptions {
 
 void complain(std::string_view about, std::string_view reason) {
     std::fflush(stdout);
-    fmt::print(stderr, "heddle: {}: {}\n", about.empty() ? "\"\"" : one_line(about), one_line(reason));
+    fmt::print(stderr, "heddle: {}: {}\n", about.empty() ? "\"\"" : one_line(about),
+               one_line(reason));
 }
 
-/// What an exception says: for failed work, what the function that failed threw.
+/// Returns an exception's message. For failed work, that is the message of what the failed function
+/// threw.
 std::string reason_of(std::exception_ptr error) {
     try {
         std::rethrow_exception(std::move(error));
@@ -53,7 +55,7 @@ std::string reason_of(std::exception_ptr error) {
     }
 }
 
-/// One run of the command: files one after the other through one pipeline.
+/// One run of the command: processes files one after the other in one pipeline.
 class DigestRun {
 public:
     DigestRun(const DigestOptions& options, const std::atomic<int>& signal)
@@ -70,7 +72,8 @@ public:
             try {
                 one_file(path, *pipeline);
             } catch (...) {
-                pipeline_.reset();  // its streams keep the failure; the next file gets new ones
+                // Its streams stay poisoned: the next file gets new ones.
+                pipeline_.reset();
                 if (signal_ != 0) break;
                 complain(path, reason_of(std::current_exception()));
                 failed_ = true;
@@ -89,8 +92,9 @@ private:
         try {
             return PipelineOptions{
                 .device = device,
-                .chunk = options_.chunk.empty() ? default_chunk(device)
-                                                : static_cast<std::size_t>(*parse_bytes(options_.chunk)),
+                .chunk = options_.chunk.empty()
+                             ? default_chunk(device)
+                             : static_cast<std::size_t>(*parse_bytes(options_.chunk)),
                 .depth = options_.depth == 0 ? default_depth(device) : options_.depth,
                 .serial = options_.serial,
                 .stop = &signal_,
@@ -130,26 +134,31 @@ private:
             R"({{"path": {}, "digest": "sha256:{}", "bytes": {}, "seconds": {:.6f}, )"
             R"("busy_seconds": {{"reading": {:.6f}, "copying": {:.6f}, "hashing": {:.6f}}}, )"
             R"("setup_seconds": {:.6f}, "device": "{}", "chunk": {}, "depth": {}, "serial": {}}})",
-            json_string(path), to_hex(result.digest), result.bytes, result.seconds, result.busy.reading,
-            result.busy.copying, result.busy.hashing, result.setup_seconds, pipeline.device.name(),
-            pipeline.chunk, pipeline.depth, pipeline.serial);
+            json_string(path), to_hex(result.digest), result.bytes, result.seconds,
+            result.busy.reading, result.busy.copying, result.busy.hashing, result.setup_seconds,
+            pipeline.device.name(), pipeline.chunk, pipeline.depth, pipeline.serial);
     }
 
     void summarize(const PipelineOptions& pipeline) const {
-        const auto percent = [this](double busy) { return seconds_ > 0 ? 100 * busy / seconds_ : 0.0; };
+        const auto percent = [this](double busy) {
+            return seconds_ > 0 ? 100 * busy / seconds_ : 0.0;
+        };
         const double bytes = static_cast<double>(bytes_);
-        const bool long_enough = bytes_ >= 1'000'000 && seconds_ > 0;  // else a rate would say nothing
-        fmt::print(stderr,
-                   "{} bytes in {:.3f} s{} on {} ({} x {} in flight, {} readers{}; set up in {:.3f} s)\n",
-                   bytes_, seconds_, long_enough ? ": " + rounded_bytes(bytes / seconds_) + "/s" : "",
-                   pipeline.device.name(), pipeline.depth, exact_bytes(pipeline.chunk), readers_,
-                   pipeline.serial ? ", serial" : "", setup_seconds_);
+        // Otherwise a rate means nothing.
+        const bool long_enough = bytes_ >= 1'000'000 && seconds_ > 0;
+        fmt::print(
+            stderr,
+            "{} bytes in {:.3f} s{} on {} ({} x {} in flight, {} readers{}; set up in {:.3f} s)\n",
+            bytes_, seconds_, long_enough ? ": " + rounded_bytes(bytes / seconds_) + "/s" : "",
+            pipeline.device.name(), pipeline.depth, exact_bytes(pipeline.chunk), readers_,
+            pipeline.serial ? ", serial" : "", setup_seconds_);
         const std::string copying = pipeline.device.is_cpu()
                                         ? "copying not needed"
                                         : fmt::format("copying {:.0f} %", percent(busy_.copying));
-        fmt::print(stderr,
-                   "busy: reading {:.0f} %, {}, hashing {:.0f} %; overlap: {:.3f} s of work in {:.3f} s\n",
-                   percent(busy_.reading), copying, percent(busy_.hashing), busy_.sum(), seconds_);
+        fmt::print(
+            stderr,
+            "busy: reading {:.0f} %, {}, hashing {:.0f} %; overlap: {:.3f} s of work in {:.3f} s\n",
+            percent(busy_.reading), copying, percent(busy_.hashing), busy_.sum(), seconds_);
     }
 
     const DigestOptions& options_;
@@ -178,31 +187,39 @@ std::string check_chunk(const std::string& text) {
 void add_digest_command(CLI::App& app, int& status) {
     auto options = std::make_shared<DigestOptions>();
     CLI::App* command = app.add_subcommand("digest", "Print the fs-verity digest of each file");
-    command->footer(
-        "Each line is the one that `fsverity digest FILE` prints: SHA-256, 4096-byte blocks, no salt. Each "
-        "file is\n"
-        "streamed through the device: read by several threads, copied, and hashed, at the same time.\n\n"
-        "On standard error follow bytes, seconds and rate; how much of the time reading, copying and hashing "
-        "were\n"
-        "busy; and their overlap: the seconds of work done in the seconds that passed. Starting the device "
-        "and\n"
-        "making buffers is told apart, as set-up.\n\n"
-        "With --json each line is an object: path (bytes that are not UTF-8 as \\udc80 to \\udcff), digest, "
-        "bytes,\n"
-        "seconds, busy_seconds (reading, copying, hashing), setup_seconds, device, chunk, depth, serial.\n\n"
-        "Exit status: 0, or 1 if a file could not be done (the others are) or the device is not there, 2 for "
-        "wrong\n"
-        "usage (also a --device or HEDDLE_DEVICE that is no device), 130 or 143 when interrupted. Standard "
-        "input and special files are not supported.");
+    command->footer("Each line is the one that `fsverity digest FILE` prints: SHA-256, 4096-byte "
+                    "blocks, no salt. Each "
+                    "file is\n"
+                    "streamed through the device: read by several threads, copied, and hashed, at "
+                    "the same time.\n\n"
+                    "On standard error follow bytes, seconds and rate; how much of the time "
+                    "reading, copying and hashing "
+                    "were\n"
+                    "busy; and their overlap: the seconds of work done in the seconds that passed. "
+                    "Starting the device "
+                    "and\n"
+                    "making buffers is told apart, as set-up.\n\n"
+                    "With --json each line is an object: path (bytes that are not UTF-8 as \\udc80 "
+                    "to \\udcff), digest, "
+                    "bytes,\n"
+                    "seconds, busy_seconds (reading, copying, hashing), setup_seconds, device, "
+                    "chunk, depth, serial.\n\n"
+                    "Exit status: 0, or 1 if a file could not be done (the others are) or the "
+                    "device is not there, 2 for "
+                    "wrong\n"
+                    "usage (also a --device or HEDDLE_DEVICE that is no device), 130 or 143 when "
+                    "interrupted. Standard "
+                    "input and special files are not supported.");
     command->add_option("FILE", options->files, "Regular files")->required()->type_name("");
     command
-        ->add_option(
-            "--device", options->device,
-            "Where to hash: cuda, cuda:1, cpu, ... (default: HEDDLE_DEVICE, or the first GPU, or the CPU)")
+        ->add_option("--device", options->device,
+                     "Where to hash: cuda, cuda:1, cpu, ... (default: HEDDLE_DEVICE, or the first "
+                     "GPU, or the CPU)")
         ->type_name("DEVICE");
     command
         ->add_option("--chunk", options->chunk,
-                     "Bytes read, copied and hashed at a time: a multiple of 4096, with suffix K, M or G if\n"
+                     "Bytes read, copied and hashed at a time: a multiple of 4096, with suffix K, "
+                     "M or G if\n"
                      "wanted (default: 32M on a GPU, on a CPU 1M for each worker, 16M at most)")
         ->type_name("BYTES")
         ->check(check_chunk);
@@ -211,8 +228,10 @@ void add_digest_command(CLI::App& app, int& status) {
         ->check(CLI::Range(2, 64));
     command->add_flag("--serial", options->serial, "The same work without overlap, for comparison");
     command->add_flag("--json", options->json, "Print a JSON object for each file");
-    command->add_flag("--quiet", options->quiet, "No progress bar and no figures; errors are still told");
-    command->callback([options, &status] { status = DigestRun(*options, catch_interrupts()).run(); });
+    command->add_flag("--quiet", options->quiet,
+                      "No progress bar and no figures; errors are still told");
+    command->callback(
+        [options, &status] { status = DigestRun(*options, catch_interrupts()).run(); });
 }
 
 }  // namespace heddle::tool

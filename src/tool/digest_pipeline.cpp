@@ -8,12 +8,16 @@
 namespace heddle::tool {
 namespace {
 
-constexpr std::size_t max_readers = 8;       // one copies about 12 GB/s out of the page cache
-constexpr std::size_t min_part = 128 << 10;  // less is not worth a reader of its own
+constexpr std::size_t max_readers = 8;       // each copies about 12 GB/s from the page cache
+constexpr std::size_t min_part = 128 << 10;  // smaller parts are not worth a separate reader
 
-std::size_t workers(Device cpu) { return static_cast<std::size_t>(std::max(1, cpu.info().processors)); }
+std::size_t workers(Device cpu) {
+    return static_cast<std::size_t>(std::max(1, cpu.info().processors));
+}
 
-std::size_t round_up(std::size_t value, std::size_t unit) { return (value + unit - 1) / unit * unit; }
+std::size_t round_up(std::size_t value, std::size_t unit) {
+    return (value + unit - 1) / unit * unit;
+}
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -22,8 +26,10 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 }  // namespace
 
 std::size_t default_chunk(Device device) {
-    if (device.is_cuda()) return 32 << 20;  // blocks enough to hash, and long enough to read side by side
-    return std::clamp<std::size_t>(workers(device) << 20, 1 << 20, 16 << 20);  // small, for the caches' sake
+    // Enough blocks to hash in parallel, and long enough to split among readers.
+    if (device.is_cuda()) return 32 << 20;
+    // Small, to stay in the caches.
+    return std::clamp<std::size_t>(workers(device) << 20, 1 << 20, 16 << 20);
 }
 
 std::size_t default_depth(Device) { return 4; }
@@ -39,9 +45,11 @@ DigestPipeline::Interval::Interval(Device device)
     : begin(device, {.timing = true}), end(device, {.timing = true, .blocking = true}) {}
 
 DigestPipeline::DigestPipeline(const PipelineOptions& options)
-    : options_(options), cpu_(options.device.is_cpu() ? options.device : Device(DeviceKind::cpu, 0)),
+    : options_(options),
+      cpu_(options.device.is_cpu() ? options.device : Device(DeviceKind::cpu, 0)),
       copying_(options.device, {.name = "copying"}),
-      // More urgent than reading, where both are work for the same threads: it makes room to read to.
+      // More urgent than reading where both run on the same threads, because hashing frees the
+      // buffers to read into.
       hashing_(options.device, {.priority = -1, .name = "hashing"}), finishing_(options.device),
       root_(host_memory(hashing_, sha256_bytes)) {
     const std::size_t readers = std::min(max_readers, workers(cpu_));
@@ -59,7 +67,7 @@ DigestResult DigestPipeline::digest(const InputFile& file, const Progress& progr
 
     reading_.reset();
     const Clock::time_point first = Clock::now();
-    Sha256Digest root{};  // an empty file's is zero
+    Sha256Digest root{};  // zero for an empty file
     if (file.size() > 0) {
         try {
             root = run(file, progress, result.busy);
@@ -74,7 +82,8 @@ DigestResult DigestPipeline::digest(const InputFile& file, const Progress& progr
     return result;
 }
 
-Sha256Digest DigestPipeline::run(const InputFile& file, const Progress& progress, StageSeconds& busy) {
+Sha256Digest DigestPipeline::run(const InputFile& file, const Progress& progress,
+                                 StageSeconds& busy) {
     DigestTree tree{hashing_, VerityTree(file.size())};
     const std::uint64_t chunks = (file.size() + options_.chunk - 1) / options_.chunk;
     const std::uint64_t ahead = times_.size();
@@ -110,7 +119,8 @@ void DigestPipeline::enqueue(const InputFile& file, const Chunk& chunk, Slot& sl
     end_stage(slot.reading);
 
     if (options_.device.is_cpu()) {
-        // Entered after the reading; left so that the slot is read to again after the hashing.
+        // Entering orders it after the reading. Leaving orders the slot's next read after the
+        // hashing.
         ScopedStream hashing{hashing_, {.wait_on_exit = true}};
         hash(slot.host.view().first(chunk.padded), times, tree);
         end_stage(hashing_);
@@ -120,36 +130,40 @@ void DigestPipeline::enqueue(const InputFile& file, const Chunk& chunk, Slot& sl
     copy_to_device(chunk, slot, times);
     end_stage(copying_);
     {
-        ScopedStream hashing{hashing_};  // after the copying, which goes on with the next chunk meanwhile
+        // Ordered after the copying, which continues with the next chunk meanwhile.
+        ScopedStream hashing{hashing_};
         hash(slot.device.view().first(chunk.padded), times, tree);
         hashing_.record_event(slot.hashed);
         end_stage(hashing_);
     }
 }
 
-/// Reads a chunk in parts, side by side: each reader begins when the slot is free, and the slot goes on when
-/// all are done.
+/// Reads a chunk in parts, concurrently. Each reader starts when the slot is free, and the slot's
+/// stream continues when all are done.
 void DigestPipeline::read(const InputFile& file, const Chunk& chunk, Slot& slot) {
     const std::size_t part = std::max(
-        round_up(round_up(chunk.bytes, readers_.size()) / readers_.size(), sha256_block_bytes), min_part);
+        round_up(round_up(chunk.bytes, readers_.size()) / readers_.size(), sha256_block_bytes),
+        min_part);
     std::size_t used = 0;
     for (std::size_t begin = 0; begin < chunk.bytes; begin += part, ++used) {
         StreamRef reader = readers_[used];
         reader.wait_stream(slot.reading);
         const std::size_t end = std::min(begin + part, chunk.bytes);
-        launch_host(reader, [this, &file, begin, end, offset = chunk.offset, to = slot.host.data()] {
-            check_stop();
-            const Busy busy{reading_};
-            file.read(offset + begin, end - begin, to + begin);
-            const std::size_t padding = round_up(end, sha256_block_bytes) - end;  // the file's last block
-            std::memset(to + end, 0, padding);
-        });
+        launch_host(reader,
+                    [this, &file, begin, end, offset = chunk.offset, to = slot.host.data()] {
+                        check_stop();
+                        const Busy busy{reading_};
+                        file.read(offset + begin, end - begin, to + begin);
+                        // Pads the file's last block.
+                        const std::size_t padding = round_up(end, sha256_block_bytes) - end;
+                        std::memset(to + end, 0, padding);
+                    });
     }
     for (std::size_t i = 0; i < used; ++i) slot.reading.wait_stream(readers_[i]);
 }
 
-/// On copying_, which is current: after the chunk's reading and after the hashing of what the device buffer
-/// held; the slot is read to again after it.
+/// Enqueues on copying_, which is current: after the read of the chunk, and after the hashing of
+/// the device buffer's previous content. The slot's next read is ordered after it.
 void DigestPipeline::copy_to_device(const Chunk& chunk, Slot& slot, Times& times) {
     wait_stream(slot.reading);
     wait_event(slot.hashed);
@@ -159,14 +173,14 @@ void DigestPipeline::copy_to_device(const Chunk& chunk, Slot& slot, Times& times
     slot.reading.wait_stream(copying_);
 }
 
-/// On hashing_, which is current.
+/// Enqueues on hashing_, which is current.
 void DigestPipeline::hash(View<const std::uint8_t> blocks, Times& times, DigestTree& tree) {
     record_event(times.hashing.begin);
     tree.add(blocks);
     record_event(times.hashing.end);
 }
 
-/// Waits for a chunk to be done and adds its times up.
+/// Waits until a chunk is done and adds its times to `busy`.
 void DigestPipeline::collect(Times& times, StageSeconds& busy) const {
     times.hashing.end.synchronize();
     busy.hashing += times.hashing.seconds();
@@ -178,7 +192,8 @@ void DigestPipeline::end_stage(StreamRef stream) const {
 }
 
 void DigestPipeline::check_stop() const {
-    if (options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed) != 0) throw Interrupted{};
+    if (options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed) != 0)
+        throw Interrupted{};
 }
 
 DigestPipeline::Chunk DigestPipeline::chunk_at(const InputFile& file, std::uint64_t index) const {
@@ -188,7 +203,7 @@ DigestPipeline::Chunk DigestPipeline::chunk_at(const InputFile& file, std::uint6
     return {offset, bytes, round_up(bytes, sha256_block_bytes)};
 }
 
-/// Makes as many slots, as large, as a file can use. They are kept for the next.
+/// Allocates as many slots as the file can use, and as large. They are kept for the next file.
 void DigestPipeline::make_slots(const InputFile& file) {
     const std::uint64_t chunks = (file.size() + options_.chunk - 1) / options_.chunk;
     const auto slots = static_cast<std::size_t>(std::min<std::uint64_t>(chunks, options_.depth));
@@ -203,18 +218,19 @@ void DigestPipeline::make_slots(const InputFile& file) {
     }
 }
 
-/// Memory that this program and the device both reach: pinned for a GPU, a CPU device's own for that.
-/// `stream`, where it is a CPU's, is the first to use it.
+/// Returns memory that both the host and the device reach: pinned memory for a GPU, otherwise
+/// memory of the CPU device, allocated on `stream`.
 Array<std::uint8_t> DigestPipeline::host_memory(StreamRef stream, std::size_t bytes) const {
-    return options_.device.is_cuda() ? pinned<std::uint8_t>(bytes) : empty<std::uint8_t>(stream, bytes);
+    return options_.device.is_cuda() ? pinned<std::uint8_t>(bytes)
+                                     : empty<std::uint8_t>(stream, bytes);
 }
 
-/// Waits until nothing that was enqueued runs any more, whatever became of it.
+/// Waits until all enqueued work has ended, failed or not.
 void DigestPipeline::drain() noexcept {
     const auto wait_for = [](StreamRef stream) {
         try {
             stream.synchronize();
-        } catch (const Error&) {  // the first of them is on its way already
+        } catch (const Error&) {  // the first failure is being thrown already
         }
     };
     for (StreamRef reader : readers_) wait_for(reader);

@@ -7,8 +7,8 @@
 namespace heddle::tool {
 namespace {
 
-/// Bytes of digests a level keeps before it passes them on: those of 512 MiB of the level below. A multiple
-/// of the block size, and enough blocks at a time to be worth a launch on a GPU.
+/// Bytes of digests that a level keeps before it hashes them into the level above: those of 512 MiB
+/// of blocks. A multiple of the block size, and enough blocks to be worth a launch on a GPU.
 constexpr std::uint64_t window_bytes = 4 << 20;
 
 }  // namespace
@@ -18,13 +18,14 @@ DigestTree::DigestTree(StreamRef stream, const VerityTree& shape)
     for (std::size_t level = 0; level <= top_; ++level) {
         const std::uint64_t all = shape.blocks(static_cast<int>(level)) * sha256_bytes;
         const std::uint64_t whole_blocks = verity_blocks(all) * sha256_block_bytes;
-        levels_[level].digests =
-            empty<std::uint8_t>(stream, static_cast<std::size_t>(std::min(whole_blocks, window_bytes)));
+        levels_[level].digests = empty<std::uint8_t>(
+            stream, static_cast<std::size_t>(std::min(whole_blocks, window_bytes)));
     }
 }
 
 void DigestTree::add(std::size_t level, View<const std::uint8_t> blocks) {
-    constexpr std::size_t ratio = digests_per_block;  // a block is that many times as long as its digest
+    // The size of a block divided by that of its digest.
+    constexpr std::size_t ratio = digests_per_block;
     Level& to = levels_[level];
     while (!blocks.empty()) {
         if (to.used == to.digests.size()) pass_on(level);

@@ -1,6 +1,6 @@
 #include "hash.kernel.hpp"
 
-#include <heddle/launch.hpp>
+#include <heddle/launch/launch.hpp>
 
 #include "sha256.hpp"
 
@@ -10,7 +10,8 @@ namespace {
 struct HashBlocks {
     HEDDLE_FN void operator()(std::size_t i, std::size_t group, View<const std::uint8_t> blocks,
                               View<std::uint8_t> digests) const {
-        sha256_block_group(i, group, blocks.data(), blocks.size() / sha256_block_bytes, digests.data());
+        sha256_block_group(i, group, blocks.data(), blocks.size() / sha256_block_bytes,
+                           digests.data());
     }
 };
 
@@ -18,8 +19,8 @@ struct HashBlocks {
 
 void hash_blocks(View<const std::uint8_t> blocks, View<std::uint8_t> digests) {
     const std::size_t count = blocks.size() / sha256_block_bytes;
-    const std::size_t group =
-        current_device().is_cuda() ? 1 : 16;  // a GPU wants many threads, a CPU long loops
+    // A GPU needs many threads, a CPU long loops.
+    const std::size_t group = current_device().is_cuda() ? 1 : 16;
     launch(HashBlocks{}, dim((count + group - 1) / group), group, blocks, digests);
 }
 

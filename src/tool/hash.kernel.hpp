@@ -1,15 +1,16 @@
 #pragma once
 
-// The one kernel of `heddle digest`: SHA-256 of 4096-byte blocks, of the file's as of every level above it.
+// The only kernel of `heddle digest`: SHA-256 of 4096-byte blocks, of the file and of every level
+// above it.
 
 #include <cstdint>
 
-#include <heddle/view.hpp>
+#include <heddle/memory/view.hpp>
 
 namespace heddle::tool {
 
-/// Hashes whole 4096-byte blocks on the current stream: 32 bytes for each to `digests`, which has room for
-/// them. Both are in memory that the current device reaches.
+/// Hashes whole 4096-byte blocks on the current stream. Writes 32 bytes per block to `digests`,
+/// which must have room for them. The current device must reach both.
 void hash_blocks(View<const std::uint8_t> blocks, View<std::uint8_t> digests);
 
 }  // namespace heddle::tool

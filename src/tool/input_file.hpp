@@ -1,6 +1,6 @@
 #pragma once
 
-// A file to be read by several threads at once.
+// A file that several threads read at once.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,16 +10,17 @@
 
 namespace heddle::tool {
 
-/// What is wrong with a file, without its name: "No such file or directory".
+/// An error about a file, without its name: "No such file or directory".
 struct FileError : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// A regular file, open for reading. Its size is what it was when it was opened. Files that the kernel makes up as they are read (/proc,
-/// /sys) have no size before: they are read to their end when they are opened.
+/// A regular file, open for reading. Its size is fixed when it is opened. Files that the kernel
+/// generates when they are read (/proc, /sys) do not tell their size: opening them reads them to
+/// their end.
 class InputFile {
 public:
-    /// Throws FileError for what cannot be opened or is not a regular file.
+    /// Throws FileError if the path cannot be opened or is not a regular file.
     explicit InputFile(const std::string& path);
     ~InputFile();
     InputFile(const InputFile&) = delete;
@@ -27,8 +28,8 @@ public:
 
     std::uint64_t size() const noexcept { return size_; }
 
-    /// Reads `bytes` bytes at `offset`, all of them inside size(), to `to`. Throws FileError when that
-    /// cannot be, as when the file has become shorter. May be called from many threads at once.
+    /// Reads `bytes` bytes at `offset` into `to`. The range must be inside size(). Throws FileError
+    /// if that fails, for example because the file has become shorter. Thread-safe.
     void read(std::uint64_t offset, std::size_t bytes, std::uint8_t* to) const;
 
 private:
@@ -36,7 +37,7 @@ private:
 
     int fd_;
     std::uint64_t size_ = 0;
-    bool is_kept_ = false;  ///< the file is in contents_
+    bool is_kept_ = false;  ///< whether contents_ holds the file
     std::vector<std::uint8_t> contents_;
 };
 

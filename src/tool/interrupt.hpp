@@ -1,13 +1,14 @@
 #pragma once
 
-// Ctrl-C, asked for politely.
+// Handles SIGINT and SIGTERM.
 
 #include <atomic>
 
 namespace heddle::tool {
 
-/// From now on the first SIGINT or SIGTERM only sets the result (0 before) to its number; a second one ends
-/// the program as usual. Signals that the program was started with ignored stay so.
+/// Installs the handlers. The first SIGINT or SIGTERM sets the returned value, 0 before, to the
+/// signal's number; a second one ends the program as usual. Signals that were ignored when the
+/// program started stay ignored.
 const std::atomic<int>& catch_interrupts();
 
 }  // namespace heddle::tool

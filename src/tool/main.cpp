@@ -11,14 +11,14 @@ namespace {
 
 constexpr int usage_error = 2;
 
-/// What to tell someone who named no command; `argument` is the first thing given, if any.
+/// Returns the message for a missing or unknown command. `argument` is the first argument, or null.
 std::string no_command(const CLI::App& app, const char* argument) {
     std::string names;
     for (const CLI::App* command : app.get_subcommands({}))
         names += (names.empty() ? "" : " or ") + command->get_name();
-    const std::string wrong = argument == nullptr
-                                  ? "a command is missing"
-                                  : fmt::format("\"{}\" is no command", heddle::tool::one_line(argument));
+    const std::string wrong =
+        argument == nullptr ? "a command is missing"
+                            : fmt::format("\"{}\" is no command", heddle::tool::one_line(argument));
     return fmt::format("heddle: {}: write {} (more: heddle --help)\n", wrong, names);
 }
 
@@ -31,8 +31,10 @@ int main(int argc, char** argv) {
     app.require_subcommand(1);
     app.footer(
         "HEDDLE_DEVICE in the environment names the default device: cpu, cuda, cuda:1, ...\n\n"
-        "Exit status: 0 when all was done; 1 when something could not be done; 2 for wrong usage, which\n"
-        "a name that is no device is too, given as an option or in HEDDLE_DEVICE; 128 and the number of\n"
+        "Exit status: 0 when all was done; 1 when something could not be done; 2 for wrong usage, "
+        "which\n"
+        "a name that is no device is too, given as an option or in HEDDLE_DEVICE; 128 and the "
+        "number of\n"
         "the signal when interrupted.");
     heddle::tool::add_digest_command(app, status);
     heddle::tool::add_devices_command(app, status);

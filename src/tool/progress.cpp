@@ -28,7 +28,8 @@ std::size_t terminal_width() {
 
 bool stderr_is_terminal() {
     const char* const terminal = std::getenv("TERM");
-    return isatty(STDERR_FILENO) == 1 && (terminal == nullptr || std::string_view(terminal) != "dumb");
+    return isatty(STDERR_FILENO) == 1 &&
+           (terminal == nullptr || std::string_view(terminal) != "dumb");
 }
 
 ProgressBar::ProgressBar(bool shown, std::string label, std::uint64_t total_bytes)

@@ -8,8 +8,8 @@
 
 namespace heddle::tool {
 
-/// One line that is written over and over, about ten times a second, and goes when the bar does. Nothing at
-/// all unless `shown`.
+/// Draws one line, rewritten about ten times a second. The destructor erases it. Does nothing
+/// unless `shown`.
 class ProgressBar {
 public:
     ProgressBar(bool shown, std::string label, std::uint64_t total_bytes);
@@ -29,7 +29,7 @@ private:
     Clock::time_point next_;
 };
 
-/// Whether standard error is a terminal on which a line can be written over.
+/// Returns whether standard error is a terminal on which a line can be overwritten.
 bool stderr_is_terminal();
 
 }  // namespace heddle::tool

@@ -1,10 +1,11 @@
 #pragma once
 
-// SHA-256 (FIPS 180-4) for portable kernels: of 4096-byte blocks, which is what a file is made of for
-// fs-verity, and of a message of any length. On a CPU the work is done by its SHA instructions where it has
-// them, two blocks at a time (sha256_cpu.cpp), else in its widest registers, eight or sixteen blocks at a time
-// (sha256_wide.cpp); on a device by the arithmetic of sha256_rounds.hpp, one thread a block. All of it may be
-// called from many threads at once.
+// SHA-256 (FIPS 180-4) for portable kernels: of 4096-byte blocks, the blocks of fs-verity, and of
+// messages of any length.
+//
+// On a CPU with SHA instructions it uses those, two blocks at a time (sha256_cpu.cpp). On other
+// CPUs it uses the widest registers, eight or sixteen blocks at a time (sha256_wide.cpp). On a GPU
+// it uses the arithmetic of sha256_rounds.hpp, one thread per block. All functions are thread-safe.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,10 +14,10 @@
 
 namespace heddle::tool {
 
-inline constexpr std::size_t sha256_bytes = 32;          ///< Bytes of a digest.
-inline constexpr std::size_t sha256_block_bytes = 4096;  ///< Bytes of the fixed-size message.
+inline constexpr std::size_t sha256_bytes = 32;          ///< bytes of a digest
+inline constexpr std::size_t sha256_block_bytes = 4096;  ///< bytes of a block
 
-/// How a CPU computes SHA-256. Digests do not depend on it.
+/// The ways in which a CPU computes SHA-256. All give the same digests.
 enum class Sha256Path {
     portable,      ///< integer arithmetic, one message at a time
     lanes8,        ///< AVX2, eight blocks at a time
@@ -24,37 +25,39 @@ enum class Sha256Path {
     instructions,  ///< x86 SHA extensions, two messages at a time
 };
 
-/// All of them, the slowest first.
-inline constexpr Sha256Path sha256_paths[] = {Sha256Path::portable, Sha256Path::lanes8, Sha256Path::lanes16,
-                                              Sha256Path::instructions};
+/// All paths, slowest first.
+inline constexpr Sha256Path sha256_paths[] = {Sha256Path::portable, Sha256Path::lanes8,
+                                              Sha256Path::lanes16, Sha256Path::instructions};
 
-/// Whether this CPU has a path, and the operating system lets it.
+/// Returns whether this CPU has a path and the operating system enables it.
 bool sha256_has_path(Sha256Path path);
 
-/// The fastest path of this CPU; asked of the CPU once.
+/// Returns the fastest path of this CPU. Queries the CPU once.
 Sha256Path sha256_best_path();
 
-/// Digests of `count` consecutive 4096-byte blocks at `data`, 32 bytes each, to `digests`, by the path named;
-/// for tests and benchmarks. `path` must be one this CPU has. Host only.
-void sha256_blocks_by(Sha256Path path, const std::uint8_t* data, std::size_t count, std::uint8_t* digests);
+/// Hashes `count` consecutive 4096-byte blocks at `data` by the given path, and writes 32 bytes per
+/// block to `digests`. For tests and benchmarks. This CPU must have `path`. Host only.
+void sha256_blocks_by(Sha256Path path, const std::uint8_t* data, std::size_t count,
+                      std::uint8_t* digests);
 
-/// Digest of `size` bytes by the path named; as above. A path of many blocks at a time has nothing to gain on
-/// a single message, and does what the portable one does.
+/// Hashes `size` bytes by the given path, which this CPU must have. Paths of many blocks at a time
+/// gain nothing on a single message and do what the portable one does. Host only.
 void sha256_by(Sha256Path path, const std::uint8_t* data, std::size_t size, std::uint8_t* digest);
 
-/// Digests of two 4096-byte blocks: by SHA instructions in about 1.4 times the time of one, as what an
-/// instruction leaves of its latency is spent on the other block; where there are none, one after the other.
-/// Host only.
-void sha256_2x4096(const std::uint8_t* first, const std::uint8_t* second, std::uint8_t* first_digest,
-                   std::uint8_t* second_digest);
+/// Hashes two 4096-byte blocks. With SHA instructions this takes about 1.4 times as long as one
+/// block, because each block's instructions fill the other's latency. Without them it hashes one
+/// after the other. Host only.
+void sha256_2x4096(const std::uint8_t* first, const std::uint8_t* second,
+                   std::uint8_t* first_digest, std::uint8_t* second_digest);
 
 namespace detail {
 
-/// The sixteen words of 64 bytes at `data`, which is aligned to 16 bytes.
+/// Loads the sixteen big-endian words of the 64 bytes at `data`, which must be aligned to 16 bytes
+/// on a GPU.
 HEDDLE_FN inline void load_aligned_words(const std::uint8_t* data, std::uint32_t (&w)[16]) {
 #ifdef __CUDA_ARCH__
     const uint4* quads = reinterpret_cast<const uint4*>(data);
-    for (int i = 0; i < 4; ++i) {  // whole 32-byte sectors, each fetched once
+    for (int i = 0; i < 4; ++i) {  // reads whole 32-byte sectors, each fetched once
         const uint4 quad = __ldg(quads + i);
         w[4 * i] = swap_bytes(quad.x);
         w[4 * i + 1] = swap_bytes(quad.y);
@@ -70,7 +73,8 @@ HEDDLE_FN inline void load_aligned_words(const std::uint8_t* data, std::uint32_t
 #endif
 }
 
-/// Writes the state as a digest, most significant byte first. `digest` is aligned to 4 bytes on a device.
+/// Writes the state as a digest, most significant byte first. On a GPU `digest` must be aligned to
+/// 4 bytes.
 HEDDLE_FN inline void store_digest(const std::uint32_t (&state)[8], std::uint8_t* digest) {
     for (int i = 0; i < 8; ++i) {
         const std::uint32_t word = swap_bytes(state[i]);
@@ -82,17 +86,18 @@ HEDDLE_FN inline void store_digest(const std::uint32_t (&state)[8], std::uint8_t
     }
 }
 
-/// Digest of one 4096-byte block without special instructions.
+/// Hashes one 4096-byte block without special instructions.
 HEDDLE_FN inline void sha256_block_portable(const std::uint8_t* data, std::uint8_t* digest) {
     constexpr int steps = static_cast<int>(sha256_block_bytes / 64);
     std::uint32_t state[8];
     std::uint32_t next[16];
     sha256_start(state);
     load_aligned_words(data, next);
+    // The padding is a step like any other, so that there is only one copy of the code.
 #ifdef __CUDA_ARCH__
 #pragma unroll 1
 #endif
-    for (int step = 0; step <= steps; ++step) {  // one copy of the code: the padding is a step like any other
+    for (int step = 0; step <= steps; ++step) {
         std::uint32_t w[16];
         for (int i = 0; i < 16; ++i) w[i] = next[i];
         const int ahead = step < steps - 1 ? step + 1 : steps - 1;
@@ -107,17 +112,19 @@ HEDDLE_FN inline void sha256_block_portable(const std::uint8_t* data, std::uint8
     store_digest(state, digest);
 }
 
-/// Byte `at` of the padded message: the message, a one bit, zeros, and its length in bits as the last eight
-/// bytes.
-HEDDLE_FN inline std::uint8_t padded_byte(const std::uint8_t* data, std::uint64_t size, std::uint64_t end,
-                                          std::uint64_t at) {
+/// Returns byte `at` of the padded message: the message, a one bit, zeros, and its length in bits
+/// as the last eight bytes.
+HEDDLE_FN inline std::uint8_t padded_byte(const std::uint8_t* data, std::uint64_t size,
+                                          std::uint64_t end, std::uint64_t at) {
     if (at < size) return data[at];
     if (at == size) return 0x80;
-    return at < end - 8 ? std::uint8_t{0} : static_cast<std::uint8_t>((8 * size) >> (8 * (end - 1 - at)));
+    return at < end - 8 ? std::uint8_t{0}
+                        : static_cast<std::uint8_t>((8 * size) >> (8 * (end - 1 - at)));
 }
 
-/// Digest of `size` bytes without special instructions; no alignment is asked of `data`.
-HEDDLE_FN inline void sha256_portable(const std::uint8_t* data, std::uint64_t size, std::uint8_t* digest) {
+/// Hashes `size` bytes without special instructions. `data` may have any alignment.
+HEDDLE_FN inline void sha256_portable(const std::uint8_t* data, std::uint64_t size,
+                                      std::uint8_t* digest) {
     const std::uint64_t end = (size + 8) / 64 * 64 + 64;
     std::uint32_t state[8];
     sha256_start(state);
@@ -138,8 +145,8 @@ HEDDLE_FN inline void sha256_portable(const std::uint8_t* data, std::uint64_t si
 
 }  // namespace detail
 
-/// Digest (32 bytes) of the 4096 bytes at `data`. On a device `data` is aligned to 16 bytes and `digest` to
-/// 4, and nothing may write to `data` while the kernel runs.
+/// Hashes the 4096 bytes at `data` into 32 bytes at `digest`. On a GPU `data` must be aligned to 16
+/// bytes and `digest` to 4, and nothing may write to `data` while the kernel runs.
 HEDDLE_FN inline void sha256_block4096(const std::uint8_t* data, std::uint8_t* digest) {
 #ifdef __CUDA_ARCH__
     detail::sha256_block_portable(data, digest);
@@ -148,9 +155,11 @@ HEDDLE_FN inline void sha256_block4096(const std::uint8_t* data, std::uint8_t* d
 #endif
 }
 
-/// Digests of `count` consecutive 4096-byte blocks, 32 bytes each; alignment as above. On a CPU two, eight or
-/// sixteen blocks at a time, so that a call should be given a multiple of 16.
-HEDDLE_FN inline void sha256_blocks4096(const std::uint8_t* data, std::size_t count, std::uint8_t* digests) {
+/// Hashes `count` consecutive 4096-byte blocks, 32 bytes each, with the alignment of
+/// sha256_block4096(). A CPU hashes two, eight or sixteen blocks at a time, so `count` should be a
+/// multiple of 16.
+HEDDLE_FN inline void sha256_blocks4096(const std::uint8_t* data, std::size_t count,
+                                        std::uint8_t* digests) {
 #ifdef __CUDA_ARCH__
     for (std::size_t i = 0; i < count; ++i)
         detail::sha256_block_portable(data + i * sha256_block_bytes, digests + i * sha256_bytes);
@@ -159,15 +168,17 @@ HEDDLE_FN inline void sha256_blocks4096(const std::uint8_t* data, std::size_t co
 #endif
 }
 
-/// Index `i` of a portable kernel over `count` blocks in groups of `group`: hashes the blocks from i * group
-/// up to (i + 1) * group, as far as there are. Launch over ceil(count / group) indices: `group` 1 on a
-/// device, where every block wants a thread, and a multiple of 16 on a CPU.
+/// The body of a portable kernel over `count` blocks in groups of `group`: index `i` hashes the
+/// blocks [i * group, (i + 1) * group), as far as they exist. Launch over ceil(count / group)
+/// indices. Use a `group` of 1 on a GPU, where every block needs a thread, and a multiple of 16 on
+/// a CPU.
 ///
-/// On a device the thread blocks should be small: 128 threads, no more than 256. A warp alone on one of a
-/// multiprocessor's four schedulers nearly fills it (1500 instructions for 64 bytes, 1300 of them on a pipe
-/// that takes one every second cycle). So a launch on an H200 should take 85 to 115 us, reckoned from those
-/// counts, however many blocks it is given, until each of 528 schedulers has a warp (66 MiB of input); in
-/// thread blocks of 1024 a 16 MiB chunk would sit on four multiprocessors and take several times as long.
+/// On a GPU thread blocks should be small: 128 threads, at most 256. A single warp nearly fills one
+/// of a multiprocessor's four schedulers: 1500 instructions per 64 bytes, 1300 of them on a pipe
+/// that takes one every second cycle. From those counts a launch on an H200 should take 85 to 115
+/// us for any number of blocks, until each of 528 schedulers has a warp (66 MiB of input). With
+/// thread blocks of 1024 a 16 MiB chunk would occupy four multiprocessors and take several times as
+/// long.
 HEDDLE_FN inline void sha256_block_group(std::size_t i, std::size_t group, const std::uint8_t* data,
                                          std::size_t count, std::uint8_t* digests) {
     const std::size_t begin = i * group;
@@ -177,8 +188,8 @@ HEDDLE_FN inline void sha256_block_group(std::size_t i, std::size_t group, const
                       digests + begin * sha256_bytes);
 }
 
-/// Digest (32 bytes) of `size` bytes at `data`, of any alignment. For short messages, as the descriptor of a
-/// file.
+/// Hashes `size` bytes at `data`, of any alignment, into 32 bytes. For short messages, such as the
+/// descriptor of a file.
 HEDDLE_FN inline void sha256(const std::uint8_t* data, std::size_t size, std::uint8_t* digest) {
 #ifdef __CUDA_ARCH__
     detail::sha256_portable(data, size, digest);

@@ -1,5 +1,5 @@
-// SHA-256 on a CPU: the choice between the SHA instructions, wide registers and plain arithmetic, and the first
-// of them.
+// SHA-256 on a CPU: chooses between SHA instructions, wide registers and plain arithmetic, and
+// implements the first.
 
 #include "sha256.hpp"
 
@@ -32,8 +32,8 @@ bool has_instructions() {
     return shuffles && (b & (1U << 29)) != 0;
 }
 
-/// The state of one message as the instructions want it: variables a, b, e, f and c, d, g, h, the first
-/// highest.
+/// The state of one message in the layout of the instructions: variables a, b, e, f and c, d, g, h,
+/// with the first in the highest word.
 struct Lane {
     __m128i abef;
     __m128i cdgh;
@@ -60,8 +60,8 @@ HEDDLE_SHA_TARGET inline void lane_to(const Lane& lane, std::uint32_t* state) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(state + 4), _mm_alignr_epi8(dchg, feba, 8));
 }
 
-/// Four rounds of every lane, lanes side by side: each instruction of one lane fills the latency of the
-/// others.
+/// Computes four rounds of every lane, interleaved: the instructions of one lane fill the latency
+/// of the others.
 template <std::size_t lanes, std::size_t quad>
 HEDDLE_SHA_TARGET [[gnu::always_inline]] inline void four_rounds(Lane (&state)[lanes],
                                                                  __m128i (&w)[lanes][4]) {
@@ -75,7 +75,8 @@ HEDDLE_SHA_TARGET [[gnu::always_inline]] inline void four_rounds(Lane (&state)[l
         sum[i] = _mm_shuffle_epi32(sum[i], 0x0e);
         state[i].abef = _mm_sha256rnds2_epu32(state[i].abef, state[i].cdgh, sum[i]);
     }
-    if constexpr (quad < 12) {  // the words of four quads later, in place of those just used
+    // Computes the words of four quads later, in place of those just used.
+    if constexpr (quad < 12) {
         for (std::size_t i = 0; i < lanes; ++i) {
             const __m128i latest = w[i][(quad + 3) % 4];
             const __m128i middle = _mm_alignr_epi8(latest, w[i][(quad + 2) % 4], 4);
@@ -86,24 +87,25 @@ HEDDLE_SHA_TARGET [[gnu::always_inline]] inline void four_rounds(Lane (&state)[l
 }
 
 template <std::size_t lanes, std::size_t... quad>
-HEDDLE_SHA_TARGET [[gnu::always_inline]] inline void all_rounds(Lane (&state)[lanes], __m128i (&w)[lanes][4],
+HEDDLE_SHA_TARGET [[gnu::always_inline]] inline void all_rounds(Lane (&state)[lanes],
+                                                                __m128i (&w)[lanes][4],
                                                                 std::index_sequence<quad...>) {
     (four_rounds<lanes, quad>(state, w), ...);
 }
 
-/// Takes `steps` times 64 bytes of each lane's message into its state. Meanwhile the same bytes at `upcoming`
-/// are fetched into the cache: the processor's own prefetching stops at every page, and a page is a block.
+/// Adds `steps` times 64 bytes of each lane's message to its state. Meanwhile prefetches the same
+/// bytes at `upcoming`: the hardware prefetcher stops at every page, and a page is a block.
 template <std::size_t lanes>
-HEDDLE_SHA_TARGET [[gnu::always_inline]] inline void absorb(Lane (&lane)[lanes],
-                                                            const std::uint8_t* const (&data)[lanes],
-                                                            const std::uint8_t* const (&upcoming)[lanes],
-                                                            std::size_t steps) {
+HEDDLE_SHA_TARGET [[gnu::always_inline]] inline void absorb(
+    Lane (&lane)[lanes], const std::uint8_t* const (&data)[lanes],
+    const std::uint8_t* const (&upcoming)[lanes], std::size_t steps) {
     for (std::size_t step = 0; step < steps; ++step) {
         Lane before[lanes];
         __m128i w[lanes][4];
         for (std::size_t i = 0; i < lanes; ++i) {
             before[i] = lane[i];
-            for (std::size_t j = 0; j < 4; ++j) w[i][j] = swap_words(load(data[i] + 64 * step + 16 * j));
+            for (std::size_t j = 0; j < 4; ++j)
+                w[i][j] = swap_words(load(data[i] + 64 * step + 16 * j));
             __builtin_prefetch(upcoming[i] + 64 * step);
         }
         all_rounds(lane, w, std::make_index_sequence<16>{});
@@ -122,7 +124,7 @@ constexpr std::array<std::uint8_t, 64> block_padding = [] {
     return bytes;
 }();
 
-/// Digests of `lanes` blocks, 4096 bytes each. `upcoming` are blocks soon to be asked for.
+/// Hashes `lanes` blocks of 4096 bytes. `upcoming` are the blocks to prefetch.
 template <std::size_t lanes>
 HEDDLE_SHA_TARGET void blocks_by_instructions(const std::uint8_t* const (&data)[lanes],
                                               const std::uint8_t* const (&upcoming)[lanes],
@@ -145,12 +147,13 @@ HEDDLE_SHA_TARGET void blocks_by_instructions(const std::uint8_t* const (&data)[
 HEDDLE_SHA_TARGET void message_by_instructions(const std::uint8_t* data, std::size_t size,
                                                std::uint8_t* digest) {
     const std::size_t whole = size / 64;
-    std::uint8_t tail[128] = {};  // what is left over, with the padding: one step or two
+    std::uint8_t tail[128] = {};  // the last bytes with the padding: one step or two
     if (size % 64 != 0) std::memcpy(tail, data + 64 * whole, size % 64);
     tail[size % 64] = 0x80;
     const std::size_t tail_steps = size % 64 < 56 ? 1 : 2;
     for (std::size_t i = 0; i < 8; ++i)
-        tail[64 * tail_steps - 1 - i] = static_cast<std::uint8_t>((std::uint64_t{size} * 8) >> (8 * i));
+        tail[64 * tail_steps - 1 - i] =
+            static_cast<std::uint8_t>((std::uint64_t{size} * 8) >> (8 * i));
     Lane lane[1] = {lane_from(detail::sha256_initial)};
     const std::uint8_t* messages[1] = {data};
     const std::uint8_t* tails[1] = {tail};
@@ -161,12 +164,13 @@ HEDDLE_SHA_TARGET void message_by_instructions(const std::uint8_t* data, std::si
     detail::store_digest(words, digest);
 }
 
-#else  // no other processor's SHA instructions are used yet
+#else  // SHA instructions of other processors are not used yet
 
 bool has_instructions() { return false; }
 
 template <std::size_t lanes>
-void blocks_by_instructions(const std::uint8_t* const (&data)[lanes], const std::uint8_t* const (&)[lanes],
+void blocks_by_instructions(const std::uint8_t* const (&data)[lanes],
+                            const std::uint8_t* const (&)[lanes],
                             std::uint8_t* const (&digests)[lanes]) {
     for (std::size_t i = 0; i < lanes; ++i) detail::sha256_block_portable(data[i], digests[i]);
 }
@@ -195,8 +199,8 @@ Sha256Path sha256_best_path() {
     return best;
 }
 
-void sha256_2x4096(const std::uint8_t* first, const std::uint8_t* second, std::uint8_t* first_digest,
-                   std::uint8_t* second_digest) {
+void sha256_2x4096(const std::uint8_t* first, const std::uint8_t* second,
+                   std::uint8_t* first_digest, std::uint8_t* second_digest) {
     if (sha256_best_path() == Sha256Path::instructions) {
         blocks_by_instructions<2>({first, second}, {first, second}, {first_digest, second_digest});
     } else {
@@ -205,7 +209,8 @@ void sha256_2x4096(const std::uint8_t* first, const std::uint8_t* second, std::u
     }
 }
 
-void sha256_blocks_by(Sha256Path path, const std::uint8_t* data, std::size_t count, std::uint8_t* digests) {
+void sha256_blocks_by(Sha256Path path, const std::uint8_t* data, std::size_t count,
+                      std::uint8_t* digests) {
     const auto block = [data](std::size_t i) { return data + i * sha256_block_bytes; };
     const auto digest = [digests](std::size_t i) { return digests + i * sha256_bytes; };
     std::size_t i = 0;
@@ -220,7 +225,8 @@ void sha256_blocks_by(Sha256Path path, const std::uint8_t* data, std::size_t cou
     }
     if (path != Sha256Path::portable) {
         const bool wide = path == Sha256Path::lanes16;
-        i = count % (wide ? 16 : 8) == 1 ? count - 1 : count;  // one block alone is done sooner below
+        // A single block at the end is faster below.
+        i = count % (wide ? 16 : 8) == 1 ? count - 1 : count;
         (wide ? detail::sha256_lanes16 : detail::sha256_lanes8)(data, i, digests);
     }
     for (; i < count; ++i) detail::sha256_block_portable(block(i), digest(i));

@@ -1,9 +1,9 @@
-// SHA-256 on x86-64 processors that have wide registers but no SHA instructions. Word i of a register belongs
-// to block i: eight blocks in those of AVX2, sixteen in those of AVX-512.
+// SHA-256 on x86-64 processors with wide registers but without SHA instructions. Word i of a
+// register belongs to block i: eight blocks with AVX2, sixteen with AVX-512.
 //
-// What is common to both is templates without a target of their own, in the compilers' own vector arithmetic.
-// They are inlined, always, in two functions that have one. No vector is a parameter or a result by value: how
-// those are passed depends on the target.
+// The common code is templates without a target attribute, written in the compilers' vector
+// arithmetic. They are always inlined, into two functions with a target attribute. No vector is
+// passed or returned by value, because the calling convention for vectors depends on the target.
 
 #include "sha256_wide.hpp"
 
@@ -26,19 +26,20 @@ using Words16 [[gnu::vector_size(64)]] = std::uint32_t;
 using Bytes32 [[gnu::vector_size(32)]] = std::uint8_t;
 using Bytes64 [[gnu::vector_size(64)]] = std::uint8_t;
 
-/// The sum, without carries, of three rotations to the right.
-template <int i, int j, int k, class Words> HEDDLE_INLINE void rotations(Words& to, const Words& x) {
+/// Computes the xor of three rotations to the right.
+template <int i, int j, int k, class Words>
+HEDDLE_INLINE void rotations(Words& to, const Words& x) {
     to = ((x >> i) | (x << (32 - i))) ^ ((x >> j) | (x << (32 - j))) ^ ((x >> k) | (x << (32 - k)));
 }
 
-/// The same of two rotations and a shift.
+/// Computes the xor of two rotations and a shift to the right.
 template <int i, int j, int shift, class Words>
 HEDDLE_INLINE void rotations_shift(Words& to, const Words& x) {
     to = ((x >> i) | (x << (32 - i))) ^ ((x >> j) | (x << (32 - j))) ^ (x >> shift);
 }
 
-/// Round `r`, as sha256_round() of sha256_rounds.hpp. `b_xor_c` is left by the round before, whose a and b they
-/// were; this one leaves it for the next.
+/// Computes round `r`, as sha256_round() of sha256_rounds.hpp. `b_xor_c` comes from the round
+/// before, where it was a ^ b; this round sets it for the next.
 template <std::size_t r, class Words>
 HEDDLE_INLINE void lanes_round(Words (&v)[8], Words (&w)[16], Words& b_xor_c) {
     constexpr std::size_t base = 64 - r;
@@ -78,7 +79,7 @@ HEDDLE_INLINE void lanes_rounds(Words (&v)[8], Words (&w)[16], std::index_sequen
 
 HEDDLE_INLINE void load(Words4& to, const std::uint8_t* from) { std::memcpy(&to, from, sizeof to); }
 
-/// Sixteen bytes at `at` of every fourth block, next to each other.
+/// Loads sixteen bytes at `at` of every fourth block, next to each other.
 HEDDLE_INLINE void load_column(Words8& to, const std::uint8_t* const* blocks, std::size_t at) {
     Words4 x0, x1;
     load(x0, blocks[0] + at);
@@ -93,7 +94,8 @@ HEDDLE_INLINE void load_column(Words16& to, const std::uint8_t* const* blocks, s
     to = __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
 }
 
-// In every four words: the lower or the upper two of each, by turns, singly or as pairs.
+// Within every four words, these interleave the lower or the upper two of `x` and `y`, as single
+// words or as pairs.
 HEDDLE_INLINE void low_words(Words8& to, const Words8& x, const Words8& y) {
     to = __builtin_shufflevector(x, y, 0, 8, 1, 9, 4, 12, 5, 13);
 }
@@ -119,9 +121,9 @@ HEDDLE_INLINE void high_pairs(Words16& to, const Words16& x, const Words16& y) {
     to = __builtin_shufflevector(x, y, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31);
 }
 
-#define HEDDLE_SWAP_16(n)                                                                                    \
-    n + 3, n + 2, n + 1, n, n + 7, n + 6, n + 5, n + 4, n + 11, n + 10, n + 9, n + 8, n + 15, n + 14,        \
-        n + 13, n + 12
+#define HEDDLE_SWAP_16(n)                                                                          \
+    n + 3, n + 2, n + 1, n, n + 7, n + 6, n + 5, n + 4, n + 11, n + 10, n + 9, n + 8, n + 15,      \
+        n + 14, n + 13, n + 12
 HEDDLE_INLINE void swap_words(Words8& x) {
     const Bytes32 bytes = reinterpret_cast<Bytes32>(x);
     x = reinterpret_cast<Words8>(
@@ -129,16 +131,18 @@ HEDDLE_INLINE void swap_words(Words8& x) {
 }
 HEDDLE_INLINE void swap_words(Words16& x) {
     const Bytes64 bytes = reinterpret_cast<Bytes64>(x);
-    x = reinterpret_cast<Words16>(__builtin_shufflevector(bytes, bytes, HEDDLE_SWAP_16(0), HEDDLE_SWAP_16(16),
-                                                          HEDDLE_SWAP_16(32), HEDDLE_SWAP_16(48)));
+    x = reinterpret_cast<Words16>(__builtin_shufflevector(bytes, bytes, HEDDLE_SWAP_16(0),
+                                                          HEDDLE_SWAP_16(16), HEDDLE_SWAP_16(32),
+                                                          HEDDLE_SWAP_16(48)));
 }
 #undef HEDDLE_SWAP_16
 
-/// The 64 bytes at `at` of every block, as words.
+/// Loads the 64 bytes at `at` of every block as big-endian words.
 template <std::size_t lanes, class Words>
-HEDDLE_INLINE void load_words(Words (&w)[16], const std::uint8_t* const (&blocks)[lanes], std::size_t at) {
-    // All of a few blocks' bytes at a time: the blocks lie 4096 bytes apart, and a processor's first cache
-    // keeps hardly more than eight lines of such addresses.
+HEDDLE_INLINE void load_words(Words (&w)[16], const std::uint8_t* const (&blocks)[lanes],
+                              std::size_t at) {
+    // Loads all bytes of a few blocks at a time. The blocks are 4096 bytes apart, and a processor's
+    // first-level cache holds hardly more than eight lines at such addresses.
     for (std::size_t j = 0; j < 4; ++j)
         for (std::size_t i = 0; i < 4; ++i) load_column(w[4 * i + j], blocks + j, at + 16 * i);
     for (std::size_t i = 0; i < 16; i += 4) {
@@ -155,8 +159,8 @@ HEDDLE_INLINE void load_words(Words (&w)[16], const std::uint8_t* const (&blocks
     for (std::size_t i = 0; i < 16; ++i) swap_words(w[i]);
 }
 
-/// Digests of `lanes` blocks. So many blocks read side by side hide the latency of the memory for each other:
-/// fetching the next ones into the cache ahead gained nothing.
+/// Hashes `lanes` blocks. Reading that many blocks in parallel hides the memory's latency:
+/// prefetching the next ones gained nothing.
 template <std::size_t lanes, class Words>
 HEDDLE_INLINE void hash_lanes(const std::uint8_t* const (&blocks)[lanes],
                               std::uint8_t* const (&digests)[lanes]) {
@@ -186,8 +190,8 @@ HEDDLE_INLINE void hash_lanes(const std::uint8_t* const (&blocks)[lanes],
     }
 }
 
-/// Digests of consecutive blocks, `lanes` at a time. In what is left over the last block stands for those that
-/// are missing.
+/// Hashes consecutive blocks, `lanes` at a time. In the last group the last block fills the unused
+/// lanes.
 template <std::size_t lanes, class Words>
 HEDDLE_INLINE void hash_run(const std::uint8_t* data, std::size_t count, std::uint8_t* digests) {
     for (std::size_t first = 0; first < count; first += lanes) {
@@ -222,7 +226,7 @@ bool sha256_has_lanes16() {
 
 }  // namespace heddle::tool::detail
 
-#else  // never asked for
+#else  // never called
 
 namespace heddle::tool::detail {
 

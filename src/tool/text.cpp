@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::string_view units = "KMG";
 
-/// Length of the UTF-8 sequence that `text` begins with, 0 if it begins with none.
+/// Returns the length of the UTF-8 sequence that `text` begins with, or 0 if it begins with none.
 std::size_t utf8_length(std::string_view text) {
     const auto at = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     const unsigned lead = at(0);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Texts for people and for programs.
+// Formats and parses text.
 
 #include <cstdint>
 #include <optional>
@@ -9,23 +9,25 @@
 
 namespace heddle::tool {
 
-/// "4096", "64K", "16M" or "1G" (also "16MiB"; powers of 1024) as bytes; nothing for any other text.
+/// Parses "4096", "64K", "16M" or "1G" (also "16MiB"; powers of 1024) as bytes. Returns nothing for
+/// any other text.
 std::optional<std::uint64_t> parse_bytes(std::string_view text);
 
-/// In the largest of K, M and G that divides it: "16M".
+/// Formats bytes in the largest of K, M and G that divides them: "16M".
 std::string exact_bytes(std::uint64_t bytes);
 
-/// In powers of 1000, three digits: "8.59 GB".
+/// Formats bytes in powers of 1000 with three digits: "8.59 GB".
 std::string rounded_bytes(double bytes);
 
-/// A JSON string, quotes included. Bytes that are not UTF-8 (paths need not be) become \udc80 to \udcff, as
-/// in Python's "surrogateescape".
+/// Returns a JSON string, including quotes. Bytes that are not UTF-8 (paths need not be) become
+/// \udc80 to \udcff, as in Python's "surrogateescape".
 std::string json_string(std::string_view text);
 
-/// `text` without what would break a line.
+/// Returns `text` without characters that would break a line.
 std::string one_line(std::string_view text);
 
-/// Writes out what was printed. False if some of it was lost, which then was told on standard error.
+/// Flushes standard output. Returns false, after an error message on standard error, if some output
+/// was lost.
 bool output_written();
 
 }  // namespace heddle::tool

@@ -1,5 +1,6 @@
-// A program may say `using namespace heddle` and use CUB, Thrust and libcu++ in the same file. nvcc's generated code names
-// cuda::std, cub and thrust without leading colons, in the scope of that directive: no name of heddle's may clash.
+// A program may say `using namespace heddle` and use CUB, Thrust and libcu++ in the same file.
+// nvcc's generated code names cuda::std, cub and thrust without leading colons, in the scope of
+// that directive: no name of heddle's may clash.
 #include <heddle/cuda.hpp>
 
 using namespace heddle;  // before the others' headers, where it can do most harm
@@ -44,7 +45,9 @@ struct Square {
 
 /// A portable kernel that is given one of libcu++'s function objects.
 struct Apply {
-    template <class F> HEDDLE_FN void operator()(std::size_t i, F f, View<int> x) const { x[i] = f(x[i], 1); }
+    template <class F> HEDDLE_FN void operator()(std::size_t i, F f, View<int> x) const {
+        x[i] = f(x[i], 1);
+    }
 };
 
 bool is_on_cuda() { return test_device().is_cuda(); }
@@ -56,7 +59,8 @@ TEST_CASE("kernels whose parameters are of libcu++ are launched beside `using na
     const Stream s(test_device());
     Array<int> sum = zeros<int>(s, 1);
     const cuda::std::array<int, 2> addends{3, 4};
-    launch(s, combine<cuda::std::plus<int>>, grid(dim3(1), dim3(2)), cuda::std::plus<int>{}, addends, sum);
+    launch(s, combine<cuda::std::plus<int>>, grid(dim3(1), dim3(2)), cuda::std::plus<int>{},
+           addends, sum);
     combine<<<1, 2, 0, native_handle(s)>>>(cuda::std::multiplies<int>{}, addends, sum.data());
     check_cuda(cudaGetLastError(), "combine");
     launch(s, Apply{}, dim(1), cuda::std::plus<>{}, sum);
@@ -72,8 +76,9 @@ TEST_CASE("CUB's algorithms run on heddle's streams and arrays") {
     check_cuda(cub::DeviceReduce::Sum(nullptr, bytes, x.data(), sum.data(), 1000, native_handle(s)),
                "cub::DeviceReduce::Sum");
     Array<unsigned char> scratch = zeros<unsigned char>(s, bytes);
-    check_cuda(cub::DeviceReduce::Sum(scratch.data(), bytes, x.data(), sum.data(), 1000, native_handle(s)),
-               "cub::DeviceReduce::Sum");
+    check_cuda(
+        cub::DeviceReduce::Sum(scratch.data(), bytes, x.data(), sum.data(), 1000, native_handle(s)),
+        "cub::DeviceReduce::Sum");
     CHECK(to_host(s, sum) == Ints{2000});
 }
 
@@ -83,8 +88,8 @@ TEST_CASE("Thrust's algorithms run on heddle's streams and arrays") {
     Array<int> x = zeros<int>(s, 4);
     const auto policy = thrust::cuda::par.on(native_handle(s));
     const auto first = thrust::device_pointer_cast(x.data());
-    thrust::transform(policy, thrust::counting_iterator<int>(0), thrust::counting_iterator<int>(4), first,
-                      Square{});
+    thrust::transform(policy, thrust::counting_iterator<int>(0), thrust::counting_iterator<int>(4),
+                      first, Square{});
     thrust::sort(policy, first, first + 4, thrust::greater<int>{});
     CHECK(thrust::reduce(policy, first, first + 4, 0, thrust::plus<int>{}) == 0 + 1 + 4 + 9);
     CHECK(to_host(s, x) == Ints{9, 4, 1, 0});

@@ -1,4 +1,5 @@
-// Captures and batches of CUDA's own: __global__ functions, and work that others give a stream past heddle.
+// Captures and batches of CUDA's own: __global__ functions, and work that others give a stream past
+// heddle.
 #include "../kernels.hpp"
 #include "../support.hpp"
 
@@ -10,7 +11,7 @@ using namespace heddle_test;
 
 namespace {
 
-#define SKIP_WITHOUT_CUDA()                                                                                  \
+#define SKIP_WITHOUT_CUDA()                                                                        \
     if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
 
 Device gpu() { return Device("cuda:0"); }
@@ -35,7 +36,8 @@ TEST_CASE("__global__ functions are captured, by name", "[cuda]") {
     CHECK(to_host(s, x) == Ints(32, ((1 + 4) * 2 + 4) * 2));
 }
 
-TEST_CASE("work given past heddle to a stream whose handle is out is captured in its place", "[cuda]") {
+TEST_CASE("work given past heddle to a stream whose handle is out is captured in its place",
+          "[cuda]") {
     SKIP_WITHOUT_CUDA();
     const Stream s(gpu());
     Array<int> x = full<int>(s, 32, 1);
@@ -99,9 +101,11 @@ TEST_CASE("a body that throws between foreign work leaves the stream usable", "[
     CHECK(to_host(s, x) == Ints(32, 8));
 }
 
-TEST_CASE("other threads use memory, events and streams while a capture is open, in every mode", "[cuda]") {
+TEST_CASE("other threads use memory, events and streams while a capture is open, in every mode",
+          "[cuda]") {
     SKIP_WITHOUT_CUDA();
-    for (const CaptureMode mode : {CaptureMode::thread_local_, CaptureMode::global, CaptureMode::relaxed}) {
+    for (const CaptureMode mode :
+         {CaptureMode::thread_local_, CaptureMode::global, CaptureMode::relaxed}) {
         const Stream s(gpu());
         const cudaStream_t native = native_handle(s);
         Array<int> x = full<int>(s, 32, 1);
@@ -185,7 +189,8 @@ TEST_CASE("a handle given out in a batch sends what came before, and nothing is 
     CHECK(to_host(s, x) == Ints(32, 10));
 }
 
-TEST_CASE("__global__ functions in batches are replayed and updated, another function takes another's place",
+TEST_CASE("__global__ functions in batches are replayed and updated, another function takes "
+          "another's place",
           "[cuda]") {
     SKIP_WITHOUT_CUDA();
     const Stream s(gpu());
@@ -222,8 +227,9 @@ TEST_CASE("fills of elements of all sizes and copies in batches follow what chan
     CHECK(to_host(z) == std::vector<double>(100, 7.5));
 }
 
-TEST_CASE("host functions of a graph are changed between launches, and launches that wait keep theirs",
-          "[cuda]") {
+TEST_CASE(
+    "host functions of a graph are changed between launches, and launches that wait keep theirs",
+    "[cuda]") {
     SKIP_WITHOUT_CUDA();
     const Recorder seen;
     const Drained drained;

@@ -7,12 +7,13 @@ using namespace heddle_test;
 
 namespace {
 
-#define SKIP_WITHOUT_CUDA()                                                                                  \
+#define SKIP_WITHOUT_CUDA()                                                                        \
     if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
 
 Device gpu() { return Device("cuda:0"); }
 
-/// Says that it is there, and waits, for some seconds at most, until `all` are. met[self] = 1 if they came.
+/// Says that it is there, and waits, for some seconds at most, until `all` are. met[self] = 1 if
+/// they came.
 __global__ void meet(int* arrived, int all, int* met, int self) {
     atomicAdd(arrived, 1);
     const long long begin = clock64();
@@ -75,11 +76,12 @@ TEST_CASE("leases of a pool run at the same time", "[cuda]") {
 
 TEST_CASE("pinned copies in both directions and a kernel are under way together", "[cuda]") {
     SKIP_WITHOUT_CUDA();
-    // The kernel ends only after both copies behind the gate have been made on other streams: their events say so.
+    // The kernel ends only after both copies behind the gate have been made on other streams: their
+    // events say so.
     const Drained drained;
     const Stream compute(gpu()), up(gpu()), down(gpu());
-    Array<int> arrived = zeros<int>(compute, 1), met = zeros<int>(compute, 1), x = zeros<int>(compute, 1000),
-               y = full<int>(compute, 1000, 4);
+    Array<int> arrived = zeros<int>(compute, 1), met = zeros<int>(compute, 1),
+               x = zeros<int>(compute, 1000), y = full<int>(compute, 1000, 4);
     Array<int> in = pinned<int>(1000), out = pinned<int>(1000);
     std::fill(in.data(), in.data() + 1000, 3);
     compute.synchronize();

@@ -8,7 +8,7 @@ using namespace heddle_test;
 
 namespace {
 
-#define SKIP_WITHOUT_CUDA()                                                                                  \
+#define SKIP_WITHOUT_CUDA()                                                                        \
     if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
 
 __global__ void grow(int* data) { data[threadIdx.x] *= 2; }
@@ -29,8 +29,9 @@ TEST_CASE("a loop of __global__ functions ends when one of them says so", "[cuda
     CHECK(to_host(s, x) == Ints(32, 1024));
 }
 
-TEST_CASE("a node of a __global__ function has a priority until its graph is instantiated, in bodies too",
-          "[cuda]") {
+TEST_CASE(
+    "a node of a __global__ function has a priority until its graph is instantiated, in bodies too",
+    "[cuda]") {
     SKIP_WITHOUT_CUDA();
     const Device gpu("cuda:0");
     const Stream s(gpu);
@@ -57,10 +58,12 @@ TEST_CASE("a kernel of a CPU device in a body is refused on CUDA, by name", "[cu
     Array<int> x = zeros<int>(s, 10), value = zeros<int>(s, 1), host = pinned<int>(10);
     s.synchronize();
     auto on_gpu = kernel_node(gpu, Add{}, dim(10), x, 1);
-    auto on_cpu = kernel_node(cpu_device(), Add{}, dim(10), host.view(), 1).after(on_gpu).name("on the CPU");
+    auto on_cpu =
+        kernel_node(cpu_device(), Add{}, dim(10), host.view(), 1).after(on_gpu).name("on the CPU");
     Graph graph = if_node(value, on_cpu.build()).build();
     const auto error = error_of([&] { graph.instantiate(); });
     REQUIRE(error);
     CHECK(error->code() == ErrorCode::unsupported);
-    CHECK(std::string(error->what()).find("'on the CPU' runs on a CPU device") != std::string::npos);
+    CHECK(std::string(error->what()).find("'on the CPU' runs on a CPU device") !=
+          std::string::npos);
 }

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <thread>
 
-#include "cuda/copy_crew.hpp"
+#include "cuda/memory/parallel_memcpy.hpp"
 
 using namespace heddle_test;
 using heddle::detail::cu::copy_on_host;
@@ -18,11 +18,13 @@ constexpr std::byte untouched{0xee};
 
 std::vector<std::byte> numbered(std::size_t bytes) {
     std::vector<std::byte> all(bytes);
-    for (std::size_t i = 0; i < bytes; ++i) all[i] = static_cast<std::byte>((i * 2654435761u) >> 24);
+    for (std::size_t i = 0; i < bytes; ++i)
+        all[i] = static_cast<std::byte>((i * 2654435761u) >> 24);
     return all;
 }
 
-/// Rows of `bytes`, `first` bytes into the memory: whether each arrived, and nothing beside them was written.
+/// Rows of `bytes`, `first` bytes into the memory: whether each arrived, and nothing beside them
+/// was written.
 bool is_copied(std::size_t bytes, std::size_t rows, std::size_t first, std::size_t to_gap,
                std::size_t from_gap, Stores stores) {
     const std::size_t to_pitch = bytes + to_gap, from_pitch = bytes + from_gap;

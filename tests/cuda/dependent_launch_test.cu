@@ -7,7 +7,7 @@ using namespace heddle_test;
 
 namespace {
 
-#define SKIP_WITHOUT_CUDA()                                                                                  \
+#define SKIP_WITHOUT_CUDA()                                                                        \
     if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
 
 __global__ void twice_and_one(int* data) {
@@ -17,7 +17,8 @@ __global__ void twice_and_one(int* data) {
 }
 __global__ void shared_sum(int* out, int n) {
     extern __shared__ int values[];
-    for (int i = static_cast<int>(threadIdx.x); i < n; i += static_cast<int>(blockDim.x)) values[i] = 1;
+    for (int i = static_cast<int>(threadIdx.x); i < n; i += static_cast<int>(blockDim.x))
+        values[i] = 1;
     __syncthreads();
     if (threadIdx.x == 0) {
         int sum = 0;
@@ -43,7 +44,8 @@ TEST_CASE("__global__ functions are launched as dependents, eagerly and captured
     CHECK(to_host(s, y) == std::vector<int>(32, 1023));
 }
 
-TEST_CASE("a grid with options uses its own shared memory, beyond 48 KB too, in graphs as well", "[cuda]") {
+TEST_CASE("a grid with options uses its own shared memory, beyond 48 KB too, in graphs as well",
+          "[cuda]") {
     SKIP_WITHOUT_CUDA();
     const Stream s(Device("cuda:0"));
     Array<int> out = zeros<int>(s, 1);
@@ -51,8 +53,9 @@ TEST_CASE("a grid with options uses its own shared memory, beyond 48 KB too, in 
     launch(s, shared_sum, grid(1, 128, n * sizeof(int)).with({.priority = -1}), out, n);
     CHECK(to_host(s, out)[0] == n);
     fill(s, out, 0);
-    Graph graph = capture(
-        s, [&] { launch(s, shared_sum, grid(1, 128, n * sizeof(int)).with({.priority = -1}), out, n); });
+    Graph graph = capture(s, [&] {
+        launch(s, shared_sum, grid(1, 128, n * sizeof(int)).with({.priority = -1}), out, n);
+    });
     graph.launch(s);
     CHECK(to_host(s, out)[0] == n);
 }

@@ -1,4 +1,4 @@
-// Compiled as plain C++: under nvcc some functions of the runtime have overloads.
+// Compiled as plain C++, because nvcc gives some functions of the runtime overloads.
 #include "cuda/faults.hpp"
 
 #include <atomic>
@@ -6,9 +6,9 @@
 #include <string_view>
 #include <type_traits>
 
-#include <heddle/device.hpp>
+#include <heddle/device/device.hpp>
 
-#include "cuda/driver.hpp"
+#include "cuda/device/driver.hpp"
 
 namespace heddle_test {
 
@@ -54,7 +54,7 @@ constexpr Effect effects[] = {
 
 void note(std::string_view call, bool has_failed) {
     for (const Effect& effect : effects) {
-        // Freeing memory is tried again, destroying other things is not.
+        // The library retries freeing memory, but not destroying other objects.
         const bool is_done = !has_failed || (effect.change < 0 && call != "cuMemFreeAsync");
         if (effect.call != call || !is_done) continue;
         const std::lock_guard lock(mutex());
@@ -62,13 +62,14 @@ void note(std::string_view call, bool has_failed) {
     }
 }
 
-/// Guards around other calls, whose result nobody looks at: they are left alone.
+/// Returns whether the call is a guard around other calls. Their results are never checked, so they
+/// are left alone.
 bool is_guard(std::string_view call) {
     return call == "cuCtxGetCurrent" || call == "cuCtxPushCurrent" || call == "cuCtxPopCurrent" ||
            call == "cuThreadExchangeStreamCaptureMode";
 }
 
-/// The code with which this call fails; 0: it does not.
+/// Returns the code with which this call fails, or 0 if it does not.
 int fault_in(const char* call) {
     const std::uint64_t k = fails.load();
     if (k == 0 || is_mine != (counted.load() == OfThread::mine) || is_guard(call)) return 0;
@@ -77,9 +78,9 @@ int fault_in(const char* call) {
     return code_of_failure.load();
 }
 
-/// What has to happen although the call fails.
+/// Does what has to happen although the call fails.
 void do_all_the_same(...) {}
-/// cudaStreamEndCapture(), and none else, has these arguments: the stream captures no more, also when it fails.
+/// Only cudaStreamEndCapture() has these arguments: it ends the capture even if it fails.
 void do_all_the_same(cudaStream_t stream, cudaGraph_t* graph) {
     cudaGraph_t captured = nullptr;
     if (real.cudaStreamEndCapture(stream, &captured) == cudaSuccess && captured != nullptr)
@@ -103,21 +104,21 @@ template <class Call, class R, class... A> struct Shim<Call, R (*)(A...)> {
 
 }  // namespace
 
-// cuda.h makes macros of some names: # leaves them as they are, and the member is what they stand for.
-#define HEDDLE_SHIM(text, member)                                                                            \
-    {                                                                                                        \
-        struct Call {                                                                                        \
-            static const char* name() { return text; }                                                       \
-            static auto& in(Api& table) { return table.member; }                                             \
-        };                                                                                                   \
-        auto& place = Call::in(heddle::detail::cu::api);                                                     \
-        if (place != nullptr) place = &Shim<Call, std::remove_reference_t<decltype(place)>>::call;           \
+// cuda.h defines some names as macros. # does not expand them; the member name is the expansion.
+#define HEDDLE_SHIM(text, member)                                                                  \
+    {                                                                                              \
+        struct Call {                                                                              \
+            static const char* name() { return text; }                                             \
+            static auto& in(Api& table) { return table.member; }                                   \
+        };                                                                                         \
+        auto& place = Call::in(heddle::detail::cu::api);                                           \
+        if (place != nullptr) place = &Shim<Call, std::remove_reference_t<decltype(place)>>::call; \
     }
 #define HEDDLE_SHIM_OF_DRIVER(function, version) HEDDLE_SHIM(#function, function)
 #define HEDDLE_SHIM_OF_RUNTIME(function) HEDDLE_SHIM(#function, function)
 
 void install_faults() {
-    (void)heddle::device_count(heddle::DeviceKind::cuda);  // which looks the driver's functions up
+    (void)heddle::device_count(heddle::DeviceKind::cuda);  // loads the driver's functions
     real = heddle::detail::cu::api;
     HEDDLE_DRIVER_CALLS(HEDDLE_SHIM_OF_DRIVER)
     HEDDLE_OPTIONAL_DRIVER_CALLS(HEDDLE_SHIM_OF_DRIVER)

@@ -1,4 +1,4 @@
-// Native calls of the CUDA backend that fail on command.
+// Makes native calls of the CUDA backend fail on demand.
 #pragma once
 
 #include <cstdint>
@@ -7,20 +7,25 @@
 
 namespace heddle_test {
 
-enum class OfThread : bool { mine, others };  ///< whose calls are counted: this thread's, or all others'
+/// Whose calls are counted: those of this thread, or of all others.
+enum class OfThread : bool { mine, others };
 
-/// Puts a function of our own in the place of each native call (cuda/driver.hpp), for the rest of the process. Before any stream is made,
-/// because the table may not change while others read it.
+/// Replaces each native call (cuda/device/driver.hpp) by a wrapper, for the rest of the process.
+/// Call before any stream is created, because the table must not change while other threads read
+/// it.
 void install_faults();
 
-/// From now on calls are counted, from 1. The k-th does nothing and answers `code`, which may not be 0; k == 0: none does.
+/// Starts counting calls from 1. The k-th call does nothing and returns `code`, which must not be
+/// 0. With k == 0 no call fails.
 void fail_call(std::uint64_t k, int code, OfThread whose);
 
-/// The name of the call that failed since fail_call() was called with a k; empty if there were fewer calls.
+/// Returns the name of the call that failed since fail_call() was last called with k != 0, or an
+/// empty string if there were fewer calls.
 std::string failed_call();
 
-/// How many streams, graphs, ... have been made and not destroyed. What a failed call did not destroy counts as destroyed, but for
-/// memory, which is tried again.
+/// Returns how many streams, graphs and so on have been created and not destroyed. Objects whose
+/// destruction failed count as destroyed, except arrays freed by cuMemFreeAsync, which the library
+/// retries.
 std::map<std::string, long> objects_alive();
 
 }  // namespace heddle_test

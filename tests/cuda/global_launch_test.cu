@@ -3,13 +3,18 @@
 
 #include <heddle/cuda.hpp>
 
+#include <barrier>
 #include <cstdint>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
 
 using namespace heddle_test;
 
 namespace {
 
-#define SKIP_WITHOUT_CUDA()                                                                                  \
+#define SKIP_WITHOUT_CUDA()                                                                        \
     if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
 
 __global__ void write_indices(int* out, int n) {
@@ -34,8 +39,16 @@ __global__ void reverse_in_shared(int* data) {
     data[threadIdx.x] = scratch[blockDim.x - 1 - threadIdx.x];
 }
 
+/// As many kernels as there are numbers: a limit is raised once for each.
+template <int> __global__ void last_of_shared(int* out, int count) {
+    extern __shared__ int scratch[];
+    scratch[count - 1] = count;
+    *out = scratch[count - 1];
+}
+
 __global__ void write_shape(unsigned* out) {
-    if (threadIdx.x + threadIdx.y + threadIdx.z != 0 || blockIdx.x + blockIdx.y + blockIdx.z != 0) return;
+    if (threadIdx.x + threadIdx.y + threadIdx.z != 0 || blockIdx.x + blockIdx.y + blockIdx.z != 0)
+        return;
     out[0] = gridDim.x, out[1] = gridDim.y, out[2] = gridDim.z;
     out[3] = blockDim.x, out[4] = blockDim.y, out[5] = blockDim.z;
 }
@@ -217,4 +230,40 @@ TEST_CASE("an extent that no grid can hold is refused, not cut short", "[cuda]")
     CHECK_THROWS_AS(launch(s, CountRows{}, dim((std::size_t{1} << 37) + 1, 1), x), UsageError);
     CHECK(to_host(s, x)[0] == 0);
     CHECK_FALSE(s.is_poisoned());
+}
+
+TEST_CASE("threads that launch one kernel with different amounts of shared memory get them all",
+          "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const Device device = test_devices()[0].is_cuda() ? test_devices()[0] : Device("cuda");
+    using Kernel = void (*)(int*, int);
+    const auto kernels = []<int... numbers>(std::integer_sequence<int, numbers...>) {
+        return std::vector<Kernel>{&last_of_shared<numbers>...};
+    }
+    (std::make_integer_sequence<int, 16>());
+    constexpr int sizes[] = {60 * 1024, 70 * 1024, 80 * 1024, 90 * 1024};  // all beyond 48 KB
+    Array<int> out = pinned<int>(kernels.size() * std::size(sizes));
+    std::barrier together(static_cast<std::ptrdiff_t>(std::size(sizes)));
+    std::vector<std::thread> threads;
+    std::vector<std::string> errors(std::size(sizes));
+    for (std::size_t t = 0; t < std::size(sizes); ++t)
+        threads.emplace_back([&, t] {
+            const Stream s(device);
+            for (std::size_t k = 0; k < kernels.size(); ++k) {
+                together.arrive_and_wait();
+                try {
+                    for (int again = 0; again < 3; ++again)
+                        launch(s, kernels[k], grid(1, 1, static_cast<std::size_t>(sizes[t])),
+                               out.data() + k * std::size(sizes) + t,
+                               sizes[t] / static_cast<int>(sizeof(int)));
+                } catch (const Error& error) {
+                    errors[t] += error.what();
+                }
+            }
+            s.synchronize();
+        });
+    for (std::thread& thread : threads) thread.join();
+    for (const std::string& error : errors) CHECK(error == "");
+    for (std::size_t i = 0; i < out.size(); ++i)
+        CHECK(out[i] == sizes[i % std::size(sizes)] / static_cast<int>(sizeof(int)));
 }

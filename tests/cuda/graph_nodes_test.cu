@@ -8,7 +8,7 @@ using namespace heddle_test;
 
 namespace {
 
-#define SKIP_WITHOUT_CUDA()                                                                                  \
+#define SKIP_WITHOUT_CUDA()                                                                        \
     if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
 
 __global__ void add(int* data, int value) { data[blockIdx.x * blockDim.x + threadIdx.x] += value; }
@@ -17,7 +17,8 @@ __global__ void nothing() {}
 
 }  // namespace
 
-TEST_CASE("__global__ functions are nodes: in order, with late and new arguments and grids", "[cuda]") {
+TEST_CASE("__global__ functions are nodes: in order, with late and new arguments and grids",
+          "[cuda]") {
     SKIP_WITHOUT_CUDA();
     const Device gpu("cuda:0");
     const Stream s(gpu);
@@ -40,7 +41,8 @@ TEST_CASE("__global__ functions are nodes: in order, with late and new arguments
     CHECK(graph.node("plus") == plus);
 }
 
-TEST_CASE("a node of a __global__ function is refused an impossible block, and a CPU device", "[cuda]") {
+TEST_CASE("a node of a __global__ function is refused an impossible block, and a CPU device",
+          "[cuda]") {
     SKIP_WITHOUT_CUDA();
     CHECK_THROWS_AS(kernel_node(Device("cuda:0"), nothing, grid(1, 5000)), UsageError);
     CHECK_THROWS_AS(kernel_node(cpu_device(), nothing, grid(1, 1)), UsageError);

@@ -1,4 +1,5 @@
-// Copies and fills in CUDA's graphs that the device does not do alone, and changes that are not made in place.
+// Copies and fills in CUDA's graphs that the device does not do alone, and changes that are not
+// made in place.
 #include "../kernels.hpp"
 #include "../support.hpp"
 
@@ -10,7 +11,7 @@ using namespace heddle_test;
 
 namespace {
 
-#define SKIP_WITHOUT_CUDA()                                                                                  \
+#define SKIP_WITHOUT_CUDA()                                                                        \
     if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
 
 Device gpu() { return Device("cuda:0"); }
@@ -67,7 +68,8 @@ TEST_CASE("a capture copies rectangles of memory of a CPU device", "[cuda]") {
     graph.launch(s);
     s.synchronize();
     Ints expected(200, 0);
-    for (std::size_t r = 0; r < 10; ++r) std::fill_n(expected.begin() + static_cast<long>(20 * r), 5, 4);
+    for (std::size_t r = 0; r < 10; ++r)
+        std::fill_n(expected.begin() + static_cast<long>(20 * r), 5, 4);
     CHECK(Ints(back.begin(), back.end()) == expected);
     CHECK(std::equal(there.begin(), there.begin() + 100, expected.begin() + 100));
 }
@@ -83,7 +85,8 @@ TEST_CASE("a capture on a GPU's stream fills memory of a CPU device", "[cuda]") 
     CHECK(Ints(there.begin(), there.end()) == Ints(100, 6));
 }
 
-TEST_CASE("graphs fill with elements that are too large to travel with a launch, and change them", "[cuda]") {
+TEST_CASE("graphs fill with elements that are too large to travel with a launch, and change them",
+          "[cuda]") {
     SKIP_WITHOUT_CUDA();
     const Stream s(gpu());
     Array<Element> x = full<Element>(s, 50, element(0)), y = full<Element>(s, 7, element(0));
@@ -94,7 +97,8 @@ TEST_CASE("graphs fill with elements that are too large to travel with a launch,
     Graph graph = also.build();
     graph.launch(s);
     CHECK(to_host(s, x) == std::vector<Element>(50, element(1)));
-    CHECK(std::vector<Element>(staging.begin(), staging.end()) == std::vector<Element>(3, element(2)));
+    CHECK(std::vector<Element>(staging.begin(), staging.end()) ==
+          std::vector<Element>(3, element(2)));
     set.with(x, element(3));
     graph.launch(s);
     CHECK(to_host(s, x) == std::vector<Element>(50, element(3)));
@@ -130,7 +134,8 @@ TEST_CASE("a copy of a rectangle is changed to another shape", "[cuda]") {
     Array<int> x = full<int>(s, 400, 1), y = zeros<int>(s, 400);
     s.synchronize();
     const auto made = [&](std::size_t high, std::size_t wide) {
-        return copy_2d_node(View2D<int>(y.view(), high, wide, 20), View2D<int>(x.view(), high, wide, 20))
+        return copy_2d_node(View2D<int>(y.view(), high, wide, 20),
+                            View2D<int>(x.view(), high, wide, 20))
             .build();
     };
     Graph graph = made(10, 5);
@@ -168,8 +173,9 @@ TEST_CASE("a graph that was made anew waits for its launches on a stream that is
     CHECK(to_host(s, x) == std::vector<Element>(50, element(2)));
 }
 
-TEST_CASE("host functions of a graph that was launched into a capture of others run at every replay",
-          "[cuda]") {
+TEST_CASE(
+    "host functions of a graph that was launched into a capture of others run at every replay",
+    "[cuda]") {
     SKIP_WITHOUT_CUDA();
     const Recorder seen;
     const Stream s(gpu());
@@ -182,7 +188,8 @@ TEST_CASE("host functions of a graph that was launched into a capture of others 
     const cudaStream_t native = native_handle(s);
     cudaGraph_t captured = nullptr;
     cudaGraphExec_t exec = nullptr;
-    check_cuda(cudaStreamBeginCapture(native, cudaStreamCaptureModeRelaxed), "cudaStreamBeginCapture");
+    check_cuda(cudaStreamBeginCapture(native, cudaStreamCaptureModeRelaxed),
+               "cudaStreamBeginCapture");
     graph.launch(s);
     launch(s, Add{}, dim(100), x, 10);
     check_cuda(cudaStreamEndCapture(native, &captured), "cudaStreamEndCapture");
@@ -218,6 +225,7 @@ TEST_CASE("a capture copies on a named stream of another GPU than the memory's",
     CHECK(to_host(y) == Ints(1000, 3));
     CHECK(Ints(down.begin(), down.end()) == Ints(1000, 3));
     Ints expected(1000, 8);
-    for (std::size_t r = 0; r < 10; ++r) std::fill_n(expected.begin() + static_cast<long>(100 * r), 5, 3);
+    for (std::size_t r = 0; r < 10; ++r)
+        std::fill_n(expected.begin() + static_cast<long>(100 * r), 5, 3);
     CHECK(to_host(z) == expected);
 }

@@ -1,5 +1,5 @@
 // Reductions of CUDA's types of 16 bits. On CPU devices too, which a program compiled by nvcc has.
-#include "../collective.hpp"
+#include "collective/collective.hpp"
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -16,7 +16,8 @@ TEST_CASE("__half and __nv_bfloat16 are reduced", "[multi][collective]") {
         for (const Stream& s : streams) arrays.push_back(full<T>(s, 1001, one));
         group.all_reduce(streams, ReduceOp::sum, arrays);
         const std::vector<T> got = to_host(streams.back(), arrays.back());
-        return std::pair<float, float>(static_cast<float>(got.front()), static_cast<float>(got.back()));
+        return std::pair<float, float>(static_cast<float>(got.front()),
+                                       static_cast<float>(got.back()));
     };
     const float wanted = 1.5f * static_cast<float>(devices.size());
     CHECK(sum_of(__float2half(1.5f)) == std::pair(wanted, wanted));

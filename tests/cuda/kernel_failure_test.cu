@@ -1,4 +1,5 @@
-// A kernel that fails takes its device with it for the rest of the process: each case runs in a process of its own.
+// A kernel that fails takes its device with it for the rest of the process: each case runs in a
+// process of its own.
 #include "../child.hpp"
 #include "../support.hpp"
 
@@ -11,7 +12,7 @@ using namespace heddle_test;
 
 namespace {
 
-#define SKIP_WITHOUT_CUDA()                                                                                  \
+#define SKIP_WITHOUT_CUDA()                                                                        \
     if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
 
 Device gpu() { return Device("cuda:0"); }
@@ -92,7 +93,8 @@ TEST_CASE("child: exit with a failed kernel that nobody looked at", "[.child]") 
     std::exit(0);
 }
 
-TEST_CASE("a kernel that writes to an illegal address loses its device, and heddle says so", "[cuda]") {
+TEST_CASE("a kernel that writes to an illegal address loses its device, and heddle says so",
+          "[cuda]") {
     SKIP_WITHOUT_CUDA();
     expect_success("child: illegal address");
 }

@@ -11,7 +11,7 @@ using namespace heddle_test;
 
 namespace {
 
-#define SKIP_WITHOUT_CUDA()                                                                                  \
+#define SKIP_WITHOUT_CUDA()                                                                        \
     if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
 
 Device gpu() { return Device("cuda:0"); }
@@ -22,7 +22,8 @@ constexpr std::size_t larger = 3 << 20;
 
 }  // namespace
 
-TEST_CASE("pinned blocks behind a stalled stream do not keep others from being used again", "[cuda]") {
+TEST_CASE("pinned blocks behind a stalled stream do not keep others from being used again",
+          "[cuda]") {
     SKIP_WITHOUT_CUDA();
     const Drained drained;
     const Stream stalled(gpu()), s(gpu());
@@ -76,7 +77,8 @@ TEST_CASE("what died in a host function comes back though nothing is asked of it
     CHECK(eventually([&] { return pool_usage(gpu()).used < before; }));  // which does no chores
 }
 
-TEST_CASE("memory that long waits hold up does not hold up other memory of several streams", "[cuda]") {
+TEST_CASE("memory that long waits hold up does not hold up other memory of several streams",
+          "[cuda]") {
     SKIP_WITHOUT_CUDA();
     const Drained drained;
     std::deque<Gate> gates(6);
@@ -108,8 +110,9 @@ TEST_CASE("memory that long waits hold up does not hold up other memory of sever
     for (Gate& gate : gates) gate.open();
 }
 
-TEST_CASE("two threads that wait for one event at once are both told, and its next record is another",
-          "[cuda]") {
+TEST_CASE(
+    "two threads that wait for one event at once are both told, and its next record is another",
+    "[cuda]") {
     SKIP_WITHOUT_CUDA();
     const Drained drained;
     const Stream source(gpu());

@@ -1,4 +1,5 @@
-// Every native call of the CUDA backend fails once: what heddle says then, and that it works afterwards.
+// Every native call of the CUDA backend fails once: what heddle says then, and that it works
+// afterwards.
 #include "../child.hpp"
 #include "../kernels.hpp"
 #include "../support.hpp"
@@ -14,7 +15,7 @@ using namespace heddle_test;
 
 namespace {
 
-#define SKIP_WITHOUT_CUDA()                                                                                  \
+#define SKIP_WITHOUT_CUDA()                                                                        \
     if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
 
 Device gpu() { return Device("cuda:0"); }
@@ -84,7 +85,8 @@ void copies() {
     copy_2d(s, View2D(image.view(), 4, 5, 10), View2D(x.view(), 4, 5, 20));
     expect(to_host(s, y) == source, "copied array");
     Ints expected(100, 1);
-    for (std::size_t r = 0; r < 4; ++r) std::fill_n(expected.begin() + static_cast<long>(r) * 10, 5, 7);
+    for (std::size_t r = 0; r < 4; ++r)
+        std::fill_n(expected.begin() + static_cast<long>(r) * 10, 5, 7);
     expect(to_host(s, image) == expected, "copied rectangle");
 }
 
@@ -191,7 +193,8 @@ void captures() {
     graph.launch(s);
     expect(to_host(s, x) == Ints(100, 3), "captured fill");
     expect(to_host(s, y) == Ints(100, 9), "captured copy from memory of a CPU device");
-    expect(to_host(s, large) == std::vector<Element>(5, element(4)), "captured fill with large elements");
+    expect(to_host(s, large) == std::vector<Element>(5, element(4)),
+           "captured fill with large elements");
 }
 
 void batches() {
@@ -229,7 +232,8 @@ void foreign_captures() {
     graph.instantiate();
     const cudaStream_t native = native_handle(s);
     cudaGraph_t captured = nullptr;
-    check_cuda(cudaStreamBeginCapture(native, cudaStreamCaptureModeRelaxed), "cudaStreamBeginCapture");
+    check_cuda(cudaStreamBeginCapture(native, cudaStreamCaptureModeRelaxed),
+               "cudaStreamBeginCapture");
     std::exception_ptr thrown;
     try {
         graph.launch(s);
@@ -266,7 +270,8 @@ constexpr Scenario scenarios[] = {{"streams", streams},
                                   {"foreign captures", foreign_captures}};
 
 /// Why the scenario, whose k-th call fails, did not go as it should; empty if it did.
-std::string attempt(const Scenario& scenario, std::uint64_t k, int code, OfThread whose, bool& reached) {
+std::string attempt(const Scenario& scenario, std::uint64_t k, int code, OfThread whose,
+                    bool& reached) {
     const Reports reports;
     std::string why;
     bool told = false, complete = false;
@@ -276,8 +281,9 @@ std::string attempt(const Scenario& scenario, std::uint64_t k, int code, OfThrea
         complete = true;
     } catch (const Error& error) {
         // A capture that cannot be asked for is met by the next call, which says that there is one.
-        told = error.native_code() == code || (failed_call() == "cuStreamGetCaptureInfo" &&
-                                               error.native_code() == cudaErrorStreamCaptureUnsupported);
+        told = error.native_code() == code ||
+               (failed_call() == "cuStreamGetCaptureInfo" &&
+                error.native_code() == cudaErrorStreamCaptureUnsupported);
         why = std::string("threw, without the native code: ") + error.what();
     } catch (const std::exception& error) {
         why = std::string("threw something else: ") + error.what();
@@ -303,7 +309,8 @@ std::string attempt_whole(const Scenario& scenario) {
     } catch (const std::exception& error) {
         return std::string("afterwards it threw: ") + error.what();
     }
-    if (reports.count() != 0) return std::string("afterwards it reported: ") + reports.all().front().what();
+    if (reports.count() != 0)
+        return std::string("afterwards it reported: ") + reports.all().front().what();
     return "";
 }
 
@@ -346,7 +353,8 @@ TEST_CASE("child: native calls fail one by one", "[.child]") {
     install_faults();
     for (const Scenario& scenario : scenarios) {
         if (scenario.name != std::string(name)) continue;
-        for (int i = 0; i < 2; ++i) REQUIRE(attempt_whole(scenario) == "");  // what is made once is made now
+        for (int i = 0; i < 2; ++i)
+            REQUIRE(attempt_whole(scenario) == "");  // what is made once is made now
         const auto before = objects_alive();
         for (const int code : {int{cudaErrorUnknown}, int{cudaErrorMemoryAllocation}}) {
             for (const OfThread whose : {OfThread::mine, OfThread::others}) {
@@ -357,15 +365,17 @@ TEST_CASE("child: native calls fail one by one", "[.child]") {
                                  static_cast<unsigned long long>(k));  // what hung, if it hangs
                     const std::string first = attempt(scenario, k, code, whose, reached);
                     const std::string then = attempt_whole(scenario);
-                    INFO(name << ": call " << k << " of " << (whose == OfThread::mine ? "its" : "another")
-                              << " thread, " << failed_call() << ", failed with " << code);
+                    INFO(name << ": call " << k << " of "
+                              << (whose == OfThread::mine ? "its" : "another") << " thread, "
+                              << failed_call() << ", failed with " << code);
                     CHECK(first == "");
                     CHECK(then == "");
                     const bool gone = are_objects_gone(before);
                     INFO("before:" << text_of(before) << "; after:" << text_of(objects_alive()));
                     if (first != "" || then != "" || !gone)
-                        std::fprintf(stderr, "  %s: '%s', then '%s', objects%s%s\n", failed_call().c_str(),
-                                     first.c_str(), then.c_str(), text_of(objects_alive()).c_str(),
+                        std::fprintf(stderr, "  %s: '%s', then '%s', objects%s%s\n",
+                                     failed_call().c_str(), first.c_str(), then.c_str(),
+                                     text_of(objects_alive()).c_str(),
                                      gone ? "" : " (some are left)");
                     CHECK(gone);
                 }
@@ -374,31 +384,40 @@ TEST_CASE("child: native calls fail one by one", "[.child]") {
     }
 }
 
-TEST_CASE("a native call that fails is told, and heddle works afterwards: streams", "[cuda][faults]") {
+TEST_CASE("a native call that fails is told, and heddle works afterwards: streams",
+          "[cuda][faults]") {
     sweep("streams");
 }
-TEST_CASE("a native call that fails is told, and heddle works afterwards: events", "[cuda][faults]") {
+TEST_CASE("a native call that fails is told, and heddle works afterwards: events",
+          "[cuda][faults]") {
     sweep("events");
 }
-TEST_CASE("a native call that fails is told, and heddle works afterwards: copies", "[cuda][faults]") {
+TEST_CASE("a native call that fails is told, and heddle works afterwards: copies",
+          "[cuda][faults]") {
     sweep("copies");
 }
-TEST_CASE("a native call that fails is told, and heddle works afterwards: fills", "[cuda][faults]") {
+TEST_CASE("a native call that fails is told, and heddle works afterwards: fills",
+          "[cuda][faults]") {
     sweep("fills");
 }
-TEST_CASE("a native call that fails is told, and heddle works afterwards: memory", "[cuda][faults]") {
+TEST_CASE("a native call that fails is told, and heddle works afterwards: memory",
+          "[cuda][faults]") {
     sweep("memory");
 }
-TEST_CASE("a native call that fails is told, and heddle works afterwards: graphs", "[cuda][faults]") {
+TEST_CASE("a native call that fails is told, and heddle works afterwards: graphs",
+          "[cuda][faults]") {
     sweep("graphs");
 }
-TEST_CASE("a native call that fails is told, and heddle works afterwards: conditionals", "[cuda][faults]") {
+TEST_CASE("a native call that fails is told, and heddle works afterwards: conditionals",
+          "[cuda][faults]") {
     sweep("conditionals");
 }
-TEST_CASE("a native call that fails is told, and heddle works afterwards: captures", "[cuda][faults]") {
+TEST_CASE("a native call that fails is told, and heddle works afterwards: captures",
+          "[cuda][faults]") {
     sweep("captures");
 }
-TEST_CASE("a native call that fails is told, and heddle works afterwards: batches", "[cuda][faults]") {
+TEST_CASE("a native call that fails is told, and heddle works afterwards: batches",
+          "[cuda][faults]") {
     sweep("batches");
 }
 TEST_CASE("a native call that fails is told, and heddle works afterwards: both kinds of devices",

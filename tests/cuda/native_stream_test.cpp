@@ -1,13 +1,16 @@
 // Handles of native streams that are no streams any more.
+#include "cuda/device/context.hpp"
+#include "cuda/stream/native_event.hpp"
 #include "support.hpp"
 
-#include "core/records.hpp"
+#include "core/seam/records.hpp"
 #include "cuda/backend.hpp"
 
 using namespace heddle_test;
 namespace cu = heddle::detail::cu;
 
-TEST_CASE("a closed stream has no native handle, and is not taken for the legacy default stream", "[cuda]") {
+TEST_CASE("a closed stream has no native handle, and is not taken for the legacy default stream",
+          "[cuda]") {
     if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device");
     const Device device("cuda:0");
     std::optional<Stream> stream(device);

@@ -7,7 +7,7 @@ using namespace heddle_test;
 
 namespace {
 
-#define SKIP_WITHOUT_CUDA()                                                                                  \
+#define SKIP_WITHOUT_CUDA()                                                                        \
     if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
 
 Device gpu() { return Device("cuda:0"); }
@@ -18,7 +18,8 @@ __global__ void add(int* data, int value) { data[threadIdx.x] += value; }
 struct Native {
     cudaStream_t handle = nullptr;
     Native() {
-        check_cuda(cudaStreamCreateWithFlags(&handle, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+        check_cuda(cudaStreamCreateWithFlags(&handle, cudaStreamNonBlocking),
+                   "cudaStreamCreateWithFlags");
     }
     ~Native() { cudaStreamDestroy(handle); }
     Native(const Native&) = delete;
@@ -27,7 +28,8 @@ struct Native {
 /// A capture that somebody else began on a stream; ended at the latest by the destructor.
 struct Capture {
     explicit Capture(cudaStream_t stream) : stream_(stream) {
-        check_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "cudaStreamBeginCapture");
+        check_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed),
+                   "cudaStreamBeginCapture");
     }
     ~Capture() {
         if (stream_ != nullptr) end();
@@ -148,7 +150,8 @@ TEST_CASE("a stream of heddle's is not ordered with the legacy default stream", 
     unsigned flags = 0;
     check_cuda(cudaStreamGetFlags(native_handle(s), &flags), "cudaStreamGetFlags");
     CHECK(flags == cudaStreamNonBlocking);
-    check_cuda(cudaStreamGetFlags(native_handle(default_stream(gpu())), &flags), "cudaStreamGetFlags");
+    check_cuda(cudaStreamGetFlags(native_handle(default_stream(gpu())), &flags),
+               "cudaStreamGetFlags");
     CHECK(flags == cudaStreamNonBlocking);
 }
 
@@ -163,7 +166,8 @@ TEST_CASE("a native event goes in and out", "[cuda]") {
     CHECK(cudaEventQuery(native_handle(ours)) == cudaErrorNotReady);
 
     cudaEvent_t theirs = nullptr;
-    check_cuda(cudaEventCreateWithFlags(&theirs, cudaEventDisableTiming), "cudaEventCreateWithFlags");
+    check_cuda(cudaEventCreateWithFlags(&theirs, cudaEventDisableTiming),
+               "cudaEventCreateWithFlags");
     check_cuda(cudaEventRecord(theirs, native_handle(a)), "cudaEventRecord");
     {
         const Event wrapped = wrap_event(theirs, gpu());
@@ -224,9 +228,9 @@ TEST_CASE("scopes and forks work inside a capture that others began", "[cuda]") 
     cudaGraphExecDestroy(exec);
 }
 
-TEST_CASE(
-    "a scope that would tie a capture to a stream outside it is refused, and the capture is not spoiled",
-    "[cuda]") {
+TEST_CASE("a scope that would tie a capture to a stream outside it is refused, and the capture is "
+          "not spoiled",
+          "[cuda]") {
     SKIP_WITHOUT_CUDA();
     const Native native;
     const Stream s = wrap_stream(native.handle), outside(gpu()), inside(gpu());
@@ -270,7 +274,8 @@ TEST_CASE("what was known before a capture elides no wait in it", "[cuda]") {
     CHECK(capture.nodes() == 1);
 }
 
-TEST_CASE("host waits on a capturing stream are refused, and the capture is not spoiled", "[cuda]") {
+TEST_CASE("host waits on a capturing stream are refused, and the capture is not spoiled",
+          "[cuda]") {
     SKIP_WITHOUT_CUDA();
     const Native native;
     const Stream s = wrap_stream(native.handle);

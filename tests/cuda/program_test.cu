@@ -12,8 +12,8 @@ using namespace heddle_test;
 
 namespace {
 
-#define SKIP_WITHOUT_CUDA()                                                                                  \
-    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device");                         \
+#define SKIP_WITHOUT_CUDA()                                                                        \
+    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device");               \
     if (const std::string why = why_no_compiler(); !why.empty()) HEDDLE_SKIP(why)
 
 using Floats = std::vector<float>;
@@ -21,7 +21,8 @@ using Floats = std::vector<float>;
 Device gpu() { return Device("cuda:0"); }
 
 std::string why_no_compiler() {
-    const auto error = error_of([] { compile("", {.architecture = "compute_90", .cache = false}).wait(); });
+    const auto error =
+        error_of([] { compile("", {.architecture = "compute_90", .cache = false}).wait(); });
     return error ? error->what() : "";
 }
 
@@ -67,7 +68,8 @@ TEST_CASE("kernels of a program run, found by their names", "[cuda][program]") {
     const Stream s(gpu());
     Array<float> x = full<float>(s, 1000, 2.0f), y = full<float>(s, 1000, 1.0f);
     launch(s, loaded().kernel("scale"), dim(1000), x, 3.0f, 1000);
-    launch(s, loaded().kernel("my::add<float>"), blocks(4, 256), x, std::as_const(y), std::size_t{1000});
+    launch(s, loaded().kernel("my::add<float>"), blocks(4, 256), x, std::as_const(y),
+           std::size_t{1000});
     CHECK(to_host(s, x) == Floats(1000, 7.0f));
     launch(s, loaded().kernel("nothing"), blocks(1, 1));
     CHECK(loaded().kernel("my::add<int>") == loaded().kernel("_ZN2my3addIiEEvPT_PKS1_y"));
@@ -88,7 +90,8 @@ TEST_CASE("a kernel that a module does not have is a usage error that names thos
     CHECK_THAT(error->what(), contains("my::add<float>") && contains("scale"));
 }
 
-TEST_CASE("arguments of another number or size are usage errors before the launch", "[cuda][program]") {
+TEST_CASE("arguments of another number or size are usage errors before the launch",
+          "[cuda][program]") {
     SKIP_WITHOUT_CUDA();
     const Stream s(gpu());
     Array<float> x = full<float>(s, 10, 2.0f);
@@ -108,7 +111,8 @@ TEST_CASE("arguments of another number or size are usage errors before the launc
     CHECK(to_host(s, x) == Floats(10, 2.0f));
 }
 
-TEST_CASE("a module's kernel may have more dynamic shared memory than all have", "[cuda][program]") {
+TEST_CASE("a module's kernel may have more dynamic shared memory than all have",
+          "[cuda][program]") {
     SKIP_WITHOUT_CUDA();
     const Stream s(gpu());
     Array<float> x = from_host(s, Floats{1, 2, 3, 4});
@@ -165,7 +169,8 @@ TEST_CASE("kernels of modules are nodes, whose arguments and blocks change", "[c
     CHECK(to_host(x) == expected);
 }
 
-TEST_CASE("kernels of modules go by launch options, eagerly, captured and as nodes", "[cuda][program]") {
+TEST_CASE("kernels of modules go by launch options, eagerly, captured and as nodes",
+          "[cuda][program]") {
     SKIP_WITHOUT_CUDA();
     const Stream s(gpu());
     const ScopedStream in{s};
@@ -184,7 +189,8 @@ TEST_CASE("kernels of modules go by launch options, eagerly, captured and as nod
     };
     CHECK(mentions(refused({.cooperative = true}), "holds at most"));
     CHECK(mentions(refused({.memory_domain = 7}), "0 and 1"));
-    CHECK(mentions(refused({.dependence = detail::Dependence::on_stream}), "waits for the kernel before"));
+    CHECK(mentions(refused({.dependence = detail::Dependence::on_stream}),
+                   "waits for the kernel before"));
     if (gpu().info().compute_major >= 9) {
         CHECK(mentions(refused({.cluster_x = 16}), "1 to 8"));
         CHECK(mentions(refused({.cluster_x = 2, .cooperative = true}), "holds at most"));
@@ -240,7 +246,8 @@ TEST_CASE("a launch of a module's kernel is counted", "[cuda][program]") {
     s.synchronize();
 }
 
-TEST_CASE("with a kernel running, kernels of a preloaded module are launched and run", "[cuda][program]") {
+TEST_CASE("with a kernel running, kernels of a preloaded module are launched and run",
+          "[cuda][program]") {
     SKIP_WITHOUT_CUDA();
     const Drained drained;
     const Stream busy(gpu()), s(gpu());
@@ -263,7 +270,8 @@ TEST_CASE("with a kernel running, kernels of a preloaded module are launched and
     busy.synchronize();
 }
 
-TEST_CASE("load_when_idle loads nothing while a stream is held, and holds nobody", "[cuda][program]") {
+TEST_CASE("load_when_idle loads nothing while a stream is held, and holds nobody",
+          "[cuda][program]") {
     SKIP_WITHOUT_CUDA();
     const Drained drained;
     const Stream held(gpu()), other(gpu());
@@ -275,7 +283,8 @@ TEST_CASE("load_when_idle loads nothing while a stream is held, and holds nobody
     const Program program = compile(gpu(), source, options());
     program.wait();
     const Module waiting = program.load_when_idle();
-    // Whatever this thread does on other streams goes on: had it been held by the load, the gate would never open.
+    // Whatever this thread does on other streams goes on: had it been held by the load, the gate
+    // would never open.
     for (int i = 0; i < 100; ++i) {
         launch(other, scale, dim(100), x, 1.0f, 100);
         other.synchronize();
@@ -304,11 +313,13 @@ TEST_CASE("a program that does not compile fails in its module too", "[cuda][pro
     CHECK_THROWS_AS(program.load(), CompileError);
 }
 
-TEST_CASE("a module is loaded from PTX and from a cubin, in memory and in a file", "[cuda][program]") {
+TEST_CASE("a module is loaded from PTX and from a cubin, in memory and in a file",
+          "[cuda][program]") {
     SKIP_WITHOUT_CUDA();
     const Stream s(gpu());
     const DeviceInfo info = gpu().info();
-    const std::string number = std::to_string(info.compute_major) + std::to_string(info.compute_minor);
+    const std::string number =
+        std::to_string(info.compute_major) + std::to_string(info.compute_minor);
     for (const char* kind : {"sm_", "compute_"}) {
         ProgramOptions with = options();
         with.architecture = kind + number;
@@ -317,8 +328,8 @@ TEST_CASE("a module is loaded from PTX and from a cubin, in memory and in a file
         close(mkstemp(path));
         std::ofstream(path, std::ios::binary) << image;
         Array<float> x = full<float>(s, 10, 2.0f);
-        launch(s, Module::from_image(gpu(), std::as_bytes(std::span(image))).kernel("scale"), dim(10), x,
-               2.0f, 10);
+        launch(s, Module::from_image(gpu(), std::as_bytes(std::span(image))).kernel("scale"),
+               dim(10), x, 2.0f, 10);
         launch(s, Module::from_file(gpu(), path).kernel("scale"), dim(10), x, 2.0f, 10);
         CHECK(to_host(s, x) == Floats(10, 8.0f));
         std::remove(path);
@@ -336,7 +347,8 @@ TEST_CASE("what is no code, or no good code, is refused with the reason", "[cuda
     CHECK(none->code() == ErrorCode::usage);
     REQUIRE(wrong);
     CHECK(wrong->code() == ErrorCode::compile);
-    const auto missing = error_of([] { (void)Module::from_file(gpu(), "/nonexistent/kernels.ptx"); });
+    const auto missing =
+        error_of([] { (void)Module::from_file(gpu(), "/nonexistent/kernels.ptx"); });
     REQUIRE(missing);
     CHECK(missing->code() == ErrorCode::native);
     CHECK_THAT(missing->what(), contains("/nonexistent/kernels.ptx"));

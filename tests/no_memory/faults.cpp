@@ -14,7 +14,7 @@ std::atomic<bool> armed{false};
 std::atomic<bool> everywhere{false}, for_good{false};
 std::atomic<long> countdown{0}, failed{0};
 std::atomic<long> live{0};
-thread_local bool is_here = false;  // of the thread that has made a Faults
+thread_local bool is_here = false;  // true in the thread that has made a Faults
 thread_local bool is_own = false;
 
 bool fails() noexcept {
@@ -28,9 +28,10 @@ bool fails() noexcept {
 
 void* take(std::size_t bytes, std::size_t alignment) noexcept {
     if (fails()) return nullptr;
-    void* const data = alignment <= alignof(std::max_align_t)
-                           ? std::malloc(bytes != 0 ? bytes : 1)
-                           : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    void* const data =
+        alignment <= alignof(std::max_align_t)
+            ? std::malloc(bytes != 0 ? bytes : 1)
+            : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
     if (data != nullptr) live.fetch_add(1, std::memory_order_relaxed);
     return data;
 }

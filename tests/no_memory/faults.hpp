@@ -1,27 +1,28 @@
-// Allocations that fail when a test says so. What replaces operator new is in faults.cpp.
+// Makes allocations fail on demand. Operator new is replaced in faults.cpp.
 #pragma once
 
 namespace heddle_test {
 
-/// Which allocations fail, of those by operator new.
+/// Which allocations by operator new fail.
 enum class Fault {
     one_here,      ///< the k-th of this thread
     one_anywhere,  ///< the k-th of all threads
-    all_here,      ///< the k-th of this thread and all that follow
+    all_here,      ///< the k-th of this thread and all later ones
 };
 
-/// Lets allocations fail while it lives. One at a time.
+/// Makes allocations fail while it exists. Only one may exist at a time.
 class Faults {
 public:
     Faults(Fault fault, long k) noexcept;
     ~Faults();
     Faults(const Faults&) = delete;
     Faults& operator=(const Faults&) = delete;
-    /// How many have failed so far.
+    /// Returns how many allocations have failed so far.
     long count() const noexcept;
 };
 
-/// What the test itself allocates on this thread does not fail, and is not counted.
+/// While it exists, allocations of this thread do not fail and are not counted. For the test's own
+/// allocations.
 class OwnMemory {
 public:
     OwnMemory() noexcept;
@@ -33,7 +34,7 @@ private:
     bool before_;
 };
 
-/// Allocations that are not freed yet, of all threads.
+/// Returns the number of live allocations of all threads.
 long live_allocations() noexcept;
 
 }  // namespace heddle_test

@@ -1,4 +1,5 @@
-// Allocations fail, one after the other: every call says so or does its work, and leaves things as they were.
+// Makes each allocation fail in turn: every call reports it or does its work, and leaves things as
+// they were.
 #include <map>
 #include <new>
 
@@ -10,14 +11,15 @@ using namespace heddle_test;
 
 namespace {
 
-/// What became of one run.
+/// The outcome of one run.
 struct Outcome {
-    bool is_told = false;  ///< that memory was missing
+    bool is_told = false;  ///< whether out_of_memory was thrown
     bool is_right = false;
-    std::string wrong;  ///< what should not have been; empty: nothing
+    std::string wrong;  ///< what went wrong; empty if nothing did
 };
 
-/// Reports that memory was missing are as good as exceptions. Takes no memory.
+/// Counts reports of out_of_memory, which serve as well as exceptions, and other reports. Does not
+/// allocate in the hook.
 class OnlyWantOfMemory {
 public:
     OnlyWantOfMemory()
@@ -48,7 +50,8 @@ Outcome run_once(const Exercise& exercise) {
     return outcome;
 }
 
-/// Runs a exercise with every allocation failing in turn. Says what is wrong first.
+/// Runs an exercise with every allocation failing in turn. Returns the first thing that went wrong,
+/// or an empty string.
 std::string sweep(const Exercise& exercise, Fault fault, OnlyWantOfMemory& reports) {
     constexpr long most = 5000;
     int without = 0;
@@ -73,7 +76,7 @@ std::string sweep(const Exercise& exercise, Fault fault, OnlyWantOfMemory& repor
     return without < 2 ? "it does not come to an end" : "";
 }
 
-/// The record of a closed stream keeps room for its name. Afterwards all of them have it.
+/// The record of a closed stream keeps the capacity of its name. After this, all records have it.
 void name_all_records() {
     constexpr int more_than_there_are = 3000;
     for (int i = 0; i < more_than_there_are; ++i)
@@ -95,7 +98,7 @@ void check_all(const std::vector<Scenario>& all) {
                                              : "one allocation of any thread"));
             CHECK(sweep(exercise, fault, reports) == "");
         }
-        // What is kept for later use grows to what is needed at most, and then no more.
+        // Caches grow to what is needed at most, and then no further.
         bool grows = true;
         for (int i = 0; i < 20 && grows && !scenario.can_poison; ++i) {
             synchronize();
@@ -114,8 +117,9 @@ TEST_CASE("a call for which there is no memory says so, and leaves things as the
     check_all(scenarios());
 }
 
-// Calls that record, allocate, fork and lease.
-TEST_CASE("a call that records, allocates, forks or leases says so too") { check_all(recorded_scenarios()); }
+TEST_CASE("a call that records, allocates, forks or leases says so too") {
+    check_all(recorded_scenarios());
+}
 
 TEST_CASE("memory that could not be given back is given back later") {
     const Drained drained;
@@ -144,7 +148,8 @@ TEST_CASE("a stream, a graph and an event end without memory") {
     const Drained drained;
     std::atomic<int> count{0};
     {
-        std::optional<Stream> used(std::in_place, cpu_device()), unused(std::in_place, cpu_device());
+        std::optional<Stream> used(std::in_place, cpu_device()),
+            unused(std::in_place, cpu_device());
         std::optional<Event> event(std::in_place, cpu_device());
         event->record(*used);
         launch_host(*used, [&count] { ++count; });

@@ -30,7 +30,7 @@ std::string long_name() {
     return std::string(60, 'n');
 }
 
-/// Streams that stay, and arrays that are used on no others.
+/// Streams that persist, and arrays that are used on no other streams.
 struct Bench {
     Stream a{cpu(), {.name = "a"}}, b{cpu(), {.priority = -2, .name = "b"}};
     Stream other{Device("cpu:1")};
@@ -40,7 +40,7 @@ struct Bench {
     std::atomic<int> count{0};
 
     ~Bench() { clear(); }
-    /// Nothing is under way on its streams, and nothing has failed there.
+    /// Waits for its streams and clears their failures.
     void clear() noexcept {
         const OwnMemory own;
         for (StreamRef stream : {StreamRef(a), StreamRef(b), StreamRef(other)}) {
@@ -51,7 +51,7 @@ struct Bench {
     }
 };
 
-/// Keeps the bench from one run to the next; each run finds its streams idle.
+/// Keeps the bench between runs. Each run finds its streams idle.
 template <class F> std::function<Exercise()> on_a_bench(F run) {
     return [run]() -> Exercise {
         return [run, bench = std::make_shared<Bench>()] {
@@ -67,7 +67,7 @@ std::function<Exercise()> as_it_is(bool (*run)()) {
     return [run]() -> Exercise { return run; };
 }
 
-/// Keeps a stream busy until it is opened.
+/// Keeps a stream busy until open() is called.
 class Held {
 public:
     explicit Held(StreamRef stream) {
@@ -97,7 +97,8 @@ bool run_streams() {
     std::atomic<int> count{0};
     std::string name = long_name();
     Stream a(cpu(), {.name = std::move(name)}), b(cpu(), {.priority = -3});
-    struct Done {  // before `count` goes
+    // Waits before `count` is destroyed.
+    struct Done {
         StreamRef a, b;
         ~Done() {
             const OwnMemory own;
@@ -143,14 +144,14 @@ bool run_events(Bench& bench) {
     return elapsed_time(first, last) >= 0 && bench.count == 10;
 }
 
-/// x[i] += value, in two dimensions.
+/// x[row * 8 + i] += value
 struct AddInRows {
     HEDDLE_FN void operator()(std::size_t i, std::size_t row, View<int> x, int value) const {
         x[row * 8 + i] += value;
     }
 };
 
-/// A function that cannot be moved, only copied: it owns a const table.
+/// A function object that can be copied but not moved, because it owns a const table.
 struct AddLast {
     const std::vector<int> table;
     std::atomic<int>* sum;
@@ -164,7 +165,7 @@ bool run_launches(Bench& bench) {
         return AddLast{std::vector<int>(500, 2), &bench.count};
     }();
     fill(bench.a, bench.x, 0);
-    for (int i = 0; i < 60; ++i) {  // more than one chunk of a queue holds
+    for (int i = 0; i < 60; ++i) {  // more operations than one chunk of a queue holds
         launch(bench.a, Add{}, dim(size), bench.x, 1);
         launch(bench.a, AddInRows{}, dim(8, size / 8), bench.x, 1);
         if (i % 10 == 0) launch_host(bench.a, add);
@@ -179,7 +180,7 @@ bool run_copies(Bench& bench) {
     copy(bench.a, bench.x, bench.host);  // the stream is idle
     {
         Held held(bench.a);
-        copy(bench.a, bench.y, bench.host);  // a snapshot
+        copy(bench.a, bench.y, bench.host);  // takes a snapshot
         held.open();
     }
     copy(bench.a, bench.pinned_x, bench.x);
@@ -254,7 +255,8 @@ bool run_refusals(Bench& bench) {
     refuses([&] { (void)Device(DeviceKind::cpu, 1000); });
     refuses([&] { launch(bench.a, AddInRows{}, dim(~std::size_t{0} / 2, 4), bench.x, 1); });
     refuses([&] {
-        copy(bench.a, bench.x, bench.host.data() == nullptr ? bench.y.view() : bench.y.view().first(1));
+        copy(bench.a, bench.x,
+             bench.host.data() == nullptr ? bench.y.view() : bench.y.view().first(1));
     });
     refuses([&] { (void)elapsed_time(Event(cpu()), Event(cpu())); });
     refuses([&] { (void)Graph().size(); });
@@ -344,7 +346,7 @@ bool run_wide_graph(Bench& bench) {
         auto two = kernel_node(cpu(), Add{}, dim(6), part, 0).priority(i % 3 - 3).after(one);
         last.after(two);
     }
-    // Long enough to be taken apart where there is more than one worker.
+    // Long enough to be split if there is more than one worker.
     auto large = kernel_node(cpu(), Spin{}, dim(2000)).after(first);
     last.after(large);
     Graph graph = last.build();
@@ -392,7 +394,7 @@ bool run_collectives(Bench& bench) {
     return is_all(bench.x, 3) && is_all(bench.z, 3);
 }
 
-// Calls that record, allocate, fork and lease ---------------------------------------------------------------------------
+// Calls that record, allocate, fork and lease -----------------------------------------------------
 
 bool run_arrays(Bench& bench) {
     auto x = full<int>(bench.a, size, 1);
@@ -430,8 +432,9 @@ bool run_shared_events(Bench& bench) {
 
 bool run_fork_join(Bench& bench) {
     bench.count = 0;
-    fork_join_n(bench.a, 6,
-                [&](std::size_t, StreamRef branch) { launch_host(branch, [&bench] { bench.count += 1; }); });
+    fork_join_n(bench.a, 6, [&](std::size_t, StreamRef branch) {
+        launch_host(branch, [&bench] { bench.count += 1; });
+    });
     fork_join_each(bench.a, 10, [&](std::size_t) { launch_host([&bench] { bench.count += 1; }); },
                    {.streams = 3});
     bench.a.synchronize();
@@ -467,7 +470,8 @@ bool run_capture(Bench& bench) {
         copy(bench.a, y, bench.x);
         fork_join_n(bench.a, 3, [&](std::size_t, StreamRef branch) { launch_host(branch, [] {}); });
         record_external(bench.a, outside);
-        capture_if(bench.a, bench.x.view().first(1), [&] { launch(bench.a, Add{}, dim(size), bench.x, 1); });
+        capture_if(bench.a, bench.x.view().first(1),
+                   [&] { launch(bench.a, Add{}, dim(size), bench.x, 1); });
         bench.a.wait_stream(bench.b);
     });
     graph.launch(bench.a);
@@ -512,7 +516,8 @@ bool run_memory_nodes(Bench& bench) {
 bool run_pipeline(Bench& bench) {
     int sum = 0;
     Pipeline<int, int> pipeline(
-        cpu(), [](StreamRef s, View<const int> in, View<int> out) { copy(s, out.first(in.size()), in); },
+        cpu(),
+        [](StreamRef s, View<const int> in, View<int> out) { copy(s, out.first(in.size()), in); },
         {.depth = 3, .piece = 16, .in_place = false});
     pipeline.push(bench.host);
     while (pipeline.pending() > 0) {

@@ -1,4 +1,4 @@
-// Exercises of all kinds of calls, to be run while memory is missing.
+// Exercises of all kinds of calls, run while allocations fail.
 #pragma once
 
 #include <functional>
@@ -7,19 +7,20 @@
 
 namespace heddle_test {
 
-/// Runs once, and says whether its results were right. What it allocates itself never fails.
+/// Runs once and returns whether its results were right. Its own allocations never fail.
 using Exercise = std::function<bool()>;
 
 struct Scenario {
     std::string name;
     std::function<Exercise()> prepare;
-    bool can_poison =
-        false;  ///< its streams can fail for want of memory, and a stream that failed keeps its record for good
+    /// Whether its streams can be poisoned by a lack of memory; a poisoned stream keeps its record
+    /// for good.
+    bool can_poison = false;
 };
 
-/// Calls that give work, order it and wait for it.
+/// Returns the scenarios of calls that enqueue work, order it and wait for it.
 std::vector<Scenario> scenarios();
-/// Calls that record, allocate, fork and lease.
+/// Returns the scenarios of calls that record, allocate, fork and lease.
 std::vector<Scenario> recorded_scenarios();
 
 }  // namespace heddle_test

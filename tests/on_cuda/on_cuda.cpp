@@ -1,6 +1,6 @@
-// on_cuda PROGRAM ARGUMENT...: becomes the program if there is a CUDA device, and else says why not and exits with
-// the status that CTest counts as skipped.
-#include <heddle/device.hpp>
+// on_cuda PROGRAM ARGUMENT...: becomes the program if there is a CUDA device, and else says why not
+// and exits with the status that CTest counts as skipped.
+#include <heddle/device/device.hpp>
 
 #include <unistd.h>
 

@@ -1,12 +1,15 @@
-// growth [PART=COUNT...] [allow=MIB]: does things again and again, and fails where memory grows with their number. Compares the
-// process's resident memory after the first quarter with that at the end. Parts, and what one COUNT of them is:
+// growth [PART=COUNT...] [allow=MIB]: does things again and again, and fails where memory grows
+// with their number. Compares the process's resident memory after the first quarter with that at
+// the end. Parts, and what one COUNT of them is:
 //
-//   operations  a host function, a fill or a wait, on streams that stay        batches  a batch of another shape
-//   streams     a stream that is destroyed with its work pending               failed   a stream that fails, and is destroyed
-//   events      an event, recorded and waited for                              threads  a thread with a stream of its own
-//   arrays      an array used on two streams                                   graphs   a capture, launched once
+//   operations  a host function, a fill or a wait, on streams that stay        batches  a batch of
+//   another shape streams     a stream that is destroyed with its work pending               failed
+//   a stream that fails, and is destroyed events      an event, recorded and waited for threads  a
+//   thread with a stream of its own arrays      an array used on two streams graphs   a capture,
+//   launched once
 //
-// Without arguments: all parts, a few seconds. With arguments: those parts alone. On the default device (HEDDLE_DEVICE).
+// Without arguments: all parts, a few seconds. With arguments: those parts alone. On the default
+// device (HEDDLE_DEVICE).
 #include <heddle/heddle.hpp>
 
 #include <cstdio>
@@ -107,7 +110,9 @@ void batch(std::size_t i) {
         for (std::size_t bits = i * 0x9e3779b9u & 0xfff; bits != 0; bits >>= 2) {
             if ((bits & 3) == 0) fill(*memory, static_cast<int>(i));
             else if ((bits & 3) == 1) launch_host([] {});
-            else fork_join([] { launch_host([] {}); }, [&] { fill(*memory, static_cast<int>(bits)); });
+            else
+                fork_join([] { launch_host([] {}); },
+                          [&] { fill(*memory, static_cast<int>(bits)); });
         }
     });
 }

@@ -1,6 +1,7 @@
-// named_stream_costs: what a call with a named stream may not do (docs/internals.md, "What is read on the hot path"), counted: it
-// allocates nothing, locks no mutex, inserts no wait and does not change what is current. A program of its own, because it puts
-// counters in the place of `operator new` and pthread_mutex_lock(). CPU devices only: a CUDA driver allocates as it likes.
+// named_stream_costs: what a call with a named stream may not do (docs/internals.md, "What is read
+// on the hot path"), counted: it allocates nothing, locks no mutex, inserts no wait and does not
+// change what is current. A program of its own, because it puts counters in the place of `operator
+// new` and pthread_mutex_lock(). CPU devices only: a CUDA driver allocates as it likes.
 #include <heddle/heddle.hpp>
 
 #include <atomic>
@@ -18,7 +19,8 @@ thread_local std::size_t allocations = 0, locks = 0;
 void* allocate(std::size_t size, std::size_t alignment) {
     ++allocations;
     const std::size_t padded = (size + alignment - 1) / alignment * alignment;
-    if (void* memory = std::aligned_alloc(alignment, padded == 0 ? alignment : padded)) return memory;
+    if (void* memory = std::aligned_alloc(alignment, padded == 0 ? alignment : padded))
+        return memory;
     throw std::bad_alloc();
 }
 
@@ -37,7 +39,8 @@ extern "C" int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
     using Lock = int (*)(pthread_mutex_t*);
     static std::atomic<Lock> real{nullptr};
     Lock lock = real.load(std::memory_order_relaxed);
-    if (lock == nullptr) real = lock = reinterpret_cast<Lock>(dlsym(RTLD_NEXT, "pthread_mutex_lock"));
+    if (lock == nullptr)
+        real = lock = reinterpret_cast<Lock>(dlsym(RTLD_NEXT, "pthread_mutex_lock"));
     ++locks;
     return lock(mutex);
 }
@@ -67,7 +70,8 @@ private:
 
 int failures = 0;
 
-/// What 200 calls cost on a stream that is held, after the first times, when all memory is there. Counting waits comes last: it observes, and observers cost.
+/// What 200 calls cost on a stream that is held, after the first times, when all memory is there.
+/// Counting waits comes last: it observes, and observers cost.
 template <class F> void check(bool count_waits, const char* name, StreamRef stream, F&& call) {
     std::size_t allocated = 0, locked = 0, waits = 0;
     const StreamRef current = current_stream();
@@ -85,14 +89,15 @@ template <class F> void check(bool count_waits, const char* name, StreamRef stre
             allocated = locked = 0;
         }
         stream.synchronize();
-        // A worker may keep a chunk of the queue's memory for a moment: then the next time has one more.
+        // A worker may keep a chunk of the queue's memory for a moment: then the next time has one
+        // more.
         if (time >= 2 && allocated == 0) break;
     }
     const bool moved = current_stream() != current;
     const bool fine = allocated == 0 && locked == 0 && waits == 0 && !moved;
     failures += !fine;
-    std::printf("%-14s %zu allocations, %zu mutexes, %zu waits in 200 calls%s%s\n", name, allocated, locked,
-                waits, moved ? ", another stream is current" : "", fine ? "" : "  WRONG");
+    std::printf("%-14s %zu allocations, %zu mutexes, %zu waits in 200 calls%s%s\n", name, allocated,
+                locked, waits, moved ? ", another stream is current" : "", fine ? "" : "  WRONG");
 }
 
 }  // namespace

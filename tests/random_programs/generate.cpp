@@ -1,4 +1,5 @@
-// Makes programs: before each access it has the streams wait for what the model says is missing, by one of many ways.
+// Generates programs. Before each access it adds the waits that the model says are missing, in one
+// of many ways.
 #include "model.hpp"
 #include "random.hpp"
 
@@ -72,7 +73,8 @@ private:
             pageable_.push_back(static_cast<int>(program_.buffers.size()));
             program_.buffers.push_back({Place::pageable, 0, size()});
         }
-        for (std::size_t s = 0; s < program_.streams.size(); ++s) live_.push_back(static_cast<int>(s));
+        for (std::size_t s = 0; s < program_.streams.size(); ++s)
+            live_.push_back(static_cast<int>(s));
         for (int i = any(3); i > 0; --i) add_graph();
     }
 
@@ -80,11 +82,12 @@ private:
 
     void add_buffer(const BufferInfo& info) {
         program_.buffers.push_back(info);
-        if (!info.flag && !info.constant) writable_.push_back(static_cast<int>(program_.buffers.size()) - 1);
+        if (!info.flag && !info.constant)
+            writable_.push_back(static_cast<int>(program_.buffers.size()) - 1);
         if (!info.flag) readable_.push_back(static_cast<int>(program_.buffers.size()) - 1);
     }
 
-    /// One thing after the other, on arrays of one device.
+    /// Adds a graph: a sequence of operations on arrays of one device.
     void add_graph() {
         GraphInfo graph;
         graph.device = 0;
@@ -94,10 +97,11 @@ private:
             if (s.to < 0 || s.what == What::copy_2d) continue;
             s.varies = 0;
             s.stream = -1;
-            if (s.what == What::fill || s.what == What::copy) {  // as keep_trace() does
+            if (s.what == What::fill || s.what == What::copy) {  // see keep_trace()
                 Statement trace = make(What::mix);
                 trace.from = s.to;
-                trace.to = pick(writable_, [&](int b) { return reaches(0, b) && b != s.to && b != s.from; });
+                trace.to = pick(writable_,
+                                [&](int b) { return reaches(0, b) && b != s.to && b != s.from; });
                 if (trace.to < 0) continue;
                 trace.varies = 0;
                 graph.body.push_back(std::move(trace));
@@ -111,17 +115,18 @@ private:
         }
     }
 
-    /// Whether a stream can copy a buffer: those of CPU devices know no memory of GPUs.
+    /// Returns whether a stream can copy a buffer: CPU streams know no memory of GPUs.
     bool may_copy(int s, int b) const {
         return device(stream(s).device).is_cuda() || buffer(b).place != Place::device ||
                device(buffer(b).device).is_cpu();
     }
-    /// Whether kernels on a stream reach a buffer.
+    /// Returns whether kernels on a stream reach a buffer.
     bool reaches(int s, int b) const {
         const Device on = device(stream(s).device);
         if (buffer(b).place == Place::pinned) return true;
         if (buffer(b).place == Place::pageable) return on.is_cpu();
-        return on.is_cpu() ? device(buffer(b).device).is_cpu() : buffer(b).device == stream(s).device;
+        return on.is_cpu() ? device(buffer(b).device).is_cpu()
+                           : buffer(b).device == stream(s).device;
     }
     bool is_host_memory(int b) const {
         return buffer(b).place == Place::pinned || device(buffer(b).device).is_cpu();
@@ -133,7 +138,7 @@ private:
         return good.empty() ? -1 : one_of(good);
     }
 
-    /// Work that a stream could do; `to` is -1 if there is none.
+    /// Returns work that a stream can do; its `to` is -1 if there is none.
     Statement choose_work(int s, bool kernels_only) {
         const auto reached = [&](int b) { return reaches(s, b); };
         Statement w = make(What::scale);
@@ -151,7 +156,9 @@ private:
             w.to = pick(writable_, reached);
         } else if (dice < 84) {
             w.what = dice < 80 ? What::copy : What::copy_2d;
-            const auto copied = [&](int b) { return kernels_only ? reaches(s, b) : may_copy(s, b); };
+            const auto copied = [&](int b) {
+                return kernels_only ? reaches(s, b) : may_copy(s, b);
+            };
             w.to = pick(writable_, copied);
             w.from = pick(readable_, [&](int b) { return b != w.to && copied(b); });
             if (w.from < 0) w.to = -1;
@@ -159,7 +166,8 @@ private:
             w.what = What::host;
             w.owns = chance(40);
             w.to = pick(writable_, [&](int b) { return is_host_memory(b); });
-            if (chance(50)) w.from = pick(readable_, [&](int b) { return is_host_memory(b) && b != w.to; });
+            if (chance(50))
+                w.from = pick(readable_, [&](int b) { return is_host_memory(b) && b != w.to; });
         } else {
             w.to = pick(writable_, reached);
         }
@@ -170,9 +178,10 @@ private:
         return w;
     }
 
-    // What has to come first.
+    // Waits before a statement.
 
-    /// Has `s` wait for what a statement needs; false: there is no way.
+    /// Makes stream `s` wait for everything that a statement needs. Returns false if there is no
+    /// way.
     bool order(int s, int from, int to, Block& out) {
         while (true) {
             const std::vector<Point> missing = model_->missing(s, from, to);
@@ -262,24 +271,28 @@ private:
         if ((w.what == What::fill || w.what == What::copy) &&
             !(keep_trace(out, s, w.to, w.from) && order(s, w.from, w.to, out)))
             return;
-        const bool one_device =
-            w.from < 0 || (buffer(w.from).place == Place::device && buffer(w.to).place == Place::device &&
-                           buffer(w.from).device == buffer(w.to).device);
-        const bool at_home = buffer(w.to).place == Place::device && buffer(w.to).device == stream(s).device;
+        const bool one_device = w.from < 0 || (buffer(w.from).place == Place::device &&
+                                               buffer(w.to).place == Place::device &&
+                                               buffer(w.from).device == buffer(w.to).device);
+        const bool at_home =
+            buffer(w.to).place == Place::device && buffer(w.to).device == stream(s).device;
         const bool kernel = w.what == What::scale || w.what == What::mix || w.what == What::host;
         if (kernel || (one_device && at_home)) w.implicit = is_implicit(s);
-        if (w.what == What::scale && !w.implicit && !buffer(w.to).local && chance(20)) w.prepared = true;
+        if (w.what == What::scale && !w.implicit && !buffer(w.to).local && chance(20))
+            w.prepared = true;
         model_->access(w.id, s, w.from, w.to);
         out.push_back(std::move(w));
     }
 
-    /// What is about to go is added to something that stays, so that a mistake before leaves a trace. Not always.
+    /// Adds a buffer that is about to be overwritten or freed to one that stays, so that an earlier
+    /// mistake leaves a trace. Skipped at random. Returns false if the caller must not go on.
     bool keep_trace(Block& out, int s, int gone, int not_to) {
         Statement trace = make(What::mix);
         trace.stream = s;
         trace.from = gone;
-        trace.to = pick(writable_,
-                        [&](int b) { return b != gone && b != not_to && !buffer(b).local && reaches(s, b); });
+        trace.to = pick(writable_, [&](int b) {
+            return b != gone && b != not_to && !buffer(b).local && reaches(s, b);
+        });
         if (chance(6) || trace.to < 0 || !reaches(s, gone)) return chance(50);
         if (!order(s, trace.from, trace.to, out)) return false;
         model_->access(trace.id, s, trace.from, trace.to);
@@ -313,7 +326,8 @@ private:
         else if (dice < 66) add_set_current(out);
         else if (dice < 76) add_scope(depth, out);
         else if (dice < 81) add_fork(depth, out);
-        else if (dice < 87) options_.temporaries ? add_temporary(depth, out) : add_scope(depth, out);
+        else if (dice < 87)
+            options_.temporaries ? add_temporary(depth, out) : add_scope(depth, out);
         else if (dice < 91) add_local(depth, out);
         else if (dice < 93) add_thread(depth, out);
         else if (dice < 97) add_condition(out);
@@ -371,8 +385,8 @@ private:
 
     void add_temporary(int depth, Block& out) {
         Statement s = make(What::temporary);
-        s.stream =
-            new_stream(chance(70) ? current_device_ : any(program_.devices.size()), StreamRole::temporary);
+        s.stream = new_stream(chance(70) ? current_device_ : any(program_.devices.size()),
+                              StreamRole::temporary);
         s.pooled = chance(30);
         Block body;
         if (joins_ || chance(60)) add_wait(s.stream, one_of(live_), body);
@@ -402,17 +416,18 @@ private:
         model_->access(s.id, s.stream, -1, s.to);
         writable_.push_back(s.to);
         readable_.push_back(s.to);
-        // It is used, and leaves a trace, before anything else can happen to it.
+        // The array is used, and leaves a trace, before anything else can happen to it.
         Block body;
         for (int k = 1 + any(3); k > 0; --k) {
             Statement w = make(What::mix);
             w.stream = chance(50) ? s.stream : any_stream();
             const bool into = chance(50);
-            const int other =
-                pick(into ? readable_ : writable_, [&](int b) { return b != s.to && reaches(w.stream, b); });
+            const int other = pick(into ? readable_ : writable_,
+                                   [&](int b) { return b != s.to && reaches(w.stream, b); });
             w.from = into ? other : s.to;
             w.to = into ? s.to : other;
-            if (other < 0 || !reaches(w.stream, s.to) || !order(w.stream, w.from, w.to, body)) continue;
+            if (other < 0 || !reaches(w.stream, s.to) || !order(w.stream, w.from, w.to, body))
+                continue;
             if (options_.slow && chance(20)) w.slow = 2000 + any(40) * 1000;
             model_->access(w.id, w.stream, w.from, w.to);
             body.push_back(std::move(w));
@@ -431,7 +446,8 @@ private:
         Statement s = make(What::set_current);
         std::vector<int> base;
         for (const int t : live_)
-            if (stream(t).role == StreamRole::base && stream(t).device == current_device_) base.push_back(t);
+            if (stream(t).role == StreamRole::base && stream(t).device == current_device_)
+                base.push_back(t);
         s.stream = one_of(base);
         model_->wait(s.stream, current(current_device_));
         current(current_device_) = s.stream;
@@ -442,12 +458,13 @@ private:
         Statement s = make(What::copy_across);
         const auto has_device = [&](int b) { return buffer(b).place == Place::device; };
         s.to = pick(writable_, has_device);
-        s.from =
-            pick(readable_, [&](int b) { return has_device(b) && buffer(b).device != buffer(s.to).device; });
+        s.from = pick(readable_, [&](int b) {
+            return has_device(b) && buffer(b).device != buffer(s.to).device;
+        });
         if (s.from < 0) return;
         s.stream = current(buffer(s.to).device);
         s.other = current(buffer(s.from).device);
-        // On the destination's side, unless only the source's is CUDA's.
+        // Runs on the destination's stream, unless only the source is on CUDA.
         if (device(buffer(s.to).device).is_cpu() && device(buffer(s.from).device).is_cuda())
             std::swap(s.stream, s.other);
         if (!keep_trace(out, s.stream, s.to, s.from) || !order(s.stream, s.from, s.to, out)) return;
@@ -469,13 +486,14 @@ private:
         s.stream = any_stream();
         const int d = stream(s.stream).device;
         if (device(d).kind() != device(0).kind()) return;
-        if (device(d).is_cuda() && d != root_device_)
-            return;  // in a capture, it is a node of the root's graph
+        // In a capture, the condition is a node of the root's graph.
+        if (device(d).is_cuda() && d != root_device_) return;
         s.to = -1;
         for (std::size_t b = 0; b < program_.buffers.size(); ++b)
-            if (program_.buffers[b].flag && program_.buffers[b].device == d) s.to = static_cast<int>(b);
+            if (program_.buffers[b].flag && program_.buffers[b].device == d)
+                s.to = static_cast<int>(b);
         s.from = pick(readable_, [&](int b) { return reaches(s.stream, b); });
-        // Of the number only a bit or two is seen in what follows.
+        // The condition reveals only a bit or two of the number, so all of it leaves a trace first.
         if (s.from < 0 || !keep_trace(out, s.stream, s.from, -1)) return;
         if (!order(s.stream, s.from, s.to, out)) return;
         s.varies = 0;
@@ -490,7 +508,7 @@ private:
         out.push_back(std::move(s));
     }
 
-    /// A stream of a condition's body, which begins and ends in it.
+    /// Adds a stream that begins and ends in a condition's body.
     void add_side(int s, Block& body, Block& before) {
         Statement side = make(What::temporary);
         side.stream = new_stream(stream(s).device, StreamRole::temporary);
@@ -516,7 +534,8 @@ private:
         body.push_back(std::move(side));
     }
 
-    /// Kernels, copies and fills on one stream. The waits come before the condition.
+    /// Returns a body of kernels, copies and fills on one stream. Their waits are placed before the
+    /// condition.
     Block simple_body(int s, Block& before) {
         Block body;
         for (int k = any(4); k > 0; --k) {
@@ -564,8 +583,7 @@ private:
         while (budget_ > 0) add(0, segment.body);
         current(d) = before;
         current_device_ = 0;
-        model_
-            ->enter_segment();  // in a capture, what was recorded is a point of the graph: nothing relies on it
+        model_->enter_segment();  // events recorded in a capture belong to its graph
         for (int i = any(5); i > 0; --i) add_host_statement(segment.after);
         return segment;
     }
@@ -619,7 +637,8 @@ private:
             s.to = one_of(writable_);
             if (chance(50)) std::swap(s.from, s.to);
             if (!may_copy(s.stream, s.from) || !may_copy(s.stream, s.to)) return;
-            if (buffer(s.to).place != Place::pageable && !keep_trace(out, s.stream, s.to, -1)) return;
+            if (buffer(s.to).place != Place::pageable && !keep_trace(out, s.stream, s.to, -1))
+                return;
             if (!order(s.stream, buffer(s.from).place == Place::pageable ? -1 : s.from,
                        buffer(s.to).place == Place::pageable ? -1 : s.to, out))
                 return;
@@ -640,7 +659,8 @@ private:
         out.push_back(std::move(s));
     }
 
-    /// A kernel or host function on a pageable array, which the host may then copy without a word; the stream may be gone by then.
+    /// Adds a kernel or host function on a pageable array. The host may then copy the array without
+    /// an explicit wait, even if the stream is gone by then.
     void add_pageable_work(Block& out) {
         const int d = static_cast<int>(program_.devices.size()) - 1;
         if (!device(d).is_cpu()) return;
@@ -674,8 +694,9 @@ private:
     std::vector<int> live_, writable_, readable_, kept_, pageable_;
     std::vector<int> current_;
     int current_device_ = 0, root_device_ = 0;
-    bool joins_ =
-        false;  ///< streams that come and go begin after others and are waited for, because rounds are joined by the rest
+    /// Whether temporary streams wait for another at their start and are waited for at their end,
+    /// because only the remaining streams join the rounds.
+    bool joins_ = false;
     int budget_ = 0;
 };
 
@@ -690,8 +711,8 @@ void leave_nothing_out(Block& block) {
 
 Program generate(std::uint64_t seed, const std::vector<Device>& devices, GeneratorOptions options) {
     Program program = Generator(seed, devices, options).run();
-    // The host that looks at a buffer knows how far its users have come. Where that counted on a statement that rounds leave
-    // out, none is left out.
+    // A host that reads a buffer knows how far its users have come. If the order relied on a
+    // statement that some rounds leave out, no statement is left out.
     if (Model::check(program, Mode::eager))
         for (Segment& segment : program.segments) leave_nothing_out(segment.body);
     return program;

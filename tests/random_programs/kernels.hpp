@@ -9,11 +9,11 @@
 
 namespace heddle_test::programs {
 
-/// Takes its time, once for each kernel: about a nanosecond a turn.
+/// Spins once per kernel, for about a nanosecond per turn.
 HEDDLE_FN inline void idle(std::size_t i, int turns) {
     if (i != 0) return;
 #if defined(__CUDA_ARCH__)
-    // ptxas removes a loop that only counts, volatile or not.
+    // ptxas removes a loop that only counts, even a volatile one.
     for (const long long end = clock64() + 2LL * turns; clock64() < end;) continue;
 #else
     for (volatile int turn = 0; turn < turns;) turn = turn + 1;
@@ -37,24 +37,28 @@ struct Mix {
     }
 };
 
-/// to = from % modulus, one number
+/// to = from % modulus, for one number
 struct Decide {
-    HEDDLE_FN void operator()(std::size_t i, View<const int> from, View<int> to, Word modulus) const {
+    HEDDLE_FN void operator()(std::size_t i, View<const int> from, View<int> to,
+                              Word modulus) const {
         to[i] = static_cast<int>(static_cast<Word>(from[i]) % modulus);
     }
 };
 
-/// One less; a loop comes to its end even if someone else writes to its number, as when a wait is left out.
+/// Decrements a positive number and sets others to 0. So a loop ends even if its number is
+/// overwritten, for example because a wait was left out.
 struct CountDown {
-    HEDDLE_FN void operator()(std::size_t i, View<int> to) const { to[i] = to[i] > 0 ? to[i] - 1 : 0; }
+    HEDDLE_FN void operator()(std::size_t i, View<int> to) const {
+        to[i] = to[i] > 0 ? to[i] - 1 : 0;
+    }
 };
 
-/// Only takes its time.
+/// Only spins.
 struct Idle {
     HEDDLE_FN void operator()(std::size_t i, int turns) const { idle(i, turns); }
 };
 
-/// The work of host functions.
+/// The body of host functions.
 struct HostWork {
     View<int> to;
     View<const int> from;
@@ -68,7 +72,7 @@ struct HostWork {
                                      (from.empty() ? 0 : static_cast<Word>(from[i])));
     }
 };
-/// With something that has to be destroyed.
+/// The same with a capture that has to be destroyed.
 struct OwningHostWork {
     HostWork work;
     std::shared_ptr<Word> owned;

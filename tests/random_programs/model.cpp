@@ -18,13 +18,15 @@ void Clock::join(const Clock& other) {
 
 void Clock::meet(const Clock& other) {
     if (counts_.size() > other.counts_.size()) counts_.resize(other.counts_.size());
-    for (std::size_t i = 0; i < counts_.size(); ++i) counts_[i] = std::min(counts_[i], other.counts_[i]);
+    for (std::size_t i = 0; i < counts_.size(); ++i)
+        counts_[i] = std::min(counts_[i], other.counts_[i]);
 }
 
 Model::Model(const Program& program, Strictness strictness)
     : program_(program), strictness_(strictness), streams_(program.streams.size()),
-      events_(program.events.size()), graphs_(program.graphs.size()), recorded_(program.events.size()),
-      given_(program.streams.size()), buffers_(program.buffers.size()), current_(program.current),
+      events_(program.events.size()), graphs_(program.graphs.size()),
+      recorded_(program.events.size()), given_(program.streams.size()),
+      buffers_(program.buffers.size()), current_(program.current),
       branches_(program.devices.size()) {}
 
 void Model::know_stream() {
@@ -82,7 +84,8 @@ void Model::forget(int buffer) {
 void Model::wait_here(int stream) { host_.join(at(streams_, stream)); }
 void Model::wait_here_event(int event) { host_.join(at(events_, event)); }
 
-// What is promised is that the buffer's users have come so far; that all before them is done is true as well.
+// heddle promises only that the buffer's users have come this far. In fact all work before them is
+// done as well.
 void Model::look(int buffer) {
     const auto know = [&](const Point& p) {
         if (host_.of(p.stream) < p.count) host_.set(p.stream, p.count);
@@ -98,7 +101,7 @@ void Model::copy_across(int statement, int stream, int other, int from, int to) 
     wait(other, stream);
 }
 
-// The pageable side is touched by the host, which waits for whoever uses it.
+// The host accesses the pageable side, and waits for its users.
 void Model::copy_here(int statement, int stream, int from, int to) {
     const bool up = program_.buffers[static_cast<std::size_t>(from)].place == Place::pageable;
     look(up ? from : to);
@@ -110,7 +113,8 @@ void Model::copy_here(int statement, int stream, int from, int to) {
 
 bool Model::is_current(const Statement& s) const {
     const int device = device_of(s.stream);
-    return at(current_, device) == s.stream && (device == current_device_ || s.what == What::copy_across);
+    return at(current_, device) == s.stream &&
+           (device == current_device_ || s.what == What::copy_across);
 }
 
 std::optional<Race> Model::check(const Program& program, Mode mode, Strictness strictness,
@@ -121,7 +125,8 @@ std::optional<Race> Model::check(const Program& program, Mode mode, Strictness s
     return model.race_;
 }
 
-/// All streams come after what all streams were given: those that are there, or took part in a capture.
+/// Orders all streams after the work of all streams: those that persist, and in a capture all that
+/// took part.
 void Model::barrier(int root) {
     for (std::size_t i = 0; i < streams_.size(); ++i)
         if (captures(mode_) || program_.streams[i].role == StreamRole::base)
@@ -129,7 +134,7 @@ void Model::barrier(int root) {
     for (Clock& clock : streams_) clock.join(at(streams_, root));
 }
 
-/// A batch that was sent: what took part comes after all of it.
+/// Models the flush of a batch: its participants continue after all of it.
 void Model::sent() {
     if (mode_ == Mode::batch && strictness_ == Strictness::whatever) barrier(root_);
 }
@@ -157,7 +162,7 @@ void Model::run(Mode mode) {
             current_device_ = device;
             if (captures(mode)) {
                 barrier(root_);
-                enter_segment();  // what was recorded is a point of the graph
+                enter_segment();  // events recorded in a capture belong to its graph
             }
             sent();
         }
@@ -184,7 +189,8 @@ void Model::condition(const Statement& s, int round) {
     std::vector<Clock> end;
     const std::vector<Clock> begin = streams_;
     const std::vector<unsigned> given = given_;
-    // Only one body runs: what others did is nothing to it, nor to what follows it.
+    // Only one body runs: the operations of the other bodies count as done, for it and for what
+    // follows.
     const auto know_bodies = [&] {
         for (std::size_t t = 0; t < given_.size(); ++t)
             if (given_[t] != given[t]) at(streams_, s.stream).set(static_cast<int>(t), given_[t]);
@@ -198,7 +204,8 @@ void Model::condition(const Statement& s, int round) {
         else
             for (std::size_t i = 0; i < end.size(); ++i) end[i].meet(streams_[i]);
     }
-    // The stream itself comes after whatever it was given, and after the streams of the body that runs.
+    // The stream continues after all work enqueued on it, and after the streams of the body that
+    // ran.
     streams_ = end;
     know_bodies();
     at(current_, device_of(s.stream)) = before;
@@ -254,7 +261,8 @@ void Model::statement(const Statement& s, int round) {
         const int before = at(current_, device);
         for (const int branch : s.streams) {
             at(streams_, branch) = at(streams_, s.stream);
-            if (strictness_ == Strictness::whatever) at(streams_, branch).join(at(branches_, device));
+            if (strictness_ == Strictness::whatever)
+                at(streams_, branch).join(at(branches_, device));
         }
         for (std::size_t i = 0; i < s.bodies.size(); ++i) {
             at(current_, device) = s.streams[i];
@@ -300,7 +308,7 @@ void Model::statement(const Statement& s, int round) {
         for (const Statement& step : at(program_.graphs, s.event).body)
             access(s.id, s.stream, step.from, step.to);
         at(graphs_, s.event) = at(streams_, s.stream);
-        if (!in_capture_) sent();  // what holds the stream was in the batch
+        if (!in_capture_) sent();  // the work that holds the stream was in the batch
         break;
     case What::wait_here:
         sent();

@@ -1,4 +1,4 @@
-// What happens before what: one clock for each stream, event and the host, each a count for every stream.
+// The happens-before model: a vector clock for each stream, each event and the host.
 #pragma once
 
 #include "program.hpp"
@@ -8,12 +8,13 @@
 
 namespace heddle_test::programs {
 
-/// How many of each stream's operations are known to be done.
+/// A vector clock: how many of each stream's operations are known to be done.
 class Clock {
 public:
     unsigned of(int stream) const {
-        return static_cast<std::size_t>(stream) < counts_.size() ? counts_[static_cast<std::size_t>(stream)]
-                                                                 : 0;
+        return static_cast<std::size_t>(stream) < counts_.size()
+                   ? counts_[static_cast<std::size_t>(stream)]
+                   : 0;
     }
     void set(int stream, unsigned count);
     void join(const Clock& other);
@@ -30,38 +31,43 @@ struct Point {
     int statement = -1;
 };
 
-/// Two statements that touch the same memory without an order.
+/// Two statements that access the same memory without an order.
 struct Race {
     int first = -1, second = -1;
 };
 
-/// Which orders are counted.
+/// Which orders the model counts.
 enum class Strictness : std::uint8_t {
-    promised,  ///< those that heddle promises
-    whatever,  ///< and those that come about besides, whoever asked for them
+    promised,  ///< the orders that heddle promises
+    whatever,  ///< those and every other order that arises
 };
 
 class Model {
-    template <class V> static decltype(auto) at(V& v, int i) { return v[static_cast<std::size_t>(i)]; }
+    template <class V> static decltype(auto) at(V& v, int i) {
+        return v[static_cast<std::size_t>(i)];
+    }
 
 public:
     explicit Model(const Program& program, Strictness strictness = Strictness::promised);
 
-    /// The order of a whole program in a mode, with one wait left out. Nothing: every two accesses that matter are ordered.
+    /// Checks a whole program in a mode, with one wait left out. Returns a race, or nothing if
+    /// every two conflicting accesses are ordered.
     static std::optional<Race> check(const Program& program, Mode mode,
-                                     Strictness strictness = Strictness::promised, WaitName left_out = {});
+                                     Strictness strictness = Strictness::promised,
+                                     WaitName left_out = {});
 
-    // Step by step, for the generator.
+    // Step by step, for the generator:
     void wait(int stream, int other) { at(streams_, stream).join(at(streams_, other)); }
     void record(int event, int stream);
     void wait_event(int stream, int event);
     bool is_recorded(int event) const { return recorded_[static_cast<std::size_t>(event)]; }
     void enter_segment();
-    /// What a statement has to come after and does not, on this stream.
+    /// Returns the operations that must precede a statement on this stream and are not ordered
+    /// before it.
     std::vector<Point> missing(int stream, int from, int to) const;
-    /// An operation.
+    /// Adds an operation to the model, and notes a race if its order is missing.
     void access(int statement, int stream, int from, int to);
-    void forget(int buffer);  ///< freed, or not there yet
+    void forget(int buffer);  ///< the buffer is freed or newly allocated
     void wait_here(int stream);
     void wait_here_event(int event);
     void look(int buffer);
@@ -69,7 +75,7 @@ public:
     void copy_here(int statement, int stream, int from, int to);
     const Clock& clock(int stream) const { return streams_[static_cast<std::size_t>(stream)]; }
     const Clock& event_clock(int event) const { return events_[static_cast<std::size_t>(event)]; }
-    void know_stream();  ///< the program has one more
+    void know_stream();  ///< a stream was added to the program
 
 private:
     struct Buffer {
@@ -86,16 +92,20 @@ private:
     void note(const Race& race) {
         if (!race_) race_ = race;
     }
-    bool is_left_out(const Statement& s, int part) const { return left_out_ == WaitName{s.id, part}; }
+    bool is_left_out(const Statement& s, int part) const {
+        return left_out_ == WaitName{s.id, part};
+    }
     void sent();
-    int device_of(int stream) const { return program_.streams[static_cast<std::size_t>(stream)].device; }
+    int device_of(int stream) const {
+        return program_.streams[static_cast<std::size_t>(stream)].device;
+    }
 
     const Program& program_;
     Strictness strictness_;
     Mode mode_ = Mode::eager;
     WaitName left_out_;
     std::vector<Clock> streams_, events_, graphs_;
-    std::vector<bool> recorded_;  ///< in this segment
+    std::vector<bool> recorded_;  ///< whether each event was recorded in this segment
     std::vector<unsigned> given_;
     Clock host_, start_;
     std::vector<Buffer> buffers_;
@@ -103,10 +113,12 @@ private:
     int current_device_ = 0;
     int root_ = 0;
     bool in_capture_ = false;
-    int condition_ = -1;  ///< the stream of the condition whose body this is
+    /// The stream of the condition whose body is being modelled, or -1.
+    int condition_ = -1;
     bool join_ = false;
     std::vector<int> to_join_;
-    std::vector<Clock> branches_;  ///< what earlier branches and leases of each device were given
+    /// Work of earlier branches and leases, for each device.
+    std::vector<Clock> branches_;
     std::optional<Race> race_;
 };
 

@@ -32,7 +32,7 @@ void Pests::pester(const PestsView& view, std::uint64_t seed) {
             case 0:
             case 1: (void)stream.is_complete(); break;
             case 2: stream.synchronize(); break;
-            // Events of their own: one event that one thread records and another asks about is not for two threads.
+            // Each thread uses its own event: two threads may not record and query the same one.
             case 3: (void)event.is_complete(); break;
             case 4: event.synchronize(); break;
             case 5:
@@ -49,7 +49,7 @@ void Pests::pester(const PestsView& view, std::uint64_t seed) {
                 break;
             default: std::this_thread::sleep_for(std::chrono::microseconds(random.below(200)));
             }
-        } catch (const Error&) {  // captured streams answer no questions
+        } catch (const Error&) {  // captured streams cannot be queried
         }
     }
 }

@@ -9,12 +9,13 @@
 
 namespace heddle_test::programs {
 
-/// What they may touch: things that are there from the beginning to the end of a program. Arrays are never written.
+/// What the threads may touch: objects that exist for the whole program. The arrays are never
+/// written.
 struct PestsView {
     std::vector<StreamRef> streams;
     std::vector<const Array<int>*> constants;
-    bool wait_on_streams =
-        true;  ///< their own streams wait, too: not for captured ones, whose capture they would join
+    /// Whether their own streams wait for the program's. Not in a capture, which they would join.
+    bool wait_on_streams = true;
     bool whole_devices = true;
 };
 

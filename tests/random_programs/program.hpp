@@ -1,4 +1,5 @@
-// Random programs as data: what streams, events and buffers there are, and statements in the order of the program.
+// Random programs as data: their streams, events and buffers, and their statements in program
+// order.
 #pragma once
 
 #include <heddle/heddle.hpp>
@@ -12,24 +13,25 @@ namespace heddle_test::programs {
 
 using namespace heddle;
 
-/// Elements are ints, as conditions are; they are counted with as numbers that wrap around.
+/// Elements are ints, as conditions are. Arithmetic is done on unsigned numbers, which wrap around.
 using Word = std::uint32_t;
 
 enum class Place : std::uint8_t { device, pinned, pageable };
 
 struct BufferInfo {
     Place place = Place::device;
-    int device = 0;  ///< index into Program::devices; of pinned memory without meaning
+    int device = 0;  ///< index into Program::devices; no meaning for pinned memory
     std::size_t size = 0;
     bool constant = false;  ///< never written, so that other threads may read it at any time
-    bool flag = false;      ///< one int, for conditions
-    bool local = false;     ///< made and freed by one statement
+    bool flag = false;      ///< a single int, for conditions
+    bool local = false;     ///< allocated and freed by one statement
 };
 
 enum class StreamRole : std::uint8_t {
-    base,       ///< there from the beginning to the end
-    temporary,  ///< made by a statement, and destroyed at its end with whatever is pending
-    branch,     ///< of a fork_join
+    base,  ///< exists for the whole program
+    /// Created by a statement and destroyed at its end, with work pending or not.
+    temporary,
+    branch,  ///< a branch of a fork_join
 };
 
 struct StreamInfo {
@@ -39,38 +41,43 @@ struct StreamInfo {
 };
 
 enum class What : std::uint8_t {
-    // Work. `to` is written, `from` is read, `stream` runs it.
+    // Work on `stream`. Writes `to` and reads `from`.
     scale,    ///< to = to * a + b, a kernel
     mix,      ///< to = to * a + from + b, a kernel
     fill,     ///< to = b
-    copy,     ///< to = from, as many elements as both have
-    copy_2d,  ///< the first half of each row of four
-    host,     ///< a host function: to = to * a + b, and + from where there is one
-    // Order.
+    copy,     ///< to = from, for as many elements as both have
+    copy_2d,  ///< copies the first half of each row of four
+    host,     ///< a host function: to = to * a + b, plus from if there is one
+    // Order:
     wait_stream,  ///< stream waits for other
-    record,       ///< event, on stream
+    record,       ///< records event on stream
     wait_event,   ///< stream waits for event
-    mark,         ///< stream waits for a new event of other, which is gone at once
-    set_current,  ///< set_stream(stream), which waits for the one before
-    copy_across,  ///< a copy between devices without a stream: on the current one of to, with both sides' in order
-    // Statements with others in them.
+    mark,         ///< stream waits for a new event of other, destroyed at once
+    set_current,  ///< set_stream(stream), which waits for the stream before
+    /// A copy between devices without a named stream. Runs on the current stream of the
+    /// destination, or of the source if only that is on CUDA, and is ordered with both current
+    /// streams.
+    copy_across,
+    // Statements that contain others:
     scope,      ///< a ScopedStream
     fork,       ///< a fork_join, each body a branch on streams[i]
-    temporary,  ///< a stream that lives as long as the body
-    local,      ///< an array that lives as long as the body
-    thread,     ///< the body on another thread, which is joined at once
-    condition,  ///< to = from % 2, then body 0 or 1
-    loop,       ///< to = from % 4, then body 0 until the number is counted down
-    graph,      ///< launch of Program::graphs[event]
-    // Statements with which the host waits: between segments only.
-    wait_here,        ///< for stream
-    wait_here_event,  ///< for event
-    wait_here_all,    ///< for the device of stream
-    look,             ///< to_host(from), without a stream
-    upload,           ///< to = numbers made of b, from pageable memory that is changed right afterwards
-    download,         ///< from, to pageable memory
-    copy_here,        ///< to = from, of which one is a pageable array that streams may still use
-    make_anew,        ///< to is freed, and made again on stream
+    temporary,  ///< a stream that exists during the body
+    local,      ///< an array that exists during the body
+    thread,     ///< runs the body on another thread, joined at once
+    condition,  ///< to = from % 2, then runs body 0 or 1
+    loop,       ///< to = from % 4, then runs body 0 until it is counted down
+    graph,      ///< launches Program::graphs[event]
+    // Statements that make the host wait, only between segments:
+    wait_here,        ///< waits for stream
+    wait_here_event,  ///< waits for event
+    wait_here_all,    ///< waits for the device of stream
+    look,             ///< to_host(from), without a named stream
+    /// to = numbers derived from b, from pageable memory that is changed right afterwards.
+    upload,
+    download,  ///< copies from into pageable memory
+    /// to = from, where one is a pageable array that streams may still use.
+    copy_here,
+    make_anew,  ///< frees to, and allocates it again on stream
 };
 
 struct Statement {
@@ -80,35 +87,40 @@ struct Statement {
     int from = -1, to = -1;
     int event = -1;
     Word a = 1, b = 0;
-    int slow = 0;           ///< turns of an idle loop before the work
-    bool implicit = false;  ///< the call names no stream: it means the current one
-    bool owns = false;      ///< host functions: with a capture that has to be destroyed; arrays: given to one
-    bool pooled = false;    ///< the stream is leased
-    bool prepared = false;  ///< the launch is prepared in the first round, and changed in later ones
-    bool wait_on_enter = true, wait_on_exit = false, throws = false;  ///< scopes
-    bool optional = false;     ///< left out in every third round, where rounds may differ in shape
-    Word varies = 0;           ///< times the number of the round is added to b, and taken from the size
-    std::vector<int> streams;  ///< of the branches
+    int slow = 0;           ///< turns of a spin loop before the work
+    bool implicit = false;  ///< the call names no stream, so it uses the current one
+    /// For host functions: has a capture that must be destroyed. For arrays: is moved into a host
+    /// function.
+    bool owns = false;
+    bool pooled = false;  ///< the stream is leased from a pool
+    /// The launch is prepared in the first round and updated in later ones.
+    bool prepared = false;
+    bool wait_on_enter = true, wait_on_exit = false, throws = false;  ///< for scopes
+    bool optional = false;     ///< left out in every third round, if rounds may differ in shape
+    Word varies = 0;           ///< multiplied by the round, is added to b and shrinks the size
+    std::vector<int> streams;  ///< streams of the branches
     std::vector<std::vector<Statement>> bodies;
 };
 
 using Block = std::vector<Statement>;
 
-/// What can be captured or recorded as a batch, several times, and what follows once.
+/// A part of a program that can be captured or batched several times, and statements that follow
+/// once.
 struct Segment {
-    int root = 0;  ///< the stream that is captured: current while the body runs
+    int root = 0;  ///< the captured stream; current while the body runs
     bool wait_on_enter = true;
     int rounds = 1;
-    bool join = false;    ///< captures: streams that do not come back are joined by heddle
-    bool inside = false;  ///< batches: what joins the rounds is recorded too
+    bool join = false;    ///< captures: heddle joins the streams that are left open
+    bool inside = false;  ///< batches: the waits that join the rounds are recorded too
     Block body;
     Block after;
 };
 
-/// A graph made before the program runs. Its statements are of one stream, whichever it is launched on.
+/// A graph made before the program runs. Its statements run in order on the stream that it is
+/// launched on.
 struct GraphInfo {
     int device = 0;
-    bool captured = true;  ///< else made of nodes
+    bool captured = true;  ///< if false, built from nodes
     Block body;
 };
 
@@ -117,52 +129,61 @@ struct Program {
     std::vector<Device> devices;
     std::vector<StreamInfo> streams;
     std::vector<BufferInfo> buffers;
-    std::vector<int> events;   ///< their devices
-    std::vector<int> current;  ///< the stream that is current on each device, to begin with
+    std::vector<int> events;   ///< the device of each event
+    std::vector<int> current;  ///< the initial current stream of each device
     std::vector<GraphInfo> graphs;
     std::vector<Segment> segments;
-    int statements = 0;  ///< ids given so far
-    bool mixed = false;  ///< CPU streams take part beside CUDA's
+    int statements = 0;  ///< number of ids in use
+    bool mixed = false;  ///< whether CPU streams take part beside CUDA streams
 };
 
 enum class Mode : std::uint8_t { eager, named, capture, update, clone, nested, batch };
 inline constexpr Mode all_modes[] = {Mode::eager, Mode::named,  Mode::capture, Mode::update,
                                      Mode::clone, Mode::nested, Mode::batch};
-const char* name_of(Mode mode);
+const char* to_string(Mode mode);
 
 inline bool captures(Mode mode) {
-    return mode == Mode::capture || mode == Mode::update || mode == Mode::clone || mode == Mode::nested;
+    return mode == Mode::capture || mode == Mode::update || mode == Mode::clone ||
+           mode == Mode::nested;
 }
-/// Whether rounds leave statements out: not where one graph has to fit them all.
+/// Returns whether rounds may leave statements out: not if one graph has to fit all rounds.
 inline bool changes_shape(Mode mode) { return !captures(mode); }
-/// What is launched again is what was captured, with the numbers of that time.
-inline int round_of(Mode mode, int round) { return captures(mode) && mode != Mode::update ? 0 : round; }
+/// Returns the round whose numbers are used: a graph that is launched again has those of its
+/// capture.
+inline int round_of(Mode mode, int round) {
+    return captures(mode) && mode != Mode::update ? 0 : round;
+}
 inline bool is_left_out(const Statement& s, Mode mode, int round) {
     return s.optional && changes_shape(mode) && round % 3 == 1;
 }
-inline Word added(const Statement& s, int round) { return s.b + s.varies * static_cast<Word>(round); }
-/// The elements that a statement works on.
+inline Word added(const Statement& s, int round) {
+    return s.b + s.varies * static_cast<Word>(round);
+}
+/// Returns the number of elements that a statement works on.
 std::size_t extent(const Program& p, const Statement& s, int round);
 
 inline bool is_work(What what) { return what <= What::host; }
-/// What is waited for: how a wait is named that is left out. Scopes have two.
+/// Names a wait that can be left out. Scopes have two.
 struct WaitName {
     int id = -1;
     int part = 0;
     bool operator==(const WaitName&) const = default;
 };
 
-/// A statement as it would be written.
+/// Returns a statement, or a program, as source text.
 std::string text_of(const Program& p, const Statement& s);
 std::string text_of(const Program& p);
 
-/// The program with the seed, for devices of one kind, with CPU streams beside them if they are CUDA's. The same on every machine with as many devices.
 struct GeneratorOptions {
     int statements = 40;
-    bool slow = true;         ///< some work takes long
-    bool temporaries = true;  ///< streams come and go
-    bool alone = true;  ///< no other thread captures meanwhile, so that the host may wait for whole devices
+    bool slow = true;         ///< some work is slow
+    bool temporaries = true;  ///< streams are created and destroyed
+    /// No other thread captures meanwhile, so the host may wait for whole devices.
+    bool alone = true;
 };
-Program generate(std::uint64_t seed, const std::vector<Device>& devices, GeneratorOptions options = {});
+/// Returns the program of a seed, for devices of one kind; if that is CUDA, also with CPU streams
+/// if `devices` has a CPU device. The same on every machine for equal devices.
+Program generate(std::uint64_t seed, const std::vector<Device>& devices,
+                 GeneratorOptions options = {});
 
 }  // namespace heddle_test::programs

@@ -23,7 +23,8 @@ std::size_t extent(const Program& p, const Statement& s, int round) {
     const auto size = [&](int buffer) { return p.buffers[static_cast<std::size_t>(buffer)].size; };
     std::size_t n = size(s.to);
     if (s.from >= 0) n = std::min(n, size(s.from));
-    const std::size_t less = static_cast<std::size_t>(s.varies % 5) * static_cast<std::size_t>(round);
+    const std::size_t less =
+        static_cast<std::size_t>(s.varies % 5) * static_cast<std::size_t>(round);
     return n > less + 4 ? n - less : n;
 }
 
@@ -38,7 +39,8 @@ public:
 
     Outcome run() {
         for (const Segment& segment : program_.segments) {
-            for (int round = 0; round < segment.rounds; ++round) block(segment.body, round_of(mode_, round));
+            for (int round = 0; round < segment.rounds; ++round)
+                block(segment.body, round_of(mode_, round));
             block(segment.after, 0);
         }
         return std::move(out_);
@@ -92,8 +94,8 @@ private:
             block(s.bodies[at(s.to)[0] != 0 ? 0 : 1], round);
             break;
         case What::loop:
-            for (at(s.to)[0] = static_cast<int>(static_cast<Word>(at(s.from)[0]) % 4); at(s.to)[0] != 0;
-                 --at(s.to)[0])
+            for (at(s.to)[0] = static_cast<int>(static_cast<Word>(at(s.from)[0]) % 4);
+                 at(s.to)[0] != 0; --at(s.to)[0])
                 block(s.bodies[0], round);
             break;
         case What::graph: block(program_.graphs[static_cast<std::size_t>(s.event)].body, 0); break;
@@ -111,12 +113,18 @@ private:
 
 std::string difference_of(const std::vector<int>& expected, const std::vector<int>& actual) {
     if (expected.size() != actual.size())
-        return std::to_string(actual.size()) + " elements instead of " + std::to_string(expected.size());
-    for (std::size_t i = 0; i < expected.size(); ++i)
-        if (expected[i] != actual[i])
-            return "[" + std::to_string(i) + "] is " + std::to_string(actual[i]) + ", not " +
-                   std::to_string(expected[i]);
-    return "";
+        return std::to_string(actual.size()) + " elements instead of " +
+               std::to_string(expected.size());
+    std::string first;
+    std::size_t others = 0;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+        if (expected[i] == actual[i]) continue;
+        if (!first.empty()) ++others;
+        else
+            first = "[" + std::to_string(i) + "] is " + std::to_string(actual[i]) + ", not " +
+                    std::to_string(expected[i]);
+    }
+    return others == 0 ? first : first + ", and " + std::to_string(others) + " more";
 }
 
 }  // namespace
@@ -124,17 +132,20 @@ std::string difference_of(const std::vector<int>& expected, const std::vector<in
 Outcome expected(const Program& p, Mode mode) { return Interpreter(p, mode).run(); }
 
 std::string difference(const Program& p, const Outcome& expected, const Outcome& actual) {
+    std::string all;
+    const auto add = [&](const std::string& of, const std::string& what) {
+        if (!what.empty()) all += (all.empty() ? "" : "; ") + of + what;
+    };
     for (std::size_t i = 0; i < expected.seen.size(); ++i) {
         if (i >= actual.seen.size()) return "fewer arrays were looked at";
-        const std::string what = difference_of(expected.seen[i], actual.seen[i]);
-        if (!what.empty()) return "what was looked at, number " + std::to_string(i) + ": " + what;
+        add("what was looked at, number " + std::to_string(i) + ": ",
+            difference_of(expected.seen[i], actual.seen[i]));
     }
     for (std::size_t i = 0; i < expected.buffers.size(); ++i) {
         if (p.buffers[i].local) continue;
-        const std::string what = difference_of(expected.buffers[i], actual.buffers[i]);
-        if (!what.empty()) return "x" + std::to_string(i) + what;
+        add("x" + std::to_string(i), difference_of(expected.buffers[i], actual.buffers[i]));
     }
-    return "";
+    return all;
 }
 
 }  // namespace heddle_test::programs

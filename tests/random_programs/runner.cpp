@@ -12,7 +12,7 @@ namespace heddle_test::programs {
 
 namespace {
 
-/// Gets out of a scope.
+/// Thrown to leave a scope.
 struct Out {};
 
 using Prepared = PreparedLaunch<Scale, 1, View<int>, Word, Word, int>;
@@ -21,15 +21,15 @@ class Runner {
 public:
     Runner(const Program& p, Mode mode, RunOptions options)
         : program_(p), mode_(mode), options_(options),
-          named_(mode == Mode::named || (mode != Mode::eager && p.seed % 2 == 0)), owned_(p.streams.size()),
-          streams_(p.streams.size()), buffers_(p.buffers.size()), recorded_(p.events.size()),
-          current_(p.current) {
+          named_(mode == Mode::named || (mode != Mode::eager && p.seed % 2 == 0)),
+          owned_(p.streams.size()), streams_(p.streams.size()), buffers_(p.buffers.size()),
+          recorded_(p.events.size()), current_(p.current) {
         for (const Device d : p.devices) pools_.push_back(std::make_unique<StreamPool>(d));
         for (std::size_t i = 0; i < p.streams.size(); ++i) {
             const StreamInfo& info = p.streams[i];
             if (info.role != StreamRole::base) continue;
-            owned_[i].emplace(device(info.device),
-                              StreamOptions{.priority = info.priority, .name = "s" + std::to_string(i)});
+            owned_[i].emplace(device(info.device), StreamOptions{.priority = info.priority,
+                                                                 .name = "s" + std::to_string(i)});
             streams_[i].emplace(*owned_[i]);
         }
         for (std::size_t i = 0; i < p.buffers.size(); ++i) make_buffer(static_cast<int>(i));
@@ -37,7 +37,7 @@ public:
         for (const GraphInfo& info : p.graphs) graphs_.push_back(made_before(info));
     }
 
-    /// Whatever state it is in, its work is done before its memory goes.
+    /// Waits for all work, in whatever state the streams are, before the memory is freed.
     ~Runner() {
         for (const Device d : program_.devices) {
             try {
@@ -58,17 +58,18 @@ public:
             for (const Segment& s : program_.segments) segment(s);
         }
         for (std::size_t i = 0; i < buffers_.size(); ++i)
-            outcome_.buffers.push_back(program_.buffers[i].local ? std::vector<int>() : to_host(buffers_[i]));
+            outcome_.buffers.push_back(program_.buffers[i].local ? std::vector<int>()
+                                                                 : to_host(buffers_[i]));
         return std::move(outcome_);
     }
 
 private:
-    /// Makes the streams that are current for the program current on this thread.
+    /// Makes the program's current streams current on this thread.
     struct Currents {
         Currents(Runner& runner, const std::vector<int>& current, int device) {
             const auto enter = [&](int s) {
-                scopes.push_back(
-                    std::make_unique<ScopedStream>(runner.ref(s), ScopeOptions{.wait_on_enter = false}));
+                scopes.push_back(std::make_unique<ScopedStream>(
+                    runner.ref(s), ScopeOptions{.wait_on_enter = false}));
             };
             for (const int s : current) enter(s);
             enter(current[static_cast<std::size_t>(device)]);
@@ -87,14 +88,17 @@ private:
     Event& event(int e) { return events_[static_cast<std::size_t>(e)]; }
     int device_of(int s) const { return program_.streams[static_cast<std::size_t>(s)].device; }
     int& current(int d) { return current_[static_cast<std::size_t>(d)]; }
-    bool is_left_out(const Statement& s, int part) const { return options_.left_out == WaitName{s.id, part}; }
+    bool is_left_out(const Statement& s, int part) const {
+        return options_.left_out == WaitName{s.id, part};
+    }
 
     void make_buffer(int b) {
         const BufferInfo& info = program_.buffers[static_cast<std::size_t>(b)];
         if (info.local) return;
         const std::vector<int> values = first_values(program_, b);
         if (info.place != Place::device) {
-            array(b) = info.place == Place::pinned ? pinned<int>(info.size) : pageable<int>(info.size);
+            array(b) =
+                info.place == Place::pinned ? pinned<int>(info.size) : pageable<int>(info.size);
             std::copy(values.begin(), values.end(), array(b).begin());
         } else {
             const StreamRef stream = ref(program_.current[static_cast<std::size_t>(info.device)]);
@@ -117,7 +121,8 @@ private:
     // Work.
 
     void hold(StreamRef stream) {
-        if (stream.device().is_cpu()) launch_host(stream, Sleep{std::chrono::milliseconds(options_.hold_ms)});
+        if (stream.device().is_cpu())
+            launch_host(stream, Sleep{std::chrono::milliseconds(options_.hold_ms)});
         else launch(stream, Idle{}, dim(1), options_.hold_ms * 1000000);
     }
 
@@ -166,7 +171,9 @@ private:
     void launch_prepared(const Statement& s, StreamRef stream, View<int> to, Word b) {
         const auto known = prepared_.find(s.id);
         if (known == prepared_.end()) {
-            prepared_.emplace(s.id, prepare(stream.device(), Scale{}, dim(to.size()), to, s.a, b, s.slow))
+            prepared_
+                .emplace(s.id,
+                         prepare(stream.device(), Scale{}, dim(to.size()), to, s.a, b, s.slow))
                 .first->second.launch(stream);
         } else {
             known->second.set<0>(to).set<2>(b).dim(dim(to.size())).launch(stream);
@@ -180,6 +187,8 @@ private:
                 for (const Statement& s : info.body) work(s, stream, 0);
             });
         }
+        // Copies within host memory belong to the current device.
+        const ScopedDevice here(device(info.device));
         Node last;
         for (const Statement& s : info.body) {
             const std::size_t n = extent(program_, s, 0);
@@ -191,7 +200,8 @@ private:
             };
             const Device on = device(info.device);
             if (s.what == What::scale) then(kernel_node(on, Scale{}, dim(n), to, s.a, s.b, s.slow));
-            else if (s.what == What::mix) then(kernel_node(on, Mix{}, dim(n), from(), to, s.a, s.b, s.slow));
+            else if (s.what == What::mix)
+                then(kernel_node(on, Mix{}, dim(n), from(), to, s.a, s.b, s.slow));
             else if (s.what == What::fill) then(fill_node(to, static_cast<int>(s.b)));
             else then(copy_node(to, from()));
         }
@@ -200,7 +210,7 @@ private:
 
     // Segments.
 
-    /// All streams come after what all have been given.
+    /// Orders all streams after the work of all streams.
     void barrier(int root) {
         for (const auto& s : owned_)
             if (s) ref(root).wait_stream(*s);
@@ -335,10 +345,10 @@ private:
         case What::fork: fork(s, round); break;
         case What::temporary: temporary(s, round); break;
         case What::local:
-            array(s.to) =
-                s.implicit && !named_
-                    ? empty<int>(program_.buffers[static_cast<std::size_t>(s.to)].size)
-                    : empty<int>(ref(s.stream), program_.buffers[static_cast<std::size_t>(s.to)].size);
+            array(s.to) = s.implicit && !named_
+                              ? empty<int>(program_.buffers[static_cast<std::size_t>(s.to)].size)
+                              : empty<int>(ref(s.stream),
+                                           program_.buffers[static_cast<std::size_t>(s.to)].size);
             if (s.id == options_.held) hold(ref(s.stream));
             fill(ref(s.stream), array(s.to), static_cast<int>(s.b));
             block(s.bodies[0], round);
@@ -369,8 +379,9 @@ private:
         }
         case What::make_anew:
             array(s.to).reset();
-            array(s.to) = full<int>(ref(s.stream), program_.buffers[static_cast<std::size_t>(s.to)].size,
-                                    static_cast<int>(s.b));
+            array(s.to) =
+                full<int>(ref(s.stream), program_.buffers[static_cast<std::size_t>(s.to)].size,
+                          static_cast<int>(s.b));
             break;
         default: work(s, ref(s.stream), round);
         }
@@ -398,7 +409,8 @@ private:
             if (leave) ref(before).wait_stream(ref(s.stream));
         } else {
             try {
-                const ScopedStream in(ref(s.stream), {.wait_on_enter = enter, .wait_on_exit = leave});
+                const ScopedStream in(ref(s.stream),
+                                      {.wait_on_enter = enter, .wait_on_exit = leave});
                 block(s.bodies[0], round);
                 if (s.throws) throw Out();
             } catch (const Out&) {}
@@ -437,7 +449,8 @@ private:
             streams_[at].emplace(stream);
             block(s.bodies[0], round);
             if (condition_ >= 0) ref(condition_).wait_stream(stream);
-            else if (capturing_ != nullptr && !capturing_->join) ref(capturing_->root).wait_stream(stream);
+            else if (capturing_ != nullptr && !capturing_->join)
+                ref(capturing_->root).wait_stream(stream);
         }
         streams_[at].reset();
     }
@@ -473,7 +486,8 @@ private:
         condition_ = s.stream;
         if (s.what == What::condition) {
             capture_if(
-                stream, flag, [&] { block(s.bodies[0], round); }, [&] { block(s.bodies[1], round); });
+                stream, flag, [&] { block(s.bodies[0], round); },
+                [&] { block(s.bodies[1], round); });
         } else {
             capture_while(stream, flag, [&] {
                 block(s.bodies[0], round);
@@ -486,26 +500,29 @@ private:
     const Program& program_;
     Mode mode_;
     RunOptions options_;
-    bool named_;  ///< every call says its stream, and scopes are waits
+    bool named_;  ///< whether every call names its stream, and scopes are waits
     std::vector<std::optional<Stream>> owned_;
     std::vector<std::optional<StreamRef>> streams_;
     std::vector<Array<int>> buffers_;
     std::vector<Event> events_;
     std::vector<bool> recorded_;
     std::vector<Graph> graphs_;
-    std::vector<std::unique_ptr<StreamPool>> pools_;  ///< of each device
-    std::map<int, Prepared> prepared_;                ///< by statement
-    int condition_ = -1;                              ///< the stream of the condition whose body this is
+    std::vector<std::unique_ptr<StreamPool>> pools_;  ///< one for each device
+    std::map<int, Prepared> prepared_;                ///< by statement id
+    /// The stream of the condition whose body is running, or -1.
+    int condition_ = -1;
     std::vector<int> current_;
     int current_device_ = 0;
-    std::optional<Event> start_;  ///< of the capture
+    std::optional<Event> start_;  ///< recorded at the start of the capture
     const Segment* capturing_ = nullptr;
     Outcome outcome_;
 };
 
 }  // namespace
 
-Outcome run(const Program& p, Mode mode, RunOptions options) { return Runner(p, mode, options).run(); }
+Outcome run(const Program& p, Mode mode, RunOptions options) {
+    return Runner(p, mode, options).run();
+}
 
 std::string failure(const Program& p, Mode mode, RunOptions options) {
     try {

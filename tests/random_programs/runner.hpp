@@ -1,4 +1,4 @@
-// Runs random programs with heddle, in all the ways in which a program can be run.
+// Runs random programs with heddle, in every mode.
 #pragma once
 
 #include "reference.hpp"
@@ -9,17 +9,19 @@
 namespace heddle_test::programs {
 
 struct RunOptions {
-    int pests = 0;           ///< threads that ask and wait meanwhile
+    int pests = 0;           ///< threads that query and wait meanwhile
     bool alone = true;       ///< no other program runs
-    WaitName left_out = {};  ///< a wait that is not done
+    WaitName left_out = {};  ///< the wait to leave out
     int hold_ms = 15;
-    int held = -1;  ///< the statement whose stream stands still for a while before it
+    /// The statement whose stream is held before it for hold_ms, or -1.
+    int held = -1;
 };
 
-/// What the program came to. Throws what heddle throws.
+/// Runs the program and returns its result. Throws what heddle throws.
 Outcome run(const Program& p, Mode mode, RunOptions options = {});
 
-/// Why it did not come to what it should; empty if it did.
+/// Runs the program. Returns how its result differs from the expected one, or what was thrown, or
+/// an empty string.
 std::string failure(const Program& p, Mode mode, RunOptions options = {});
 
 }  // namespace heddle_test::programs

@@ -1,4 +1,4 @@
-// Smaller programs that fail as well.
+// Shrinks failing programs.
 #pragma once
 
 #include "program.hpp"
@@ -7,7 +7,7 @@
 
 namespace heddle_test::programs {
 
-/// Leaves out statements as long as `fails` says that it still fails, and the model that the rest is determined.
+/// Leaves out statements while `fails` returns true for the rest and the model finds no race in it.
 Program shrunken(Program program, Mode mode, const std::function<bool(const Program&)>& fails);
 
 }  // namespace heddle_test::programs

@@ -2,7 +2,7 @@
 
 namespace heddle_test::programs {
 
-const char* name_of(Mode mode) {
+const char* to_string(Mode mode) {
     switch (mode) {
     case Mode::eager: return "eager";
     case Mode::named: return "named";
@@ -44,14 +44,14 @@ public:
     std::string b(const Statement& s) {
         return number(s.b) + (s.varies != 0 ? " + " + number(s.varies) + " * round" : "");
     }
-    /// The part of a buffer that a statement works on.
+    /// Returns the part of a buffer that a statement works on.
     std::string part(const Statement& s, int buffer) {
         const std::size_t n = extent(program_, s, 0);
         std::string text = x_(buffer);
         const bool shrinks = extent(program_, s, 1) != n;
         if (n != program_.buffers[static_cast<std::size_t>(buffer)].size || shrinks)
-            text +=
-                ".first(" + std::to_string(n) + (shrinks ? " - " + number(s.varies % 5) + " * round)" : ")");
+            text += ".first(" + std::to_string(n) +
+                    (shrinks ? " - " + number(s.varies % 5) + " * round)" : ")");
         return text;
     }
 
@@ -63,18 +63,19 @@ public:
         if (s.optional) text += "if (round % 3 != 1) ";
         switch (s.what) {
         case What::scale:
-            text += "launch(" + on + "Scale, " + to + ", " + number(s.a) + ", " + b(s) + slow + ");";
+            text +=
+                "launch(" + on + "Scale, " + to + ", " + number(s.a) + ", " + b(s) + slow + ");";
             break;
         case What::mix:
-            text +=
-                "launch(" + on + "Mix, " + from + ", " + to + ", " + number(s.a) + ", " + b(s) + slow + ");";
+            text += "launch(" + on + "Mix, " + from + ", " + to + ", " + number(s.a) + ", " + b(s) +
+                    slow + ");";
             break;
         case What::fill: text += "fill(" + on + to + ", " + b(s) + ");"; break;
         case What::copy: text += "copy(" + on + to + ", " + from + ");"; break;
         case What::copy_2d: text += "copy_2d(" + on + to + ", " + from + ");"; break;
         default:
-            text += "launch_host(" + on + "[" + to + (s.from >= 0 ? ", " + from : "") + ", " + number(s.a) +
-                    ", " + b(s) + slow + (s.owns ? ", owned" : "") + "]);";
+            text += "launch_host(" + on + "[" + to + (s.from >= 0 ? ", " + from : "") + ", " +
+                    number(s.a) + ", " + b(s) + slow + (s.owns ? ", owned" : "") + "]);";
         }
         line(text + note(s));
     }
@@ -83,9 +84,15 @@ public:
 
     void statement(const Statement& s) {
         switch (s.what) {
-        case What::wait_stream: line(s_(s.stream) + ".wait_stream(" + s_(s.other) + ");" + note(s)); break;
-        case What::record: line(s_(s.stream) + ".record_event(" + e_(s.event) + ");" + note(s)); break;
-        case What::wait_event: line(s_(s.stream) + ".wait_event(" + e_(s.event) + ");" + note(s)); break;
+        case What::wait_stream:
+            line(s_(s.stream) + ".wait_stream(" + s_(s.other) + ");" + note(s));
+            break;
+        case What::record:
+            line(s_(s.stream) + ".record_event(" + e_(s.event) + ");" + note(s));
+            break;
+        case What::wait_event:
+            line(s_(s.stream) + ".wait_event(" + e_(s.event) + ");" + note(s));
+            break;
         case What::mark:
             line(s_(s.stream) + ".wait_event(" + s_(s.other) + ".record_event());" + note(s));
             break;
@@ -94,7 +101,8 @@ public:
             line("copy(" + part(s, s.to) + ", " + part(s, s.from) + ");" + note(s));
             break;
         case What::copy_here:
-            line("copy(" + s_(s.stream) + ", " + part(s, s.to) + ", " + part(s, s.from) + ");" + note(s));
+            line("copy(" + s_(s.stream) + ", " + part(s, s.to) + ", " + part(s, s.from) + ");" +
+                 note(s));
             break;
         case What::scope:
             open(s.throws ? "try" : "");
@@ -117,16 +125,16 @@ public:
         case What::temporary:
             open("");
             line("Stream " + s_(s.stream) + "(device " +
-                 std::to_string(program_.streams[static_cast<std::size_t>(s.stream)].device) + ");" +
-                 note(s));
+                 std::to_string(program_.streams[static_cast<std::size_t>(s.stream)].device) +
+                 ");" + note(s));
             block(s.bodies[0]);
             close();
             break;
         case What::local:
             open("");
             line("Array " + x_(s.to) + " = full(" + s_(s.stream) + ", " +
-                 std::to_string(program_.buffers[static_cast<std::size_t>(s.to)].size) + ", " + number(s.b) +
-                 ");" + note(s));
+                 std::to_string(program_.buffers[static_cast<std::size_t>(s.to)].size) + ", " +
+                 number(s.b) + ");" + note(s));
             block(s.bodies[0]);
             close();
             break;
@@ -140,7 +148,8 @@ public:
             const bool loop = s.what == What::loop;
             line("launch(" + s_(s.stream) + ", Decide, " + x_(s.from) + ", " + x_(s.to) + ", " +
                  (loop ? "4" : "2") + ");");
-            open((loop ? "capture_while(" : "capture_if(") + s_(s.stream) + ", " + x_(s.to) + ", [&]");
+            open((loop ? "capture_while(" : "capture_if(") + s_(s.stream) + ", " + x_(s.to) +
+                 ", [&]");
             block(s.bodies[0]);
             if (loop) line("launch(" + s_(s.stream) + ", CountDown, " + x_(s.to) + ");");
             if (s.bodies.size() > 1) {
@@ -156,18 +165,20 @@ public:
             break;
         case What::wait_here: line(s_(s.stream) + ".synchronize();" + note(s)); break;
         case What::wait_here_event: line(e_(s.event) + ".synchronize();" + note(s)); break;
-        case What::wait_here_all: line("synchronize_device(of " + s_(s.stream) + ");" + note(s)); break;
+        case What::wait_here_all:
+            line("synchronize_device(of " + s_(s.stream) + ");" + note(s));
+            break;
         case What::look: line("look at to_host(" + x_(s.from) + ");" + note(s)); break;
         case What::upload:
-            line("copy(" + s_(s.stream) + ", " + x_(s.to) + ", pageable numbers of " + number(s.b) + ");" +
-                 note(s));
+            line("copy(" + s_(s.stream) + ", " + x_(s.to) + ", pageable numbers of " + number(s.b) +
+                 ");" + note(s));
             break;
         case What::download:
             line("copy(" + s_(s.stream) + ", pageable, " + x_(s.from) + "); look at it" + note(s));
             break;
         case What::make_anew:
-            line(x_(s.to) + " = {}; " + x_(s.to) + " = full(" + s_(s.stream) + ", " + number(s.b) + ");" +
-                 note(s));
+            line(x_(s.to) + " = {}; " + x_(s.to) + " = full(" + s_(s.stream) + ", " + number(s.b) +
+                 ");" + note(s));
             break;
         default: work(s);
         }
@@ -180,27 +191,30 @@ public:
             if (p.streams[i].role == StreamRole::base)
                 line("Stream s" + std::to_string(i) + "(" +
                      p.devices[static_cast<std::size_t>(p.streams[i].device)].name() +
-                     (p.streams[i].priority != 0 ? ", priority " + std::to_string(p.streams[i].priority)
-                                                 : "") +
+                     (p.streams[i].priority != 0
+                          ? ", priority " + std::to_string(p.streams[i].priority)
+                          : "") +
                      ");");
         for (std::size_t i = 0; i < p.buffers.size(); ++i) {
             const BufferInfo& info = p.buffers[i];
             if (info.local) continue;
             line("Array x" + std::to_string(i) + "(" +
-                 (info.place == Place::pinned ? "pinned"
-                                              : p.devices[static_cast<std::size_t>(info.device)].name()) +
+                 (info.place == Place::pinned
+                      ? "pinned"
+                      : p.devices[static_cast<std::size_t>(info.device)].name()) +
                  ", " + std::to_string(info.size) + (info.constant ? ", constant" : "") + ");");
         }
         for (std::size_t i = 0; i < p.graphs.size(); ++i) {
-            open("Graph graph" + std::to_string(i) + (p.graphs[i].captured ? " = captured" : " = nodes"));
+            open("Graph graph" + std::to_string(i) +
+                 (p.graphs[i].captured ? " = captured" : " = nodes"));
             block(p.graphs[i].body);
             close();
         }
         for (const int s : p.current) line("current: " + s_(s));
         for (const Segment& segment : p.segments) {
-            open("segment(root " + s_(segment.root) + ", " + std::to_string(segment.rounds) + " rounds" +
-                 (segment.wait_on_enter ? "" : ", no wait_on_enter") + (segment.join ? ", join" : "") +
-                 (segment.inside ? ", joined inside" : "") + ")");
+            open("segment(root " + s_(segment.root) + ", " + std::to_string(segment.rounds) +
+                 " rounds" + (segment.wait_on_enter ? "" : ", no wait_on_enter") +
+                 (segment.join ? ", join" : "") + (segment.inside ? ", joined inside" : "") + ")");
             block(segment.body);
             close();
             block(segment.after);

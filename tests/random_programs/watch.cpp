@@ -3,11 +3,11 @@
 #include "support.hpp"
 #include "watchdog.hpp"
 
-#include <condition_variable>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <execinfo.h>
 #include <iostream>
 #include <map>
 #include <mutex>
@@ -22,19 +22,24 @@ using Time = std::chrono::steady_clock::time_point;
 
 std::chrono::seconds patience() {
     const char* text = std::getenv("HEDDLE_TEST_PATIENCE");
-    return std::chrono::seconds(text != nullptr ? std::atoi(text) : HEDDLE_TEST_SANITIZED != 0 ? 200 : 60);
+    return std::chrono::seconds(text != nullptr              ? std::atoi(text)
+                                : HEDDLE_TEST_SANITIZED != 0 ? 200
+                                                             : 60);
 }
 
 char title_begun_last[256] = "";
 
 extern "C" void say_and_crash(int signal) {
-    for (const char* text : {"\nthe last random program: ", static_cast<const char*>(title_begun_last), "\n"})
-        if (write(STDERR_FILENO, text, std::strlen(text)) < 0) break;
     std::signal(signal, SIG_DFL);
+    for (const char* text :
+         {"\nthe last random program: ", static_cast<const char*>(title_begun_last), "\n"})
+        if (write(STDERR_FILENO, text, std::strlen(text)) < 0) break;
+    void* frames[64];
+    backtrace_symbols_fd(frames, backtrace(frames, 64), STDERR_FILENO);
     std::raise(signal);
 }
 
-/// Looks at all programs that run; never ends.
+/// Watches all running programs. Never destroyed.
 class Watcher {
 public:
     static Watcher& instance() {
@@ -43,12 +48,12 @@ public:
     }
 
     std::size_t begin(const std::string& title, std::function<std::string()> text) {
-        alarm(0);  // the suite's watchdog knows only whole tests
+        alarm(0);  // the suite's watchdog times whole tests only
         const std::lock_guard lock(mutex_);
         std::snprintf(title_begun_last, sizeof title_begun_last, "%s", title.c_str());
         for (const int signal : {SIGSEGV, SIGBUS, SIGABRT}) std::signal(signal, say_and_crash);
-        running_.emplace(++last_,
-                         Entry{std::chrono::steady_clock::now() + patience(), title, std::move(text)});
+        running_.emplace(
+            ++last_, Entry{std::chrono::steady_clock::now() + patience(), title, std::move(text)});
         return last_;
     }
     void end(std::size_t id) {
@@ -64,6 +69,9 @@ private:
     };
 
     Watcher() {
+        void* one[1];
+        // The first call loads a library, which a signal handler must not do.
+        (void)backtrace(one, 1);
         std::thread([this] { look(); }).detach();
     }
 
@@ -74,7 +82,8 @@ private:
             bool late = false;
             for (const auto& [id, entry] : running_) {
                 if (entry.limit > std::chrono::steady_clock::now()) continue;
-                std::cerr << "\nthis program hangs: " << entry.title << "\n" << entry.text() << std::endl;
+                std::cerr << "\nthis program hangs: " << entry.title << "\n"
+                          << entry.text() << std::endl;
                 late = true;
             }
             if (!late) continue;

@@ -1,4 +1,5 @@
-// A program that hangs is printed, and ends the process. So does one that crashes: its title is printed.
+// Prints a program that hangs and ends the process. If the process crashes, prints the title of the
+// last program.
 #pragma once
 
 #include <functional>
@@ -6,7 +7,7 @@
 
 namespace heddle_test::programs {
 
-/// While it lives, the program has to come to an end in HEDDLE_TEST_PATIENCE seconds. Stands in for the watchdog of the test.
+/// Requires a program to end within HEDDLE_TEST_PATIENCE seconds. Replaces the test's watchdog.
 class Watch {
 public:
     Watch(const std::string& title, const std::function<std::string()>& text);

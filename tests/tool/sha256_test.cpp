@@ -1,5 +1,5 @@
-// SHA-256 and the fs-verity digest: against published vectors, against the reference of the tests, and
-// against what `fsverity digest` (fsverity-utils 1.5) printed for files of the content that
+// SHA-256 and the fs-verity digest: against published vectors, against the reference of the tests,
+// and against what `fsverity digest` (fsverity-utils 1.5) printed for files of the content that
 // `reference::patterned` tells.
 
 #include "catch.hpp"
@@ -89,7 +89,8 @@ const Golden golden_large[] = {
 
 TEST_CASE("SHA-256 gives the digests of FIPS 180-4 and of NIST's examples", "[tool][sha256][cpu]") {
     for (const Sha256Path path : paths_here()) {
-        CHECK(digest_hex(path, {}) == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+        CHECK(digest_hex(path, {}) ==
+              "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
         CHECK(digest_hex(path, text("abc")) ==
               "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
         CHECK(digest_hex(path, text("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq")) ==
@@ -102,7 +103,8 @@ TEST_CASE("SHA-256 gives the digests of FIPS 180-4 and of NIST's examples", "[to
     }
 }
 
-TEST_CASE("SHA-256 of every length around the padding's edges is the reference's", "[tool][sha256][cpu]") {
+TEST_CASE("SHA-256 of every length around the padding's edges is the reference's",
+          "[tool][sha256][cpu]") {
     const Bytes all = patterned(300);
     for (const Sha256Path path : paths_here()) {
         for (std::size_t size = 0; size <= all.size(); ++size) {
@@ -125,12 +127,14 @@ TEST_CASE("blocks of 4096 bytes have the same digests by every path, in runs of 
         INFO("path " << static_cast<int>(path));
         for (std::size_t count = 0; count <= most; ++count) {
             INFO(count << " blocks");
-            const Bytes input(data.begin(), data.begin() + static_cast<std::ptrdiff_t>(count * block));
+            const Bytes input(data.begin(),
+                              data.begin() + static_cast<std::ptrdiff_t>(count * block));
             Bytes digests((count + 1) * sha256_bytes, 0xee);
             sha256_blocks_by(path, input.data(), count, digests.data());
             const auto end = digests.begin() + static_cast<std::ptrdiff_t>(count * sha256_bytes);
             REQUIRE(std::equal(digests.begin(), end, expected.begin()));
-            REQUIRE(std::all_of(end, digests.end(), [](std::uint8_t byte) { return byte == 0xee; }));
+            REQUIRE(
+                std::all_of(end, digests.end(), [](std::uint8_t byte) { return byte == 0xee; }));
         }
     }
 }
@@ -140,7 +144,8 @@ TEST_CASE("the best path is one that this CPU has", "[tool][sha256][cpu]") {
     CHECK(sha256_best_path() == paths_here().back());
 }
 
-TEST_CASE("a block, a pair of blocks and groups of blocks have the digests of a run", "[tool][sha256][cpu]") {
+TEST_CASE("a block, a pair of blocks and groups of blocks have the digests of a run",
+          "[tool][sha256][cpu]") {
     constexpr std::size_t count = 7;
     const Bytes data = patterned(count * block);
     Bytes expected(count * sha256_bytes);
@@ -193,7 +198,8 @@ TEST_CASE("the tree has the levels and blocks that fs-verity gives it", "[tool][
     CHECK(VerityTree{block}.tree_bytes() == 0);
 }
 
-TEST_CASE("files of every kind of size have the digests that fsverity prints", "[tool][verity][cpu]") {
+TEST_CASE("files of every kind of size have the digests that fsverity prints",
+          "[tool][verity][cpu]") {
     for (const Golden& file : golden) {
         const Bytes content = patterned(file.bytes);
         INFO(file.bytes << " bytes");
@@ -213,7 +219,8 @@ TEST_CASE("files about 64 MiB, where the third level begins, have the digests th
     }
 }
 
-TEST_CASE("the line is the one that fsverity prints, with the path as given", "[tool][verity][cpu]") {
+TEST_CASE("the line is the one that fsverity prints, with the path as given",
+          "[tool][verity][cpu]") {
     Sha256Digest digest{};
     digest[0] = 0x0f;
     digest[31] = 0xa0;

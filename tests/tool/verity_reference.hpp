@@ -1,8 +1,8 @@
 #pragma once
 
-// What the tests of `heddle digest` compare with: SHA-256 word for word as FIPS 180-4 writes it, and the
-// fs-verity digest as the kernel's documentation tells it. Nothing here is fast, and nothing is shared with
-// src/tool/.
+// What the tests of `heddle digest` compare with: SHA-256 word for word as FIPS 180-4 writes it,
+// and the fs-verity digest as the kernel's documentation tells it. Nothing here is fast, and
+// nothing is shared with src/tool/.
 
 #include <array>
 #include <bit>
@@ -18,14 +18,22 @@ using Bytes = std::vector<std::uint8_t>;
 /// SHA-256 of a message.
 inline Bytes sha256(std::span<const std::uint8_t> message) {
     static constexpr std::array<std::uint32_t, 64> k = {
-        0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,  //
-        0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,  //
-        0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,  //
-        0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,  //
-        0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,  //
-        0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,  //
-        0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,  //
-        0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
+        0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5,
+        0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,  //
+        0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3,
+        0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,  //
+        0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc,
+        0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,  //
+        0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7,
+        0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,  //
+        0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13,
+        0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,  //
+        0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3,
+        0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,  //
+        0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5,
+        0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,  //
+        0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208,
+        0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
     };
     Bytes padded(message.begin(), message.end());
     padded.push_back(0x80);
@@ -101,12 +109,13 @@ inline Bytes verity_digest_reference(std::span<const std::uint8_t> content) {
     return sha256(descriptor);
 }
 
-/// The content that the tests hash: byte i depends on every digit of i to the base 256, so that no two blocks
-/// of a file of less than 4 GiB that lie near each other are alike.
+/// The content that the tests hash: byte i depends on every digit of i to the base 256, so that no
+/// two blocks of a file of less than 4 GiB that lie near each other are alike.
 inline Bytes patterned(std::size_t size) {
     Bytes bytes(size);
     for (std::size_t i = 0; i < size; ++i)
-        bytes[i] = static_cast<std::uint8_t>(131 * i + 17 * (i >> 8) + 29 * (i >> 16) + 41 * (i >> 24) + 7);
+        bytes[i] = static_cast<std::uint8_t>(131 * i + 17 * (i >> 8) + 29 * (i >> 16) +
+                                             41 * (i >> 24) + 7);
     return bytes;
 }
 

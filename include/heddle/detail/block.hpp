@@ -1,4 +1,4 @@
-// One allocation and who used it: what makes freeing in stream order possible.
+// One allocation and its users, so that it can be freed in stream order.
 #pragma once
 
 #include <atomic>
@@ -9,16 +9,17 @@
 
 namespace heddle {
 
-/// Where memory lives. `device` is memory of its Device; the other two are host memory.
+/// Where memory is. `device` is memory of its Device; the other two are host memory.
 enum class MemoryKind : std::uint8_t { device, pinned, pageable };
 
 namespace detail {
 
-/// Whose memory it is: of a device's pool (or of the host), of this process but open to others, or of another process.
+/// Where memory comes from: a device's pool (or the host), a shareable allocation of this process,
+/// or another process.
 enum class MemoryOrigin : std::uint8_t { pool, shared, imported };
 
-/// One allocation. Blocks stay at their address for the life of the process and are used again, so that a View
-/// which outlives its Array finds `alive == false` here.
+/// One allocation. Blocks keep their address for the life of the process and are reused, so that a
+/// View which outlives its Array finds `alive == false`.
 struct Block {
     static constexpr int inline_users = 4;
 
@@ -27,24 +28,27 @@ struct Block {
     Device device = Device::unchecked(DeviceKind::cpu, 0);
     MemoryKind kind = MemoryKind::device;
     MemoryOrigin origin = MemoryOrigin::pool;
-    std::size_t offset = 0;  ///< imported memory: of `data` in the other process's allocation
+    /// Imported memory: the offset of `data` in the other process's allocation, in bytes.
+    std::size_t offset = 0;
     std::atomic<bool> alive{false};
-    std::atomic<std::uint64_t> serial{0};  ///< another one for every allocation that it stands for
-    std::atomic<std::uint32_t> owners{1};  ///< an Array, or nodes of graphs
-    /// The streams that were given work on this memory, by StreamState::key; 0: nobody. Keys, because a closed stream's
-    /// record becomes another stream, which is no user.
+    std::atomic<std::uint64_t> serial{0};  ///< differs for each allocation that used this block
+    std::atomic<std::uint32_t> owners{1};  ///< an Array, nodes of graphs, a batch
+    /// The streams with work on this memory, by StreamState::key; 0: unused. They are keys because
+    /// a closed stream's record is reused for another stream, which is not a user.
     std::atomic<std::uint64_t> users[inline_users] = {};
-    Block* next_kept = nullptr;              ///< in the list of a batch that frees it later
-    std::atomic<void*> more_users{nullptr};  ///< the library's table of further ones (core/users.hpp)
+    Block* next_kept = nullptr;  ///< in the list of a batch that frees it later
+    /// The library's table of further users (core/memory/users.hpp).
+    std::atomic<void*> more_users{nullptr};
 };
 
-void add_user(Block& block, StreamState& stream);  ///< cold half of note_use
+void add_user(Block& block, StreamState& stream);  ///< slow path of note_use()
 [[noreturn]] void throw_dead_block(const Block& block, const char* call, SourceLocation where);
 [[noreturn]] void throw_no_array(SourceLocation where);
-[[noreturn]] void throw_wrong_device(const Block& block, const StreamState& stream, SourceLocation where);
+[[noreturn]] void throw_wrong_device(const Block& block, const StreamState& stream,
+                                     SourceLocation where);
 bool peer_reachable(const Block& block, const StreamState& stream) noexcept;
 
-/// Remembers that `stream` has been given work on `block`. Reads a few words when it already has.
+/// Adds `stream` to the users of `block`. Only reads a few words if it is one already.
 inline void note_use(Block* block, StreamState& stream) {
     if (block == nullptr) return;
     const std::uint64_t key = stream.key.load(std::memory_order_relaxed);
@@ -53,8 +57,9 @@ inline void note_use(Block* block, StreamState& stream) {
     add_user(*block, stream);
 }
 
-/// Checks that a kernel on `stream` can touch `block`; throws UsageError if not.
-inline void check_reach(const Block* block, const StreamState& stream, const SourceLocation& where) {
+/// Throws UsageError if a kernel on `stream` cannot access `block`, or if `block` has been freed.
+inline void check_reach(const Block* block, const StreamState& stream,
+                        const SourceLocation& where) {
     if (block == nullptr) return;
     if (!block->alive.load(std::memory_order_relaxed)) [[unlikely]]
         throw_dead_block(*block, "launch", where);

@@ -1,4 +1,4 @@
-// What a collective is asked for, without types.
+// The parameters of a collective, without types.
 #pragma once
 
 #include <array>
@@ -9,17 +9,18 @@
 #include <type_traits>
 #include <utility>
 
-#include <heddle/array.hpp>
+#include <heddle/memory/array.hpp>
 
 struct __half;  // CUDA's, in cuda_fp16.h and cuda_bf16.h
 struct __nv_bfloat16;
 
 namespace heddle {
 
-/// Floating-point numbers of 16 bits: IEEE's with 11 bits of precision, or the upper half of a float with 8.
+/// Kinds of 16-bit floating-point numbers: IEEE half (11 bits of precision), or the upper half of a
+/// float (8 bits).
 enum class Half : std::uint8_t { none, ieee, brain };
-/// What a type of 16 bits is to reductions. Known are `__half` and `__nv_bfloat16`; specialise it for others that have the same bits
-/// (`std::float16_t`, `_Float16`, your own).
+/// How reductions interpret a 16-bit type. `__half` and `__nv_bfloat16` are known; specialise it
+/// for other types with the same representation (`std::float16_t`, `_Float16`, your own).
 template <class T> inline constexpr Half half_kind = Half::none;
 template <> inline constexpr Half half_kind<__half> = Half::ieee;
 template <> inline constexpr Half half_kind<__nv_bfloat16> = Half::brain;
@@ -33,7 +34,7 @@ constexpr bool is_floating(ElementType type) noexcept {
     return type >= ElementType::f16 && type <= ElementType::f64;
 }
 
-/// What a reduction takes T for; `bytes`: it takes no such type.
+/// Returns the element type of a reduction over T, or `bytes` if reductions do not take T.
 template <class T> constexpr ElementType element_type() noexcept {
     if constexpr (half_kind<T> != Half::none) {
         static_assert(sizeof(T) == 2, "heddle::half_kind: such types have 16 bits");
@@ -41,26 +42,30 @@ template <class T> constexpr ElementType element_type() noexcept {
     } else if constexpr (std::is_same_v<T, float>) return ElementType::f32;
     else if constexpr (std::is_same_v<T, double>) return ElementType::f64;
     else if constexpr (!std::is_integral_v<T> || std::is_same_v<T, bool>) return ElementType::bytes;
-    else if constexpr (sizeof(T) == 1) return std::is_signed_v<T> ? ElementType::i8 : ElementType::u8;
-    else if constexpr (sizeof(T) == 4) return std::is_signed_v<T> ? ElementType::i32 : ElementType::u32;
-    else if constexpr (sizeof(T) == 8) return std::is_signed_v<T> ? ElementType::i64 : ElementType::u64;
+    else if constexpr (sizeof(T) == 1)
+        return std::is_signed_v<T> ? ElementType::i8 : ElementType::u8;
+    else if constexpr (sizeof(T) == 4)
+        return std::is_signed_v<T> ? ElementType::i32 : ElementType::u32;
+    else if constexpr (sizeof(T) == 8)
+        return std::is_signed_v<T> ? ElementType::i64 : ElementType::u64;
     else return ElementType::bytes;
 }
 
 inline constexpr std::size_t max_ranks = 64;
 
-/// A view without its type; `size` counts elements.
+/// An untyped view; `size` counts elements.
 struct Part {
     void* data;
     std::size_t size;
     Block* owner;
 };
 
-/// Up to one thing for each rank. `count` may say that there were more: an error, which is found later.
+/// At most one entry per rank. If more than `max_ranks` were added, `count` says so; that error is
+/// detected later.
 template <class E> struct PerRank {
     std::array<E, max_ranks> at;
     std::size_t count = 0;
-    PerRank() noexcept {}  // `at` is not cleared
+    PerRank() noexcept {}  // leaves `at` uninitialised
     void add(const E& e) noexcept {
         if (count < max_ranks) at[count] = e;
         ++count;
@@ -78,7 +83,7 @@ enum class CollectiveKind : std::uint8_t {
     reduce,
     reduce_scatter,
     all_reduce,
-    exchange  ///< of a Communicator's ranks: one sends to `root`, receives from `from`, or both
+    exchange  ///< Communicator only: a rank sends to `root`, receives from `from`, or both
 };
 
 struct CollectiveCall {
@@ -88,13 +93,13 @@ struct CollectiveCall {
     ElementType type = ElementType::bytes;
     ReduceOp op = ReduceOp::sum;
     std::size_t root = 0;
-    PerRank<Part> send = {},
-                  receive = {};  ///< one part for each rank, or one alone where only the root has any
+    /// One part per rank, or a single part if only the root has one.
+    PerRank<Part> send = {}, receive = {};
     PerRank<StreamState*> streams = {};
     bool streams_given = false;
 };
 
-/// One rank's share of a collective, or all that this process knows of one.
+/// One rank's share of a collective: all that this process knows of it.
 struct RankCall {
     CollectiveKind kind;
     const char* call;
@@ -117,13 +122,14 @@ template <class V>
 concept RankView = is_ours<std::remove_cvref_t<V>>;
 
 template <class V>
-using RankElement = typename decltype(as_source(std::declval<const std::remove_cvref_t<V>&>()))::value_type;
+using RankElement =
+    typename decltype(as_source(std::declval<const std::remove_cvref_t<V>&>()))::value_type;
 
 template <class T> Part part_of(View<T> v) noexcept {
     return {const_cast<std::remove_const_t<T>*>(v.data()), v.size(), v.owner()};
 }
 
-/// The views that are read, and those that are written.
+/// These append the views that are read and the views that are written.
 template <class V> void add_sends(CollectiveCall& call, V& views) {
     if constexpr (RankView<V>) call.send.add(part_of(as_source(views, call.where)));
     else
@@ -131,7 +137,8 @@ template <class V> void add_sends(CollectiveCall& call, V& views) {
 }
 template <class V> void add_receives(CollectiveCall& call, V& views) {
     if constexpr (RankView<V>) {
-        static_assert(Destination<V&>, "heddle::DeviceGroup: what is received is written: give it a View<T>");
+        static_assert(Destination<V&>,
+                      "heddle::DeviceGroup: what is received is written: give it a View<T>");
         call.receive.add(part_of(as_destination(views, call.where)));
     } else {
         for (auto&& v : views) add_receives(call, v);
@@ -139,7 +146,9 @@ template <class V> void add_receives(CollectiveCall& call, V& views) {
 }
 
 template <class V> struct ElementOf { using type = RankElement<V>; };
-template <RankRange V> struct ElementOf<V> { using type = RankElement<std::ranges::range_reference_t<V>>; };
+template <RankRange V> struct ElementOf<V> {
+    using type = RankElement<std::ranges::range_reference_t<V>>;
+};
 
 template <class Send, class Receive>
 CollectiveCall collective_call(CollectiveKind kind, std::size_t root, Send& send, Receive& receive,
@@ -158,15 +167,17 @@ CollectiveCall reduction_call(CollectiveKind kind, ReduceOp op, std::size_t root
                               Receive& receive, const SourceLocation& where) {
     CollectiveCall call = collective_call(kind, root, send, receive, where);
     call.type = element_type<typename ElementOf<Receive>::type>();
-    static_assert(element_type<typename ElementOf<Receive>::type>() != ElementType::bytes,
-                  "heddle::DeviceGroup: reductions take float, double, integers of 8, 32 and 64 bits, and "
-                  "types of 16 bits that have a heddle::half_kind");
+    static_assert(
+        element_type<typename ElementOf<Receive>::type>() != ElementType::bytes,
+        "heddle::DeviceGroup: reductions take float, double, integers of 8, 32 and 64 bits, and "
+        "types of 16 bits that have a heddle::half_kind");
     call.op = op;
     return call;
 }
 
-/// The same for one rank; `nothing` where it does not send, or does not receive.
+/// In place of a view: the rank does not send, or does not receive.
 struct Nothing {};
+/// The call of one rank.
 template <class T, class Send, class Receive>
 RankCall rank_call(CollectiveKind kind, const char* name, std::size_t root, const Send& send,
                    Receive& receive, const SourceLocation& where) {
@@ -188,9 +199,10 @@ RankCall rank_call(CollectiveKind kind, const char* name, std::size_t root, cons
 template <class T, class Send, class Receive>
 RankCall rank_reduction(CollectiveKind kind, const char* name, ReduceOp op, std::size_t root,
                         const Send& send, Receive& receive, const SourceLocation& where) {
-    static_assert(element_type<T>() != ElementType::bytes,
-                  "heddle::Communicator: reductions take float, double, integers of 8, 32 and 64 bits, and "
-                  "types of 16 bits that have a heddle::half_kind");
+    static_assert(
+        element_type<T>() != ElementType::bytes,
+        "heddle::Communicator: reductions take float, double, integers of 8, 32 and 64 bits, and "
+        "types of 16 bits that have a heddle::half_kind");
     RankCall call = rank_call<T>(kind, name, root, send, receive, where);
     call.type = element_type<T>();
     call.op = op;

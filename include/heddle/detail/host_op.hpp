@@ -1,4 +1,4 @@
-// Operations that run on host threads: CPU kernels and host functions, without their types.
+// Operations on host threads (CPU kernels and host functions), without their types.
 #pragma once
 
 #include <cstddef>
@@ -13,39 +13,48 @@
 
 namespace heddle::detail {
 
-/// What an operation is: one constant for each type of closure. The closure itself is copied into the stream.
+/// Describes a type of operation; one constant for each type of closure. The closure itself is
+/// copied into the stream.
 struct OpType {
-    void (*run)(void* self, std::size_t begin, std::size_t end);  ///< the indices [begin, end); may throw
-    void (*move)(void* from, void* to) noexcept;  ///< move-constructs; null: its bytes are copied
-    void (*destroy)(void* self) noexcept;         ///< null: nothing to do
+    /// Runs the indices [begin, end). May throw.
+    void (*run)(void* self, std::size_t begin, std::size_t end);
+    void (*move)(void* from, void* to) noexcept;  ///< move-constructs; null: copy the bytes
+    void (*destroy)(void* self) noexcept;         ///< null if there is nothing to do
     std::uint32_t size;
     std::uint32_t align;
     const char* call;    ///< the public function: "launch", "launch_host", "copy", ...
-    const char* pretty;  ///< __PRETTY_FUNCTION__ of the type: kernel_name() takes the name out of it
+    const char* pretty;  ///< __PRETTY_FUNCTION__ of the type; kernel_name() extracts the name
     bool is_cleanup;     ///< runs on poisoned streams too
-    /// Called in place of run(), with what failed before it, where it is not null (heddle/failures.hpp). May throw.
+    /// If not null, called in place of run() with the failure of earlier work, null if none failed
+    /// (heddle/stream/failures.hpp). May throw.
     void (*complete)(void* self, std::exception_ptr failure) = nullptr;
 };
 
-/// Gives an operation of `count` indices to `stream`: on CPU devices kernels and host functions, on CUDA devices host
-/// functions. The closure is moved out of `self`, which the caller still has to destroy.
+/// Enqueues an operation of `count` indices on `stream`: a kernel or host function on CPU devices,
+/// a host function on CUDA devices. Moves the closure out of `self`, which the caller still has to
+/// destroy.
 void enqueue(StreamState& stream, const OpType& type, void* self, std::size_t count,
              const SourceLocation& where);
 
 template <class K, int N, class... P> struct PortableOp;
-/// Kernels and their arguments are copied as bytes; nvcc's wrappers of lambdas do not say that this cannot fail.
-template <class T> inline constexpr bool moves_without_fail = std::is_nothrow_move_constructible_v<T>;
-template <class K, int N, class... P> inline constexpr bool moves_without_fail<PortableOp<K, N, P...>> = true;
+/// Whether moving a T cannot throw. Portable kernels and their arguments are copied as bytes,
+/// though nvcc's lambda wrappers are not declared noexcept.
+template <class T>
+inline constexpr bool moves_without_fail = std::is_nothrow_move_constructible_v<T>;
+template <class K, int N, class... P>
+inline constexpr bool moves_without_fail<PortableOp<K, N, P...>> = true;
 
 template <class T>
-constexpr OpType op_type(void (*run)(void*, std::size_t, std::size_t), bool trivial, const char* call,
-                         const char* pretty, bool is_cleanup = false) {
+constexpr OpType op_type(void (*run)(void*, std::size_t, std::size_t), bool trivial,
+                         const char* call, const char* pretty, bool is_cleanup = false) {
     static_assert(moves_without_fail<T>, "closures are moved where nothing may fail");
     return {run,
             trivial ? nullptr
-                    : +[](void* from, void* to) noexcept { ::new (to) T(std::move(*static_cast<T*>(from))); },
-            std::is_trivially_destructible_v<T> ? nullptr
-                                                : +[](void* self) noexcept { static_cast<T*>(self)->~T(); },
+                    : +[](void* from,
+                          void* to) noexcept { ::new (to) T(std::move(*static_cast<T*>(from))); },
+            std::is_trivially_destructible_v<T>
+                ? nullptr
+                : +[](void* self) noexcept { static_cast<T*>(self)->~T(); },
             static_cast<std::uint32_t>(sizeof(T)),
             static_cast<std::uint32_t>(alignof(T)),
             call,
@@ -65,8 +74,8 @@ template <class K, int N, class... P> struct PortableOp {
 
     static constexpr const char* pretty() noexcept { return __PRETTY_FUNCTION__; }
 
-    // Everything is copied to locals first: nothing the kernel writes can then seem to change it, which lets the compiler
-    // vectorise the loop over the fastest index.
+    // Everything is copied to locals first. The kernel's writes cannot alias those, which lets the
+    // compiler vectorise the loop over the fastest index.
     static void run(void* self, std::size_t begin, std::size_t end) {
         const PortableOp& op = *static_cast<const PortableOp*>(self);
         std::apply(
@@ -77,7 +86,8 @@ template <class K, int N, class... P> struct PortableOp {
                     const std::size_t nx = op.extent[0];
                     while (begin < end) {
                         const std::size_t row = begin / nx, first = begin % nx;
-                        const std::size_t last = end - begin < nx - first ? first + (end - begin) : nx;
+                        const std::size_t last =
+                            end - begin < nx - first ? first + (end - begin) : nx;
                         if constexpr (N == 2) {
                             for (std::size_t x = first; x < last; ++x) kernel(x, row, p...);
                         } else {
@@ -95,7 +105,8 @@ template <class K, int N, class... P> struct PortableOp {
         op_type<PortableOp>(&run, std::is_trivially_copyable_v<K>, "launch", pretty());
 };
 
-/// Keeps a function that may throw when it is moved (what a lambda captures as const is copied then) where it need not be moved.
+/// Holds a function whose move may throw, in memory of its own that need not be moved. (Moving a
+/// lambda copies what it captured as const.)
 template <class F> class Boxed {
 public:
     template <class G>
@@ -107,15 +118,18 @@ private:
     std::unique_ptr<F> function_;
 };
 
-/// How a function is kept in a closure.
-template <class F> using Kept = std::conditional_t<std::is_nothrow_move_constructible_v<F>, F, Boxed<F>>;
+/// The form in which a closure stores a function.
+template <class F>
+using Kept = std::conditional_t<std::is_nothrow_move_constructible_v<F>, F, Boxed<F>>;
 
-/// A function called once.
+/// A function that is called once.
 template <class F> struct HostFunction {
     Kept<F> function;
 
     static constexpr const char* pretty() noexcept { return __PRETTY_FUNCTION__; }
-    static void run(void* self, std::size_t, std::size_t) { static_cast<HostFunction*>(self)->function(); }
+    static void run(void* self, std::size_t, std::size_t) {
+        static_cast<HostFunction*>(self)->function();
+    }
     static constexpr OpType type =
         op_type<HostFunction>(&run, std::is_trivially_copyable_v<Kept<F>>, "launch_host", pretty());
 };

@@ -1,4 +1,4 @@
-// What may be passed to a kernel, and what becomes of it.
+// Arguments of kernels: which types are allowed, their conversion, and checks.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 #include <type_traits>
 #include <utility>
 
-#include <heddle/array.hpp>
-#include <heddle/observer.hpp>
+#include <heddle/memory/array.hpp>
+#include <heddle/observe/observer.hpp>
 
 namespace heddle::detail {
 
@@ -17,12 +17,15 @@ template <class T> View<const T> kernel_argument(const Array<T>& a) noexcept { r
 template <class T> const T& kernel_argument(const T& value) noexcept { return value; }
 
 template <class A>
-using KernelArg = std::remove_cvref_t<decltype(kernel_argument(std::declval<std::remove_reference_t<A>&>()))>;
+using KernelArg =
+    std::remove_cvref_t<decltype(kernel_argument(std::declval<std::remove_reference_t<A>&>()))>;
 
-template <class A> inline constexpr bool is_kernel_argument = std::is_trivially_copyable_v<KernelArg<A>>;
+template <class A>
+inline constexpr bool is_kernel_argument = std::is_trivially_copyable_v<KernelArg<A>>;
 
-/// More than any number of indices is: what a negative number becomes as a std::size_t is beyond it.
-inline constexpr auto max_indices = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
+/// The maximum number of indices. A negative number converted to std::size_t exceeds it.
+inline constexpr auto max_indices =
+    static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
 
 [[noreturn]] void throw_negative_extent(std::size_t extent, const SourceLocation& where);
 
@@ -31,8 +34,9 @@ constexpr void check_extent(std::size_t extent, const SourceLocation& where) {
         throw_negative_extent(extent, where);
 }
 
-/// How many indices a launch has; UsageError if that is no number.
-inline std::size_t count_of(const std::size_t* extent, int dimensions, const SourceLocation& where) {
+/// Returns the number of indices of a launch. Throws UsageError if it exceeds max_indices.
+inline std::size_t count_of(const std::size_t* extent, int dimensions,
+                            const SourceLocation& where) {
     std::size_t count = 1;
     bool overflow = false, none = false;
     for (int i = 0; i < dimensions; ++i) {
@@ -54,23 +58,25 @@ template <class T> struct ViewTraits<View<T>> {
 template <class A> inline constexpr bool is_array = false;
 template <class T> inline constexpr bool is_array<Array<T>> = true;
 
-template <class A> void check_argument(A& a, const StreamState& stream, const SourceLocation& where) {
-    if constexpr (ViewTraits<KernelArg<A>>::is_view) check_reach(kernel_argument(a).owner(), stream, where);
+template <class A>
+void check_argument(A& a, const StreamState& stream, const SourceLocation& where) {
+    if constexpr (ViewTraits<KernelArg<A>>::is_view)
+        check_reach(kernel_argument(a).owner(), stream, where);
 }
-/// A launch that does something, given an array that holds nothing.
+/// Throws UsageError for an Array that holds nothing; for launches that enqueue something.
 template <class A> void check_not_empty(A& a, const SourceLocation& where) {
     if constexpr (is_array<std::remove_const_t<A>>) check_held(a, where);
 }
 template <class A> void note_argument(A& a, StreamState& stream) {
     if constexpr (ViewTraits<KernelArg<A>>::is_view) note_use(kernel_argument(a).owner(), stream);
 }
-/// Whether a parameter of type P lets a kernel write through it.
+/// Whether a kernel can write through a parameter of type P.
 template <class P> inline constexpr bool is_written = true;
 template <class T> inline constexpr bool is_written<View<const T>> = false;
 template <class T> inline constexpr bool is_written<const T*> = false;
 
-/// The parameters that a kernel declares after its indices; nothing for kernels with several or templated call operators,
-/// for which the arguments have to speak.
+/// Which parameters of a call operator can be written through. This one is for kernels with several
+/// or templated call operators, where the types of the arguments decide.
 template <class F> struct Parameters {
     template <std::size_t I, class A> static constexpr bool writes = is_written<A>;
 };
@@ -81,8 +87,10 @@ template <class... P> struct ParameterList {
 };
 template <class C, class... P> struct Parameters<void (C::*)(P...)> : ParameterList<P...> {};
 template <class C, class... P> struct Parameters<void (C::*)(P...) const> : ParameterList<P...> {};
-template <class C, class... P> struct Parameters<void (C::*)(P...) noexcept> : ParameterList<P...> {};
-template <class C, class... P> struct Parameters<void (C::*)(P...) const noexcept> : ParameterList<P...> {};
+template <class C, class... P>
+struct Parameters<void (C::*)(P...) noexcept> : ParameterList<P...> {};
+template <class C, class... P>
+struct Parameters<void (C::*)(P...) const noexcept> : ParameterList<P...> {};
 
 template <class K> struct CallOperator { using Type = Parameters<void>; };
 template <class K>
@@ -98,7 +106,7 @@ template <class A> Access access_of(std::remove_reference_t<A>& a, bool writes) 
     } else return {nullptr, 0, false};
 }
 
-/// What a launch tells observers. `first`: how many parameters stand before the arguments.
+/// Notifies observers of a launch. `first` is the number of parameters before the arguments.
 template <class Params, std::size_t first, class... A, std::size_t... I>
 void notify_launch(const char* name, StreamState& stream, const SourceLocation& where,
                    std::index_sequence<I...>, std::remove_reference_t<A>&... args) {
@@ -122,8 +130,10 @@ void notify_launch(const char* name, StreamState& stream, const SourceLocation& 
 
 template <std::size_t> struct IndexType { using type = std::size_t; };
 template <class K, class Indices, class... P> struct TakesArguments;
-template <class K, std::size_t... I, class... P> struct TakesArguments<K, std::index_sequence<I...>, P...> {
-    static constexpr bool value = std::is_invocable_v<const K&, typename IndexType<I>::type..., P...>;
+template <class K, std::size_t... I, class... P>
+struct TakesArguments<K, std::index_sequence<I...>, P...> {
+    static constexpr bool value =
+        std::is_invocable_v<const K&, typename IndexType<I>::type..., P...>;
 };
 template <class K, int N, class... P>
 inline constexpr bool takes_arguments = TakesArguments<K, std::make_index_sequence<N>, P...>::value;

@@ -1,4 +1,4 @@
-// What a portable kernel's launch on a CUDA device means in code that nvcc did not compile: a clear error.
+// Portable kernels in code that nvcc did not compile: a launch on a CUDA device throws.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,8 @@ void launch_on_cuda(StreamState& stream, const char* pretty, const SourceLocatio
 }
 
 template <class K, int N, class... P>
-void portable_form(void*, unsigned, const LaunchOptions&, KernelForm&, const SourceLocation& where) {
+void portable_form(void*, unsigned, const LaunchOptions&, KernelForm&,
+                   const SourceLocation& where) {
     throw_not_compiled_for_cuda(PortableOp<K, N, P...>::pretty(), where);
 }
 

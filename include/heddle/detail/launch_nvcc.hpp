@@ -1,4 +1,4 @@
-// Portable kernels on CUDA devices: included where nvcc compiles.
+// Portable kernels on CUDA devices, in code that nvcc compiles.
 #pragma once
 
 #include <algorithm>
@@ -14,12 +14,14 @@
 
 namespace heddle::detail {
 
-/// UsageError where no device can launch a portable kernel of so many dimensions like this.
-void check_portable_options(const LaunchOptions& options, int dimensions, const SourceLocation& where);
-/// Checks the rest, and launches.
-cudaError_t launch_in_a_way(StreamState& stream, const void* function, dim3 grid, dim3 block,
-                            void** arguments, std::size_t shared_bytes, const LaunchOptions& options,
+/// Throws UsageError if no device can launch a portable kernel of `dimensions` dimensions with
+/// these options.
+void check_portable_options(const LaunchOptions& options, int dimensions,
                             const SourceLocation& where);
+/// Checks the other options and launches.
+cudaError_t launch_in_a_way(StreamState& stream, const void* function, dim3 grid, dim3 block,
+                            void** arguments, std::size_t shared_bytes,
+                            const LaunchOptions& options, const SourceLocation& where);
 
 inline namespace compiled_by_nvcc {
 
@@ -36,8 +38,8 @@ __host__ __device__ inline void trigger_dependents() noexcept {
 #endif
 }
 
-/// nvcc wraps __host__ __device__ lambdas in a class that is passed to the device by its bytes, though it is not trivially
-/// copyable on the host.
+/// nvcc wraps __host__ __device__ lambdas in a class that is passed to the device as bytes, though
+/// it is not trivially copyable on the host.
 template <class K>
 inline constexpr bool is_portable_kernel = std::is_trivially_copyable_v<K> ||
                                            __nv_is_extended_host_device_lambda_closure_type(K);
@@ -50,7 +52,7 @@ __global__ void __launch_bounds__(portable_block) portable_1d(K kernel, std::siz
     if (x < nx) kernel(x, args...);
 }
 
-// The second and third extent may exceed what a grid can be: the kernel strides over them.
+// The second and third extent may exceed the limits of a grid, so the kernel strides over them.
 template <class K, class... P>
 __global__ void __launch_bounds__(portable_block)
     portable_2d(K kernel, std::size_t nx, std::size_t ny, P... args) {
@@ -78,15 +80,15 @@ struct PortableGrid {
 };
 
 template <int N>
-PortableGrid portable_grid(const std::size_t* extent, unsigned processors, const LaunchOptions& options,
-                           const SourceLocation& where) {
+PortableGrid portable_grid(const std::size_t* extent, unsigned processors,
+                           const LaunchOptions& options, const SourceLocation& where) {
     constexpr std::size_t max_x = 0x7fffffff, max_y = 65535;
     const auto blocks = [](std::size_t n, std::size_t block) { return (n + block - 1) / block; };
     if ((options.block | options.cluster_x) != 0) [[unlikely]]
         check_portable_options(options, N, where);
     PortableGrid g;
     if constexpr (N == 1) {
-        // Few indices spread over all multiprocessors before they share one.
+        // A few indices are spread over all multiprocessors, in smaller blocks.
         const std::size_t share =
             options.block != 0 ? options.block : blocks(blocks(extent[0], processors), 32) * 32;
         g.block = dim3(static_cast<unsigned>(std::min<std::size_t>(portable_block, share)));
@@ -101,7 +103,7 @@ PortableGrid portable_grid(const std::size_t* extent, unsigned processors, const
                       static_cast<unsigned>(std::min(blocks(extent[1], g.block.y), max_y)),
                       static_cast<unsigned>(std::min(blocks(extent[2], g.block.z), max_y)));
     }
-    if (options.cluster_x != 0) [[unlikely]] {  // blocks beyond the extents find nothing to do
+    if (options.cluster_x != 0) [[unlikely]] {  // blocks beyond the extents return
         const auto whole = [](unsigned n, unsigned c) { return (n + c - 1) / c * c; };
         g.grid = dim3(whole(g.grid.x, options.cluster_x), whole(g.grid.y, options.cluster_y),
                       whole(g.grid.z, options.cluster_z));
@@ -117,16 +119,17 @@ template <int N, class K, class... P> const void* portable_function() noexcept {
     else return reinterpret_cast<const void*>(&portable_3d<K, P...>);
 }
 
-/// Registered when the program starts, if anything launches it or makes a node of it.
+/// Registers a kernel at program start if the program launches it or makes a node of it.
 template <int N, class K, class... P> struct KnownKernel {
-    static inline std::atomic<std::uint64_t> loaded{0};  ///< one bit for each device
+    static inline std::atomic<std::uint64_t> loaded{0};  ///< one bit per device
     static inline const bool registered =
         register_kernel(portable_function<N, K, P...>(), &preload_tag<K>, &loaded);
 };
 
 template <int N, class K, class... P>
-void launch_on_cuda(StreamState& stream, const char* pretty, const SourceLocation& where, const K& kernel,
-                    const std::size_t* extent, const GivenOptions& how, const P&... args) {
+void launch_on_cuda(StreamState& stream, const char* pretty, const SourceLocation& where,
+                    const K& kernel, const std::size_t* extent, const GivenOptions& how,
+                    const P&... args) {
     using Known = KnownKernel<N, K, P...>;
     const std::uint64_t device = std::uint64_t{1} << (stream.device.index() & 63);
     if ((Known::loaded.load(std::memory_order_relaxed) & device) == 0) [[unlikely]] {
@@ -140,20 +143,20 @@ void launch_on_cuda(StreamState& stream, const char* pretty, const SourceLocatio
     push(&kernel);
     for (int i = 0; i < N; ++i) push(&extent[i]);
     (push(&args), ...);
-    const cudaError_t code = how.given
-                                 ? launch_in_a_way(stream, portable_function<N, K, P...>(), g.grid, g.block,
-                                                   arguments, how.options.shared_bytes, how.options, where)
-                                 : cudaLaunchKernel(portable_function<N, K, P...>(), g.grid, g.block,
-                                                    arguments, 0, static_cast<cudaStream_t>(stream.native));
+    const cudaError_t code =
+        how.given ? launch_in_a_way(stream, portable_function<N, K, P...>(), g.grid, g.block,
+                                    arguments, how.options.shared_bytes, how.options, where)
+                  : cudaLaunchKernel(portable_function<N, K, P...>(), g.grid, g.block, arguments, 0,
+                                     static_cast<cudaStream_t>(stream.native));
     if (code != cudaSuccess) [[unlikely]]
         throw_launch_failed(stream, pretty, code, where);
     count_submission(stream);
 }
 
-/// The same kernel for a node of a graph: MakeForm.
+/// The same kernel for a node of a graph: a MakeForm.
 template <class K, int N, class... P>
-void portable_form(void* closure, unsigned processors, const LaunchOptions& options, KernelForm& form,
-                   const SourceLocation& where) {
+void portable_form(void* closure, unsigned processors, const LaunchOptions& options,
+                   KernelForm& form, const SourceLocation& where) {
     auto& op = *static_cast<PortableOp<K, N, P...>*>(closure);
     const PortableGrid g = portable_grid<N>(op.extent, processors, options, where);
     form.shared_bytes = options.shared_bytes;
@@ -161,7 +164,8 @@ void portable_form(void* closure, unsigned processors, const LaunchOptions& opti
         KnownKernel<N, K, P...>::loaded.store(~std::uint64_t{0}, std::memory_order_relaxed);
     form.arguments.clear();
     form.function = portable_function<N, K, P...>();
-    const unsigned grid[] = {g.grid.x, g.grid.y, g.grid.z}, block[] = {g.block.x, g.block.y, g.block.z};
+    const unsigned grid[] = {g.grid.x, g.grid.y, g.grid.z},
+                   block[] = {g.block.x, g.block.y, g.block.z};
     std::copy(grid, grid + 3, form.grid);
     std::copy(block, block + 3, form.block);
     form.arguments.push_back(&op.kernel);

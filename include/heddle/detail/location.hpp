@@ -1,15 +1,16 @@
-// Where a call was written, as data for errors and observers.
+// Source locations of calls, for errors and observers.
 #pragma once
 
 #if __cplusplus < 202002L
-#error "heddle needs C++20: link with heddle::heddle in CMake, or compile with -std=c++20 (nvcc too)"
+#error                                                                                             \
+    "heddle needs C++20: link with heddle::heddle in CMake, or compile with -std=c++20 (nvcc too)"
 #endif
 
 namespace heddle {
 
 /// A place in a source file. Public functions take one as their last, defaulted argument.
-/// (std::source_location is missing with clang 14; and nvcc 13.0 crashes on the function's name in the default member initialiser of
-/// a class, so only the two builtins below are used.)
+/// std::source_location is missing with clang 14. nvcc 13.0 crashes on the function's name in the
+/// default member initialiser of a class, so only the two builtins below are used.
 struct SourceLocation {
     const char* file = "";
     unsigned line = 0;

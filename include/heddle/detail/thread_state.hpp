@@ -1,42 +1,44 @@
-// What belongs to one host thread: its current device, its current streams, its open scopes.
+// State of one host thread: its current device, current streams and open scopes.
 #pragma once
 
 #include <heddle/detail/stream_state.hpp>
 
 namespace heddle::detail {
 
-inline constexpr int max_devices = 64;  ///< of one kind
+inline constexpr int max_devices = 64;  ///< of each kind
 inline constexpr int max_scopes = 128;  ///< open at the same time on one thread
 
-/// What a scope (or set_stream, set_device) found, to be put back. Kept here and not in the scope object, so that scopes which are
-/// left on the wrong thread or out of order cannot leave dangling pointers.
+/// What a scope (or set_stream, set_device) replaced, to be restored. Kept here and not in the
+/// scope object, so that scopes left on the wrong thread or out of order leave no dangling
+/// pointers.
 struct SavedState {
     enum class Kind : std::uint8_t { closed, scope, set };
     Kind kind = Kind::closed;
-    bool has_device = false;  ///< device and device_set are to be restored
+    bool has_device = false;  ///< `device` and `device_set` are to be restored
     bool device_set = false;
-    bool has_stream = false;  ///< stream is to be restored on stream_device
+    bool has_stream = false;  ///< `stream` is to be restored for `stream_device`
     Device device = Device::unchecked(DeviceKind::cpu, 0);
     Device stream_device = Device::unchecked(DeviceKind::cpu, 0);
     StreamState* stream = nullptr;
     std::uint64_t serial = 0;  ///< of the scope
 };
 
-/// Trivially destructible and constant-initialised: reading it costs no guard.
+/// Trivially destructible and constant-initialised, so that access needs no guard.
 struct ThreadState {
     bool device_set = false;
     bool touched = false;  ///< something was set outside of any scope
     Device device = Device::unchecked(DeviceKind::cpu, 0);
-    StreamState* streams[2][max_devices] = {};  ///< by kind and index; null: the device's default stream
+    /// Current streams by kind and index of the device; null: its default stream.
+    StreamState* streams[2][max_devices] = {};
     int depth = 0;
     std::uint64_t next_serial = 1;
     SavedState saved[max_scopes] = {};
 };
 
-/// A thread that synchronises may run the stream's work itself. That work then has a state of its own: it must not
-/// see, or change, the scopes of whoever happens to wait.
+/// A thread that synchronises may run the stream's work itself. That work has a state of its own,
+/// so that it neither sees nor changes the scopes of the waiting thread.
 struct ThreadStates {
-    bool in_host_function = false;  ///< runs work of a stream: it may not wait
+    bool in_host_function = false;  ///< the thread runs work of a stream and must not wait
     ThreadState of[2];
 };
 

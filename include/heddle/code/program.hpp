@@ -1,0 +1,98 @@
+// Programs: CUDA C++ source compiled at run time, and loaded as modules.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <heddle/code/module.hpp>
+#include <heddle/device/device.hpp>
+#include <heddle/error.hpp>
+
+namespace heddle {
+
+struct ProgramOptions {
+    /// Options of the compiler (NVRTC): "-I/usr/local/cuda/include", "--use_fast_math", "-DN=4".
+    /// Without a "-std" the source is C++20.
+    std::vector<std::string> options = {};
+    /// Headers that the source can #include, besides files: name to text.
+    std::map<std::string, std::string> headers = {};
+    /// Template instances to compile, as the source would name them: "my::scale<float>". Kernels
+    /// that are not templates are always compiled.
+    std::vector<std::string> names = {};
+    /// The target. "sm_90" makes code for these GPUs. "compute_90" makes PTX for these and newer
+    /// ones, which the driver compiles at load. Empty selects the device's own, or PTX of an older
+    /// one if the compiler does not know it.
+    std::string architecture = {};
+    /// Caches results on disk, in $HEDDLE_CACHE_DIR, else $XDG_CACHE_HOME/heddle, else
+    /// ~/.cache/heddle. The folder holds at most $HEDDLE_CACHE_MIB MiB (1024 if unset); the least
+    /// recently used results are removed first. Reads only folders and files that belong to this
+    /// user or root and that no one else may write to.
+    bool cache = true;
+    /// The name of the source in the compiler's log.
+    std::string name = "program.cu";
+};
+
+namespace detail {
+struct ProgramState;
+}
+
+/// A handle to CUDA C++ source that a background thread compiles. Made by compile(). Copies refer
+/// to the same program. Thread-safe.
+///
+///     Program program = compile(source, {.names = {"scale<float>"}});
+///     Module code = program.load_when_idle();            // does not block
+///     ModuleKernel scale = code.kernel("scale<float>");  // blocks until the code is loaded
+///     launch(stream, scale, dim(1000), x, 2.0f, 1000);
+class Program {
+public:
+    /// Returns whether compilation has ended, in success or failure. Never blocks.
+    [[nodiscard]] bool is_ready() const noexcept;
+    /// Blocks until compilation has ended. Throws CompileError, with the compiler's log, if the
+    /// source does not compile, Unsupported if there is no compiler, and UsageError in host
+    /// functions.
+    void wait(SourceLocation where = SourceLocation::current()) const;
+    /// Returns the compiler's log, including warnings. Blocks and throws as wait() does, except for
+    /// CompileError.
+    std::string log(SourceLocation where = SourceLocation::current()) const;
+    /// Returns whether the result came from the cache on disk. Blocks and throws as wait() does.
+    bool was_cached(SourceLocation where = SourceLocation::current()) const;
+    /// Returns the compiled code, a cubin or PTX, for Module::from_image(). Blocks and throws as
+    /// wait() does.
+    const std::string& image(SourceLocation where = SourceLocation::current()) const;
+    /// Returns the mangled name of one of ProgramOptions::names. Blocks and throws as wait() does.
+    /// Throws UsageError if `name` is not one of them.
+    std::string lowered_name(const std::string& name,
+                             SourceLocation where = SourceLocation::current()) const;
+
+    /// Loads the code on the program's device (the current one if it has none). Later calls return
+    /// the same module, unless it failed to load. Blocks and throws as wait() does. Loading then
+    /// blocks this call, and other calls to CUDA, until the device is idle: load before there is
+    /// work, or use load_when_idle().
+    Module load(SourceLocation where = SourceLocation::current()) const;
+    /// Returns at once. A background thread loads the code when it is compiled and all of heddle's
+    /// streams of the device are idle: on a device that is never idle, never. The module's members
+    /// throw the errors of compiling and loading. Work enqueued in the microseconds between the
+    /// check and the load still delays the load.
+    Module load_when_idle(SourceLocation where = SourceLocation::current()) const;
+
+private:
+    explicit Program(std::shared_ptr<detail::ProgramState> state) noexcept
+        : state_(std::move(state)) {}
+    friend Program compile(Device, std::string, ProgramOptions, SourceLocation);
+    friend Program compile(std::string, ProgramOptions, SourceLocation);
+    std::shared_ptr<detail::ProgramState> state_;
+};
+
+/// Starts to compile CUDA C++ source for `device`, and returns at once. Throws Unsupported for CPU
+/// devices and in builds without CUDA. Throws UsageError if ProgramOptions::options name an
+/// architecture, or if ProgramOptions::architecture is not "sm_..." or "compute_...".
+[[nodiscard]] Program compile(Device device, std::string source, ProgramOptions options = {},
+                              SourceLocation where = SourceLocation::current());
+/// The same for the current device. With ProgramOptions::architecture, compiles for no device in
+/// particular, which needs no GPU.
+[[nodiscard]] Program compile(std::string source, ProgramOptions options = {},
+                              SourceLocation where = SourceLocation::current());
+
+}  // namespace heddle

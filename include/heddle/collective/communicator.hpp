@@ -1,0 +1,234 @@
+// Communicators: collectives between GPUs of many processes and hosts, with NCCL.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include <heddle/detail/collective_call.hpp>
+#include <heddle/stream/scope.hpp>
+
+namespace heddle {
+
+namespace detail {
+class NcclRank;
+inline constexpr Nothing nothing{};
+inline RankCall from_rank(RankCall call, std::size_t from) noexcept {
+    call.from = from;
+    return call;
+}
+}  // namespace detail
+
+/// Returns why NCCL cannot be used here ("built without NCCL", "no libnccl.so.2: ..."), or an empty
+/// string if it can. Loads NCCL on the first call.
+std::string nccl_unavailable_reason();
+
+/// Identifies a communicator. One rank makes it, and the program passes its bytes to all others (by
+/// MPI, a file, a socket).
+struct CommunicatorId {
+    std::array<std::byte, 128> bytes{};
+    /// Throws Unsupported if NCCL is not available.
+    static CommunicatorId make(SourceLocation where = SourceLocation::current());
+    bool operator==(const CommunicatorId&) const = default;
+};
+
+/// One GPU, as a *rank* among GPUs of any processes and hosts. For the GPUs of one process alone,
+/// DeviceGroup is simpler.
+///
+///     Communicator world(id, rank, ranks);  // id: CommunicatorId::make() on one rank
+///     world.all_reduce(stream, ReduceOp::sum, gradient, gradient);
+///     stream.synchronize();
+///     world.check();
+///
+/// All ranks must call the same collectives in the same order, with matching sizes. This cannot be
+/// checked locally: a mismatch hangs. Views are memory of the device. Types and operations are
+/// those of DeviceGroup, but NCCL adds in an order of its own.
+///
+/// Order: collectives are enqueued on the stream passed, or else on the device's current one, and
+/// do not block. Kernels that wait for other ranks block threads that load code meanwhile, so call
+/// preload_all() first.
+///
+/// In a capture, collectives become part of the graph; capture them on all ranks or none. Destroy
+/// such graphs before the communicator.
+///
+/// Errors: UsageError for mistakes that are visible on this rank. NativeError, with NCCL's code and
+/// name, for errors of NCCL, after which only abort() and the destructor are useful. On a poisoned
+/// stream, collectives throw its failure: if they were dropped, the other ranks would hang.
+///
+/// Thread-safety: one thread at a time. Another thread may call abort() if no thread is in a
+/// collective.
+class Communicator {
+public:
+    /// Blocks until all `size` ranks have joined. Use one thread for each rank of a process: a
+    /// thread that makes several would wait for itself. Throws Unsupported if NCCL is not
+    /// available, and for CPU devices. Throws UsageError unless `rank` is less than `size`.
+    Communicator(const CommunicatorId& id, std::size_t rank, std::size_t size,
+                 Device device = Device(), SourceLocation where = SourceLocation::current());
+    Communicator(Communicator&&) noexcept;
+    Communicator& operator=(Communicator&&) noexcept;
+    /// Blocks until its collectives have completed, or aborts them if one is known to have failed.
+    ~Communicator();
+
+    std::size_t rank() const noexcept { return rank_; }
+    std::size_t size() const noexcept { return size_; }
+    Device device() const noexcept { return device_; }
+
+    /// Throws NativeError if a collective has failed meanwhile, for example because a rank went
+    /// away. Does not wait for collectives.
+    void check(SourceLocation where = SourceLocation::current()) const;
+    /// Ends the pending collectives on this rank. Nothing can be enqueued afterwards. Destroy
+    /// graphs that captured its collectives first: abort() and the destructor wait for that.
+    void abort() noexcept;
+
+    /// Copies the root's view to the views of all other ranks, which have the same size.
+    template <detail::RankView V>
+    void broadcast(StreamRef stream, std::size_t root, V&& view,
+                   SourceLocation where = SourceLocation::current()) {
+        run(stream, detail::rank_call<detail::RankElement<V>>(detail::CollectiveKind::broadcast,
+                                                              "Communicator::broadcast", root, view,
+                                                              view, where));
+    }
+    template <detail::RankView V>
+    void broadcast(std::size_t root, V&& view, SourceLocation where = SourceLocation::current()) {
+        broadcast(current_stream(device()), root, view, where);
+    }
+
+    /// Copies part i of the root's `send`, the concatenation of all parts, to rank i's `receive`.
+    /// On other ranks `send` is ignored. All parts have the same size, here and below.
+    template <detail::RankView Send, detail::RankView Receive>
+    void scatter(StreamRef stream, std::size_t root, const Send& send, Receive&& receive,
+                 SourceLocation where = SourceLocation::current()) {
+        run(stream, detail::rank_call<detail::RankElement<Receive>>(detail::CollectiveKind::scatter,
+                                                                    "Communicator::scatter", root,
+                                                                    send, receive, where));
+    }
+    template <detail::RankView Send, detail::RankView Receive>
+    void scatter(std::size_t root, const Send& send, Receive&& receive,
+                 SourceLocation where = SourceLocation::current()) {
+        scatter(current_stream(device()), root, send, receive, where);
+    }
+
+    /// Concatenates all ranks' `send` in the root's `receive`, which is ignored on other ranks.
+    template <detail::RankView Send, detail::RankView Receive>
+    void gather(StreamRef stream, std::size_t root, const Send& send, Receive&& receive,
+                SourceLocation where = SourceLocation::current()) {
+        run(stream, detail::rank_call<detail::RankElement<Receive>>(detail::CollectiveKind::gather,
+                                                                    "Communicator::gather", root,
+                                                                    send, receive, where));
+    }
+    template <detail::RankView Send, detail::RankView Receive>
+    void gather(std::size_t root, const Send& send, Receive&& receive,
+                SourceLocation where = SourceLocation::current()) {
+        gather(current_stream(device()), root, send, receive, where);
+    }
+
+    /// Concatenates all ranks' `send` in every rank's `receive`.
+    template <detail::RankView Send, detail::RankView Receive>
+    void all_gather(StreamRef stream, const Send& send, Receive&& receive,
+                    SourceLocation where = SourceLocation::current()) {
+        run(stream, detail::rank_call<detail::RankElement<Receive>>(
+                        detail::CollectiveKind::all_gather, "Communicator::all_gather", 0, send,
+                        receive, where));
+    }
+    template <detail::RankView Send, detail::RankView Receive>
+    void all_gather(const Send& send, Receive&& receive,
+                    SourceLocation where = SourceLocation::current()) {
+        all_gather(current_stream(device()), send, receive, where);
+    }
+
+    /// Reduces all ranks' `send` to the root's `receive`, which is ignored on other ranks.
+    template <detail::RankView Send, detail::RankView Receive>
+    void reduce(StreamRef stream, ReduceOp op, std::size_t root, const Send& send,
+                Receive&& receive, SourceLocation where = SourceLocation::current()) {
+        run(stream, detail::rank_reduction<detail::RankElement<Receive>>(
+                        detail::CollectiveKind::reduce, "Communicator::reduce", op, root, send,
+                        receive, where));
+    }
+    template <detail::RankView Send, detail::RankView Receive>
+    void reduce(ReduceOp op, std::size_t root, const Send& send, Receive&& receive,
+                SourceLocation where = SourceLocation::current()) {
+        reduce(current_stream(device()), op, root, send, receive, where);
+    }
+
+    /// Reduces all ranks' `send`, and writes part i of the result to rank i's `receive`. Each
+    /// `send` is as large as all parts together.
+    template <detail::RankView Send, detail::RankView Receive>
+    void reduce_scatter(StreamRef stream, ReduceOp op, const Send& send, Receive&& receive,
+                        SourceLocation where = SourceLocation::current()) {
+        run(stream, detail::rank_reduction<detail::RankElement<Receive>>(
+                        detail::CollectiveKind::reduce_scatter, "Communicator::reduce_scatter", op,
+                        0, send, receive, where));
+    }
+    template <detail::RankView Send, detail::RankView Receive>
+    void reduce_scatter(ReduceOp op, const Send& send, Receive&& receive,
+                        SourceLocation where = SourceLocation::current()) {
+        reduce_scatter(current_stream(device()), op, send, receive, where);
+    }
+
+    /// Reduces all ranks' `send` to every rank's `receive`. The two may be the same view.
+    template <detail::RankView Send, detail::RankView Receive>
+    void all_reduce(StreamRef stream, ReduceOp op, const Send& send, Receive&& receive,
+                    SourceLocation where = SourceLocation::current()) {
+        run(stream, detail::rank_reduction<detail::RankElement<Receive>>(
+                        detail::CollectiveKind::all_reduce, "Communicator::all_reduce", op, 0, send,
+                        receive, where));
+    }
+    template <detail::RankView Send, detail::RankView Receive>
+    void all_reduce(ReduceOp op, const Send& send, Receive&& receive,
+                    SourceLocation where = SourceLocation::current()) {
+        all_reduce(current_stream(device()), op, send, receive, where);
+    }
+
+    /// Sends `view` to rank `to`, which must receive as many elements from this one.
+    template <detail::RankView V>
+    void send(StreamRef stream, std::size_t to, const V& view,
+              SourceLocation where = SourceLocation::current()) {
+        run(stream, detail::rank_call<detail::RankElement<V>>(detail::CollectiveKind::exchange,
+                                                              "Communicator::send", to, view,
+                                                              detail::nothing, where));
+    }
+    template <detail::RankView V>
+    void send(std::size_t to, const V& view, SourceLocation where = SourceLocation::current()) {
+        send(current_stream(device()), to, view, where);
+    }
+
+    /// Receives `view` from rank `from`, which must send as many elements to this one.
+    template <detail::RankView V>
+    void receive(StreamRef stream, std::size_t from, V&& view,
+                 SourceLocation where = SourceLocation::current()) {
+        run(stream, detail::from_rank(detail::rank_call<detail::RankElement<V>>(
+                                          detail::CollectiveKind::exchange, "Communicator::receive",
+                                          from, detail::nothing, view, where),
+                                      from));
+    }
+    template <detail::RankView V>
+    void receive(std::size_t from, V&& view, SourceLocation where = SourceLocation::current()) {
+        receive(current_stream(device()), from, view, where);
+    }
+
+    /// Sends to rank `to` and receives from rank `from` at once. In a ring, separate calls of
+    /// send() and receive() would deadlock.
+    template <detail::RankView Send, detail::RankView Receive>
+    void exchange(StreamRef stream, std::size_t to, const Send& send, std::size_t from,
+                  Receive&& receive, SourceLocation where = SourceLocation::current()) {
+        run(stream, detail::from_rank(detail::rank_call<detail::RankElement<Receive>>(
+                                          detail::CollectiveKind::exchange,
+                                          "Communicator::exchange", to, send, receive, where),
+                                      from));
+    }
+    template <detail::RankView Send, detail::RankView Receive>
+    void exchange(std::size_t to, const Send& send, std::size_t from, Receive&& receive,
+                  SourceLocation where = SourceLocation::current()) {
+        exchange(current_stream(device()), to, send, from, receive, where);
+    }
+
+private:
+    void run(StreamRef stream, const detail::RankCall& call);
+
+    std::size_t rank_, size_;
+    Device device_;
+    std::unique_ptr<detail::NcclRank> native_;
+};
+
+}  // namespace heddle

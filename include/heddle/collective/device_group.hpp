@@ -1,0 +1,214 @@
+// Collectives between devices of this process: broadcast, scatter, gather and reductions.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <heddle/detail/collective_call.hpp>
+#include <heddle/stream/scope.hpp>
+
+namespace heddle {
+
+namespace detail {
+struct GroupState;
+}
+
+/// Returns the name of a ReduceOp: "sum", "product", "min", "max" or "average". Integers wrap. A
+/// NaN in any operand makes min and max NaN. Average is the sum divided by the number of ranks, for
+/// floating-point types only.
+const char* to_string(ReduceOp op) noexcept;
+
+/// How a DeviceGroup moves and reduces elements.
+enum class Transport : std::uint8_t {
+    /// NCCL if it is available and there are two GPUs or more, else copies. If NCCL does not start,
+    /// its error goes to the report hook, and copies are used.
+    automatic,
+    copies,  ///< heddle's own copies and kernels
+    nccl,    ///< NCCL; throws Unsupported, with the reason, if it cannot be used
+};
+
+const char* to_string(Transport transport) noexcept;
+
+struct DeviceGroupOptions {
+    /// Enables pool access among the devices (heddle/device/memory_access.hpp) if they can reach
+    /// each other, permanently, so that kernels read other ranks' arrays in place. Without it, they
+    /// are first copied to scratch memory. With NCCL it is enabled in any case.
+    bool access = true;
+    Transport transport = Transport::automatic;
+};
+
+/// Devices of this process that run collectives together; rank i is the i-th device.
+///
+///     DeviceGroup group({Device("cuda:0"), Device("cuda:1")});
+///     group.all_reduce(ReduceOp::sum, parts, sums);  // parts[i] and sums[i]: arrays of device i
+///     group.broadcast(streams, 0, parts);            // streams[i]: a stream of device i
+///
+/// A collective takes one view for each rank: a range of arrays or views, in rank order, each in
+/// memory of its rank's device. It runs on one stream for each rank: those passed first, or else
+/// the devices' current ones. Collectives only enqueue; they never block.
+///
+/// Order: per rank, the collective starts after all work already enqueued on the rank's stream, and
+/// completes before any work enqueued later. From then on no other rank accesses this rank's views.
+/// Ranks that exchange nothing do not wait for each other. A failure propagates along the waits.
+///
+/// In place: `send` may be `receive`, or the rank's own part of it. For scatter and reduce_scatter,
+/// `receive` may be the rank's own part of `send`. Views must not overlap otherwise.
+///
+/// Sizes need not be divisible by the number of devices, and gathered or scattered parts may differ
+/// in size. Empty parts are skipped.
+///
+/// Reductions by copies combine the ranks in their order, ((x0 op x1) op x2) op ..., for every size
+/// and algorithm: all ranks get the same bits, every time. NCCL has an order of its own.
+///
+/// Types of reductions: float, double, signed and unsigned integers of 8, 32 and 64 bits, and
+/// 16-bit floating-point types (half_kind), which are added as floats and rounded once per eight
+/// ranks. Other collectives take any type.
+///
+/// In a capture: streams that do not take part yet join it for the collective and rejoin at its
+/// end. NCCL is not used in captures and batches, for parts of different sizes, and on failed
+/// streams.
+///
+/// Errors: invalid calls throw UsageError before anything is enqueued. Thread-safety: one
+/// collective of a group at a time; groups are independent of each other.
+class DeviceGroup {
+public:
+    /// `devices`: 1 to 64 devices of one kind, each once, or UsageError is thrown. Throws
+    /// Unsupported if Transport::nccl cannot be used.
+    explicit DeviceGroup(std::vector<Device> devices, DeviceGroupOptions options = {},
+                         SourceLocation where = SourceLocation::current());
+    DeviceGroup(DeviceGroup&&) noexcept;
+    DeviceGroup& operator=(DeviceGroup&&) noexcept;
+    /// With NCCL, blocks until its collectives have completed.
+    ~DeviceGroup();
+
+    std::size_t size() const noexcept;
+    const std::vector<Device>& devices() const noexcept;
+    Transport transport() const noexcept;  ///< the one in use: never `automatic`
+
+    /// Orders later work on each rank's stream after all work already enqueued on all of them.
+    void barrier(SourceLocation where = SourceLocation::current()) {
+        run({.kind = detail::CollectiveKind::barrier, .where = where});
+    }
+    template <detail::StreamRange S>
+    void barrier(const S& streams, SourceLocation where = SourceLocation::current()) {
+        run_on(streams, {.kind = detail::CollectiveKind::barrier, .where = where});
+    }
+
+    /// Copies the root's view to the views of all other ranks, which have the same size.
+    template <detail::RankRange Views>
+    void broadcast(std::size_t root, Views&& views,
+                   SourceLocation where = SourceLocation::current()) {
+        run(detail::collective_call(detail::CollectiveKind::broadcast, root, views, views, where));
+    }
+    template <detail::StreamRange S, detail::RankRange Views>
+    void broadcast(const S& streams, std::size_t root, Views&& views,
+                   SourceLocation where = SourceLocation::current()) {
+        run_on(streams, detail::collective_call(detail::CollectiveKind::broadcast, root, views,
+                                                views, where));
+    }
+
+    /// Copies part i of the root's `send`, the concatenation of all parts, to rank i's `receive`.
+    template <detail::RankView Send, detail::RankRange Receive>
+    void scatter(std::size_t root, const Send& send, Receive&& receive,
+                 SourceLocation where = SourceLocation::current()) {
+        run(detail::collective_call(detail::CollectiveKind::scatter, root, send, receive, where));
+    }
+    template <detail::StreamRange S, detail::RankView Send, detail::RankRange Receive>
+    void scatter(const S& streams, std::size_t root, const Send& send, Receive&& receive,
+                 SourceLocation where = SourceLocation::current()) {
+        run_on(streams, detail::collective_call(detail::CollectiveKind::scatter, root, send,
+                                                receive, where));
+    }
+
+    /// Concatenates all ranks' `send` in the root's `receive`.
+    template <detail::RankRange Send, detail::RankView Receive>
+    void gather(std::size_t root, const Send& send, Receive&& receive,
+                SourceLocation where = SourceLocation::current()) {
+        run(detail::collective_call(detail::CollectiveKind::gather, root, send, receive, where));
+    }
+    template <detail::StreamRange S, detail::RankRange Send, detail::RankView Receive>
+    void gather(const S& streams, std::size_t root, const Send& send, Receive&& receive,
+                SourceLocation where = SourceLocation::current()) {
+        run_on(streams,
+               detail::collective_call(detail::CollectiveKind::gather, root, send, receive, where));
+    }
+
+    /// Concatenates all ranks' `send` in every rank's `receive`.
+    template <detail::RankRange Send, detail::RankRange Receive>
+    void all_gather(const Send& send, Receive&& receive,
+                    SourceLocation where = SourceLocation::current()) {
+        run(detail::collective_call(detail::CollectiveKind::all_gather, 0, send, receive, where));
+    }
+    template <detail::StreamRange S, detail::RankRange Send, detail::RankRange Receive>
+    void all_gather(const S& streams, const Send& send, Receive&& receive,
+                    SourceLocation where = SourceLocation::current()) {
+        run_on(streams, detail::collective_call(detail::CollectiveKind::all_gather, 0, send,
+                                                receive, where));
+    }
+
+    /// Reduces all ranks' `send` to the root's `receive`. All have the same size.
+    template <detail::RankRange Send, detail::RankView Receive>
+    void reduce(ReduceOp op, std::size_t root, const Send& send, Receive&& receive,
+                SourceLocation where = SourceLocation::current()) {
+        run(detail::reduction_call(detail::CollectiveKind::reduce, op, root, send, receive, where));
+    }
+    template <detail::StreamRange S, detail::RankRange Send, detail::RankView Receive>
+    void reduce(const S& streams, ReduceOp op, std::size_t root, const Send& send,
+                Receive&& receive, SourceLocation where = SourceLocation::current()) {
+        run_on(streams, detail::reduction_call(detail::CollectiveKind::reduce, op, root, send,
+                                               receive, where));
+    }
+
+    /// Reduces all ranks' `send`, and writes part i of the result to rank i's `receive`. Each
+    /// `send` is as large as all parts together.
+    template <detail::RankRange Send, detail::RankRange Receive>
+    void reduce_scatter(ReduceOp op, const Send& send, Receive&& receive,
+                        SourceLocation where = SourceLocation::current()) {
+        run(detail::reduction_call(detail::CollectiveKind::reduce_scatter, op, 0, send, receive,
+                                   where));
+    }
+    template <detail::StreamRange S, detail::RankRange Send, detail::RankRange Receive>
+    void reduce_scatter(const S& streams, ReduceOp op, const Send& send, Receive&& receive,
+                        SourceLocation where = SourceLocation::current()) {
+        run_on(streams, detail::reduction_call(detail::CollectiveKind::reduce_scatter, op, 0, send,
+                                               receive, where));
+    }
+
+    /// Reduces all ranks' `send` to every rank's `receive`. All have the same size. With one range
+    /// of views: in place.
+    template <detail::RankRange Send, detail::RankRange Receive>
+    void all_reduce(ReduceOp op, const Send& send, Receive&& receive,
+                    SourceLocation where = SourceLocation::current()) {
+        run(detail::reduction_call(detail::CollectiveKind::all_reduce, op, 0, send, receive,
+                                   where));
+    }
+    template <detail::StreamRange S, detail::RankRange Send, detail::RankRange Receive>
+    void all_reduce(const S& streams, ReduceOp op, const Send& send, Receive&& receive,
+                    SourceLocation where = SourceLocation::current()) {
+        run_on(streams, detail::reduction_call(detail::CollectiveKind::all_reduce, op, 0, send,
+                                               receive, where));
+    }
+
+    template <detail::RankRange Views>
+    void all_reduce(ReduceOp op, Views&& views, SourceLocation where = SourceLocation::current()) {
+        run(detail::reduction_call(detail::CollectiveKind::all_reduce, op, 0, views, views, where));
+    }
+    template <detail::StreamRange S, detail::RankRange Views>
+    void all_reduce(const S& streams, ReduceOp op, Views&& views,
+                    SourceLocation where = SourceLocation::current()) {
+        run_on(streams, detail::reduction_call(detail::CollectiveKind::all_reduce, op, 0, views,
+                                               views, where));
+    }
+
+private:
+    void run(detail::CollectiveCall call);
+    template <class S> void run_on(const S& streams, detail::CollectiveCall call) {
+        detail::add_streams(call, streams);
+        run(call);
+    }
+
+    std::unique_ptr<detail::GroupState> state_;
+};
+
+}  // namespace heddle

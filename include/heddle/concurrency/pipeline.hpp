@@ -1,0 +1,326 @@
+// Pipelines: copy pieces of input to a device, process them and copy results back, overlapped.
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include <heddle/memory/array.hpp>
+
+namespace heddle {
+
+struct PipelineOptions {
+    /// Pieces in flight at the same time, and buffers of each kind; at most 1024. 0 chooses 6, or 4
+    /// if there is no input or no output.
+    std::size_t depth = 0;
+    /// Maximum input elements of a piece (output elements if there is no input). 0 chooses 8 MB on
+    /// CUDA devices, where copies reach their full rate, and what fits the caches on CPU devices.
+    std::size_t piece = 0;
+    /// Maximum output elements of a piece. 0: as many as the piece has input elements.
+    std::size_t out_piece = 0;
+    int copy_priority = 0;  ///< of the streams that copy
+    int work_priority = 0;  ///< of the stream that runs the work
+    /// CPU devices: the work uses the host's buffers, and nothing is copied. CUDA devices always
+    /// copy.
+    bool in_place = true;
+    std::string name = "pipeline";  ///< prefix of the streams' names: "pipeline: work"
+    /// Called on the calling thread when a piece is done (with output: when its result is taken).
+    /// Receives the pieces done so far, and their input elements (output elements if there is no
+    /// input). An exception from it stops the pipeline.
+    std::function<void(std::uint64_t pieces, std::uint64_t elements)> progress = {};
+};
+
+namespace detail {
+
+/// The memory that the work on a piece uses, without its types.
+struct PieceMemory {
+    const void* in;
+    std::size_t in_count;
+    Block* in_owner;
+    void* out;
+    std::size_t out_count;  ///< maximum
+    Block* out_owner;
+};
+
+/// Enqueues the work on a piece. Returns the number of outputs it will have.
+using EnqueueWork = std::size_t(void* work, StreamRef stream, const PieceMemory& memory);
+
+/// The implementation of Pipeline, without its types.
+class PipelineCore {
+public:
+    /// Takes element sizes in bytes; 0 means no input or no output.
+    PipelineCore(Device device, std::size_t in_size, std::size_t out_size, PipelineOptions options,
+                 SourceLocation where);
+    ~PipelineCore();
+    PipelineCore(const PipelineCore&) = delete;
+    PipelineCore& operator=(const PipelineCore&) = delete;
+
+    struct Result {
+        const void* data;
+        std::size_t count;
+    };
+    void* acquire(SourceLocation where);
+    /// Returns the number of outputs of the piece.
+    std::size_t submit(std::size_t count, EnqueueWork* enqueue, void* work, SourceLocation where);
+    void submit_from(View<const std::byte> elements, EnqueueWork* enqueue, void* work,
+                     SourceLocation where);
+    std::optional<Result> pop(SourceLocation where);
+    void finish(SourceLocation where);
+    void stop() noexcept;
+    bool is_full() const noexcept;
+    bool is_ready(SourceLocation where);
+    std::size_t pending() const noexcept;
+    std::size_t depth() const noexcept;
+    std::size_t piece() const noexcept;
+    StreamRef stream(int stage) const noexcept;  ///< 0: copy in, 1: work, 2: copy out
+
+private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+/// T, or std::byte in place of void, so that spans and views of it can be named.
+template <class T> using Element = std::conditional_t<std::is_void_v<T>, std::byte, T>;
+template <class T> constexpr std::size_t element_size = std::is_void_v<T> ? 0 : sizeof(Element<T>);
+
+/// Calls `work`. Returns the number of outputs: its result, or `all` if it returns void.
+template <class Work, class... A>
+std::size_t count_outputs(Work& work, std::size_t all, A... args) {
+    if constexpr (std::is_void_v<std::invoke_result_t<Work&, A...>>) {
+        work(args...);
+        return all;
+    } else {
+        return static_cast<std::size_t>(work(args...));
+    }
+}
+
+template <class In, class Out, class Work>
+std::size_t enqueue_work(void* work, StreamRef stream, const PieceMemory& m) {
+    Work& call = *static_cast<Work*>(work);
+    const View<const Element<In>> in(static_cast<const Element<In>*>(m.in), m.in_count, m.in_owner);
+    const View<Element<Out>> out(static_cast<Element<Out>*>(m.out), m.out_count, m.out_owner);
+    if constexpr (std::is_void_v<Out>) {
+        call(stream, in);
+        return 0;
+    } else if constexpr (std::is_void_v<In>) {
+        return count_outputs(call, m.out_count, stream, out);
+    } else {
+        return count_outputs(call, std::min(m.in_count, m.out_count), stream, in, out);
+    }
+}
+
+template <class W, class In, class Out> constexpr bool takes_pieces() {
+    if constexpr (std::is_void_v<In>) return std::is_invocable_v<W&, StreamRef, View<Element<Out>>>;
+    else if constexpr (std::is_void_v<Out>)
+        return std::is_invocable_v<W&, StreamRef, View<const Element<In>>>;
+    else return std::is_invocable_v<W&, StreamRef, View<const Element<In>>, View<Element<Out>>>;
+}
+template <class W, class In, class Out>
+concept PieceWork = takes_pieces<W, In, Out>();
+template <class R, class In>
+concept PieceReader = !std::is_void_v<In> && std::invocable<R&, std::span<Element<In>>>;
+template <class W, class Out>
+concept PieceWriter = !std::is_void_v<Out> && std::invocable<W&, std::span<const Element<Out>>>;
+
+}  // namespace detail
+
+/// Copies pieces of In to a device, processes them there, and returns pieces of Out, in order.
+/// Copying in, work and copying out have a stream each, so that they overlap with each other and
+/// with the host, which fills the next piece. In or Out may be void: no input, or no output.
+/// Elements must be trivially copyable.
+///
+///     auto work = [](StreamRef s, View<const float> in) { launch(s, Sum{}, dim(in.size()), in); };
+///     Pipeline<float> pipeline(Device{}, work);
+///     const std::size_t count = read(pipeline.acquire());  // fills a span of pinned memory
+///     pipeline.submit(count);
+///     pipeline.finish();  // waits for all pieces
+///
+/// Slots form a ring of `depth()`. A slot is in use from acquire() until its piece is done and,
+/// with output, until its result has been taken. The caller has to wait only if all are in use.
+///
+/// The work is work(stream, in, out) with View<const In> and View<Out>, without the one that is
+/// void. It is called in submit() and enqueues on `stream`. During the call that is the current
+/// stream, ordered after the one that was current before. The work returns the number of outputs.
+/// If it returns void, a piece has as many outputs as inputs, at most `out_piece`.
+///
+/// Errors, of a call or of enqueued work, stop the pipeline. It waits for all pieces in flight
+/// and throws the first error, which all later calls throw again. Only misuse of a call (its own
+/// UsageError) changes nothing.
+///
+/// The destructor drops pieces not submitted and results not taken, and waits for the rest.
+/// Thread-safety: as a variable; two pipelines are independent.
+template <class In, class Out = void> class Pipeline {
+    using InElement = detail::Element<In>;
+    using OutElement = detail::Element<Out>;
+    static constexpr bool has_in = !std::is_void_v<In>, has_out = !std::is_void_v<Out>;
+    static_assert(has_in || has_out, "heddle::Pipeline: neither input nor output");
+    static_assert(
+        std::is_trivially_copyable_v<InElement> && std::is_trivially_copyable_v<OutElement>,
+        "heddle::Pipeline: elements are copied as bytes, so they must be trivially copyable");
+
+public:
+    /// Slots are allocated when first used. Throws UsageError for a depth or a piece that is too
+    /// large, and if the device's current stream is capturing.
+    template <detail::PieceWork<In, Out> Work>
+    [[nodiscard]] Pipeline(Device device, Work work, PipelineOptions options = {},
+                           SourceLocation where = SourceLocation::current()) try
+        : work_(new Work(std::move(work)), [](void* w) { delete static_cast<Work*>(w); }),
+          enqueue_(&detail::enqueue_work<In, Out, Work>),
+          core_(device, detail::element_size<In>, detail::element_size<Out>, std::move(options),
+                where) {
+    } catch (...) {
+        detail::rethrow_as_error("Pipeline", where);
+    }
+
+    /// Returns the next slot's pinned memory, `piece()` elements to be filled and submitted; the
+    /// same slot until then. If all slots are in use it blocks, or throws UsageError if only pop()
+    /// can free one.
+    ///
+    /// If another stream fills the slot, make copy_in_stream() wait for it before submit(). Without
+    /// a submit(), the fill must be done before the pipeline is destroyed.
+    std::span<InElement> acquire(SourceLocation where = SourceLocation::current()) requires has_in {
+        return {static_cast<InElement*>(core_.acquire(where)), piece()};
+    }
+    /// Submits the first `count` elements of the acquired slot; 0 releases the slot. Throws
+    /// UsageError if no slot is acquired or `count` exceeds piece().
+    void submit(std::size_t count,
+                SourceLocation where = SourceLocation::current()) requires has_in {
+        core_.submit(count, enqueue_, work_.get(), where);
+    }
+    /// Submits at most `piece()` elements from where they are, without acquire(); an acquired slot
+    /// is released. Pinned memory is read directly, pageable memory through heddle's staging. The
+    /// elements must not change until the piece is done. Waits and throws as acquire() does.
+    void submit(View<const InElement> elements,
+                SourceLocation where = SourceLocation::current()) requires has_in {
+        core_.submit_from({reinterpret_cast<const std::byte*>(elements.data()),
+                           elements.size_bytes(), elements.owner()},
+                          enqueue_, work_.get(), where);
+    }
+    /// Copies elements into slots and submits them, piece by piece. Returns how many it submitted:
+    /// all if there is no output, else as many as fit before a result has to be taken.
+    std::size_t push(std::span<const InElement> elements,
+                     SourceLocation where = SourceLocation::current()) requires has_in {
+        std::size_t taken = 0;
+        while (taken < elements.size() && !(has_out && is_full())) {
+            const std::span<InElement> slot = acquire(where);
+            const std::span<const InElement> part =
+                elements.subspan(taken, std::min(slot.size(), elements.size() - taken));
+            std::memcpy(slot.data(), part.data(), part.size_bytes());
+            submit(part.size(), where);
+            taken += part.size();
+        }
+        return taken;
+    }
+    /// Without input: calls the work for the next piece. Returns the number of its elements; with
+    /// 0, nothing is submitted.
+    std::size_t submit(SourceLocation where = SourceLocation::current()) requires(!has_in) {
+        core_.acquire(where);
+        return core_.submit(piece(), enqueue_, work_.get(), where);
+    }
+
+    /// Waits for the oldest result and returns it, or nullopt if no piece is in flight. The result
+    /// is valid until the next call of acquire(), submit(), push() or pop().
+    std::optional<std::span<const OutElement>> pop(
+        SourceLocation where = SourceLocation::current()) requires has_out {
+        const std::optional<detail::PipelineCore::Result> result = core_.pop(where);
+        if (!result) return std::nullopt;
+        return std::span<const OutElement>(static_cast<const OutElement*>(result->data),
+                                           result->count);
+    }
+    /// Returns whether pop() would return a result without blocking.
+    bool is_ready(SourceLocation where = SourceLocation::current()) requires has_out {
+        return core_.is_ready(where);
+    }
+
+    /// Ends the input and waits for all pieces. Results can still be taken.
+    void finish(SourceLocation where = SourceLocation::current()) { core_.finish(where); }
+    /// Waits for the pieces in flight and drops them. Later calls throw UsageError, or an earlier
+    /// failure.
+    void stop() noexcept { core_.stop(); }
+
+    /// Returns whether all slots are in use, as of the last call that looked. Does not poll.
+    bool is_full() const noexcept { return core_.is_full(); }
+    /// Returns the number of pieces submitted and not yet taken (without output: not seen done).
+    std::size_t pending() const noexcept { return core_.pending(); }
+    std::size_t depth() const noexcept { return core_.depth(); }
+    std::size_t piece() const noexcept { return core_.piece(); }
+    StreamRef copy_in_stream() const noexcept { return core_.stream(0); }
+    StreamRef work_stream() const noexcept { return core_.stream(1); }
+    StreamRef copy_out_stream() const noexcept { return core_.stream(2); }
+
+private:
+    std::unique_ptr<void, void (*)(void*)> work_;
+    detail::EnqueueWork* enqueue_;
+    detail::PipelineCore core_;  // destroyed first; waits for the work
+};
+
+/// Runs all of an input through a Pipeline and returns when everything is done.
+/// - read(std::span<In>) fills pinned memory and returns how many elements; 0 ends the input.
+/// - work(StreamRef, View<const In>, View<Out>) enqueues, as for Pipeline.
+/// - write(std::span<const Out>) takes results, in order; not called for a piece without any.
+///
+/// read and write are called on the calling thread, which reads ahead while a slot is free and no
+/// result is ready. An error in one of the three, or in enqueued work, is thrown when nothing is
+/// running any more. Results not yet written are then dropped.
+template <class In, class Out, detail::PieceReader<In> Read, detail::PieceWork<In, Out> Work,
+          detail::PieceWriter<Out> Write>
+void overlap(Device device, Read&& read, Work&& work, Write&& write, PipelineOptions options = {},
+             SourceLocation where = SourceLocation::current()) {
+    Pipeline<In, Out> pipeline(
+        device, [&work](StreamRef s, View<const In> in, View<Out> out) { return work(s, in, out); },
+        std::move(options), where);
+    for (bool more = true; more || pipeline.pending() > 0;) {
+        if (more && !pipeline.is_full() && !pipeline.is_ready(where)) {
+            const std::size_t count = static_cast<std::size_t>(read(pipeline.acquire(where)));
+            pipeline.submit(count, where);
+            more = count > 0;
+        } else if (const std::span<const Out> result = *pipeline.pop(where); !result.empty()) {
+            write(result);
+        }
+    }
+    pipeline.finish(where);
+}
+
+/// The same without results: work(StreamRef, View<const In>).
+template <class In, detail::PieceReader<In> Read, detail::PieceWork<In, void> Work>
+void overlap(Device device, Read&& read, Work&& work, PipelineOptions options = {},
+             SourceLocation where = SourceLocation::current()) {
+    Pipeline<In> pipeline(
+        device, [&work](StreamRef s, View<const In> in) { work(s, in); }, std::move(options),
+        where);
+    for (bool more = true; more;) {
+        const std::size_t count = static_cast<std::size_t>(read(pipeline.acquire(where)));
+        pipeline.submit(count, where);
+        more = count > 0;
+    }
+    pipeline.finish(where);
+}
+
+/// The same without input, overlap<void, Out>: work(StreamRef, View<Out>) returns how many elements
+/// it makes; 0 ends the run.
+template <class In, class Out, detail::PieceWork<void, Out> Work, detail::PieceWriter<Out> Write>
+    requires(std::is_void_v<In>)
+void overlap(Device device, Work&& work, Write&& write, PipelineOptions options = {},
+             SourceLocation where = SourceLocation::current()) {
+    Pipeline<void, Out> pipeline(
+        device,
+        [&work](StreamRef s, View<Out> out) { return static_cast<std::size_t>(work(s, out)); },
+        std::move(options), where);
+    for (bool more = true; more || pipeline.pending() > 0;) {
+        if (more && !pipeline.is_full() && !pipeline.is_ready(where))
+            more = pipeline.submit(where) > 0;
+        else if (pipeline.pending() > 0) write(*pipeline.pop(where));
+    }
+    pipeline.finish(where);
+}
+
+}  // namespace heddle

@@ -1,0 +1,109 @@
+// Devices: values that name a GPU or a CPU device, and their properties.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <heddle/detail/location.hpp>
+
+namespace heddle {
+
+enum class DeviceKind : std::uint8_t { cpu = 0, cuda = 1 };
+
+/// The range of priorities for streams of a device. As in CUDA, smaller is more urgent: an H200 has
+/// least = 0 and greatest = -5.
+struct PriorityRange {
+    int least = 0;
+    int greatest = 0;
+    bool operator==(const PriorityRange&) const = default;
+};
+
+/// Properties of a device, read once on first use. Sizes are in bytes; 0 means unknown.
+struct DeviceInfo {
+    std::string name;              ///< "NVIDIA H200"; for CPU devices the processor's model name
+    std::size_t total_memory = 0;  ///< device memory; for CPU devices the machine's memory
+    PriorityRange priorities;      ///< of the device's streams
+    int copy_engines = 0;          ///< copies that can overlap kernels; 0 for CPU devices
+    int processors = 0;            ///< multiprocessors; for CPU devices worker threads
+    int compute_major = 0;         ///< compute capability; 0 for CPU devices
+    int compute_minor = 0;
+    std::string bus_id;  ///< PCI address; empty for CPU devices
+};
+
+/// Names a device, `cuda:i` or `cpu:i`. A value of 8 bytes; equal values name the same device.
+/// Immutable, and so thread-safe.
+///
+///     Device gpu{"cuda:1"};
+///     std::printf("%s: %zu bytes\n", gpu.info().name.c_str(), gpu.info().total_memory);
+class Device {
+public:
+    /// Names the calling thread's current device: current_device().
+    Device();
+
+    /// Parses "cuda", "cuda:1", "cpu" or "cpu:3"; without a number, the first device of the kind.
+    /// Throws UsageError if the text names no device, and NoDevice if the machine has no such
+    /// device. The message of NoDevice lists the devices or, for CUDA, says why there are none.
+    explicit Device(std::string_view name, SourceLocation where = SourceLocation::current());
+    explicit Device(const char* name, SourceLocation where = SourceLocation::current())
+        : Device(name != nullptr ? std::string_view(name) : std::string_view(), where) {}
+    /// Throws NoDevice if the machine has no such device.
+    Device(DeviceKind kind, int index, SourceLocation where = SourceLocation::current());
+
+    DeviceKind kind() const noexcept { return kind_; }
+    int index() const noexcept { return index_; }
+    bool is_cpu() const noexcept { return kind_ == DeviceKind::cpu; }
+    bool is_cuda() const noexcept { return kind_ == DeviceKind::cuda; }
+
+    std::string name() const;  ///< "cuda:0"
+    const DeviceInfo& info() const;
+    PriorityRange priorities() const { return info().priorities; }
+
+    /// Returns the free memory in bytes; for CPU devices, the machine's available memory.
+    std::size_t free_memory() const;
+
+    /// Returns whether enable_peer_access() can let this device access memory of `other` directly.
+    /// True for the device itself and between CPU devices.
+    bool can_access_peer(Device other) const;
+    /// The same for enable_pool_access() and memory of `other`'s pool, which holds heddle's arrays.
+    bool can_access_pool(Device other) const;
+
+    bool operator==(const Device&) const = default;
+
+    /// Makes a device without checking that it exists. For the library.
+    static constexpr Device unchecked(DeviceKind kind, int index) noexcept {
+        return Device(Raw{}, kind, index);
+    }
+
+private:
+    struct Raw {};
+    constexpr Device(Raw, DeviceKind kind, int index) noexcept : kind_(kind), index_(index) {}
+
+    DeviceKind kind_;
+    std::int32_t index_;
+};
+
+/// Returns the number of devices of a kind. HEDDLE_CPU_DEVICES (1 to 64, default 1) sets the number
+/// of CPU devices. Without a working driver there are 0 CUDA devices; this never fails.
+int device_count(DeviceKind kind);
+
+/// Returns all devices, CUDA first.
+std::vector<Device> devices();
+
+/// Returns why there are no CUDA devices ("built without CUDA", "no driver: ..."), or an empty
+/// string if there are some.
+std::string cuda_unavailable_reason();
+
+/// Returns the initial current device of every thread: the one that HEDDLE_DEVICE names, else
+/// cuda:0 if a GPU works, else cpu:0. Throws UsageError or NoDevice if HEDDLE_DEVICE is wrong.
+Device default_device();
+
+}  // namespace heddle
+
+template <> struct std::hash<heddle::Device> {
+    std::size_t operator()(heddle::Device d) const noexcept {
+        return static_cast<std::size_t>(d.index()) * 2 + static_cast<std::size_t>(d.kind());
+    }
+};

@@ -1,0 +1,70 @@
+// Conditional nodes: if, while and switch.
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <span>
+
+#include <heddle/graph/nodes.hpp>
+#include <heddle/memory/array.hpp>
+
+namespace heddle {
+
+namespace detail {
+std::shared_ptr<NodeData> new_conditional(
+    ConditionalKind kind, View<const int> value,
+    std::span<const std::reference_wrapper<const Graph>> bodies, const SourceLocation& where);
+}  // namespace detail
+
+/// A node that runs one of its bodies, or none, depending on an int in memory. Made by if_node(),
+/// if_else_node(), while_node() and switch_node().
+///
+///     auto count = kernel_node(CountDown{}, dim(1), left).after(step);  // writes the int `left`
+///     Graph loop = while_node(left, count.build()).build();
+///
+/// The node reads the int when its predecessors have completed; kernels set it by writing to it. It
+/// is in memory of the graph's device, or pinned. Bodies are graphs, copied when the node is made,
+/// and may hold conditional nodes themselves. If a body fails, the graph fails.
+///
+/// Errors: build() throws UsageError, naming the node, for a value that is not one int of the
+/// device, an empty body, a body of another device, and events in bodies. On CUDA devices, bodies
+/// hold kernels of that device, copies, fills, empty and memory nodes, and conditionals.
+/// Instantiation throws Unsupported, naming the node, for any other.
+class ConditionalNode : public NodeOf<ConditionalNode> {
+public:
+    ConditionalNode(detail::ConditionalKind kind, View<const int> value,
+                    std::span<const std::reference_wrapper<const Graph>> bodies,
+                    SourceLocation where)
+        : NodeOf(detail::new_conditional(kind, value, bodies, where)) {}
+};
+
+/// Runs the body if the value is not 0.
+inline ConditionalNode if_node(View<const int> value, const Graph& body,
+                               SourceLocation where = SourceLocation::current()) {
+    const std::reference_wrapper<const Graph> bodies[] = {body};
+    return {detail::ConditionalKind::if_else, value, bodies, where};
+}
+/// Runs the first body if the value is not 0, else the second.
+inline ConditionalNode if_else_node(View<const int> value, const Graph& then_body,
+                                    const Graph& else_body,
+                                    SourceLocation where = SourceLocation::current()) {
+    const std::reference_wrapper<const Graph> bodies[] = {then_body, else_body};
+    return {detail::ConditionalKind::if_else, value, bodies, where};
+}
+/// Runs the body as long as the value is not 0. The value is read before each pass.
+inline ConditionalNode while_node(View<const int> value, const Graph& body,
+                                  SourceLocation where = SourceLocation::current()) {
+    const std::reference_wrapper<const Graph> bodies[] = {body};
+    return {detail::ConditionalKind::while_loop, value, bodies, where};
+}
+/// Runs the body whose index equals the value, or none if the value is out of range:
+/// `switch_node(value, {zero, one, two})`.
+inline ConditionalNode switch_node(
+    View<const int> value, std::initializer_list<std::reference_wrapper<const Graph>> bodies,
+    SourceLocation where = SourceLocation::current()) {
+    return {detail::ConditionalKind::switch_case, value, std::span(bodies.begin(), bodies.size()),
+            where};
+}
+
+}  // namespace heddle

@@ -1,0 +1,171 @@
+// Graphs: work that is put together once and launched many times.
+#pragma once
+
+#include <cstddef>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <heddle/stream/stream.hpp>
+
+namespace heddle {
+
+class Graph;
+
+namespace detail {
+struct NodeData;
+struct GraphData;
+}  // namespace detail
+
+enum class NodeKind : std::uint8_t {
+    kernel,
+    copy,
+    fill,
+    host_function,
+    empty,
+    record_event,
+    wait_event,
+    child_graph,
+    conditional,
+    allocate,
+    free,
+    other,  ///< captured natively, not through heddle: only CUDA knows what it is
+};
+const char* to_string(NodeKind kind) noexcept;
+
+/// A handle to one piece of work, in a graph or not in one yet. Made by kernel_node(), copy_node()
+/// and others (heddle/graph/nodes.hpp). Copies refer to the same node. Thread-safety: one thread at
+/// a time may change a node, and none while its graph is being launched.
+class Node {
+public:
+    Node() noexcept = default;
+
+    explicit operator bool() const noexcept { return data_ != nullptr; }
+    friend bool operator==(const Node&, const Node&) noexcept = default;
+
+    NodeKind kind() const;
+    /// Returns the name set by name(), or else the kernel's or the kind's. In a graph the latter
+    /// ends in the node's index: "Saxpy 1".
+    std::string name() const;
+    Device device() const;
+
+    /// Enables or disables the node from the graph's next launch on. A disabled node is skipped;
+    /// its successors inherit its dependencies. Throws UsageError unless it is a kernel, copy or
+    /// fill.
+    void enable(bool on = true, SourceLocation where = SourceLocation::current());
+    void disable(SourceLocation where = SourceLocation::current()) { enable(false, where); }
+    bool is_enabled() const;
+
+    /// Builds a graph of this node and all its predecessors. Throws UsageError, naming the nodes,
+    /// for cycles, nodes that are already in a graph, and kernels without arguments. The nodes of a
+    /// cycle lose their dependencies.
+    Graph build(SourceLocation where = SourceLocation::current()) const;
+
+    detail::NodeData& data() const;
+
+protected:
+    explicit Node(std::shared_ptr<detail::NodeData> data) noexcept : data_(std::move(data)) {}
+    void add_dependency(const Node& first, const SourceLocation& where) const;
+    void set_name(std::string name) const;
+
+private:
+    friend class Graph;
+    friend Graph build(std::initializer_list<Node> ends, SourceLocation where);
+    std::shared_ptr<detail::NodeData> data_;
+};
+
+/// Builds one graph of several end nodes and all their predecessors. Throws as Node::build() does.
+Graph build(std::initializer_list<Node> ends, SourceLocation where = SourceLocation::current());
+
+/// A description of one node of a graph, as Graph::nodes() returns it.
+struct NodeInfo {
+    std::size_t index;  ///< in topological order
+    NodeKind kind;
+    std::string name;
+    Device device;
+    bool enabled;
+    std::vector<std::size_t> after;  ///< indices of the nodes it depends on
+    int priority = 0;                ///< of kernels
+    /// Those of `after` that are kernels this one may overlap (KernelNode::dependent_on()).
+    std::vector<std::size_t> dependent_on = {};
+};
+
+/// Work that is put together once and launched many times. Made by build() from nodes, or by
+/// capture() from streams.
+///
+///     auto start = fill_node(x, 1.0f);
+///     auto twice = kernel_node(Saxpy{}, dim(n), 2.0f, x, y).after(start).name("twice");
+///     Graph graph = twice.build();
+///     graph.launch(stream);
+///
+/// Order: launches of one graph run one after the other, even on different streams. Lifetime: the
+/// arrays and events that its nodes use must be alive at every launch, or it throws UsageError. A
+/// launch counts as a use of the arrays. Destroying a graph does not block, and launches already
+/// enqueued still complete. Thread-safety: none; callers synchronise launches and changes of one
+/// graph.
+class Graph {
+public:
+    Graph() noexcept;  ///< an empty handle: launching it throws UsageError
+    Graph(Graph&&) noexcept;
+    Graph& operator=(Graph&&) noexcept;
+    ~Graph();
+
+    explicit operator bool() const noexcept { return data_ != nullptr; }
+
+    /// Returns the device of the graph. It can be launched on streams of this device, or, for a CPU
+    /// device, on streams of any CPU device.
+    Device device(SourceLocation where = SourceLocation::current()) const;
+
+    /// Enqueues the graph on `stream` (default: the current stream of device()). The first launch
+    /// instantiates the graph. Changes made to nodes since the last launch take effect. Throws
+    /// UsageError for a stream of another device, and for arrays or events that are gone.
+    void launch(StreamRef stream, SourceLocation where = SourceLocation::current());
+    void launch(SourceLocation where = SourceLocation::current());
+
+    /// Does early what the first launch would do: checks the graph and prepares the device. On an
+    /// instantiated graph, applies the changes made to nodes.
+    void instantiate(SourceLocation where = SourceLocation::current());
+    bool is_instantiated(SourceLocation where = SourceLocation::current()) const;
+    /// Releases the graph and its executable, and leaves an empty handle. Does not block; launches
+    /// already enqueued still complete.
+    void reset() noexcept;
+    /// Instantiates the graph if needed, and uploads it to the device in stream order, so that the
+    /// first launch is as fast as the later ones.
+    void upload(StreamRef stream, SourceLocation where = SourceLocation::current());
+
+    /// Returns a copy of the graph with nodes of its own. The copy is not instantiated.
+    Graph clone(SourceLocation where = SourceLocation::current()) const;
+
+    /// Replaces the work of this graph by that of `other`, from the next launch on. Both must have
+    /// the same shape: the same kinds of nodes on the same devices, with the same edges and events.
+    /// Throws UsageError, naming the first node that differs; this graph is then unchanged.
+    void update(const Graph& other, SourceLocation where = SourceLocation::current());
+
+    /// Returns the number of nodes.
+    std::size_t size(SourceLocation where = SourceLocation::current()) const;
+    /// Returns the number of dependencies between nodes.
+    std::size_t edge_count(SourceLocation where = SourceLocation::current()) const;
+    std::vector<NodeInfo> nodes(SourceLocation where = SourceLocation::current()) const;
+    /// Returns the node of this name. Throws UsageError if there is none, or more than one.
+    Node node(std::string_view name, SourceLocation where = SourceLocation::current()) const;
+    /// Returns the graph in Graphviz' DOT language, for `dot -Tsvg`.
+    std::string dot(SourceLocation where = SourceLocation::current()) const;
+
+    explicit Graph(std::unique_ptr<detail::GraphData> data) noexcept;
+    detail::GraphData& data(SourceLocation where = SourceLocation::current()) const;
+
+private:
+    std::unique_ptr<detail::GraphData> data_;
+};
+
+inline void launch(StreamRef stream, Graph& graph,
+                   SourceLocation where = SourceLocation::current()) {
+    graph.launch(stream, where);
+}
+inline void launch(Graph& graph, SourceLocation where = SourceLocation::current()) {
+    graph.launch(where);
+}
+
+}  // namespace heddle

@@ -1,0 +1,88 @@
+// Memory nodes: memory that belongs to graphs.
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+
+#include <heddle/graph/nodes.hpp>
+#include <heddle/memory/array.hpp>
+
+namespace heddle {
+
+/// A node that marks where a graph no longer needs an allocation, so that a later one can reuse the
+/// memory (AllocOptions::reuse). Does nothing when it runs.
+class FreeNode : public NodeOf<FreeNode> {
+public:
+    FreeNode() noexcept = default;  ///< refers to no node
+    FreeNode(const Node& allocation, SourceLocation where);
+};
+
+struct AllocOptions {
+    /// Reuses the memory that this node frees, and orders the allocation after it. Has no effect if
+    /// the memory is too small or already reused: the node then allocates.
+    FreeNode reuse{};
+};
+
+namespace detail {
+std::shared_ptr<NodeData> new_allocation(Device device, std::size_t count, std::size_t element,
+                                         NodeData* freed, const SourceLocation& where);
+Block& block_of_memory(const NodeData& node);
+}  // namespace detail
+
+/// A node that owns memory for `size()` elements on the graph's device. Made by alloc_node().
+///
+///     auto scratch = alloc_node<float>(1000);
+///     auto set = fill_node(scratch.view(), 1.0f).after(scratch);
+///     auto done = free_node(scratch).after(set);
+///     auto more = alloc_node<float>(500, {.reuse = done});  // the same memory, after `done`
+///
+/// Lifetime: the memory is allocated when the node is made, so that view() can be passed to other
+/// nodes. The graph and its clones share it, and therefore never run concurrently. Its contents are
+/// unspecified between launches. Order: does nothing when it runs; place the users of the memory
+/// after() it.
+template <class T> class AllocNode : public NodeOf<AllocNode<T>> {
+    static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>,
+                  "heddle::alloc_node<T>: T is copied as bytes, so it must be trivially copyable");
+
+public:
+    AllocNode(Device device, std::size_t count, const AllocOptions& options, SourceLocation where)
+        : NodeOf<AllocNode>(detail::new_allocation(
+              device, count, sizeof(T), options.reuse ? &options.reuse.data() : nullptr, where)),
+          size_(count) {
+        if (options.reuse && &detail::block_of_memory(options.reuse.data()) ==
+                                 &detail::block_of_memory(this->data()))
+            this->after(options.reuse);
+    }
+
+    std::size_t size() const noexcept { return size_; }
+    View<T> view() const {
+        detail::Block& block = detail::block_of_memory(this->data());
+        return {static_cast<T*>(block.data), size_, &block};
+    }
+
+private:
+    std::size_t size_;
+};
+
+/// Makes a node with memory for `count` elements on `device` (default: the current one). Throws
+/// OutOfMemory. Throws UsageError if the memory to reuse is of another device, or freed by a node
+/// that is already in a graph.
+template <class T>
+AllocNode<T> alloc_node(Device device, std::size_t count, const AllocOptions& options = {},
+                        SourceLocation where = SourceLocation::current()) {
+    return {device, count, options, where};
+}
+template <class T>
+AllocNode<T> alloc_node(std::size_t count, const AllocOptions& options = {},
+                        SourceLocation where = SourceLocation::current()) {
+    return {current_device(), count, options, where};
+}
+/// Makes a node that frees the memory of `allocation` and depends on it. Place it after() all users
+/// of the memory. Throws UsageError if another node already frees it.
+template <class T>
+FreeNode free_node(const AllocNode<T>& allocation,
+                   SourceLocation where = SourceLocation::current()) {
+    return {allocation, where};
+}
+
+}  // namespace heddle

@@ -1,0 +1,63 @@
+// Launch options: how a kernel is launched, apart from its extents.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+namespace heddle {
+
+namespace detail {
+/// Which kernel's end a kernel need not wait for.
+enum class Dependence : std::uint8_t {
+    none,
+    on_stream,  ///< the previous kernel's on its stream
+    /// In recordings: the kernel's that recorded a programmatic event, which the stream waited for.
+    on_event
+};
+}  // namespace detail
+
+/// Options of one kernel launch. They are passed with the extents to launch(), prepare() and nodes,
+/// and with grid() for `__global__` functions:
+///
+///     launch(s, kernel, dim(n).with({.priority = -5}), args...);
+///
+/// A launch checks them against the device first. It throws UsageError with the limit, or
+/// Unsupported if the device lacks the feature. CPU devices check nothing, and use only the
+/// priorities of graph nodes.
+struct LaunchOptions {
+    /// Threads per block of a portable kernel, 1 to 256; in two and three dimensions a multiple of
+    /// 32. 0: chosen by heddle.
+    unsigned block = 0;
+    /// Dynamic shared memory per block of a portable kernel, in bytes (for `__global__` functions:
+    /// see grid()). heddle opts in to more than 48 KB, up to the device's limit.
+    std::size_t shared_bytes = 0;
+    /// Blocks of a cluster, which run together on neighbouring multiprocessors (compute capability
+    /// 9.0); at most 8. The grid of a portable kernel is rounded up to a multiple. 0: no clusters.
+    unsigned cluster_x = 0, cluster_y = 1, cluster_z = 1;
+    /// All blocks run at the same time and may wait for each other. The grid must fit on the device
+    /// (UsageError).
+    bool cooperative = false;
+    /// Priority of this launch instead of the stream's. Smaller is more urgent; clamped to the
+    /// device's range.
+    int priority = inherit_priority;
+    /// Memory synchronisation domain: 0, or 1 for kernels that write to other devices. Fences in
+    /// kernels of domain 0 then do not wait for those writes (compute capability 9.0; elsewhere no
+    /// effect).
+    int memory_domain = 0;
+    /// Set by launch_dependent(), which checks that the kernel allows it.
+    detail::Dependence dependence = detail::Dependence::none;
+
+    static constexpr int inherit_priority = std::numeric_limits<int>::min();
+    bool operator==(const LaunchOptions&) const = default;
+};
+
+namespace detail {
+/// Launch options with a flag: a launch without any tests only the flag.
+struct GivenOptions {
+    LaunchOptions options{};
+    bool given = false;
+};
+}  // namespace detail
+
+}  // namespace heddle

@@ -1,0 +1,108 @@
+// A launch that is prepared once and enqueued many times.
+#pragma once
+
+#include <cstddef>
+#include <tuple>
+#include <utility>
+
+#include <heddle/graph/nodes.hpp>
+
+namespace heddle {
+
+inline namespace HEDDLE_COMPILED_BY {
+
+/// A portable kernel with its extents and arguments, checked and prepared once. Made by prepare().
+///
+///     auto saxpy = prepare(Saxpy{}, dim(1000), 2.0f, x, y);
+///     saxpy.launch();
+///     saxpy.set<0>(3.0f).launch();  // another first argument from now on
+///
+/// On CUDA it is a graph of one node, which costs a third of a launch: 0.95 µs instead of 2.6
+/// (H200). On CPU devices, and on streams that are recorded, it is an ordinary launch.
+///
+/// The caller orders launches on different streams, as with launch(). Arrays must live as long as
+/// it is launched. One thread at a time may launch or change it.
+template <class K, int N, class... P> class PreparedLaunch {
+public:
+    PreparedLaunch(Device device, const K& kernel, const Dim<N>& d, P... values)
+        : kernel_(kernel), dim_(d), values_(values...), node_(kernel, d, device) {
+        std::apply([this](P&... given) { node_.args(given...); }, values_);
+        graph_ = node_.build(d.where);
+    }
+
+    /// Enqueues it on a stream of its device (UsageError otherwise) and orders nothing else. Throws
+    /// UsageError if an array is gone.
+    void launch(StreamRef stream, SourceLocation where = SourceLocation::current()) {
+        const auto flags = stream.state().flags.load(std::memory_order_relaxed);
+        if (device() != stream.device() ||
+            (device().is_cuda() && (flags & detail::stream_flag::recording) == 0))
+            return graph_.launch(stream, where);
+        Dim<N> now = dim_;
+        now.where = where;
+        std::apply([&](const P&... values) { heddle::launch(stream, kernel_, now, values...); },
+                   values_);
+    }
+    /// Enqueues it on the current stream of its device.
+    void launch(SourceLocation where = SourceLocation::current()) {
+        launch(current_stream(device()), where);
+    }
+
+    /// Replaces the argument `index` from the next launch on. Checks only this argument, as
+    /// launch() does; each launch checks that all arrays still exist.
+    template <std::size_t index, class A>
+    PreparedLaunch& set(A&& value, SourceLocation where = SourceLocation::current()) {
+        detail::check_node_argument(value, device(), where);
+        std::tuple<P...> values = values_;
+        std::get<index>(values) = detail::kernel_argument(value);
+        const detail::Block* fresh = nullptr;
+        if constexpr (detail::ViewTraits<detail::KernelArg<A>>::is_view)
+            fresh = detail::kernel_argument(value).owner();
+        std::apply([&](const P&... given) { node_.give_changed(fresh, given...); }, values);
+        values_ = values;
+        return *this;
+    }
+    /// Replaces the extents from the next launch on.
+    PreparedLaunch& dim(const Dim<N>& d) {
+        dim_ = d;
+        node_.dim(d);
+        return *this;
+    }
+    Device device() const { return node_.device(); }
+
+private:
+    K kernel_;
+    Dim<N> dim_;
+    std::tuple<P...> values_;
+    KernelNode<K, N> node_;
+    Graph graph_;
+};
+
+/// Prepares a launch on `device` (default: the current one). Checks the arguments as launch() does.
+template <class K, int N, class... A>
+    requires(std::is_class_v<K>)
+PreparedLaunch<K, N, detail::KernelArg<A>...> prepare(Device device, const K& kernel,
+                                                      const Dim<N>& d, A&&... args) {
+    (detail::check_not_empty(args, d.where), ...);
+    return {device, kernel, d, detail::kernel_argument(args)...};
+}
+template <class K, int N, class... A>
+    requires(std::is_class_v<K> && !std::is_same_v<K, Device>)
+PreparedLaunch<K, N, detail::KernelArg<A>...> prepare(const K& kernel, const Dim<N>& d,
+                                                      A&&... args) {
+    return prepare(current_device(), kernel, d, std::forward<A>(args)...);
+}
+
+template <class K, int N, class... P>
+void launch(StreamRef stream, PreparedLaunch<K, N, P...>& prepared,
+            SourceLocation where = SourceLocation::current()) {
+    prepared.launch(stream, where);
+}
+template <class K, int N, class... P>
+void launch(PreparedLaunch<K, N, P...>& prepared,
+            SourceLocation where = SourceLocation::current()) {
+    prepared.launch(where);
+}
+
+}  // namespace HEDDLE_COMPILED_BY
+
+}  // namespace heddle

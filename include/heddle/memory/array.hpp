@@ -1,0 +1,200 @@
+// Array: owned memory, allocated and freed in stream order.
+#pragma once
+
+#include <cstring>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <heddle/memory/copy.hpp>
+#include <heddle/memory/view.hpp>
+#include <heddle/stream/scope.hpp>
+
+namespace heddle {
+
+namespace detail {
+/// Allocates on `stream`'s device, in stream order. Throws OutOfMemory.
+Block& allocate(StreamRef stream, std::size_t count, std::size_t element, SourceLocation where);
+/// Allocates host memory.
+Block& allocate_host(MemoryKind kind, std::size_t count, std::size_t element, SourceLocation where);
+/// Drops one owner. The last one frees the memory after all of its uses, without blocking. Reports
+/// errors instead of throwing them.
+void release(Block& block) noexcept;
+void declare_use(Block& block, StreamRef stream, SourceLocation where);
+}  // namespace detail
+
+/// Owns `size()` contiguous elements of T, in memory of a device or in host memory (pinned or
+/// pageable). Made by empty(), zeros(), full(), from_host(), pinned() and pageable(). T must be
+/// trivially copyable.
+///
+///     Array<float> x = full<float>(1000, 1), y = zeros<float>(1000);  // on the current stream
+///     launch(Saxpy{}, dim(1000), 2.0f, x, y);
+///     std::vector<float> values = to_host(y);
+///
+/// Move-only. The destructor does not block: it frees the memory in stream order, after all work on
+/// it that was enqueued through heddle on any stream. Declare other uses with used_on().
+/// Thread-safety: as a variable.
+template <class T> class Array {
+    static_assert(
+        std::is_trivially_copyable_v<T> && !std::is_const_v<T>,
+        "heddle::Array<T>: T is copied as bytes between devices, so it must be trivially copyable");
+
+public:
+    using value_type = T;
+
+    Array() noexcept = default;
+    /// For the library.
+    Array(detail::Block& block, std::size_t size) noexcept : block_(&block), size_(size) {}
+    Array(Array&& other) noexcept
+        : block_(std::exchange(other.block_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    Array& operator=(Array&& other) noexcept {
+        if (this != &other) {
+            reset();
+            block_ = std::exchange(other.block_, nullptr);
+            size_ = std::exchange(other.size_, 0);
+        }
+        return *this;
+    }
+    ~Array() { reset(); }
+
+    /// Frees the memory as the destructor does, and leaves the array empty.
+    void reset() noexcept {
+        if (block_ != nullptr) detail::release(*std::exchange(block_, nullptr));
+        size_ = 0;
+    }
+
+    std::size_t size() const noexcept { return size_; }
+    std::size_t size_bytes() const noexcept { return size_ * sizeof(T); }
+    bool empty() const noexcept { return size_ == 0; }
+    T* data() noexcept { return block_ != nullptr ? static_cast<T*>(block_->data) : nullptr; }
+    const T* data() const noexcept {
+        return block_ != nullptr ? static_cast<const T*>(block_->data) : nullptr;
+    }
+
+    /// Returns the device that the memory belongs to; cpu:0 for host arrays.
+    Device device() const noexcept {
+        return block_ != nullptr ? block_->device : Device::unchecked(DeviceKind::cpu, 0);
+    }
+    MemoryKind kind() const noexcept {
+        return block_ != nullptr ? block_->kind : MemoryKind::pageable;
+    }
+
+    View<T> view() noexcept { return {data(), size_, block_}; }
+    View<const T> view() const noexcept { return {data(), size_, block_}; }
+    operator View<T>() noexcept { return view(); }
+    operator View<const T>() const noexcept { return view(); }
+
+    T* begin() noexcept { return data(); }
+    T* end() noexcept { return data() + size_; }
+    const T* begin() const noexcept { return data(); }
+    const T* end() const noexcept { return data() + size_; }
+    /// Accesses an element from the host, as do the iterators above. For host memory only (pinned,
+    /// pageable, CPU devices). Does not check the index, nor wait for work on the array.
+    T& operator[](std::size_t i) noexcept { return data()[i]; }
+    const T& operator[](std::size_t i) const noexcept { return data()[i]; }
+
+    /// Declares that work heddle cannot see (a raw launch, a library, a host function) uses this
+    /// memory on `stream`. Freeing it, to_host() and copies of pageable memory then wait for all
+    /// work enqueued on that stream before their call. On a captured stream the declaration applies
+    /// to each launch of the graph, which requires the array to be alive.
+    void used_on(StreamRef stream, SourceLocation where = SourceLocation::current()) const {
+        if (block_ != nullptr) detail::declare_use(*block_, stream, where);
+    }
+
+private:
+    detail::Block* block_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+/// Allocates `size` elements, not initialised, on `stream`'s device and in its order (default: the
+/// current stream). Throws OutOfMemory, as do all functions below that make arrays.
+template <class T>
+[[nodiscard]] Array<T> empty(StreamRef stream, std::size_t size,
+                             SourceLocation where = SourceLocation::current()) {
+    return {detail::allocate(stream, size, sizeof(T), where), size};
+}
+template <class T>
+[[nodiscard]] Array<T> empty(std::size_t size, SourceLocation where = SourceLocation::current()) {
+    return empty<T>(current_stream(), size, where);
+}
+
+/// Allocates `size` elements as empty() does and sets them to `value`, on the same stream.
+template <class T>
+[[nodiscard]] Array<T> full(StreamRef stream, std::size_t size, std::type_identity_t<T> value,
+                            SourceLocation where = SourceLocation::current()) {
+    Array<T> array = empty<T>(stream, size, where);
+    fill(stream, array, value, where);
+    return array;
+}
+template <class T>
+[[nodiscard]] Array<T> full(std::size_t size, std::type_identity_t<T> value,
+                            SourceLocation where = SourceLocation::current()) {
+    return full<T>(current_stream(), size, value, where);
+}
+
+/// Allocates `size` elements as empty() does and sets their bytes to zero, on the same stream.
+template <class T>
+[[nodiscard]] Array<T> zeros(StreamRef stream, std::size_t size,
+                             SourceLocation where = SourceLocation::current()) {
+    Array<T> array = empty<T>(stream, size, where);
+    fill_zero(stream, array, where);
+    return array;
+}
+template <class T>
+[[nodiscard]] Array<T> zeros(std::size_t size, SourceLocation where = SourceLocation::current()) {
+    return zeros<T>(current_stream(), size, where);
+}
+
+/// Allocates `size` elements of page-locked host memory, not initialised, from a cache. GPUs read
+/// and write it directly and asynchronously. On machines without CUDA it is plain memory.
+template <class T>
+[[nodiscard]] Array<T> pinned(std::size_t size, SourceLocation where = SourceLocation::current()) {
+    return {detail::allocate_host(MemoryKind::pinned, size, sizeof(T), where), size};
+}
+/// Allocates `size` elements of plain host memory, not initialised.
+template <class T>
+[[nodiscard]] Array<T> pageable(std::size_t size,
+                                SourceLocation where = SourceLocation::current()) {
+    return {detail::allocate_host(MemoryKind::pageable, size, sizeof(T), where), size};
+}
+
+/// Returns a new array on `stream`'s device with the elements of a host range or host array, copied
+/// on `stream`. The range may be changed on return, unless it is in pinned memory.
+template <std::ranges::contiguous_range R, class T = std::ranges::range_value_t<R>>
+[[nodiscard]] Array<T> from_host(StreamRef stream, const R& range,
+                                 SourceLocation where = SourceLocation::current()) {
+    Array<T> array = empty<T>(stream, std::ranges::size(range), where);
+    copy(stream, array, View<const T>(range), where);
+    return array;
+}
+template <std::ranges::contiguous_range R, class T = std::ranges::range_value_t<R>>
+[[nodiscard]] Array<T> from_host(const R& range, SourceLocation where = SourceLocation::current()) {
+    return from_host(current_stream(), range, where);
+}
+template <class T>
+[[nodiscard]] Array<T> from_host(std::initializer_list<T> values,
+                                 SourceLocation where = SourceLocation::current()) {
+    return from_host(current_stream(), std::span<const T>(values.begin(), values.size()), where);
+}
+
+/// Returns the elements as a std::vector; blocks until they have been copied. The copy runs on
+/// `stream`. By default it runs on the current stream of the array's device, after all work on the
+/// array that was enqueued on any stream. Throws what failed.
+template <detail::Source A>
+[[nodiscard]] auto to_host(StreamRef stream, const A& array,
+                           SourceLocation where = SourceLocation::current()) try {
+    auto source = detail::as_source(array, where);
+    std::vector<typename decltype(source)::value_type> host(source.size());
+    copy(stream, View(host.data(), host.size()), source, where);
+    stream.synchronize(where);
+    return host;
+} catch (...) {
+    detail::rethrow_as_error("to_host", where);
+}
+template <detail::Source A>
+[[nodiscard]] auto to_host(const A& array, SourceLocation where = SourceLocation::current()) {
+    auto source = detail::as_source(array, where);
+    return to_host(detail::home_stream(source.owner(), source.data(), where), source, where);
+}
+
+}  // namespace heddle

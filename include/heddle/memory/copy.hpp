@@ -1,0 +1,227 @@
+// Copies and fills.
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+
+#include <heddle/memory/view.hpp>
+#include <heddle/stream/stream.hpp>
+
+namespace heddle {
+
+template <class T> class Array;
+
+namespace detail {
+
+// copy() takes arrays, views and contiguous host ranges; as_destination() and as_source() convert
+// each to a view.
+template <class R> inline constexpr bool is_ours = false;
+template <class T> inline constexpr bool is_ours<View<T>> = true;
+template <class T> inline constexpr bool is_ours<Array<T>> = true;
+
+template <class R>
+concept HostRange = std::ranges::contiguous_range<R> && !is_ours<std::remove_cvref_t<R>>;
+
+/// Returns `a`. Throws UsageError if it has no allocation (it was moved from, for example). An
+/// array of size 0 has one.
+template <class T> const Array<T>& check_held(const Array<T>& a, const SourceLocation& where) {
+    if (a.view().owner() == nullptr) [[unlikely]]
+        throw_no_array(where);
+    return a;
+}
+
+// These functions and region() are always inlined. GCC 12 at -O1 assumes that a pointer does not
+// escape if it only passes through an aggregate that a function returns by value. It would then not
+// reload memory that a copy has written.
+template <class T>
+[[gnu::always_inline]] inline View<T> as_destination(View<T> v,
+                                                     const SourceLocation& = {}) noexcept {
+    return v;
+}
+template <class T>
+[[gnu::always_inline]] inline View<T> as_destination(Array<T>& a,
+                                                     const SourceLocation& where = {}) {
+    check_held(a, where);
+    return a.view();
+}
+template <HostRange R>
+[[gnu::always_inline]] inline auto as_destination(R&& r, const SourceLocation& = {}) noexcept
+    -> View<std::remove_reference_t<std::ranges::range_reference_t<R>>> {
+    return {std::ranges::data(r), std::ranges::size(r)};
+}
+
+template <class T>
+[[gnu::always_inline]] inline View<const T> as_source(View<T> v,
+                                                      const SourceLocation& = {}) noexcept {
+    return v;
+}
+template <class T>
+[[gnu::always_inline]] inline View<const T> as_source(const Array<T>& a,
+                                                      const SourceLocation& where = {}) {
+    return check_held(a, where).view();
+}
+template <HostRange R>
+[[gnu::always_inline]] inline auto as_source(const R& r, const SourceLocation& = {}) noexcept
+    -> View<const std::ranges::range_value_t<const R>> {
+    return {std::ranges::data(r), std::ranges::size(r)};
+}
+
+template <class To>
+concept Destination = requires(To&& to) {
+    detail::as_destination(to);
+    requires !std::is_const_v<std::remove_pointer_t<decltype(detail::as_destination(to).data())>>;
+};
+template <class From>
+concept Source = requires(const From& from) {
+    detail::as_source(from);
+};
+
+/// Untyped memory: `rows` rows of `bytes` bytes each, whose starts are `pitch` bytes apart. `pitch`
+/// is ignored if `rows` is 1.
+struct Region {
+    void* data;
+    std::size_t bytes;
+    Block* owner;
+    std::size_t rows = 1;
+    std::size_t pitch = 0;
+};
+
+template <class T> [[gnu::always_inline]] inline Region region(View<T> v) noexcept {
+    return {const_cast<std::remove_const_t<T>*>(v.data()), v.size_bytes(), v.owner()};
+}
+
+void copy_regions(StreamRef stream, const Region& to, const Region& from,
+                  const SourceLocation& where);
+/// Chooses the stream.
+void copy_regions(const Region& to, const Region& from, const SourceLocation& where);
+void fill_region(StreamRef stream, const Region& to, const void* value, std::size_t size,
+                 const SourceLocation& where);
+void fill_region(const Region& to, const void* value, std::size_t size,
+                 const SourceLocation& where);
+
+/// Returns the current stream of the memory's device (of cpu:0 for host memory), ordered after
+/// every stream that used the memory. Throws UsageError if `owner` has been freed, or in a capture.
+StreamRef home_stream(const Block* owner, const void* data, const SourceLocation& where);
+
+}  // namespace detail
+
+/// Copies all elements of `from` to `to`: arrays, views and contiguous host ranges, on any devices.
+/// Both must have the same element type and size and must not overlap. Throws UsageError before
+/// anything is enqueued.
+///
+/// Stream and order:
+/// - With a stream, the copy runs on it and orders nothing else.
+/// - Without one, it runs on the current stream of the destination's device if that is a CUDA
+///   device, else of the source's if that is one, else of the CPU device.
+/// - It is then also ordered after work already enqueued on the current stream of the other side's
+///   device, and before work enqueued there later.
+/// - Pinned memory counts as cpu:0's once work on it has been enqueued on a CPU stream.
+///
+/// Device and pinned memory are copied asynchronously; both sides must stay valid until the copy
+/// has run (arrays ensure this themselves). Pageable memory is safe on return: a source may be
+/// changed, and a destination is filled. This can block until the stream has run the copy; prefer
+/// pinned memory.
+template <detail::Destination To, detail::Source From>
+void copy(StreamRef stream, To&& to, const From& from,
+          SourceLocation where = SourceLocation::current()) {
+    auto destination = detail::as_destination(to, where);
+    auto source = detail::as_source(from, where);
+    static_assert(std::is_same_v<typename decltype(destination)::value_type,
+                                 typename decltype(source)::value_type>,
+                  "heddle::copy: both sides must have the same element type");
+    detail::copy_regions(stream, detail::region(destination), detail::region(source), where);
+}
+template <detail::Destination To, detail::Source From>
+void copy(To&& to, const From& from, SourceLocation where = SourceLocation::current()) {
+    auto destination = detail::as_destination(to, where);
+    auto source = detail::as_source(from, where);
+    static_assert(std::is_same_v<typename decltype(destination)::value_type,
+                                 typename decltype(source)::value_type>,
+                  "heddle::copy: both sides must have the same element type");
+    detail::copy_regions(detail::region(destination), detail::region(source), where);
+}
+
+/// A rectangle in memory: `rows` rows of `columns` elements, whose starts are `pitch` elements
+/// apart (default: `columns`). The constructors throw UsageError if `columns` exceeds `pitch`, or
+/// the rectangle does not fit in `memory`.
+template <class T> class View2D {
+public:
+    using value_type = std::remove_const_t<T>;
+    View2D(View<T> memory, std::size_t rows, std::size_t columns, std::size_t pitch,
+           SourceLocation where = SourceLocation::current())
+        : memory_(memory), rows_(rows), columns_(columns), pitch_(pitch) {
+        if (rows == 0 || columns == 0) return;
+        std::size_t needed = 0;
+        if (columns > pitch) detail::throw_pitch_too_small(columns, pitch, where);
+        if (__builtin_mul_overflow(rows - 1, pitch, &needed) ||
+            __builtin_add_overflow(needed, columns, &needed) || needed > memory.size())
+            detail::throw_out_of_range(0, needed, memory.size(), where);
+    }
+    View2D(View<T> memory, std::size_t rows, std::size_t columns,
+           SourceLocation where = SourceLocation::current())
+        : View2D(memory, rows, columns, columns, where) {}
+
+    View<T> memory() const noexcept { return memory_; }
+    std::size_t rows() const noexcept { return rows_; }
+    std::size_t columns() const noexcept { return columns_; }
+    std::size_t pitch() const noexcept { return pitch_; }
+
+private:
+    View<T> memory_;
+    std::size_t rows_, columns_, pitch_;
+};
+
+namespace detail {
+template <class T> [[gnu::always_inline]] inline Region region(const View2D<T>& v) noexcept {
+    return {const_cast<std::remove_const_t<T>*>(v.memory().data()), v.columns() * sizeof(T),
+            v.memory().owner(), v.rows(), v.pitch() * sizeof(T)};
+}
+}  // namespace detail
+
+/// Copies a rectangle to one with as many rows and columns. Stream, order, memory and errors are
+/// those of copy().
+template <class T, class S>
+    requires std::is_same_v<T, std::remove_const_t<S>>
+void copy_2d(StreamRef stream, View2D<T> to, View2D<S> from,
+             SourceLocation where = SourceLocation::current()) {
+    detail::copy_regions(stream, detail::region(to), detail::region(from), where);
+}
+template <class T, class S>
+    requires std::is_same_v<T, std::remove_const_t<S>>
+void copy_2d(View2D<T> to, View2D<S> from, SourceLocation where = SourceLocation::current()) {
+    detail::copy_regions(detail::region(to), detail::region(from), where);
+}
+
+/// Sets every element of an array, view or contiguous host range to `value`, converted to the
+/// element type. Runs on `stream`, by default on the current stream of the memory's device.
+/// Asynchronous, for pageable memory too. Throws UsageError if the stream's device cannot reach the
+/// memory.
+template <detail::Destination To, class V>
+void fill(StreamRef stream, To&& to, const V& value,
+          SourceLocation where = SourceLocation::current()) {
+    auto destination = detail::as_destination(to, where);
+    using T = typename decltype(destination)::value_type;
+    const T element = static_cast<T>(value);
+    detail::fill_region(stream, detail::region(destination), &element, sizeof element, where);
+}
+template <detail::Destination To, class V>
+void fill(To&& to, const V& value, SourceLocation where = SourceLocation::current()) {
+    auto destination = detail::as_destination(to, where);
+    using T = typename decltype(destination)::value_type;
+    const T element = static_cast<T>(value);
+    detail::fill_region(detail::region(destination), &element, sizeof element, where);
+}
+
+/// Sets every byte to zero; otherwise the same as fill().
+template <detail::Destination To>
+void fill_zero(StreamRef stream, To&& to, SourceLocation where = SourceLocation::current()) {
+    const unsigned char zero = 0;
+    detail::fill_region(stream, detail::region(detail::as_destination(to, where)), &zero, 1, where);
+}
+template <detail::Destination To>
+void fill_zero(To&& to, SourceLocation where = SourceLocation::current()) {
+    const unsigned char zero = 0;
+    detail::fill_region(detail::region(detail::as_destination(to, where)), &zero, 1, where);
+}
+
+}  // namespace heddle

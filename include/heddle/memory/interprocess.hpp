@@ -1,0 +1,101 @@
+// Memory shared between processes of one host. For events see export_event() and import_event()
+// (heddle/stream/event.hpp).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include <heddle/memory/array.hpp>
+
+namespace heddle {
+
+/// Lets another process of this host open a shareable array. Send its bytes unchanged: by a pipe, a
+/// socket, a file, MPI.
+///
+///     Array<float> mine = shareable<float>(Device{}, 1000);
+///     ArrayHandle handle = export_array(mine);            // to be sent
+///     Array<float> theirs = import_array<float>(handle);  // in the other process
+struct ArrayHandle {
+    std::array<std::byte, 64> memory{};
+    /// The GPU's bus id, because processes may number GPUs differently. Empty for CPU devices.
+    std::array<char, 32> bus_id{};
+    std::int32_t device_index = 0;    ///< in the exporting process
+    std::int32_t process = 0;         ///< id of the exporting process
+    std::uint64_t bytes = 0;          ///< size of the whole allocation
+    std::uint64_t offset = 0;         ///< start of the exported part, in bytes
+    std::uint64_t size = 0;           ///< elements of the exported part
+    std::uint32_t element_bytes = 0;  ///< size of one element
+    std::uint64_t check = 0;          ///< checksum of all other members
+};
+static_assert(std::is_trivially_copyable_v<ArrayHandle>);
+
+namespace detail {
+/// Returns the value that `check` must have. Arrays and events use different checksums.
+std::uint64_t check_of(const ArrayHandle& handle) noexcept;
+Block& allocate_shared(Device device, std::size_t count, std::size_t element,
+                       const SourceLocation& where);
+ArrayHandle export_block(const Block* block, const void* data, std::size_t count,
+                         std::size_t element, const SourceLocation& where);
+Block& import_block(const ArrayHandle& handle, std::size_t element, std::size_t alignment,
+                    const SourceLocation& where);
+}  // namespace detail
+
+/// Allocates an array that export_array() can share with other processes; otherwise it is an
+/// ordinary array, not initialised. The destructor never blocks. Throws OutOfMemory.
+///
+/// Its memory does not come from the device's pool, which cannot be shared in this way. On CUDA it
+/// comes from cudaMalloc:
+/// - It is usable at once on every stream, takes longer to allocate, and is a multiple of 2 MiB.
+/// - Other devices reach it by peer access, not by pool access.
+/// - Once freed, it is kept for later shareable arrays of the same size. trim_pool(), or an
+///   allocation that finds no memory left, gives it back to the device.
+template <class T>
+[[nodiscard]] Array<T> shareable(Device device, std::size_t size,
+                                 SourceLocation where = SourceLocation::current()) {
+    return {detail::allocate_shared(device, size, sizeof(T), where), size};
+}
+template <class T>
+[[nodiscard]] Array<T> shareable(std::size_t size,
+                                 SourceLocation where = SourceLocation::current()) {
+    return shareable<T>(current_device(), size, where);
+}
+
+/// Returns the handle of a shareable array, or of a part of one. The array must live until every
+/// process that imported it has released it; on CUDA later use by those processes is undefined.
+///
+/// Throws UsageError for all other memory (of a pool, pinned, pageable, imported), and Unsupported
+/// if the system cannot share GPU memory.
+template <class T>
+[[nodiscard]] ArrayHandle export_array(View<T> view,
+                                       SourceLocation where = SourceLocation::current()) {
+    return detail::export_block(view.owner(), view.data(), view.size(), sizeof(T), where);
+}
+template <class T>
+[[nodiscard]] ArrayHandle export_array(const Array<T>& array,
+                                       SourceLocation where = SourceLocation::current()) {
+    return export_array(array.view(), where);
+}
+
+/// Opens memory that another process exported, on the same device, as an array. That device's
+/// kernels and all copies can use it.
+///
+/// - The work of the two processes is not ordered. Share an event as well; or synchronise, and
+///   notify the other process by means of the operating system.
+/// - The destructor does not block. It releases the memory after all work on it that was enqueued
+///   through heddle; on CUDA the mapping stays until trim_pool(), or an allocation that finds no
+///   memory left, closes it.
+/// - On CPU devices the other process cannot shrink the memory.
+///
+/// Throws UsageError if this process exported the handle, the handle was damaged, or the element
+/// size differs. Throws NoDevice if this process does not see the GPU. Throws Unsupported if the
+/// other process has ended or its memory cannot be opened, or if heddle did not make that memory.
+template <class T>
+[[nodiscard]] Array<T> import_array(const ArrayHandle& handle,
+                                    SourceLocation where = SourceLocation::current()) {
+    return {detail::import_block(handle, sizeof(T), alignof(T), where),
+            static_cast<std::size_t>(handle.size)};
+}
+
+}  // namespace heddle

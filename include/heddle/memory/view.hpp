@@ -1,0 +1,97 @@
+// View: a pointer to memory, its size, and the allocation that it belongs to.
+#pragma once
+
+#include <cstddef>
+#include <ranges>
+#include <span>
+#include <type_traits>
+
+#include <heddle/detail/block.hpp>
+#include <heddle/detail/location.hpp>
+#include <heddle/launch/kernel.hpp>
+
+namespace heddle {
+
+namespace detail {
+[[noreturn]] void throw_out_of_range(std::size_t first, std::size_t count, std::size_t size,
+                                     SourceLocation where);
+[[noreturn]] void throw_pitch_too_small(std::size_t columns, std::size_t pitch,
+                                        SourceLocation where);
+}  // namespace detail
+
+/// Refers to `size()` elements of T in any memory, without owning them. Kernels take views by value
+/// (24 bytes); a View<const T> promises that the elements are only read.
+///
+///     View<float> all = x.view();  // x: an Array<float>
+///     launch(Saxpy{}, dim(100), 2.0f, all.first(100), y);
+///
+/// A view of an Array knows its allocation: work enqueued through the view counts as a use of the
+/// array. A view of other memory has no owner, and its uses are not tracked; for an array's memory
+/// declare them with Array::used_on().
+///
+/// The memory must outlive the view. Calls throw UsageError for a view that outlived its Array,
+/// until another array reuses the allocation record. Thread-safety: as a variable.
+template <class T> class View {
+public:
+    using value_type = std::remove_const_t<T>;
+
+    constexpr View() noexcept = default;
+    /// Refers to memory that heddle does not own. Its uses are not tracked.
+    HEDDLE_FN constexpr View(T* data, std::size_t size) noexcept : data_(data), size_(size) {}
+    /// For the library: refers to elements of the allocation `owner`.
+    HEDDLE_FN constexpr View(T* data, std::size_t size, detail::Block* owner) noexcept
+        : data_(data), size_(size), owner_(owner) {}
+    /// Converts a View<T> to a View<const T>.
+    template <class U>
+        requires(std::is_same_v<T, const U>)
+    HEDDLE_FN constexpr View(const View<U>& other) noexcept
+        : data_(other.data()), size_(other.size()), owner_(other.owner()) {}
+    /// Refers to the host memory of a std::vector, std::array, std::span, ... of the same element
+    /// type.
+    template <std::ranges::contiguous_range R>
+        requires(std::ranges::borrowed_range<R> || std::is_lvalue_reference_v<R>)
+    &&std::ranges::sized_range<R>&& std::is_convertible_v<
+        std::remove_reference_t<std::ranges::range_reference_t<R>> (*)[], T (*)[]> &&
+        (!requires(const std::remove_cvref_t<R>& r) { r.owner(); }) &&
+        (!requires(const std::remove_cvref_t<R>& r) {
+            r.view();
+        }) constexpr View(R&& range) noexcept
+        : data_(std::ranges::data(range)),
+    size_(std::ranges::size(range)) {}
+
+    HEDDLE_FN constexpr T& operator[](std::size_t i) const noexcept { return data_[i]; }
+    HEDDLE_FN constexpr T* data() const noexcept { return data_; }
+    HEDDLE_FN constexpr std::size_t size() const noexcept { return size_; }
+    HEDDLE_FN constexpr std::size_t size_bytes() const noexcept { return size_ * sizeof(T); }
+    HEDDLE_FN constexpr bool empty() const noexcept { return size_ == 0; }
+    HEDDLE_FN constexpr T* begin() const noexcept { return data_; }
+    HEDDLE_FN constexpr T* end() const noexcept { return data_ + size_; }
+    HEDDLE_FN constexpr detail::Block* owner() const noexcept { return owner_; }
+
+    /// These return a part of the view. Host only. They throw UsageError if it is out of range.
+    View first(std::size_t count, SourceLocation where = SourceLocation::current()) const {
+        return subview(0, count, where);
+    }
+    View last(std::size_t count, SourceLocation where = SourceLocation::current()) const {
+        if (count > size_) detail::throw_out_of_range(0, count, size_, where);
+        return subview(size_ - count, count, where);
+    }
+    View subview(std::size_t first, std::size_t count,
+                 SourceLocation where = SourceLocation::current()) const {
+        if (first > size_ || count > size_ - first)
+            detail::throw_out_of_range(first, count, size_, where);
+        return View(data_ + first, count, owner_);
+    }
+
+private:
+    T* data_ = nullptr;
+    std::size_t size_ = 0;
+    detail::Block* owner_ = nullptr;
+};
+
+template <std::ranges::contiguous_range R>
+View(R&&) -> View<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
+
+}  // namespace heddle
+
+template <class T> inline constexpr bool std::ranges::enable_borrowed_range<heddle::View<T>> = true;

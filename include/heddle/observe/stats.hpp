@@ -1,0 +1,38 @@
+// Counters of the operations that this process enqueues.
+#pragma once
+
+#include <cstdint>
+
+namespace heddle {
+
+/// Counts of operations. Subtract two to get those in between:
+///
+///     const Stats before = stats();
+///     step();
+///     const Stats cost = stats() - before;
+struct Stats {
+    std::uint64_t launches = 0;
+    std::uint64_t graph_launches = 0;  ///< one per graph or batch, whatever its nodes
+    std::uint64_t host_functions = 0;
+    std::uint64_t copies = 0;
+    std::uint64_t bytes_copied = 0;
+    std::uint64_t fills = 0;
+    std::uint64_t allocations = 0;
+    std::uint64_t bytes_allocated = 0;
+    std::uint64_t frees = 0;
+    /// Explicit records only, not those inside wait_stream().
+    std::uint64_t events_recorded = 0;
+    std::uint64_t waits_inserted = 0;    ///< by wait_stream(), wait_event() and scopes
+    std::uint64_t waits_elided = 0;      ///< redundant waits that were left out
+    std::uint64_t dropped = 0;           ///< operations on poisoned streams
+    std::uint64_t synchronizations = 0;  ///< host waits
+
+    friend Stats operator-(Stats a, const Stats& b);
+    bool operator==(const Stats&) const = default;
+};
+
+/// Returns the counts over all threads. Counting starts with the first call, so programs that never
+/// call it pay nothing. Thread-safe.
+Stats stats();
+
+}  // namespace heddle

@@ -1,0 +1,199 @@
+// Captures: work enqueued on streams becomes a graph instead of running.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <utility>
+
+#include <heddle/detail/graph_work.hpp>
+#include <heddle/graph/graph.hpp>
+#include <heddle/memory/view.hpp>
+#include <heddle/stream/scope.hpp>
+
+namespace heddle {
+
+namespace detail {
+class CaptureRecorder;
+/// Returns whether a heddle capture records the stream. Throws Unsupported in a native capture.
+bool is_recorded(StreamRef stream);
+Graph capture_body(StreamRef stream, const std::function<void()>& body, SourceLocation where);
+void record_condition(StreamRef stream, ConditionalKind kind, View<const int> value,
+                      std::span<Graph> bodies, SourceLocation where);
+int read_condition(StreamRef stream, View<const int> value, SourceLocation where);
+}  // namespace detail
+
+/// Says on which threads CUDA forbids its own calls that could wait for the capture. Matters only
+/// while a stream is captured whose native handle is out. The modes are those of
+/// cudaStreamBeginCapture; heddle's calls work in all of them.
+enum class CaptureMode : std::uint8_t {
+    thread_local_,  ///< on the capturing thread
+    global,         ///< on all threads
+    relaxed,        ///< on no thread
+};
+
+struct CaptureOptions {
+    /// Joins, at the end, streams that took part and that the first stream has not waited for. By
+    /// default they are an error.
+    bool join = false;
+    CaptureMode mode = CaptureMode::thread_local_;
+};
+
+/// Captures the work enqueued on `stream`: it does not run, and end() makes a graph of it. In the
+/// scope the stream is this thread's current one.
+///
+///     ScopedCapture scope(stream);
+///     launch(Saxpy{}, dim(n), 2.0f, x, y);
+///     Graph step = scope.end();
+///     step.launch(stream);
+///
+/// Other streams, also of other devices, become participants by waiting for one (wait_stream,
+/// wait_event, ScopedStream, fork_join). The first stream must wait for all of them before end().
+/// Streams of CUDA devices take part only if the capture began on one.
+///
+/// Errors: the following throw UsageError, which says what to use instead, and leave the capture
+/// intact:
+/// - waiting on the host for a participant or an event recorded in the capture, or querying it
+/// - a participant's wait for pending work outside the capture
+/// - pageable memory
+///
+/// Lifetime: arrays that the work uses must be alive at every launch. Arrays allocated in the
+/// capture share their memory with the graph; if freed in it, later ones may reuse it. Without
+/// end(), for example after an exception, the destructor discards the capture, and its streams
+/// continue as before.
+class ScopedCapture : public ScopeBase {
+public:
+    [[nodiscard]] explicit ScopedCapture(StreamRef stream = current_stream(),
+                                         CaptureOptions options = {},
+                                         SourceLocation where = SourceLocation::current());
+    template <detail::StreamOwner Owner>
+    explicit ScopedCapture(Owner&&, CaptureOptions = {},
+                           SourceLocation = SourceLocation::current()) = delete;
+    ~ScopedCapture();
+
+    /// Ends the capture and returns its graph. If the first stream has not waited for a
+    /// participant, throws UsageError, which names it, and discards the capture.
+    [[nodiscard]] Graph end(SourceLocation where = SourceLocation::current());
+    /// Ends the capture and adds its work to `graph`, after the nodes `after` (default: all nodes).
+    /// The next launch instantiates the graph anew. Throws UsageError as end() does, for nodes of
+    /// another graph, and if the devices differ.
+    void end_into(Graph& graph, std::initializer_list<Node> after = {},
+                  SourceLocation where = SourceLocation::current());
+
+private:
+    detail::CaptureRecorder* recorder_;
+    bool join_;
+};
+
+/// Captures the work that body() enqueues on `stream` (default: the current one), and returns its
+/// graph. See ScopedCapture.
+template <std::invocable F>
+[[nodiscard]] Graph capture(StreamRef stream, F&& body, CaptureOptions options = {},
+                            SourceLocation where = SourceLocation::current()) {
+    ScopedCapture scope(stream, options, where);
+    std::forward<F>(body)();
+    return scope.end(where);
+}
+template <std::invocable F>
+    requires(!std::is_convertible_v<F, StreamRef>)
+[[nodiscard]] Graph capture(F&& body, CaptureOptions options = {},
+                            SourceLocation where = SourceLocation::current()) {
+    return capture(current_stream(), std::forward<F>(body), options, where);
+}
+
+/// Captures the work that body() enqueues on `stream`, and adds it to `graph`, after the nodes
+/// `after` (default: all nodes). See ScopedCapture::end_into().
+template <std::invocable F>
+void capture_into(Graph& graph, StreamRef stream, F&& body, std::initializer_list<Node> after = {},
+                  SourceLocation where = SourceLocation::current()) {
+    ScopedCapture scope(stream, {}, where);
+    std::forward<F>(body)();
+    scope.end_into(graph, after, where);
+}
+
+/// Runs the work of then() if the int `value` is not 0, else that of otherwise(). In both, `stream`
+/// is the current stream.
+///
+///     capture_if(stream, flag, [&] { fill(x, 1.0f); }, [&] { fill(x, 2.0f); });
+///
+/// In a capture: adds a conditional node, which reads the value when the graph reaches it. Calls
+/// then() and otherwise() once each. They may use `stream` and streams that wait for it in them.
+/// Throws UsageError for work on other participants and for events with timing, and Unsupported if
+/// the native handle of `stream` is out or the capture is native.
+///
+/// Outside a capture: blocks until the value can be read, then calls one of the two.
+template <std::invocable Then, std::invocable Else>
+void capture_if(StreamRef stream, View<const int> value, Then&& then, Else&& otherwise,
+                SourceLocation where = SourceLocation::current()) {
+    if (detail::is_recorded(stream)) {
+        Graph bodies[] = {detail::capture_body(stream, std::ref(then), where),
+                          detail::capture_body(stream, std::ref(otherwise), where)};
+        detail::record_condition(stream, detail::ConditionalKind::if_else, value, bodies, where);
+    } else {
+        const bool is_true = detail::read_condition(stream, value, where) != 0;
+        const ScopedStream in(stream, {.wait_on_enter = false}, where);
+        if (is_true) then();
+        else otherwise();
+    }
+}
+template <std::invocable Then>
+void capture_if(StreamRef stream, View<const int> value, Then&& then,
+                SourceLocation where = SourceLocation::current()) {
+    capture_if(
+        stream, value, std::forward<Then>(then), [] {}, where);
+}
+/// The same on the current stream.
+template <std::invocable Then, std::invocable Else>
+void capture_if(View<const int> value, Then&& then, Else&& otherwise,
+                SourceLocation where = SourceLocation::current()) {
+    capture_if(current_stream(), value, std::forward<Then>(then), std::forward<Else>(otherwise),
+               where);
+}
+template <std::invocable Then>
+void capture_if(View<const int> value, Then&& then,
+                SourceLocation where = SourceLocation::current()) {
+    capture_if(
+        current_stream(), value, std::forward<Then>(then), [] {}, where);
+}
+
+/// Like capture_if(), but repeats the body as long as the value is not 0. The body's work must
+/// eventually set it to 0. Outside a capture, blocks before each pass to read the value.
+template <std::invocable Body>
+void capture_while(StreamRef stream, View<const int> value, Body&& body,
+                   SourceLocation where = SourceLocation::current()) {
+    if (detail::is_recorded(stream)) {
+        Graph bodies[] = {detail::capture_body(stream, std::ref(body), where)};
+        detail::record_condition(stream, detail::ConditionalKind::while_loop, value, bodies, where);
+    } else {
+        while (detail::read_condition(stream, value, where) != 0) {
+            // A scope for each pass: it ends what set_stream() changes in the body.
+            const ScopedStream in(stream, {.wait_on_enter = false}, where);
+            body();
+        }
+    }
+}
+template <std::invocable Body>
+void capture_while(View<const int> value, Body&& body,
+                   SourceLocation where = SourceLocation::current()) {
+    capture_while(current_stream(), value, std::forward<Body>(body), where);
+}
+
+/// Returns whether `stream` (default: the current one) takes part in a capture, heddle's or a
+/// native one.
+bool is_capturing(StreamRef stream = current_stream());
+
+/// Records `event` on `stream` as a node of the captured graph, so that every launch records it for
+/// waiters outside. Outside a capture, does the same as record_event().
+///
+/// In a capture, record_event() itself only marks a point of the graph, unless the event has
+/// timing: then it adds a node too.
+void record_external(StreamRef stream, Event& event,
+                     SourceLocation where = SourceLocation::current());
+/// Makes `stream` wait for an event recorded outside the capture. Adds a node: each launch of the
+/// graph waits for the newest record made before it. Outside a capture, does the same as
+/// wait_event(). Throws UsageError in a capture if the event is of another kind of device.
+void wait_external(StreamRef stream, const Event& event,
+                   SourceLocation where = SourceLocation::current());
+
+}  // namespace heddle

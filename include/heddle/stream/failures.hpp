@@ -1,0 +1,108 @@
+// Failed work: the streams it poisoned, recovery, and notification of success or failure.
+#pragma once
+
+#include <concepts>
+#include <exception>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <heddle/detail/graph_work.hpp>
+#include <heddle/detail/host_op.hpp>
+#include <heddle/device/device.hpp>
+#include <heddle/stream/scope.hpp>
+#include <heddle/stream/stream.hpp>
+
+namespace heddle {
+
+/// A stream whose work failed, and the failure.
+struct PoisonedStream {
+    StreamRef stream;
+    std::string name;            ///< StreamRef::name()
+    std::exception_ptr failure;  ///< what its synchronize() would throw; never null
+};
+
+/// Returns, without waiting, the streams of `device`, or of all devices, that are known to be
+/// poisoned, by their own work or by work they waited for. Clears nothing, but failures in the list
+/// count as reported (ReportHook). Omits destroyed streams and the branches of fork_join.
+/// Thread-safe; another thread may destroy or clear a listed stream meanwhile.
+[[nodiscard]] std::vector<PoisonedStream> poisoned_streams(Device device);
+[[nodiscard]] std::vector<PoisonedStream> poisoned_streams();
+
+/// Waits for all streams of `device`, or of all devices in use, clears their failures and returns
+/// them. The streams are usable again. Throws:
+/// - UsageError in host functions and while a stream of the device is capturing; nothing is cleared
+///   then;
+/// - DeviceLost for a lost device, which stays lost. The form for all devices clears the others
+///   first.
+std::vector<PoisonedStream> clear_errors(Device device,
+                                         SourceLocation where = SourceLocation::current());
+std::vector<PoisonedStream> clear_errors(SourceLocation where = SourceLocation::current());
+
+namespace detail {
+
+/// The closure of on_completion(): a function called once, with the failure of earlier work.
+template <class F> struct CompletionFunction {
+    Kept<F> function;
+
+    static constexpr const char* pretty() noexcept { return __PRETTY_FUNCTION__; }
+    static void run(void* self, std::size_t, std::size_t) { complete(self, nullptr); }
+    static void complete(void* self, std::exception_ptr failure) {
+        static_cast<CompletionFunction*>(self)->function(std::move(failure));
+    }
+    static constexpr OpType make_type() {
+        OpType made = op_type<CompletionFunction>(&run, std::is_trivially_copyable_v<Kept<F>>,
+                                                  "on_completion", pretty(), true);
+        made.complete = &complete;
+        return made;
+    }
+    static constexpr OpType type = make_type();
+};
+
+template <class F> inline constexpr WorkType completion_work_type{&CompletionFunction<F>::type};
+
+/// Enqueues an operation that has OpType::complete, or records it if the stream is being recorded.
+void give_completion(StreamState& stream, const WorkType& type, void* self,
+                     const SourceLocation& where);
+
+}  // namespace detail
+
+/// Calls function(failure) on a host thread, in stream order, once all work already enqueued on the
+/// stream has completed or was dropped. `failure` is a std::exception_ptr: null if all of it
+/// succeeded, else what synchronize() would throw.
+///
+///     on_completion(stream, [&](std::exception_ptr failure) {
+///         failure ? promise.set_exception(failure) : promise.set_value();
+///     });
+///
+/// The function is also called on poisoned streams, where launch_host() is dropped, so waiting for
+/// the call always ends. The stream stays poisoned.
+///
+/// The rules of launch_host() apply: the function may enqueue work on CPU streams, must not wait,
+/// and must not call CUDA if it runs on a CUDA stream. An exception that it throws poisons the
+/// stream unless it is poisoned already.
+///
+/// In a capture it becomes a node. Every launch of the graph calls it, even launches dropped
+/// because their stream is poisoned; `failure` is the failure of the launch or of its stream. In
+/// the body of a conditional node it is called once per pass that runs.
+///
+/// Throws DeviceLost if the device is already lost. If the device is lost later, the function is
+/// called with DeviceLost, unless it is a node of a graph.
+template <class F>
+    requires std::invocable < std::decay_t<F>
+&, std::exception_ptr > void on_completion(StreamRef stream, F&& function,
+                                           SourceLocation where = SourceLocation::current()) {
+    detail::CompletionFunction<std::decay_t<F>> operation{std::forward<F>(function)};
+    detail::give_completion(stream.state(), detail::completion_work_type<std::decay_t<F>>,
+                            &operation, where);
+}
+/// The same on the current stream of the current device.
+template <class F>
+    requires std::invocable < std::decay_t<F>
+&, std::exception_ptr >
+       void on_completion(F&& function, SourceLocation where = SourceLocation::current()) {
+    on_completion(current_stream(), std::forward<F>(function), where);
+}
+
+}  // namespace heddle

@@ -1,0 +1,115 @@
+// Scopes: the calling thread's current device and current streams.
+#pragma once
+
+#include <concepts>
+#include <type_traits>
+
+#include <heddle/detail/thread_state.hpp>
+#include <heddle/stream/stream.hpp>
+
+namespace heddle {
+
+namespace detail {
+/// An rvalue that owns a stream, which would be destroyed at the end of the statement.
+template <class S>
+concept StreamOwner = !std::is_lvalue_reference_v<S> && std::derived_from<S, StreamRef> &&
+                      !std::same_as<S, StreamRef>;
+}  // namespace detail
+
+/// Returns the calling thread's current device.
+Device current_device();
+
+/// Returns the calling thread's current stream of `device`, by default of the current device.
+StreamRef current_stream();
+StreamRef current_stream(Device device);
+
+/// Returns the initial current stream of `device`, by default of the current one. There is one per
+/// device, shared by all threads. It is as asynchronous as any other stream, and not CUDA's legacy
+/// default stream.
+StreamRef default_stream(Device device = Device());
+
+struct SetStreamOptions {
+    bool wait = true;  ///< the new stream first waits for the one it replaces
+};
+
+/// Makes `stream` the calling thread's current stream of its device until the innermost open scope
+/// ends; without an open scope, for good. Does not change the current device. Prefer ScopedStream
+/// if the change should end. Throws as ScopedStream does.
+void set_stream(StreamRef stream, SetStreamOptions options = {},
+                SourceLocation where = SourceLocation::current());
+
+template <detail::StreamOwner Owner>
+void set_stream(Owner&&, SetStreamOptions = {},
+                SourceLocation = SourceLocation::current()) = delete;
+
+/// Makes `device` the calling thread's current device until the innermost open scope ends; without
+/// an open scope, for good. Inserts no wait.
+void set_device(Device device, SourceLocation where = SourceLocation::current());
+
+/// The base of all scopes. Scopes must be left in reverse order, on the thread that entered them.
+/// Violations go to the report hook; the remaining scopes still restore the state before them. A
+/// thread can have 128 scopes open.
+class ScopeBase {
+public:
+    ScopeBase(const ScopeBase&) = delete;
+    ScopeBase& operator=(const ScopeBase&) = delete;
+
+protected:
+    /// Saves the current device. Throws UsageError if too many scopes are open.
+    explicit ScopeBase(SourceLocation where);
+    ~ScopeBase() { leave(); }
+
+    void change_device(Device device) noexcept;
+    void change_stream(StreamRef stream) noexcept;
+    /// Restores the saved state, once. Returns false if the scope was entered on another thread.
+    bool leave() noexcept;
+
+    SourceLocation where_;
+
+private:
+    detail::ThreadState* thread_;
+    int index_;
+    std::uint64_t serial_;
+    bool left_ = false;
+};
+
+/// Makes a device current until the scope ends. Inserts no wait.
+class ScopedDevice : public ScopeBase {
+public:
+    [[nodiscard]] explicit ScopedDevice(Device device,
+                                        SourceLocation where = SourceLocation::current());
+};
+
+struct ScopeOptions {
+    bool wait_on_enter = true;  ///< the stream first waits for the one it replaces on its device
+    bool wait_on_exit = false;  ///< the restored stream waits for this one
+};
+
+/// Makes a stream current on its device, and that device current, until the scope ends.
+///
+///     {
+///         ScopedStream in{side};  // side waits for the stream it replaces
+///         fill(x, 2.0f);          // on side
+///     }                           // the replaced stream is current again; it does not wait
+///
+/// With the default options, work in the scope is ordered after all work already enqueued on the
+/// replaced stream. Keep the stream alive until the scope ends.
+///
+/// Throws UsageError if the stream was destroyed or cannot wait (streams of different captures);
+/// the scope is then not entered. Errors on leaving go to the report hook.
+class ScopedStream : public ScopeBase {
+public:
+    [[nodiscard]] explicit ScopedStream(StreamRef stream, ScopeOptions options = {},
+                                        SourceLocation where = SourceLocation::current());
+    ~ScopedStream();
+    /// Deleted for temporaries: the stream or lease would end before the scope.
+    template <detail::StreamOwner Owner>
+    explicit ScopedStream(Owner&&, ScopeOptions = {},
+                          SourceLocation = SourceLocation::current()) = delete;
+
+private:
+    StreamRef stream_;
+    bool wait_on_exit_;
+};
+
+}  // namespace heddle

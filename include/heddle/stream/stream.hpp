@@ -1,0 +1,160 @@
+// Streams: in-order queues of work on one device.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <heddle/detail/stream_state.hpp>
+#include <heddle/device/device.hpp>
+#include <heddle/stream/event.hpp>
+
+namespace heddle {
+
+struct StreamOptions {
+    /// Smaller is more urgent. Clamped to the device's range; StreamRef::priority() returns the
+    /// result.
+    int priority = 0;
+    /// Appears in errors and is visible to observers. If empty, the name is like "stream 12".
+    std::string name = {};
+};
+
+/// Refers to a stream, without owning it. One pointer wide; pass it by value.
+///
+/// A default-constructed StreamRef refers to no stream, and using it throws UsageError. So does
+/// using it after the stream was destroyed, at least until 1024 more streams of the device have
+/// been destroyed; later it may refer to a new stream.
+///
+/// If work on a stream fails, the stream is poisoned: synchronize() and is_complete() throw the
+/// failure, and later work is dropped until clear_error().
+///
+/// Thread-safe: many threads can use one stream concurrently; each thread's work stays in order.
+class StreamRef {
+public:
+    StreamRef() noexcept : state_(&detail::null_stream()) {}
+    explicit StreamRef(detail::StreamState& state) noexcept : state_(&state) {}
+
+    explicit operator bool() const noexcept {
+        return (state_->flags.load(std::memory_order_relaxed) & detail::stream_flag::dead) == 0;
+    }
+    Device device() const noexcept { return state_->device; }
+    int priority() const noexcept;      ///< after clamping
+    std::uint64_t id() const noexcept;  ///< unique in this process; never reused
+    std::string name() const;
+
+    /// Orders all later work on this stream after all work already enqueued on `other`, which can
+    /// be of any device. Elided (left out) if that order provably holds already. Never blocks. A
+    /// failure of that work poisons this stream.
+    ///
+    /// Throws UsageError if a stream was destroyed, or if this stream is capturing and `other` does
+    /// not take part in the same capture.
+    void wait_stream(StreamRef other, SourceLocation where = SourceLocation::current()) const;
+
+    /// Orders all later work on this stream after the event's newest record. Otherwise as
+    /// wait_stream().
+    void wait_event(const Event& event, SourceLocation where = SourceLocation::current()) const;
+
+    /// Returns a new event (from the device's pool), recorded on this stream.
+    [[nodiscard]] Event record_event(EventOptions options = {},
+                                     SourceLocation where = SourceLocation::current()) const;
+    /// Records `event` on this stream. Throws UsageError if it is of another device.
+    void record_event(Event& event, SourceLocation where = SourceLocation::current()) const;
+
+    /// Blocks the calling thread until all work already enqueued on this stream has completed.
+    /// Throws the stream's failure if its work failed, and UsageError in host functions and while
+    /// the stream is capturing.
+    void synchronize(SourceLocation where = SourceLocation::current()) const;
+
+    /// Returns whether all work enqueued on this stream has completed. Never blocks. Throws the
+    /// stream's failure once it is idle, and UsageError while it is capturing.
+    [[nodiscard]] bool is_complete(SourceLocation where = SourceLocation::current()) const;
+
+    /// Returns whether this stream takes part in a graph capture, heddle's or a native one.
+    bool is_capturing(SourceLocation where = SourceLocation::current()) const;
+
+    /// Returns whether its work is known to have failed, without waiting. Later work is then
+    /// dropped.
+    bool is_poisoned() const;
+    /// Blocks until the stream is idle, clears its failure and makes it usable again. Returns the
+    /// failure, or null if there was none. Throws DeviceLost if the device is lost, which cannot be
+    /// cleared, and UsageError as synchronize() does.
+    std::exception_ptr clear_error(SourceLocation where = SourceLocation::current()) const;
+
+    detail::StreamState& state() const noexcept { return *state_; }  ///< for the library
+
+    friend bool operator==(StreamRef a, StreamRef b) noexcept { return a.state_ == b.state_; }
+
+protected:
+    detail::StreamState* state_;
+};
+
+/// Owns a stream. Move-only.
+///
+///     Stream side{{.priority = -1, .name = "side"}};
+///     side.wait_stream(current_stream());
+///     launch(side, Scale{}, dim(n), 10.0f, x);
+///     side.synchronize();
+///
+/// Destroying it never blocks, and its pending work still completes.
+class Stream : public StreamRef {
+public:
+    /// Makes a stream of the current device.
+    [[nodiscard]] Stream() : Stream(Device()) {}
+    /// Makes a stream of `device`. CUDA streams are non-blocking: not ordered with the legacy
+    /// default stream.
+    [[nodiscard]] explicit Stream(Device device, StreamOptions options = {},
+                                  SourceLocation where = SourceLocation::current());
+    [[nodiscard]] explicit Stream(StreamOptions options,
+                                  SourceLocation where = SourceLocation::current())
+        : Stream(Device(), std::move(options), where) {}
+    Stream(Stream&& other) noexcept : StreamRef(*other.state_) {
+        other.state_ = &detail::null_stream();
+    }
+    Stream& operator=(Stream&& other) noexcept;
+    ~Stream();
+
+    /// Takes ownership of a state made by the library (wrap_stream).
+    static Stream adopt(detail::StreamState& state) noexcept { return Stream(state); }
+
+    /// Returns the calling thread's own stream of `device`, by default of the current one. It lives
+    /// as long as the thread; pending work still completes after that.
+    static StreamRef per_thread(Device device = Device());
+
+private:
+    explicit Stream(detail::StreamState& state) noexcept : StreamRef(state) {}
+};
+
+/// Free-function forms: wait_stream(a, b) calls a.wait_stream(b). Without the stream to act on,
+/// they use the current stream of the current device.
+void wait_stream(StreamRef waiter, StreamRef other,
+                 SourceLocation where = SourceLocation::current());
+void wait_stream(StreamRef other, SourceLocation where = SourceLocation::current());
+void wait_event(StreamRef waiter, const Event& event,
+                SourceLocation where = SourceLocation::current());
+void wait_event(const Event& event, SourceLocation where = SourceLocation::current());
+[[nodiscard]] Event record_event(StreamRef stream, EventOptions options = {},
+                                 SourceLocation where = SourceLocation::current());
+[[nodiscard]] Event record_event(EventOptions options = {},
+                                 SourceLocation where = SourceLocation::current());
+void record_event(StreamRef stream, Event& event, SourceLocation where = SourceLocation::current());
+/// Records on the current stream of the event's device.
+void record_event(Event& event, SourceLocation where = SourceLocation::current());
+
+/// Calls stream.synchronize().
+void synchronize_stream(StreamRef stream, SourceLocation where = SourceLocation::current());
+/// Blocks until all work already enqueued on any stream of `device`, by default the current one,
+/// has completed. Throws the first failure that it finds, and UsageError in host functions and if
+/// the calling thread is capturing a stream of the device.
+void synchronize_device(Device device = Device(), SourceLocation where = SourceLocation::current());
+/// Blocks until all devices in use are idle. Calls synchronize_device() for each, and stops at the
+/// first that throws.
+void synchronize(SourceLocation where = SourceLocation::current());
+
+}  // namespace heddle
+
+template <> struct std::hash<heddle::StreamRef> {
+    std::size_t operator()(heddle::StreamRef s) const noexcept {
+        return std::hash<const void*>()(&s.state());
+    }
+};

@@ -1,0 +1,206 @@
+#include <heddle/error.hpp>
+
+#include <cstdio>
+#include <mutex>
+
+#include "core/base/format.hpp"
+
+#include "core/base/failure.hpp"
+#include "core/base/fork.hpp"
+#include "core/base/host_function_mark.hpp"
+#include "core/base/made_once.hpp"
+#include "core/base/report.hpp"
+
+namespace heddle {
+
+namespace {
+
+std::string describe(const ErrorInfo& info) {
+    std::string text = "heddle: " + info.message;
+    std::string about;
+    const auto add = [&](const std::string& part) { about += (about.empty() ? "" : ", ") + part; };
+    if (!info.call.empty()) add("in " + info.call);
+    if (!info.native_name.empty())
+        add(detail::format("{} ({})", info.native_name, info.native_code));
+    if (info.stream_id != 0)
+        add((info.stream.starts_with("stream ") ? "on " : "on stream ") + info.stream);
+    if (info.device) add((info.stream_id != 0 ? "of " : "on ") + info.device->name());
+    if (info.where.line != 0)
+        add(detail::format("asked for at {}:{}", info.where.file, info.where.line));
+    return about.empty() ? text : text + " [" + about + "]";
+}
+
+/// Shared, so that no user code (a copy constructor) runs under the mutex. Any thread may take the
+/// mutex, whatever other locks it holds.
+using Hook = std::shared_ptr<const ReportHook>;
+constinit std::mutex hook_mutex;
+const detail::ForkRegistration registered{detail::ForkOrder::report_hook, hook_mutex};
+
+/// Objects that are needed when memory has run out, made in advance.
+struct Reserve {
+    Hook hook;  ///< under hook_mutex
+    detail::Failure failure =
+        detail::make_failure({.code = ErrorCode::out_of_memory,
+                              .message = "there was no memory left, not even to say what for",
+                              .call = {}});
+    OutOfMemory error{*failure};
+};
+constinit detail::MadeOnce<Reserve> made_reserve;
+Reserve& reserve() { return made_reserve.get(); }
+[[maybe_unused]] const Reserve& made_at_load = reserve();
+
+}  // namespace
+
+const char* to_string(ErrorCode code) noexcept {
+    switch (code) {
+    case ErrorCode::usage: return "usage";
+    case ErrorCode::no_device: return "no_device";
+    case ErrorCode::out_of_memory: return "out_of_memory";
+    case ErrorCode::unsupported: return "unsupported";
+    case ErrorCode::work_failed: return "work_failed";
+    case ErrorCode::device_lost: return "device_lost";
+    case ErrorCode::native: return "native";
+    case ErrorCode::forked: return "forked";
+    case ErrorCode::compile: return "compile";
+    }
+    return "?";
+}
+
+Error::Error(ErrorInfo info)
+    : std::runtime_error(describe(info)),
+      info_(std::make_shared<const ErrorInfo>(std::move(info))) {}
+
+void throw_error(ErrorInfo info) try {
+    switch (info.code) {
+    case ErrorCode::usage: throw UsageError(std::move(info));
+    case ErrorCode::no_device: throw NoDevice(std::move(info));
+    case ErrorCode::out_of_memory: throw OutOfMemory(std::move(info));
+    case ErrorCode::unsupported: throw Unsupported(std::move(info));
+    case ErrorCode::work_failed: throw WorkFailed(std::move(info));
+    case ErrorCode::device_lost: throw DeviceLost(std::move(info));
+    case ErrorCode::native: throw NativeError(std::move(info));
+    case ErrorCode::forked: throw ForkedError(std::move(info));
+    case ErrorCode::compile: throw CompileError(std::move(info));
+    }
+    throw Error(std::move(info));
+} catch (const std::bad_alloc&) {
+    detail::throw_reserved_error();
+}
+
+ReportHook set_report_hook(ReportHook next) try {
+    Hook fresh = std::make_shared<const ReportHook>(std::move(next));
+    for (;;) {
+        Hook old;
+        {
+            const std::lock_guard lock(hook_mutex);
+            old = reserve().hook;
+        }
+        // May throw for lack of memory; nothing has changed yet.
+        ReportHook before = old != nullptr ? *old : ReportHook();
+        const std::lock_guard lock(hook_mutex);
+        if (reserve().hook != old) continue;  // another thread changed it
+        reserve().hook.swap(fresh);
+        return before;
+    }
+} catch (...) {
+    detail::rethrow_as_error("set_report_hook", {});
+}
+
+namespace detail {
+
+void rethrow_as_error(const char* call, const SourceLocation& where) {
+    const auto no_memory = [&](const char* message) {
+        throw_error(
+            {.code = ErrorCode::out_of_memory, .message = message, .call = call, .where = where});
+    };
+    try {
+        try {
+            throw;
+        } catch (const std::bad_alloc&) {
+            no_memory("there is no memory on the host for what this call has to keep there");
+        } catch (const std::length_error&) {
+            no_memory("this call would have to keep more on the host than can be addressed");
+        }
+    } catch (const std::bad_alloc&) {
+        throw_reserved_error();
+    }
+    std::terminate();  // not reached: the code above always throws
+}
+
+// Copying an Error cannot fail (copies share their data), so this one can always be thrown.
+void throw_reserved_error() { throw OutOfMemory(reserve().error); }
+
+const Failure& no_memory_failure() noexcept { return reserve().failure; }
+
+void report(const Error& error) noexcept {
+    try {
+        Hook taker;
+        {
+            const std::lock_guard lock(hook_mutex);
+            taker = reserve().hook;
+        }
+        if (taker != nullptr && *taker) (*taker)(error);
+        else std::fprintf(stderr, "%s\n", error.what());
+    } catch (...) {
+        // The hook threw: the error is dropped.
+    }
+}
+
+void report(const ErrorInfo& info) noexcept {
+    try {
+        report(Error(info));
+    } catch (...) {
+        report(reserve().error);
+    }
+}
+
+Failure as_failure(std::exception_ptr error) noexcept {
+    try {
+        try {
+            std::rethrow_exception(error);
+        } catch (const Error& known) {
+            return make_failure(known.info());
+        } catch (const std::bad_alloc&) {
+            return no_memory_failure();
+        } catch (const std::exception& other) {
+            return make_failure(
+                {.code = ErrorCode::work_failed, .message = other.what(), .cause = error});
+        } catch (...) {
+            return make_failure({.code = ErrorCode::work_failed,
+                                 .message = "an unknown exception",
+                                 .cause = error});
+        }
+    } catch (...) {
+        return no_memory_failure();
+    }
+}
+
+void report(std::exception_ptr error) noexcept {
+    try {
+        try {
+            std::rethrow_exception(std::move(error));
+        } catch (const Error& known) {
+            report(known);
+        } catch (const std::bad_alloc&) {
+            report(reserve().error);
+        } catch (const std::exception& other) {
+            report(
+                Error(ErrorInfo{.code = ErrorCode::native, .message = other.what(), .call = {}}));
+        } catch (...) {
+            report(Error(ErrorInfo{
+                .code = ErrorCode::native, .message = "an unknown exception", .call = {}}));
+        }
+    } catch (...) {
+        report(reserve().error);
+    }
+}
+
+FailedWork::~FailedWork() {
+    if (state_.load(std::memory_order_acquire) != State::untold) return;
+    // This may be any thread, even a worker, so the hook must not wait.
+    const InHostFunction mark;
+    report(static_cast<const ErrorInfo&>(*this));
+}
+
+}  // namespace detail
+}  // namespace heddle

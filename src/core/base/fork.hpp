@@ -1,0 +1,72 @@
+// fork(): every process-wide lock is held across it, so that in the child no lock is held by a
+// thread that does not exist there.
+#pragma once
+
+#include <mutex>
+
+namespace heddle::detail {
+
+/// The process-wide locks, in the order in which threads take them, outermost first.
+enum class ForkOrder {
+    observers,
+    default_streams,
+    branches,
+    graph_memory,
+    registry,
+    executor,
+    shared_events,
+    events,
+    blocks,
+    block_users,
+    chunks,
+    completions,
+    shared_files,
+    tapes,
+    recorders,
+    batch_recorders,
+    report_hook,
+    count
+};
+
+struct ForkLock {
+    void* object = nullptr;
+    void (*lock)(void*) = nullptr;
+    void (*unlock)(void*) = nullptr;
+};
+/// Returns the number of forks between the first process and this one: a child counts one more
+/// than its parent.
+int forks() noexcept;
+
+/// Call it before any thread can have taken the lock (see ForkRegistration).
+void register_fork_lock(ForkOrder order, ForkLock lock) noexcept;
+
+/// `object` must live as long as the process.
+template <class Lock> void register_fork_lock(ForkOrder order, Lock& object) noexcept {
+    register_fork_lock(order, {&object, [](void* l) { static_cast<Lock*>(l)->lock(); },
+                               [](void* l) { static_cast<Lock*>(l)->unlock(); }});
+}
+
+/// Steps that the child of a fork runs before anything else, in this order. A step must not wait,
+/// except for locks that were held across the fork. It must not use objects that another thread may
+/// have been constructing (MadeOnce is safe).
+enum class ForkStep { observers, streams, scopes, branches, backends, count };
+void register_fork_step(ForkStep step, void (*run)() noexcept) noexcept;
+
+/// Registers a step. Define it at namespace scope, beside the state that the step changes.
+struct ForkStepRegistration {
+    ForkStepRegistration(ForkStep step, void (*run)() noexcept) noexcept {
+        register_fork_step(step, run);
+    }
+};
+
+/// Registers a lock before main() begins. Define it at namespace scope, beside the lock. The lock
+/// is constant-initialised, or made by `lock` (MadeOnce). It must not be a function's static
+/// variable: the child could find its guard held for ever.
+struct ForkRegistration {
+    ForkRegistration(ForkOrder order, ForkLock lock) noexcept { register_fork_lock(order, lock); }
+    template <class Lock> ForkRegistration(ForkOrder order, Lock& object) noexcept {
+        register_fork_lock(order, object);
+    }
+};
+
+}  // namespace heddle::detail

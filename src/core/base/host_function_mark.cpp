@@ -1,0 +1,28 @@
+#include "core/base/host_function_mark.hpp"
+
+#include <utility>
+
+#include <heddle/detail/thread_state.hpp>
+
+namespace heddle::detail {
+
+void check_may_wait(const char* call, const SourceLocation& where) {
+    if (!thread_states.in_host_function) [[likely]]
+        return;
+    throw_error({.code = ErrorCode::usage,
+                 .message = "a host function or CPU kernel may not wait for anything: enqueue what "
+                            "comes after it on "
+                            "its stream, or wait_stream() there",
+                 .call = call,
+                 .where = where});
+}
+
+InHostFunction::InHostFunction() noexcept
+    : before_(std::exchange(thread_states.in_host_function, true)) {}
+InHostFunction::~InHostFunction() {
+    // A current device or stream that a host function set must not reach the next one.
+    if (!before_ && thread_states.of[1].touched) thread_states.of[1] = ThreadState{};
+    thread_states.in_host_function = before_;
+}
+
+}  // namespace heddle::detail

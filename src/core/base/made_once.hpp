@@ -1,0 +1,38 @@
+// Process-wide objects that are made on first use.
+#pragma once
+
+#include <atomic>
+#include <utility>
+
+namespace heddle::detail {
+
+/// Makes a T on first use and never destroys it. Define it constinit. Threads that race for the
+/// first use make one each and delete all but one, so none waits for another. (A function's static
+/// variable has a guard. The child of a fork may find that guard held by a thread that does not
+/// exist there.) Thread-safe.
+template <class T> class MadeOnce {
+public:
+    constexpr MadeOnce() noexcept = default;
+    MadeOnce(const MadeOnce&) = delete;
+    MadeOnce& operator=(const MadeOnce&) = delete;
+
+    /// `make` returns a T* made by `new`. Its result is deleted if another thread was faster.
+    template <class Make> T& get(Make&& make) {
+        T* found = made_.load(std::memory_order_acquire);
+        if (found == nullptr) [[unlikely]] {
+            T* const fresh = std::forward<Make>(make)();
+            if (made_.compare_exchange_strong(found, fresh, std::memory_order_acq_rel))
+                return *fresh;
+            delete fresh;
+        }
+        return *found;
+    }
+    T& get() {
+        return get([] { return new T; });
+    }
+
+private:
+    std::atomic<T*> made_{nullptr};
+};
+
+}  // namespace heddle::detail

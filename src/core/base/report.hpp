@@ -1,0 +1,16 @@
+// Errors that cannot be thrown.
+#pragma once
+
+#include <exception>
+
+#include <heddle/error.hpp>
+
+namespace heddle::detail {
+
+/// Passes an error that cannot be thrown to the report hook; without a hook, prints it to stderr.
+/// Thread-safe.
+void report(const Error& error) noexcept;
+void report(const ErrorInfo& info) noexcept;
+void report(std::exception_ptr error) noexcept;
+
+}  // namespace heddle::detail

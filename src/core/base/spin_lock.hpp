@@ -1,0 +1,18 @@
+// A spin lock.
+#pragma once
+
+#include <atomic>
+
+namespace heddle::detail {
+
+/// A one-byte lock for short critical sections. After 64 spins it yields the processor.
+class SpinLock {
+public:
+    void lock() noexcept;
+    void unlock() noexcept { held_.store(false, std::memory_order_release); }
+
+private:
+    std::atomic<bool> held_{false};
+};
+
+}  // namespace heddle::detail

@@ -1,0 +1,195 @@
+#include <heddle/code/module.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+
+#include "core/base/format.hpp"
+#include <cxxabi.h>
+
+#include "core/code/program.hpp"
+
+namespace heddle {
+
+namespace detail {
+
+namespace {
+void keep(std::unique_ptr<ModuleKernelData> kernel) {
+    static auto* const mutex = new std::mutex;
+    static auto* const all = new ModuleKernels;
+    const std::lock_guard lock(*mutex);
+    all->push_back(std::move(kernel));
+}
+}  // namespace
+
+void ModuleState::load(const std::string& image, const SourceLocation& where) noexcept {
+    std::exception_ptr error;
+    try {
+        for (auto& kernel : code_backend().load(device, image, where)) {
+            kernel->device = device;
+            kernel->readable = readable_kernel_name(kernel->name);
+            kernels.push_back(kernel.get());
+            keep(std::move(kernel));
+        }
+    } catch (...) {
+        error = std::current_exception();
+    }
+    finish(std::move(error));
+}
+
+std::string readable_kernel_name(const std::string& mangled) {
+    int status = 0;
+    const std::unique_ptr<char, void (*)(void*)> text(
+        abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), &std::free);
+    if (status != 0 || text == nullptr || !mangled.starts_with("_Z")) return mangled;
+    std::string name = text.get();
+    // Strips the parameters, then the result type of templates. That ends at the last space outside
+    // brackets.
+    int depth = 0;
+    std::size_t i = name.size();
+    if (!name.empty() && name.back() == ')') {
+        while (i-- > 0) {
+            if (name[i] == ')') ++depth;
+            if (name[i] == '(' && --depth == 0) break;
+        }
+        name.resize(i);
+    }
+    depth = 0;
+    for (i = name.size(); i-- > 0;) {
+        if (name[i] == ')' || name[i] == '>') ++depth;
+        if (name[i] == '(' || name[i] == '<') --depth;
+        if (name[i] == ' ' && depth == 0) return name.substr(i + 1);
+    }
+    return name;
+}
+
+void throw_argument_count(const ModuleKernelData& kernel, std::size_t given,
+                          const SourceLocation& where) try {
+    throw_error({.code = ErrorCode::usage,
+                 .message = detail::format("kernel {} takes {} arguments, and is given {}",
+                                           kernel.readable, kernel.parameters.size(), given),
+                 .call = "launch",
+                 .device = kernel.device,
+                 .where = where});
+} catch (...) {
+    detail::rethrow_as_error("launch", where);
+}
+
+void throw_argument_size(const ModuleKernelData& kernel, std::size_t index, std::size_t given,
+                         const SourceLocation& where) try {
+    throw_error(
+        {.code = ErrorCode::usage,
+         .message = detail::format("argument {} of kernel {} has {} bytes, and its parameter {}",
+                                   index + 1, kernel.readable, given, kernel.parameters[index]),
+         .call = "launch",
+         .device = kernel.device,
+         .where = where});
+} catch (...) {
+    detail::rethrow_as_error("launch", where);
+}
+
+namespace {
+
+std::string without_spaces(std::string text) {
+    std::erase(text, ' ');
+    return text;
+}
+
+std::string list_of(const std::vector<const ModuleKernelData*>& kernels, bool mangled) {
+    std::string all;
+    for (const ModuleKernelData* kernel : kernels) {
+        if (all.size() > 1000) return all + ", ...";
+        all += (all.empty() ? "" : ", ") + (mangled ? kernel->name : kernel->readable);
+    }
+    return all.empty() ? "none" : all;
+}
+
+}  // namespace
+
+}  // namespace detail
+
+Module Module::from_image(Device device, std::span<const std::byte> image,
+                          SourceLocation where) try {
+    detail::check_code_device(device, "Module::from_image", where);
+    auto state = std::make_shared<detail::ModuleState>(device);
+    state->claim();
+    state->load(std::string(reinterpret_cast<const char*>(image.data()), image.size()), where);
+    state->wait("Module::from_image", where);
+    return Module(std::move(state));
+} catch (...) {
+    detail::rethrow_as_error("from_image", where);
+}
+
+Module Module::from_file(Device device, const std::string& path, SourceLocation where) try {
+    detail::check_code_device(device, "Module::from_file", where);
+    errno = 0;
+    std::ifstream file(path, std::ios::binary);
+    const std::string image{std::istreambuf_iterator<char>(file), {}};
+    if (!file.is_open() || file.bad() || (image.empty() && errno != 0)) {
+        const int code = errno;
+        throw_error({.code = ErrorCode::native,
+                     .message = detail::format("\"{}\" cannot be read: {}", path,
+                                               std::generic_category().message(code)),
+                     .call = "Module::from_file",
+                     .native_code = code,
+                     .device = device,
+                     .where = where});
+    }
+    return from_image(device, std::as_bytes(std::span(image)), where);
+} catch (...) {
+    detail::rethrow_as_error("from_file", where);
+}
+
+Device Module::device() const noexcept { return state_->device; }
+
+bool Module::is_ready() const noexcept { return state_->is_done(); }
+
+void Module::wait(SourceLocation where) const { state_->wait("Module::wait", where); }
+
+std::vector<std::string> Module::kernel_names(SourceLocation where) const try {
+    state_->wait("Module::kernel_names", where);
+    std::vector<std::string> names;
+    for (const auto& kernel : state_->kernels) names.push_back(kernel->readable);
+    return names;
+} catch (...) {
+    detail::rethrow_as_error("kernel_names", where);
+}
+
+ModuleKernel Module::kernel(const std::string& name, SourceLocation where) const try {
+    state_->wait("Module::kernel", where);
+    const auto lowered = state_->lowered_names.find(name);
+    const std::string& exact = lowered != state_->lowered_names.end() ? lowered->second : name;
+    for (const auto& kernel : state_->kernels)
+        if (kernel->name == exact) return ModuleKernel(*kernel);
+
+    std::vector<const detail::ModuleKernelData*> all, meant;
+    const std::string wanted = detail::without_spaces(name);
+    detail::ModuleKernelData* found = nullptr;
+    for (detail::ModuleKernelData* kernel : state_->kernels) {
+        all.push_back(kernel);
+        if (detail::without_spaces(kernel->readable) != wanted) continue;
+        found = kernel;
+        meant.push_back(found);
+    }
+    if (meant.size() == 1) return ModuleKernel(*found);
+    throw_error(
+        {.code = ErrorCode::usage,
+         .message =
+             meant.empty()
+                 ? detail::format("the module has no kernel \"{}\"; its kernels: {} (templates are "
+                                  "compiled where ProgramOptions::names names them)",
+                                  name, detail::list_of(all, false))
+                 : detail::format(
+                       "\"{}\" means several kernels: say which by its mangled name, of {}", name,
+                       detail::list_of(meant, true)),
+         .call = "Module::kernel",
+         .device = state_->device,
+         .where = where});
+} catch (...) {
+    detail::rethrow_as_error("kernel", where);
+}
+
+}  // namespace heddle

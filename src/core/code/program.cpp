@@ -1,0 +1,259 @@
+#include "core/code/program.hpp"
+
+#include <algorithm>
+#include <unistd.h>
+
+#include "core/base/format.hpp"
+
+#include "core/base/background.hpp"
+#include "core/base/host_function_mark.hpp"
+#include "core/code/program_cache.hpp"
+#include "core/seam/backend.hpp"
+#include <heddle/stream/scope.hpp>
+
+namespace heddle {
+
+namespace detail {
+
+Pending::Pending() : process_(getpid()) {}
+
+void Pending::wait_quietly(const char* call, const SourceLocation& where) const {
+    if (is_done()) return;
+    if (process_ != getpid())
+        throw_error(
+            {.code = ErrorCode::forked,
+             .message = "it was begun by the parent of this process, and only there it ends",
+             .call = call,
+             .where = where});
+    check_may_wait(call, where);
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return is_done(); });
+}
+
+void Pending::wait(const char* call, const SourceLocation& where) const {
+    wait_quietly(call, where);
+    if (error_ != nullptr) std::rethrow_exception(error_);
+}
+
+void Pending::finish(std::exception_ptr error) noexcept {
+    {
+        const std::lock_guard lock(mutex_);
+        error_ = std::move(error);
+        done_.store(true, std::memory_order_release);
+    }
+    changed_.notify_all();
+}
+
+EndOf::~EndOf() {
+    if (!pending_->claim()) return;
+    pending_->finish(std::make_exception_ptr(
+        UsageError({.message = "the process ends: nothing is compiled or loaded any more",
+                    .call = "compile"})));
+}
+
+void check_code_device(Device device, const char* call, const SourceLocation& where) {
+    if (device.is_cpu())
+        throw_error(
+            {.code = ErrorCode::unsupported,
+             .message = "CUDA C++ runs on CUDA devices only, and this is " + device.name() +
+                        ": a portable kernel (an object with a HEDDLE_FN operator()) runs on both",
+             .call = call,
+             .device = device,
+             .where = where});
+    code_backend().check_supported(call, where);
+}
+
+void ProgramState::compile() {
+    CodeBackend& code = code_backend();
+    const std::string compiler = code.compiler(where);
+    if (options.architecture.empty())
+        options.architecture =
+            code.supported_architecture(code.architecture_of(*device, where), where);
+    std::optional<std::string> key;
+    if (!cache.empty()) key = cache_key(source, options, compiler);
+    if (key) {
+        if (std::optional<Compiled> kept = read_entry(cache, *key)) {
+            compiled = std::move(*kept);
+            was_cached = true;
+            return;
+        }
+    }
+    compiled = code.compile(source, options, where);
+    if (!compiled.succeeded)
+        throw_error({.code = ErrorCode::compile,
+                     .message = detail::format("{} does not compile for {}:\n{}", options.name,
+                                               options.architecture, compiled.log),
+                     .call = "compile",
+                     .device = device,
+                     .where = where});
+    if (key) write_entry(cache, *key, compiled);
+}
+
+namespace {
+
+void check_options(const ProgramOptions& options, const SourceLocation& where) {
+    for (const std::string& option : options.options)
+        for (const char* name : {"-arch", "--gpu-architecture", "-gpu-architecture"})
+            if (option.starts_with(name))
+                throw_error(
+                    {.code = ErrorCode::usage,
+                     .message = detail::format(
+                         "the option \"{}\" belongs into ProgramOptions::architecture", option),
+                     .call = "compile",
+                     .where = where});
+    const std::string& wanted = options.architecture;
+    if (!wanted.empty() && !wanted.starts_with("sm_") && !wanted.starts_with("compute_"))
+        throw_error({.code = ErrorCode::usage,
+                     .message = detail::format(
+                         "\"{}\" is no architecture: write \"sm_90\" for code, \"compute_90\" "
+                         "for PTX",
+                         wanted),
+                     .call = "compile",
+                     .where = where});
+}
+
+std::shared_ptr<ProgramState> start(std::optional<Device> device, std::string source,
+                                    ProgramOptions options, const SourceLocation& where) {
+    check_options(options, where);
+    auto state = std::make_shared<ProgramState>();
+    state->source = std::move(source);
+    state->device = device;
+    state->where = where;
+    if (options.cache) state->cache = cache_directory();
+    if (std::ranges::none_of(options.options, [](const std::string& option) {
+            return option.starts_with("-std") || option.starts_with("--std");
+        }))
+        options.options.insert(options.options.begin(), "--std=c++20");
+    state->options = std::move(options);
+    in_background([state, end = std::make_shared<EndOf>(state)] {
+        if (!state->claim()) return;
+        std::exception_ptr error;
+        try {
+            state->compile();
+        } catch (...) {
+            error = std::current_exception();
+        }
+        state->finish(std::move(error));
+    });
+    return state;
+}
+
+Device device_to_load_on(const ProgramState& program, const char* call,
+                         const SourceLocation& where) {
+    const Device device = program.device ? *program.device : current_device();
+    check_code_device(device, call, where);
+    return device;
+}
+
+/// Returns the program's module on a device. Makes one, and sets `fresh`, if there is none or the
+/// last one failed.
+std::shared_ptr<ModuleState> module_of(ProgramState& program, Device device, bool& fresh) {
+    const std::lock_guard lock(program.modules_mutex);
+    std::shared_ptr<ModuleState>& module = program.modules[device];
+    fresh = module == nullptr || (module->is_done() && module->error() != nullptr);
+    if (fresh) module = std::make_shared<ModuleState>(device);
+    return module;
+}
+
+}  // namespace
+
+}  // namespace detail
+
+bool Program::is_ready() const noexcept { return state_->is_done(); }
+
+void Program::wait(SourceLocation where) const { state_->wait("Program::wait", where); }
+
+std::string Program::log(SourceLocation where) const try {
+    state_->wait_quietly("Program::log", where);
+    if (state_->error() != nullptr) {
+        try {
+            std::rethrow_exception(state_->error());
+        } catch (const CompileError&) {
+            // the log has the error
+        }
+    }
+    return state_->compiled.log;
+} catch (...) {
+    detail::rethrow_as_error("log", where);
+}
+
+bool Program::was_cached(SourceLocation where) const {
+    state_->wait("Program::was_cached", where);
+    return state_->was_cached;
+}
+
+const std::string& Program::image(SourceLocation where) const {
+    state_->wait("Program::image", where);
+    return state_->compiled.image;
+}
+
+std::string Program::lowered_name(const std::string& name, SourceLocation where) const try {
+    state_->wait("Program::lowered_name", where);
+    const auto found = state_->compiled.lowered_names.find(name);
+    if (found != state_->compiled.lowered_names.end()) return found->second;
+    throw_error({.code = ErrorCode::usage,
+                 .message = "\"" + name + "\" is none of the names in ProgramOptions::names",
+                 .call = "Program::lowered_name",
+                 .where = where});
+} catch (...) {
+    detail::rethrow_as_error("lowered_name", where);
+}
+
+Module Program::load(SourceLocation where) const try {
+    const Device device = detail::device_to_load_on(*state_, "Program::load", where);
+    state_->wait("Program::load", where);
+    bool fresh = false;
+    std::shared_ptr<detail::ModuleState> module = detail::module_of(*state_, device, fresh);
+    if (module->claim()) {
+        module->lowered_names = state_->compiled.lowered_names;
+        module->load(state_->compiled.image, where);
+    }
+    module->wait("Program::load", where);
+    return Module(std::move(module));
+} catch (...) {
+    detail::rethrow_as_error("load", where);
+}
+
+Module Program::load_when_idle(SourceLocation where) const try {
+    const Device device = detail::device_to_load_on(*state_, "Program::load_when_idle", where);
+    bool fresh = false;
+    std::shared_ptr<detail::ModuleState> module = detail::module_of(*state_, device, fresh);
+    if (fresh)
+        detail::poll_in_background(
+            [program = state_, module, where, end = std::make_shared<detail::EndOf>(module)] {
+                if (module->is_claimed()) return true;
+                if (!program->is_done()) return false;
+                if (program->error() == nullptr && !detail::code_backend().is_idle(module->device))
+                    return false;
+                if (!module->claim()) return true;
+                if (program->error() != nullptr) {
+                    module->finish(program->error());
+                    return true;
+                }
+                module->lowered_names = program->compiled.lowered_names;
+                module->load(program->compiled.image, where);
+                return true;
+            });
+    return Module(std::move(module));
+} catch (...) {
+    detail::rethrow_as_error("load_when_idle", where);
+}
+
+Program compile(Device device, std::string source, ProgramOptions options,
+                SourceLocation where) try {
+    detail::check_code_device(device, "compile", where);
+    return Program(detail::start(device, std::move(source), std::move(options), where));
+} catch (...) {
+    detail::rethrow_as_error("compile", where);
+}
+
+Program compile(std::string source, ProgramOptions options, SourceLocation where) try {
+    if (options.architecture.empty())
+        return compile(current_device(), std::move(source), std::move(options), where);
+    detail::code_backend().check_supported("compile", where);
+    return Program(detail::start(std::nullopt, std::move(source), std::move(options), where));
+} catch (...) {
+    detail::rethrow_as_error("compile", where);
+}
+
+}  // namespace heddle

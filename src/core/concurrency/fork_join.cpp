@@ -1,0 +1,194 @@
+#include <heddle/concurrency/fork_join.hpp>
+
+#include <bit>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "core/base/fork.hpp"
+#include "core/base/made_once.hpp"
+#include "core/base/report.hpp"
+#include "core/stream/order.hpp"
+#include "core/stream/recorder.hpp"
+#include "core/stream/registry.hpp"
+
+namespace heddle::detail {
+
+namespace {
+
+/// Streams for branches, kept for later fork_joins. Prefers a stream that was last joined by the
+/// same base, which waits for its pending work anyway.
+class Branches {
+public:
+    StreamRecord& take(StreamRecord& base, Device device, const SourceLocation& where) {
+        {
+            const std::lock_guard lock(mutex_);
+            Lane& lane = lanes_[key(device, base.priority)];
+            std::vector<Idle>& idle = lane.idle;
+            // Reserves room for all streams that may be returned, so that give() never allocates.
+            if (idle.capacity() < idle.size() + lane.out + 1)
+                idle.reserve(std::bit_ceil(idle.size() + lane.out + 1));
+            const std::uint64_t base_id = base.id.load();
+            std::erase_if(idle, [](const Idle& one) {
+                if (!one.stream->has(stream_flag::slow_order)) return false;
+                close_stream(*one.stream);  // it failed after its return
+                return true;
+            });
+            const std::size_t looked_at = std::min<std::size_t>(idle.size(), 16);
+            for (std::size_t back = 0; back < looked_at; ++back) {
+                const std::size_t i = idle.size() - 1 - back;
+                if (idle[i].base_id == base_id) return remove(lane, i);
+            }
+            for (std::size_t i = 0; i < looked_at; ++i)
+                if (idle[i].stream->backend->is_complete(*idle[i].stream, where))
+                    return remove(lane, i);
+            constexpr std::size_t plenty = 64;
+            if (idle.size() >= plenty) return remove(lane, 0);
+            ++lane.out;  // before it is made, so that its place stays reserved
+        }
+        StreamRecord* made = nullptr;
+        try {
+            made = &open_stream(device, base.priority, {}, where);
+            made->name = "branch " + std::to_string(made->id.load());
+        } catch (...) {
+            if (made != nullptr) close_stream(*made);
+            const std::lock_guard lock(mutex_);
+            if (const auto lane = lanes_.find(key(device, base.priority)); lane != lanes_.end())
+                --lane->second.out;
+            throw;
+        }
+        made->set(stream_flag::internal);
+        return *made;
+    }
+
+    void give(StreamRecord& stream, StreamRecord& base) noexcept {
+        leave_recording(stream);  // its recorded work has been joined
+        // Failed, captured, or its native handle is known to others.
+        const bool is_spoilt = stream.has(stream_flag::slow_order);
+        {
+            const std::lock_guard lock(mutex_);
+            const auto found = lanes_.find(key(stream.device, base.priority));
+            if (found != lanes_.end()) {  // else it was taken before a fork()
+                Lane& lane = found->second;
+                if (lane.out != 0) --lane.out;
+                if (!is_spoilt && lane.idle.size() < lane.idle.capacity()) {
+                    lane.idle.push_back({&stream, base.id.load()});
+                    return;
+                }
+            }
+        }
+        close_stream(stream);
+    }
+
+    void forget() noexcept { lanes_.clear(); }
+    std::mutex& mutex() noexcept { return mutex_; }
+
+private:
+    struct Idle {
+        StreamRecord* stream;
+        std::uint64_t base_id;
+    };
+    struct Lane {
+        std::vector<Idle> idle;
+        std::size_t out = 0;  ///< taken and not yet returned
+    };
+    static std::array<int, 3> key(Device device, int priority) noexcept {
+        return {device.index(), static_cast<int>(device.kind()), priority};
+    }
+    static StreamRecord& remove(Lane& lane, std::size_t i) {
+        StreamRecord& stream = *lane.idle[i].stream;
+        lane.idle.erase(lane.idle.begin() + static_cast<std::ptrdiff_t>(i));
+        ++lane.out;
+        return stream;
+    }
+    std::mutex mutex_;
+    std::map<std::array<int, 3>, Lane> lanes_;
+};
+
+constinit MadeOnce<Branches> all_branches;
+Branches& branches() { return all_branches.get(); }
+const ForkRegistration registered{ForkOrder::branches,
+                                  {nullptr, [](void*) { branches().mutex().lock(); },
+                                   [](void*) { branches().mutex().unlock(); }}};
+
+}  // namespace
+
+struct Fork::Impl {
+    struct BranchStream {
+        StreamRecord* stream;
+        std::uint64_t before;   ///< its submissions when it was taken
+        std::uint64_t at_fork;  ///< its submissions when the branch began
+    };
+    StreamRecord& base;
+    Event fork;
+    std::vector<BranchStream> streams;
+    SourceLocation where;
+    bool joined = false;
+};
+
+Fork::Fork(StreamRef base, std::size_t count, SourceLocation where) try
+    : impl_(new Impl{record_of(base.state()), Event(base.device(), {}, where), {}, where}) {
+    try {
+        impl_->streams.reserve(count);
+        detail::record_event(impl_->fork.state(), impl_->base, where);
+    } catch (...) {
+        delete impl_;
+        throw;
+    }
+} catch (...) {
+    rethrow_as_error("fork_join", where);
+}
+
+StreamRef Fork::branch(Device device) try {
+    StreamRecord& stream = branches().take(impl_->base, device, impl_->where);
+    impl_->streams.push_back({&stream, stream.submissions.load(), 0});
+    order_after_event(stream, impl_->fork.state(), impl_->where);
+    impl_->streams.back().at_fork = stream.submissions.load();
+    return StreamRef(stream);
+} catch (...) {
+    rethrow_as_error("fork_join", impl_->where);
+}
+
+StreamRef Fork::taken(std::size_t i) const noexcept { return StreamRef(*impl_->streams[i].stream); }
+
+void Fork::join() try {
+    impl_->joined = true;
+    for (const Impl::BranchStream& branch : impl_->streams) {
+        // An empty branch needs no wait if the base is already ordered after its earlier work.
+        // Waits in the branch may have been elided because of that work. In a capture, empty
+        // branches have to be joined too.
+        if (branch.stream->submissions.load() == branch.at_fork &&
+            impl_->base.waited.covers(branch.stream->id.load(), branch.before) &&
+            !branch.stream->has(stream_flag::capturing | stream_flag::recording |
+                                stream_flag::handed_out | stream_flag::fallible))
+            continue;
+        order_after_stream(impl_->base, *branch.stream, impl_->where);
+    }
+} catch (...) {
+    rethrow_as_error("fork_join", impl_->where);
+}
+
+Fork::~Fork() {
+    try {
+        if (!impl_->joined) join();
+    } catch (...) {
+        report(std::current_exception());
+    }
+    for (const Impl::BranchStream& branch : impl_->streams)
+        branches().give(*branch.stream, impl_->base);
+    delete impl_;
+}
+
+void throw_no_streams(SourceLocation where) {
+    throw_error({.code = ErrorCode::usage,
+                 .message = "work cannot be dealt to no streams: {.streams = 1} or more",
+                 .call = "fork_join_each",
+                 .where = where});
+}
+
+namespace {
+void forget_branches() noexcept { branches().forget(); }
+const ForkStepRegistration in_children{ForkStep::branches, &forget_branches};
+}  // namespace
+
+}  // namespace heddle::detail

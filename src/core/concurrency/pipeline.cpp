@@ -1,0 +1,339 @@
+#include <heddle/concurrency/pipeline.hpp>
+
+#include <exception>
+#include <vector>
+
+namespace heddle::detail {
+namespace {
+
+[[noreturn]] void refuse(std::string message, const char* call, SourceLocation where) {
+    throw_error(
+        {.code = ErrorCode::usage, .message = std::move(message), .call = call, .where = where});
+}
+
+/// Returns the default size of a piece in bytes.
+std::size_t suitable_bytes(Device device) {
+    if (device.is_cuda()) return 8 << 20;  // a copy of 4 MB reaches 98 % of the link's rate
+    const auto workers = static_cast<std::size_t>(std::max(1, device.info().processors));
+    return std::clamp<std::size_t>(workers << 19, 512 << 10, 8 << 20);
+}
+
+}  // namespace
+
+struct PipelineCore::State {
+    struct Slot {
+        Array<std::byte> host_in, device_in, device_out, host_out;
+        Event arrived, worked, done;
+        std::size_t elements = 0;  ///< for progress
+        std::size_t outputs = 0;
+        explicit Slot(Device device) : arrived(device), worked(device), done(device) {}
+    };
+
+    Device device;
+    std::size_t in_size, out_size;  ///< bytes of one element
+    PipelineOptions options;
+    bool in_place;
+    bool out_as_in;  ///< a piece has room for as many outputs as inputs
+    Stream copy_in, work, copy_out;
+    std::vector<Slot> slots = {};
+    std::uint64_t submitted = 0, released = 0;  ///< pieces [released, submitted) occupy their slots
+    std::uint64_t elements_done = 0;
+    bool acquired = false;  ///< slot submitted % depth is being filled
+    bool popped = false;    ///< the caller is reading the result of piece `released`
+    bool finished = false;
+    bool stopped = false;
+    std::exception_ptr failure = nullptr;
+
+    State(Device d, std::size_t in, std::size_t out, PipelineOptions o, SourceLocation where)
+        : device(d), in_size(in), out_size(out), options(std::move(o)),
+          in_place(d.is_cpu() && options.in_place), out_as_in(options.out_piece == 0),
+          copy_in(d, {.priority = options.copy_priority, .name = options.name + ": copy in"},
+                  where),
+          work(d, {.priority = options.work_priority, .name = options.name + ": work"}, where),
+          copy_out(d, {.priority = options.copy_priority, .name = options.name + ": copy out"},
+                   where) {
+        // One slot each for reading, copying in, working, copying out and writing, and one more so
+        // that no stage waits for the host.
+        if (options.depth == 0) options.depth = in_size != 0 && out_size != 0 ? 6 : 4;
+        constexpr std::size_t most_depth = 1024;  // a slot holds memory on both sides, and events
+        if (options.depth > most_depth)
+            refuse("a depth of " + std::to_string(options.depth) + " slots: at most " +
+                       std::to_string(most_depth) + " are allowed, and some 6 are enough",
+                   "Pipeline", where);
+        const std::size_t element = std::max(in_size, out_size);
+        if (options.piece == 0)
+            options.piece = std::max<std::size_t>(1, suitable_bytes(d) / element);
+        if (out_as_in) options.out_piece = options.piece;
+        if (options.piece > SIZE_MAX / element || options.out_piece > SIZE_MAX / element)
+            refuse("a piece of so many elements is larger than any memory", "Pipeline", where);
+        slots.reserve(options.depth);
+        if (current_stream(d).is_capturing(where))
+            refuse("a pipeline waits for its pieces, so it cannot be part of a capture", "Pipeline",
+                   where);
+    }
+
+    bool is_full() const { return submitted - released == options.depth; }
+
+    void check(const char* call, SourceLocation where) const {
+        if (failure != nullptr) std::rethrow_exception(failure);
+        if (stopped) refuse("the pipeline was stopped", call, where);
+    }
+
+    /// Calls `f`. If that throws, waits for all enqueued work, and every later call throws the same
+    /// error.
+    template <class F> auto guarded(F&& f) {
+        try {
+            return f();
+        } catch (...) {
+            failure = std::current_exception();
+            drain();
+            throw;
+        }
+    }
+
+    /// Waits for all enqueued work and ignores failures. Where waiting is forbidden (host
+    /// functions), the buffers are freed in stream order.
+    void drain() noexcept {
+        acquired = popped = false;
+        for (StreamRef stream : {StreamRef(copy_in), StreamRef(work), StreamRef(copy_out)}) {
+            try {
+                stream.synchronize();
+            } catch (...) {  // the first failure has been kept
+            }
+        }
+        released = submitted;
+    }
+
+    /// Clears failures of the streams, which belong to the pipeline alone. A stream that is
+    /// destroyed with a failure would leave it for later queries.
+    void forget_failures() noexcept {
+        for (StreamRef stream : {StreamRef(copy_in), StreamRef(work), StreamRef(copy_out)}) {
+            try {
+                if (stream.is_poisoned()) stream.clear_error();
+            } catch (...) {  // the device is lost
+            }
+        }
+    }
+
+    Slot& slot_of(std::uint64_t piece) {
+        return slots[static_cast<std::size_t>(piece % options.depth)];
+    }
+
+    void make_slot(SourceLocation where) {
+        Slot slot(device);
+        if (in_size != 0 && !in_place)
+            slot.device_in = empty<std::byte>(copy_in, options.piece * in_size, where);
+        if (out_size != 0) slot.host_out = pinned<std::byte>(options.out_piece * out_size, where);
+        if (out_size != 0 && !in_place)
+            slot.device_out = empty<std::byte>(work, options.out_piece * out_size, where);
+        slots.push_back(std::move(slot));
+    }
+
+    /// Waits for a piece, and throws if one of the streams has failed. By then a stream knows the
+    /// failure, even if the piece itself was dropped.
+    void wait_for(Slot& slot, SourceLocation where) {
+        slot.done.synchronize(where);
+        throw_failure(where);
+    }
+    void throw_failure(SourceLocation where) {
+        for (StreamRef stream : {StreamRef(copy_in), StreamRef(work), StreamRef(copy_out)})
+            if (stream.is_poisoned()) stream.synchronize(where);
+    }
+
+    void tell_progress(const Slot& slot) {
+        elements_done += slot.elements;
+        if (options.progress) options.progress(released + 1, elements_done);
+    }
+
+    void release_popped() {
+        if (std::exchange(popped, false)) ++released;
+    }
+
+    /// For pipelines without output: releases the slots of completed pieces. If `wait`, waits for
+    /// the oldest piece first.
+    void retire(bool wait, SourceLocation where) {
+        while (released != submitted) {
+            Slot& slot = slot_of(released);
+            if (wait) wait_for(slot, where);
+            else if (!slot.done.is_complete(where)) return;
+            wait = false;
+            tell_progress(slot);
+            ++released;
+        }
+    }
+
+    void check_count(std::size_t count, SourceLocation where) const {
+        if (count > options.piece)
+            refuse(std::to_string(count) + " elements do not fit a piece of " +
+                       std::to_string(options.piece),
+                   "Pipeline::submit", where);
+    }
+
+    /// Ensures that the next piece has a slot. Throws UsageError if only pop() can free one.
+    void make_room(const char* call, SourceLocation where) {
+        check(call, where);
+        if (finished) refuse("the pipeline was finished: there is no more input", call, where);
+        if (out_size == 0) guarded([&] { retire(is_full(), where); });
+        release_popped();
+        if (is_full())
+            refuse("all " + std::to_string(options.depth) +
+                       " slots hold results: take one with pop()",
+                   call, where);
+        if (submitted == slots.size() && slots.size() < options.depth)
+            guarded([&] { make_slot(where); });
+    }
+
+    PieceMemory memory_of(Slot& slot, std::size_t count, View<const std::byte> input) {
+        const View<const std::byte> in =
+            in_place ? input : View<const std::byte>(slot.device_in.view());
+        const View<std::byte> out = in_place ? slot.host_out.view() : slot.device_out.view();
+        const std::size_t room = out_size == 0 ? 0 : out_as_in ? count : options.out_piece;
+        return {in.data(), in_size == 0 ? 0 : count, in.owner(), out.data(), room, out.owner()};
+    }
+
+    /// Enqueues a piece. Returns its number of outputs.
+    std::size_t enqueue(std::size_t count, View<const std::byte> input, EnqueueWork* call,
+                        void* callee, SourceLocation where) {
+        Slot& slot = slot_of(submitted);
+        if (in_size != 0 && !in_place) {
+            const std::size_t bytes = count * in_size;
+            copy(copy_in, slot.device_in.view().first(bytes), input.first(bytes), where);
+            copy_in.record_event(slot.arrived, where);
+            work.wait_event(slot.arrived, where);
+        } else {
+            // The user may have made copy_in wait for the stream that fills the slot.
+            work.wait_stream(copy_in, where);
+        }
+        const PieceMemory memory = memory_of(slot, count, input);
+        std::size_t outputs = 0;
+        {
+            const ScopedStream in(work, {}, where);
+            outputs = call(callee, work, memory);
+        }
+        if (outputs > memory.out_count)
+            refuse("the work on a piece has " + std::to_string(outputs) +
+                       " outputs, and there is room for " + std::to_string(memory.out_count) +
+                       ": say {.out_piece = ...}",
+                   "Pipeline::submit", where);
+        slot.outputs = outputs;
+        slot.elements = in_size != 0 ? count : outputs;
+        if (in_size == 0 && outputs == 0) return 0;  // the end, not a piece
+        ++submitted;
+        if (outputs == 0 || in_place) {
+            work.record_event(slot.done, where);
+            return outputs;
+        }
+        const std::size_t bytes = outputs * out_size;
+        work.record_event(slot.worked, where);
+        copy_out.wait_event(slot.worked, where);
+        copy(copy_out, slot.host_out.view().first(bytes), slot.device_out.view().first(bytes),
+             where);
+        copy_out.record_event(slot.done, where);
+        return outputs;
+    }
+};
+
+PipelineCore::PipelineCore(Device device, std::size_t in_size, std::size_t out_size,
+                           PipelineOptions options, SourceLocation where) try
+    : state_(std::make_unique<State>(device, in_size, out_size, std::move(options), where)) {
+} catch (...) {
+    detail::rethrow_as_error("Pipeline", where);
+}
+
+PipelineCore::~PipelineCore() { stop(); }
+
+void* PipelineCore::acquire(SourceLocation where) {
+    State& s = *state_;
+    s.make_room("Pipeline::acquire", where);
+    return s.guarded([&]() -> void* {
+        Array<std::byte>& host = s.slot_of(s.submitted).host_in;
+        if (s.in_size != 0 && host.empty())
+            host = pinned<std::byte>(s.options.piece * s.in_size, where);
+        s.acquired = true;
+        return host.data();
+    });
+}
+
+std::size_t PipelineCore::submit(std::size_t count, EnqueueWork* enqueue, void* work,
+                                 SourceLocation where) {
+    State& s = *state_;
+    s.check("Pipeline::submit", where);
+    if (!s.acquired) refuse("no slot was acquired", "Pipeline::submit", where);
+    s.check_count(count, where);
+    s.acquired = false;
+    s.release_popped();
+    if (count == 0) return 0;
+    return s.guarded([&] {
+        Array<std::byte>& host = s.slot_of(s.submitted).host_in;
+        return s.enqueue(count, host.view(), enqueue, work, where);
+    });
+}
+
+void PipelineCore::submit_from(View<const std::byte> elements, EnqueueWork* enqueue, void* work,
+                               SourceLocation where) {
+    State& s = *state_;
+    const std::size_t count = elements.size() / s.in_size;
+    s.check("Pipeline::submit", where);
+    s.check_count(count, where);
+    s.make_room("Pipeline::submit", where);
+    s.acquired = false;
+    if (count != 0) s.guarded([&] { s.enqueue(count, elements, enqueue, work, where); });
+}
+
+std::optional<PipelineCore::Result> PipelineCore::pop(SourceLocation where) {
+    State& s = *state_;
+    s.check("Pipeline::pop", where);
+    s.release_popped();
+    if (s.released == s.submitted) return std::nullopt;
+    return s.guarded([&]() -> std::optional<Result> {
+        State::Slot& slot = s.slot_of(s.released);
+        s.wait_for(slot, where);
+        s.popped = true;
+        s.tell_progress(slot);
+        return Result{slot.host_out.data(), slot.outputs};
+    });
+}
+
+void PipelineCore::finish(SourceLocation where) {
+    State& s = *state_;
+    s.check("Pipeline::finish", where);
+    s.finished = true;
+    s.acquired = false;
+    s.guarded([&] {
+        while (s.out_size == 0 && s.released != s.submitted) s.retire(true, where);
+        for (StreamRef stream : {StreamRef(s.copy_in), StreamRef(s.work), StreamRef(s.copy_out)})
+            stream.synchronize(where);
+    });
+}
+
+void PipelineCore::stop() noexcept {
+    if (std::exchange(state_->stopped, true)) return;
+    state_->drain();
+    state_->forget_failures();
+}
+
+bool PipelineCore::is_full() const noexcept {
+    return state_->submitted - state_->released - (state_->popped ? 1 : 0) == state_->options.depth;
+}
+
+bool PipelineCore::is_ready(SourceLocation where) {
+    State& s = *state_;
+    s.check("Pipeline::is_ready", where);
+    const std::uint64_t oldest = s.released + (s.popped ? 1 : 0);
+    if (oldest == s.submitted) return false;
+    return s.guarded([&] { return s.slot_of(oldest).done.is_complete(where); });
+}
+
+std::size_t PipelineCore::pending() const noexcept {
+    return static_cast<std::size_t>(state_->submitted - state_->released -
+                                    (state_->popped ? 1 : 0));
+}
+
+std::size_t PipelineCore::depth() const noexcept { return state_->options.depth; }
+std::size_t PipelineCore::piece() const noexcept { return state_->options.piece; }
+
+StreamRef PipelineCore::stream(int stage) const noexcept {
+    return stage == 0 ? state_->copy_in : stage == 1 ? state_->work : state_->copy_out;
+}
+
+}  // namespace heddle::detail

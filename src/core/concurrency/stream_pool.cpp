@@ -1,0 +1,222 @@
+#include <heddle/concurrency/stream_pool.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <mutex>
+
+#include "core/stream/order.hpp"
+#include "core/stream/registry.hpp"
+#include <heddle/stream/scope.hpp>
+
+namespace heddle {
+
+using detail::StreamRecord;
+
+struct StreamPoolState {
+    /// Streams of one priority, clamped to the device's range.
+    struct Lane {
+        std::vector<StreamRecord*> returned;  ///< oldest first: the likeliest to be idle
+        std::vector<StreamRecord*> shared;
+        std::size_t next_shared = 0;
+    };
+
+    Device device;
+    StreamPoolOptions options;
+    std::mutex mutex;
+    std::map<int, Lane> lanes;
+    int made = 0;
+    int exclusive = 0;
+    int leased = 0;
+
+    StreamPoolState(Device d, StreamPoolOptions o) : device(d), options(o) {}
+    ~StreamPoolState() {
+        for (auto& [priority, lane] : lanes) {
+            for (StreamRecord* stream : lane.returned) detail::close_stream(*stream);
+            for (StreamRecord* stream : lane.shared) detail::close_stream(*stream);
+        }
+    }
+
+    int clamp(int priority) const {
+        const PriorityRange range = device.priorities();
+        return std::max(range.greatest, std::min(range.least, priority));
+    }
+
+    StreamRecord& make(int priority, const SourceLocation& where) {
+        StreamRecord& stream = detail::open_stream(device, priority, "pool stream", where);
+        try {
+            stream.name = "pool stream " + std::to_string(stream.id.load());
+            // Reserves room for its return, so that give() never allocates.
+            lanes[stream.priority].returned.reserve(
+                std::bit_ceil(static_cast<std::size_t>(made) + 1));
+        } catch (...) {
+            detail::close_stream(stream);
+            throw;
+        }
+        ++made;
+        return stream;
+    }
+
+    /// Whether a returned stream must not be leased again. It has failed, others hold its native
+    /// handle, or it still takes part in a capture.
+    static bool is_spoilt(StreamRecord& stream) noexcept {
+        return stream.has(detail::stream_flag::poisoned | detail::stream_flag::handed_out |
+                          detail::stream_flag::capturing | detail::stream_flag::captured);
+    }
+    /// Whether work on `stream` would go into a capture other than that of the calling thread's
+    /// current stream.
+    bool is_captured_elsewhere(StreamRecord& stream) const {
+        return stream.has(detail::stream_flag::captured) &&
+               stream.recorder.load() !=
+                   detail::record_of(current_stream(device).state()).recorder.load();
+    }
+    bool drop(StreamRecord& stream) noexcept {
+        detail::close_stream(stream);
+        --exclusive;
+        --made;
+        return true;
+    }
+
+    static bool is_idle(StreamRecord& stream) {
+        try {
+            return stream.backend->is_complete(stream, {});
+        } catch (...) {
+            return false;
+        }
+    }
+
+    StreamRecord& take(int priority, const SourceLocation& where) {
+        const std::lock_guard lock(mutex);
+        Lane& lane = lanes[priority];
+        StreamRecord* stream = nullptr;
+        std::erase_if(lane.returned,
+                      [this](StreamRecord* one) { return is_spoilt(*one) && drop(*one); });
+        for (auto it = lane.returned.begin(); it != lane.returned.end() && stream == nullptr; ++it)
+            if (!(*it)->has(detail::stream_flag::recording) && is_idle(**it)) {
+                stream = *it;
+                lane.returned.erase(it);
+                break;
+            }
+        if (stream == nullptr && exclusive < options.max_streams) {
+            stream = &make(priority, where);
+            ++exclusive;
+        }
+        if (stream == nullptr && !lane.returned.empty()) {
+            stream = lane.returned.front();
+            lane.returned.erase(lane.returned.begin());
+        }
+        if (stream == nullptr)
+            throw_error(
+                {.code = ErrorCode::usage,
+                 .message =
+                     "all " + std::to_string(options.max_streams) +
+                     " streams of this pool are leased (or idle with another priority): end a "
+                     "lease, use shared(), or "
+                     "raise StreamPoolOptions::max_streams",
+                 .call = "StreamPool::lease",
+                 .device = device,
+                 .where = where});
+        ++leased;
+        return *stream;
+    }
+
+    void give(StreamRecord& stream) noexcept {
+        const std::lock_guard lock(mutex);
+        --leased;
+        if (is_spoilt(stream)) {
+            drop(stream);
+            return;
+        }
+        lanes.find(stream.priority)->second.returned.push_back(&stream);
+    }
+};
+
+StreamPool::StreamPool(Device device, StreamPoolOptions options, SourceLocation where) try {
+    if (options.max_streams < 1 || options.shared < 1)
+        throw_error({.code = ErrorCode::usage,
+                     .message = "a pool needs at least one stream of each sort",
+                     .call = "StreamPool",
+                     .device = device,
+                     .where = where});
+    state_ = std::make_shared<StreamPoolState>(device, options);
+} catch (...) {
+    detail::rethrow_as_error("StreamPool", where);
+}
+StreamPool::~StreamPool() = default;
+
+StreamPool::Lease StreamPool::lease(int priority, SourceLocation where) try {
+    return Lease(state_, state_->take(state_->clamp(priority), where));
+} catch (...) {
+    detail::rethrow_as_error("StreamPool::lease", where);
+}
+
+StreamRef StreamPool::shared(int priority, SourceLocation where) try {
+    const std::lock_guard lock(state_->mutex);
+    StreamPoolState::Lane& lane = state_->lanes[state_->clamp(priority)];
+    const auto usable = std::ranges::count_if(
+        lane.shared, [this](StreamRecord* one) { return !state_->is_captured_elsewhere(*one); });
+    if (usable < state_->options.shared) {
+        lane.shared.reserve(std::bit_ceil(lane.shared.size() + 1));
+        lane.shared.push_back(&state_->make(priority, where));
+        return StreamRef(*lane.shared.back());
+    }
+    for (;;) {
+        StreamRecord& next = *lane.shared[lane.next_shared++ % lane.shared.size()];
+        if (!state_->is_captured_elsewhere(next)) return StreamRef(next);
+    }
+} catch (...) {
+    detail::rethrow_as_error("StreamPool::shared", where);
+}
+
+Device StreamPool::device() const noexcept { return state_->device; }
+
+int StreamPool::size() const {
+    const std::lock_guard lock(state_->mutex);
+    return state_->made;
+}
+
+int StreamPool::leased() const {
+    const std::lock_guard lock(state_->mutex);
+    return state_->leased;
+}
+
+void reserve_streams(Device device, std::size_t count, SourceLocation where) {
+    constexpr std::size_t most = 4096;
+    if (count > most)
+        throw_error({.code = ErrorCode::usage,
+                     .message = std::to_string(count) + " streams: at most " +
+                                std::to_string(most) + " can be reserved",
+                     .call = "reserve_streams",
+                     .device = device,
+                     .where = where});
+    detail::backend_of(device.kind()).reserve_streams(device.index(), count, where);
+}
+
+int StreamPool::concurrent_queues() const {
+    return detail::backend_of(state_->device.kind()).concurrent_queues(state_->device.index());
+}
+
+StreamPool::Lease::Lease(std::shared_ptr<void> pool, detail::StreamState& state) noexcept
+    : StreamRef(state), pool_(std::move(pool)) {}
+
+StreamPool::Lease::Lease(Lease&& other) noexcept
+    : StreamRef(*other.state_), pool_(std::move(other.pool_)) {
+    other.state_ = &detail::null_stream();
+}
+
+StreamPool::Lease& StreamPool::Lease::operator=(Lease&& other) noexcept {
+    if (this != &other) {
+        if (pool_ != nullptr)
+            static_cast<StreamPoolState*>(pool_.get())->give(detail::record_of(*state_));
+        state_ = std::exchange(other.state_, &detail::null_stream());
+        pool_ = std::move(other.pool_);
+    }
+    return *this;
+}
+
+StreamPool::Lease::~Lease() {
+    if (pool_ != nullptr)
+        static_cast<StreamPoolState*>(pool_.get())->give(detail::record_of(*state_));
+}
+
+}  // namespace heddle

@@ -1,0 +1,33 @@
+// Shared ownership of a block.
+#pragma once
+
+#include <utility>
+
+#include <heddle/memory/array.hpp>
+
+namespace heddle::detail {
+
+/// One owner of a block among several. The last one frees it.
+class BlockOwner {
+public:
+    /// Adopts the share that the block was allocated with, or that an Array held.
+    explicit BlockOwner(Block& block) noexcept : block_(&block) {}
+    BlockOwner(const BlockOwner& other) noexcept : block_(other.block_) {
+        if (block_ != nullptr) block_->owners.fetch_add(1, std::memory_order_relaxed);
+    }
+    BlockOwner(BlockOwner&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
+    BlockOwner& operator=(BlockOwner other) noexcept {
+        std::swap(block_, other.block_);
+        return *this;
+    }
+    ~BlockOwner() {
+        if (block_ != nullptr) release(*block_);
+    }
+
+    Block& block() const noexcept { return *block_; }
+
+private:
+    Block* block_;
+};
+
+}  // namespace heddle::detail

@@ -1,0 +1,96 @@
+// Which memory a graph uses and owns, and whether its arrays and events still exist.
+#include <algorithm>
+#include <utility>
+
+#include "core/base/fork.hpp"
+#include "core/graph/graph.hpp"
+
+namespace heddle::detail {
+
+namespace {
+
+void collect(const GraphData& graph, std::vector<BlockUse>& used, std::vector<Block*>& owned) {
+    for (const auto& node : graph.nodes) {
+        const Work& work = node->work;
+        for (std::size_t i = 0; i < work.blocks.size(); ++i)
+            used.push_back({work.blocks[i], work.serials[i]});
+        used.insert(used.end(), node->declared.begin(), node->declared.end());
+        for (const BlockOwner& owner : node->owned) owned.push_back(&owner.block());
+        if (node->conditional == nullptr) continue;
+        for (const auto& body : node->conditional->bodies) collect(*body, used, owned);
+    }
+}
+
+template <class T> void keep_each_once(std::vector<T>& all) {
+    std::ranges::sort(all);
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+}
+
+/// Returns the node that uses the block, in the graph or in a body, or null.
+const NodeData* user_of(const GraphData& graph, const Block* block) {
+    for (const auto& node : graph.nodes) {
+        if (node->conditional != nullptr)
+            for (const auto& body : node->conditional->bodies)
+                if (const NodeData* inner = user_of(*body, block)) return inner;
+        if (std::ranges::count(node->work.blocks, block) != 0) return node.get();
+        if (std::ranges::count(node->declared, block, &BlockUse::block) != 0) return node.get();
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+void note_serials(Work& work) {
+    work.serials.clear();
+    for (const Block* block : work.blocks)
+        work.serials.push_back(block->serial.load(std::memory_order_relaxed));
+}
+
+void find_blocks(GraphData& graph) {
+    std::vector<BlockUse> used;
+    graph.owned.clear();
+    collect(graph, used, graph.owned);
+    keep_each_once(graph.owned);
+    for (Block* block : graph.owned)
+        used.push_back({block, block->serial.load(std::memory_order_relaxed)});
+    keep_each_once(used);
+    graph.blocks.clear();
+    graph.serials.clear();
+    for (const auto& [block, serial] : used) {
+        graph.blocks.push_back(block);
+        graph.serials.push_back(serial);
+    }
+    graph.blocks_known = true;
+}
+
+namespace {
+constinit SpinLock memory_lock;
+const ForkRegistration registered{ForkOrder::graph_memory, memory_lock};
+}  // namespace
+SpinLock& graph_memory_lock() { return memory_lock; }
+
+void throw_dead_array(const GraphData& graph, const Block* block, const SourceLocation& where) {
+    const NodeData* user = user_of(graph, block);
+    throw_error({.code = ErrorCode::usage,
+                 .message = (user != nullptr ? label_of(*user) : std::string("a node")) +
+                            " uses an array that is gone: arrays have to live as long as graphs "
+                            "that use them are launched",
+                 .call = "launch",
+                 .where = where});
+}
+
+void check_events(const GraphData& graph, const SourceLocation& where) {
+    for (const NodeData* node : graph.events)
+        if (!node->event->alive.load(std::memory_order_relaxed)) [[unlikely]]
+            throw_error(
+                {.code = ErrorCode::usage,
+                 .message =
+                     label_of(*node) +
+                     " is about an event that is gone: events have to live as long as graphs "
+                     "that record them or wait for them are launched",
+                 .call = "launch",
+                 .device = node->device,
+                 .where = where});
+}
+
+}  // namespace heddle::detail

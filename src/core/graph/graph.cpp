@@ -1,0 +1,351 @@
+// The public classes Node and Graph: launching, changing and inspecting graphs.
+#include <algorithm>
+#include <mutex>
+
+#include <heddle/detail/host_op.hpp>
+#include <heddle/graph/graph.hpp>
+#include <heddle/observe/observer.hpp>
+#include <heddle/stream/scope.hpp>
+
+#include "core/base/kernel_name.hpp"
+#include "core/graph/graph.hpp"
+#include "core/memory/memory.hpp"
+#include "core/stream/order.hpp"
+#include "core/stream/recorder.hpp"
+#include "core/stream/stream_errors.hpp"
+
+namespace heddle {
+
+using detail::GraphData;
+using detail::NodeData;
+using detail::StreamRecord;
+
+namespace {
+
+[[noreturn]] void refuse(std::string message, const char* call, const SourceLocation& where) {
+    throw_error(
+        {.code = ErrorCode::usage, .message = std::move(message), .call = call, .where = where});
+}
+
+void instantiate_now(GraphData& graph, const SourceLocation& where) {
+    if (graph.exec == nullptr) {
+        graph.exec = detail::backend_of(graph.device.kind()).instantiate(graph, where);
+        graph.changed.clear();
+    }
+    while (!graph.changed.empty()) {
+        const NodeData& node = *graph.nodes[graph.changed.back()];
+        bool has_all = false;
+        try {
+            has_all = graph.exec->update(node, where);
+        } catch (const std::bad_alloc&) {
+            throw;  // the next launch retries
+        } catch (const OutOfMemory&) {
+            throw;
+        } catch (...) {
+            // Other failures are final: thrown once, and later launches run the node's old work.
+            graph.changed.pop_back();
+            throw;
+        }
+        if (has_all) return graph.changed.clear();
+        graph.changed.pop_back();
+    }
+}
+
+void check_stream(const GraphData& graph, StreamRecord& stream, const char* call,
+                  const SourceLocation& where) {
+    if (stream.device.kind() == graph.device.kind() &&
+        (stream.device.is_cpu() || stream.device == graph.device))
+        return;
+    throw_error(
+        detail::stream_error(ErrorCode::usage, stream,
+                             "this graph is of " + graph.device.name() +
+                                 (graph.device.is_cpu() ? ": launch it on a stream of a CPU device"
+                                                        : ": launch it on a stream of that device"),
+                             call, where));
+}
+
+}  // namespace
+
+const char* to_string(NodeKind kind) noexcept {
+    switch (kind) {
+    case NodeKind::kernel: return "kernel";
+    case NodeKind::copy: return "copy";
+    case NodeKind::fill: return "fill";
+    case NodeKind::host_function: return "host function";
+    case NodeKind::empty: return "empty node";
+    case NodeKind::record_event: return "event record";
+    case NodeKind::wait_event: return "event wait";
+    case NodeKind::child_graph: return "child graph";
+    case NodeKind::conditional: return "conditional";
+    case NodeKind::allocate: return "allocation";
+    case NodeKind::free: return "free";
+    case NodeKind::other: return "node";
+    }
+    return "?";
+}
+
+// Nodes -------------------------------------------------------------------------------------------
+
+NodeData& Node::data() const try {
+    if (data_ == nullptr)
+        throw_error(
+            {.code = ErrorCode::usage,
+             .message =
+                 "this node (or the PreparedLaunch made of it) was moved from, or never made",
+             .call = "Node"});
+    return *data_;
+} catch (...) {
+    detail::rethrow_as_error("Node", {});
+}
+NodeKind Node::kind() const { return data().kind; }
+std::string Node::name() const try { return data().display_name(); } catch (...) {
+    detail::rethrow_as_error("Node::name", {});
+}
+Device Node::device() const { return data().device; }
+bool Node::is_enabled() const { return data().enabled; }
+void Node::set_name(std::string name) const { data().name = std::move(name); }
+
+void Node::enable(bool on, SourceLocation where) try {
+    NodeData& node = data();
+    if (node.kind != NodeKind::kernel && node.kind != NodeKind::copy && node.kind != NodeKind::fill)
+        refuse(label_of(node) + " cannot be disabled: only kernels, copies and fills can", "enable",
+               where);
+    if (node.enabled == on) return;
+    if (node.graph != nullptr) node.graph->expect_changes(1);
+    node.enabled = on;
+    if (node.graph != nullptr) node.graph->note_change(node);
+} catch (...) {
+    detail::rethrow_as_error("enable", where);
+}
+
+void Node::add_dependency(const Node& first, const SourceLocation& where) const try {
+    NodeData& node = data();
+    if (node.graph != nullptr)
+        refuse(label_of(node) +
+                   " is in a graph, whose order is settled: set dependencies before build()",
+               "after", where);
+    (void)first.data();
+    node.after.push_back(first.data_);
+    std::erase(node.primaries, first.data_.get());
+} catch (...) {
+    detail::rethrow_as_error("after", where);
+}
+
+Graph Node::build(SourceLocation where) const { return heddle::build({*this}, where); }
+
+Graph build(std::initializer_list<Node> ends, SourceLocation where) try {
+    std::vector<std::shared_ptr<NodeData>> nodes;
+    for (const Node& end : ends) {
+        (void)end.data();
+        nodes.push_back(end.data_);
+    }
+    return Graph(detail::build_graph(nodes, where));
+} catch (...) {
+    detail::rethrow_as_error("build", where);
+}
+
+namespace detail {
+bool NodeData::is_dependent_on(const NodeData& first) const noexcept {
+    return std::ranges::find(primaries, &first) != primaries.end();
+}
+
+std::string NodeData::display_name() const {
+    if (!name.empty()) return name;
+    std::string text = kind == NodeKind::kernel && work.type != nullptr
+                           ? kernel_name(work.type->op->pretty)
+                           : std::string(to_string(kind));
+    if (graph != nullptr) text += " " + std::to_string(index);
+    return text;
+}
+
+std::string label_of(const NodeData& node) {
+    if (!node.name.empty()) return std::string(to_string(node.kind)) + " '" + node.name + "'";
+    std::string text = node.kind == NodeKind::kernel && node.work.type != nullptr
+                           ? "kernel " + kernel_name(node.work.type->op->pretty)
+                           : "the " + std::string(to_string(node.kind));
+    if (node.graph != nullptr) text += " (node " + std::to_string(node.index) + ")";
+    else if (node.where.line != 0)
+        text += " (made at " + std::string(node.where.file) + ":" +
+                std::to_string(node.where.line) + ")";
+    return text;
+}
+}  // namespace detail
+
+// Graphs ------------------------------------------------------------------------------------------
+
+Graph::Graph() noexcept = default;
+Graph::Graph(std::unique_ptr<GraphData> data) noexcept : data_(std::move(data)) {}
+Graph::Graph(Graph&&) noexcept = default;
+Graph& Graph::operator=(Graph&&) noexcept = default;
+Graph::~Graph() = default;
+void Graph::reset() noexcept { data_.reset(); }
+
+GraphData& Graph::data(SourceLocation where) const try {
+    if (data_ == nullptr)
+        refuse("this graph holds nothing: it was never built, or moved from", "Graph", where);
+    return *data_;
+} catch (...) {
+    detail::rethrow_as_error("Graph", where);
+}
+
+Device Graph::device(SourceLocation where) const { return data(where).device; }
+std::size_t Graph::size(SourceLocation where) const { return data(where).nodes.size(); }
+bool Graph::is_instantiated(SourceLocation where) const { return data(where).exec != nullptr; }
+
+void Graph::instantiate(SourceLocation where) try {
+    instantiate_now(data(where), where);
+} catch (...) {
+    detail::rethrow_as_error("instantiate", where);
+}
+
+void Graph::launch(SourceLocation where) { launch(current_stream(data(where).device), where); }
+
+void Graph::launch(StreamRef ref, SourceLocation where) try {
+    GraphData& graph = data(where);
+    StreamRecord& stream = detail::record_of(ref.state());
+    check_stream(graph, stream, "launch", where);
+    const detail::Admission admission = detail::admit(stream, "launch", where);
+    if (admission == detail::Admission::dropped) return complete_dropped(graph, stream, where);
+    check_events(graph, where);
+    if (!graph.blocks_known) find_blocks(graph);
+    for (std::size_t i = 0; i < graph.blocks.size(); ++i) {
+        detail::Block* const block = graph.blocks[i];
+        if (!block->alive.load(std::memory_order_relaxed) ||
+            block->serial.load(std::memory_order_relaxed) != graph.serials[i]) [[unlikely]]
+            throw_dead_array(graph, block, where);
+        detail::note_use(block, stream);
+    }
+    if (admission == detail::Admission::recorded && detail::record_graph(stream, graph, where))
+        return;
+    if (graph.exec == nullptr || !graph.changed.empty()) instantiate_now(graph, where);
+    if (graph.owned.empty()) [[likely]] {
+        graph.exec->launch(stream, where);
+    } else {
+        // Clones share the memory of memory nodes and must not overlap. So only one launch at a
+        // time waits for the users of that memory.
+        const std::lock_guard one_at_a_time(detail::graph_memory_lock());
+        for (const detail::Block* block : graph.owned)
+            detail::wait_for_users(stream, *block, where);
+        graph.exec->launch(stream, where);
+    }
+    const std::uint64_t given = stream.submissions.load(std::memory_order_acquire);
+    for (const NodeData* node : graph.records)
+        detail::note_record(*node->event, stream, given, 0, true);
+    if (detail::is_observed()) [[unlikely]]
+        detail::notify({.kind = OpKind::graph_launch,
+                        .name = "graph",
+                        .stream = ref,
+                        .sequence = given,
+                        .bytes = 0,
+                        .other = {},
+                        .accesses = {},
+                        .where = where});
+} catch (...) {
+    detail::rethrow_as_error("launch", where);
+}
+
+void Graph::upload(StreamRef ref, SourceLocation where) try {
+    GraphData& graph = data(where);
+    StreamRecord& stream = detail::record_of(ref.state());
+    check_stream(graph, stream, "upload", where);
+    detail::leave_to_host(stream, "upload", where);
+    if (detail::admit(stream, "upload", where) == detail::Admission::dropped) return;
+    instantiate_now(graph, where);
+    graph.exec->upload(stream, where);
+} catch (...) {
+    detail::rethrow_as_error("upload", where);
+}
+
+Graph Graph::clone(SourceLocation where) const try {
+    return Graph(detail::clone_graph(data(where)));
+} catch (...) {
+    detail::rethrow_as_error("clone", where);
+}
+
+void Graph::update(const Graph& other, SourceLocation where) try {
+    GraphData& mine = data(where);
+    const GraphData& theirs = other.data(where);
+    const std::string why = detail::difference_of(mine, theirs);
+    if (!why.empty()) refuse(why, "update", where);
+    std::vector<NodeData> copies;
+    copies.reserve(theirs.nodes.size());
+    for (const auto& node : theirs.nodes) {
+        copies.push_back(*node);
+        if (node->conditional != nullptr)
+            copies.back().conditional = clone_conditional(*node->conditional);
+    }
+    mine.expect_changes(copies.size());
+    // Changing the nodes cannot fail.
+    for (std::size_t i = 0; i < mine.nodes.size(); ++i) {
+        NodeData &to = *mine.nodes[i], &from = copies[i];
+        to.work = std::move(from.work);
+        to.to = from.to;
+        to.from = from.from;
+        to.value = std::move(from.value);
+        to.enabled = from.enabled;
+        to.priority = from.priority;
+        to.owned = std::move(from.owned);
+        to.declared = std::move(from.declared);
+        if (from.conditional != nullptr) to.conditional = std::move(from.conditional);
+        mine.note_change(to);
+    }
+    if (mine.exec != nullptr) instantiate_now(mine, where);
+} catch (...) {
+    detail::rethrow_as_error("update", where);
+}
+
+std::size_t Graph::edge_count(SourceLocation where) const {
+    std::size_t edges = 0;
+    for (const auto& first : data(where).dependencies) edges += first.size();
+    return edges;
+}
+
+std::vector<NodeInfo> Graph::nodes(SourceLocation where) const try {
+    std::vector<NodeInfo> all;
+    const GraphData& graph = data(where);
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+        const NodeData& node = *graph.nodes[i];
+        all.push_back({i,
+                       node.kind,
+                       node.display_name(),
+                       node.device,
+                       node.enabled,
+                       {graph.dependencies[i].begin(), graph.dependencies[i].end()},
+                       node.priority,
+                       {}});
+        for (const std::uint32_t first : graph.dependencies[i])
+            if (node.is_dependent_on(*graph.nodes[first])) all.back().dependent_on.push_back(first);
+    }
+    return all;
+} catch (...) {
+    detail::rethrow_as_error("nodes", where);
+}
+
+Node Graph::node(std::string_view name, SourceLocation where) const try {
+    Node found;
+    for (const auto& node : data(where).nodes) {
+        if (node->display_name() != name) continue;
+        if (found)
+            refuse("several nodes are named '" + std::string(name) +
+                       "': give them names of their own with name(), or take the one that you made",
+                   "node", where);
+        found = Node(node);
+    }
+    if (!found) {
+        std::string names;
+        std::size_t shown = 0;
+        for (const auto& node : data(where).nodes) {
+            if (shown++ == 8) {
+                names += ", ...";
+                break;
+            }
+            names += (names.empty() ? "" : ", ") + node->display_name();
+        }
+        refuse("no node is named '" + std::string(name) + "'; there are: " + names, "node", where);
+    }
+    return found;
+} catch (...) {
+    detail::rethrow_as_error("node", where);
+}
+
+}  // namespace heddle

@@ -1,0 +1,58 @@
+// Memory nodes: who owns their memory, and how it is reused.
+#include <heddle/graph/memory_nodes.hpp>
+
+#include "core/graph/graph.hpp"
+
+namespace heddle {
+
+namespace {
+
+[[noreturn]] void refuse(std::string message, const char* call, const SourceLocation& where) {
+    throw_error(
+        {.code = ErrorCode::usage, .message = std::move(message), .call = call, .where = where});
+}
+
+}  // namespace
+
+FreeNode::FreeNode(const Node& allocation, SourceLocation where) try
+    : NodeOf(detail::new_node(NodeKind::free, allocation.device(), where)) {
+    detail::NodeData& from = allocation.data();
+    if (from.is_given)
+        refuse(label_of(from) + " is freed by another node already", "free_node", where);
+    add_dependency(allocation, where);
+    data().owned = from.owned;
+    from.is_given = true;
+} catch (...) {
+    detail::rethrow_as_error("free_node", where);
+}
+
+namespace detail {
+
+std::shared_ptr<NodeData> new_allocation(Device device, std::size_t count, std::size_t element,
+                                         NodeData* freed, const SourceLocation& where) try {
+    auto node = new_node(NodeKind::allocate, device, where);
+    if (freed != nullptr && freed->device != device)
+        refuse(label_of(*freed) + " freed memory of " + freed->device.name() +
+                   ", and this is for " + device.name(),
+               "alloc_node", where);
+    if (freed != nullptr && freed->graph != nullptr)
+        refuse(label_of(*freed) + " is in a graph already: reuse its memory before it is built",
+               "alloc_node", where);
+    const bool is_enough = freed != nullptr && !freed->is_given && count <= SIZE_MAX / element &&
+                           freed->owned.front().block().bytes >= count * element;
+    if (is_enough) {
+        node->owned = freed->owned;
+        freed->is_given = true;
+    } else {
+        node->owned.reserve(1);  // first: if this threw after allocate(), the block would leak
+        node->owned.emplace_back(allocate(default_stream(device), count, element, where));
+    }
+    return node;
+} catch (...) {
+    detail::rethrow_as_error("alloc_node", where);
+}
+
+Block& block_of_memory(const NodeData& node) { return node.owned.front().block(); }
+
+}  // namespace detail
+}  // namespace heddle

@@ -1,0 +1,288 @@
+// Nodes, in a graph or not yet: what their setters check and store.
+#include <algorithm>
+#include <cstring>
+
+#include <heddle/graph/nodes.hpp>
+#include <heddle/stream/scope.hpp>
+
+#include "core/base/kernel_name.hpp"
+#include "core/graph/graph.hpp"
+#include "core/memory/copy.hpp"
+#include "core/stream/order.hpp"
+#include "core/stream/registry.hpp"
+
+namespace heddle::detail {
+
+namespace {
+
+[[noreturn]] void refuse(std::string message, const char* call, const SourceLocation& where) {
+    throw_error(
+        {.code = ErrorCode::usage, .message = std::move(message), .call = call, .where = where});
+}
+
+/// Runs `change`, and notes it for the next launch if the node's graph is instantiated. If `change`
+/// throws, it must not have changed anything.
+template <class F> void change(NodeData& node, F&& change) {
+    if (node.graph != nullptr) node.graph->expect_changes(1);
+    change();
+    if (node.graph != nullptr) node.graph->note_change(node);
+}
+
+void refuse_pageable(const NodeData& node, const Place& place, const char* call,
+                     const SourceLocation& where) {
+    if (place.kind != MemoryKind::pageable) return;
+    refuse(label_of(node) +
+               " would use pageable memory, which a graph cannot wait for: use pinned()",
+           call, where);
+}
+
+/// Throws UsageError unless a fill's memory is on the node's device, or pinned.
+void check_device(const NodeData& node, const Place& place, const char* call,
+                  const SourceLocation& where) {
+    refuse_pageable(node, place, call, where);
+    if (place.kind == MemoryKind::device && place.device != node.device)
+        refuse(label_of(node) + " runs on " + node.device.name() + ", and its memory is on " +
+                   place.device.name(),
+               call, where);
+}
+
+/// Returns work that only lists the blocks it uses.
+Work use_of(std::initializer_list<Block*> blocks) {
+    Work work;
+    for (Block* block : blocks)
+        if (block != nullptr) work.blocks.push_back(block);
+    note_serials(work);
+    return work;
+}
+void take_blocks(NodeData& node, Work& use) noexcept {
+    node.work.blocks = std::move(use.blocks);
+    node.work.serials = std::move(use.serials);
+}
+
+}  // namespace
+
+StreamState& any_stream(Device device) try { return default_stream(device).state(); } catch (...) {
+    detail::rethrow_as_error("default_stream", {});
+}
+
+std::shared_ptr<NodeData> new_node(NodeKind kind, Device device, SourceLocation where) try {
+    auto node = std::make_shared<NodeData>();
+    node->kind = kind;
+    node->device = device;
+    node->where = where;
+    return node;
+} catch (...) {
+    detail::rethrow_as_error("node", where);
+}
+
+const Node& check_kind(const Node& node, NodeKind kind, const SourceLocation& where) try {
+    const NodeData& data = node.data();
+    if (data.kind != kind)
+        refuse(label_of(data) + " is no " + std::string(to_string(kind)), "Node", where);
+    return node;
+} catch (...) {
+    detail::rethrow_as_error("Node", where);
+}
+
+const void* closure_of(const Node& node, const void* tag, std::size_t* extent,
+                       const SourceLocation& where) try {
+    const NodeData& data = check_kind(node, NodeKind::kernel, where).data();
+    if (data.work.closure == nullptr)
+        refuse(label_of(data) +
+                   " has no arguments yet: change it through the node that it was made as",
+               "KernelNode", where);
+    if (data.work.type->kernel != tag)
+        refuse(
+            label_of(data) + " (" + kernel_name(data.work.type->op->pretty) +
+                ") is another kernel than the one asked for, or one with another number of indices",
+            "KernelNode", where);
+    data.work.type->extents(data.work.closure.get(), extent);
+    return data.work.closure.get();
+} catch (...) {
+    detail::rethrow_as_error("KernelNode", where);
+}
+
+namespace {
+int clamped(Device device, int priority) {
+    const PriorityRange range = device.priorities();
+    return std::clamp(priority, range.greatest, range.least);
+}
+
+/// Throws Unsupported for options that an instantiated CUDA graph cannot take over: all but `block`
+/// and `shared_bytes`.
+void check_options(const NodeData& node, LaunchOptions next, const SourceLocation& where) {
+    if (node.graph == nullptr || node.graph->exec == nullptr || node.device.is_cpu()) return;
+    next.block = node.work.options.block;
+    next.shared_bytes = node.work.options.shared_bytes;
+    if (next.priority != LaunchOptions::inherit_priority &&
+        clamped(node.device, next.priority) == node.priority)
+        next.priority = LaunchOptions::inherit_priority;
+    if (next == node.work.options) return;
+    throw_error({.code = ErrorCode::unsupported,
+                 .message = label_of(node) +
+                            " is in a graph that is instantiated, where launch options other than "
+                            "block and shared_bytes cannot be changed: build another graph",
+                 .call = "dim",
+                 .device = node.device,
+                 .where = where});
+}
+}  // namespace
+
+void take_priority(NodeData& node) {
+    int& given = node.work.options.priority;
+    if (given == LaunchOptions::inherit_priority) return;
+    node.priority = clamped(node.device, given);
+    given = LaunchOptions::inherit_priority;
+}
+
+namespace {
+/// Sets the node's work, whose serials have been noted.
+void give_work(NodeData& node, Work work, const SourceLocation& where) {
+    check_options(node, work.options, where);
+    change(node, [&] {
+        node.work = std::move(work);
+        take_priority(node);
+    });
+}
+}  // namespace
+
+void set_work(NodeData& node, Work work, const SourceLocation& where) try {
+    note_serials(work);
+    give_work(node, std::move(work), where);
+} catch (...) {
+    detail::rethrow_as_error("args", where);
+}
+
+void change_argument(NodeData& node, Work work, const Block* fresh,
+                     const SourceLocation& where) try {
+    note_serials(work);
+    for (std::size_t i = 0; i < work.blocks.size(); ++i) {
+        const auto same = std::ranges::find(node.work.blocks, work.blocks[i]);
+        if (work.blocks[i] == fresh || same == node.work.blocks.end()) continue;
+        work.serials[i] =
+            node.work.serials[static_cast<std::size_t>(same - node.work.blocks.begin())];
+    }
+    give_work(node, std::move(work), where);
+} catch (...) {
+    detail::rethrow_as_error("args", where);
+}
+
+void resize_work(NodeData& node, const std::size_t* extent, std::size_t count,
+                 const LaunchOptions& options, const SourceLocation& where) try {
+    if (node.work.closure == nullptr || node.work.type->resize == nullptr) return;
+    check_options(node, options, where);
+    change(node, [&] {
+        node.work.type->resize(node.work, extent, count);
+        node.work.options = options;
+        take_priority(node);
+    });
+} catch (...) {
+    detail::rethrow_as_error("dim", where);
+}
+
+Device device_of(const Region& to, const Region* from) try {
+    const Place there = place_of(to);
+    if (there.kind == MemoryKind::device && there.device.is_cuda()) return there.device;
+    if (from == nullptr) return there.kind == MemoryKind::device ? there.device : current_device();
+    const Place here = place_of(*from);
+    if (here.kind == MemoryKind::device && here.device.is_cuda()) return here.device;
+    if (there.kind == MemoryKind::device) return there.device;
+    return here.kind == MemoryKind::device ? here.device : current_device();
+} catch (...) {
+    detail::rethrow_as_error("copy_node", {});
+}
+
+void set_copy(NodeData& node, const Region& to, const Region& from,
+              const SourceLocation& where) try {
+    const Place there = place_of(to), here = place_of(from);
+    if (!check_regions(to, from, where))
+        refuse(label_of(node) + " has nothing to copy", "copy_node", where);
+    refuse_pageable(node, there, "copy_node", where);
+    refuse_pageable(node, here, "copy_node", where);
+    const bool touches = (there.kind == MemoryKind::device && there.device == node.device) ||
+                         (here.kind == MemoryKind::device && here.device == node.device) ||
+                         (there.kind == MemoryKind::pinned && here.kind == MemoryKind::pinned);
+    if (!touches)
+        refuse(label_of(node) + " runs on " + node.device.name() +
+                   ", and none of its memory is there",
+               "copy_node", where);
+    if (node.device.is_cuda() != (there.device.is_cuda() || here.device.is_cuda()) &&
+        !(there.kind == MemoryKind::pinned && here.kind == MemoryKind::pinned))
+        refuse(label_of(node) + " copies between kinds of devices: use pinned() on the host's side",
+               "copy_node", where);
+    Work use = use_of({to.owner, from.owner});
+    change(node, [&] {
+        node.to = piece_of(to, there);
+        node.from = piece_of(from, here);
+        take_blocks(node, use);
+    });
+} catch (...) {
+    detail::rethrow_as_error("copy_node", where);
+}
+
+void set_fill(NodeData& node, const Region& to, const void* value, std::size_t size,
+              const SourceLocation& where) try {
+    const Place there = place_of(to);
+    if (!check_fill(to, where)) refuse(label_of(node) + " has nothing to fill", "fill_node", where);
+    check_device(node, there, "fill_node", where);
+    const auto* bytes = static_cast<const std::byte*>(value);
+    std::vector<std::byte> kept(bytes, bytes + size);
+    Work use = use_of({to.owner});
+    change(node, [&] {
+        node.to = piece_of(to, there);
+        node.value = std::move(kept);
+        take_blocks(node, use);
+    });
+} catch (...) {
+    detail::rethrow_as_error("fill_node", where);
+}
+
+void set_event(NodeData& node, const Event& event, const SourceLocation& where) try {
+    node.event = &event.state("record_node or wait_node", where);
+} catch (...) {
+    detail::rethrow_as_error("record_node or wait_node", where);
+}
+
+bool read_extents(const NodeData& node, std::size_t* extent, LaunchOptions& options) {
+    if (node.work.closure == nullptr || node.work.type->extents == nullptr) return false;
+    node.work.type->extents(node.work.closure.get(), extent);
+    options = node.work.options;
+    return true;
+}
+
+void make_dependent(NodeData& node, const Node& first, const SourceLocation& where) try {
+    const NodeData& primary = first.data();
+    if (primary.kind != NodeKind::kernel || primary.device != node.device)
+        refuse(label_of(node) + " cannot depend on " + label_of(primary) +
+                   ", since that is no kernel of the same device: use after()",
+               "dependent_on", where);
+    if (!node.is_dependent_on(first.data())) node.primaries.push_back(&first.data());
+} catch (...) {
+    detail::rethrow_as_error("dependent_on", where);
+}
+
+void set_priority(NodeData& node, int priority, const SourceLocation& where) try {
+    const int wanted = clamped(node.device, priority);
+    if (wanted == node.priority) return;
+    if (node.graph != nullptr && node.graph->exec != nullptr && node.graph->device.is_cuda())
+        throw_error(
+            {.code = ErrorCode::unsupported,
+             .message =
+                 label_of(node) +
+                 " is in a CUDA graph that is instantiated, where priorities cannot be changed "
+                 "any more: set them before, or in a clone()",
+             .call = "priority",
+             .device = node.device,
+             .where = where});
+    change(node, [&] { node.priority = wanted; });
+} catch (...) {
+    detail::rethrow_as_error("priority", where);
+}
+
+void set_child(NodeData& node, const Graph& graph, const SourceLocation& where) try {
+    node.child = clone_graph(graph.data(where));
+} catch (...) {
+    detail::rethrow_as_error("child_node", where);
+}
+
+}  // namespace heddle::detail

@@ -1,0 +1,38 @@
+// Programmatic events: in a recording, a kernel that waits for one may start early.
+#include <heddle/launch/dependent_launch.hpp>
+
+#include "core/stream/order.hpp"
+#include "core/stream/recorder.hpp"
+#include "core/stream/stream_errors.hpp"
+
+namespace heddle::detail {
+
+namespace {
+constexpr const char* call = "launch_triggering";
+}
+
+void check_trigger(const ProgrammaticEvent& event, StreamRef stream, const SourceLocation& where) {
+    const EventState& state = event.event_.state(call, where);
+    StreamRecord& record = record_of(stream.state());
+    if (state.device != record.device)
+        throw_error(stream_error(
+            ErrorCode::usage, record,
+            "an event of " + state.device.name() +
+                " cannot be recorded here: make it with ProgrammaticEvent(stream.device())",
+            call, where));
+}
+
+void record_trigger(const ProgrammaticEvent& event, StreamRef stream, const SourceLocation& where) {
+    record_event(event.event_.state(call, where), record_of(stream.state()), where);
+}
+
+bool wait_for_trigger(StreamRef stream, const ProgrammaticEvent& event,
+                      const SourceLocation& where) {
+    EventState& state = event.event_.state("launch_dependent", where);
+    if (!state.is_recorded()) return false;
+    StreamRecord& waiter = record_of(stream.state());
+    order_after_event(waiter, state, where);
+    return waiter.has(stream_flag::recording) && record_primary(waiter, state);
+}
+
+}  // namespace heddle::detail

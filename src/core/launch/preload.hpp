@@ -1,0 +1,10 @@
+// Counts, for backends, the launches that load code on a busy device.
+#pragma once
+
+namespace heddle::detail {
+
+/// Counts a launch that is about to load a kernel's code while its device is busy. Called for
+/// launches that CodeLoadPolicy::refuse rejects, too (heddle/launch/preload.hpp).
+void count_load_while_busy() noexcept;
+
+}  // namespace heddle::detail

@@ -1,0 +1,265 @@
+#include <heddle/memory/copy.hpp>
+
+#include <functional>
+
+#include <heddle/observe/observer.hpp>
+#include <heddle/stream/scope.hpp>
+
+#include "core/memory/copy.hpp"
+#include "core/memory/memory.hpp"
+#include "core/stream/order.hpp"
+#include "core/stream/recorder.hpp"
+#include "core/stream/stream_errors.hpp"
+
+namespace heddle::detail {
+
+Place place_of(const Region& region) {
+    if (region.owner != nullptr) return {region.owner->device, region.owner->kind};
+    Place place;
+    if (cuda_backend().device_count() > 0 && cuda_backend().classify(region.data, place))
+        return place;
+    return {Device::unchecked(DeviceKind::cpu, 0), MemoryKind::pageable};
+}
+
+namespace {
+
+bool is_on_cuda(const Place& place) {
+    return place.kind == MemoryKind::device && place.device.is_cuda();
+}
+
+[[noreturn]] void refuse(std::string message, const char* call, const SourceLocation& where) {
+    throw_error(
+        {.code = ErrorCode::usage, .message = std::move(message), .call = call, .where = where});
+}
+
+std::size_t extent(const Region& r) { return r.rows == 0 ? 0 : (r.rows - 1) * r.pitch + r.bytes; }
+
+}  // namespace
+
+bool check_regions(const Region& to, const Region& from, const SourceLocation& where) {
+    const auto shape = [](const Region& r) {
+        return r.rows == 1
+                   ? std::to_string(r.bytes) + " bytes"
+                   : std::to_string(r.rows) + " rows of " + std::to_string(r.bytes) + " bytes";
+    };
+    for (const Region* side : {&to, &from})
+        if (side->owner != nullptr && !side->owner->alive.load(std::memory_order_relaxed))
+            throw_dead_block(*side->owner, "copy", where);
+    if (to.bytes != from.bytes || to.rows != from.rows)
+        refuse(
+            "the destination has " + shape(to) + " and the source " + shape(from) +
+                (to.rows == 1 && from.rows == 1 ? ": take first() or subview() of the larger" : ""),
+            "copy", where);
+    if (to.bytes == 0 || to.rows == 0) return false;
+    if (to.data == nullptr || from.data == nullptr)
+        refuse(to.data == nullptr ? "the destination is null" : "the source is null", "copy",
+               where);
+    const auto* const a = static_cast<const std::byte*>(to.data);
+    const auto* const b = static_cast<const std::byte*>(from.data);
+    if (to.rows == 1 && std::less<>()(a, b + from.bytes) && std::less<>()(b, a + to.bytes))
+        refuse("the destination and the source overlap", "copy", where);
+    if (to.rows > 1 && std::less<>()(a, b + extent(from)) && std::less<>()(b, a + extent(to))) {
+        // Rectangles side by side in one pitched array interleave without overlapping.
+        const std::size_t pitch = to.pitch;
+        const auto offset = static_cast<std::size_t>(a < b ? b - a : a - b) % pitch;
+        if (to.pitch != from.pitch || offset < to.bytes || pitch - offset < to.bytes)
+            refuse("the destination and the source overlap", "copy_2d", where);
+    }
+    return true;
+}
+
+Piece piece_of(const Region& region, const Place& place) {
+    return {region.data, region.bytes, region.rows, region.rows == 1 ? region.bytes : region.pitch,
+            place};
+}
+
+namespace {
+
+const char* direction(const Place& to, const Place& from) {
+    if (is_on_cuda(to))
+        return is_on_cuda(from) ? (to.device == from.device ? "device to device" : "peer to peer")
+                                : "host to device";
+    return is_on_cuda(from) ? "device to host" : "host to host";
+}
+
+void copy_placed(StreamRecord& stream, const Region& to, const Place& to_place, const Region& from,
+                 const Place& from_place, const SourceLocation& where) {
+    const auto on_host = [](const Place& place) { return place.kind == MemoryKind::pageable; };
+    const Admission admission = admit(stream, "copy", where);
+    if (admission == Admission::dropped) {
+        if (on_host(to_place)) throw_known_failure(stream);  // the host reads it next
+        return;
+    }
+    if (stream.device.is_cpu() && (is_on_cuda(to_place) || is_on_cuda(from_place)))
+        throw_error(stream_error(
+            ErrorCode::usage, stream,
+            "a CPU stream cannot copy CUDA memory: name a stream of the CUDA device, or none",
+            "copy", where));
+    const bool recorded = admission == Admission::recorded &&
+                          record_copy(stream, piece_of(to, to_place), piece_of(from, from_place),
+                                      to.owner, from.owner, where);
+    // The host itself reads or writes pageable memory, now: wait for its users.
+    if (on_host(from_place)) settle(from.owner, where);
+    if (on_host(to_place)) settle(to.owner, where);
+    // Pageable memory is free again on return; the other side is in use until the copy completes.
+    if (!on_host(to_place)) note_use(to.owner, stream);
+    if (!on_host(from_place)) note_use(from.owner, stream);
+    if (!recorded)
+        stream.backend->copy(stream, piece_of(to, to_place), piece_of(from, from_place), where);
+    if (on_host(to_place)) throw_known_failure(stream);
+    if (is_observed()) {
+        const Access accesses[] = {{to.data, extent(to), true}, {from.data, extent(from), false}};
+        notify({.kind = OpKind::copy,
+                .name = direction(to_place, from_place),
+                .stream = StreamRef(stream),
+                .sequence = stream.submissions.load(std::memory_order_relaxed),
+                .bytes = to.bytes * to.rows,
+                .other = {},
+                .accesses = accesses,
+                .where = where});
+    }
+}
+
+}  // namespace
+
+void copy_regions(StreamRef stream, const Region& to, const Region& from,
+                  const SourceLocation& where) try {
+    check_usable(record_of(stream.state()), "copy", where);
+    if (check_regions(to, from, where))
+        copy_placed(record_of(stream.state()), to, place_of(to), from, place_of(from), where);
+} catch (...) {
+    detail::rethrow_as_error("copy", where);
+}
+
+namespace {
+/// Throws UsageError if only one of the two streams of a copy without a stream is captured. Such a
+/// copy waits for the other side's current stream, and a capture cannot wait for work outside it.
+/// Allowed if the copy is captured and the other stream has no work pending.
+void check_copy_in_capture(StreamRecord& stream, StreamRecord& other, const SourceLocation& where) {
+    const bool mine = is_captured(stream), theirs = is_captured(other);
+    if (mine && !theirs &&
+        !other.has(stream_flag::capturing | stream_flag::handed_out | stream_flag::poisoned) &&
+        other.backend->is_complete(other, where))
+        return;
+    if (mine == theirs) return;
+    StreamRecord& outside = mine ? other : stream;
+    throw_error(stream_error(ErrorCode::usage, stream,
+                             "in a capture, a copy without a stream is ordered after the current "
+                             "streams of both sides, and '" +
+                                 outside.display_name() + "' of " + outside.device.name() +
+                                 (mine ? " is not captured and has work pending: name the stream, "
+                                         "copy(stream, to, from), let "
+                                         "that one join the "
+                                         "capture, or wait for it before the capture begins"
+                                       : " runs the copy and is not captured: name the stream, "
+                                         "copy(stream, to, from), or let "
+                                         "that one join the "
+                                         "capture"),
+                             "copy", where));
+}
+}  // namespace
+
+void copy_regions(const Region& to, const Region& from, const SourceLocation& where) try {
+    if (!check_regions(to, from, where)) return;
+    const Place to_place = place_of(to), from_place = place_of(from);
+    const Device device = is_on_cuda(to_place)                  ? to_place.device
+                          : is_on_cuda(from_place)              ? from_place.device
+                          : to_place.kind == MemoryKind::device ? to_place.device
+                                                                : from_place.device;
+    const StreamRef stream = current_stream(device);
+    // The other side's device has a current stream too. The copy is ordered after work already
+    // enqueued on that stream, and before work enqueued on it later.
+    const bool at_destination = to_place.kind == MemoryKind::device && to_place.device == device;
+    const Place& other_place = at_destination ? from_place : to_place;
+    // Pinned memory belongs to no device: the CPU's stream counts only if CPU streams used the
+    // memory.
+    const bool both =
+        other_place.device != device && (other_place.kind == MemoryKind::device ||
+                                         (other_place.kind == MemoryKind::pinned &&
+                                          used_on_cpu(at_destination ? from.owner : to.owner)));
+    const StreamRef other = both ? current_stream(other_place.device) : stream;
+    // These waits are heddle's own, so no stream joins a capture by them. Streams outside a capture
+    // are ordered by the graph's launches.
+    if (both) check_copy_in_capture(record_of(stream.state()), record_of(other.state()), where);
+    if (both) stream.wait_stream(other, where);
+    copy_placed(record_of(stream.state()), to, to_place, from, from_place, where);
+    if (both && (!is_captured(record_of(stream.state())) || is_captured(record_of(other.state()))))
+        other.wait_stream(stream, where);
+} catch (...) {
+    detail::rethrow_as_error("copy", where);
+}
+
+namespace {
+void fill_placed(StreamRecord& stream, const Region& to, const Place& place, const void* value,
+                 std::size_t size, const SourceLocation& where) {
+    const Admission admission = admit(stream, "fill", where);
+    if (admission == Admission::dropped) return;
+    // Any device's stream can fill host memory; device memory needs a stream whose kernels reach
+    // it.
+    if (to.owner != nullptr && place.kind == MemoryKind::device && place.device.is_cuda())
+        check_reach(to.owner, stream, where);
+    else if (is_on_cuda(place) && !stream.device.is_cuda())
+        throw_error(stream_error(ErrorCode::usage, stream,
+                                 "work on " + stream.device.name() + " cannot reach this memory",
+                                 "fill", where));
+    note_use(to.owner, stream);
+    const Piece piece = piece_of(to, place);
+    if (admission != Admission::recorded ||
+        !record_fill(stream, piece, value, size, to.owner, where))
+        stream.backend->fill(stream, piece, value, size, where);
+    if (is_observed()) {
+        const Access access{to.data, extent(to), true};
+        notify({.kind = OpKind::fill,
+                .name = "fill",
+                .stream = StreamRef(stream),
+                .sequence = stream.submissions.load(std::memory_order_relaxed),
+                .bytes = to.bytes * to.rows,
+                .other = {},
+                .accesses = {&access, 1},
+                .where = where});
+    }
+}
+
+}  // namespace
+
+bool check_fill(const Region& to, const SourceLocation& where) {
+    if (to.owner != nullptr && !to.owner->alive.load(std::memory_order_relaxed))
+        throw_dead_block(*to.owner, "fill", where);
+    if (to.bytes == 0) return false;
+    if (to.data == nullptr) refuse("the destination is null", "fill", where);
+    return true;
+}
+
+void fill_region(StreamRef stream, const Region& to, const void* value, std::size_t size,
+                 const SourceLocation& where) try {
+    check_usable(record_of(stream.state()), "fill", where);
+    if (check_fill(to, where))
+        fill_placed(record_of(stream.state()), to, place_of(to), value, size, where);
+} catch (...) {
+    detail::rethrow_as_error("fill", where);
+}
+
+void fill_region(const Region& to, const void* value, std::size_t size,
+                 const SourceLocation& where) try {
+    if (!check_fill(to, where)) return;
+    const Place place = place_of(to);
+    const StreamRef stream = current_stream(place.device);
+    fill_placed(record_of(stream.state()), to, place, value, size, where);
+} catch (...) {
+    detail::rethrow_as_error("fill", where);
+}
+
+StreamRef home_stream(const Block* owner, const void* data, const SourceLocation& where) try {
+    if (owner != nullptr && !owner->alive.load(std::memory_order_relaxed))
+        throw_dead_block(*owner, "to_host", where);
+    const Region region{const_cast<void*>(data), 0, const_cast<Block*>(owner)};
+    const StreamRef stream = current_stream(place_of(region).device);
+    leave_to_host(record_of(stream.state()), "to_host", where);
+    // Its users may be writing to it.
+    if (owner != nullptr) wait_for_users(record_of(stream.state()), *owner, where);
+    return stream;
+} catch (...) {
+    detail::rethrow_as_error("copy", where);
+}
+
+}  // namespace heddle::detail

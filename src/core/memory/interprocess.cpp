@@ -1,0 +1,186 @@
+// Arrays and events shared between processes: handles and their checks.
+#include <heddle/memory/interprocess.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+#include <unistd.h>
+
+#include "core/memory/memory.hpp"
+#include "core/stream/order.hpp"
+
+namespace heddle {
+
+namespace {
+
+using BusId = std::array<char, 32>;
+
+[[noreturn]] void refuse(std::string message, const char* call, const SourceLocation& where) {
+    throw_error(
+        {.code = ErrorCode::usage, .message = std::move(message), .call = call, .where = where});
+}
+
+BusId bus_id_of(Device device) {
+    BusId id{};
+    if (device.is_cuda()) {
+        const std::string& text = device.info().bus_id;
+        std::memcpy(id.data(), text.data(), std::min(text.size(), id.size() - 1));
+    }
+    return id;
+}
+
+Device device_of(const BusId& id, int index, const char* call, const SourceLocation& where) {
+    if (id[0] == 0) return Device(DeviceKind::cpu, index, where);
+    for (int i = 0; i < device_count(DeviceKind::cuda); ++i) {
+        const Device device(DeviceKind::cuda, i, where);
+        if (bus_id_of(device) == id) return device;
+    }
+    const std::string text(id.data(), strnlen(id.data(), id.size()));
+    throw_error({.code = ErrorCode::no_device,
+                 .message = "it is on the GPU at " + text +
+                            ", which this process does not see (CUDA_VISIBLE_DEVICES?)",
+                 .call = call,
+                 .where = where});
+}
+
+/// FNV-1a: detects damage, not forgery.
+class Check {
+public:
+    explicit Check(std::uint64_t kind) noexcept { add(kind); }
+    template <class T> Check& add(const T& value) noexcept {
+        static_assert(std::has_unique_object_representations_v<T>);
+        const auto* bytes = reinterpret_cast<const unsigned char*>(&value);
+        for (std::size_t i = 0; i < sizeof value; ++i)
+            state_ = (state_ ^ bytes[i]) * 0x100000001b3u;
+        return *this;
+    }
+    std::uint64_t value() const noexcept { return state_; }
+
+private:
+    std::uint64_t state_ = 0xcbf29ce484222325u;
+};
+
+}  // namespace
+
+namespace detail {
+
+std::uint64_t check_of(const ArrayHandle& h) noexcept {
+    return Check(1)
+        .add(h.memory)
+        .add(h.bus_id)
+        .add(h.device_index)
+        .add(h.process)
+        .add(h.bytes)
+        .add(h.offset)
+        .add(h.size)
+        .add(h.element_bytes)
+        .value();
+}
+std::uint64_t check_of(const EventHandle& h) noexcept {
+    return Check(3).add(h.bytes).add(h.bus_id).add(h.device_index).add(h.process).value();
+}
+
+ArrayHandle export_block(const Block* block, const void* data, std::size_t count,
+                         std::size_t element, const SourceLocation& where) try {
+    constexpr const char* call = "export_array";
+    if (block == nullptr) refuse("this is no memory of an array that heddle knows", call, where);
+    if (!block->alive.load(std::memory_order_acquire)) throw_dead_block(*block, call, where);
+    if (block->origin == MemoryOrigin::imported)
+        refuse("this memory is of another process: let that one export it", call, where);
+    if (block->origin != MemoryOrigin::shared)
+        refuse("this memory is of a pool, or of the host, and cannot be shared between processes: "
+               "make the "
+               "array "
+               "with shareable<T>(device, size)",
+               call, where);
+    ArrayHandle handle;
+    handle.bus_id = bus_id_of(block->device);
+    handle.device_index = block->device.index();
+    handle.process = static_cast<std::int32_t>(getpid());
+    handle.bytes = block->bytes;
+    handle.offset = count == 0
+                        ? 0
+                        : static_cast<std::uint64_t>(static_cast<const std::byte*>(data) -
+                                                     static_cast<const std::byte*>(block->data));
+    handle.size = count;
+    handle.element_bytes = static_cast<std::uint32_t>(element);
+    if (block->bytes != 0)
+        backend_of(block->device.kind()).export_shared(block->data, handle, where);
+    handle.check = check_of(handle);
+    return handle;
+} catch (...) {
+    detail::rethrow_as_error("export_array", where);
+}
+
+Block& import_block(const ArrayHandle& handle, std::size_t element, std::size_t alignment,
+                    const SourceLocation& where) try {
+    constexpr const char* call = "import_array";
+    if (handle.process == 0 || handle.element_bytes == 0 || handle.check != check_of(handle))
+        refuse("this is no handle that export_array() made, or it was damaged on its way", call,
+               where);
+    if (handle.process == getpid())
+        refuse("this process exported the array itself: use that array", call, where);
+    if (handle.element_bytes != element)
+        refuse("elements of " + std::to_string(element) +
+                   " bytes are asked for, and the array was exported with " +
+                   std::to_string(handle.element_bytes) + " bytes each",
+               call, where);
+    std::uint64_t end = 0;
+    if (__builtin_mul_overflow(handle.size, handle.element_bytes, &end) ||
+        __builtin_add_overflow(end, handle.offset, &end) || end > handle.bytes)
+        refuse("the handle was damaged on its way: it names more memory than was exported", call,
+               where);
+    if (handle.offset % alignment != 0)
+        refuse("the handle was damaged on its way: its elements would not be aligned to " +
+                   std::to_string(alignment) + " bytes",
+               call, where);
+    const Device device = device_of(handle.bus_id, handle.device_index, call, where);
+    if (handle.bytes == 0) return allocate_shared(device, 0, 1, where);
+    return import_shared(device, handle, where);
+} catch (...) {
+    detail::rethrow_as_error("import_array", where);
+}
+
+}  // namespace detail
+
+EventHandle export_event(const Event& event, SourceLocation where) try {
+    detail::EventState& state = event.state("export_event", where);
+    if (!state.options.interprocess)
+        throw_error({.code = ErrorCode::usage,
+                     .message = "only events made with {.interprocess = true} can be shared",
+                     .call = "export_event",
+                     .device = state.device,
+                     .where = where});
+    EventHandle handle = state.backend->export_event(state, where);
+    handle.bus_id = bus_id_of(state.device);
+    handle.device_index = state.device.index();
+    handle.process = static_cast<std::int32_t>(getpid());
+    handle.check = detail::check_of(handle);
+    state.recorded = true;  // other processes may have recorded it
+    state.handed_out = true;
+    state.countable = false;
+    return handle;
+} catch (...) {
+    detail::rethrow_as_error("export_event", where);
+}
+
+Event import_event(const EventHandle& handle, SourceLocation where) try {
+    if (handle.process == 0 || handle.check != detail::check_of(handle))
+        refuse("this is no handle that export_event() made, or it was damaged on its way",
+               "import_event", where);
+    if (handle.process == getpid())
+        refuse("this process exported the event itself: use that event", "import_event", where);
+    auto state = std::make_unique<detail::EventState>();
+    state->device = device_of(handle.bus_id, handle.device_index, "import_event", where);
+    state->backend = &detail::backend_of(state->device.kind());
+    state->options.interprocess = true;
+    state->handed_out = true;
+    state->recorded = true;
+    state->backend->import_event(*state, handle, where);
+    return detail::EventState::make(*state.release());
+} catch (...) {
+    detail::rethrow_as_error("import_event", where);
+}
+
+}  // namespace heddle

@@ -1,0 +1,337 @@
+// Blocks: allocation, waiting for their users, and freeing.
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include <heddle/memory/array.hpp>
+#include <heddle/memory/interprocess.hpp>
+#include <heddle/observe/observer.hpp>
+
+#include "core/base/fork.hpp"
+#include "core/base/host_function_mark.hpp"
+#include "core/base/report.hpp"
+#include "core/memory/memory.hpp"
+#include "core/memory/users.hpp"
+#include "core/stream/order.hpp"
+#include "core/stream/recorder.hpp"
+#include "core/stream/stream_errors.hpp"
+#include <heddle/detail/thread_state.hpp>
+
+namespace heddle::detail {
+
+namespace {
+
+struct BlockPool {
+    SpinLock lock;  ///< guards the list
+    Block* free = nullptr;
+};
+
+constinit BlockPool block_pool;
+const ForkRegistration registered{ForkOrder::blocks, block_pool.lock};
+BlockPool& blocks() { return block_pool; }
+
+// Free blocks are linked through `more_users`.
+Block& take_block() {
+    BlockPool& pool = blocks();
+    {
+        const std::lock_guard lock(pool.lock);
+        if (pool.free != nullptr) {
+            Block& block = *pool.free;
+            pool.free = static_cast<Block*>(block.more_users.load(std::memory_order_relaxed));
+            block.more_users.store(nullptr, std::memory_order_relaxed);
+            block.serial.fetch_add(1, std::memory_order_relaxed);
+            return block;
+        }
+    }
+    constexpr int slab = 64;
+    auto* made = new Block[slab];
+    const std::lock_guard lock(pool.lock);
+    for (int i = 1; i < slab; ++i)
+        made[i].more_users.store(std::exchange(pool.free, &made[i]), std::memory_order_relaxed);
+    return made[0];
+}
+
+void give_block(Block& block) noexcept {
+    forget_users(block);
+    block.data = nullptr;
+    block.origin = MemoryOrigin::pool;
+    block.offset = 0;
+    BlockPool& pool = blocks();
+    const std::lock_guard lock(pool.lock);
+    block.more_users.store(std::exchange(pool.free, &block), std::memory_order_relaxed);
+}
+
+std::size_t checked_bytes(std::size_t count, std::size_t element, const char* call,
+                          const SourceLocation& where) {
+    std::size_t bytes = 0;
+    if (__builtin_mul_overflow(count, element, &bytes))
+        throw_error({.code = ErrorCode::out_of_memory,
+                     .message = std::to_string(count) + " elements of " + std::to_string(element) +
+                                " bytes are more than can be addressed",
+                     .call = call,
+                     .where = where});
+    return bytes;
+}
+
+void notify_memory(OpKind kind, StreamState* stream, std::size_t bytes,
+                   const SourceLocation& where) {
+    notify({.kind = kind,
+            .name = kind == OpKind::allocate ? "allocate" : "free",
+            .stream = stream != nullptr ? StreamRef(*stream) : StreamRef(),
+            .sequence = 0,
+            .bytes = bytes,
+            .other = {},
+            .accesses = {},
+            .where = where});
+}
+
+void open_shared(Block& block, Device device, std::size_t bytes, MemoryOrigin origin) noexcept {
+    block.bytes = bytes;
+    block.device = device;
+    block.kind = MemoryKind::device;
+    block.origin = origin;
+    block.owners.store(1, std::memory_order_relaxed);
+    block.alive.store(true, std::memory_order_release);
+}
+
+Backend& pinned_backend() {
+    return cuda_backend().device_count() > 0 ? cuda_backend() : cpu_backend();
+}
+
+}  // namespace
+
+Block& allocate(StreamRef ref, std::size_t count, std::size_t element, SourceLocation where) try {
+    StreamRecord& stream = record_of(ref.state());
+    check_usable(stream, "empty", where);
+    const std::size_t bytes = checked_bytes(count, element, "empty", where);
+    const bool recorded = stream.has(stream_flag::recording);
+    if (recorded && bytes != 0)
+        if (Block* spare = take_spare(stream, bytes)) return *spare;
+    Block& block = take_block();
+    StreamRecord& on = recorded ? allocating_stream(stream, where) : stream;
+    try {
+        if (bytes != 0) block.data = on.backend->allocate(on, bytes, where);
+    } catch (...) {
+        give_block(block);
+        throw;
+    }
+    block.bytes = bytes;
+    block.device = stream.device;
+    block.kind = MemoryKind::device;
+    block.owners.store(1, std::memory_order_relaxed);
+    block.users[0].store(on.key.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    block.alive.store(true, std::memory_order_release);
+    if (recorded) {
+        try {
+            own_by_capture(stream, block, where);
+        } catch (...) {
+            release(block);
+            throw;
+        }
+    }
+    if (is_observed()) notify_memory(OpKind::allocate, &stream, bytes, where);
+    return block;
+} catch (...) {
+    rethrow_as_error("empty", where);
+}
+
+Block& allocate_shared(Device device, std::size_t count, std::size_t element,
+                       const SourceLocation& where) try {
+    const std::size_t bytes = checked_bytes(count, element, "shareable", where);
+    Block& block = take_block();
+    try {
+        if (bytes != 0)
+            block.data = backend_of(device.kind()).allocate_shared(device.index(), bytes, where);
+    } catch (...) {
+        give_block(block);
+        throw;
+    }
+    open_shared(block, device, bytes, MemoryOrigin::shared);
+    if (is_observed()) notify_memory(OpKind::allocate, nullptr, bytes, where);
+    return block;
+} catch (...) {
+    rethrow_as_error("shareable", where);
+}
+
+Block& import_shared(Device device, const ArrayHandle& handle, const SourceLocation& where) try {
+    Block& block = take_block();
+    try {
+        void* const base = backend_of(device.kind()).import_shared(device.index(), handle, where);
+        block.data = static_cast<std::byte*>(base) + handle.offset;
+        block.offset = handle.offset;
+    } catch (...) {
+        give_block(block);
+        throw;
+    }
+    open_shared(block, device, handle.bytes, MemoryOrigin::imported);
+    return block;
+} catch (...) {
+    rethrow_as_error("import_array", where);
+}
+
+Block& allocate_host(MemoryKind kind, std::size_t count, std::size_t element,
+                     SourceLocation where) try {
+    const std::size_t bytes =
+        checked_bytes(count, element, kind == MemoryKind::pinned ? "pinned" : "pageable", where);
+    Block& block = take_block();
+    try {
+        if (bytes != 0)
+            block.data = (kind == MemoryKind::pinned ? pinned_backend() : cpu_backend())
+                             .allocate_pinned(bytes, where);
+    } catch (...) {
+        give_block(block);
+        throw;
+    }
+    block.bytes = bytes;
+    block.device = Device::unchecked(DeviceKind::cpu, 0);
+    block.kind = kind;
+    block.owners.store(1, std::memory_order_relaxed);
+    block.alive.store(true, std::memory_order_release);
+    if (is_observed()) notify_memory(OpKind::allocate, nullptr, bytes, where);
+    return block;
+} catch (...) {
+    rethrow_as_error(kind == MemoryKind::pinned ? "pinned" : "pageable", where);
+}
+
+void release(Block& block) noexcept {
+    if (block.owners.load(std::memory_order_acquire) != 1) {
+        // While this owner still counts: afterwards another one may free the block at any time.
+        offer_to_capture(block);
+        if (block.owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    }
+    block.alive.store(false, std::memory_order_release);
+    free_block(block, nullptr);
+}
+
+void free_block(Block& block, const Recorder* sent) noexcept {
+    try {
+        StreamUse few[Block::inline_users];
+        const std::span<const StreamUse> users = final_users(block, few);
+        if (keep_for_batch(block, users, sent)) {
+            block.owners.store(1, std::memory_order_relaxed);  // now the batch owns it
+            return;
+        }
+        if (is_observed())
+            notify_memory(OpKind::free, users.empty() ? nullptr : users.front().stream, block.bytes,
+                          {});
+        if (block.data != nullptr) {
+            if (block.origin != MemoryOrigin::pool)
+                backend_of(block.device.kind())
+                    .free_shared({static_cast<std::byte*>(block.data) - block.offset, block.bytes,
+                                  block.device.index(), block.origin == MemoryOrigin::imported},
+                                 users.data(), users.size());
+            else if (block.kind == MemoryKind::device)
+                backend_of(block.device.kind())
+                    .free(block.data, block.bytes, block.device.index(), users.data(),
+                          users.size());
+            else
+                (block.kind == MemoryKind::pinned ? pinned_backend() : cpu_backend())
+                    .free_pinned(block.data, block.bytes, users.data(), users.size());
+        }
+        give_block(block);
+    } catch (...) {
+        report(std::current_exception());
+    }
+}
+
+void declare_use(Block& block, StreamRef stream, SourceLocation where) try {
+    check_usable(record_of(stream.state()), "used_on", where);
+    note_use(&block, stream.state());
+    note_recorded_use(record_of(stream.state()), block);
+} catch (...) {
+    rethrow_as_error("used_on", where);
+}
+
+void wait_for_users(StreamRecord& stream, const Block& block, const SourceLocation& where) {
+    const Users users(block);
+    for (const StreamUse& use : users.all()) order_after_use(stream, use, where);
+}
+
+bool used_on_cpu(const Block* block) {
+    if (block == nullptr) return false;
+    const Users users(*block);
+    return std::ranges::any_of(users.all(),
+                               [](const StreamUse& use) { return use.stream->device.is_cpu(); });
+}
+
+void settle(const Block* block, const SourceLocation& where) {
+    if (block == nullptr) return;
+    const Users users(*block);
+    for (const StreamUse& use : users.all()) {
+        if (use.stream->has(stream_flag::forked)) continue;
+        send_batch_of(*use.stream, where);
+        Backend& backend = *use.stream->backend;
+        if (thread_states.in_host_function) {
+            const CompletionRef done = make_completion();
+            backend.fence(use, done);
+            if (!done->is_done()) check_may_wait("copy (of pageable memory in use)", where);
+        } else {
+            backend.synchronize_use(use, where);
+        }
+    }
+}
+
+void throw_dead_block(const Block&, const char* call, SourceLocation where) {
+    throw_error({.code = ErrorCode::usage,
+                 .message = "this view outlived the array it was taken from",
+                 .call = call,
+                 .where = where});
+}
+
+void throw_no_array(SourceLocation where) {
+    throw_error({.code = ErrorCode::usage,
+                 .message =
+                     "this array holds nothing: it was moved from, reset, or never made. What "
+                     "can do without it takes an empty View",
+                 .where = where});
+}
+
+bool peer_reachable(const Block& block, const StreamState& stream) noexcept {
+    if (stream.device.is_cpu()) return block.kind != MemoryKind::device || block.device.is_cpu();
+    if (block.kind == MemoryKind::pinned) return true;
+    if (block.kind == MemoryKind::pageable || block.device.kind() != stream.device.kind())
+        return false;
+    // Imported memory is mapped for one device; CUDA does not document whether others can reach it.
+    if (block.origin == MemoryOrigin::imported) return block.device == stream.device;
+    if (block.origin != MemoryOrigin::pool)
+        return stream.backend->has_access(AccessKind::peer, stream.device.index(),
+                                          block.device.index());
+    return stream.backend->peer_reachable(stream.device.index(), block.device.index());
+}
+
+void throw_wrong_device(const Block& block, const StreamState& stream, SourceLocation where) {
+    const std::string memory = block.kind == MemoryKind::device
+                                   ? "an array of " + block.device.name()
+                                   : "a pageable host array";
+    throw_error(stream_error(
+        ErrorCode::usage, const_cast<StreamRecord&>(static_cast<const StreamRecord&>(stream)),
+        "work on " + stream.device.name() + " cannot reach " + memory +
+            ": copy() it to an array of " + stream.device.name() +
+            (block.device.is_cpu() ? ", or use pinned()"
+             : block.device.is_cuda() && stream.device.is_cuda()
+                 ? (block.origin == MemoryOrigin::pool ? ", or enable_pool_access("
+                                                       : ", or enable_peer_access(") +
+                       stream.device.name() + ", " + block.device.name() + ")"
+                 : ""),
+        "launch", where));
+}
+
+void throw_pitch_too_small(std::size_t columns, std::size_t pitch, SourceLocation where) {
+    throw_error({.code = ErrorCode::usage,
+                 .message = "a pitch of " + std::to_string(pitch) + " elements is less than the " +
+                            std::to_string(columns) + " columns of a row",
+                 .call = "View2D",
+                 .where = where});
+}
+
+void throw_out_of_range(std::size_t first, std::size_t count, std::size_t size,
+                        SourceLocation where) {
+    throw_error({.code = ErrorCode::usage,
+                 .message = "elements " + std::to_string(first) + " to " + std::to_string(first) +
+                            " + " + std::to_string(count) + " are not all within a view of " +
+                            std::to_string(size),
+                 .call = "View",
+                 .where = where});
+}
+
+}  // namespace heddle::detail

@@ -1,0 +1,32 @@
+// Operations on blocks: importing, waiting for their users, freeing.
+#pragma once
+
+#include "core/seam/records.hpp"
+#include <heddle/detail/block.hpp>
+#include <heddle/stream/stream.hpp>
+
+namespace heddle {
+struct ArrayHandle;
+}
+
+namespace heddle::detail {
+
+/// Maps another process's memory into a new block. The caller has checked the handle.
+Block& import_shared(Device device, const ArrayHandle& handle, const SourceLocation& where);
+
+/// Orders `stream` after all work enqueued so far on every user of the block, including closed
+/// streams and streams of threads that ended. Flushes batches that record a user. `stream` joins no
+/// capture or batch.
+void wait_for_users(StreamRecord& stream, const Block& block, const SourceLocation& where);
+/// Frees a block that has no owner any more, after all work on its users; never blocks. An open
+/// batch that may have recorded work on the block keeps it instead and frees it later. `sent` is a
+/// batch that has flushed all it recorded on the block, or null.
+void free_block(Block& block, const Recorder* sent) noexcept;
+/// Returns whether a CPU stream is a user of the block. `block` may be null.
+bool used_on_cpu(const Block* block);
+/// Blocks the host until all work enqueued so far on every user of the block has completed. Call it
+/// before the host reads or writes the memory. `block` may be null. Flushes batches that record a
+/// user. In a host function, throws UsageError if it would have to wait.
+void settle(const Block* block, const SourceLocation& where);
+
+}  // namespace heddle::detail

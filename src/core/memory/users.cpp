@@ -1,0 +1,135 @@
+#include "core/memory/users.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <memory>
+#include <mutex>
+
+#include "core/base/fork.hpp"
+#include "core/stream/registry.hpp"
+
+namespace heddle::detail {
+
+namespace {
+
+/// The users of a block beyond the first few: a hash set of keys, at most half full. Read without a
+/// lock and changed under `users_lock`. A table that became too small is kept until the block is
+/// freed, because another thread may be reading it.
+struct UserTable {
+    explicit UserTable(std::size_t slots) : keys(slots), uses(slots + Block::inline_users) {}
+
+    std::vector<std::atomic<std::uint64_t>> keys;  ///< 0: free
+    std::vector<StreamUse> uses;                   ///< room for final_users()
+    std::size_t used = 0;
+    std::unique_ptr<UserTable> older;
+
+    std::size_t place_of(std::uint64_t key) const noexcept {
+        return static_cast<std::size_t>((key * 0x9e3779b97f4a7c15u) >> 32) & (keys.size() - 1);
+    }
+    bool has(std::uint64_t key) const noexcept {
+        for (std::size_t i = place_of(key);; i = (i + 1) & (keys.size() - 1)) {
+            const std::uint64_t seen = keys[i].load(std::memory_order_relaxed);
+            if (seen == key) return true;
+            if (seen == 0) return false;
+        }
+    }
+    void put(std::uint64_t key) noexcept {
+        std::size_t i = place_of(key);
+        while (keys[i].load(std::memory_order_relaxed) != 0) i = (i + 1) & (keys.size() - 1);
+        keys[i].store(key, std::memory_order_release);
+        ++used;
+    }
+};
+
+UserTable* table_of(const Block& block) noexcept {
+    return static_cast<UserTable*>(block.more_users.load(std::memory_order_acquire));
+}
+
+/// Guards changes to the users of all blocks. Taken when a stream uses a block for the first time.
+constinit SpinLock users_lock;
+const ForkRegistration registered{ForkOrder::block_users, users_lock};
+
+/// Adds the key to the block's table. Removes users whose work has ended if the table would have to
+/// grow. Call with `users_lock` held.
+void add_to_table(Block& block, std::uint64_t key) {
+    constexpr std::size_t smallest = 16;
+    UserTable* table = table_of(block);
+    if (table != nullptr && table->has(key)) return;
+    if (table == nullptr || 2 * (table->used + 1) > table->keys.size()) {
+        std::vector<std::uint64_t> kept;
+        if (table != nullptr)
+            for (const auto& slot : table->keys)
+                if (const std::uint64_t one = slot.load(std::memory_order_relaxed);
+                    one != 0 && !has_ended(one))
+                    kept.push_back(one);
+        if (table != nullptr && 4 * (kept.size() + 1) <= table->keys.size()) {
+            // A thread that reads the table now may miss its key; it then takes the lock.
+            for (auto& slot : table->keys) slot.store(0, std::memory_order_relaxed);
+            table->used = 0;
+        } else {
+            const std::size_t slots = std::bit_ceil(std::max(smallest, 4 * (kept.size() + 1)));
+            auto fresh = std::make_unique<UserTable>(slots);
+            fresh->older.reset(table);
+            table = fresh.release();
+        }
+        for (const std::uint64_t one : kept) table->put(one);
+    }
+    table->put(key);
+    block.more_users.store(table, std::memory_order_release);
+}
+
+}  // namespace
+
+void add_user(Block& block, StreamState& stream) try {
+    const std::uint64_t key = stream.key.load(std::memory_order_relaxed);
+    if (const UserTable* table = table_of(block); table != nullptr && table->has(key)) return;
+    const std::lock_guard lock(users_lock);
+    for (auto& user : block.users) {
+        const std::uint64_t seen = user.load(std::memory_order_relaxed);
+        if (seen == key) return;
+        if (seen != 0 && !has_ended(seen)) continue;
+        user.store(key, std::memory_order_release);
+        return;
+    }
+    add_to_table(block, key);
+} catch (...) {
+    rethrow_as_error("", {});  // which call uses the block is not known here
+}
+
+Users::Users(const Block& block) {
+    for (const auto& user : block.users)
+        if (const std::uint64_t key = user.load(std::memory_order_acquire);
+            key != 0 && !has_ended(key))
+            few_[count_++] = use_of(key);
+    const UserTable* const table = table_of(block);
+    if (table == nullptr) [[likely]]
+        return;
+    many_.assign(few_, few_ + count_);
+    const std::lock_guard lock(users_lock);
+    for (const auto& slot : table_of(block)->keys)
+        if (const std::uint64_t key = slot.load(std::memory_order_relaxed);
+            key != 0 && !has_ended(key))
+            many_.push_back(use_of(key));
+}
+
+std::span<const StreamUse> final_users(Block& block,
+                                       std::span<StreamUse, Block::inline_users> few) noexcept {
+    UserTable* const table = table_of(block);
+    StreamUse* const to = table != nullptr ? table->uses.data() : few.data();
+    std::size_t count = 0;
+    const auto add = [&](const std::atomic<std::uint64_t>& slot) {
+        const std::uint64_t key = slot.load(std::memory_order_acquire);
+        if (key != 0 && !has_ended(key)) to[count++] = use_of(key);
+    };
+    for (const auto& user : block.users) add(user);
+    if (table != nullptr)
+        for (const auto& slot : table->keys) add(slot);
+    return {to, count};
+}
+
+void forget_users(Block& block) noexcept {
+    delete static_cast<UserTable*>(block.more_users.exchange(nullptr, std::memory_order_relaxed));
+    for (auto& user : block.users) user.store(0, std::memory_order_relaxed);
+}
+
+}  // namespace heddle::detail

@@ -1,0 +1,38 @@
+// The streams that use a block of memory, by key, so that a record which has become another stream
+// is never taken for a user (docs/adr/0023).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "core/seam/records.hpp"
+#include <heddle/detail/block.hpp>
+
+namespace heddle::detail {
+
+/// A snapshot of the streams that used a block, without those whose work has ended. Allocates
+/// nothing for a block with at most Block::inline_users users.
+class Users {
+public:
+    explicit Users(const Block& block);
+    std::span<const StreamUse> all() const noexcept {
+        return many_.empty() ? std::span(few_, count_) : std::span<const StreamUse>(many_);
+    }
+
+private:
+    StreamUse few_[Block::inline_users] = {};
+    std::size_t count_ = 0;
+    std::vector<StreamUse> many_;
+};
+
+/// The same for a block without owners, which no other thread accesses. Allocates nothing. The
+/// result may point into `few`; it is valid until forget_users().
+std::span<const StreamUse> final_users(Block& block,
+                                       std::span<StreamUse, Block::inline_users> few) noexcept;
+
+/// Removes all users of the block. No other thread may access it.
+void forget_users(Block& block) noexcept;
+
+}  // namespace heddle::detail

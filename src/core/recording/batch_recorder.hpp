@@ -1,0 +1,48 @@
+// Open batches: recorders whose tape is launched as a graph whenever its work is needed.
+#pragma once
+
+#include "core/recording/batch.hpp"
+#include "core/recording/recording.hpp"
+
+namespace heddle::detail {
+
+class BatchRecorder final : public Recorder {
+public:
+    static BatchRecorder& start(StreamRecord& stream, BatchRun& run, const SourceLocation& where);
+    /// Flushes and ends the batch. If flushing throws, the batch has ended all the same, and what
+    /// was still on the tape is lost. Takes the lock.
+    static void finish(BatchRecorder& batch, const SourceLocation& where);
+
+    bool is_capture() const noexcept override { return false; }
+    bool accept(StreamRecord& stream, Wants wants, const char* call,
+                const SourceLocation& where) override;
+    bool join(StreamRecord& stream, const std::vector<std::uint32_t>& tail, const char* call,
+              const SourceLocation& where) override;
+    bool wait_inside(StreamRecord& waiter, StreamRecord* other,
+                     const std::vector<std::uint32_t>& place, const SourceLocation& where) override;
+    void flush(const SourceLocation& where) override;
+    void leave(StreamRecord& stream) noexcept override;
+    void step_aside(StreamRecord& stream, const SourceLocation& where) override;
+    bool keep(Block& block) noexcept override;
+    void note_batch_use(Block& block) override;
+
+    /// Returns the stream on which the batch began, or null if it has left.
+    StreamRecord* origin() const noexcept;
+
+protected:
+    std::uint32_t flags() const noexcept override { return stream_flag::recording; }
+
+private:
+    bool takes_part(const Participant& one) const noexcept;
+    bool is_clean(StreamRecord& stream) noexcept;
+    bool is_settled(StreamRecord& stream, std::uint64_t given, const SourceLocation& where);
+    void order_others(StreamRecord& origin, const SourceLocation& where);
+    void collect_kept() noexcept;
+
+    BatchRun* run_ = nullptr;
+    SpinLock kept_lock_;  ///< guards the next two; its holder never waits for the recorder's lock
+    Block* kept_ = nullptr;  ///< to be freed after the next flush; linked by Block::next_kept
+    bool keeps_ = false;     ///< true while the batch is open
+};
+
+}  // namespace heddle::detail

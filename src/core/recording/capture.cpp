@@ -1,0 +1,212 @@
+// Captures: beginning, ending and discarding them.
+#include <heddle/recording/capture.hpp>
+
+#include <heddle/graph/conditional_nodes.hpp>
+#include <heddle/memory/copy.hpp>
+
+#include <memory>
+#include <mutex>
+
+#include "core/graph/graph.hpp"
+#include "core/recording/capture_recorder.hpp"
+#include "core/stream/order.hpp"
+#include "core/stream/stream_errors.hpp"
+
+namespace heddle {
+
+using detail::CaptureRecorder;
+using detail::GraphData;
+using detail::NodeData;
+using detail::StreamRecord;
+
+namespace {
+
+/// Ends the capture, even if it throws. Returns the captured work as a graph.
+std::unique_ptr<GraphData> finish(CaptureRecorder& capture, bool join,
+                                  const SourceLocation& where) {
+    const std::unique_ptr<CaptureRecorder, void (*)(CaptureRecorder*)> over(
+        &capture, [](CaptureRecorder* one) { CaptureRecorder::finish(*one); });
+    return capture.take(join, where);
+}
+
+}  // namespace
+
+ScopedCapture::ScopedCapture(StreamRef ref, CaptureOptions options, SourceLocation where) try
+    : ScopeBase(where), join_(options.join) {
+    StreamRecord& stream = detail::record_of(ref.state());
+    detail::check_usable(stream, "capture", where);
+    if (is_capturing(ref))
+        throw_error(detail::stream_error(
+            ErrorCode::usage, stream,
+            "the stream is in a capture already: end that first, or capture on another stream "
+            "and launch its graph in this one",
+            "capture", where));
+    recorder_ = &CaptureRecorder::start(stream, options.mode, where);
+    try {
+        change_device(ref.device());
+        change_stream(ref);
+    } catch (...) {
+        CaptureRecorder::finish(*recorder_);
+        throw;
+    }
+} catch (...) {
+    detail::rethrow_as_error("capture", where);
+}
+
+ScopedCapture::~ScopedCapture() {
+    if (recorder_ != nullptr) CaptureRecorder::finish(*recorder_);
+}
+
+Graph ScopedCapture::end(SourceLocation where) try {
+    if (recorder_ == nullptr)
+        throw_error({.code = ErrorCode::usage,
+                     .message = "this capture has ended already",
+                     .call = "end",
+                     .where = where});
+    leave();
+    Graph graph(finish(*std::exchange(recorder_, nullptr), join_, where));
+    return graph;
+} catch (...) {
+    detail::rethrow_as_error("end", where);
+}
+
+void ScopedCapture::end_into(Graph& graph, std::initializer_list<Node> after,
+                             SourceLocation where) try {
+    GraphData& to = graph.data(where);
+    for (const Node& node : after)
+        if (node.data().graph != &to)
+            throw_error(
+                {.code = ErrorCode::usage,
+                 .message = label_of(node.data()) + " is not a node of the graph that is added to",
+                 .call = "end_into",
+                 .where = where});
+    const Graph more = end(where);
+    GraphData& from = more.data();
+    if (from.device != to.device)
+        throw_error({.code = ErrorCode::usage,
+                     .message = "a graph of " + to.device.name() +
+                                " cannot take up work captured on " + from.device.name(),
+                     .call = "end_into",
+                     .where = where});
+    std::vector<std::size_t> first;
+    for (const Node& node : after) first.push_back(node.data().index);
+    append_graph(to, from, first);
+} catch (...) {
+    detail::rethrow_as_error("end_into", where);
+}
+
+namespace detail {
+
+bool is_recorded(StreamRef stream) {
+    StreamRecord& record = record_of(stream.state());
+    check_usable(record, "capture_if or capture_while", SourceLocation());
+    if (record.has(stream_flag::recording)) return is_captured(record);
+    if (stream.is_capturing())
+        throw_error(stream_error(ErrorCode::unsupported, record,
+                                 "the capture was begun past heddle, which cannot add conditions "
+                                 "to it: capture with heddle",
+                                 "capture_if or capture_while", {}));
+    return false;
+}
+
+namespace {
+CaptureRecorder& start_body(StreamRecord& record, const SourceLocation& where) try {
+    return CaptureRecorder::start(record, CaptureMode::thread_local_, where);
+} catch (...) {
+    rethrow_as_error("capture_if or capture_while", where);
+}
+Graph finish_body(CaptureRecorder& inner, const SourceLocation& where) try {
+    return Graph(finish(inner, false, where));
+} catch (...) {
+    rethrow_as_error("capture_if or capture_while", where);
+}
+}  // namespace
+
+// Exceptions of the body propagate unchanged.
+Graph capture_body(StreamRef stream, const std::function<void()>& body, SourceLocation where) {
+    StreamRecord& record = record_of(stream.state());
+    if (record.has(stream_flag::handed_out))
+        throw_error(stream_error(
+            ErrorCode::unsupported, record,
+            "others hold the stream's native handle, and what they give it cannot be captured "
+            "under a condition: use another stream, which waits for this one",
+            "capture_if or capture_while", where));
+    auto& around = static_cast<CaptureRecorder&>(*record.recorder.load());
+    CaptureRecorder& inner = start_body(record, where);
+    {
+        const std::lock_guard lock(around.lock);
+        ++around.bodies;
+    }
+    const std::unique_ptr<CaptureRecorder, void (*)(CaptureRecorder*)> over(
+        &around, [](CaptureRecorder* one) {
+            const std::lock_guard lock(one->lock);
+            --one->bodies;
+        });
+    try {
+        const ScopedStream in(stream, {.wait_on_enter = false}, where);
+        body();
+    } catch (...) {
+        CaptureRecorder::finish(inner);
+        throw;
+    }
+    return finish_body(inner, where);
+}
+
+void record_condition(StreamRef stream, ConditionalKind kind, View<const int> value,
+                      std::span<Graph> graphs, SourceLocation where) try {
+    std::vector<std::unique_ptr<GraphData>> bodies;
+    for (Graph& graph : graphs) {
+        bodies.push_back(clone_graph(graph.data(where)));
+        if (!bodies.back()->nodes.empty()) continue;
+        bodies.back()->nodes.push_back(new_node(NodeKind::empty, stream.device(), where));
+        bodies.back()->dependencies.emplace_back();
+        bodies.back()->nodes.back()->graph = bodies.back().get();
+    }
+    const auto node = make_conditional(kind, region(value), std::move(bodies), where);
+    check_conditional(*node, stream.device(), where);
+    record_node(record_of(stream.state()), node, where);
+} catch (...) {
+    rethrow_as_error("capture_if or capture_while", where);
+}
+
+int read_condition(StreamRef stream, View<const int> value, SourceLocation where) {
+    if (value.size() != 1)
+        throw_error({.code = ErrorCode::usage,
+                     .message = "a condition needs a value of one int, and has one of " +
+                                std::to_string(value.size()) + ": take first(1)",
+                     .call = "capture_if or capture_while",
+                     .where = where});
+    int now = 0;
+    copy(stream, std::span<int>(&now, 1), value.first(1), where);
+    return now;
+}
+
+}  // namespace detail
+
+bool is_capturing(StreamRef stream) { return stream.is_capturing(); }
+
+void record_external(StreamRef stream, Event& event, SourceLocation where) try {
+    detail::record_event(event.state("record_external", where), detail::record_of(stream.state()),
+                         true, where);
+} catch (...) {
+    detail::rethrow_as_error("record_external", where);
+}
+
+void wait_external(StreamRef ref, const Event& event, SourceLocation where) try {
+    StreamRecord& stream = detail::record_of(ref.state());
+    detail::check_usable(stream, "wait_external", where);
+    detail::EventState& state = event.state("wait_external", where);
+    if (!stream.has(detail::stream_flag::recording) || !detail::is_captured(stream))
+        return ref.wait_event(event, where);
+    if (state.device.kind() != stream.device.kind())
+        throw_error(detail::stream_error(
+            ErrorCode::usage, stream,
+            "a graph can only wait for events of its own kind of device: wait on the stream, "
+            "before the launch",
+            "wait_external", where));
+    detail::record_wait_node(stream, state, where);
+} catch (...) {
+    detail::rethrow_as_error("wait_external", where);
+}
+
+}  // namespace heddle

@@ -1,0 +1,250 @@
+#include "core/recording/capture_recorder.hpp"
+
+#include <algorithm>
+
+#include "core/base/fork.hpp"
+#include "core/graph/graph.hpp"
+#include "core/memory/users.hpp"
+
+namespace heddle::detail {
+
+namespace {
+constinit RecorderPool<CaptureRecorder> captures;
+const ForkRegistration registered{ForkOrder::recorders, captures.lock()};
+}  // namespace
+
+CaptureRecorder& CaptureRecorder::start(StreamRecord& stream, CaptureMode mode,
+                                        const SourceLocation& where) {
+    CaptureRecorder& capture = captures.take();
+    capture.mode_ = mode;
+    capture.bodies = 0;
+    try {
+        capture.begin(stream, where);
+    } catch (...) {
+        captures.give(capture);
+        throw;
+    }
+    return capture;
+}
+
+void CaptureRecorder::finish(CaptureRecorder& capture) noexcept {
+    {
+        capture.lock.lock();
+        const Recorded held(capture);
+        capture.end();
+        capture.spares_.clear();
+        capture.owned_.clear();
+        capture.declared_.clear();
+    }
+    captures.give(capture);
+}
+
+std::string CaptureRecorder::unjoined(const std::vector<bool>& reached) const {
+    std::string names;
+    for (std::size_t i = 1; i < participants.size(); ++i) {
+        const Participant& one = participants[i];
+        const bool joined =
+            std::ranges::all_of(one.tail, [&](std::uint32_t op) { return reached[op]; });
+        if (!joined) names += (names.empty() ? "'" : ", '") + one.name + "'";
+    }
+    return names;
+}
+
+std::unique_ptr<GraphData> CaptureRecorder::take(bool join, const SourceLocation& where) {
+    std::shared_ptr<Tape> taken;
+    std::vector<BlockUse> declared;
+    {
+        lock.lock();
+        const Recorded held(*this);
+        for (Participant& one : participants) {
+            collect_external(one, where);
+            if (one.external && one.stream != nullptr)
+                one.stream->backend->drop_foreign(*one.stream);
+            one.external = false;
+        }
+        // A launch completes when all nodes have. So `join` adds no edges, it only skips this
+        // check.
+        if (const std::string names =
+                join ? "" : unjoined(reached_from(*tape, participants[0].tail));
+            !names.empty())
+            throw_error(
+                {.code = ErrorCode::usage,
+                 .message =
+                     "these streams took part in the capture and did not come back: " + names +
+                     ". Let the first stream wait for them (wait_stream), or capture with {.join = "
+                     "true}",
+                 .call = "capture",
+                 .device = device,
+                 .where = where});
+        // Launches record the events that are nodes. The others keep this capture's record.
+        for (Mark& mark : marks) {
+            if (mark.event == nullptr) continue;
+            if (mark.op >= 0) {
+                mark.event->capture_id = 0;
+                mark.event->recorded = false;
+            }
+            mark.event->recorder.store(nullptr, std::memory_order_release);
+        }
+        marks.clear();
+        tell_capture_around();
+        for (const Declared& one : declared_) declared.push_back({one.block, one.serial});
+        std::shared_ptr<Tape> fresh = new_tape();
+        taken = std::exchange(tape, std::move(fresh));
+    }
+    std::unique_ptr<GraphData> graph = graph_of(taken, device, where);
+    // Each launch uses the declared memory. Any node can name it, since a launch counts as one use
+    // of all memory that its graph uses.
+    if (!graph->nodes.empty()) graph->nodes.back()->declared = std::move(declared);
+    return graph;
+}
+
+void CaptureRecorder::refuse_in_body(StreamRecord& stream, const SourceLocation& where) const {
+    if (bodies == 0) return;
+    refuse(stream,
+           "the stream takes part in the capture around this condition, and what it is given would "
+           "not be "
+           "under the "
+           "condition: in the body, use the condition's stream, or streams that wait for it there",
+           "capture_if or capture_while", where);
+}
+
+bool CaptureRecorder::accept(StreamRecord& stream, Wants wants, const char* call,
+                             const SourceLocation& where) {
+    if (wants == Wants::pageable)
+        refuse(stream,
+               "pageable memory cannot be used in a capture: nothing is done before the graph is "
+               "launched, "
+               "and nobody "
+               "knows when it may change. Use pinned()",
+               call, where);
+    refuse_in_body(stream, where);
+    collect_external(participant(stream), where);
+    return true;
+}
+
+bool CaptureRecorder::join(StreamRecord& stream, const std::vector<std::uint32_t>& tail,
+                           const char* call, const SourceLocation& where) {
+    if (is_captured(stream)) return false;  // in another capture: the caller throws
+    if (stream.backend->capture_id(stream) != 0)
+        refuse(stream, "the stream is in another capture already, begun natively", call, where);
+    if (device.is_cpu() && stream.device.is_cuda())
+        refuse(stream,
+               "a stream of a CUDA device cannot take part in a capture that began on a CPU "
+               "stream: begin it "
+               "on the CUDA "
+               "stream",
+               call, where);
+    for (;;) {
+        // Flushes a batch of the stream, which resumes after the capture. Lock order: a capture's,
+        // then a batch's.
+        const Recorded batch(stream);
+        if (batch && batch->is_capture()) return false;
+        if (batch) batch->flush(where);
+        if (attach(stream, tail, batch ? &*batch : nullptr, where)) return true;
+    }
+}
+
+bool CaptureRecorder::wait_inside(StreamRecord& waiter, StreamRecord*,
+                                  const std::vector<std::uint32_t>& place,
+                                  const SourceLocation& where) {
+    refuse_in_body(waiter, where);
+    collect_external(participant(waiter), where);
+    merge(participant(waiter).tail, place);
+    return true;
+}
+
+// Memory ------------------------------------------------------------------------------------------
+
+Block* CaptureRecorder::take_spare(StreamRecord& stream, std::size_t bytes) {
+    if (spares_.empty()) return nullptr;
+    const std::vector<bool> before = reached_from(*tape, participant(stream).tail);
+    for (auto spare = spares_.begin(); spare != spares_.end(); ++spare) {
+        if (spare->block->device != stream.device || spare->block->bytes < bytes ||
+            spare->block->bytes / 2 > bytes)
+            continue;
+        // Only if all uses precede the next operation anyway: memory is cheaper than an extra
+        // dependency.
+        if (!std::ranges::all_of(spare->after, [&](std::uint32_t one) { return before[one]; }))
+            continue;
+        Block* const block = spare->block;
+        spares_.erase(spare);
+        block->owners.fetch_add(1, std::memory_order_relaxed);
+        // A dependent kernel could write to the block while earlier kernels still use it.
+        participant(stream).own = -1;
+        return block;
+    }
+    return nullptr;
+}
+
+void CaptureRecorder::own(StreamRecord& stream, Block& block, const SourceLocation& where) {
+    accept(stream, Wants::nothing, "empty", where);
+    auto node = std::make_shared<NodeData>();
+    owned_.reserve(owned_.size() + 1);
+    block.owners.fetch_add(1, std::memory_order_relaxed);
+    BlockOwner share(block);
+    node->owned.push_back(std::move(share));
+    add(stream, NodeKind::allocate, where, [&](std::uint32_t) {
+        use(block);
+        tape->set_node(std::move(node));
+    });
+    owned_.push_back(&block);
+}
+
+bool CaptureRecorder::owns(const Block& block) const noexcept {
+    return std::ranges::find(owned_, &block) != owned_.end();
+}
+
+void CaptureRecorder::offer(Block& block) {
+    if (bodies != 0) return;  // the body's uses are not on this tape yet
+    Spare spare{&block, tape->users_of(block)};
+    for (const Declared& one : declared_) {
+        if (one.block != &block) continue;
+        if (one.place == everywhere) return;
+        merge(spare.after, participants[one.place].tail);
+    }
+    spares_.push_back(std::move(spare));
+}
+
+void CaptureRecorder::declare_use(StreamRecord& stream, Block& block) {
+    declared_.push_back({&block, block.serial.load(std::memory_order_relaxed), stream.place});
+}
+
+/// Hands blocks that were declared in a condition's body to the capture around it. Their uses do
+/// not show in nodes, so that capture must not reuse them.
+void CaptureRecorder::tell_capture_around() {
+    Recorder* const outer = participants[0].outer;
+    if (declared_.empty() || outer == nullptr || !outer->is_capture()) return;
+    const std::lock_guard around(outer->lock);
+    if (outer->id != participants[0].outer_id) return;
+    auto& theirs = static_cast<CaptureRecorder&>(*outer).declared_;
+    for (const Declared& one : declared_) theirs.push_back({one.block, one.serial, everywhere});
+}
+
+Block* take_spare(StreamRecord& stream, std::size_t bytes) {
+    const Recorded r(stream);
+    return r && r->is_capture() ? static_cast<CaptureRecorder&>(*r).take_spare(stream, bytes)
+                                : nullptr;
+}
+
+void own_by_capture(StreamRecord& stream, Block& block, const SourceLocation& where) {
+    const Recorded r(stream);
+    if (r && r->is_capture()) static_cast<CaptureRecorder&>(*r).own(stream, block, where);
+}
+
+void offer_to_capture(Block& block) noexcept {
+    try {
+        const Users users(block);
+        for (const StreamUse& use : users.all()) {
+            if (!is_captured(*use.stream)) continue;
+            const Recorded r(*use.stream);
+            if (!r || !r->is_capture()) continue;
+            auto& capture = static_cast<CaptureRecorder&>(*r);
+            if (!capture.owns(block)) continue;
+            return capture.offer(block);
+        }
+    } catch (...) {
+        // Out of memory: the block still belongs to the graph, and is not reused in it.
+    }
+}
+
+}  // namespace heddle::detail

@@ -1,0 +1,358 @@
+// Calls on recorded streams: operations, waits, events, memory. For captures and batches alike.
+#include "core/stream/recorder.hpp"
+
+#include <algorithm>
+
+#include "core/base/fork.hpp"
+#include "core/graph/graph.hpp"
+#include "core/memory/memory.hpp"
+#include "core/recording/recording.hpp"
+#include <heddle/device/memory_access.hpp>
+#include <heddle/memory/array.hpp>
+#include <heddle/stream/scope.hpp>
+
+namespace heddle::detail {
+
+namespace {
+std::vector<std::uint32_t> place_of(const Recorder::Mark& mark) {
+    if (mark.op < 0) return mark.tail;
+    return {static_cast<std::uint32_t>(mark.op)};
+}
+
+/// Returns the operation that the stream's next kernel may overlap, or -1. Within one stream that
+/// is its newest one, unless the stream has waited for something since: that wait must hold.
+std::int64_t primary_of(const Recorder::Participant& one, const LaunchOptions& options) {
+    if (options.dependence == Dependence::on_event) return one.primary;
+    const bool alone = one.tail.size() == 1 && one.tail.front() == one.own;
+    return options.dependence == Dependence::on_stream && alone ? one.own : -1;
+}
+
+/// Whether waiting for the stream would have no effect: nothing pending, and no failure.
+bool has_nothing_pending(StreamRecord& stream, const SourceLocation& where) {
+    if (stream.has(stream_flag::recording | stream_flag::poisoned)) return false;
+    if (stream.has(stream_flag::capturing | stream_flag::handed_out) &&
+        stream.backend->capture_id(stream) != 0)
+        return false;
+    return stream.backend->is_complete(stream, where) &&
+           (!stream.has(stream_flag::fallible) || stream.known_failure() == nullptr);
+}
+
+bool has_been_reached(EventState& event, const SourceLocation& where) {
+    return event.capture_id == 0 && event.backend->is_complete(event, where) &&
+           event.backend->failure_of(event) == nullptr;
+}
+}  // namespace
+
+// Operations --------------------------------------------------------------------------------------
+
+bool record_work(StreamState& state, const WorkType& type, void* self, std::size_t count,
+                 Block* const* blocks, std::size_t block_count, const LaunchOptions& options,
+                 const SourceLocation& where) try {
+    StreamRecord& stream = record_of(state);
+    const Recorded r(stream);
+    if (!r || !r->accept(stream, Recorder::Wants::nothing, type.op->call, where)) return false;
+    const std::int64_t primary = primary_of(r->participant(stream), options);
+    LaunchOptions kept = options;
+    kept.dependence = Dependence::none;  // the edge says it
+    if (stream.priority != 0 && type.form != nullptr &&
+        kept.priority == LaunchOptions::inherit_priority)
+        // As in CUDA's captures: the graph may be launched on a stream with another priority.
+        kept.priority = stream.priority;
+    const NodeKind kind = type.form != nullptr ? NodeKind::kernel : NodeKind::host_function;
+    r->add(stream, kind, where, [&](std::uint32_t) {
+        for (std::size_t i = 0; i < block_count; ++i) r->use(*blocks[i]);
+        r->tape->set_work(type, self, count, kept);  // last: it moves the closure
+        if (primary >= 0) r->tape->set_primary(static_cast<std::uint32_t>(primary));
+    });
+    return true;
+} catch (...) {
+    rethrow_as_error(type.op->call, where);
+}
+
+bool record_copy(StreamRecord& stream, const Piece& to, const Piece& from, Block* to_owner,
+                 Block* from_owner, const SourceLocation& where) {
+    using Wants = Recorder::Wants;
+    const Recorded r(stream);
+    if (!r) return false;
+    const bool host =
+        to.place.kind == MemoryKind::pageable || from.place.kind == MemoryKind::pageable;
+    const bool peers = to.place.device.is_cuda() && from.place.device.is_cuda() &&
+                       to.place.device != from.place.device;
+    const bool apart = peers && !is_pool_access_enabled(to.place.device, from.place.device);
+    if (!r->accept(stream,
+                   host    ? Wants::pageable
+                   : apart ? Wants::apart
+                           : Wants::nothing,
+                   "copy", where))
+        return false;
+    r->add(stream, NodeKind::copy, where, [&](std::uint32_t) {
+        r->tape->set_copy(to, from);
+        for (Block* block : {to_owner, from_owner})
+            if (block != nullptr) r->use(*block);
+    });
+    return true;
+}
+
+bool record_fill(StreamRecord& stream, const Piece& to, const void* value, std::size_t size,
+                 Block* owner, const SourceLocation& where) {
+    using Wants = Recorder::Wants;
+    const Recorded r(stream);
+    const bool host = to.place.kind == MemoryKind::pageable;
+    if (!r || !r->accept(stream, host ? Wants::pageable : Wants::nothing, "fill", where))
+        return false;
+    r->add(stream, NodeKind::fill, where, [&](std::uint32_t) {
+        r->tape->set_fill(to, value, size);
+        if (owner != nullptr) r->use(*owner);
+    });
+    return true;
+}
+
+namespace {
+/// Adds a node that runs graphs. The node uses all memory that they use. It is ordered after
+/// earlier users of memory that the graphs own, which clones share.
+void add_graph_node(Recorder& r, StreamRecord& stream, const std::shared_ptr<NodeData>& node,
+                    const std::vector<GraphData*>& graphs, const SourceLocation& where) {
+    std::vector<std::uint32_t> tail = r.participant(stream).tail;
+    for (GraphData* graph : graphs) {
+        if (!graph->blocks_known) find_blocks(*graph);
+        for (const Block* block : graph->owned) merge(tail, r.tape->users_of(*block));
+    }
+    r.participant(stream).tail = std::move(tail);
+    r.add(stream, node->kind, where, [&](std::uint32_t) {
+        for (const GraphData* graph : graphs)
+            for (Block* block : graph->blocks) r.use(*block);
+        r.tape->set_node(node);
+    });
+    r.participant(stream).own = -1;
+}
+}  // namespace
+
+bool record_graph(StreamRecord& stream, GraphData& graph, const SourceLocation& where) {
+    const Recorded r(stream);
+    if (!r || !r->accept(stream, Recorder::Wants::graph, "launch", where)) return false;
+    if (graph.nodes.empty()) return true;
+    auto node = std::make_shared<NodeData>();
+    node->kind = NodeKind::child_graph;
+    node->child = clone_graph(graph);
+    add_graph_node(*r, stream, node, {node->child.get()}, where);
+    return true;
+}
+
+void record_node(StreamRecord& stream, std::shared_ptr<NodeData> node,
+                 const SourceLocation& where) {
+    const Recorded r(stream);
+    if (!r || !r->accept(stream, Recorder::Wants::nothing, "capture_if or capture_while", where))
+        return;
+    std::vector<GraphData*> bodies;
+    if (node->conditional != nullptr)
+        for (const auto& body : node->conditional->bodies) bodies.push_back(body.get());
+    add_graph_node(*r, stream, node, bodies, where);
+}
+
+void record_external(StreamRecord& stream, Block* const* blocks, std::size_t count,
+                     const SourceLocation& where) {
+    const Recorded r(stream);
+    if (!r) return;
+    const std::size_t before = r->tape->size();
+    r->collect_external(r->participant(stream), where);
+    if (r->tape->size() == before) return;
+    for (std::size_t i = 0; i < count; ++i) r->use(*blocks[i]);
+}
+
+void record_wait_node(StreamRecord& stream, EventState& event, const SourceLocation& where) {
+    const Recorded r(stream);
+    if (!r || !r->accept(stream, Recorder::Wants::nothing, "wait_external", where)) return;
+    r->add(stream, NodeKind::wait_event, where,
+           [&](std::uint32_t op) { r->tape->set_event(op, &event); });
+}
+
+// Order -------------------------------------------------------------------------------------------
+
+bool record_stream_wait(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where) {
+    if (const Recorded theirs(other); theirs) {
+        Recorder& r = *theirs;
+        r.collect_external(r.participant(other), where);
+        const std::vector<std::uint32_t> place = r.participant(other).tail;
+        if (waiter.recorder.load(std::memory_order_acquire) == &r) {
+            if (r.wait_inside(waiter, &other, place, where)) return true;
+        } else {
+            if (r.join(waiter, place, "wait_stream", where)) return true;
+            r.flush(where);
+        }
+    }
+    // If `other` was recorded by a batch, its recorded work has been enqueued by now.
+    const Recorded mine(waiter);
+    if (!mine) return false;
+    if (mine->is_capture()) return has_nothing_pending(other, where);
+    if (is_recordable(other) &&
+        waiter.waited.covers(other.id.load(), other.submissions.load(std::memory_order_acquire)))
+        return false;  // already ordered: the caller enqueues no wait
+    mine->step_aside(waiter, where);
+    return false;
+}
+
+bool record_event_wait(StreamRecord& waiter, EventState& event, const SourceLocation& where) {
+    if (const Recorded theirs(event); theirs) {
+        Recorder& r = *theirs;
+        const std::vector<std::uint32_t> place = place_of(*r.mark_of(event));
+        if (waiter.recorder.load(std::memory_order_acquire) == &r) {
+            if (r.wait_inside(waiter, nullptr, place, where)) return true;
+        } else {
+            if (r.join(waiter, place, "wait_event", where)) return true;
+            r.flush(where);
+        }
+    }
+    const Recorded mine(waiter);
+    if (!mine) return false;
+    if (mine->is_capture()) return has_been_reached(event, where);
+    mine->step_aside(waiter, where);
+    return false;
+}
+
+bool record_event_point(EventState& event, StreamRecord& stream, bool external,
+                        const SourceLocation& where) {
+    forget_mark(event);
+    const Recorded r(stream);
+    if (!r) return false;
+    const bool is_node = event.options.timing || external;
+    if (r->participant(stream).stream == nullptr) return false;
+    if (is_node || !r->is_capture()) {
+        if (!r->accept(stream, Recorder::Wants::nothing, "record_event", where)) return false;
+    } else {
+        r->collect_external(r->participant(stream), where);
+    }
+    std::erase_if(r->marks, [](const Recorder::Mark& one) { return one.event == nullptr; });
+    Recorder::Mark& mark =
+        r->marks.emplace_back(Recorder::Mark{nullptr, r->participant(stream).tail, -1});
+    if (is_node)
+        mark.op = r->add(stream, NodeKind::record_event, where,
+                         [&](std::uint32_t op) { r->tape->set_event(op, &event); });
+    mark.event = &event;
+    event.recorded = true;
+    event.stream = &stream;
+    event.stream_id = stream.id.load(std::memory_order_relaxed);
+    event.submissions = stream.submissions.load(std::memory_order_relaxed);
+    event.capture_id = r->id;
+    event.countable = false;
+    event.recorder.store(&*r, std::memory_order_release);
+    return true;
+}
+
+bool record_primary(StreamRecord& waiter, EventState& event) {
+    const Recorded r(waiter);
+    const Recorder::Mark* const mark = r ? r->mark_of(event) : nullptr;
+    if (mark == nullptr || mark->op >= 0 || mark->tail.size() != 1) return false;
+    r->participant(waiter).primary = mark->tail.front();
+    return true;
+}
+
+void send_batch_of(StreamRecord& stream, const SourceLocation& where) {
+    if (!stream.has(stream_flag::recording) || is_captured(stream)) return;
+    const Recorded r(stream);
+    if (r) r->flush(where);
+}
+
+void send_batch_of(EventState& event, const SourceLocation& where) {
+    const Recorded r(event);
+    if (r) r->flush(where);
+}
+
+namespace {
+void refuse_captured(StreamRecord& stream, const char* call, const SourceLocation& where) {
+    if (is_captured(stream))
+        refuse(
+            stream,
+            "the host cannot wait for or query a stream that is capturing: nothing of it is done "
+            "before "
+            "the graph is "
+            "launched. End the capture first; to read memory, copy() it to pinned() in the capture",
+            call, where);
+}
+
+/// Flushes the batch. Returns false if another thread holds its lock.
+bool try_send(Recorder* r, const SourceLocation& where) {
+    if (r == nullptr) return true;
+    if (!r->lock.try_lock()) return false;
+    const Recorded held(*r);
+    r->flush(where);
+    return true;
+}
+}  // namespace
+
+void leave_to_host(StreamRecord& stream, const char* call, const SourceLocation& where) {
+    if (!stream.has(stream_flag::recording)) return;
+    refuse_captured(stream, call, where);
+    send_batch_of(stream, where);
+}
+
+bool may_query(StreamRecord& stream, const char* call, const SourceLocation& where) {
+    if (!stream.has(stream_flag::recording)) return true;
+    refuse_captured(stream, call, where);
+    return try_send(stream.recorder.load(std::memory_order_acquire), where);
+}
+
+bool may_query(EventState& event, const SourceLocation& where) {
+    return try_send(event.recorder.load(std::memory_order_acquire), where);
+}
+
+void note_handed_out(StreamRecord& stream, const SourceLocation& where) {
+    {
+        const Recorded r(stream);
+        if (!r) return;
+        if (r->is_capture()) {
+            Recorder::Participant& one = r->participant(stream);
+            if (one.external) return;
+            stream.backend->begin_foreign(stream, r->capture_mode(), where);
+            one.external = true;
+            return;
+        }
+        r->flush(where);
+    }
+    leave_recording(stream);
+}
+
+bool make_way(StreamRecord& stream, const SourceLocation& where) {
+    const Recorded r(stream);
+    if (!r || r->is_capture() || stream.place == 0) return false;
+    r->step_aside(stream, where);
+    return true;
+}
+
+void forget_mark(EventState& event) noexcept {
+    const Recorded r(event);
+    if (!r) return;
+    Recorder::Mark& mark = *r->mark_of(event);
+    if (mark.op >= 0) r->tape->make_empty(static_cast<std::uint32_t>(mark.op));
+    mark.event = nullptr;
+    event.capture_id = 0;
+    event.recorder.store(nullptr, std::memory_order_release);
+}
+
+void leave_recording(StreamRecord& stream) noexcept {
+    for (;;) {
+        const Recorded r(stream);
+        if (!r) return;
+        r->leave(stream);
+    }
+}
+
+// Memory ------------------------------------------------------------------------------------------
+
+void note_recorded_use(StreamRecord& stream, Block& block) {
+    if (!stream.has(stream_flag::recording)) return;
+    const Recorded r(stream);
+    if (r) r->declare_use(stream, block);
+}
+
+bool keep_for_batch(Block& block, std::span<const StreamUse> users, const Recorder* sent) noexcept {
+    for (const StreamUse& use : users) {
+        if (!use.stream->has(stream_flag::recording)) continue;
+        // Without the recorder's lock, which may be held for long: keep() checks by itself whether
+        // the batch is still open.
+        Recorder* const r = use.stream->recorder.load(std::memory_order_acquire);
+        if (r != nullptr && r != sent && r->keep(block)) return true;
+    }
+    return false;
+}
+
+}  // namespace heddle::detail

@@ -1,0 +1,213 @@
+// Recorders: participants and the lock, for captures and batches alike.
+#include "core/stream/recorder.hpp"
+
+#include <algorithm>
+
+#include "core/base/fork.hpp"
+#include "core/graph/graph.hpp"
+#include "core/memory/memory.hpp"
+#include "core/recording/recording.hpp"
+#include "core/stream/stream_errors.hpp"
+#include <heddle/device/memory_access.hpp>
+#include <heddle/memory/array.hpp>
+#include <heddle/stream/scope.hpp>
+
+namespace heddle::detail {
+
+namespace {
+std::atomic<std::uint64_t> next_id{std::uint64_t{1} << 63};  // CUDA's capture ids count from 1
+}  // namespace
+
+// Participants ------------------------------------------------------------------------------------
+
+void merge(std::vector<std::uint32_t>& tail, const std::vector<std::uint32_t>& more) {
+    for (const std::uint32_t one : more)
+        if (std::ranges::find(tail, one) == tail.end()) tail.push_back(one);
+    std::ranges::sort(tail);
+}
+
+void refuse(StreamRecord& stream, std::string message, const char* call,
+            const SourceLocation& where) {
+    throw_error(stream_error(ErrorCode::usage, stream, std::move(message), call, where));
+}
+
+std::vector<bool> reached_from(const Tape& tape, const std::vector<std::uint32_t>& ends) {
+    std::vector<std::size_t> first(tape.size() + 1, 0);
+    for (std::size_t i = 0; i < tape.size(); ++i) first[i + 1] = first[i] + tape.op(i).dependencies;
+    std::vector<bool> reached(tape.size(), false);
+    for (const std::uint32_t end : ends) reached[end] = true;
+    for (std::size_t i = tape.size(); i-- > 0;) {
+        if (!reached[i]) continue;
+        for (std::size_t d = first[i]; d < first[i + 1]; ++d)
+            reached[tape.all_dependencies()[d]] = true;
+    }
+    return reached;
+}
+
+Recorder::Mark* Recorder::mark_of(const EventState& event) noexcept {
+    const auto found =
+        std::ranges::find_if(marks, [&](const Mark& mark) { return mark.event == &event; });
+    return found == marks.end() ? nullptr : &*found;
+}
+
+void Recorder::use(Block& block) {
+    note_batch_use(block);
+    tape->add_block(block);
+}
+
+void Recorder::collect_external(Participant& one, const SourceLocation& where) {
+    if (!one.external || one.stream == nullptr) return;
+    std::shared_ptr<void> graph =
+        one.stream->backend->take_foreign(*one.stream, capture_mode(), where);
+    if (graph == nullptr) return;
+    auto node = std::make_shared<NodeData>();
+    node->foreign = std::move(graph);
+    add(*one.stream, NodeKind::other, where,
+        [&](std::uint32_t) { tape->set_node(std::move(node)); });
+    one.own = -1;
+}
+
+bool Recorder::attach(StreamRecord& stream, std::vector<std::uint32_t> tail, Recorder* outer,
+                      const SourceLocation& where) {
+    Participant one;
+    one.stream = &stream;
+    one.stream_id = stream.id.load();
+    one.tail = std::move(tail);
+    if (is_capture()) one.name = stream.display_name();
+    if (outer != nullptr) {
+        one.outer = outer;
+        one.outer_id = outer->id.load();
+        one.outer_place = stream.place;
+    }
+    participants.push_back(std::move(one));
+    Recorder* expected = outer;
+    if (!stream.recorder.compare_exchange_strong(expected, this, std::memory_order_acq_rel)) {
+        participants.pop_back();
+        return false;
+    }
+    stream.place = participants.size() - 1;
+    stream.set(flags());
+    if (!is_capture() && stream.place != 0) {
+        stream.set(stream_flag::joined);
+        stream.backend->finish_enqueues(stream);
+    }
+    participants.back().given = stream.submissions.load();
+    if (!is_capture() || !stream.has(stream_flag::handed_out)) return true;
+    try {
+        stream.backend->begin_foreign(stream, capture_mode(), where);
+    } catch (...) {
+        detach(participants.back());
+        participants.pop_back();
+        throw;
+    }
+    participants.back().external = true;
+    return true;
+}
+
+void Recorder::detach(Participant& one) noexcept {
+    StreamRecord* const stream = std::exchange(one.stream, nullptr);
+    if (stream == nullptr || stream->recorder.load(std::memory_order_relaxed) != this) return;
+    if (one.external) stream->backend->drop_foreign(*stream);
+    if (one.outer != nullptr) {
+        const std::lock_guard around(one.outer->lock);
+        if (one.outer->id == one.outer_id &&
+            one.outer->participants[one.outer_place].stream == stream) {
+            stream->place = one.outer_place;
+            if (!one.outer->is_capture()) stream->clear(stream_flag::captured);
+            stream->recorder.store(one.outer, std::memory_order_release);
+            return;
+        }
+    }
+    // Flags first: as soon as `recorder` is null, another recorder may attach.
+    stream->clear(stream_flag::recording | stream_flag::captured | stream_flag::joined);
+    stream->recorder.store(nullptr, std::memory_order_release);
+}
+
+void Recorder::begin(StreamRecord& stream, const SourceLocation& where) {
+    const std::lock_guard guard(lock);
+    if (tape == nullptr) tape = new_tape();
+    device = stream.device;
+    owner = std::this_thread::get_id();
+    participants.clear();
+    marks.clear();
+    process.store(forks(), std::memory_order_relaxed);
+    id = next_id.fetch_add(1);
+    try {
+        for (;;) {
+            Recorded around(stream);
+            if (around) around->flush(where);
+            if (attach(stream, {}, around ? &*around : nullptr, where)) return;
+        }
+    } catch (...) {
+        id = 0;
+        throw;
+    }
+}
+
+void Recorder::end() noexcept {
+    for (Participant& one : participants) detach(one);
+    participants.clear();
+    for (Mark& mark : marks) {
+        if (mark.event != nullptr) mark.event->recorder.store(nullptr, std::memory_order_release);
+    }
+    marks.clear();
+    id = 0;
+    ended_tape_ = std::move(tape);
+}
+
+// The lock ----------------------------------------------------------------------------------------
+
+Recorded::Recorded(StreamRecord& stream) noexcept {
+    Recorder* r = stream.recorder.load(std::memory_order_acquire);
+    while (r != nullptr) {
+        r->lock.lock();
+        Recorder* const now = stream.recorder.load(std::memory_order_acquire);
+        if (now == r) {
+            recorder_ = r;
+            return;
+        }
+        r->lock.unlock();
+        r = now;
+    }
+}
+
+Recorded::Recorded(EventState& event) noexcept {
+    Recorder* const r = event.recorder.load(std::memory_order_acquire);
+    // In the child of a fork, a lock of the parent may be held forever.
+    if (r == nullptr || r->process.load(std::memory_order_relaxed) != forks()) return;
+    r->lock.lock();
+    if (event.recorder.load(std::memory_order_acquire) == r && r->mark_of(event) != nullptr)
+        recorder_ = r;
+    else r->lock.unlock();
+}
+
+void Recorded::unlock() noexcept {
+    if (recorder_ != nullptr) std::exchange(recorder_, nullptr)->release_lock();
+}
+
+void Recorder::release_lock() noexcept {
+    const Garbage dropped = std::move(garbage);
+    const std::shared_ptr<Tape> old = std::move(ended_tape_);
+    lock.unlock();
+}
+
+Recorder::Garbage::~Garbage() {
+    while (blocks != nullptr) free_block(*std::exchange(blocks, blocks->next_kept), sent);
+}
+
+std::uint64_t recorder_id(StreamRecord& stream) noexcept {
+    const Recorder* r = stream.recorder.load(std::memory_order_acquire);
+    return r != nullptr ? r->id.load() : 0;
+}
+
+bool is_captured_here(StreamRecord& stream) noexcept {
+    if (!is_captured(stream)) return false;
+    const Recorded r(stream);
+    return r && r->is_capture() && r->owner == std::this_thread::get_id();
+}
+
+bool is_recordable(StreamRecord& stream) noexcept {
+    return !stream.has(stream_flag::slow_order & ~(stream_flag::fallible | stream_flag::recording));
+}
+
+}  // namespace heddle::detail

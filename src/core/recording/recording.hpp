@@ -1,0 +1,252 @@
+// Recorders put the work of their streams on a tape instead of the device. A capture makes a graph
+// of the tape; a batch launches it.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/recording/tape.hpp"
+#include "core/stream/recorder.hpp"
+#include <heddle/recording/capture.hpp>
+
+namespace heddle::detail {
+
+/// A mutex whose waiters sleep, because sending a batch holds it for long.
+class RecorderLock {
+public:
+    void lock() noexcept {
+        int seen = free;
+        if (state_.compare_exchange_strong(seen, taken, std::memory_order_acquire)) return;
+        while (state_.exchange(contended, std::memory_order_acquire) != free)
+            state_.wait(contended, std::memory_order_relaxed);
+    }
+    bool try_lock() noexcept {
+        int seen = free;
+        return state_.compare_exchange_strong(seen, taken, std::memory_order_acquire);
+    }
+    void unlock() noexcept {
+        if (state_.exchange(free, std::memory_order_release) == contended) state_.notify_one();
+    }
+
+private:
+    static constexpr int free = 0, taken = 1, contended = 2;
+    std::atomic<int> state_{free};
+};
+
+/// One capture or one open batch, and the streams that take part. Recorders are reused and never
+/// destroyed: one found in a stream's state may always be locked. Under the lock, check whether it
+/// still records the stream.
+///
+/// A stream goes from recorded to sent in one step (docs/adr/0022). The lock is held from the first
+/// look at the tape until the stream is ordered after what was sent. The flag `recording` stays set
+/// meanwhile, so that all other threads wait for the lock.
+class Recorder {
+public:
+    /// A stream that takes part. The first one is the stream on which the recording began.
+    struct Participant {
+        StreamRecord* stream = nullptr;  ///< null after it has left
+        std::uint64_t stream_id = 0;
+        /// Its submissions when it joined, or when the tape was last sent.
+        std::uint64_t given = 0;
+        std::vector<std::uint32_t> tail;  ///< operations that its next one depends on
+        /// Its newest operation, or -1 if a dependent kernel must not overlap that.
+        std::int64_t own = -1;
+        /// The operation behind a programmatic event that its next kernel waits for, or -1.
+        std::int64_t primary = -1;
+        std::string name;  ///< captures: for messages after the stream is gone
+        /// The recorder that recorded the stream before and resumes afterwards, or null.
+        Recorder* outer = nullptr;
+        std::uint64_t outer_id = 0;
+        std::size_t outer_place = 0;
+        bool external = false;  ///< others may enqueue natively on it; that is captured natively
+    };
+    /// An event's newest record.
+    struct Mark {
+        EventState* event;  ///< null if it has been recorded elsewhere since, or destroyed
+        std::vector<std::uint32_t> tail;
+        std::int64_t op = -1;  ///< the operation that records it, or -1 if there is none
+    };
+
+    virtual ~Recorder() = default;
+
+    RecorderLock lock;
+    std::atomic<std::uint64_t> id{0};  ///< unique for each recording; 0 while not in use
+    std::atomic<int> process{0};       ///< forks() in the process where the recording began
+    Recorder* next_free = nullptr;
+
+    // The lock guards everything below. Functions are called with it held and return with it held,
+    // unless they say otherwise.
+    Device device = Device::unchecked(DeviceKind::cpu, 0);
+    std::thread::id owner;
+    std::shared_ptr<Tape> tape;
+    std::vector<Participant> participants;
+    std::vector<Mark> marks;
+
+    Participant& participant(const StreamRecord& stream) noexcept {
+        return participants[stream.place];
+    }
+    Mark* mark_of(const EventState& event) noexcept;
+
+    /// What is destroyed after the lock has been released, because destructors of users' closures
+    /// may call heddle.
+    struct Garbage {
+        std::vector<std::shared_ptr<void>> objects;
+        Block* blocks = nullptr;         ///< to be freed; linked by Block::next_kept
+        const Recorder* sent = nullptr;  ///< the batch that has sent all their recorded uses
+
+        Garbage() = default;
+        Garbage(Garbage&& other) noexcept
+            : objects(std::exchange(other.objects, {})),
+              blocks(std::exchange(other.blocks, nullptr)), sent(other.sent) {}
+        Garbage& operator=(Garbage&&) = delete;
+        ~Garbage();
+        /// Reserves room for what one flush drops, so that it cannot fail half-way.
+        void reserve() { objects.reserve(objects.size() + 8); }
+    };
+    Garbage garbage;
+    /// Releases the lock, then destroys the garbage.
+    void release_lock() noexcept;
+
+    virtual bool is_capture() const noexcept = 0;
+    virtual CaptureMode capture_mode() const noexcept { return CaptureMode::thread_local_; }
+
+    /// What an operation needs from a recorder.
+    enum class Wants : std::uint8_t {
+        nothing,   ///< a kernel, a host function, device memory
+        pageable,  ///< host memory that may change after the call
+        apart,     ///< memory of two GPUs without access to each other's
+        graph,     ///< a graph launch
+    };
+    /// Called before an operation of the stream is added. Returns false if it cannot be recorded:
+    /// then the tape has been sent, and the stream has left (a batch's first one stays). Throws
+    /// UsageError if a capture refuses it.
+    virtual bool accept(StreamRecord& stream, Wants wants, const char* call,
+                        const SourceLocation& where) = 0;
+    /// Notes that the newest operation uses the block.
+    void use(Block& block);
+    /// Makes the stream a participant whose next operation depends on `tail`. Returns false if it
+    /// must not join: then the caller enqueues a real wait. Throws UsageError if a capture refuses
+    /// it.
+    virtual bool join(StreamRecord& stream, const std::vector<std::uint32_t>& tail,
+                      const char* call, const SourceLocation& where) = 0;
+    /// Makes a participant wait for the operations `place` of the recording. Returns false if a
+    /// real wait has to be enqueued: then the tape has been sent.
+    virtual bool wait_inside(StreamRecord& waiter, StreamRecord* other,
+                             const std::vector<std::uint32_t>& place,
+                             const SourceLocation& where) = 0;
+    /// Sends the tape, and orders further work of all participants after it. If the launch throws,
+    /// everything stays on the tape. Poisons participants that cannot be ordered, and throws.
+    /// Captures do nothing.
+    virtual void flush(const SourceLocation& where) = 0;
+    /// Called before work is really enqueued on a participant, so that it follows the recorded
+    /// work. Flushes, and the stream leaves (a batch's first one stays). Captures do nothing.
+    virtual void step_aside(StreamRecord& stream, const SourceLocation& where) = 0;
+    /// Removes a participant that is being closed or returned to a pool. Its work stays recorded.
+    virtual void leave(StreamRecord& stream) noexcept { detach(participant(stream)); }
+    /// Takes a block that its array has released, and frees it when its recorded uses have been
+    /// sent. Returns false if it does not take the block. Does not need the lock.
+    virtual bool keep(Block&) noexcept { return false; }
+    virtual void note_batch_use(Block&) {}
+    /// Notes that the participant's past and future work uses the block (used_on()).
+    virtual void declare_use(StreamRecord&, Block& block) { note_batch_use(block); }
+
+    /// Adds an operation of the stream, which accept() has admitted; `fill_in` completes it. If
+    /// that throws, nothing is added.
+    template <class F>
+    std::uint32_t add(StreamRecord& stream, NodeKind kind, const SourceLocation& where,
+                      F&& fill_in);
+    /// Adds the work that others have enqueued natively on the participant, as one operation.
+    void collect_external(Participant& one, const SourceLocation& where);
+
+    /// Makes the stream a participant if at this moment `outer` records it (null: nothing does).
+    /// Returns false otherwise.
+    bool attach(StreamRecord& stream, std::vector<std::uint32_t> tail, Recorder* outer,
+                const SourceLocation& where);
+    void detach(Participant& one) noexcept;
+    /// Begins a recording on this stream. Call without the lock. Flushes a batch around a capture,
+    /// which resumes afterwards.
+    void begin(StreamRecord& stream, const SourceLocation& where);
+    /// Removes all participants. The tape becomes garbage.
+    void end() noexcept;
+
+protected:
+    virtual std::uint32_t flags() const noexcept = 0;
+
+private:
+    std::shared_ptr<Tape> ended_tape_;  ///< garbage too
+};
+
+/// Adds `more` to `tail`, sorted and without duplicates.
+void merge(std::vector<std::uint32_t>& tail, const std::vector<std::uint32_t>& more);
+/// Returns, for each operation, whether it is one of `ends` or precedes one of them.
+std::vector<bool> reached_from(const Tape& tape, const std::vector<std::uint32_t>& ends);
+[[noreturn]] void refuse(StreamRecord& stream, std::string message, const char* call,
+                         const SourceLocation& where);
+
+/// Holds the lock of a stream's recorder. Empty if nothing records the stream.
+class Recorded {
+public:
+    explicit Recorded(StreamRecord& stream) noexcept;
+    /// Locks the recorder that has the event marked.
+    explicit Recorded(EventState& event) noexcept;
+    /// Adopts the lock, which is held already.
+    explicit Recorded(Recorder& held) noexcept : recorder_(&held) {}
+    ~Recorded() { unlock(); }
+    Recorded(const Recorded&) = delete;
+    Recorded& operator=(const Recorded&) = delete;
+    explicit operator bool() const noexcept { return recorder_ != nullptr; }
+    Recorder* operator->() const noexcept { return recorder_; }
+    Recorder& operator*() const noexcept { return *recorder_; }
+
+private:
+    void unlock() noexcept;
+    Recorder* recorder_ = nullptr;
+};
+
+/// The recorders of one kind that are not in use. They are never destroyed.
+template <class Kind> class RecorderPool {
+public:
+    Kind& take() {
+        {
+            const std::lock_guard guard(lock_);
+            if (free_ != nullptr) {
+                Recorder* const next = free_->next_free;
+                return static_cast<Kind&>(*std::exchange(free_, next));
+            }
+        }
+        return *new Kind;
+    }
+    void give(Kind& one) noexcept {
+        const std::lock_guard guard(lock_);
+        one.next_free = std::exchange(free_, &one);
+    }
+    SpinLock& lock() noexcept { return lock_; }
+
+private:
+    SpinLock lock_;
+    Recorder* free_ = nullptr;
+};
+
+template <class F>
+std::uint32_t Recorder::add(StreamRecord& stream, NodeKind kind, const SourceLocation& where,
+                            F&& fill_in) {
+    Participant& one = participant(stream);
+    one.tail.reserve(1);
+    const Tape::Position before = tape->position();
+    try {
+        const std::uint32_t op = tape->add(kind, stream.device, one.tail, where);
+        fill_in(op);
+        one.tail.assign(1, op);
+        one.own = op;
+        one.primary = -1;
+        return op;
+    } catch (...) {
+        tape->go_back(before);
+        throw;
+    }
+}
+
+}  // namespace heddle::detail

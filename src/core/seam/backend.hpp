@@ -1,0 +1,248 @@
+// The seam: the only interface between core and the backends. Core never sees a native type. A
+// backend never sees a scope, a current stream or an observer.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "core/seam/completion.hpp"
+#include "core/seam/records.hpp"
+#include <heddle/detail/block.hpp>
+#include <heddle/detail/host_op.hpp>
+#include <heddle/device/device.hpp>
+#include <heddle/device/memory_access.hpp>
+#include <heddle/error.hpp>
+#include <heddle/memory/copy.hpp>
+
+namespace heddle {
+struct ArrayHandle;                     // heddle/memory/interprocess.hpp
+enum class CaptureMode : std::uint8_t;  // heddle/recording/capture.hpp
+}  // namespace heddle
+
+namespace heddle::detail {
+
+class GraphExec;
+struct GraphData;
+
+/// How one device accesses another's memory (heddle/device/memory_access.hpp).
+enum class AccessKind : std::uint8_t { peer, pool };
+
+/// Where a region of memory is. classify() finds it for pointers that heddle does not own.
+struct Place {
+    Device device = Device::unchecked(DeviceKind::cpu, 0);
+    MemoryKind kind = MemoryKind::pageable;
+};
+
+/// One side of a copy or fill, with its place. Core has checked sizes, nulls and overlaps.
+struct Piece {
+    void* data;
+    std::size_t bytes;  ///< of one row
+    std::size_t rows;
+    std::size_t pitch;  ///< bytes between the starts of rows; == `bytes` for one row
+    Place place;
+};
+
+/// Memory from allocate_shared() or import_shared().
+struct SharedMemory {
+    void* base;
+    std::size_t bytes;
+    int device;
+    bool is_imported;
+};
+
+/// A kind of device. Functions throw heddle::Error unless marked noexcept. `where` is the user's
+/// call, for errors. All functions are thread-safe, also for calls on the same stream.
+class Backend {
+public:
+    virtual ~Backend() = default;
+
+    // Devices -------------------------------------------------------------------------------------
+    virtual int device_count() noexcept = 0;
+    /// Returns an empty string if device_count() > 0.
+    virtual std::string unavailable_reason() = 0;
+    virtual DeviceInfo describe(int device) = 0;
+    virtual std::size_t free_memory(int device) = 0;
+    virtual bool can_access_peer(int device, int other) = 0;
+    virtual bool can_access_pool(int device, int other) = 0;
+    virtual int concurrent_queues(int device) = 0;
+    /// Returns whether kernels of `device` can access pool memory of `memory_device` now.
+    virtual bool peer_reachable(int device, int memory_device) noexcept = 0;
+
+    virtual void set_access(AccessKind kind, int device, int peer, bool on,
+                            const SourceLocation& where) = 0;
+    virtual bool has_access(AccessKind kind, int device, int peer) noexcept = 0;
+    virtual PoolUsage pool_usage(int device, const SourceLocation& where) = 0;
+    virtual void reset_pool_high_water(int device, const SourceLocation& where) = 0;
+    virtual std::size_t pool_release_threshold(int device, const SourceLocation& where) = 0;
+    virtual void set_pool_release_threshold(int device, std::size_t bytes,
+                                            const SourceLocation& where) = 0;
+    virtual void trim_pool(int device, std::size_t keep, const SourceLocation& where) = 0;
+
+    /// Loads the code of the kernels with this tag, or of all kernels if `tag` is null
+    /// (heddle/launch/preload.hpp).
+    virtual void preload(int device, const void* tag, const SourceLocation& where) = 0;
+
+    // Streams -------------------------------------------------------------------------------------
+    /// Reserves driver resources for that many more streams, so that open_stream() does not wait
+    /// for a busy device.
+    virtual void reserve_streams(int, std::size_t, const SourceLocation&) {}
+    /// Makes the native stream. The record's device and requested priority are set; clamps the
+    /// priority to the device's range.
+    virtual void open_stream(StreamRecord& stream, const SourceLocation& where) = 0;
+    /// Releases the native stream without blocking; pending work still runs. Flag `dead` is set
+    /// already. The backend calls recycle_stream() (core/stream/registry.hpp) once the last work
+    /// has completed and nothing will access the record any more.
+    virtual void close_stream(StreamRecord& stream) noexcept = 0;
+    /// Blocks until all work enqueued so far has completed. Does not throw for failed work: core
+    /// calls known_failure() afterwards.
+    virtual void synchronize(StreamRecord& stream, const SourceLocation& where) = 0;
+    virtual bool is_complete(StreamRecord& stream, const SourceLocation& where) = 0;
+    /// Blocks until all work enqueued so far on the device's streams has completed. Returns a
+    /// failure that nobody was told and that core may miss, because its stream was closed; null if
+    /// there is none. Core asks the open streams itself.
+    virtual Failure synchronize_device(int device, const SourceLocation& where) = 0;
+    /// Returns the id of the native capture that the stream takes part in, or 0. Only called for
+    /// streams flagged `capturing` or `handed_out`.
+    virtual std::uint64_t capture_id(StreamRecord& stream) = 0;
+    /// Clears the stream's failure in stream order and returns it; null if there is none. Call it
+    /// once the stream's first `submissions` submissions have completed. The stream's owner may
+    /// close it meanwhile. Throws DeviceLost if the device is lost.
+    virtual Failure reset_failure(StreamRecord& stream, std::uint64_t submissions,
+                                  const SourceLocation& where) = 0;
+
+    // Order ---------------------------------------------------------------------------------------
+    /// Makes `waiter` wait for all work enqueued on `other`; both are of this backend. Counts a
+    /// submission on `waiter`.
+    virtual void wait_stream(StreamRecord& waiter, StreamRecord& other,
+                             const SourceLocation& where) = 0;
+    /// Makes the native event, if the backend needs one before the first record.
+    virtual void open_event(EventState& event, const SourceLocation& where) = 0;
+    virtual void close_event(EventState& event) noexcept = 0;
+    /// Drops the newest record. Called when the event returns to its pool.
+    virtual void forget_record(EventState& event) noexcept = 0;
+    /// Records the event. Core has checked the device, and fills in the EventState afterwards.
+    virtual void record(EventState& event, StreamRecord& stream, const SourceLocation& where) = 0;
+    virtual void wait(StreamRecord& waiter, EventState& event, const SourceLocation& where) = 0;
+    virtual bool is_complete(EventState& event, const SourceLocation& where) = 0;
+    virtual void synchronize(EventState& event, const SourceLocation& where) = 0;
+    virtual double elapsed_ms(EventState& start, EventState& end, const SourceLocation& where) = 0;
+    /// Returns the failure of the work before a complete event, or null. CPU events carry it; for
+    /// CUDA events it comes from the device or the event's Fate.
+    virtual Failure failure_of(EventState& event) = 0;
+    virtual EventHandle export_event(EventState& event, const SourceLocation& where) = 0;
+    virtual void import_event(EventState& event, const EventHandle& handle,
+                              const SourceLocation& where) = 0;
+
+    // Between kinds of devices --------------------------------------------------------------------
+    /// Completes `done` (with the failure, if any) when the event's newest record completes. Never
+    /// blocks.
+    virtual void signal(EventState& event, CompletionRef done, const SourceLocation& where) = 0;
+    /// The same, but returns the completion. A backend whose events hold one overrides this.
+    virtual CompletionRef completion_of(EventState& event, const SourceLocation& where) {
+        CompletionRef done = make_completion();
+        signal(event, done, where);
+        return done;
+    }
+    /// Orders work enqueued on `waiter` from now on after `done`. If `done` has a failure, poisons
+    /// `waiter`. Never blocks.
+    virtual void await(StreamRecord& waiter, CompletionRef done, const SourceLocation& where) = 0;
+
+    // For streams that the caller does not own: open, being closed, or gone. Work that is being
+    // captured natively does not count.
+
+    /// Completes `done` once all work enqueued so far on the stream (of this backend) has
+    /// completed. Never blocks. If it throws, for lack of memory, `done` will not complete.
+    virtual void fence(const StreamUse& use, CompletionRef done) = 0;
+    /// Makes `waiter` wait for all work enqueued so far on the stream; both are of this backend.
+    /// Counts a submission if it enqueues a wait.
+    virtual void wait_use(StreamRecord& waiter, const StreamUse& use,
+                          const SourceLocation& where) = 0;
+    /// Blocks until all work enqueued so far on the stream has completed.
+    virtual void synchronize_use(const StreamUse& use, const SourceLocation& where) = 0;
+
+    /// Called right after flag `joined` was set. On return, work that other threads were enqueuing
+    /// without having seen the flag has been counted. Backends that cannot tell do nothing
+    /// (docs/adr/0022).
+    virtual void finish_enqueues(StreamRecord&) noexcept {}
+
+    // Work ----------------------------------------------------------------------------------------
+    /// Enqueues `count` operations of one type (heddle/detail/host_op.hpp). Counts one submission.
+    virtual void enqueue(StreamRecord& stream, const OpType& type, void* self, std::size_t count,
+                         const SourceLocation& where) = 0;
+    /// Enqueues a copy. At least one side is this backend's memory, or both are host memory. Counts
+    /// a submission.
+    virtual void copy(StreamRecord& stream, const Piece& to, const Piece& from,
+                      const SourceLocation& where) = 0;
+    /// Enqueues a fill that repeats the `size` bytes at `value` over the piece. Reads `value`
+    /// before it returns. `to.bytes` is a multiple of `size`.
+    virtual void fill(StreamRecord& stream, const Piece& to, const void* value, std::size_t size,
+                      const SourceLocation& where) = 0;
+
+    // Graphs --------------------------------------------------------------------------------------
+    /// Makes an executable graph. Core has checked everything except what only the backend knows.
+    virtual std::shared_ptr<GraphExec> instantiate(const GraphData& graph,
+                                                   const SourceLocation& where) = 0;
+
+    /// Begins a native capture of the stream, for work that others enqueue on its native handle.
+    virtual void begin_foreign(StreamRecord& stream, CaptureMode mode,
+                               const SourceLocation& where) = 0;
+    /// Returns what the native capture has recorded so far, and begins another one. The result is
+    /// an opaque graph, for a node of kind `other`, or null if nothing was recorded.
+    virtual std::shared_ptr<void> take_foreign(StreamRecord& stream, CaptureMode mode,
+                                               const SourceLocation& where) = 0;
+    /// Ends the native capture and discards what it recorded.
+    virtual void drop_foreign(StreamRecord& stream) noexcept = 0;
+
+    // Memory --------------------------------------------------------------------------------------
+    /// Allocates memory of the stream's device, usable by work enqueued on the stream from now on.
+    /// `bytes` > 0. Throws OutOfMemory.
+    virtual void* allocate(StreamRecord& stream, std::size_t bytes,
+                           const SourceLocation& where) = 0;
+    /// Frees memory from allocate() after all work enqueued so far on `users`. Never blocks.
+    /// `users` are distinct streams of any backend; some may be closed or gone.
+    virtual void free(void* data, std::size_t bytes, int device, const StreamUse* users,
+                      std::size_t user_count) noexcept = 0;
+    /// Allocates page-locked host memory. free_pinned() frees it after all work enqueued so far on
+    /// `users`; it never blocks and may cache the memory.
+    virtual void* allocate_pinned(std::size_t bytes, const SourceLocation& where) = 0;
+    virtual void free_pinned(void* data, std::size_t bytes, const StreamUse* users,
+                             std::size_t user_count) noexcept = 0;
+    /// Allocates memory that other processes can map. `bytes` > 0.
+    virtual void* allocate_shared(int device, std::size_t bytes, const SourceLocation& where) = 0;
+    /// Fills in the handle by which another process can import the memory.
+    virtual void export_shared(const void* base, ArrayHandle& handle,
+                               const SourceLocation& where) = 0;
+    /// Maps memory that another process exported.
+    virtual void* import_shared(int device, const ArrayHandle& handle,
+                                const SourceLocation& where) = 0;
+    /// Frees allocated memory, or unmaps imported memory, after all work enqueued so far on
+    /// `users`. Never blocks.
+    virtual void free_shared(const SharedMemory& memory, const StreamUse* users,
+                             std::size_t user_count) noexcept = 0;
+
+    /// Finds where an address is that heddle does not own. Returns false if this backend does not
+    /// know the address.
+    virtual bool classify(const void* data, Place& place) noexcept = 0;
+
+    /// Called by host threads that block for long (block_until(): every 100 ms or less). Completes
+    /// notifications that no thread of heddle's polls any more (at exit), and does deferred
+    /// cleanup.
+    virtual void poll_outstanding() noexcept {}
+    /// See core/seam/completion.hpp.
+    virtual bool help_at_exit(const Completion&) noexcept { return false; }
+
+    // Process -------------------------------------------------------------------------------------
+    /// Called in the child of a fork.
+    virtual void after_fork() noexcept = 0;
+};
+
+/// Return the CPU backend, and the CUDA backend or its stand-in without CUDA (src/no_cuda). Made on
+/// first use and never destroyed.
+Backend& cpu_backend();
+Backend& cuda_backend();
+inline Backend& backend_of(DeviceKind kind) {
+    return kind == DeviceKind::cuda ? cuda_backend() : cpu_backend();
+}
+
+}  // namespace heddle::detail

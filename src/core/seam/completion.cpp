@@ -1,0 +1,96 @@
+#include "core/seam/completion.hpp"
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+#include "core/base/fork.hpp"
+#include "core/seam/backend.hpp"
+
+namespace heddle::detail {
+
+/// One free list that all threads share, because completions are often released on another thread
+/// than the one that made them. Filled in slabs.
+class CompletionPool {
+public:
+    SpinLock& lock() noexcept { return lock_; }
+
+    Completion* take() {
+        {
+            const std::lock_guard lock(lock_);
+            if (free_ != nullptr) return std::exchange(free_, free_->next_free_);
+        }
+        constexpr int slab = 64;
+        auto* made = new Completion[slab];
+        const std::lock_guard lock(lock_);
+        for (int i = 1; i < slab; ++i) made[i].next_free_ = std::exchange(free_, &made[i]);
+        return made;
+    }
+
+    void give(Completion& done) noexcept {
+        done.failure_ = nullptr;
+        done.time_ns_ = 0;
+        done.head_.store(nullptr, std::memory_order_relaxed);
+        const std::lock_guard lock(lock_);
+        done.next_free_ = std::exchange(free_, &done);
+    }
+
+private:
+    SpinLock lock_;
+    Completion* free_ = nullptr;
+};
+
+namespace {
+// Never destroyed: streams may outlive static destruction.
+static_assert(std::is_trivially_destructible_v<CompletionPool>);
+constinit CompletionPool pool;
+const ForkRegistration registered{ForkOrder::completions, pool.lock()};
+
+struct BlockedThread : Waiter {
+    std::mutex mutex;
+    std::condition_variable woken;
+    bool done = false;
+
+    BlockedThread() {
+        wake = [](Waiter& self, const Completion&) noexcept {
+            auto& thread = static_cast<BlockedThread&>(self);
+            const std::lock_guard lock(thread.mutex);
+            thread.done = true;
+            // With the lock held: once it is released, the thread may destroy this object.
+            thread.woken.notify_one();
+        };
+    }
+};
+}  // namespace
+
+Completion* new_completion() { return pool.take(); }
+void free_completion(Completion& done) noexcept { pool.give(done); }
+
+bool help_at_exit(const Completion& done) noexcept {
+    const bool cpu_ended = cpu_backend().help_at_exit(done),
+               cuda_ended = cuda_backend().help_at_exit(done);
+    return cpu_ended || cuda_ended;
+}
+
+void block_until(Completion& done) {
+    using namespace std::chrono_literals;
+    BlockedThread thread;
+    if (!done.add(thread)) return;
+    for (;;) {
+        const bool ends = help_at_exit(done);
+        std::unique_lock lock(thread.mutex);
+        if (thread.woken.wait_for(lock, ends ? 1ms : 100ms, [&] { return thread.done; })) return;
+        lock.unlock();
+        cuda_backend().poll_outstanding();
+    }
+}
+
+namespace {
+void tell_backends() noexcept {
+    cpu_backend().after_fork();
+    cuda_backend().after_fork();
+}
+const ForkStepRegistration in_children{ForkStep::backends, &tell_backends};
+}  // namespace
+
+}  // namespace heddle::detail

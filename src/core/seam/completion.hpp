@@ -1,0 +1,130 @@
+// Completions: one-shot host-side events. CPU events are made of them, and waits between CPU and
+// CUDA streams go through them (docs/adr/0003).
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "core/base/failure.hpp"
+
+namespace heddle::detail {
+
+class Completion;
+
+/// A callback for one completion. Its owner stores it, in a stream's queue or on a blocked thread's
+/// stack for example.
+struct Waiter {
+    Waiter* next = nullptr;
+    /// Called once, on the thread that completes. The waiter is not touched afterwards, so the
+    /// function may destroy it. Must not block.
+    void (*wake)(Waiter& self, const Completion& done) noexcept = nullptr;
+};
+
+/// Completes once, with or without a failure. Reference-counted (see Ref). All members are
+/// thread-safe.
+class Completion {
+public:
+    bool is_done() const noexcept { return head_.load(std::memory_order_acquire) == done_mark(); }
+
+    /// Call it only after is_done() has returned true.
+    const Failure& failure() const noexcept { return failure_; }
+    /// Returns the time passed to complete(): nanoseconds of std::chrono::steady_clock, or 0.
+    std::int64_t time_ns() const noexcept { return time_ns_; }
+
+    /// Completes and wakes the waiters. Call it once.
+    void complete(Failure failure = nullptr, std::int64_t time_ns = 0) noexcept {
+        failure_ = std::move(failure);
+        time_ns_ = time_ns;
+        Waiter* waiter = head_.exchange(done_mark(), std::memory_order_acq_rel);
+        while (waiter != nullptr) {
+            Waiter* next = waiter->next;  // wake() may destroy the waiter
+            waiter->wake(*waiter, *this);
+            waiter = next;
+        }
+    }
+
+    /// Returns whether it is pending and has waiters.
+    bool is_awaited() const noexcept {
+        const Waiter* const head = head_.load(std::memory_order_acquire);
+        return head != nullptr && head != done_mark();
+    }
+
+    /// Adds a waiter. Returns false if it has completed already; the waiter is not called then.
+    bool add(Waiter& waiter) noexcept {
+        Waiter* head = head_.load(std::memory_order_acquire);
+        do {
+            if (head == done_mark()) return false;
+            waiter.next = head;
+        } while (!head_.compare_exchange_weak(head, &waiter, std::memory_order_acq_rel,
+                                              std::memory_order_acquire));
+        return true;
+    }
+
+private:
+    template <class T> friend class Ref;
+    friend class CompletionPool;
+    static Waiter* done_mark() noexcept { return reinterpret_cast<Waiter*>(std::uintptr_t{1}); }
+
+    std::atomic<Waiter*> head_{nullptr};
+    std::atomic<std::uint32_t> references_{0};
+    std::int64_t time_ns_ = 0;
+    Failure failure_;
+    Completion* next_free_ = nullptr;
+};
+
+Completion* new_completion();                     ///< takes one from a pool, without references
+void free_completion(Completion& done) noexcept;  ///< returns it to the pool
+
+/// A counted reference.
+template <class T> class Ref {
+public:
+    Ref() noexcept = default;
+    explicit Ref(T* object) noexcept : object_(object) { retain(); }
+    Ref(const Ref& other) noexcept : object_(other.object_) { retain(); }
+    Ref(Ref&& other) noexcept : object_(std::exchange(other.object_, nullptr)) {}
+    Ref& operator=(Ref other) noexcept {
+        std::swap(object_, other.object_);
+        return *this;
+    }
+    ~Ref() {
+        if (object_ != nullptr && object_->references_.fetch_sub(1, std::memory_order_acq_rel) == 1)
+            free_completion(*object_);
+    }
+    T* get() const noexcept { return object_; }
+    std::uint32_t owners() const noexcept {
+        return object_->references_.load(std::memory_order_acquire);
+    }
+    T* operator->() const noexcept { return object_; }
+    T& operator*() const noexcept { return *object_; }
+    explicit operator bool() const noexcept { return object_ != nullptr; }
+
+private:
+    void retain() noexcept {
+        if (object_ != nullptr) object_->references_.fetch_add(1, std::memory_order_relaxed);
+    }
+    T* object_ = nullptr;
+};
+
+using CompletionRef = Ref<Completion>;
+
+inline CompletionRef make_completion() { return CompletionRef(new_completion()); }
+
+/// Blocks the calling thread until `done` completes. Does not check whether the thread may wait
+/// (see check_may_wait()).
+void block_until(Completion& done);
+/// Stands in for heddle's threads, which end when exit() begins: runs ready work on this thread,
+/// until none is left or `done` completes. Returns false and does nothing if exit() has not begun.
+bool help_at_exit(const Completion& done) noexcept;
+/// Helps until is_over() returns true, if exit() has begun; else returns at once. A wait inside the
+/// driver could not help.
+template <class F> void help_at_exit_until(F&& is_over) {
+    const CompletionRef never = make_completion();
+    while (help_at_exit(*never) && !is_over())
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+}  // namespace heddle::detail

@@ -1,0 +1,154 @@
+#include <heddle/stream/event.hpp>
+
+#include <heddle/observe/observer.hpp>
+#include <heddle/stream/scope.hpp>
+
+#include "core/base/host_function_mark.hpp"
+#include "core/stream/event_pool.hpp"
+#include "core/stream/order.hpp"
+#include "core/stream/recorder.hpp"
+#include "core/stream/stream_errors.hpp"
+
+namespace heddle {
+
+using detail::EventState;
+
+namespace {
+
+EventState& usable(EventState* state, const char* call, const SourceLocation& where) {
+    if (state == nullptr)
+        throw_error({.code = ErrorCode::usage,
+                     .message = "this event was moved from",
+                     .call = call,
+                     .where = where});
+    return *state;
+}
+
+void check_not_captured(EventState& event, const char* call, const SourceLocation& where) {
+    if (event.recorder.load(std::memory_order_acquire) != nullptr) send_batch_of(event, where);
+    if (event.capture_id == 0) return;
+    throw_error(
+        {.code = ErrorCode::usage,
+         .message = "this event was recorded in a capture, where it marks a point of the graph and "
+                    "not of time: record it "
+                    "outside",
+         .call = call,
+         .device = event.device,
+         .where = where});
+}
+
+/// Throws the failure of the work before a completed record, if any.
+void throw_failure_of(EventState& event) {
+    detail::Failure failure = event.backend->failure_of(event);
+    if (failure == nullptr && event.fate != nullptr)
+        failure = event.fate->failure_up_to(event.submissions);
+    if (failure != nullptr) throw_failure(failure);
+}
+
+}  // namespace
+
+Event::Event(Device device, EventOptions options, SourceLocation where) try {
+    if (options.timing && options.interprocess)
+        throw_error({.code = ErrorCode::usage,
+                     .message = "an interprocess event cannot have timing",
+                     .call = "Event",
+                     .device = device,
+                     .where = where});
+    state_ = &detail::take_event(device, options, where);
+} catch (...) {
+    detail::rethrow_as_error("Event", where);
+}
+
+Event::Event(Event&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
+
+Event& Event::operator=(Event&& other) noexcept {
+    if (this != &other) {
+        if (state_ != nullptr) detail::give_event(*state_);
+        state_ = std::exchange(other.state_, nullptr);
+    }
+    return *this;
+}
+
+Event::~Event() {
+    if (state_ != nullptr) detail::give_event(*state_);
+}
+
+EventState& Event::state(const char* call, SourceLocation where) const try {
+    return usable(state_, call, where);
+} catch (...) {
+    detail::rethrow_as_error(call, where);
+}
+Device Event::device(SourceLocation where) const { return state("Event::device", where).device; }
+EventOptions Event::options(SourceLocation where) const {
+    return state("Event::options", where).options;
+}
+bool Event::is_recorded(SourceLocation where) const {
+    return state("Event::is_recorded", where).is_recorded();
+}
+
+void Event::record(StreamRef stream, SourceLocation where) try {
+    detail::record_event(usable(state_, "record_event", where), detail::record_of(stream.state()),
+                         where);
+} catch (...) {
+    detail::rethrow_as_error("record_event", where);
+}
+void Event::record(SourceLocation where) { record(current_stream(device(where)), where); }
+
+bool Event::is_complete(SourceLocation where) const try {
+    EventState& event = usable(state_, "is_complete", where);
+    if (!event.is_recorded()) return true;
+    if (!may_query(event, where)) return false;
+    check_not_captured(event, "is_complete", where);
+    if (!event.backend->is_complete(event, where)) return false;
+    throw_failure_of(event);
+    return true;
+} catch (...) {
+    detail::rethrow_as_error("Event::is_complete", where);
+}
+
+void Event::synchronize(SourceLocation where) const try {
+    EventState& event = usable(state_, "synchronize", where);
+    detail::check_may_wait("Event::synchronize", where);
+    if (!event.is_recorded()) return;
+    check_not_captured(event, "synchronize", where);
+    if (event.device.is_cuda())  // may wait for CPU work, which after exit() only this thread runs
+        detail::help_at_exit_until([&] { return event.backend->is_complete(event, where); });
+    event.backend->synchronize(event, where);
+    if (detail::is_observed())
+        detail::notify({.kind = OpKind::synchronize,
+                        .name = "Event::synchronize",
+                        .stream = event.stream != nullptr ? StreamRef(*event.stream) : StreamRef(),
+                        .sequence = 0,
+                        .bytes = 0,
+                        .other = {},
+                        .accesses = {},
+                        .where = where});
+    throw_failure_of(event);
+} catch (...) {
+    detail::rethrow_as_error("Event::synchronize", where);
+}
+
+double elapsed_time(const Event& start, const Event& end, SourceLocation where) try {
+    EventState& first = start.state("elapsed_time", where);
+    EventState& last = end.state("elapsed_time", where);
+    const auto refuse = [&](const char* message) {
+        throw_error({.code = ErrorCode::usage,
+                     .message = message,
+                     .call = "elapsed_time",
+                     .device = first.device,
+                     .where = where});
+    };
+    if (!first.options.timing || !last.options.timing)
+        refuse("both events need timing: make them with {.timing = true}");
+    if (!first.is_recorded() || !last.is_recorded()) refuse("both events must have been recorded");
+    if (first.device != last.device) refuse("both events must be of one device");
+    start.synchronize(where);
+    end.synchronize(where);
+    return first.backend->elapsed_ms(first, last, where);
+} catch (...) {
+    detail::rethrow_as_error("elapsed_time", where);
+}
+
+void synchronize_event(const Event& event, SourceLocation where) { event.synchronize(where); }
+
+}  // namespace heddle

@@ -1,0 +1,91 @@
+#include "core/stream/event_pool.hpp"
+
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "core/base/fork.hpp"
+#include "core/base/spin_lock.hpp"
+#include "core/stream/recorder.hpp"
+#include <heddle/detail/thread_state.hpp>
+
+namespace heddle::detail {
+
+namespace {
+
+/// A free list of event states, for one device and one set of options.
+struct EventPool {
+    SpinLock lock;
+    EventState* free = nullptr;
+};
+
+struct Pools {
+    EventPool of[2][max_devices][8];
+};
+
+void for_each_pool(void* all, void (SpinLock::*function)() noexcept) {
+    for (auto& kind : static_cast<Pools*>(all)->of)
+        for (auto& device : kind)
+            for (EventPool& pool : device) (pool.lock.*function)();
+}
+
+// Never destroyed: events may outlive static destruction.
+static_assert(std::is_trivially_destructible_v<Pools>);
+constinit Pools all;
+const ForkRegistration registered{ForkOrder::events,
+                                  {&all, [](void* pools) { for_each_pool(pools, &SpinLock::lock); },
+                                   [](void* pools) { for_each_pool(pools, &SpinLock::unlock); }}};
+
+EventPool& pool_of(Device device, EventOptions options) {
+    const int set =
+        (options.timing ? 1 : 0) | (options.blocking ? 2 : 0) | (options.interprocess ? 4 : 0);
+    return all.of[static_cast<int>(device.kind())][device.index()][set];
+}
+
+}  // namespace
+
+EventState& take_event(Device device, EventOptions options, const SourceLocation& where) {
+    EventPool& pool = pool_of(device, options);
+    {
+        const std::lock_guard lock(pool.lock);
+        if (pool.free != nullptr) {
+            EventState& event = *std::exchange(pool.free, pool.free->next_free);
+            event.owners.store(1, std::memory_order_relaxed);
+            event.alive.store(true, std::memory_order_relaxed);
+            return event;
+        }
+    }
+    auto event = std::make_unique<EventState>();
+    event->backend = &backend_of(device.kind());
+    event->device = device;
+    event->options = options;
+    event->backend->open_event(*event, where);
+    return *event.release();
+}
+
+void give_event(EventState& event) noexcept {
+    if (event.recorder.load(std::memory_order_acquire) != nullptr) forget_mark(event);
+    event.alive.store(false, std::memory_order_relaxed);
+    release_event(event);
+}
+
+void release_event(EventState& event) noexcept {
+    if (event.owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    if (!event.owns_native || event.handed_out || event.options.interprocess) {
+        // Others may still use the native event, so it must not be reused.
+        event.backend->close_event(event);
+        delete &event;
+        return;
+    }
+    event.backend->forget_record(event);
+    event.recorded = false;
+    event.in_graph = false;  // no graph node holds it any more
+    event.stream = nullptr;
+    event.fate = nullptr;
+    event.capture_id = 0;
+    EventPool& pool = pool_of(event.device, event.options);
+    const std::lock_guard lock(pool.lock);
+    event.next_free = std::exchange(pool.free, &event);
+}
+
+}  // namespace heddle::detail

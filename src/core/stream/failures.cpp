@@ -1,0 +1,172 @@
+#include <heddle/stream/failures.hpp>
+
+#include <algorithm>
+#include <mutex>
+
+#include <heddle/detail/thread_state.hpp>
+#include <heddle/observe/observer.hpp>
+
+#include "core/base/host_function_mark.hpp"
+#include "core/base/report.hpp"
+#include "core/stream/order.hpp"
+#include "core/stream/recorder.hpp"
+#include "core/stream/registry.hpp"
+#include "core/stream/stream_errors.hpp"
+
+namespace heddle {
+
+namespace detail {
+
+namespace {
+
+struct Found {
+    StreamRecord* stream;
+    std::uint64_t id;
+    std::string name;
+    std::uint64_t submissions;
+};
+
+/// Returns the open streams of the device. Other threads may open and close streams meanwhile.
+std::vector<Found> open_streams(Device device) {
+    constexpr std::uint32_t not_asked =
+        stream_flag::dead | stream_flag::forked | stream_flag::internal;
+    std::vector<Found> found;
+    for_each_stream([&](StreamRecord& stream) {
+        if (stream.has(not_asked)) return;
+        // open_stream() sets names under this lock.
+        const std::lock_guard lock(stream.failure_mutex);
+        if (stream.has(not_asked) || stream.device != device) return;
+        found.push_back(
+            {&stream, stream.id.load(), stream.display_name(), stream.submissions.load()});
+    });
+    return found;
+}
+
+Failure failure_of(const Found& one) {
+    Failure failure = one.stream->known_failure();
+    return one.stream->id.load() == one.id ? failure : nullptr;
+}
+
+void list(Device device, std::vector<PoisonedStream>& to) {
+    for (Found& one : open_streams(device)) {
+        const Failure failure = failure_of(one);
+        if (failure == nullptr) continue;
+        to.push_back(
+            {StreamRef(*one.stream), std::move(one.name), to_be_told(failure, one.stream)});
+        failure->note_told();
+    }
+}
+
+void check_none_captures(Device device, const SourceLocation& where) {
+    for_each_stream([&](StreamRecord& stream) {
+        if (!stream.has(stream_flag::dead | stream_flag::forked) && stream.device == device)
+            check_not_capturing(stream, "clear_errors", where);
+    });
+}
+
+void clear(Device device, std::vector<PoisonedStream>& cleared, const SourceLocation& where) {
+    Backend& backend = backend_of(device.kind());
+    std::vector<Found> all = open_streams(device);
+    // Failures of closed streams go to the report hook.
+    (void)backend.synchronize_device(device.index(), where);
+    cleared.reserve(cleared.size() + all.size());
+    for (Found& one : all) {
+        const Failure known = failure_of(one);
+        if (known == nullptr) continue;
+        // Made before the failure is cleared: if memory runs out here, the failure is not lost.
+        std::exception_ptr error = to_be_told(known, one.stream);
+        const Failure failure = backend.reset_failure(*one.stream, one.submissions, where);
+        if (failure == nullptr) continue;
+        if (failure == known) failure->note_told();
+        else error = told(failure, one.stream);
+        cleared.push_back({StreamRef(*one.stream), std::move(one.name), std::move(error)});
+    }
+}
+
+std::vector<Device> used_devices() {
+    std::vector<Device> used;
+    for_each_stream([&](StreamRecord& stream) {
+        if (!stream.has(stream_flag::dead | stream_flag::forked) &&
+            std::ranges::find(used, stream.device) == used.end())
+            used.push_back(stream.device);
+    });
+    return used;
+}
+
+}  // namespace
+
+void give_completion(StreamState& state, const WorkType& type, void* self,
+                     const SourceLocation& where) try {
+    StreamRecord& stream = record_of(state);
+    const Admission admission = admit(state, "on_completion", where);
+    // on_completion() is enqueued on poisoned streams too, after work that a batch has recorded.
+    if (admission == Admission::dropped && stream.has(stream_flag::recording))
+        send_batch_of(stream, where);
+    if (admission != Admission::recorded ||
+        !record_work(state, type, self, 1, nullptr, 0, {}, where))
+        enqueue(state, *type.op, self, 1, where);
+    if (is_observed())
+        notify({.kind = OpKind::host_function,
+                .name = type.op->pretty,
+                .stream = StreamRef(state),
+                .sequence = state.submissions.load(std::memory_order_relaxed),
+                .bytes = 0,
+                .other = {},
+                .accesses = {},
+                .where = where});
+} catch (...) {
+    detail::rethrow_as_error("on_completion", where);
+}
+
+}  // namespace detail
+
+std::vector<PoisonedStream> poisoned_streams(Device device) try {
+    std::vector<PoisonedStream> all;
+    detail::list(device, all);
+    return all;
+} catch (...) {
+    detail::rethrow_as_error("poisoned_streams", {});
+}
+
+std::vector<PoisonedStream> poisoned_streams() try {
+    std::vector<PoisonedStream> all;
+    for (const Device device : detail::used_devices()) detail::list(device, all);
+    return all;
+} catch (...) {
+    detail::rethrow_as_error("poisoned_streams", {});
+}
+
+std::vector<PoisonedStream> clear_errors(Device device, SourceLocation where) try {
+    detail::check_may_wait("clear_errors", where);
+    detail::check_none_captures(device, where);
+    std::vector<PoisonedStream> cleared;
+    detail::clear(device, cleared, where);
+    return cleared;
+} catch (...) {
+    detail::rethrow_as_error("clear_errors", where);
+}
+
+std::vector<PoisonedStream> clear_errors(SourceLocation where) try {
+    detail::check_may_wait("clear_errors", where);
+    const std::vector<Device> used = detail::used_devices();
+    for (const Device device : used) detail::check_none_captures(device, where);
+    std::vector<PoisonedStream> cleared;
+    std::exception_ptr lost;
+    for (const Device device : used) {
+        try {
+            detail::clear(device, cleared, where);
+        } catch (const DeviceLost&) {
+            lost = std::current_exception();
+        }
+    }
+    if (lost != nullptr) {
+        // The caller gets no list, and these failures are forgotten.
+        for (const PoisonedStream& one : cleared) detail::report(one.failure);
+        std::rethrow_exception(lost);
+    }
+    return cleared;
+} catch (...) {
+    detail::rethrow_as_error("clear_errors", where);
+}
+
+}  // namespace heddle

@@ -1,0 +1,43 @@
+// Order between streams and events.
+#pragma once
+
+#include "core/seam/backend.hpp"
+
+namespace heddle::detail {
+
+/// Implements StreamRef::wait_stream(): orders work enqueued on `waiter` from now on after all work
+/// already enqueued on `other`. Throws UsageError if a capture forbids it.
+void order_after_stream(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where);
+/// The same on the native streams, whether or not a recorder has them: orders `waiter` after work
+/// that was enqueued on `other`, not after recorded work.
+void enqueue_stream_wait(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where);
+/// Adds a wait of heddle's own, for a stream that may be open, closed or gone, or another thread's.
+/// Flushes a batch that records the stream. For a captured stream, waits only for work that was
+/// enqueued, not for recorded work. `waiter` joins no capture or batch.
+void order_after_use(StreamRecord& waiter, const StreamUse& use, const SourceLocation& where);
+/// Implements StreamRef::wait_event(): orders work enqueued on `waiter` from now on after the
+/// event's newest record. Throws UsageError if a capture forbids it.
+void order_after_event(StreamRecord& waiter, EventState& event, const SourceLocation& where);
+
+/// Records `event` on `stream` and notes the record in the event. Throws UsageError if they are of
+/// different devices.
+void record_event(EventState& event, StreamRecord& stream, const SourceLocation& where);
+
+/// Notes in the event that it was recorded on `stream`, whose submission count was `given`.
+/// `capture`: the capture it was recorded in, or 0. `countable`: see EventState.
+void note_record(EventState& event, StreamRecord& stream, std::uint64_t given,
+                 std::uint64_t capture, bool countable);
+
+/// The same; if `external` is true, a capture records the event as a node of the graph.
+void record_event(EventState& event, StreamRecord& stream, bool external,
+                  const SourceLocation& where);
+
+/// Throws the stream's failure, if one is known.
+void throw_known_failure(StreamRecord& stream);
+/// Throws UsageError if the stream is dead, and ForkedError if it belongs to the parent process.
+void check_usable(StreamRecord& stream, const char* call, const SourceLocation& where);
+/// For waits and queries by the host: flushes a batch that records the stream; throws UsageError if
+/// the stream is being captured.
+void check_not_capturing(StreamRecord& stream, const char* call, const SourceLocation& where);
+
+}  // namespace heddle::detail

@@ -1,0 +1,107 @@
+// The interface between recording and the rest of core. A stream with flag `recording` passes its
+// operations to its recorder, a capture or a batch. (The recorders are in
+// core/recording/recording.hpp.)
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "core/seam/backend.hpp"
+
+namespace heddle::detail {
+
+struct NodeData;
+
+/// Returns the id of the stream's recorder, or 0 if nothing records it.
+std::uint64_t recorder_id(StreamRecord& stream) noexcept;
+/// Returns whether an id is a recorder's, and not a native capture's.
+inline bool is_recorder_id(std::uint64_t id) noexcept { return id >> 63 != 0; }
+/// Returns whether a capture records the stream. A batch does not count.
+inline bool is_captured(const StreamRecord& stream) noexcept {
+    return stream.has(stream_flag::captured);
+}
+/// Returns whether a capture of the calling thread records the stream.
+bool is_captured_here(StreamRecord& stream) noexcept;
+/// Returns whether the stream's state allows a batch to record it.
+bool is_recordable(StreamRecord& stream) noexcept;
+
+// Operations on a recorded stream. Each returns true if it was recorded. If it returns false, the
+// caller enqueues the operation; earlier recorded work that must precede it has been flushed.
+// Thread-safe. (Kernels and host functions: record_work(), heddle/detail/graph_work.hpp.)
+
+bool record_copy(StreamRecord& stream, const Piece& to, const Piece& from, Block* to_owner,
+                 Block* from_owner, const SourceLocation& where);
+bool record_fill(StreamRecord& stream, const Piece& to, const void* value, std::size_t size,
+                 Block* owner, const SourceLocation& where);
+bool record_graph(StreamRecord& stream, GraphData& graph, const SourceLocation& where);
+/// Records a node of a kind that only captures have (conditional nodes).
+void record_node(StreamRecord& stream, std::shared_ptr<NodeData> node, const SourceLocation& where);
+/// Records work that others have just enqueued on a captured stream's native handle, as one
+/// operation that uses these blocks.
+void record_external(StreamRecord& stream, Block* const* blocks, std::size_t count,
+                     const SourceLocation& where);
+/// Records a wait for the event's newest record at each launch of the graph.
+void record_wait_node(StreamRecord& stream, EventState& event, const SourceLocation& where);
+
+// Order; the return values mean the same. A wait that the user asked for may make `waiter` join the
+// capture or batch of the stream or event it waits for.
+
+bool record_stream_wait(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where);
+bool record_event_wait(StreamRecord& waiter, EventState& event, const SourceLocation& where);
+bool record_event_point(EventState& event, StreamRecord& stream, bool external,
+                        const SourceLocation& where);
+/// Lets the stream's next kernel overlap the kernel that the event was recorded after (programmatic
+/// dependent launch). Returns false if it must not.
+bool record_primary(StreamRecord& waiter, EventState& event);
+
+/// Flushes the batch that records the stream, if there is one. On return all that it had recorded
+/// has been enqueued, by this thread or another.
+void send_batch_of(StreamRecord& stream, const SourceLocation& where);
+/// The same for the batch that holds the event's newest record.
+void send_batch_of(EventState& event, const SourceLocation& where);
+/// Call it before the host waits for a stream or copies after it. Flushes the stream's batch;
+/// throws UsageError if the stream is being captured.
+void leave_to_host(StreamRecord& stream, const char* call, const SourceLocation& where);
+/// Call it before the host queries a stream. Flushes the stream's batch; throws UsageError if the
+/// stream is being captured. Returns false if another thread is using the recorder: the stream's
+/// work then counts as not complete. Does not wait for that thread.
+bool may_query(StreamRecord& stream, const char* call, const SourceLocation& where);
+bool may_query(EventState& event, const SourceLocation& where);
+
+/// Call it when the stream's native handle is handed out. A capture then also captures native work.
+/// A batch is flushed, and the stream leaves it.
+void note_handed_out(StreamRecord& stream, const SourceLocation& where);
+/// For backends, when work arrives on a stream that joined a batch after the caller checked whether
+/// it is recorded. Flushes the batch, and the stream leaves it. Returns false if it is in no batch
+/// that began on another stream.
+bool make_way(StreamRecord& stream, const SourceLocation& where);
+/// Removes the event's record from its recorder, because it is recorded anew or gone.
+void forget_mark(EventState& event) noexcept;
+/// Call it when the stream is closed or returns to a pool. The stream leaves; its recorded work
+/// stays. If it is a batch's first stream, flushes the batch, which records nothing more.
+void leave_recording(StreamRecord& stream) noexcept;
+
+// Memory.
+
+/// Notes that the user declared that a recorded stream uses the block (used_on()).
+void note_recorded_use(StreamRecord& stream, Block& block);
+/// Returns a block of at least `bytes` that was freed earlier in the capture and whose uses all
+/// precede the stream's next operation. Returns null if there is none or no capture records the
+/// stream.
+Block* take_spare(StreamRecord& stream, std::size_t bytes);
+/// Makes the capture's graph an owner of the block too. Does nothing if no capture records the
+/// stream.
+void own_by_capture(StreamRecord& stream, Block& block, const SourceLocation& where);
+/// Call it when an array frees a block that graphs own too. If one of the graphs is being captured,
+/// later arrays of that capture may reuse the block.
+void offer_to_capture(Block& block) noexcept;
+/// Returns the stream on which to allocate memory for a recorded stream, such that operations
+/// recorded from now on may use it. The stream may leave its batch for this.
+StreamRecord& allocating_stream(StreamRecord& stream, const SourceLocation& where);
+/// Returns whether an open batch other than `sent` may have recorded work on the block. That batch
+/// then frees the block once it has been flushed.
+bool keep_for_batch(Block& block, std::span<const StreamUse> users, const Recorder* sent) noexcept;
+
+}  // namespace heddle::detail

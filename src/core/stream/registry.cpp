@@ -1,0 +1,182 @@
+#include "core/stream/registry.hpp"
+
+#include <array>
+
+#include "core/base/fork.hpp"
+#include "core/base/made_once.hpp"
+#include "core/stream/recorder.hpp"
+#include <heddle/detail/thread_state.hpp>
+
+namespace heddle::detail {
+
+namespace {
+
+constexpr int slab_size = 128;
+// Closed streams of a device that are kept before the oldest record is reused.
+constexpr int least_closed = 1024;
+constexpr int max_slabs = 1 << 16;
+constexpr int slot_bits = 23;  // low bits of a key; the others are the id
+static_assert(slab_size * max_slabs <= 1 << slot_bits);
+
+struct Registry {
+    std::mutex mutex;  ///< guards the lists and growth
+    /// A record never changes its device, so any thread may read its device at any time.
+    struct Records {
+        StreamRecord* fresh = nullptr;
+        /// Closed records, oldest first. Reuse is delayed, so that a StreamRef that outlives its
+        /// stream finds it dead for a long while.
+        StreamRecord* first = nullptr;
+        StreamRecord* last = nullptr;
+        int closed = 0;
+    } records[2][max_devices];
+    std::atomic<int> slabs{0};
+    std::array<std::atomic<StreamRecord*>, max_slabs> slab{};
+    std::atomic<std::uint64_t> next_id{1};
+};
+
+// Never destroyed: streams may outlive static destruction.
+static_assert(std::is_trivially_destructible_v<Registry>);
+constinit Registry all;
+const ForkRegistration registered{ForkOrder::registry, all.mutex};
+Registry::Records& records_of(Device device) noexcept {
+    return all.records[static_cast<int>(device.kind())][device.index()];
+}
+
+/// Adds a slab of records. Call with the mutex held. Throws OutOfMemory.
+void add_slab(Registry::Records& records, Device device) {
+    const int index = all.slabs.load();
+    if (index == max_slabs)
+        throw_error({.code = ErrorCode::out_of_memory,
+                     .message = "too many streams",
+                     .call = "Stream",
+                     .device = device});
+    auto* const slab = new StreamRecord[slab_size];
+    for (int i = slab_size - 1; i >= 0; --i) {
+        slab[i].slot = static_cast<std::uint32_t>(index * slab_size + i);
+        slab[i].device = device;
+        slab[i].backend = &backend_of(device.kind());
+        slab[i].next_free = std::exchange(records.fresh, &slab[i]);
+    }
+    all.slab[static_cast<std::size_t>(index)].store(slab, std::memory_order_release);
+    all.slabs.store(index + 1, std::memory_order_release);
+}
+
+StreamRecord& take_record(Device device) {
+    const std::lock_guard lock(all.mutex);
+    Registry::Records& records = records_of(device);
+    if (records.closed > least_closed) {
+        --records.closed;
+        return *std::exchange(records.first, records.first->next_free);  // never the last one
+    }
+    if (records.fresh == nullptr) add_slab(records, device);
+    return *std::exchange(records.fresh, records.fresh->next_free);
+}
+
+}  // namespace
+
+namespace {
+constinit MadeOnce<StreamRecord> null_record;  // dead, as made
+}
+StreamState& null_stream() noexcept { return null_record.get(); }
+
+StreamRecord& new_stream_record(Device device) {
+    StreamRecord& record = take_record(device);
+    record.submissions.store(0);
+    record.waited.forget();
+    {
+        // Threads that still look for the old stream find another id under this lock.
+        const std::lock_guard life(record.life);
+        record.settled_by = 0;
+        record.owns_native = true;
+        record.owners.store(1);
+        const std::uint64_t id = all.next_id.fetch_add(1);
+        record.id.store(id);
+        record.key.store(id << slot_bits | record.slot, std::memory_order_relaxed);
+    }
+    record.flags.store(stream_flag::dead);  // clears `ended`, after the id has changed
+    return record;
+}
+
+StreamRecord& open_stream(Device device, int priority, std::string name,
+                          const SourceLocation& where) {
+    const int processors = device.info().processors;  // may throw, so before anything to undo
+    StreamRecord& record = new_stream_record(device);
+    record.priority = priority;
+    {
+        // Other threads read the name under either lock: failures.cpp under the first, backends
+        // under the second.
+        const std::lock_guard lock(record.failure_mutex);
+        const std::lock_guard life(record.life);
+        record.name = std::move(name);
+    }
+    try {
+        record.backend->open_stream(record, where);
+    } catch (...) {
+        recycle_stream(record);
+        throw;
+    }
+    record.processors = static_cast<unsigned>(std::max(1, processors));
+    record.clear(stream_flag::dead);
+    return record;
+}
+
+void close_stream(StreamRecord& stream) noexcept {
+    if (stream.has(stream_flag::dead)) return;
+    if (stream.owners.fetch_sub(1, std::memory_order_acq_rel) != 1)
+        return;  // its handle was wrapped: other Stream objects own it too
+    leave_recording(stream);
+    stream.set(stream_flag::dead);
+    if (!stream.has(stream_flag::forked)) stream.backend->close_stream(stream);
+}
+
+void recycle_stream(StreamRecord& stream) noexcept {
+    stream.set(stream_flag::ended);
+    // Holders of the old fate keep it. If there is no memory for a new one, the record is not
+    // reused.
+    if (!stream.renew_fate()) return;
+    const std::lock_guard lock(all.mutex);
+    Registry::Records& records = records_of(stream.device);
+    stream.next_free = nullptr;
+    (records.closed != 0 ? records.last->next_free : records.first) = &stream;
+    records.last = &stream;
+    ++records.closed;
+}
+
+StreamUse use_of(std::uint64_t key) noexcept {
+    const auto slot = static_cast<std::size_t>(key & ((std::uint64_t{1} << slot_bits) - 1));
+    StreamRecord* const slab = all.slab[slot / slab_size].load(std::memory_order_acquire);
+    return {&slab[slot % slab_size], key >> slot_bits};
+}
+
+bool has_ended(std::uint64_t key) noexcept {
+    const StreamUse use = use_of(key);
+    return use.stream->has(stream_flag::ended) ||
+           !use.is_same();  // in this order: the flag is cleared after the id has changed
+}
+
+void for_each_stream(const std::function<void(StreamRecord&)>& function) {
+    const int slabs = all.slabs.load(std::memory_order_acquire);
+    for (int s = 0; s < slabs; ++s) {
+        StreamRecord* slab = all.slab[static_cast<std::size_t>(s)].load(std::memory_order_acquire);
+        for (int i = 0; i < slab_size; ++i)
+            if (slab[i].id.load() != 0) function(slab[i]);
+    }
+}
+
+namespace {
+/// Runs in the child of a fork: marks the parent's streams `forked`. No worker or GPU will run
+/// their work here.
+void forget_streams() noexcept {
+    for_each_stream([](StreamRecord& stream) {
+        stream.set(stream_flag::forked);
+        // The parent's threads may have held the recorder's lock.
+        stream.clear(stream_flag::recording | stream_flag::captured | stream_flag::joined);
+        stream.recorder.store(nullptr, std::memory_order_relaxed);
+    });
+    for (auto& kind : all.records)
+        for (Registry::Records& records : kind) records = {};
+}
+const ForkStepRegistration in_children{ForkStep::streams, &forget_streams};
+}  // namespace
+
+}  // namespace heddle::detail

@@ -1,0 +1,250 @@
+#include <heddle/stream/scope.hpp>
+
+#include <algorithm>
+
+#include "core/base/fork.hpp"
+#include "core/base/report.hpp"
+#include "core/stream/registry.hpp"
+
+namespace heddle {
+
+using detail::SavedState;
+using detail::ThreadState;
+
+namespace {
+
+std::atomic<detail::StreamRecord*> default_streams[2][detail::max_devices];
+constinit std::mutex default_streams_mutex;
+const detail::ForkRegistration registered{detail::ForkOrder::default_streams,
+                                          default_streams_mutex};
+
+void check_depth(const ThreadState& thread, const SourceLocation& where) {
+    if (thread.depth == detail::max_scopes) [[unlikely]]
+        throw_error({.code = ErrorCode::usage,
+                     .message = "more than 128 scopes are open on this thread",
+                     .call = "scope",
+                     .where = where});
+}
+
+void report_misuse(const char* message, const SourceLocation& where) noexcept {
+    try {
+        throw_error(
+            {.code = ErrorCode::usage, .message = message, .call = "scope", .where = where});
+    } catch (...) {
+        detail::report(std::current_exception());
+    }
+}
+
+/// Saves the state that set_stream() or set_device() replaces, so that the innermost open scope
+/// restores it. Outside any scope the change is permanent.
+void save_set(ThreadState& thread, const SavedState& wanted, const SourceLocation& where) {
+    if (thread.depth == 0) {
+        thread.touched = true;
+        return;
+    }
+    for (int i = thread.depth - 1; i >= 0 && thread.saved[i].kind == SavedState::Kind::set; --i) {
+        const SavedState& seen = thread.saved[i];
+        if (wanted.has_device && seen.has_device) return;
+        if (wanted.has_stream && seen.has_stream && seen.stream_device == wanted.stream_device)
+            return;
+    }
+    check_depth(thread, where);
+    thread.saved[thread.depth++] = wanted;
+}
+
+/// Restores the state saved at `index`. If an inner entry, still open, has saved the same variable,
+/// passes the older value to that entry instead.
+void put_back(ThreadState& thread, int index) {
+    SavedState& saved = thread.saved[index];
+    if (saved.has_device) {
+        SavedState* inner = nullptr;
+        for (int i = index + 1; i < thread.depth && inner == nullptr; ++i)
+            if (thread.saved[i].kind != SavedState::Kind::closed && thread.saved[i].has_device)
+                inner = &thread.saved[i];
+        (inner != nullptr ? inner->device : thread.device) = saved.device;
+        (inner != nullptr ? inner->device_set : thread.device_set) = saved.device_set;
+    }
+    if (saved.has_stream) {
+        SavedState* inner = nullptr;
+        for (int i = index + 1; i < thread.depth && inner == nullptr; ++i)
+            if (thread.saved[i].kind != SavedState::Kind::closed && thread.saved[i].has_stream &&
+                thread.saved[i].stream_device == saved.stream_device)
+                inner = &thread.saved[i];
+        (inner != nullptr ? inner->stream : stream_slot(thread, saved.stream_device)) =
+            saved.stream;
+    }
+    saved.kind = SavedState::Kind::closed;
+}
+
+}  // namespace
+
+namespace detail {
+namespace {
+void forget_scopes() noexcept {
+    for (auto& kind : default_streams)
+        for (auto& stream : kind) stream.store(nullptr);
+    for (ThreadState& state : thread_states.of)
+        for (auto& kind : state.streams) std::ranges::fill(kind, nullptr);
+}
+const ForkStepRegistration in_children{ForkStep::scopes, &forget_scopes};
+}  // namespace
+}  // namespace detail
+
+Device current_device() try {
+    const ThreadState& thread = detail::this_thread_state();
+    return thread.device_set ? thread.device : default_device();
+} catch (...) {
+    detail::rethrow_as_error("current_device", {});
+}
+
+StreamRef current_stream(Device device) try {
+    detail::StreamState* const stream = stream_slot(detail::this_thread_state(), device);
+    return stream != nullptr ? StreamRef(*stream) : default_stream(device);
+} catch (...) {
+    detail::rethrow_as_error("current_stream", {});
+}
+
+StreamRef current_stream() { return current_stream(current_device()); }
+
+StreamRef default_stream(Device device) try {
+    auto& slot = default_streams[static_cast<int>(device.kind())][device.index()];
+    detail::StreamRecord* stream = slot.load(std::memory_order_acquire);
+    if (stream == nullptr) [[unlikely]] {
+        const std::lock_guard lock(default_streams_mutex);
+        stream = slot.load(std::memory_order_acquire);
+        if (stream == nullptr) {
+            stream = &detail::open_stream(device, 0, device.name() + " default",
+                                          SourceLocation::current());
+            slot.store(stream, std::memory_order_release);
+        }
+    }
+    return StreamRef(*stream);
+} catch (...) {
+    detail::rethrow_as_error("default_stream", {});
+}
+
+void set_stream(StreamRef stream, SetStreamOptions options, SourceLocation where) try {
+    if (!stream) (void)detail::admit_slowly(stream.state(), "set_stream", where);
+    ThreadState& thread = detail::this_thread_state();
+    const Device device = stream.device();
+    if (options.wait) stream.wait_stream(current_stream(device), where);
+    detail::StreamState*& slot = stream_slot(thread, device);
+    save_set(thread,
+             {.kind = SavedState::Kind::set,
+              .has_stream = true,
+              .stream_device = device,
+              .stream = slot},
+             where);
+    slot = &stream.state();
+} catch (...) {
+    detail::rethrow_as_error("set_stream", where);
+}
+
+void set_device(Device device, SourceLocation where) try {
+    ThreadState& thread = detail::this_thread_state();
+    save_set(thread,
+             {.kind = SavedState::Kind::set,
+              .has_device = true,
+              .device_set = thread.device_set,
+              .device = thread.device},
+             where);
+    thread.device = device;
+    thread.device_set = true;
+} catch (...) {
+    detail::rethrow_as_error("set_device", where);
+}
+
+ScopeBase::ScopeBase(SourceLocation where) try
+    : where_(where), thread_(&detail::this_thread_state()) {
+    check_depth(*thread_, where);
+    index_ = thread_->depth++;
+    serial_ = thread_->next_serial++;
+    SavedState& saved = thread_->saved[index_];
+    saved.kind = SavedState::Kind::scope;
+    saved.has_device = true;
+    saved.has_stream = false;
+    saved.device_set = thread_->device_set;
+    saved.device = thread_->device;
+    saved.serial = serial_;
+} catch (...) {
+    detail::rethrow_as_error("scope", where);
+}
+
+void ScopeBase::change_device(Device device) noexcept {
+    thread_->device = device;
+    thread_->device_set = true;
+}
+
+void ScopeBase::change_stream(StreamRef stream) noexcept {
+    SavedState& saved = thread_->saved[index_];
+    saved.has_stream = true;
+    saved.stream_device = stream.device();
+    detail::StreamState*& slot = stream_slot(*thread_, stream.device());
+    saved.stream = slot;
+    slot = &stream.state();
+}
+
+bool ScopeBase::leave() noexcept {
+    if (left_) return true;
+    left_ = true;
+    ThreadState& thread = *thread_;
+    if (&thread != &detail::this_thread_state()) [[unlikely]] {
+        report_misuse(
+            "a scope was left on another thread than it was entered on: neither thread's current "
+            "device and streams were restored",
+            where_);
+        return false;
+    }
+    // The usual case: no inner entry is open.
+    if (index_ == thread.depth - 1) [[likely]] {
+        put_back(thread, index_);
+        thread.depth = index_;
+    } else {
+        bool inner_scope = false;
+        for (int i = thread.depth - 1; i > index_; --i)
+            inner_scope |= thread.saved[i].kind == SavedState::Kind::scope;
+        if (inner_scope) {
+            report_misuse(
+                "a scope was left before one that was entered after it: scopes are left in "
+                "reverse order",
+                where_);
+            put_back(thread, index_);
+        } else {
+            for (int i = thread.depth - 1; i >= index_; --i) {
+                thread.depth = i + 1;
+                put_back(thread, i);
+            }
+            thread.depth = index_;
+        }
+    }
+    while (thread.depth > 0 && thread.saved[thread.depth - 1].kind == SavedState::Kind::closed)
+        --thread.depth;
+    return true;
+}
+
+ScopedDevice::ScopedDevice(Device device, SourceLocation where) : ScopeBase(where) {
+    change_device(device);
+}
+
+ScopedStream::ScopedStream(StreamRef stream, ScopeOptions options, SourceLocation where) try
+    : ScopeBase(where), stream_(stream), wait_on_exit_(options.wait_on_exit) {
+    if (!stream) [[unlikely]]
+        (void)detail::admit_slowly(stream.state(), "ScopedStream", where);
+    const StreamRef replaced = current_stream(stream.device());
+    if (options.wait_on_enter) stream.wait_stream(replaced, where);
+    change_device(stream.device());
+    change_stream(stream);
+} catch (...) {
+    detail::rethrow_as_error("ScopedStream", where);
+}
+
+ScopedStream::~ScopedStream() {
+    if (!leave() || !wait_on_exit_) return;
+    try {
+        current_stream(stream_.device()).wait_stream(stream_, where_);
+    } catch (...) {
+        detail::report(std::current_exception());
+    }
+}
+
+}  // namespace heddle

@@ -1,0 +1,248 @@
+#include <heddle/stream/stream.hpp>
+
+#include <heddle/detail/thread_state.hpp>
+#include <heddle/observe/observer.hpp>
+#include <heddle/stream/scope.hpp>
+
+#include "core/base/host_function_mark.hpp"
+#include "core/stream/order.hpp"
+#include "core/stream/recorder.hpp"
+#include "core/stream/registry.hpp"
+#include "core/stream/stream_errors.hpp"
+
+namespace heddle {
+
+using detail::record_of;
+using detail::StreamRecord;
+
+namespace {
+void notify_synchronize(StreamRecord& stream, const SourceLocation& where) {
+    if (detail::is_observed())
+        detail::notify({.kind = OpKind::synchronize,
+                        .name = "synchronize",
+                        .stream = StreamRef(stream),
+                        .sequence = stream.submissions.load(std::memory_order_relaxed),
+                        .bytes = 0,
+                        .other = {},
+                        .accesses = {},
+                        .where = where});
+}
+
+/// This thread's own streams, closed when it ends.
+struct ThreadStreams {
+    StreamRecord* streams[2][detail::max_devices] = {};
+    ~ThreadStreams() {
+        for (auto& kind : streams)
+            for (StreamRecord*& stream : kind)
+                if (stream != nullptr) detail::close_stream(*std::exchange(stream, nullptr));
+    }
+};
+}  // namespace
+
+int StreamRef::priority() const noexcept { return record_of(*state_).priority; }
+std::uint64_t StreamRef::id() const noexcept {
+    return record_of(*state_).id.load(std::memory_order_relaxed);
+}
+std::string StreamRef::name() const try { return record_of(*state_).display_name(); } catch (...) {
+    detail::rethrow_as_error("name", {});
+}
+
+void StreamRef::wait_stream(StreamRef other, SourceLocation where) const try {
+    detail::order_after_stream(record_of(*state_), record_of(*other.state_), where);
+} catch (...) {
+    detail::rethrow_as_error("wait_stream", where);
+}
+
+void StreamRef::wait_event(const Event& event, SourceLocation where) const try {
+    detail::order_after_event(record_of(*state_), event.state("wait_event", where), where);
+} catch (...) {
+    detail::rethrow_as_error("wait_event", where);
+}
+
+Event StreamRef::record_event(EventOptions options, SourceLocation where) const try {
+    detail::check_usable(record_of(*state_), "record_event", where);
+    Event event(device(), options, where);
+    detail::record_event(event.state(), record_of(*state_), where);
+    return event;
+} catch (...) {
+    detail::rethrow_as_error("record_event", where);
+}
+
+void StreamRef::record_event(Event& event, SourceLocation where) const try {
+    detail::record_event(event.state("record_event", where), record_of(*state_), where);
+} catch (...) {
+    detail::rethrow_as_error("record_event", where);
+}
+
+void StreamRef::synchronize(SourceLocation where) const try {
+    StreamRecord& stream = record_of(*state_);
+    detail::check_usable(stream, "synchronize", where);
+    detail::check_may_wait("synchronize", where);
+    detail::check_not_capturing(stream, "synchronize", where);
+    const std::uint64_t given = stream.submissions.load(std::memory_order_acquire);
+    if (stream.device.is_cuda())  // may wait for CPU work, which after exit() only this thread runs
+        detail::help_at_exit_until([&] { return stream.backend->is_complete(stream, where); });
+    stream.backend->synchronize(stream, where);
+    notify_synchronize(stream, where);
+    if (stream.has(detail::stream_flag::poisoned | detail::stream_flag::fallible)) [[unlikely]] {
+        detail::throw_known_failure(stream);
+        stream.forget_dependencies(given);
+    }
+} catch (...) {
+    detail::rethrow_as_error("synchronize", where);
+}
+
+bool StreamRef::is_complete(SourceLocation where) const try {
+    StreamRecord& stream = record_of(*state_);
+    detail::check_usable(stream, "is_complete", where);
+    if (!detail::may_query(stream, "is_complete", where)) return false;
+    detail::check_not_capturing(stream, "is_complete", where);
+    const bool complete = stream.backend->is_complete(stream, where);
+    if (complete) detail::throw_known_failure(stream);
+    return complete;
+} catch (...) {
+    detail::rethrow_as_error("is_complete", where);
+}
+
+bool StreamRef::is_capturing(SourceLocation where) const try {
+    StreamRecord& stream = record_of(*state_);
+    detail::check_usable(stream, "is_capturing", where);
+    if (stream.has(detail::stream_flag::recording) && detail::is_captured(stream)) return true;
+    return stream.has(detail::stream_flag::capturing | detail::stream_flag::handed_out) &&
+           stream.backend->capture_id(stream) != 0;
+} catch (...) {
+    detail::rethrow_as_error("is_capturing", where);
+}
+
+bool StreamRef::is_poisoned() const try {
+    StreamRecord& stream = record_of(*state_);
+    return stream.has(detail::stream_flag::poisoned | detail::stream_flag::fallible) &&
+           stream.known_failure() != nullptr;
+} catch (...) {
+    detail::rethrow_as_error("is_poisoned", {});
+}
+
+std::exception_ptr StreamRef::clear_error(SourceLocation where) const try {
+    StreamRecord& stream = record_of(*state_);
+    detail::check_usable(stream, "clear_error", where);
+    detail::check_may_wait("clear_error", where);
+    detail::check_not_capturing(stream, "clear_error", where);
+    const std::uint64_t given = stream.submissions.load(std::memory_order_acquire);
+    stream.backend->synchronize(stream, where);
+    const detail::Failure known = stream.known_failure();
+    // Made before the failure is cleared: if memory runs out here, the failure is not lost.
+    const std::exception_ptr told = known != nullptr ? detail::to_be_told(known) : nullptr;
+    const detail::Failure failure = stream.backend->reset_failure(stream, given, where);
+    if (failure == nullptr) return nullptr;
+    if (failure != known) return detail::told(failure);
+    failure->note_told();
+    return told;
+} catch (...) {
+    detail::rethrow_as_error("clear_error", where);
+}
+
+Stream::Stream(Device device, StreamOptions options, SourceLocation where) try
+    : StreamRef(detail::open_stream(device, options.priority, std::move(options.name), where)) {
+} catch (...) {
+    detail::rethrow_as_error("Stream", where);
+}
+
+Stream& Stream::operator=(Stream&& other) noexcept {
+    if (this != &other) {
+        detail::close_stream(record_of(*state_));
+        state_ = std::exchange(other.state_, &detail::null_stream());
+    }
+    return *this;
+}
+
+Stream::~Stream() { detail::close_stream(record_of(*state_)); }
+
+StreamRef Stream::per_thread(Device device) try {
+    static thread_local ThreadStreams own;
+    StreamRecord*& stream = own.streams[static_cast<int>(device.kind())][device.index()];
+    if (stream == nullptr || stream->has(detail::stream_flag::forked))
+        stream = &detail::open_stream(device, 0, device.name() + " per-thread",
+                                      SourceLocation::current());
+    return StreamRef(*stream);
+} catch (...) {
+    detail::rethrow_as_error("per_thread", {});
+}
+
+void wait_stream(StreamRef waiter, StreamRef other, SourceLocation where) {
+    waiter.wait_stream(other, where);
+}
+void wait_stream(StreamRef other, SourceLocation where) {
+    current_stream().wait_stream(other, where);
+}
+void wait_event(StreamRef waiter, const Event& event, SourceLocation where) {
+    waiter.wait_event(event, where);
+}
+void wait_event(const Event& event, SourceLocation where) {
+    current_stream().wait_event(event, where);
+}
+Event record_event(StreamRef stream, EventOptions options, SourceLocation where) {
+    return stream.record_event(options, where);
+}
+Event record_event(EventOptions options, SourceLocation where) {
+    return current_stream().record_event(options, where);
+}
+void record_event(StreamRef stream, Event& event, SourceLocation where) {
+    stream.record_event(event, where);
+}
+void record_event(Event& event, SourceLocation where) { event.record(where); }
+void synchronize_stream(StreamRef stream, SourceLocation where) { stream.synchronize(where); }
+
+void synchronize_device(Device device, SourceLocation where) try {
+    detail::check_may_wait("synchronize_device", where);
+    detail::for_each_stream([&](StreamRecord& stream) {
+        if (stream.device != device ||
+            stream.has(detail::stream_flag::dead | detail::stream_flag::forked))
+            return;
+        // Nothing of the calling thread's own captures runs before their graphs are launched, so
+        // waiting for them is an error. Captures of other threads are not waited for, but work that
+        // was enqueued on their streams before is.
+        if (detail::is_captured_here(stream))
+            detail::check_not_capturing(stream, "synchronize_device", where);
+        else detail::send_batch_of(stream, where);
+    });
+    const detail::Failure of_closed =
+        detail::backend_of(device.kind()).synchronize_device(device.index(), where);
+    if (detail::is_observed())
+        detail::notify({.kind = OpKind::synchronize,
+                        .name = "synchronize_device",
+                        .stream = {},
+                        .sequence = 0,
+                        .bytes = 0,
+                        .other = {},
+                        .accesses = {},
+                        .where = where});
+    detail::Failure first;
+    detail::for_each_stream([&](StreamRecord& stream) {
+        if (first == nullptr && stream.device == device &&
+            !stream.has(detail::stream_flag::dead | detail::stream_flag::forked |
+                        detail::stream_flag::internal) &&
+            stream.has(detail::stream_flag::poisoned | detail::stream_flag::fallible))
+            first = stream.known_failure();
+    });
+    if (first == nullptr && of_closed != nullptr && !of_closed->is_told()) first = of_closed;
+    if (first != nullptr) detail::throw_failure(first);
+} catch (...) {
+    detail::rethrow_as_error("synchronize_device", where);
+}
+
+void synchronize(SourceLocation where) try {
+    bool used[2][detail::max_devices] = {};
+    detail::for_each_stream([&](StreamRecord& stream) {
+        if (!stream.has(detail::stream_flag::forked))
+            used[static_cast<int>(stream.device.kind())][stream.device.index()] = true;
+    });
+    // CPU devices first and last: either kind's work may wait for the other's.
+    for (const DeviceKind kind : {DeviceKind::cpu, DeviceKind::cuda, DeviceKind::cpu})
+        for (int i = 0; i < detail::max_devices; ++i)
+            if (used[static_cast<int>(kind)][i])
+                synchronize_device(Device::unchecked(kind, i), where);
+} catch (...) {
+    detail::rethrow_as_error("synchronize", where);
+}
+
+}  // namespace heddle

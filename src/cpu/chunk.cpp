@@ -1,0 +1,14 @@
+#include "cpu/chunk.hpp"
+
+#include "core/base/fork.hpp"
+
+namespace heddle::detail::cpu {
+
+namespace {
+constinit ChunkPool chunk_pool;
+const ForkRegistration registered{ForkOrder::chunks, chunk_pool.lock()};
+}  // namespace
+
+ChunkPool& chunks() noexcept { return chunk_pool; }
+
+}  // namespace heddle::detail::cpu

@@ -1,0 +1,242 @@
+// The draining side of queues: one thread at a time, without the lock.
+#include <chrono>
+#include <utility>
+
+#include "core/base/failure.hpp"
+#include "core/base/host_function_mark.hpp"
+#include "core/stream/registry.hpp"
+#include "core/stream/stream_errors.hpp"
+#include "cpu/queue.hpp"
+
+namespace heddle::detail::cpu {
+
+void Queue::run() noexcept { drain(nullptr); }
+
+void Queue::resume() noexcept { advance(); }
+
+void Queue::advance() noexcept {
+    // A signal can resume another queue, which can signal again. The depth is limited to what any
+    // stack can hold.
+    static thread_local int depth = 0;
+    constexpr int deepest = 32, most = 256;
+    if (depth == deepest) return executor().schedule(*this);
+    ++depth;
+    Next next = Next::more;
+    for (int i = 0; i < most && next == Next::more; ++i) next = step();
+    --depth;
+    if (next == Next::work || next == Next::more) executor().schedule(*this);
+}
+
+void Queue::help(const Completion& until) noexcept {
+    if (executor().unschedule(*this)) drain(&until);
+}
+
+void Queue::fail(Failure failure) noexcept {
+    if (failure == nullptr || failed_) return;
+    failed_ = true;
+    stream_.poison(std::move(failure), worked_ + 1);
+}
+
+Failure Queue::failure() const { return stream_.known_failure(); }
+
+void Queue::recover(Operation& op) noexcept {
+    Recovery recovery = std::move(*static_cast<Recovery*>(op.closure()));
+    static_cast<Recovery*>(op.closure())->~Recovery();
+    Failure forgotten;
+    if (std::exchange(failed_, false))
+        forgotten = stream_.take_failure(~std::uint64_t{0}, std::move(recovery.next));
+    step_over(op);
+    recovery.done->complete(std::move(forgotten));
+}
+
+/// Called by the draining thread when nothing is left.
+void Queue::end() noexcept {
+    StreamRecord& stream = stream_;
+    const CompletionRef done = final_;
+    // The failure is passed to the final completion before the stream disappears. A thread that
+    // finds the stream gone then finds the failure reported, or held by an owner that can be told.
+    Failure why;
+    if (failed_) {
+        const std::lock_guard lock(stream.life);
+        if (done.owners() > 2 || done->is_awaited())
+            why = failure();  // owners other than `done` and the queue
+    }
+    (void)stream.renew_fate();
+    {
+        const std::lock_guard lock(stream.life);
+        stream.native = nullptr;
+        stream.final_event = nullptr;
+    }
+    delete this;
+    done->complete(std::move(why));
+    recycle_stream(stream);
+}
+
+void Queue::step_over(Operation& op) noexcept {
+    if (op.step() == Step::work || op.step() == Step::wait) ++worked_;
+    head_offset_ += op.bytes();
+    done_.store(done_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+}
+
+void Queue::finish_work(Operation& op, Failure failure) noexcept {
+    fail(std::move(failure));
+    if (op.type().destroy != nullptr) op.type().destroy(op.closure());
+    step_over(op);
+}
+
+bool Queue::run_work(Operation& op) noexcept {
+    if (failed_ && !op.type().is_cleanup) [[unlikely]] {
+        finish_work(op, nullptr);
+        return true;
+    }
+    Failure failure;
+    const std::size_t count = op.count();
+    const InHostFunction mark;
+    try {
+        if (op.type().complete != nullptr)
+            op.type().complete(op.closure(), failed_ ? told(this->failure(), &stream_) : nullptr);
+        else if (count == 1) op.type().run(op.closure(), 0, 1);
+        else if (!run_many(op)) return false;
+        if (count != 1) failure = spread_.take_failure();
+    } catch (...) {
+        failure = failure_from_exception(stream_, op.type(), op.where());
+    }
+    finish_work(op, std::move(failure));
+    return true;
+}
+
+std::int64_t now_ns() noexcept {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+               std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+}
+
+// Short kernels stay on this thread; longer ones are spread in pieces of at least about 5 µs. A
+// kernel that was worth spreading the last time is spread at once. The threshold is lower while a
+// worker is awake, because none has to be woken.
+bool Queue::run_many(Operation& op) {
+    constexpr double piece_ns = 5'000;
+    const double clearly_worth_ns = executor().is_anyone_looking() ? 15'000 : 50'000;
+    const std::size_t count = op.count();
+    const auto workers = static_cast<std::size_t>(executor().workers());
+    if (workers == 1) {
+        op.type().run(op.closure(), 0, count);
+        return true;
+    }
+    std::size_t done = 0;
+    if (cost_.type != &op.type() || cost_.ns * static_cast<double>(count) < clearly_worth_ns) {
+        cost_ = {&op.type(), 0};
+        done = run_first(op.type(), op.closure(), count, cost_.ns);
+        if (done == count) return true;
+    }
+    if (!spread_.prepare()) {  // out of memory: run it on this thread
+        op.type().run(op.closure(), done, count);
+        return true;
+    }
+    const std::size_t range = (count - done) / workers + 1;
+    const auto smallest =
+        static_cast<std::size_t>(std::min(piece_ns / cost_.ns, static_cast<double>(range)));
+    if (!spread_.start(op, done, count, std::max(smallest + 1, range / 8 + 1))) return false;
+    learn_cost();
+    return true;
+}
+
+void Queue::learn_cost() noexcept {
+    if (spread_.index_ns() > 0) cost_.ns = spread_.index_ns();
+}
+
+void Queue::finish_spread() noexcept {
+    auto* op = reinterpret_cast<Operation*>(head_->data() + head_offset_);
+    learn_cost();
+    finish_work(*op, spread_.take_failure());
+}
+
+bool Queue::is_done() noexcept {
+    Chunk* large = nullptr;
+    bool ends = false;
+    {
+        const std::lock_guard lock(lock_);
+        if (done_.load(std::memory_order_relaxed) != pushed_.load(std::memory_order_relaxed))
+            return false;
+        ends = retired_;
+        // An idle queue does not keep a chunk that was made for a large closure.
+        if (!ends && head_ != nullptr && head_->size > ChunkPool::standard) {
+            large = std::exchange(head_, nullptr);
+            tail_ = nullptr;
+            head_offset_ = 0;
+        }
+        scheduled_ = ends;  // a queue that ends must not be scheduled again
+    }
+    if (ends) end();
+    else chunks().give(large);
+    return true;
+}
+
+Queue::Next Queue::step() noexcept {
+    if (!has_more()) return is_done() ? Next::idle : Next::more;
+    auto& op = *reinterpret_cast<Operation*>(head_->data() + head_offset_);
+    switch (op.step()) {
+    case Step::work: return Next::work;
+    case Step::signal: {
+        const Signal signal = std::move(*static_cast<Signal*>(op.closure()));
+        static_cast<Signal*>(op.closure())->~Signal();
+        step_over(op);
+        signal.done->complete(failed_ ? failure() : nullptr, signal.timing ? now_ns() : 0);
+        return Next::more;
+    }
+    case Step::wait: {
+        auto& done = *static_cast<CompletionRef*>(op.closure());
+        if (!done->is_done() && done->add(waiting_))
+            return Next::suspended;  // resume() executes this step again
+        fail(done->failure());
+        done.~CompletionRef();
+        step_over(op);
+        return Next::more;
+    }
+    case Step::recover: recover(op); return Next::more;
+    case Step::next_chunk: {
+        Chunk* empty = std::exchange(head_, head_->next);
+        head_offset_ = 0;
+        if (empty->size == ChunkPool::standard)
+            empty = spare_.exchange(empty, std::memory_order_acq_rel);
+        chunks().give(empty);
+        return Next::more;
+    }
+    }
+    return Next::more;
+}
+
+void Queue::drain(const Completion* until) noexcept {
+    constexpr int batch = 512;  // operations before equally urgent work gets its turn
+    // How often to look for more before releasing the queue: cheaper than being scheduled again.
+    constexpr int looks = 10;
+    // Pauses between two looks, about 1 µs in all. Each look takes the cache line away from the
+    // pushing threads.
+    constexpr int rest = 16;
+    int looked = 0;
+    bool first = true;
+    for (int ran = 0;; first = false) {
+        // Having caught up, it lets the pushing threads get ahead before it looks again.
+        if (until == nullptr && !first && has_caught_up() && !executor().anything_ready())
+            for (int i = 0; i < rest; ++i) pause();
+        if (!has_more()) {
+            if (until == nullptr && ++looked < looks && !executor().anything_ready()) continue;
+        } else {
+            looked = 0;
+            if ((until != nullptr && until->is_done()) || executor().more_urgent_ready(level()) ||
+                (++ran > batch && executor().anything_ready()))
+                return executor().schedule(*this);
+        }
+        switch (step()) {
+        case Next::more: break;
+        case Next::work:
+            if (!run_work(*reinterpret_cast<Operation*>(head_->data() + head_offset_)))
+                return;  // the thread that finishes it continues the queue
+            break;
+        case Next::idle:
+        case Next::suspended: return;
+        }
+    }
+}
+
+}  // namespace heddle::detail::cpu

@@ -1,0 +1,87 @@
+#include "cuda/code/nvrtc.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/format.hpp"
+#include <dlfcn.h>
+#include <link.h>
+#include <sys/stat.h>
+
+#include "core/base/background.hpp"
+#include "core/base/shared_library.hpp"
+#include <heddle/error.hpp>
+
+namespace heddle::detail::cu {
+
+namespace {
+
+struct Found {
+    Nvrtc functions{};
+    std::string problem;  ///< empty if the library is there
+};
+
+/// Returns the size and time of the library's file. They tell releases of one version apart, which
+/// compile differently.
+std::string file_of(void* library) {
+    link_map* map = nullptr;
+    struct stat file {};
+    if (dlinfo(library, RTLD_DI_LINKMAP, &map) != 0 || map == nullptr ||
+        stat(map->l_name, &file) != 0)
+        return "unknown";
+    return detail::format("{} bytes of {}", static_cast<long long>(file.st_size),
+                          static_cast<long long>(file.st_mtime));
+}
+
+Found look() {
+    Found found;
+    SharedLibrary library("HEDDLE_NVRTC", {"libnvrtc.so.13", "libnvrtc.so"});
+    found.problem = library.problem();
+    if (library.handle() == nullptr) return found;
+    end_background_at_exit();  // before the library's own end at exit
+
+    Nvrtc& f = found.functions;
+    const auto need = [&](auto& function, const char* name) { library.find(function, name); };
+    need(f.error_text, "nvrtcGetErrorString"), need(f.version, "nvrtcVersion");
+    need(f.count_architectures, "nvrtcGetNumSupportedArchs");
+    need(f.list_architectures, "nvrtcGetSupportedArchs");
+    need(f.create, "nvrtcCreateProgram"), need(f.destroy, "nvrtcDestroyProgram");
+    need(f.compile, "nvrtcCompileProgram");
+    need(f.ptx_size, "nvrtcGetPTXSize"), need(f.get_ptx, "nvrtcGetPTX");
+    need(f.cubin_size, "nvrtcGetCUBINSize"), need(f.get_cubin, "nvrtcGetCUBIN");
+    need(f.log_size, "nvrtcGetProgramLogSize"), need(f.get_log, "nvrtcGetProgramLog");
+    need(f.add_name, "nvrtcAddNameExpression"), need(f.lowered_name, "nvrtcGetLoweredName");
+    if (!library.missing().empty()) {
+        found.problem = "it has no " + library.missing() + ": it is no NVRTC, or too old a one";
+        return found;
+    }
+
+    int major = 0, minor = 0, count = 0;
+    if (f.version(&major, &minor) != 0 || f.count_architectures(&count) != 0 || count <= 0) {
+        found.problem = "it does not answer";
+        return found;
+    }
+    f.architectures.resize(static_cast<std::size_t>(count));
+    f.list_architectures(f.architectures.data());
+    std::ranges::sort(f.architectures);
+    f.identity = detail::format("NVRTC {}.{}, {}", major, minor, file_of(library.handle()));
+    return found;
+}
+
+}  // namespace
+
+const Nvrtc& nvrtc(const SourceLocation& where) {
+    static const Found* found = new Found(look());
+    if (found->problem.empty()) return found->functions;
+    const bool named = SharedLibrary::is_named("HEDDLE_NVRTC");
+    throw_error(
+        {.code = ErrorCode::unsupported,
+         .message = detail::format(
+             "CUDA C++ cannot be compiled here, because there is no NVRTC: {}. {}", found->problem,
+             named ? "HEDDLE_NVRTC names it"
+                   : "Install the CUDA toolkit's libnvrtc, or name it in HEDDLE_NVRTC"),
+         .call = "compile",
+         .where = where});
+}
+
+}  // namespace heddle::detail::cu

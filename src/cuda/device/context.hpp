@@ -1,0 +1,109 @@
+// Guards around native calls: the current context, capture modes, and callbacks of the driver.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+
+#include "cuda/device/driver.hpp"
+#include "cuda/device/gpu.hpp"
+
+namespace heddle::detail::cu {
+
+/// Makes the device's context current for its own lifetime, unless it already is. Pushes and pops
+/// contexts instead of calling cudaSetDevice, which would initialise device 0 when it restores it.
+class InContext {
+public:
+    explicit InContext(const Gpu& g) noexcept : InContext(g.context, true) {}
+    ~InContext() {
+        if (pushed_) {
+            CUcontext popped = nullptr;
+            api.cuCtxPopCurrent(&popped);
+        }
+    }
+    InContext(const InContext&) = delete;
+    InContext& operator=(const InContext&) = delete;
+
+protected:
+    InContext(CUcontext context, bool wanted) noexcept {
+        if (!wanted) return;
+        CUcontext current = nullptr;
+        api.cuCtxGetCurrent(&current);
+        if (current != context) pushed_ = api.cuCtxPushCurrent(context) == CUDA_SUCCESS;
+    }
+
+private:
+    bool pushed_ = false;
+};
+
+/// Returns whether the handle is cudaStreamLegacy or cudaStreamPerThread. These belong to the
+/// current device; all other handles know their device. Returns false for null: CUDA takes null for
+/// the legacy stream, but in heddle it stands for a closed stream.
+inline bool is_default_handle(const void* native) noexcept {
+    return reinterpret_cast<std::uintptr_t>(native) - 1 <= 1;
+}
+
+/// Guards driver calls on a stream. Such calls run on the stream's device whatever context is
+/// current, and without any (seen with driver 580 on two GPUs). So only the default streams, which
+/// belong to the current device, need their context.
+///
+/// Copies and runtime calls need InContext instead. Copies of pool memory are refused while another
+/// device's context is current. Runtime calls would initialise device 0 on a thread without a
+/// context.
+class OnStream : public InContext {
+public:
+    OnStream(const Gpu& g, const void* native) noexcept
+        : InContext(g.context, is_default_handle(native)) {}
+};
+
+/// Whether this thread belongs to the driver and runs one of heddle's callbacks. No CUDA call is
+/// allowed there.
+inline constinit thread_local bool in_callback = false;
+
+/// Relaxes this thread's capture mode for its own lifetime. Housekeeping queries and waits for
+/// objects that have nothing to do with a capture; in another mode such calls would invalidate it.
+/// Does nothing in callbacks.
+class RelaxedCapture {
+public:
+    RelaxedCapture() noexcept { exchange(); }
+    ~RelaxedCapture() { exchange(); }
+    RelaxedCapture(const RelaxedCapture&) = delete;
+    RelaxedCapture& operator=(const RelaxedCapture&) = delete;
+
+private:
+    void exchange() noexcept {
+        if (!in_callback) api.cuThreadExchangeStreamCaptureMode(&mode_);
+    }
+
+    CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
+};
+
+/// Number of native captures that heddle holds open, on streams whose native handles are handed
+/// out.
+inline std::atomic<int> open_captures{0};
+
+/// A RelaxedCapture that acts only while such a capture is open. For frequent calls that are
+/// forbidden then even on other streams; allocating from a pool is one (CUDA 13.0).
+class RelaxedWhileCaptured {
+public:
+    RelaxedWhileCaptured() noexcept {
+        if (open_captures.load(std::memory_order_relaxed) != 0) [[unlikely]]
+            relaxed_.emplace();
+    }
+
+private:
+    std::optional<RelaxedCapture> relaxed_;
+};
+
+class InCallback {
+public:
+    InCallback() noexcept : before_(in_callback) { in_callback = true; }
+    ~InCallback() { in_callback = before_; }
+    InCallback(const InCallback&) = delete;
+    InCallback& operator=(const InCallback&) = delete;
+
+private:
+    bool before_;
+};
+
+}  // namespace heddle::detail::cu

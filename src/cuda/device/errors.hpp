@@ -1,0 +1,83 @@
+// Converts native codes to heddle's errors, and handles the loss of a device.
+#pragma once
+
+#include <string>
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+#include "core/seam/records.hpp"
+#include <heddle/error.hpp>
+
+namespace heddle::detail::cu {
+
+/// Returns whether the device is lost after this error: nothing runs on it any more in this
+/// process.
+bool is_sticky(cudaError_t code) noexcept;
+
+/// Returns whether the code means that the driver is being unloaded. That happens at exit, where
+/// nothing needs to be released any more.
+inline bool is_unloading(cudaError_t code) noexcept {
+    return code == cudaErrorCudartUnloading || code == cudaErrorContextIsDestroyed;
+}
+
+/// Throws the Error for `code`. A sticky code marks the device lost first.
+[[noreturn]] void fail(cudaError_t code, const char* call, int device, StreamRecord* stream,
+                       const SourceLocation& where);
+
+/// Throws the Error for `code` unless it means success.
+inline void check(cudaError_t code, const char* call, int device, const SourceLocation& where) {
+    if (code != cudaSuccess) [[unlikely]]
+        fail(code, call, device, nullptr, where);
+}
+inline void check(cudaError_t code, const char* call, StreamRecord& stream,
+                  const SourceLocation& where) {
+    if (code != cudaSuccess) [[unlikely]]
+        fail(code, call, stream.device.index(), &stream, where);
+}
+inline void check(CUresult code, const char* call, int device, const SourceLocation& where) {
+    check(static_cast<cudaError_t>(code), call, device, where);
+}
+inline void check(CUresult code, const char* call, StreamRecord& stream,
+                  const SourceLocation& where) {
+    check(static_cast<cudaError_t>(code), call, stream, where);
+}
+
+/// For destructors and housekeeping: reports a failure instead of throwing, and marks the device
+/// lost if the code is sticky. Ignores failures at exit, in a forked child, and on a device already
+/// lost.
+void note_failure(cudaError_t code, const char* call, int device) noexcept;
+inline void note_failure(CUresult code, const char* call, int device) noexcept {
+    note_failure(static_cast<cudaError_t>(code), call, device);
+}
+
+/// Marks the device lost at its first sticky error: poisons its streams; the watcher then wakes
+/// what waits for the device on the host. Later calls change nothing. Returns the failure of the
+/// first call, or null if there is no memory for it.
+Failure mark_lost(int device, cudaError_t code, const char* call, StreamRecord* stream,
+                  const SourceLocation& where) noexcept;
+
+/// Throws UsageError for work on a stream that is closed, perhaps just now by another thread.
+[[noreturn]] void throw_closed(const StreamState& stream);
+
+/// Throw errors that heddle detects itself. throw_coded() may add a native code.
+[[noreturn]] void throw_usage(std::string message, const char* call, StreamRecord* stream,
+                              const SourceLocation& where);
+[[noreturn]] void throw_coded(ErrorCode code, std::string message, const char* call, int device,
+                              const SourceLocation& where, cudaError_t native = cudaSuccess);
+
+/// Returns the failure for a native code, to be passed to waiters. Returns null if there is no
+/// memory.
+Failure failure_from(cudaError_t code, const char* call, int device) noexcept;
+
+/// Returns the stream's failure if it affects one of the first `submissions` submissions, else
+/// null.
+Failure failure_until(StreamRecord& stream, std::uint64_t submissions) noexcept;
+
+/// No CUDA call is allowed in a child that was forked after the driver had started. refuse_forked()
+/// throws ForkedError there.
+bool is_forked() noexcept;
+void set_forked() noexcept;
+void refuse_forked(const char* call, const SourceLocation& where);
+
+}  // namespace heddle::detail::cu

@@ -1,0 +1,105 @@
+// Per-device state of the backend, and guards around native calls.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <mutex>
+#include <vector>
+
+#include <cuda_runtime_api.h>
+
+#include "core/seam/backend.hpp"
+#include "core/seam/completion.hpp"
+#include "core/seam/records.hpp"
+#include "cuda/device/driver.hpp"
+#include "cuda/device/errors.hpp"
+#include <heddle/detail/thread_state.hpp>
+#include <heddle/launch/launch_options.hpp>
+
+namespace heddle::detail::cu {
+
+class AwaitLine;
+struct LaterFree;  // cuda/host_sync/stream_point.hpp
+
+/// Device limits that are read often.
+struct Limits {
+    int max_threads_per_block = 0;
+    int max_block[3] = {};
+    int max_grid[3] = {};
+    int max_shared = 0;  ///< bytes of dynamic shared memory without opting in
+    int max_shared_opt_in = 0;
+    int processors = 0;
+    /// Compute capability 9.0 or later: clusters, dependent launches, memory domains.
+    bool is_hopper = false;
+};
+
+/// A closed stream whose last work may still be running.
+struct Zombie {
+    StreamRecord* stream;
+    /// Null once it has been given up. That has to wait while the stream is capturing, or if it was
+    /// closed in a host function.
+    cudaStream_t native;
+};
+
+/// An internal stream on which memory is freed that several streams have used.
+struct Reclaimer {
+    cudaStream_t stream;
+    AwaitLine* awaits;
+};
+
+/// An internal stream that stands in for an event which others may record, for one notification at
+/// a time.
+struct Notifier {
+    cudaStream_t stream;
+    Notifier* next_free;
+};
+
+/// One device in use. Created at first use, never destroyed.
+struct Gpu {
+    int index = 0;
+    CUcontext context = nullptr;  ///< the primary context, retained
+    PriorityRange priorities;
+    Limits limits;
+    cudaMemPool_t pool = nullptr;
+
+    std::atomic<bool> lost{false};
+    std::mutex lost_mutex;
+    Failure failure;  ///< why the device is lost; set before `lost`
+
+    std::mutex event_mutex;
+    std::vector<cudaEvent_t> free_events;  ///< without timing; reused, never destroyed
+
+    std::atomic<std::size_t> chores{0};  ///< number of elements in the three lists below
+    std::mutex chores_mutex;             ///< guards the next five
+    std::list<Zombie> zombies;           ///< lists, because splicing their elements cannot fail
+    std::size_t zombies_in_hand = 0;     ///< zombies that a thread has taken out to inspect
+    /// Retried by do_chores(). An action may defer itself again.
+    std::list<std::function<void()>> deferred;
+    std::list<LaterFree> later_frees;  ///< memory that was in use when all reclaimers were waiting
+    bool is_polled = false;  ///< the background thread already retries the two lists above
+
+    std::mutex reclaim_mutex;            ///< guards the next three
+    cudaStream_t free_stream = nullptr;  ///< never waits; frees memory whose users are done
+    std::vector<Reclaimer> reclaimers;
+    std::size_t last_reclaimer = 0;
+
+    std::mutex notify_mutex;  ///< guards free_notifiers
+    Notifier* free_notifiers = nullptr;
+
+    std::mutex out_of_memory_mutex;
+};
+
+/// Returns the device, initialised at first use. Throws DeviceLost, ForkedError, or the error that
+/// initialisation met.
+Gpu& gpu(int index, const SourceLocation& where);
+/// Returns a device, or null before its first use. gpu_of() is for streams and events, whose device
+/// is always in use.
+Gpu* gpu_if_used(int index) noexcept;
+inline Gpu& gpu_of(const StreamState& stream) noexcept {
+    return *gpu_if_used(stream.device.index());
+}
+inline Gpu& gpu_of(const EventState& event) noexcept { return *gpu_if_used(event.device.index()); }
+
+}  // namespace heddle::detail::cu

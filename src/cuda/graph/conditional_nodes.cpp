@@ -1,0 +1,109 @@
+// Conditional nodes on CUDA: a kernel that sets the condition, the conditional node, and bodies in
+// the graphs that it owns.
+#include <string>
+
+#include "cuda/device/context.hpp"
+#include "cuda/graph/condition_kernel.hpp"
+#include "cuda/graph/parameters.hpp"
+
+namespace heddle::detail::cu {
+
+namespace {
+
+using Nodes = std::vector<cudaGraphNode_t>;
+
+/// Throws Unsupported if CUDA does not allow the node in a body of `conditional`.
+void check_inner(const NodeData& node, const NodeData& conditional, const SourceLocation& where) {
+    const char* why = nullptr;
+    if (node.kind == NodeKind::host_function) why = "is a host function";
+    else if (node.device.is_cpu() && node.kind == NodeKind::kernel) why = "runs on a CPU device";
+    else if (node.event != nullptr) why = "is about an event";
+    else if (needs_host(node)) why = "uses memory of a CPU device";
+    else if (node.kind == NodeKind::other) why = "was captured past heddle";
+    else if (node.device.is_cuda() && node.device != conditional.device)
+        why = "runs on another GPU";
+    if (why == nullptr) return;
+    throw_error({.code = ErrorCode::unsupported,
+                 .message = label_of(node) + " " + why +
+                            ", which CUDA does not allow in the body of " + label_of(conditional) +
+                            ": put it before or after the conditional, or use a kernel of " +
+                            conditional.device.name(),
+                 .call = "instantiate",
+                 .device = conditional.device,
+                 .where = where});
+}
+
+cudaGraphNode_t add_setter(cudaGraph_t graph, ConditionKernel& setter, const Nodes& after,
+                           const Gpu& of_graph, const SourceLocation& where) {
+    cudaGraphNode_t made = nullptr;
+    check(api.cudaGraphAddKernelNode(&made, graph, after.data(), after.size(), &setter.native),
+          "cudaGraphAddKernelNode (condition)", of_graph.index, where);
+    return made;
+}
+
+/// Adds a body's nodes to the graph that CUDA made for it. Returns the nodes without successors.
+Nodes add_body(cudaGraph_t graph, cudaGraph_t keeper, const GraphData& body,
+               const NodeData& conditional, Gpu& of_graph, const SourceLocation& where) {
+    Nodes made;
+    std::vector<bool> is_end(body.nodes.size(), true);
+    made.reserve(body.nodes.size());
+    for (std::size_t i = 0; i < body.nodes.size(); ++i) {
+        const NodeData& node = *body.nodes[i];
+        check_inner(node, conditional, where);
+        const Before before(body, node, made);
+        const Nodes& after = before.nodes;
+        for (const std::uint32_t first : body.dependencies[i]) is_end[first] = false;
+        // An empty node replaces a disabled one: nodes of a body cannot be enabled later.
+        if (node.conditional != nullptr)
+            made.push_back(add_conditional(graph, keeper, node, after, of_graph, where));
+        else if (!node.enabled) made.push_back(add_empty_node(graph, after, of_graph, where));
+        else made.push_back(add_device_node(graph, keeper, node, before, of_graph, where));
+    }
+    Nodes ends;
+    for (std::size_t i = 0; i < made.size(); ++i)
+        if (is_end[i]) ends.push_back(made[i]);
+    return ends;
+}
+
+cudaGraphConditionalNodeType type_of(ConditionalKind kind) noexcept {
+    switch (kind) {
+    case ConditionalKind::while_loop: return cudaGraphCondTypeWhile;
+    case ConditionalKind::switch_case: return cudaGraphCondTypeSwitch;
+    case ConditionalKind::if_else: break;
+    }
+    return cudaGraphCondTypeIf;
+}
+
+}  // namespace
+
+cudaGraphNode_t add_conditional(cudaGraph_t graph, cudaGraph_t keeper, const NodeData& node,
+                                const Nodes& after, Gpu& of_graph, const SourceLocation& where) {
+    const Conditional& conditional = *node.conditional;
+    const auto bodies = static_cast<unsigned>(conditional.bodies.size());
+    InContext in(of_graph);
+    // The handle belongs to the graph that contains the node, not to its bodies.
+    cudaGraphConditionalHandle handle = 0;
+    check(api.cudaGraphConditionalHandleCreate(&handle, graph, 0, 0),
+          "cudaGraphConditionalHandleCreate", of_graph.index, where);
+    ConditionKernel setter(handle, static_cast<const int*>(conditional.value.data),
+                           conditional.kind == ConditionalKind::switch_case ? bodies : 0);
+    const cudaGraphNode_t set = add_setter(graph, setter, after, of_graph, where);
+
+    cudaGraphNodeParams parameters{};
+    parameters.type = cudaGraphNodeTypeConditional;
+    parameters.conditional.handle = handle;
+    parameters.conditional.type = type_of(conditional.kind);
+    parameters.conditional.size = bodies;
+    cudaGraphNode_t made = nullptr;
+    check(api.cudaGraphAddNode(&made, graph, &set, nullptr, 1, &parameters),
+          "cudaGraphAddNode (conditional)", of_graph.index, where);
+    for (unsigned i = 0; i < bodies; ++i) {
+        const cudaGraph_t inner = parameters.conditional.phGraph_out[i];
+        const Nodes ends = add_body(inner, keeper, *conditional.bodies[i], node, of_graph, where);
+        if (conditional.kind == ConditionalKind::while_loop)
+            add_setter(inner, setter, ends, of_graph, where);
+    }
+    return made;
+}
+
+}  // namespace heddle::detail::cu

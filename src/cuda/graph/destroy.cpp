@@ -1,0 +1,95 @@
+#include "cuda/graph/destroy.hpp"
+
+#include <utility>
+
+#include "cuda/device/context.hpp"
+#include "cuda/device/deferred.hpp"
+
+namespace heddle::detail::cu {
+
+namespace {
+
+void destroy_now(Gpu& g, cudaGraph_t graph, cudaGraphExec_t exec) noexcept {
+    RelaxedCapture relaxed;
+    InContext in(g);
+    if (exec != nullptr)
+        note_failure(api.cudaGraphExecDestroy(exec), "cudaGraphExecDestroy", g.index);
+    if (graph != nullptr) note_failure(api.cudaGraphDestroy(graph), "cudaGraphDestroy", g.index);
+}
+
+/// Executables with conditional nodes, kept until it is safe to destroy them.
+///
+/// Destroying one waits for work of the device: its own (3000 ms behind a kernel of 3 s) and that
+/// of others. The driver waits with a lock held that other threads' calls need. If that work waits
+/// for a CPU stream, which continues only once a thread has queried an event, this is a deadlock
+/// (driver 580, seen with random programs). So only trim_pool() destroys them, and an allocation or
+/// instantiation that finds no memory left (docs/adr/0016).
+struct Kept {
+    SpinLock lock;
+    std::shared_ptr<Doomed> first[max_devices];
+};
+Kept& kept() noexcept {
+    static auto* const all = new Kept;
+    return *all;
+}
+
+void keep(Gpu& g, std::shared_ptr<Doomed> one) noexcept {
+    const std::lock_guard lock(kept().lock);
+    std::shared_ptr<Doomed>& first = kept().first[g.index];
+    one->next = std::move(first);
+    first = std::move(one);
+}
+
+bool is_idle(Gpu& g, const StreamUse& use) noexcept {
+    const std::lock_guard life(use.stream->life);
+    const auto native = static_cast<cudaStream_t>(use.stream->native);
+    if (!use.is_same()) return true;
+    if (native == nullptr) return false;
+    const OnStream on(g, native);
+    return api.cuStreamQuery(native) == CUDA_SUCCESS;
+}
+
+/// Returns false if a launch may still be running.
+bool is_done(Gpu& g, Doomed& one) {
+    if (one.last.stream != nullptr) {
+        if (any_capturing(&one.last, 1)) return false;
+        if (!is_idle(g, one.last)) add_fence(one.launch, one.last);
+        one.last = {};
+    }
+    return passed(one.launch);
+}
+
+/// CUDA allows destroying an executable while a launch of it runs. heddle does not do it: random
+/// programs that did crashed and computed wrong results under load (driver 580).
+void destroy_or_defer(Gpu& g, const std::shared_ptr<Doomed>& one) {
+    if (!in_callback) {
+        RelaxedCapture relaxed;
+        if (is_done(g, *one)) {
+            one->events.clear();
+            if (one->has_conditions && one->exec != nullptr) keep(g, one);
+            else destroy_now(g, one->graph, one->exec);
+            return;
+        }
+    }
+    defer(g, [&g, one] { destroy_or_defer(g, one); });
+}
+
+}  // namespace
+
+void destroy_when_done(Gpu& g, Doomed one) {
+    destroy_or_defer(g, std::make_shared<Doomed>(std::move(one)));
+}
+
+bool destroy_kept_graphs(int device) noexcept {
+    std::shared_ptr<Doomed> first;
+    {
+        const std::lock_guard lock(kept().lock);
+        first = std::move(kept().first[device]);
+    }
+    const bool any = first != nullptr;
+    for (; first != nullptr; first = std::move(first->next))
+        destroy_now(*gpu_if_used(device), first->graph, first->exec);
+    return any;
+}
+
+}  // namespace heddle::detail::cu

@@ -1,0 +1,97 @@
+// A graph on CUDA devices: a native graph made of heddle's nodes.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "core/graph/graph.hpp"
+#include "cuda/device/gpu.hpp"
+
+namespace heddle::detail::cu {
+
+class CudaGraphExec final : public GraphExec {
+public:
+    CudaGraphExec(const GraphData& graph, const SourceLocation& where);
+    ~CudaGraphExec() override;
+    void launch(StreamRecord& stream, const SourceLocation& where) override;
+    bool update(const NodeData& node, const SourceLocation& where) override;
+    void upload(StreamRecord& stream, const SourceLocation& where) override;
+
+private:
+    /// Makes equal nodes for a capture that others began on `captured`. They are not instantiated,
+    /// and every run of a host function has the same turn.
+    CudaGraphExec(const GraphData& graph, StreamRecord& captured, const SourceLocation& where);
+
+    /// A host function's run in one launch.
+    struct Turn {
+        SharedClosure closure;
+        const OpType* type;
+        std::size_t count;
+        SourceLocation where;
+        std::shared_ptr<const std::string> name;  ///< the node's name, if it has one
+        StreamRecord* stream = nullptr;
+        std::uint64_t at = 0;  ///< submission number of the launch
+    };
+    static Turn turn_of(const NodeData& node);
+    /// The state of a host node. The native graph owns it (as a user object), so launches under way
+    /// keep it. Each launch adds a turn, and the node takes the turns in the same order. So each
+    /// launch has its own function, and a failure poisons its own stream.
+    struct Host {
+        std::mutex mutex;
+        std::deque<Turn> turns;
+        static void run(void* data);
+        /// Runs the only turn, at every launch of a graph that others own.
+        static void run_always(void* data);
+    };
+    struct HostNode {
+        std::size_t node;
+        Host* host;
+        Turn next;
+    };
+    void add_all(const GraphData& graph, const SourceLocation& where);
+    void add(const GraphData& graph, const NodeData& node, const SourceLocation& where);
+    void add_host(const NodeData& node, const std::vector<cudaGraphNode_t>& after,
+                  const SourceLocation& where);
+    void launch_into_capture(StreamRecord& stream, const SourceLocation& where);
+    void order_after_last(StreamRecord& stream, const SourceLocation& where);
+    void push_turns(StreamRecord& stream);
+    void pop_turns(std::size_t count) noexcept;
+    void change(const NodeData& node, const SourceLocation& where);
+    void update_kernel(const NodeData& node, const SourceLocation& where);
+    void update_other(const NodeData& node, const SourceLocation& where);
+    void keep_event(const NodeData& node);
+    void check_update(cudaError_t code, const char* call, const NodeData& node,
+                      const SourceLocation& where);
+    void instantiate(bool with_priorities, const SourceLocation& where);
+    void make_anew(const GraphData& graph, const SourceLocation& where);
+    void destroy() noexcept;
+
+    Gpu& gpu_;
+    cudaGraph_t graph_ = nullptr;
+    cudaGraphExec_t exec_ = nullptr;
+    std::vector<cudaGraphNode_t> nodes_;
+    std::vector<HostNode> hosts_;
+    std::vector<bool> staged_;  ///< nodes that consist of several native ones
+    std::vector<bool> disabled_;
+    std::vector<CUfunction> functions_;  ///< of kernel nodes that were updated
+    std::vector<const void*> symbols_;   ///< the symbols that functions_ belong to
+    KernelForm form_;                    ///< reused by updates
+    std::weak_ptr<NodeData> first_;      ///< leads to the graph while it exists
+    StreamRecord* captured_ = nullptr;   ///< the stream of the capture that this was made for
+    StreamUse last_;                     ///< the stream of the newest launch
+    cudaEvent_t done_ = nullptr;  ///< recorded after the newest launch; only for graphs with events
+    bool has_conditions_ = false;
+    bool has_events_ = false;
+    /// Events of the nodes, not reused while launches may record them or wait for them.
+    std::vector<EventOwner> events_;
+    std::vector<EventOwner> replaced_;  ///< replaced events that launches under way may still use
+    /// A launch into a capture of others needs more than cuGraphLaunch.
+    bool is_careful_ = false;
+    /// Rebuilt since the last launch: CUDA does not order it after earlier launches.
+    bool is_new_ = false;
+};
+
+}  // namespace heddle::detail::cu

@@ -1,0 +1,267 @@
+#include "cuda/graph/parameters.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "cuda/device/access.hpp"
+#include "cuda/device/context.hpp"
+#include "cuda/launch/limits.hpp"
+#include <heddle/stream/scope.hpp>
+
+namespace heddle::detail::cu {
+
+using Nodes = std::vector<cudaGraphNode_t>;
+
+namespace {
+
+LaunchOptions options_of(const NodeData& node) {
+    LaunchOptions options = node.work.options;
+    if (node.priority != 0) options.priority = node.priority;
+    return options;
+}
+
+void set_attributes(cudaGraphNode_t made, const NodeData& node, const Gpu& g,
+                    const SourceLocation& where) {
+    cudaLaunchAttribute attributes[6];
+    const unsigned count =
+        attributes_of(default_stream(node.device).state(), options_of(node), attributes);
+    for (unsigned i = 0; i < count; ++i)
+        check(api.cudaGraphKernelNodeSetAttribute(made, attributes[i].id, &attributes[i].val),
+              "cudaGraphKernelNodeSetAttribute", g.index, where);
+}
+
+/// Adds a kernel that may start before some of its dependencies have finished.
+cudaGraphNode_t add_dependent_kernel(cudaGraph_t graph, const KernelParameters& p,
+                                     const Before& before, const Gpu& g,
+                                     const SourceLocation& where) {
+    std::vector<cudaGraphEdgeData> edges(before.nodes.size());
+    for (std::size_t i = 0; i < edges.size(); ++i) {
+        if (!before.early[i]) continue;
+        cudaGraphNodeType type{};
+        check(api.cudaGraphNodeGetType(before.nodes[i], &type), "cudaGraphNodeGetType", g.index,
+              where);
+        if (type != cudaGraphNodeTypeKernel) continue;  // a kernel without indices: an empty node
+        edges[i].from_port = cudaGraphKernelNodePortProgrammatic;
+        edges[i].type = cudaGraphDependencyTypeProgrammatic;
+    }
+    cudaGraphNodeParams params{};
+    params.type = cudaGraphNodeTypeKernel;
+    params.kernel.func = p.native.func;
+    params.kernel.gridDim = p.native.gridDim;
+    params.kernel.blockDim = p.native.blockDim;
+    params.kernel.sharedMemBytes = p.native.sharedMemBytes;
+    params.kernel.kernelParams = p.native.kernelParams;
+    cudaGraphNode_t made = nullptr;
+    check(api.cudaGraphAddNode(&made, graph, before.nodes.data(), edges.data(), edges.size(),
+                               &params),
+          "cudaGraphAddNode", g.index, where);
+    return made;
+}
+
+}  // namespace
+
+void ensure_access(const NodeData& node, const SourceLocation& where) {
+    const Device to = node.to.place.device, from = node.from.place.device;
+    if (!to.is_cuda() || !from.is_cuda() || to == from) return;
+    if (node.to.place.kind != MemoryKind::device || node.from.place.kind != MemoryKind::device)
+        return;
+    if (open_pools(to, from, where)) return;
+    throw_error(
+        {.code = ErrorCode::unsupported,
+         .message =
+             label_of(node) + " copies from " + from.name() + " to " + to.name() +
+             ", which cannot reach each other: in a graph, copy by way of pinned(), with two nodes",
+         .call = "copy_node",
+         .device = node.device,
+         .where = where});
+}
+
+Before::Before(const GraphData& graph, const NodeData& node,
+               const std::vector<cudaGraphNode_t>& made) {
+    const auto& dependencies = graph.dependencies[node.index];
+    for (const std::uint32_t first : dependencies) nodes.push_back(made[first]);
+    if (node.primaries.empty() || node.device.is_cpu() || node.device.info().compute_major < 9)
+        return;
+    for (const std::uint32_t first : dependencies) {
+        const NodeData& other = *graph.nodes[first];
+        early.push_back(node.is_dependent_on(other) && other.kind == NodeKind::kernel &&
+                        other.device == node.device);
+    }
+}
+
+KernelParameters::KernelParameters(const NodeData& node, const SourceLocation& where) {
+    const Gpu& g = gpu(node.device.index(), where);
+    node.work.type->form(node.work.closure.get(), static_cast<unsigned>(g.limits.processors),
+                         node.work.options, form, where);
+    native.func = const_cast<void*>(form.function);
+    native.gridDim = dim3(form.grid[0], form.grid[1], form.grid[2]);
+    native.blockDim = dim3(form.block[0], form.block[1], form.block[2]);
+    native.sharedMemBytes = static_cast<unsigned>(form.shared_bytes);
+    native.kernelParams = form.arguments.data();
+}
+
+CUDA_KERNEL_NODE_PARAMS kernel_parameters(KernelForm& form) noexcept {
+    CUDA_KERNEL_NODE_PARAMS p{};
+    p.func = static_cast<CUfunction>(const_cast<void*>(form.function));
+    p.gridDimX = form.grid[0], p.gridDimY = form.grid[1], p.gridDimZ = form.grid[2];
+    p.blockDimX = form.block[0], p.blockDimY = form.block[1], p.blockDimZ = form.block[2];
+    p.sharedMemBytes = static_cast<unsigned>(form.shared_bytes);
+    p.kernelParams = form.arguments.data();
+    return p;
+}
+
+FillParameters::FillParameters(const NodeData& node, const Gpu& g, bool by_kernel) {
+    const Rectangle to{node.to.data, node.to.bytes, node.to.rows, node.to.pitch};
+    const std::size_t size = node.value.size(), word = word_of(to, node.value.data(), size);
+    const bool is_plain = size == 1 || size == 2 || size == 4 || size > max_pattern;
+    if (word != 0 && is_plain && !by_kernel) {
+        memset.dst = to.data;
+        memset.pitch = to.pitch;
+        memset.elementSize = static_cast<unsigned>(word);
+        std::memcpy(&memset.value, node.value.data(), word);  // little endian
+        memset.width = to.bytes / word;
+        memset.height = to.rows;
+        return;
+    }
+    is_kernel = true;
+    make_fill(fill, to, node.value.data(), size, g.limits.processors);
+    kernel = node_parameters(fill);
+}
+
+CUDA_MEMCPY3D copy_parameters(const Piece& to, const Piece& from) noexcept {
+    CUDA_MEMCPY3D p{};
+    p.dstMemoryType = p.srcMemoryType = CU_MEMORYTYPE_UNIFIED;
+    p.dstDevice = reinterpret_cast<CUdeviceptr>(to.data);
+    p.dstPitch = to.pitch;
+    p.dstHeight = to.rows;
+    p.srcDevice = reinterpret_cast<CUdeviceptr>(from.data);
+    p.srcPitch = from.pitch;
+    p.srcHeight = from.rows;
+    p.WidthInBytes = to.bytes;
+    p.Height = to.rows;
+    p.Depth = 1;
+    return p;
+}
+
+Gpu& gpu_of_memory(const NodeData& node, Gpu& of_graph, const SourceLocation& where) {
+    for (const Piece* piece : {&node.to, &node.from})
+        if (piece->data != nullptr && piece->place.device.is_cuda() &&
+            piece->place.kind == MemoryKind::device)
+            return gpu(piece->place.device.index(), where);
+    return gpu_of(node, of_graph, where);
+}
+
+namespace {
+
+/// Returns whether the piece is pinned memory that was allocated or registered with another GPU. In
+/// bodies of conditional nodes CUDA refuses memsets of it (invalid value), and copies between two
+/// such places end in cudaErrorLaunchFailure (seen with driver 580). Kernels do both there.
+bool is_pinned_with_another(const Piece& piece, const Gpu& g) noexcept {
+    if (piece.data == nullptr || piece.place.kind != MemoryKind::pinned) return false;
+    int device = g.index;
+    CUpointer_attribute asked[] = {CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
+    void* answers[] = {&device};
+    return api.cuPointerGetAttributes(1, asked, answers,
+                                      reinterpret_cast<CUdeviceptr>(piece.data)) == CUDA_SUCCESS &&
+           device != g.index;
+}
+
+cudaGraphNode_t add_copy_kernel(cudaGraph_t graph, const Nodes& after, const Piece& to,
+                                const Piece& from, const Gpu& g, const SourceLocation& where) {
+    CopyKernel copy;
+    make_copy(copy, {to.data, to.bytes, to.rows, to.pitch},
+              {from.data, from.bytes, from.rows, from.pitch}, g.limits.processors);
+    const cudaKernelNodeParams p = node_parameters(copy);
+    cudaGraphNode_t made = nullptr;
+    check(api.cudaGraphAddKernelNode(&made, graph, after.data(), after.size(), &p),
+          "cudaGraphAddKernelNode (copy)", g.index, where);
+    return made;
+}
+
+}  // namespace
+
+cudaGraphNode_t add_copy_node(cudaGraph_t graph, bool in_body, const Nodes& after, const Piece& to,
+                              const Piece& from, const Gpu& g, const SourceLocation& where) {
+    InContext in(g);
+    if (in_body && (is_pinned_with_another(to, g) || is_pinned_with_another(from, g)))
+        return add_copy_kernel(graph, after, to, from, g, where);
+    const CUDA_MEMCPY3D p = copy_parameters(to, from);
+    cudaGraphNode_t made = nullptr;
+    check(api.cuGraphAddMemcpyNode(&made, graph, after.data(), after.size(), &p, g.context),
+          "cuGraphAddMemcpyNode", g.index, where);
+    return made;
+}
+
+Gpu& gpu_of(const NodeData& node, Gpu& of_graph, const SourceLocation& where) {
+    return node.device.is_cuda() ? gpu(node.device.index(), where) : of_graph;
+}
+
+cudaGraphNode_t add_empty_node(cudaGraph_t graph, const std::vector<cudaGraphNode_t>& after,
+                               const Gpu& of_graph, const SourceLocation& where) {
+    cudaGraphNode_t made = nullptr;
+    check(api.cudaGraphAddEmptyNode(&made, graph, after.data(), after.size()),
+          "cudaGraphAddEmptyNode", of_graph.index, where);
+    return made;
+}
+
+cudaGraphNode_t add_device_node(cudaGraph_t graph, cudaGraph_t keeper, const NodeData& node,
+                                const Before& before, Gpu& of_graph, const SourceLocation& where) {
+    const std::vector<cudaGraphNode_t>& after = before.nodes;
+    if (is_staged(node)) return add_staged_node(graph, keeper, node, after, of_graph, where);
+    cudaGraphNode_t made = nullptr;
+    Gpu& g = gpu_of_memory(node, of_graph, where);
+    InContext in(g);
+    const auto done = [&](cudaError_t code, const char* call) {
+        check(code, call, of_graph.index, where);
+        return made;
+    };
+    switch (node.kind) {
+    case NodeKind::kernel: {
+        if (node.device.is_cpu() || node.work.count == 0) break;
+        KernelParameters p(node, where);
+        const bool has_options = options_of(node) != LaunchOptions();
+        if (p.form.is_loaded) {  // its options were checked when the node was made
+            const CUDA_KERNEL_NODE_PARAMS of_driver = kernel_parameters(p.form);
+            done(as_runtime(api.cuGraphAddKernelNode(&made, graph, after.data(), after.size(),
+                                                     &of_driver)),
+                 "cuGraphAddKernelNode");
+            if (has_options) set_attributes(made, node, g, where);
+            return made;
+        }
+        if (has_options)
+            check_options(default_stream(node.device).state(), p.form.function, p.native.gridDim,
+                          p.native.blockDim, p.form.shared_bytes, options_of(node), where);
+        if (!before.early.empty()) made = add_dependent_kernel(graph, p, before, g, where);
+        else
+            done(api.cudaGraphAddKernelNode(&made, graph, after.data(), after.size(), &p.native),
+                 "cudaGraphAddKernelNode");
+        if (has_options) set_attributes(made, node, g, where);
+        return made;
+    }
+    case NodeKind::copy:
+        ensure_access(node, where);
+        return add_copy_node(graph, graph != keeper, after, node.to, node.from, g, where);
+    case NodeKind::fill: {
+        const FillParameters p(node, g, graph != keeper && is_pinned_with_another(node.to, g));
+        if (p.is_kernel)
+            return done(
+                api.cudaGraphAddKernelNode(&made, graph, after.data(), after.size(), &p.kernel),
+                "cudaGraphAddKernelNode (fill)");
+        return done(api.cudaGraphAddMemsetNode(&made, graph, after.data(), after.size(), &p.memset),
+                    "cudaGraphAddMemsetNode");
+    }
+    default: break;
+    }
+    return add_empty_node(graph, after, of_graph, where);
+}
+
+bool has_priorities(const GraphData& graph) noexcept {
+    return std::ranges::any_of(graph.nodes, [](const auto& node) {
+        return node->priority != 0 ||
+               (node->conditional != nullptr &&
+                std::ranges::any_of(node->conditional->bodies,
+                                    [](const auto& body) { return has_priorities(*body); }));
+    });
+}
+
+}  // namespace heddle::detail::cu

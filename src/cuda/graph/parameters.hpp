@@ -1,0 +1,96 @@
+// Parameters of native graph nodes, and functions that add such nodes.
+#pragma once
+
+#include <vector>
+
+#include <cuda_runtime_api.h>
+
+#include "core/graph/graph.hpp"
+#include "cuda/device/gpu.hpp"
+#include "cuda/memory/memory_kernels.hpp"
+
+namespace heddle::detail::cu {
+
+/// Parameters of a kernel node. They point into `form`: cannot be moved.
+struct KernelParameters {
+    KernelForm form;
+    cudaKernelNodeParams native{};
+
+    KernelParameters(const NodeData& node, const SourceLocation& where);
+    KernelParameters(const KernelParameters&) = delete;
+    KernelParameters& operator=(const KernelParameters&) = delete;
+};
+
+/// Converts the form of a kernel to the driver's parameters. Unless the kernel was loaded at run
+/// time, `func` is a runtime symbol and not a CUfunction yet.
+CUDA_KERNEL_NODE_PARAMS kernel_parameters(KernelForm& form) noexcept;
+
+/// Parameters of a fill: a memset node where possible, else a kernel. Elements of up to max_pattern
+/// bytes, other than 1, 2 or 4, are always kernels. So an instantiated graph can take other values
+/// and other memory of the same type.
+struct FillParameters {
+    bool is_kernel = false;
+    cudaMemsetParams memset{};
+    FillKernel fill;
+    cudaKernelNodeParams kernel{};
+
+    /// `by_kernel`: uses a kernel in any case.
+    FillParameters(const NodeData& node, const Gpu& g, bool by_kernel = false);
+    FillParameters(const FillParameters&) = delete;
+    FillParameters& operator=(const FillParameters&) = delete;
+};
+
+/// Enables pool access between the two GPUs of a copy, if it has two. Throws Unsupported if they
+/// cannot reach each other.
+void ensure_access(const NodeData& node, const SourceLocation& where);
+CUDA_MEMCPY3D copy_parameters(const Piece& to, const Piece& from) noexcept;
+
+/// Returns the GPU that a node of a graph of `of_graph` runs on.
+Gpu& gpu_of(const NodeData& node, Gpu& of_graph, const SourceLocation& where);
+
+/// Returns the GPU whose context a copy or fill needs, whichever stream it was recorded on: pool
+/// memory is refused while another device's context is current.
+Gpu& gpu_of_memory(const NodeData& node, Gpu& of_graph, const SourceLocation& where);
+
+/// The dependencies of a node.
+struct Before {
+    std::vector<cudaGraphNode_t> nodes;
+    /// Which of them are kernels whose end the node need not wait for. Empty if none is.
+    std::vector<bool> early;
+
+    /// `made[i]` is the native node of the graph's node i.
+    Before(const GraphData& graph, const NodeData& node, const std::vector<cudaGraphNode_t>& made);
+};
+
+/// Adds the native node of a kernel on a CUDA device, of a copy or of a fill. All other kinds
+/// become empty nodes. `keeper` is the graph that owns what the node needs: `graph`, or the
+/// outermost graph if `graph` is a body.
+cudaGraphNode_t add_device_node(cudaGraph_t graph, cudaGraph_t keeper, const NodeData& node,
+                                const Before& before, Gpu& of_graph, const SourceLocation& where);
+/// `in_body`: whether `graph` is the body of a conditional node.
+cudaGraphNode_t add_copy_node(cudaGraph_t graph, bool in_body,
+                              const std::vector<cudaGraphNode_t>& after, const Piece& to,
+                              const Piece& from, const Gpu& g, const SourceLocation& where);
+
+/// Returns whether a copy or fill takes several native nodes. Memory of a CPU device needs them,
+/// because only the host reaches it; so do elements too large for a kernel argument. Such a node
+/// cannot be changed in place. (staging.cpp)
+bool is_staged(const NodeData& node) noexcept;
+/// Returns whether one of those native nodes runs on the host.
+bool needs_host(const NodeData& node) noexcept;
+/// Adds those native nodes and returns the last.
+cudaGraphNode_t add_staged_node(cudaGraph_t graph, cudaGraph_t keeper, const NodeData& node,
+                                const std::vector<cudaGraphNode_t>& after, Gpu& of_graph,
+                                const SourceLocation& where);
+cudaGraphNode_t add_empty_node(cudaGraph_t graph, const std::vector<cudaGraphNode_t>& after,
+                               const Gpu& of_graph, const SourceLocation& where);
+
+/// Adds a conditional node with its bodies. (conditional_nodes.cpp)
+cudaGraphNode_t add_conditional(cudaGraph_t graph, cudaGraph_t keeper, const NodeData& node,
+                                const std::vector<cudaGraphNode_t>& after, Gpu& of_graph,
+                                const SourceLocation& where);
+
+/// Returns whether any node has a priority, including nodes of bodies.
+bool has_priorities(const GraphData& graph) noexcept;
+
+}  // namespace heddle::detail::cu

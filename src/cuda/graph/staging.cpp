@@ -1,0 +1,152 @@
+// Copies and fills that take several native nodes: they use host functions, and pinned memory that
+// the graph owns.
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "core/base/host_function_mark.hpp"
+#include "core/seam/backend.hpp"
+#include "cuda/device/context.hpp"
+#include "cuda/graph/parameters.hpp"
+#include "cuda/graph/user_object.hpp"
+#include "cuda/memory/parts.hpp"
+#include "cuda/memory/pinned_cache.hpp"
+
+namespace heddle::detail::cu {
+
+namespace {
+
+using Nodes = std::vector<cudaGraphNode_t>;
+
+/// Returns whether the device reaches the memory. It does not reach memory of CPU devices, which
+/// the host must read and write in the graph's order.
+bool is_reachable(const Piece& piece) noexcept {
+    return piece.place.device.is_cuda() || piece.place.kind == MemoryKind::pinned;
+}
+
+/// Pinned memory owned by a graph.
+struct PinnedPiece {
+    void* data;
+    explicit PinnedPiece(std::size_t bytes, const SourceLocation& where)
+        : data(pinned_cache().take(bytes, where)) {}
+    /// No fences: the graph releases the piece once no launch can use it.
+    ~PinnedPiece() { pinned_cache().give(data, {}); }
+    PinnedPiece(const PinnedPiece&) = delete;
+    PinnedPiece& operator=(const PinnedPiece&) = delete;
+};
+
+/// Adds nodes one after the other.
+class Chain {
+public:
+    Chain(cudaGraph_t graph, cudaGraph_t keeper, const Nodes& after, Gpu& g,
+          const SourceLocation& where)
+        : graph_(graph), keeper_(keeper), after_(after), g_(g), where_(where) {}
+
+    void* pinned(std::size_t bytes) {
+        return give_to_graph(keeper_, std::make_unique<PinnedPiece>(bytes, where_), g_.index,
+                             where_)
+            .data;
+    }
+
+    void run(std::function<void()> function) {
+        using Function = std::function<void()>;
+        Function& given = give_to_graph(keeper_, std::make_unique<Function>(std::move(function)),
+                                        g_.index, where_);
+        const auto run = [](void* data) {
+            const InHostFunction marked;
+            const InCallback in;
+            (*static_cast<Function*>(data))();
+        };
+        const cudaHostNodeParams p{run, &given};
+        InContext in(g_);
+        cudaGraphNode_t made = nullptr;
+        check(api.cudaGraphAddHostNode(&made, graph_, after_.data(), after_.size(), &p),
+              "cudaGraphAddHostNode", g_.index, where_);
+        after_ = {made};
+    }
+
+    void copy(const Piece& to, const Piece& from) {
+        after_ = {add_copy_node(graph_, graph_ != keeper_, after_, to, from, g_, where_)};
+    }
+
+    void repeat(const Rectangle& to, std::size_t size) {
+        RepeatKernel kernel;
+        make_repeat(kernel, to, size, g_.limits.processors);
+        const cudaKernelNodeParams p = node_parameters(kernel);
+        InContext in(g_);
+        cudaGraphNode_t made = nullptr;
+        check(api.cudaGraphAddKernelNode(&made, graph_, after_.data(), after_.size(), &p),
+              "cudaGraphAddKernelNode (fill)", g_.index, where_);
+        after_ = {made};
+    }
+
+    cudaGraphNode_t last() const noexcept { return after_.front(); }
+
+private:
+    cudaGraph_t graph_, keeper_;
+    Nodes after_;
+    Gpu& g_;
+    const SourceLocation& where_;
+};
+
+void add_copy(Chain& chain, Piece to, Piece from) {
+    flatten(to, from);
+    const Stores stores = stores_for(size_of(to));
+    if (!to.place.device.is_cuda() && !from.place.device.is_cuda())
+        return chain.run([to, from, stores] {
+            copy_on_host(rows_of(to), rows_of(from), to.bytes, to.rows, stores);
+        });
+    // One piece is enough: its uses are ordered within a launch, and launches of one graph do not
+    // overlap.
+    const std::size_t bytes = std::min(size_of(to), ordered_bytes);
+    void* const piece = chain.pinned(bytes);
+    cut(to, bytes, [&](const Part& part) {
+        const Rows packed = part.packed_rows(piece);
+        if (to.place.device.is_cuda()) {
+            chain.run([part, packed, host = part.rows_of(from), stores] {
+                copy_on_host(packed, host, part.bytes, part.rows, stores);
+            });
+            chain.copy(part.of(to), part.packed(piece));
+        } else {
+            chain.copy(part.packed(piece), part.of(from));
+            chain.run([part, packed, host = part.rows_of(to), stores] {
+                copy_on_host(host, packed, part.bytes, part.rows, stores);
+            });
+        }
+    });
+}
+
+void add_fill(Chain& chain, const Piece& to, const std::vector<std::byte>& value) {
+    const Rectangle all{to.data, to.bytes, to.rows, to.pitch};
+    if (!is_reachable(to)) return chain.run([all, value] { fill_on_host(all, value); });
+    // The first element is copied, and a kernel repeats it.
+    const std::size_t size = value.size();
+    void* const element = chain.pinned(size);
+    std::memcpy(element, value.data(), size);
+    chain.copy({to.data, size, 1, size, to.place}, {element, size, 1, size, pinned_place});
+    if (to.bytes != size || to.rows != 1) chain.repeat(all, size);
+}
+
+}  // namespace
+
+bool needs_host(const NodeData& node) noexcept {
+    if (node.kind == NodeKind::copy) return !is_reachable(node.to) || !is_reachable(node.from);
+    return node.kind == NodeKind::fill && !is_reachable(node.to);
+}
+
+bool is_staged(const NodeData& node) noexcept {
+    if (needs_host(node)) return true;
+    if (node.kind != NodeKind::fill || node.value.size() <= max_pattern) return false;
+    return word_of({node.to.data, node.to.bytes, node.to.rows, node.to.pitch}, node.value.data(),
+                   node.value.size()) == 0;
+}
+
+cudaGraphNode_t add_staged_node(cudaGraph_t graph, cudaGraph_t keeper, const NodeData& node,
+                                const Nodes& after, Gpu& of_graph, const SourceLocation& where) {
+    Chain chain(graph, keeper, after, gpu_of_memory(node, of_graph, where), where);
+    if (node.kind == NodeKind::copy) add_copy(chain, node.to, node.from);
+    else add_fill(chain, node.to, node.value);
+    return chain.last();
+}
+
+}  // namespace heddle::detail::cu

@@ -1,0 +1,242 @@
+// Host functions on CUDA streams.
+#include "cuda/host_sync/host_function.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <utility>
+
+#include "core/base/failure.hpp"
+#include "core/base/host_function_mark.hpp"
+#include "core/base/kernel_name.hpp"
+#include "core/base/report.hpp"
+#include "core/stream/stream_errors.hpp"
+#include "cuda/backend.hpp"
+#include "cuda/device/context.hpp"
+#include "cuda/graph/user_object.hpp"
+#include "cuda/stream/native_event.hpp"
+
+namespace heddle::detail::cu {
+
+namespace {
+
+/// A host function enqueued on a stream. Its closure follows it in the same allocation.
+struct HostNode {
+    StreamRecord* stream;
+    const OpType* type;
+    std::size_t count;
+    std::uint64_t at;  ///< its submission number
+    SourceLocation where;
+    bool in_graph;  ///< belongs to a graph, which may run it many times
+    void* closure;
+    std::atomic<int> owners{1};  ///< the stream and, if there is one, the LossWatch
+    /// For functions that are called even if the device is lost.
+    std::atomic<bool> is_called{false};
+
+    static std::size_t offset(const OpType& t) noexcept {
+        const std::size_t align = std::max<std::size_t>(t.align, 1);
+        return (sizeof(HostNode) + align - 1) / align * align;
+    }
+    static std::align_val_t alignment(const OpType& t) noexcept {
+        return std::align_val_t(std::max<std::size_t>(t.align, alignof(HostNode)));
+    }
+};
+
+HostNode* make_node(StreamRecord& stream, const OpType& type, void* self, std::size_t count,
+                    const SourceLocation& where) {
+    void* memory = ::operator new(HostNode::offset(type) + type.size, HostNode::alignment(type));
+    void* closure = static_cast<char*>(memory) + HostNode::offset(type);
+    try {
+        if (type.move != nullptr) type.move(self, closure);
+        else std::memcpy(closure, self, type.size);
+    } catch (...) {
+        ::operator delete(memory, HostNode::alignment(type));
+        throw;
+    }
+    const std::uint64_t at = stream.submissions.load(std::memory_order_acquire) + 1;
+    return ::new (memory) HostNode{&stream, &type, count, at, where, false, closure, {1}, {false}};
+}
+
+void destroy_node(HostNode* node) noexcept {
+    if (node->owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    const OpType& type = *node->type;
+    if (type.destroy != nullptr) type.destroy(node->closure);
+    ::operator delete(node, HostNode::alignment(type));
+}
+
+std::string what_of(const std::exception_ptr& exception) {
+    try {
+        std::rethrow_exception(exception);
+    } catch (const std::exception& e) {
+        return e.what();
+    } catch (...) {
+        return "something that is no std::exception";
+    }
+}
+
+void poison_by(StreamRecord& stream, const OpType& type, std::uint64_t at,
+               const SourceLocation& where, const std::exception_ptr& exception,
+               const std::string* node = nullptr) noexcept {
+    Failure failure = no_memory_failure();
+    try {
+        ErrorInfo info =
+            stream_error(ErrorCode::work_failed, stream,
+                         (node != nullptr ? "node '" + *node + "', " : "") +
+                             kernel_name(type.pretty) + " threw: " + what_of(exception) +
+                             "; later work on this stream, and on what waits for it, is dropped",
+                         type.call, where);
+        info.cause = exception;
+        failure = make_failure(std::move(info));
+    } catch (...) {
+        // No memory for a description.
+    }
+    stream.poison(failure, at);
+}
+
+/// Calls the closure of submission `at`. If earlier work of the stream has failed, only
+/// on_completion() functions and cleanups are called. An exception poisons the stream. `node` is
+/// the name of a graph's node, or null.
+void call(StreamRecord& stream, std::uint64_t at, const OpType& type, void* closure,
+          std::size_t count, const SourceLocation& where, const std::string* node) noexcept {
+    try {
+        // Only a failure of earlier work counts: one that was learnt early may belong to later
+        // work.
+        const Failure before = failure_until(stream, at);
+        if (type.complete != nullptr)
+            type.complete(closure, before != nullptr ? told(before, &stream) : nullptr);
+        else if (before == nullptr || type.is_cleanup) type.run(closure, 0, count);
+    } catch (...) {
+        poison_by(stream, type, at, where, std::current_exception(), node);
+    }
+}
+
+/// Runs on a driver thread.
+void run_node(void* data) {
+    HostNode* node = static_cast<HostNode*>(data);
+    InHostFunction marked;  // refuses waits
+    // No CUDA call is allowed here: what destructors release is deferred.
+    InCallback in;
+    if (node->type->complete == nullptr || node->in_graph || !node->is_called.exchange(true))
+        call(*node->stream, node->at, *node->type, node->closure, node->count, node->where,
+             nullptr);
+    if (!node->in_graph) destroy_node(node);
+}
+
+/// Calls an on_completion() function if the device is lost, because the driver does not then.
+struct LossWatch : Waiter {
+    HostNode* node;
+    Gpu* gpu;  // the stream's record may be reused by then
+};
+void watch_for_loss(StreamRecord& stream, HostNode* node) {
+    auto watch = std::make_unique<LossWatch>();
+    watch->node = node;
+    watch->gpu = &gpu_of(stream);
+    watch->wake = [](Waiter& self, const Completion&) noexcept {
+        const std::unique_ptr<LossWatch> own(static_cast<LossWatch*>(&self));
+        HostNode* const watched = own->node;
+        Gpu& g = *own->gpu;
+        if (g.lost.load(std::memory_order_acquire) && !watched->is_called.exchange(true)) {
+            InHostFunction marked;
+            InCallback in;
+            Failure failure;
+            {
+                const std::lock_guard lock(g.lost_mutex);
+                failure = g.failure;
+            }
+            try {
+                watched->type->complete(watched->closure, told(failure));
+            } catch (...) {
+                // An exception would only poison a stream that is lost anyway.
+            }
+        }
+        destroy_node(watched);
+    };
+    CompletionRef done = make_completion();
+    (void)done->add(*watch.release());  // cannot fail: not completed yet
+    stream.backend->fence({&stream, stream.id.load(std::memory_order_relaxed)}, std::move(done));
+}
+
+/// Owns one reference to a HostNode.
+struct NodeOwner {
+    HostNode* node;
+    explicit NodeOwner(HostNode* owned) noexcept : node(owned) {}
+    ~NodeOwner() {
+        if (node != nullptr) destroy_node(node);
+    }
+    NodeOwner(NodeOwner&& other) noexcept : node(std::exchange(other.node, nullptr)) {}
+    NodeOwner& operator=(NodeOwner&&) = delete;
+};
+
+/// Transfers the node to the graph that is being captured, which keeps it as long as it may run it.
+void give_to_captured(StreamRecord& stream, NodeOwner owner, const SourceLocation& where) {
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    CUgraph graph = nullptr;
+    check(api.cuStreamGetCaptureInfo(native_of(stream), &status, nullptr, &graph, nullptr, nullptr,
+                                     nullptr),
+          "cuStreamGetCaptureInfo", stream, where);
+    if (graph == nullptr)
+        throw_usage("the stream's capture is invalid: end it, and begin again", "launch_host",
+                    &stream, where);
+    give_to_graph(graph, std::make_unique<NodeOwner>(std::move(owner)), stream.device.index(),
+                  where);
+}
+
+}  // namespace
+
+void CudaBackend::enqueue(StreamRecord& stream, const OpType& type, void* self, std::size_t count,
+                          const SourceLocation& where) {
+    NodeOwner owner(make_node(stream, type, self, count, where));
+    HostNode* const node = owner.node;
+    node->in_graph = capture_of(stream) != 0;
+    const bool in_any_case = type.complete != nullptr && !node->in_graph;
+    if (in_any_case) node->owners.store(2, std::memory_order_relaxed);
+    // Set before the launch: waiters must know in time that a failure may come late.
+    stream.set(stream_flag::fallible);
+    if (node->in_graph) give_to_captured(stream, std::move(owner), where);
+    CUresult code;
+    {
+        OnStream on(gpu_of(stream), stream.native);
+        code = api.cuLaunchHostFunc(native_of(stream), &run_node, node);
+    }
+    if (code != CUDA_SUCCESS && in_any_case) node->owners.store(1, std::memory_order_relaxed);
+    check(code, "cuLaunchHostFunc", stream, where);
+    owner.node = nullptr;  // the stream owns it now, and may already have run it
+    count_submission(stream);
+    if (!in_any_case) return;
+    try {
+        watch_for_loss(stream, node);
+    } catch (...) {
+        report(std::current_exception());  // should the device be lost, the function is not called
+    }
+}
+
+void run_in_graph(StreamRecord& stream, std::uint64_t at, const OpType& type, void* closure,
+                  std::size_t count, const SourceLocation& where,
+                  const std::string* node) noexcept {
+    InHostFunction marked;
+    InCallback in;
+    call(stream, at, type, closure, count, where, node);
+}
+
+void run_on_host(Gpu& g, StreamRecord& stream, std::function<void()> function,
+                 const SourceLocation& where) {
+    auto given = std::make_unique<std::function<void()>>(std::move(function));
+    const auto run = [](void* data) {
+        InHostFunction marked;
+        InCallback in;
+        std::unique_ptr<std::function<void()>> f(static_cast<std::function<void()>*>(data));
+        try {
+            (*f)();
+        } catch (...) {
+            report(std::current_exception());
+        }
+    };
+    OnStream on(g, stream.native);
+    check(api.cuLaunchHostFunc(native_of(stream), run, given.get()), "cuLaunchHostFunc", stream,
+          where);
+    given.release();
+}
+
+}  // namespace heddle::detail::cu

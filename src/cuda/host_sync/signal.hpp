@@ -1,0 +1,20 @@
+// Native events of users, while a notification waits for them.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "core/seam/records.hpp"
+
+namespace heddle::detail::cu {
+
+/// Call before an event's native event is recorded again. A notification that still waits for the
+/// last record keeps the native event, and the event gets another. (host_sync/signal.cpp)
+void detach_notification(EventState& event, const SourceLocation& where);
+/// Call before others can record an event's native event. A notification that waits for the newest
+/// record polls an event of its own from then on. (host_sync/signal.cpp)
+void stop_watching(EventState& event, const SourceLocation& where);
+/// Returns the native event for a graph node, which keeps it. The event's native event never
+/// changes from then on. (host_sync/signal.cpp)
+cudaEvent_t native_for_graph(EventState& event, const SourceLocation& where);
+
+}  // namespace heddle::detail::cu

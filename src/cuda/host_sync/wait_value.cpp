@@ -1,0 +1,167 @@
+#include "cuda/host_sync/wait_value.hpp"
+
+#include <memory>
+
+#include "core/base/report.hpp"
+#include "cuda/backend.hpp"
+#include "cuda/device/context.hpp"
+#include "cuda/stream/native_event.hpp"
+
+namespace heddle::detail::cu {
+
+struct AwaitLine::Ticket : Waiter {
+    AwaitLine* line = nullptr;
+    std::uint64_t number = 0;
+    StreamRecord* stream = nullptr;
+    std::uint64_t at = 0;  ///< the submission number of the wait
+    Ticket* next_early = nullptr;
+};
+
+namespace {
+
+/// Returns a word of pinned memory that the device reads and the host writes. Each word has a cache
+/// line of its own. None is ever freed.
+std::uint64_t* take_word(Gpu& g, const SourceLocation& where) {
+    constexpr std::size_t spacing = 64, page = 4096;
+    static auto* mutex = new std::mutex;
+    static std::byte* next = nullptr;
+    static std::size_t left = 0;
+    std::lock_guard lock(*mutex);
+    if (left == 0) {
+        RelaxedCapture relaxed;
+        InContext in(g);
+        void* fresh = nullptr;
+        // Portable: one page serves all devices. Under unified addressing the device uses the
+        // host's address.
+        check(api.cudaHostAlloc(&fresh, page, cudaHostAllocPortable | cudaHostAllocMapped),
+              "cudaHostAlloc", g.index, where);
+        next = static_cast<std::byte*>(fresh);
+        left = page / spacing;
+    }
+    auto* word = ::new (next) std::uint64_t{0};
+    next += spacing;
+    --left;
+    return word;
+}
+
+/// Fallback for drivers without stream memory waits: a host function that blocks. It occupies one
+/// of the driver's threads, and so may hold up other host functions.
+void await_blocking(Gpu& g, cudaStream_t native, const CompletionRef& done, StreamRecord* stream,
+                    std::uint64_t at, const SourceLocation& where) {
+    struct Block {
+        CompletionRef done;
+        StreamRecord* stream;
+        std::uint64_t at;
+    };
+    auto block = std::unique_ptr<Block>(new Block{done, stream, at});
+    const auto wait = [](void* data) {
+        InCallback in;
+        std::unique_ptr<Block> b(static_cast<Block*>(data));
+        block_until(*b->done);
+        if (b->stream != nullptr && b->done->failure() != nullptr)
+            b->stream->poison(b->done->failure(), b->at);
+    };
+    OnStream on(g, native);
+    check(api.cuLaunchHostFunc(native, wait, block.get()), "cuLaunchHostFunc", g.index, where);
+    block.release();
+}
+
+}  // namespace
+
+AwaitLine* AwaitLine::make(Gpu& g, const SourceLocation& where) {
+    return new AwaitLine(take_word(g, where));
+}
+
+void AwaitLine::await(Gpu& g, cudaStream_t native, const CompletionRef& done, StreamRecord* stream,
+                      const SourceLocation& where) {
+    const std::uint64_t at = stream != nullptr
+                                 ? stream->submissions.load(std::memory_order_acquire) + 1
+                                 : std::uint64_t{0};
+    auto ticket = std::make_unique<Ticket>();
+    ticket->line = this;
+    ticket->stream = stream;
+    ticket->at = at;
+    ticket->wake = &AwaitLine::wake;
+    {
+        std::lock_guard lock(order_);
+        CUresult code = CUDA_ERROR_NOT_SUPPORTED;
+        if (api.cuStreamWaitValue64 != nullptr) {
+            OnStream on(g, native);
+            code = api.cuStreamWaitValue64(native, reinterpret_cast<CUdeviceptr>(word_),
+                                           issued_ + 1, CU_STREAM_WAIT_VALUE_GEQ);
+        }
+        if (code == CUDA_ERROR_NOT_SUPPORTED)
+            return await_blocking(g, native, done, stream, at, where);
+        check(code, "cuStreamWaitValue64", g.index, where);
+        ticket->number = ++issued_;
+    }
+    Ticket* given = ticket.release();  // wake() deletes it
+    if (!done->add(*given)) wake(*given, *done);
+}
+
+void AwaitLine::wake(Waiter& waiter, const Completion& done) noexcept {
+    Ticket& ticket = static_cast<Ticket&>(waiter);
+    if (done.failure() != nullptr && ticket.stream != nullptr) {
+        try {
+            ticket.stream->poison(done.failure(), ticket.at);
+        } catch (...) {
+            report(std::current_exception());
+        }
+    }
+    // The device continues: from here the stream may finish and be closed, and its record be
+    // reused.
+    ticket.line->finish(ticket);
+}
+
+void AwaitLine::finish(Ticket& ticket) noexcept {
+    Ticket* done = nullptr;
+    {
+        std::lock_guard lock(lock_);
+        ticket.next_early = early_;
+        early_ = &ticket;
+        const std::uint64_t before = stored_;
+        for (bool found = true; found;) {
+            found = false;
+            for (Ticket** at = &early_; *at != nullptr; at = &(*at)->next_early) {
+                Ticket* t = *at;
+                if (t->number != stored_ + 1) continue;
+                *at = t->next_early;
+                t->next_early = done;
+                done = t;
+                ++stored_;
+                found = true;
+                break;
+            }
+        }
+        if (stored_ != before) std::atomic_ref(*word_).store(stored_, std::memory_order_release);
+    }
+    while (done != nullptr) delete std::exchange(done, done->next_early);
+}
+
+void CudaBackend::await(StreamRecord& waiter, CompletionRef done, const SourceLocation& where) {
+    if (done->is_done()) {
+        // Nothing to wait for, but a failure affects the stream's further work.
+        if (done->failure() != nullptr)
+            waiter.poison(done->failure(), waiter.submissions.load(std::memory_order_acquire) + 1);
+        return;
+    }
+    if (capture_of(waiter) != 0)
+        throw_usage("the stream is capturing, and a graph cannot wait for a CPU stream",
+                    "wait_stream", &waiter, where);
+    Gpu& g = gpu_of(waiter);
+    std::atomic_ref<void*> slot(waiter.awaits);
+    auto* line = static_cast<AwaitLine*>(slot.load(std::memory_order_acquire));
+    if (line == nullptr) {
+        AwaitLine* fresh = AwaitLine::make(g, where);
+        void* expected = nullptr;
+        // If another thread was faster, this one's line, with a word of 64 bytes, is leaked.
+        line = slot.compare_exchange_strong(expected, fresh, std::memory_order_acq_rel)
+                   ? fresh
+                   : static_cast<AwaitLine*>(expected);
+    }
+    waiter.set(stream_flag::fallible);  // its failure may come after others have waited for it
+    line->await(g, native_of(waiter), done, &waiter, where);
+    count_submission(waiter);
+}
+
+}  // namespace heddle::detail::cu

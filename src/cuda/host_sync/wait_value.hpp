@@ -1,0 +1,46 @@
+// Host to device: streams that wait for completions.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+
+#include "core/seam/completion.hpp"
+#include "core/seam/records.hpp"
+#include "cuda/device/gpu.hpp"
+
+namespace heddle::detail::cu {
+
+/// The completions that one native stream waits for, in stream order.
+///
+/// The device waits for one word of pinned memory to reach 1, 2, 3, ...: one value for each wait.
+/// Completions happen in any order. A value is stored only once all earlier ones are done. That
+/// delays nothing, because the stream could not pass the earlier waits anyway. The word is never
+/// freed, because the device may still read it: it stays with the stream's record.
+class AwaitLine {
+public:
+    /// Makes one with a word allocated through `g`. Throws if there is no pinned memory.
+    static AwaitLine* make(Gpu& g, const SourceLocation& where);
+
+    /// Orders further work on `native` after `done`. A failure of `done` poisons `stream`, unless
+    /// it is null.
+    void await(Gpu& g, cudaStream_t native, const CompletionRef& done, StreamRecord* stream,
+               const SourceLocation& where);
+
+private:
+    struct Ticket;
+    explicit AwaitLine(std::uint64_t* word) noexcept : word_(word) {}
+    static void wake(Waiter& waiter, const Completion& done) noexcept;
+    void finish(Ticket& ticket) noexcept;
+
+    std::uint64_t* word_;
+
+    /// Guards issued_: tickets have the order in which their waits are enqueued.
+    std::mutex order_;
+    std::uint64_t issued_ = 0;
+
+    SpinLock lock_;  ///< guards the next two
+    std::uint64_t stored_ = 0;
+    Ticket* early_ = nullptr;  ///< tickets completed before an earlier one
+};
+
+}  // namespace heddle::detail::cu

@@ -1,0 +1,112 @@
+// Kernel code: the kernels that the program has, loading them, and first launches that load code
+// while the device is busy.
+#include <atomic>
+#include <mutex>
+#include <vector>
+
+#include <heddle/detail/launch_nvcc_registry.hpp>
+#include <heddle/launch/preload.hpp>
+
+#include "core/base/kernel_name.hpp"
+#include "core/base/report.hpp"
+#include "core/launch/preload.hpp"
+#include "core/seam/code_backend.hpp"
+#include "core/stream/stream_errors.hpp"
+#include "cuda/backend.hpp"
+#include "cuda/device/context.hpp"
+#include "cuda/stream/native_event.hpp"
+
+namespace heddle::detail {
+
+namespace cu {
+
+namespace {
+
+struct Known {
+    const void* function;
+    const void* tag;
+    std::atomic<std::uint64_t>* loaded;
+};
+struct Kernels {
+    std::mutex mutex;
+    std::vector<Known> all;
+};
+/// Kernels register during static initialisation, in any order.
+Kernels& kernels() {
+    static auto* const instance = new Kernels;
+    return *instance;
+}
+
+/// Loads a kernel: asking for a function's attributes does. Source: CUDA programming guide, lazy
+/// loading.
+void load(Gpu& g, const void* function, const SourceLocation& where) {
+    cudaFuncAttributes attributes{};
+    check(api.cudaFuncGetAttributes(&attributes, function), "cudaFuncGetAttributes", g.index,
+          where);
+}
+
+/// Returns whether kernels are loaded at their first launch; queries the driver once.
+/// cuFuncIsLoaded cannot tell, because finding the function loads it (CUDA 13.0).
+bool loads_late() {
+    static const bool late = [] {
+        CUmoduleLoadingMode mode = CU_MODULE_EAGER_LOADING;
+        return api.cuModuleGetLoadingMode != nullptr &&
+               api.cuModuleGetLoadingMode(&mode) == CUDA_SUCCESS && mode == CU_MODULE_LAZY_LOADING;
+    }();
+    return late;
+}
+
+}  // namespace
+
+}  // namespace cu
+
+bool register_kernel(const void* function, const void* tag, std::atomic<std::uint64_t>* loaded) {
+    cu::Kernels& known = cu::kernels();
+    const std::lock_guard lock(known.mutex);
+    known.all.push_back({function, tag, loaded});
+    return true;
+}
+
+void note_first_launch(StreamState& stream, const char* pretty, const SourceLocation& where) {
+    if (!cu::loads_late()) return;
+    if (cu::capture_of(record_of(stream)) == 0 && code_backend().is_idle(stream.device)) return;
+    count_load_while_busy();
+    const CodeLoadPolicy policy = code_load_policy();
+    if (policy == CodeLoadPolicy::count) return;
+    ErrorInfo info =
+        stream_error(ErrorCode::usage, record_of(stream),
+                     "the first launch of " + kernel_name(pretty) +
+                         " loads its code, which waits until the device has nothing to do: "
+                         "preload() it while there is no work",
+                     "launch", where);
+    if (policy == CodeLoadPolicy::refuse) throw_error(std::move(info));
+    report(Error(std::move(info)));
+}
+
+void cu::CudaBackend::preload(int device, const void* tag, const SourceLocation& where) {
+    cu::Gpu& g = cu::gpu(device, where);
+    std::vector<cu::Known> wanted;
+    {
+        const std::lock_guard lock(cu::kernels().mutex);
+        for (const cu::Known& one : cu::kernels().all)
+            if (tag == nullptr || one.tag == tag) wanted.push_back(one);
+    }
+    cu::RelaxedCapture relaxed;
+    cu::InContext in(g);
+    for (const cu::Known& one : wanted) {
+        cu::load(g, one.function, where);
+        one.loaded->fetch_or(std::uint64_t{1} << (device & 63), std::memory_order_relaxed);
+    }
+}
+
+void preload_function(Device device, const void* function, const SourceLocation& where) {
+    if (!device.is_cuda())
+        cu::throw_usage("a __global__ function runs on CUDA devices only", "preload", nullptr,
+                        where);
+    cu::Gpu& g = cu::gpu(device.index(), where);
+    cu::RelaxedCapture relaxed;
+    cu::InContext in(g);
+    cu::load(g, function, where);
+}
+
+}  // namespace heddle::detail

@@ -1,0 +1,330 @@
+// Device memory, allocated and freed in stream order; pinned memory; classification of addresses.
+#include <algorithm>
+#include <iterator>
+#include <list>
+#include <new>
+#include <utility>
+#include <vector>
+
+#include "core/base/report.hpp"
+#include "core/stream/stream_errors.hpp"
+#include "cuda/backend.hpp"
+#include "cuda/device/context.hpp"
+#include "cuda/device/deferred.hpp"
+#include "cuda/host_sync/stream_point.hpp"
+#include "cuda/host_sync/wait_value.hpp"
+#include "cuda/memory/pinned_cache.hpp"
+#include "cuda/stream/native_event.hpp"
+
+namespace heddle::detail::cu {
+
+namespace {
+
+void set_internal_waits(Gpu& g, int allowed) noexcept {
+    note_failure(
+        api.cudaMemPoolSetAttribute(g.pool, cudaMemPoolReuseAllowInternalDependencies, &allowed),
+        "cudaMemPoolSetAttribute", g.index);
+}
+
+CUresult allocate_from_pool(Gpu& g, void** data, std::size_t bytes, cudaStream_t stream) noexcept {
+    OnStream on(g, stream);
+    CUdeviceptr address = 0;
+    const CUresult code = api.cuMemAllocFromPoolAsync(&address, bytes, g.pool, stream);
+    *data = reinterpret_cast<void*>(address);
+    return code;
+}
+
+CUresult free_in_order(Gpu& g, void* data, cudaStream_t stream) noexcept {
+    OnStream on(g, stream);
+    return api.cuMemFreeAsync(reinterpret_cast<CUdeviceptr>(data), stream);
+}
+
+[[noreturn]] void throw_out_of_memory(Gpu& g, std::size_t bytes, StreamRecord& stream,
+                                      const SourceLocation& where) {
+    std::size_t free = 0, total = 0;
+    {
+        RelaxedCapture relaxed;
+        InContext in(g);
+        if (api.cudaMemGetInfo(&free, &total) != cudaSuccess) cudaGetLastError();
+    }
+    ErrorInfo info =
+        stream_error(ErrorCode::out_of_memory, stream,
+                     "no " + std::to_string(bytes) + " bytes on cuda:" + std::to_string(g.index) +
+                         ": " + std::to_string(free) + " of " + std::to_string(total) + " are free",
+                     "cuMemAllocFromPoolAsync", where);
+    info.native_code = cudaErrorMemoryAllocation;
+    info.native_name = cudaGetErrorName(cudaErrorMemoryAllocation);
+    throw_error(std::move(info));
+}
+
+/// Returns the internal stream that frees memory whose users are done.
+cudaStream_t free_stream(Gpu& g) {
+    const std::lock_guard lock(g.reclaim_mutex);
+    if (g.free_stream == nullptr) {
+        InContext in(g);
+        check(api.cudaStreamCreateWithPriority(&g.free_stream, cudaStreamNonBlocking,
+                                               g.priorities.least),
+              "cudaStreamCreateWithPriority", g.index, {});
+    }
+    return g.free_stream;
+}
+
+void free_now(Gpu& g, void* data) {
+    check(free_in_order(g, data, free_stream(g)), "cuMemFreeAsync", g.index, {});
+}
+
+/// Returns a reclaimer that waits for nothing: an internal stream that frees memory which others
+/// still use. There are few, because every waiting stream takes part of a hardware queue. If all
+/// are waiting, returns null, or one of them if `any` is true.
+Reclaimer* take_reclaimer(Gpu& g, bool any) {
+    constexpr std::size_t most = 4;
+    std::lock_guard lock(g.reclaim_mutex);
+    g.reclaimers.reserve(most);  // pointers to elements stay valid
+    for (Reclaimer& r : g.reclaimers)
+        if (api.cuStreamQuery(r.stream) == CUDA_SUCCESS) return &r;
+    if (g.reclaimers.size() < most) {
+        InContext in(g);
+        Reclaimer fresh{};
+        check(api.cudaStreamCreateWithPriority(&fresh.stream, cudaStreamNonBlocking,
+                                               g.priorities.least),
+              "cudaStreamCreateWithPriority", g.index, {});
+        g.reclaimers.push_back(fresh);
+    } else if (!any) {
+        return nullptr;
+    } else {
+        return &g.reclaimers[g.last_reclaimer++ % most];
+    }
+    return &g.reclaimers.back();
+}
+
+void free_behind(Gpu& g, Reclaimer& on, void* data, const Fences& users) {
+    {
+        const std::lock_guard lock(g.reclaim_mutex);
+        if (on.awaits == nullptr) on.awaits = AwaitLine::make(g, {});
+    }
+    wait_for(g, on.stream, on.awaits, users);
+    check(free_in_order(g, data, on.stream), "cuMemFreeAsync", g.index, {});
+}
+
+/// Enqueues all later_frees in stream order, even on reclaimers that are waiting. Memory is short,
+/// and the driver can make an allocation wait for these frees.
+void order_later_frees(Gpu& g) noexcept {
+    std::list<LaterFree> all;
+    {
+        const std::lock_guard lock(g.chores_mutex);
+        all.swap(g.later_frees);
+        note_chores(g);
+    }
+    for (LaterFree& one : all) {
+        try {
+            if (passed(one.users)) free_now(g, one.data);
+            else free_behind(g, *take_reclaimer(g, true), one.data, one.users);
+        } catch (...) {
+            report(std::current_exception());  // the memory stays allocated: it may be in use
+        }
+    }
+}
+
+/// Allocates when the pool has no memory left. Releases what can be released, and allows the driver
+/// to make the stream wait for memory that was freed on other streams.
+CUresult allocate_when_short(Gpu& g, void** data, std::size_t bytes, cudaStream_t stream) noexcept {
+    do_chores(g);
+    RelaxedCapture relaxed;
+    order_later_frees(g);
+    give_unused_shared_memory_back(g.index);
+    destroy_kept_graphs(g.index);
+    std::lock_guard lock(g.out_of_memory_mutex);
+    note_failure(api.cudaMemPoolTrimTo(g.pool, 0), "cudaMemPoolTrimTo", g.index);
+    set_internal_waits(g, 1);
+    const CUresult code = allocate_from_pool(g, data, bytes, stream);
+    set_internal_waits(g, 0);
+    return code;
+}
+
+/// For when all reclaimers are waiting, perhaps for long: the users are polled instead.
+void free_later(Gpu& g, void* data, Fences users) {
+    const std::lock_guard lock(g.chores_mutex);
+    g.later_frees.push_back({data, std::move(users)});
+    note_chores(g);
+}
+
+/// Handles the common case, in which one stream allocates, uses and frees. Returns false if it is
+/// closed or of another device.
+bool free_on(Gpu& g, const StreamUse& use, void* data) {
+    StreamRecord& user = *use.stream;
+    if (!user.device.is_cuda() || user.device.index() != g.index) return false;
+    CUresult code;
+    {
+        std::lock_guard life(user.life);
+        if (!use.is_same() || user.native == nullptr) return false;
+        code = free_in_order(g, data, native_of(user));
+    }
+    check(code, "cuMemFreeAsync", g.index, {});
+    return true;
+}
+
+}  // namespace
+
+void do_later_frees(Gpu& g, std::size_t at_once) noexcept {
+    std::list<LaterFree> some;
+    {
+        const std::lock_guard lock(g.chores_mutex);
+        const auto last =
+            std::next(g.later_frees.begin(),
+                      static_cast<std::ptrdiff_t>(std::min(at_once, g.later_frees.size())));
+        some.splice(some.end(), g.later_frees, g.later_frees.begin(), last);
+    }
+    HeldUp held_up;
+    some.remove_if([&](LaterFree& one) {
+        try {
+            if (!passed(one.users, held_up)) return false;
+            free_now(g, one.data);
+        } catch (...) {
+            report(std::current_exception());  // the memory stays allocated
+        }
+        return true;
+    });
+    const std::lock_guard lock(g.chores_mutex);
+    g.later_frees.splice(g.later_frees.end(), some);
+}
+
+void* CudaBackend::allocate(StreamRecord& stream, std::size_t bytes, const SourceLocation& where) {
+    Gpu& g = gpu(stream.device.index(), where);
+    if (capture_of(stream) != 0)
+        throw_coded(
+            ErrorCode::unsupported,
+            "memory cannot be allocated on a stream that is capturing: the graph would own it. "
+            "Allocate before the "
+            "capture",
+            "allocate", g.index, where);
+    void* data = nullptr;
+    RelaxedWhileCaptured relaxed;
+    CUresult code = allocate_from_pool(g, &data, bytes, native_of(stream));
+    if (code == CUDA_ERROR_OUT_OF_MEMORY) {
+        code = allocate_when_short(g, &data, bytes, native_of(stream));
+        if (code == CUDA_ERROR_OUT_OF_MEMORY) throw_out_of_memory(g, bytes, stream, where);
+        // The stream may wait for another one now, so waits on it are no longer redundant.
+        count_submission(stream);
+    }
+    check(code, "cuMemAllocFromPoolAsync", stream, where);
+    return data;
+}
+
+namespace {
+
+/// Frees memory after all work enqueued so far on its users. Throws if a native call fails; the
+/// memory stays allocated then.
+void free_after(Gpu& g, void* data, const StreamUse* users, std::size_t user_count) {
+    RelaxedWhileCaptured relaxed_here;
+    if (user_count == 1 && free_on(g, users[0], data)) return;
+    // An internal stream waits for all users, so that none of them is held up. They may be closed
+    // or gone.
+    RelaxedCapture relaxed;
+    Fences fences;
+    fences.reserve(user_count);
+    for (std::size_t i = 0; i < user_count; ++i) add_fence(fences, users[i]);
+    if (passed(fences)) free_now(g, data);
+    else if (Reclaimer* on = take_reclaimer(g, false)) free_behind(g, *on, data, fences);
+    else free_later(g, data, std::move(fences));
+}
+
+/// Frees memory, or defers that. In a callback no CUDA call is allowed. In a capture, a free or an
+/// event would become part of the graph. Tries up to `attempts` more times if it fails.
+void free_when_allowed(Gpu& g, void* data, std::vector<StreamUse> users, int attempts) {
+    if (g.lost.load(std::memory_order_acquire)) return;
+    if (!in_callback && !any_capturing(users.data(), users.size())) {
+        try {
+            return free_after(g, data, users.data(), users.size());
+        } catch (...) {
+            report(std::current_exception());
+            if (attempts == 0) return;  // the memory stays allocated: it may be in use
+        }
+        --attempts;
+    }
+    defer(g, [&g, data, users = std::move(users), attempts] {
+        free_when_allowed(g, data, users, attempts);
+    });
+}
+
+}  // namespace
+
+void CudaBackend::free(void* data, std::size_t, int device, const StreamUse* users,
+                       std::size_t user_count) noexcept {
+    Gpu* g = gpu_if_used(device);
+    if (is_forked() || g == nullptr || g->lost.load(std::memory_order_acquire)) return;
+    try {
+        if (!in_callback && !any_capturing(users, user_count)) {
+            try {
+                free_after(*g, data, users, user_count);
+                return user_count == 1 ? void() : do_chores(*g);
+            } catch (...) {
+                report(std::current_exception());  // retried a few times below
+            }
+        }
+        constexpr int attempts = 2;
+        defer(*g, [g, data, list = std::vector<StreamUse>(users, users + user_count)] {
+            free_when_allowed(*g, data, list, attempts);
+        });
+    } catch (...) {
+        report(std::current_exception());  // the memory stays allocated: it may be in use
+    }
+}
+
+void* CudaBackend::allocate_pinned(std::size_t bytes, const SourceLocation& where) {
+    refuse_forked("pinned", where);
+    if (in_callback)
+        throw_usage(
+            "a host function of a CUDA stream may not call CUDA, and pinned memory is CUDA's",
+            "pinned", nullptr, where);
+    return pinned_cache().take(bytes, where);
+}
+
+void CudaBackend::free_pinned(void* data, std::size_t bytes, const StreamUse* users,
+                              std::size_t user_count) noexcept {
+    if (is_forked()) return;
+    try {
+        if (in_callback || any_capturing(users, user_count)) {
+            for (std::size_t i = 0; i < user_count; ++i) {
+                if (!users[i].stream->device.is_cuda()) continue;
+                return defer(
+                    gpu_of(*users[i].stream),
+                    [this, data, bytes, list = std::vector<StreamUse>(users, users + user_count)] {
+                        free_pinned(data, bytes, list.data(), list.size());
+                    });
+            }
+        }
+        Fences fences;
+        if (user_count != 0) {
+            RelaxedCapture relaxed;
+            for (std::size_t i = 0; i < user_count; ++i) add_fence(fences, users[i]);
+        }
+        pinned_cache().give(data, std::move(fences));
+    } catch (...) {
+        report(std::current_exception());  // the block is not reused: it may be in use
+    }
+}
+
+bool CudaBackend::classify(const void* data, Place& place) noexcept {
+    // The driver needs no context for this query: looking at a pointer must not initialise a
+    // device.
+    if (device_count() == 0 || is_forked()) return false;
+    unsigned type = 0, managed = 0;
+    int device = 0;
+    CUpointer_attribute asked[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                   CU_POINTER_ATTRIBUTE_IS_MANAGED,
+                                   CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
+    void* answers[] = {&type, &managed, &device};
+    if (api.cuPointerGetAttributes(3, asked, answers, reinterpret_cast<CUdeviceptr>(data)) !=
+        CUDA_SUCCESS)
+        return false;
+    if (type == CU_MEMORYTYPE_DEVICE || managed != 0) {
+        if (device < 0) return false;  // managed memory that is on no device
+        place = {Device::unchecked(DeviceKind::cuda, device), MemoryKind::device};
+        return true;
+    }
+    if (type != CU_MEMORYTYPE_HOST) return false;
+    place = {Device::unchecked(DeviceKind::cpu, 0), MemoryKind::pinned};
+    return true;
+}
+
+}  // namespace heddle::detail::cu

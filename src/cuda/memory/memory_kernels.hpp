@@ -1,0 +1,96 @@
+// The kernels of fill(), and of copies in bodies of conditional nodes: all that memory_kernels.cu
+// exports to C++ files.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include <cuda_runtime_api.h>
+
+namespace heddle::detail::cu {
+
+/// Bytes of the largest pattern that is a kernel argument.
+inline constexpr std::size_t max_pattern = 64;
+
+/// A rectangle of device memory: `rows` rows of `bytes`, `pitch` apart.
+struct Rectangle {
+    void* data;
+    std::size_t bytes;
+    std::size_t rows;
+    std::size_t pitch;
+};
+
+/// Returns the size of the shortest word (1, 2 or 4 bytes) that `value` repeats. Returns 0 if there
+/// is none, or if the memory is not aligned for it. (fill.cpp)
+std::size_t word_of(const Rectangle& to, const void* value, std::size_t size) noexcept;
+
+/// Repeats the pattern in every row of host memory. (fill.cpp)
+void fill_on_host(const Rectangle& to, const std::vector<std::byte>& pattern) noexcept;
+
+/// Returns all kernels of memory_kernels.cu. Their code is loaded when a device is first used.
+std::span<const void* const> memory_kernels() noexcept;
+
+/// A fill kernel with its arguments and the pointers to them. Cannot be moved.
+struct FillKernel {
+    const void* function = nullptr;
+    dim3 grid, block;
+    char* data = nullptr;
+    std::size_t words = 0, rows = 0, pitch = 0;
+    unsigned period = 0;
+    alignas(16) unsigned char pattern[max_pattern] = {};
+    void* arguments[6] = {&data, &words, &rows, &pitch, &period, &pattern};
+
+    FillKernel() = default;
+    FillKernel(const FillKernel&) = delete;
+    FillKernel& operator=(const FillKernel&) = delete;
+};
+
+/// Prepares a fill of every row with `size` <= max_pattern bytes. `size` divides to.bytes.
+void make_fill(FillKernel& fill, const Rectangle& to, const void* pattern, std::size_t size,
+               int processors) noexcept;
+
+/// Like FillKernel, but the pattern is in the memory itself.
+struct RepeatKernel {
+    const void* function = nullptr;
+    dim3 grid, block;
+    char* data = nullptr;
+    std::size_t words = 0, rows = 0, pitch = 0, period = 0;
+    void* arguments[5] = {&data, &words, &rows, &pitch, &period};
+
+    RepeatKernel() = default;
+    RepeatKernel(const RepeatKernel&) = delete;
+    RepeatKernel& operator=(const RepeatKernel&) = delete;
+};
+
+/// Like FillKernel, but copies a rectangle to another one.
+struct CopyKernel {
+    const void* function = nullptr;
+    dim3 grid, block;
+    char* to = nullptr;
+    const char* from = nullptr;
+    std::size_t words = 0, rows = 0, to_pitch = 0, from_pitch = 0;
+    void* arguments[6] = {&to, &from, &words, &rows, &to_pitch, &from_pitch};
+
+    CopyKernel() = default;
+    CopyKernel(const CopyKernel&) = delete;
+    CopyKernel& operator=(const CopyKernel&) = delete;
+};
+void make_copy(CopyKernel& copy, const Rectangle& to, const Rectangle& from,
+               int processors) noexcept;
+
+/// Prepares a fill of the rectangle with its first `size` bytes. `size` divides to.bytes.
+void make_repeat(RepeatKernel& repeat, const Rectangle& to, std::size_t size,
+                 int processors) noexcept;
+
+/// Returns one of the kernels above as the parameters of a graph's node. They point into `kernel`.
+template <class Kernel> cudaKernelNodeParams node_parameters(Kernel& kernel) noexcept {
+    cudaKernelNodeParams p{};
+    p.func = const_cast<void*>(kernel.function);
+    p.gridDim = kernel.grid;
+    p.blockDim = kernel.block;
+    p.kernelParams = kernel.arguments;
+    return p;
+}
+
+}  // namespace heddle::detail::cu

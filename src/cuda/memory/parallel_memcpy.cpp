@@ -1,0 +1,185 @@
+#include "cuda/memory/parallel_memcpy.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace heddle::detail::cu {
+
+namespace {
+
+constexpr std::size_t alone_bytes = 256 * 1024;  ///< copies up to this size use no helpers
+constexpr std::size_t share_bytes = 128 * 1024;  ///< a thread takes this at a time
+constexpr unsigned most_helpers = 7;
+
+#if defined(__SSE2__)
+/// memcpy() with stores that bypass the caches. A cached store first reads the line that it
+/// replaces, and evicts others.
+void copy_past_caches(std::byte* to, const std::byte* from, std::size_t bytes) noexcept {
+    constexpr std::size_t line = 64, ahead = 1024;
+    const std::size_t head =
+        std::min(bytes, (line - reinterpret_cast<std::uintptr_t>(to) % line) % line);
+    std::memcpy(to, from, head);
+    std::size_t at = head;
+    for (; at + line <= bytes; at += line) {
+        _mm_prefetch(reinterpret_cast<const char*>(from + at + ahead),
+                     _MM_HINT_T0);  // never faults
+        const auto* const source = reinterpret_cast<const __m128i*>(from + at);
+        auto* const target = reinterpret_cast<__m128i*>(to + at);
+        const __m128i x[] = {_mm_loadu_si128(source), _mm_loadu_si128(source + 1),
+                             _mm_loadu_si128(source + 2), _mm_loadu_si128(source + 3)};
+        for (int i = 0; i < 4; ++i) _mm_stream_si128(target + i, x[i]);
+    }
+    std::memcpy(to + at, from + at, bytes - at);
+    _mm_sfence();  // only this orders these stores with others
+}
+#endif
+
+void copy_row(std::byte* to, const std::byte* from, std::size_t bytes,
+              [[maybe_unused]] Stores stores) noexcept {
+#if defined(__SSE2__)
+    if (stores == Stores::past_caches) return copy_past_caches(to, from, bytes);
+#endif
+    std::memcpy(to, from, bytes);
+}
+
+void copy_rows(Rows to, Rows from, std::size_t bytes, std::size_t rows, Stores stores) noexcept {
+    if (rows == 1 || (to.pitch == bytes && from.pitch == bytes))
+        return copy_row(to.data, from.data, bytes * rows, stores);
+    for (std::size_t r = 0; r < rows; ++r)
+        copy_row(to.data + r * to.pitch, from.data + r * from.pitch, bytes, stores);
+}
+
+/// One copy, cut into shares: parts of a single row, or groups of rows.
+struct Job {
+    Rows to{}, from{};
+    std::size_t bytes = 0, rows = 0;
+    std::size_t share = 0;  ///< bytes if there is one row, else rows
+    std::size_t shares = 0;
+    Stores stores = Stores::cached;
+
+    void run(std::size_t i) const noexcept {
+        const std::size_t first = i * share;
+        if (rows == 1)
+            copy_rows({to.data + first, 0}, {from.data + first, 0}, std::min(share, bytes - first),
+                      1, stores);
+        else
+            copy_rows({to.data + first * to.pitch, to.pitch},
+                      {from.data + first * from.pitch, from.pitch}, bytes,
+                      std::min(share, rows - first), stores);
+    }
+};
+
+class Crew {
+public:
+    void run(const Job& job) noexcept {
+        // Another copy has the helpers: they would not make this copy faster than its own thread
+        // alone.
+        std::unique_lock mine(busy_, std::try_to_lock);
+        if (!mine || !have_helpers()) {
+            for (std::size_t i = 0; i < job.shares; ++i) job.run(i);
+            return;
+        }
+        job_ = job;
+        next_.store(0, std::memory_order_relaxed);
+        open_.store(true);
+        calls_.fetch_add(1);
+        calls_.notify_all();
+        take_shares();
+        // A helper increments inside_ before it reads open_. So once open_ is false and inside_ is
+        // 0, no helper touches the job any more. (Both sides are sequentially consistent.)
+        open_.store(false);
+        while (inside_.load() != 0) pause();
+    }
+
+private:
+    static void pause() noexcept {
+#if defined(__x86_64__)
+        __builtin_ia32_pause();
+#else
+        std::this_thread::yield();
+#endif
+    }
+
+    bool have_helpers() noexcept {
+        if (started_) return helpers_ != 0;
+        started_ = true;
+        const unsigned processors = std::max(1u, std::thread::hardware_concurrency());
+        // Half of the processors copy, and the others are for the program. Of eight and fewer, four
+        // copy.
+        const unsigned wanted = std::min(
+            most_helpers, processors > 8 ? processors / 2 - 1 : std::min(3u, processors - 1));
+        try {
+            // Helpers live as long as the process: nothing of theirs is ever destroyed.
+            for (; helpers_ < wanted; ++helpers_) std::thread([this] { help(); }).detach();
+        } catch (const std::system_error&) {
+            // continue with fewer threads
+        }
+        return helpers_ != 0;
+    }
+
+    void help() noexcept {
+        std::uint32_t seen = 0;
+        for (;;) {
+            // The pieces of one copy follow each other closely, and a wake-up costs as much as
+            // copying one.
+            using Clock = std::chrono::steady_clock;
+            const auto until = Clock::now() + std::chrono::microseconds(100);
+            while (calls_.load() == seen && Clock::now() < until)
+                for (int i = 0; i < 32; ++i) pause();
+            calls_.wait(seen);
+            seen = calls_.load();
+            inside_.fetch_add(1);
+            if (open_.load()) take_shares();
+            inside_.fetch_sub(1);
+        }
+    }
+
+    void take_shares() noexcept {
+        for (;;) {
+            const std::size_t i = next_.fetch_add(1, std::memory_order_relaxed);
+            if (i >= job_.shares) return;
+            job_.run(i);
+        }
+    }
+
+    std::mutex busy_;  ///< held by the thread whose job runs; guards the next three
+    bool started_ = false;
+    unsigned helpers_ = 0;
+    Job job_;
+    std::atomic<std::size_t> next_{0};
+    std::atomic<bool> open_{false};
+    std::atomic<int> inside_{0};
+    std::atomic<std::uint32_t> calls_{0};
+};
+
+Crew& crew() {
+    static auto* all = new Crew;
+    return *all;
+}
+
+}  // namespace
+
+void copy_on_host(Rows to, Rows from, std::size_t bytes, std::size_t rows, Stores stores) noexcept {
+    if (bytes * rows <= alone_bytes) return copy_rows(to, from, bytes, rows, stores);
+    Job job{to, from, bytes, rows, 0, 0, stores};
+    if (rows > 1 && to.pitch == bytes && from.pitch == bytes) {
+        job.bytes = bytes * rows;
+        job.rows = 1;
+    }
+    job.share = job.rows == 1 ? share_bytes : std::max<std::size_t>(share_bytes / job.bytes, 1);
+    const std::size_t all = job.rows == 1 ? job.bytes : job.rows;
+    job.shares = (all + job.share - 1) / job.share;
+    crew().run(job);
+}
+
+}  // namespace heddle::detail::cu

@@ -1,0 +1,160 @@
+#include "cuda/memory/pinned_cache.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "core/base/report.hpp"
+#include "cuda/backend.hpp"
+#include "cuda/device/context.hpp"
+#include "cuda/device/deferred.hpp"
+
+namespace heddle::detail::cu {
+
+namespace {
+
+constexpr std::size_t KiB = 1024, MiB = 1024 * KiB;
+constexpr std::size_t smallest = 4 * KiB;
+constexpr std::size_t slab_bytes = 2 * MiB;
+/// Blocks up to this size are cut from slabs, which pins once for many.
+constexpr std::size_t from_slab = 256 * KiB;
+constexpr std::size_t large = 64 * MiB;  ///< beyond it, powers of two would waste too much
+
+std::size_t round_up(std::size_t bytes) noexcept {
+    if (bytes <= large) return std::max(smallest, std::bit_ceil(bytes));
+    return (bytes + slab_bytes - 1) / slab_bytes * slab_bytes;
+}
+
+/// Does the chores of all devices. Returns false if there were none.
+bool do_all_chores() noexcept {
+    bool any = false;
+    for (int i = 0; i < max_devices; ++i) {
+        Gpu* g = gpu_if_used(i);
+        if (g == nullptr || g->chores.load(std::memory_order_relaxed) == 0) continue;
+        do_chores_now(*g);
+        any = true;
+    }
+    return any;
+}
+
+/// Returns any device in use: the memory is portable. Initialises the first device if none is in
+/// use.
+Gpu& some_gpu(const SourceLocation& where) {
+    const int count = the_backend().device_count();
+    for (int i = 0; i < count; ++i)
+        if (Gpu* g = gpu_if_used(i); g != nullptr && !g->lost.load(std::memory_order_acquire))
+            return *g;
+    if (count == 0)
+        throw_coded(ErrorCode::no_device, the_backend().unavailable_reason(), "pinned", -1, where);
+    return gpu(0, where);
+}
+
+}  // namespace
+
+PinnedCache& pinned_cache() {
+    static auto* cache = new PinnedCache;
+    return *cache;
+}
+
+void* PinnedCache::take(std::size_t bytes, const SourceLocation& where) {
+    const std::size_t capacity = round_up(bytes);
+    // A large block may be up to a quarter larger than requested.
+    const std::size_t most = capacity > large ? capacity + capacity / 4 : capacity;
+    RelaxedCapture relaxed;
+    // Blocks released in host functions may still be deferred. Pinning more costs far more than
+    // doing the chores.
+    bool again = true;
+    do {
+        std::lock_guard lock(mutex_);
+        if (void* found = find(capacity, most)) return found;
+    } while (std::exchange(again, false) && do_all_chores());
+    void* fresh =
+        capacity <= from_slab ? cut_from_slab(capacity, where) : allocate(capacity, where);
+    std::lock_guard lock(mutex_);
+    capacity_.emplace(fresh, capacity);  // if this throws, the block is leaked
+    return fresh;
+}
+
+void* PinnedCache::find(std::size_t bytes, std::size_t most) noexcept {
+    // Checks all blocks, the one returned first in front, so that a free one is found however many
+    // are held up. HeldUp queries each stream that is behind once, so that a thousand blocks behind
+    // one stalled stream cost one query.
+    HeldUp held_up;
+    for (auto list = idle_.lower_bound(bytes); list != idle_.end() && list->first <= most; ++list) {
+        auto& blocks = list->second;
+        for (auto block = blocks.begin(); block != blocks.end(); ++block) {
+            if (!passed(block->fences, held_up)) continue;
+            void* data = block->data;
+            blocks.erase(block);
+            return data;
+        }
+    }
+    return nullptr;
+}
+
+void* PinnedCache::allocate(std::size_t bytes, const SourceLocation& where) {
+    Gpu& g = some_gpu(where);
+    InContext in(g);
+    void* data = nullptr;
+    const auto ask = [&] {
+        return api.cudaHostAlloc(&data, bytes, cudaHostAllocPortable | cudaHostAllocMapped);
+    };
+    cudaError_t code = ask();
+    if (code == cudaErrorMemoryAllocation) {
+        cudaGetLastError();
+        do_all_chores();
+        release_idle();
+        code = ask();
+    }
+    if (code == cudaErrorMemoryAllocation) {
+        cudaGetLastError();
+        throw_coded(ErrorCode::out_of_memory,
+                    "no " + std::to_string(bytes) +
+                        " bytes of pinned memory: the system cannot lock that many pages",
+                    "cudaHostAlloc", g.index, where, code);
+    }
+    check(code, "cudaHostAlloc", g.index, where);
+    return data;
+}
+
+void* PinnedCache::cut_from_slab(std::size_t bytes, const SourceLocation& where) {
+    std::lock_guard lock(slab_mutex_);
+    // The rest of the old slab is smaller than a block, and is lost.
+    if (slab_left_ < bytes) {
+        slab_ = static_cast<std::byte*>(allocate(slab_bytes, where));
+        slab_left_ = slab_bytes;
+    }
+    slab_left_ -= bytes;
+    return std::exchange(slab_, slab_ + bytes);
+}
+
+bool PinnedCache::release_idle() noexcept {
+    std::vector<void*> released;
+    try {
+        std::lock_guard lock(mutex_);
+        HeldUp held_up;
+        for (auto list = idle_.upper_bound(from_slab); list != idle_.end(); ++list) {
+            std::erase_if(list->second, [&](Idle& block) {
+                if (!passed(block.fences, held_up)) return false;
+                released.push_back(block.data);
+                capacity_.erase(block.data);
+                return true;
+            });
+        }
+    } catch (...) {
+        report(std::current_exception());
+    }
+    for (void* data : released) note_failure(api.cudaFreeHost(data), "cudaFreeHost", -1);
+    return !released.empty();
+}
+
+void PinnedCache::give(void* data, Fences fences) noexcept {
+    try {
+        std::lock_guard lock(mutex_);
+        idle_[capacity_.at(data)].push_back({data, std::move(fences)});
+    } catch (...) {
+        report(std::current_exception());
+    }
+}
+
+}  // namespace heddle::detail::cu

@@ -1,0 +1,28 @@
+// Copies between a device and memory that it cannot reach, through pieces of pinned memory.
+#pragma once
+
+#include "core/seam/backend.hpp"
+#include "cuda/device/gpu.hpp"
+
+namespace heddle::detail::cu {
+
+/// Copies from pageable memory to a device. Returns once the source has been read. Each call has
+/// its own pieces: if all are in flight, it waits for its own stream, never for another.
+void stage_to_device(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& from,
+                     const SourceLocation& where);
+
+/// Copies from a device to pageable memory. Blocks until the destination is filled.
+void stage_from_device(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& from,
+                       const SourceLocation& where);
+
+/// Copies between a device and memory of a CPU device, which host functions read and write in
+/// stream order. Never blocks.
+void stage_in_order(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& from,
+                    const SourceLocation& where);
+
+/// Enqueues a copy between memories that the device reaches. Both pieces have the same `bytes` and
+/// `rows`. Host-to-host copies run in a host function, except in a capture.
+void copy_natively(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& from,
+                   const SourceLocation& where);
+
+}  // namespace heddle::detail::cu

@@ -1,0 +1,171 @@
+// Native events, and waits between streams.
+#include <cstring>
+
+#include "core/base/report.hpp"
+#include "cuda/backend.hpp"
+#include "cuda/device/context.hpp"
+#include "cuda/device/deferred.hpp"
+#include "cuda/host_sync/event_poller.hpp"
+#include "cuda/host_sync/signal.hpp"
+#include "cuda/stream/native_event.hpp"
+
+namespace heddle::detail::cu {
+
+namespace {
+
+/// Returns the event that waits on `stream` use: one for each stream, created at the first such
+/// wait.
+///
+/// Two threads may use it at once. The later record then serves both waits, so that one of them
+/// waits for more than it must, never for less. A record made in a capture cannot be mistaken for
+/// another either: each wait directly follows a record of its own call.
+cudaEvent_t cached_event(StreamRecord& stream, const SourceLocation& where) {
+    std::atomic_ref<void*> slot(stream.cached_event);
+    if (void* event = slot.load(std::memory_order_acquire)) [[likely]]
+        return static_cast<cudaEvent_t>(event);
+    Gpu& g = gpu_of(stream);
+    cudaEvent_t fresh = take_event(g, where);
+    void* expected = nullptr;
+    if (slot.compare_exchange_strong(expected, fresh, std::memory_order_acq_rel)) return fresh;
+    give_event(g, fresh);  // another thread was faster
+    return static_cast<cudaEvent_t>(expected);
+}
+
+void refuse_captured(EventState& event, const char* call, const SourceLocation& where) {
+    refuse_forked(call, where);
+    if (event.capture_id != 0)
+        throw_usage(
+            "the event's newest record was made in a capture: it marks a point of the graph, which "
+            "nobody can "
+            "wait for on the host",
+            call, nullptr, where);
+}
+
+/// Checks the result of a query or wait on an event. Returns false if its device is lost; throws
+/// for other failures.
+bool check_event(CUresult code, const char* call, EventState& event, const SourceLocation& where) {
+    if (code == CUDA_SUCCESS) {
+        StreamRecord* stream = event.stream;
+        if (stream != nullptr && stream->device == event.device &&
+            stream->id.load(std::memory_order_relaxed) == event.stream_id)
+            see_complete(*stream, event.submissions);
+        return true;
+    }
+    const int device = event.device.index();
+    if (!is_sticky(as_runtime(code))) check(code, call, device, where);
+    mark_lost(device, as_runtime(code), call, nullptr, where);
+    return false;
+}
+
+}  // namespace
+
+void CudaBackend::wait_stream(StreamRecord& waiter, StreamRecord& other,
+                              const SourceLocation& where) {
+    cudaEvent_t event = cached_event(other, where);
+    check(record_on(gpu_of(other), event, native_of(other)), "cuEventRecord", other, where);
+    check(wait_on(gpu_of(waiter), native_of(waiter), event), "cuStreamWaitEvent", waiter, where);
+    count_submission(waiter);
+}
+
+cudaEvent_t make_event(Gpu& g, const EventOptions& options, const SourceLocation& where) {
+    unsigned flags = options.timing ? cudaEventDefault : cudaEventDisableTiming;
+    if (options.blocking) flags |= cudaEventBlockingSync;
+    if (options.interprocess) flags |= cudaEventInterprocess;
+    RelaxedCapture relaxed;
+    InContext in(g);
+    cudaEvent_t native = nullptr;
+    check(api.cudaEventCreateWithFlags(&native, flags), "cudaEventCreateWithFlags", g.index, where);
+    return native;
+}
+
+void destroy_event(Gpu& g, cudaEvent_t event) noexcept {
+    InContext in(g);
+    // Waits already enqueued stay valid.
+    note_failure(api.cudaEventDestroy(event), "cudaEventDestroy", g.index);
+}
+
+void CudaBackend::open_event(EventState& event, const SourceLocation& where) {
+    event.native = make_event(gpu(event.device.index(), where), event.options, where);
+    event.owns_native = true;
+}
+
+void CudaBackend::close_event(EventState& event) noexcept {
+    if (watcher().detach(event)) event.native = nullptr;  // the notification destroys it
+    cudaEvent_t native = native_of(event);
+    event.native = nullptr;
+    // Wrapped events belong to others. Imported ones must be closed here.
+    if (native == nullptr || is_forked() || !(event.owns_native || event.options.interprocess))
+        return;
+    Gpu* g = gpu_if_used(event.device.index());
+    if (g == nullptr) return;
+    if (!in_callback) return destroy_event(*g, native);
+    try {
+        defer(*g, [g, native] { destroy_event(*g, native); });
+    } catch (...) {
+        report(std::current_exception());
+    }
+}
+
+// Nothing to do: the native event's old record is never queried.
+void CudaBackend::forget_record(EventState&) noexcept {}
+
+void CudaBackend::record(EventState& event, StreamRecord& stream, const SourceLocation& where) {
+    if (event.watched.load(std::memory_order_relaxed) != nullptr) [[unlikely]]
+        detach_notification(event, where);
+    check(record_on(gpu_of(stream), native_of(event), native_of(stream)), "cuEventRecord", stream,
+          where);
+}
+
+void CudaBackend::wait(StreamRecord& waiter, EventState& event, const SourceLocation& where) {
+    check(wait_on(gpu_of(waiter), native_of(waiter), native_of(event)), "cuStreamWaitEvent", waiter,
+          where);
+    count_submission(waiter);
+}
+
+bool CudaBackend::is_complete(EventState& event, const SourceLocation& where) {
+    refuse_captured(event, "is_complete", where);
+    if (!event.recorded) return true;
+    RelaxedCapture relaxed;
+    const CUresult code = api.cuEventQuery(native_of(event));
+    if (code == CUDA_ERROR_NOT_READY) return false;
+    check_event(code, "cuEventQuery", event, where);
+    do_chores(gpu_of(event));
+    return true;
+}
+
+void CudaBackend::synchronize(EventState& event, const SourceLocation& where) {
+    refuse_captured(event, "synchronize", where);
+    if (!event.recorded) return;
+    CUresult code;
+    {
+        RelaxedCapture relaxed;
+        code = api.cuEventSynchronize(native_of(event));
+    }
+    check_event(code, "cuEventSynchronize", event, where);
+    do_chores(gpu_of(event));
+}
+
+double CudaBackend::elapsed_ms(EventState& start, EventState& end, const SourceLocation& where) {
+    refuse_captured(start, "elapsed_time", where);
+    refuse_captured(end, "elapsed_time", where);
+    RelaxedCapture relaxed;
+    for (EventState* event : {&start, &end}) {
+        if (!check_event(api.cuEventSynchronize(native_of(*event)), "cuEventSynchronize", *event,
+                         where))
+            gpu(event->device.index(), where);  // throws DeviceLost
+    }
+    InContext in(gpu(start.device.index(), where));
+    float milliseconds = 0;
+    check(api.cudaEventElapsedTime(&milliseconds, native_of(start), native_of(end)),
+          "cudaEventElapsedTime", start.device.index(), where);
+    return static_cast<double>(milliseconds);
+}
+
+Failure CudaBackend::failure_of(EventState& event) {
+    if (Gpu* g = gpu_if_used(event.device.index());
+        g != nullptr && g->lost.load(std::memory_order_acquire))
+        return g->failure;
+    return event.fate != nullptr ? event.fate->failure_up_to(event.submissions) : nullptr;
+}
+
+}  // namespace heddle::detail::cu

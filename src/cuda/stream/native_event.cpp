@@ -1,0 +1,58 @@
+#include "cuda/stream/native_event.hpp"
+
+#include <mutex>
+
+#include "cuda/device/context.hpp"
+
+namespace heddle::detail::cu {
+
+cudaEvent_t take_event(Gpu& g, const SourceLocation& where) {
+    {
+        std::lock_guard lock(g.event_mutex);
+        if (!g.free_events.empty()) {
+            cudaEvent_t event = g.free_events.back();
+            g.free_events.pop_back();
+            return event;
+        }
+    }
+    InContext in(g);
+    cudaEvent_t event = nullptr;
+    check(api.cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreateWithFlags",
+          g.index, where);
+    return event;
+}
+
+void give_event(Gpu& g, cudaEvent_t event) noexcept {
+    if (event == nullptr) return;
+    try {
+        std::lock_guard lock(g.event_mutex);
+        g.free_events.push_back(event);
+    } catch (...) {
+        // no memory for the list: the event is leaked
+    }
+}
+
+bool is_reached(Gpu& g, cudaEvent_t event) noexcept {
+    if (g.lost.load(std::memory_order_acquire)) return true;
+    const CUresult code = api.cuEventQuery(event);
+    if (code == CUDA_ERROR_NOT_READY) return false;
+    note_failure(code, "cuEventQuery", g.index);
+    // On other errors the work before the event may still be pending: the caller queries again.
+    return code == CUDA_SUCCESS || is_sticky(as_runtime(code)) || is_unloading(as_runtime(code));
+}
+
+std::uint64_t capture_of(Gpu& g, cudaStream_t stream) noexcept {
+    OnStream on(g, stream);
+    CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+    cuuint64_t id = 0;
+    const CUresult code =
+        api.cuStreamGetCaptureInfo(stream, &status, &id, nullptr, nullptr, nullptr, nullptr);
+    // The legacy stream while a blocking stream is being captured: it cannot be used, so it counts
+    // as capturing.
+    if (code == CUDA_ERROR_STREAM_CAPTURE_IMPLICIT) return UINT64_MAX;
+    if (code != CUDA_SUCCESS || status == CU_STREAM_CAPTURE_STATUS_NONE) return 0;
+    // An invalid capture has no id, but remains a capture until it is ended.
+    return status == CU_STREAM_CAPTURE_STATUS_ACTIVE && id != 0 ? id : UINT64_MAX;
+}
+
+}  // namespace heddle::detail::cu

@@ -1,0 +1,182 @@
+// Exports and wraps native handles, as <heddle/cuda.hpp> declares.
+#include "cuda/stream/wrapped.hpp"
+
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "core/stream/recorder.hpp"
+#include "core/stream/registry.hpp"
+#include "cuda/backend.hpp"
+#include "cuda/device/context.hpp"
+#include "cuda/host_sync/signal.hpp"
+#include <heddle/cuda.hpp>
+
+namespace heddle {
+
+namespace detail::cu {
+
+namespace {
+
+/// Streams whose handles others hold, by device and the driver's stream id: new streams reuse
+/// handles, but not ids.
+struct Handles {
+    std::mutex mutex;
+    std::map<std::pair<int, unsigned long long>, StreamRecord*> records;
+};
+Handles& handles() {
+    static auto* all = new Handles;
+    return *all;
+}
+
+unsigned long long id_of(Gpu& g, cudaStream_t native, const SourceLocation& where) {
+    OnStream on(g, native);
+    unsigned long long id = 0;
+    check(api.cuStreamGetId(native, &id), "cuStreamGetId", g.index, where);
+    return id;
+}
+
+/// Returns the priority of a stream that heddle did not create.
+int priority_of(Gpu& g, cudaStream_t native, const SourceLocation& where) {
+    InContext in(g);
+    int priority = 0;
+    check(api.cudaStreamGetPriority(native, &priority), "cudaStreamGetPriority", g.index, where);
+    return priority;
+}
+
+/// Adds an owner. Returns false if the last one has just gone.
+bool share(StreamRecord& stream) noexcept {
+    std::uint32_t owners = stream.owners.load(std::memory_order_relaxed);
+    while (owners != 0)
+        if (stream.owners.compare_exchange_weak(owners, owners + 1, std::memory_order_acq_rel))
+            return true;
+    return false;
+}
+
+int device_of(cudaStream_t native, const SourceLocation& where) {
+    if (cuda_backend().device_count() == 0)
+        throw_coded(ErrorCode::no_device, cuda_backend().unavailable_reason(), "wrap_stream", -1,
+                    where);
+    int device = 0;
+    if (is_default_handle(native)) {
+        check(api.cudaGetDevice(&device), "cudaGetDevice", -1, where);
+        return device;
+    }
+    CUcontext context = nullptr;
+    check(api.cuStreamGetCtx(native, &context), "cuStreamGetCtx", -1, where);
+    check(api.cuCtxPushCurrent(context), "cuCtxPushCurrent", -1, where);
+    CUdevice found = 0;
+    const CUresult code = api.cuCtxGetDevice(&found);
+    api.cuCtxPopCurrent(&context);
+    check(code, "cuCtxGetDevice", -1, where);
+    return found;
+}
+
+}  // namespace
+
+void remember_handle(StreamRecord& stream, const SourceLocation& where) {
+    Gpu& g = gpu_of(stream);
+    const unsigned long long id = id_of(g, native_of(stream), where);
+    Handles& all = handles();
+    std::lock_guard lock(all.mutex);
+    all.records[{g.index, id}] = &stream;
+}
+
+void forget_handle(StreamRecord& stream) noexcept {
+    if (!stream.has(stream_flag::handed_out)) return;
+    Handles& all = handles();
+    std::lock_guard lock(all.mutex);
+    std::erase_if(all.records, [&](const auto& entry) { return entry.second == &stream; });
+}
+
+}  // namespace detail::cu
+
+using namespace detail;
+
+cudaStream_t native_handle(StreamRef stream, SourceLocation where) {
+    StreamRecord& record = record_of(stream.state());
+    if (record.has(stream_flag::dead))
+        cu::throw_usage("the stream was destroyed, moved from, or never one", "native_handle",
+                        nullptr, where);
+    if (!record.device.is_cuda())
+        cu::throw_usage("a stream of a CPU device has no CUDA handle", "native_handle", &record,
+                        where);
+    cu::refuse_forked("native_handle", where);
+    if (!record.has(stream_flag::handed_out)) {
+        cu::remember_handle(record, where);
+        record.set(stream_flag::handed_out);
+        note_handed_out(record, where);
+    }
+    return cu::native_of(record);
+}
+
+cudaEvent_t native_handle(const Event& event, SourceLocation where) {
+    EventState& state = event.state("native_handle", where);
+    if (!state.device.is_cuda())
+        cu::throw_usage("an event of a CPU device has no CUDA handle", "native_handle", nullptr,
+                        where);
+    cu::refuse_forked("native_handle", where);
+    cu::stop_watching(state, where);
+    state.handed_out = true;
+    return cu::native_of(state);
+}
+
+Stream wrap_stream(cudaStream_t native, SourceLocation where) {
+    cu::refuse_forked("wrap_stream", where);
+    return wrap_stream(native, Device::unchecked(DeviceKind::cuda, cu::device_of(native, where)),
+                       where);
+}
+
+Stream wrap_stream(cudaStream_t native, Device device, SourceLocation where) {
+    if (!device.is_cuda())
+        cu::throw_usage("a CUDA stream lives on a CUDA device", "wrap_stream", nullptr, where);
+    cu::refuse_forked("wrap_stream", where);
+    cu::Gpu& g = cu::gpu(device.index(), where);
+    if (native == nullptr)
+        native = cudaStreamLegacy;  // the same stream, by a handle that all functions accept
+    const unsigned long long id = cu::id_of(g, native, where);
+    const int priority = cu::priority_of(g, native, where);
+    cu::Handles& all = cu::handles();
+    std::lock_guard lock(all.mutex);
+    StreamRecord*& known = all.records[{g.index, id}];
+    if (known != nullptr && cu::share(*known)) return Stream::adopt(*known);
+    known = nullptr;
+    StreamRecord& record = new_stream_record(device);
+    {
+        const std::lock_guard life(record.life);
+        record.native = native;
+        record.name.clear();  // left by the record's previous stream
+    }
+    record.owns_native = false;
+    record.priority = priority;
+    record.processors = static_cast<unsigned>(g.limits.processors);
+    record.seen_complete.store(record.submissions.load(std::memory_order_relaxed),
+                               std::memory_order_relaxed);
+    record.set(stream_flag::handed_out);
+    record.clear(stream_flag::dead);
+    known = &record;
+    return Stream::adopt(record);
+}
+
+Event wrap_event(cudaEvent_t native, Device device, SourceLocation where) {
+    if (!device.is_cuda())
+        cu::throw_usage("a CUDA event lives on a CUDA device", "wrap_event", nullptr, where);
+    cu::gpu(device.index(), where);
+    auto* state = new EventState;  // give_event() deletes a state that owns no native event
+    state->backend = &cuda_backend();
+    state->device = device;
+    state->native = native;
+    state->recorded = true;
+    state->owns_native = false;
+    state->handed_out = true;
+    return EventState::make(*state);
+}
+
+void check_cuda(cudaError_t code, const char* call, SourceLocation where) {
+    if (code == cudaSuccess) return;
+    int device = -1;
+    if (cu::api.cudaGetDevice(&device) != cudaSuccess) device = -1;
+    cu::check(code, call, device, where);
+}
+
+}  // namespace heddle

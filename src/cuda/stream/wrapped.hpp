@@ -1,0 +1,13 @@
+// The native handles that others hold, so that each native stream is one stream of heddle's.
+#pragma once
+
+#include "core/seam/records.hpp"
+
+namespace heddle::detail::cu {
+
+/// Notes that others hold the native handle: wrapping it returns this record again.
+void remember_handle(StreamRecord& stream, const SourceLocation& where);
+/// Call before the record is recycled.
+void forget_handle(StreamRecord& stream) noexcept;
+
+}  // namespace heddle::detail::cu

@@ -1,0 +1,318 @@
+// fork(): what a child inherits is refused clearly; new streams of CPU devices work.
+#include "child.hpp"
+#include "core/base/report.hpp"
+#include "core/seam/backend.hpp"
+#include "kernels.hpp"
+#include "support.hpp"
+
+#include <cstdio>
+
+using namespace heddle_test;
+
+namespace {
+
+/// 0 if a new CPU stream does everything, else a number that says what went wrong.
+int use_a_new_stream() {
+    const Stream s(cpu_device()), other(cpu_device());
+    Array<int> x = full<int>(s, 10'000, 1);
+    launch(s, Add{}, dim(10'000), x, 2);
+    other.wait_stream(s);
+    if (to_host(other, x) != std::vector<int>(10'000, 3)) return 1;
+    std::atomic<bool> ran{false};
+    launch_host(s, [&] { ran = true; });
+    const Event event = s.record_event();
+    event.synchronize();
+    if (!ran) return 2;
+    synchronize_device(cpu_device());
+    return 0;
+}
+
+template <class F> bool is_forked_error(F&& call) {
+    const auto error = error_of(call);
+    if (!error) std::fprintf(stderr, "in the child: not refused\n");
+    if (error && error->code() != ErrorCode::forked)
+        std::fprintf(stderr, "in the child: %s\n", error->what());
+    return error && error->code() == ErrorCode::forked;
+}
+
+}  // namespace
+
+#define SKIP_IF_SANITIZED()                                                                        \
+    if (HEDDLE_TEST_SANITIZED)                                                                     \
+    HEDDLE_SKIP("sanitizers do not work in the child of a process with threads")
+
+TEST_CASE("the child of a fork is refused its parent's streams, clearly") {
+    SKIP_IF_SANITIZED();
+    const Stream s(test_device());
+    launch_host(s, [] {});
+    s.synchronize();
+    Event event = s.record_event();
+    const ChildResult child = run_forked([&] {
+        if (!is_forked_error([&] { launch_host(s, [] {}); })) return 1;
+        if (!is_forked_error([&] { s.synchronize(); })) return 2;
+        if (!is_forked_error([&] { (void)s.record_event(); })) return 3;
+        if (!is_forked_error([&] { (void)empty<int>(s, 4); })) return 4;
+        const Stream mine(cpu_device());
+        if (!is_forked_error([&] { mine.wait_stream(s); })) return 5;
+        if (!is_forked_error([&] { const ScopedStream in{s}; })) return 6;
+        return 0;
+    });
+    CHECK(child.signal == 0);
+    CHECK(child.status == 0);
+    launch_host(s, [] {});
+    s.synchronize();  // the parent goes on
+}
+
+TEST_CASE("the child of a fork is refused events that only its parent's work would reach") {
+    SKIP_IF_SANITIZED();
+    if (test_device().is_cuda()) HEDDLE_SKIP("CUDA refuses everything after fork()");
+    const Drained drained;
+    const Stream s(test_device());
+    Event reached = s.record_event();
+    s.synchronize();
+    Gate gate;
+    gate.hold(s);
+    Event pending = s.record_event();
+    const ChildResult child = run_forked([&] {
+        const Stream mine(cpu_device());
+        mine.wait_event(reached);
+        reached.synchronize();
+        mine.synchronize();
+        if (!is_forked_error([&] { pending.synchronize(); })) return 1;
+        if (!is_forked_error([&] { mine.wait_event(pending); })) return 2;
+        mine.synchronize();
+        return 0;
+    });
+    CHECK(child.signal == 0);
+    CHECK(child.status == 0);
+    gate.open();
+    pending.synchronize();
+}
+
+TEST_CASE("the child of a fork can use new CPU streams") {
+    SKIP_IF_SANITIZED();
+    const Stream s(test_device());
+    launch_host(s, [] {});
+    s.synchronize();
+    const ChildResult child = run_forked([] { return use_a_new_stream(); });
+    CHECK(child.signal == 0);
+    CHECK(child.status == 0);
+}
+
+TEST_CASE("the child of a fork can use new CPU streams when its parent has work pending") {
+    SKIP_IF_SANITIZED();
+    const Drained drained;
+    std::atomic<int> ran{0};
+    Gate gate;
+    const Stream held(test_device()), busy(cpu_device());
+    gate.hold(held);
+    launch_host(held, [&] { ++ran; });
+    const Flag running, release;
+    launch_host(busy, [running, release] {
+        running.set();
+        release.wait();
+    });
+    REQUIRE(running.wait());
+    const ChildResult child = run_forked([] { return use_a_new_stream(); });
+    release.set();
+    CHECK(child.signal == 0);
+    CHECK(child.status == 0);
+    gate.open();
+    held.synchronize();
+    CHECK(ran == 1);  // in the parent, once
+}
+
+TEST_CASE("the child of a fork may destroy what it inherited") {
+    SKIP_IF_SANITIZED();
+    auto s = std::make_unique<Stream>(test_device());
+    auto x = std::make_unique<Array<int>>(full<int>(*s, 100, 7));
+    auto event = std::make_unique<Event>(s->record_event());
+    auto staging = std::make_unique<Array<int>>(pinned<int>(100));
+    s->synchronize();
+    const ChildResult child = run_forked([&] {
+        const Reports reports;
+        event.reset();
+        x.reset();
+        staging.reset();
+        s.reset();
+        return use_a_new_stream();
+    });
+    CHECK(child.signal == 0);
+    CHECK(child.status == 0);
+    CHECK(to_host(*s, *x) == std::vector<int>(100, 7));  // the parent's are untouched
+}
+
+TEST_CASE("a child can be forked while other threads use heddle, and can use it too") {
+    SKIP_IF_SANITIZED();
+    REQUIRE(use_a_new_stream() == 0);  // what is made at the first use of all is there
+    std::atomic<bool> stop{false};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 3; ++t)
+        threads.emplace_back([&] {
+            while (!stop) {
+                const Stream s(cpu_device()), other(cpu_device());
+                Array<int> x = zeros<int>(s, 1000);
+                launch(s, Add{}, dim(1000), x, 1);
+                other.wait_stream(s);
+                launch_host(other, [] {});
+                other.synchronize();
+            }
+        });
+    for (int i = 0; i < 20; ++i) {
+        const ChildResult child = run_forked([] { return use_a_new_stream(); });
+        CHECK(child.signal == 0);
+        CHECK(child.status == 0);
+        if (child.status != 0) break;
+    }
+    stop = true;
+    for (std::thread& t : threads) t.join();
+}
+
+TEST_CASE(
+    "a child can be forked while other threads use heddle for the first time, and can use it too") {
+    SKIP_IF_SANITIZED();
+    for (int i = 0; i < 8; ++i) {
+        const ChildResult child =
+            run_test_case("child: forks while heddle is used for the first time");
+        INFO(child.output);
+        CHECK(child.signal == 0);
+        CHECK(child.status == 0);
+        if (child.status != 0) break;
+    }
+}
+TEST_CASE("child: forks while heddle is used for the first time", "[.child]") {
+    end_if_it_hangs();
+    std::atomic<int> begun{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 3; ++t)
+        threads.emplace_back([&] {
+            ++begun;
+            while (begun < 4) {}
+            CHECK(use_a_new_stream() == 0);
+        });
+    while (begun < 3) {}
+    ++begun;
+    for (int i = 0; i < 10; ++i) CHECK(run_forked([] { return use_a_new_stream(); }).status == 0);
+    for (std::thread& t : threads) t.join();
+}
+
+TEST_CASE("a child can capture, whatever other threads were capturing when it was forked") {
+    SKIP_IF_SANITIZED();
+    const auto capture_nothing = [] {
+        const Stream s(cpu_device());
+        for (int i = 0; i < 10; ++i) (void)capture(s, [] {});
+    };
+    std::atomic<bool> stop{false};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 3; ++t)
+        threads.emplace_back([&] {
+            while (!stop) capture_nothing();
+        });
+    int good = 0;
+    for (int forks = 0; forks < 200 && good == forks; ++forks)
+        good += run_forked([&] {
+                    capture_nothing();
+                    return 0;
+                }).status == 0
+                    ? 1
+                    : 0;
+    stop = true;
+    for (std::thread& t : threads) t.join();
+    CHECK(good == 200);
+}
+
+TEST_CASE("two threads may fork at the same time") {
+    SKIP_IF_SANITIZED();
+    REQUIRE(use_a_new_stream() == 0);
+    std::atomic<int> good{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 2; ++t)
+        threads.emplace_back([&] {
+            for (int i = 0; i < 20; ++i)
+                good += run_forked([] { return use_a_new_stream(); }).status == 0 ? 1 : 0;
+        });
+    for (std::thread& t : threads) t.join();
+    CHECK(good == 40);
+    CHECK(use_a_new_stream() == 0);  // the parent has all of its locks
+}
+
+TEST_CASE("a process can be forked while its observers report errors") {
+    SKIP_IF_SANITIZED();
+    const ChildResult child = run_test_case("child: forks while observers report");
+    INFO(child.output);
+    CHECK(child.signal == 0);
+    CHECK(child.status == 0);
+}
+TEST_CASE("child: forks while observers report", "[.child]") {
+    end_if_it_hangs();
+    struct Reporter final : Observer {
+        void on_op(const Op&) noexcept override {
+            detail::report(UsageError({.message = "seen", .call = {}}));
+        }
+    } reporter;
+    const Reports reports;
+    add_observer(reporter);
+    std::atomic<bool> stop{false};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 2; ++t)
+        threads.emplace_back([&] {
+            const Stream s(cpu_device());
+            while (!stop) s.wait_stream(s);
+        });
+    bool good = true;
+    for (int i = 0; i < 300 && good; ++i) good = run_forked([] { return 0; }).status == 0;
+    stop = true;
+    for (std::thread& t : threads) t.join();
+    remove_observer(reporter);
+    CHECK(good);
+}
+
+TEST_CASE("a process that was forked while observers looked can remove them") {
+    SKIP_IF_SANITIZED();
+    struct Held final : Observer {
+        Flag inside, leave;
+        void on_op(const Op&) noexcept override {
+            inside.set();
+            leave.wait();
+        }
+    } held;
+    const Stream s(test_device());
+    add_observer(held);
+    std::thread looking([&] { s.wait_stream(s); });
+    REQUIRE(held.inside.wait());
+    const ChildResult child = run_forked([&] {
+        remove_observer(held);
+        return use_a_new_stream();
+    });
+    held.leave.set();
+    looking.join();
+    remove_observer(held);
+    CHECK(child.signal == 0);
+    CHECK(child.status == 0);
+}
+
+TEST_CASE("a child's child can use heddle too") {
+    SKIP_IF_SANITIZED();
+    const ChildResult child = run_forked([] {
+        if (const int wrong = use_a_new_stream(); wrong != 0) return wrong;
+        const ChildResult grandchild = run_forked([] { return use_a_new_stream(); });
+        return grandchild.status;
+    });
+    CHECK(child.signal == 0);
+    CHECK(child.status == 0);
+}
+
+TEST_CASE("the child of a process that used CUDA is refused CUDA, clearly", "[cuda]") {
+    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device");
+    SKIP_IF_SANITIZED();
+    const Stream s(Device("cuda:0"));
+    launch_host(s, [] {});
+    s.synchronize();
+    const ChildResult child = run_forked([] {
+        return is_forked_error([] { const Stream mine(Device::unchecked(DeviceKind::cuda, 0)); })
+                   ? 0
+                   : 1;
+    });
+    CHECK(child.signal == 0);
+    CHECK(child.status == 0);
+}

@@ -1,0 +1,320 @@
+// Collectives by NCCL: groups of one process against heddle's copies, and communicators.
+#include "child.hpp"
+#include "collective/collective.hpp"
+#include "kernels.hpp"
+
+#include <barrier>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <optional>
+#include <thread>
+
+using namespace heddle_test;
+
+namespace {
+
+#define SKIP_WITHOUT_NCCL(count)                                                                   \
+    if (!test_device().is_cuda()) HEDDLE_SKIP("NCCL is for GPUs");                                 \
+    if (const std::string reason = nccl_unavailable_reason(); !reason.empty())                     \
+        HEDDLE_SKIP(reason);                                                                       \
+    if (test_devices().size() < (count)) HEDDLE_SKIP("needs " #count " GPUs")
+
+/// What went wrong on any rank: Catch2's own checks are for one thread.
+class Wrong {
+public:
+    void unless(bool right, SourceLocation where = SourceLocation::current()) const {
+        if (!right) seen_.add("line " + std::to_string(where.line));
+    }
+    void add(const std::string& what) const { seen_.add(what); }
+    Strings seen() const { return seen_.seen(); }
+
+private:
+    Recorder seen_;
+};
+
+/// Runs body(rank, communicator, stream, wrong) on a thread for each rank, as processes would;
+/// returns what went wrong.
+template <class F> Strings on_ranks(const std::vector<Device>& devices, F body) {
+    const CommunicatorId id = CommunicatorId::make();
+    const Wrong wrong;
+    std::barrier all_there(static_cast<std::ptrdiff_t>(devices.size()));
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < devices.size(); ++i)
+        threads.emplace_back([&, i] {
+            std::optional<Communicator> communicator;
+            try {
+                communicator.emplace(id, i, devices.size(), devices[i]);
+                const Stream stream(devices[i]);
+                // A rank that is ahead keeps its GPU busy until the others come: what they allocate
+                // for the first time is allocated before.
+                (void)to_host(stream, full<int>(stream, 1 << 20, 0));
+                all_there.arrive_and_wait();
+                body(i, *communicator, stream, wrong);
+                stream.synchronize();
+            } catch (const std::exception& error) {
+                wrong.add(error.what());
+                if (communicator) communicator->abort();  // or the others would wait for ever
+            }
+        });
+    for (std::thread& t : threads) t.join();
+    return wrong.seen();
+}
+
+}  // namespace
+
+TEST_CASE("a group says how it works; CPU devices have copies only", "[multi][collective]") {
+    CHECK(by_copies(first_devices(2)).transport() == Transport::copies);
+    if (test_device().is_cuda()) return;
+    CHECK(DeviceGroup(first_devices(2)).transport() == Transport::copies);
+    const auto refused =
+        error_of([&] { DeviceGroup(first_devices(2), {.transport = Transport::nccl}); });
+    REQUIRE(refused);
+    CHECK(refused->code() == ErrorCode::unsupported);
+    CHECK_THAT(refused->what(), contains("copies"));
+}
+
+TEST_CASE("a communicator of a CPU device is refused with the reason") {
+    const auto refused = error_of([] { Communicator(CommunicatorId{}, 0, 1, cpu_device()); });
+    REQUIRE(refused);
+    CHECK(refused->code() == ErrorCode::unsupported);
+    CHECK_THAT(refused->what(), contains("DeviceGroup"));
+    const auto no_such_rank = error_of([] { Communicator(CommunicatorId{}, 2, 2, cpu_device()); });
+    REQUIRE(no_such_rank);
+    CHECK(no_such_rank->code() == ErrorCode::usage);
+}
+
+TEST_CASE("without NCCL an id is refused with the reason") {
+    const std::string reason = nccl_unavailable_reason();
+    if (reason.empty()) {
+        CHECK_FALSE(CommunicatorId::make() == CommunicatorId::make());
+        return;
+    }
+    const auto refused = error_of([] { (void)CommunicatorId::make(); });
+    REQUIRE(refused);
+    CHECK(refused->code() == ErrorCode::unsupported);
+    CHECK_THAT(refused->what(), contains(reason));
+}
+
+TEST_CASE("NCCL and copies give the same", "[multi][collective]") {
+    SKIP_WITHOUT_NCCL(2);
+    const std::vector<Device> devices = first_devices(4);
+    DeviceGroup nccl(devices, {.transport = Transport::nccl});
+    CHECK(nccl.transport() == Transport::nccl);
+    for (const Kind kind : all_kinds)
+        for (const bool in_place : {false, true})
+            for (const std::size_t parts : {0u, 1u, 1003u, 300'000u})
+                for (std::size_t root = 0; root < (has_root(kind) ? devices.size() : 1); ++root)
+                    for (const ReduceOp op : {ReduceOp::sum, ReduceOp::max}) {
+                        // Integers: NCCL adds in an order of its own.
+                        Trial<int> t(kind, devices, parts * devices.size(), root, in_place, op);
+                        t.run(nccl);
+                        INFO(name(kind) << " of " << t.count << ", root " << root << ", in place "
+                                        << in_place);
+                        CHECK(t.is_right());
+                    }
+    Trial<float> average(Kind::all_reduce, devices, 1000, 0, false, ReduceOp::average);
+    average.run(nccl);
+    const std::vector<float> got = to_host(average.streams[0], average.b[0]),
+                             wanted = average.expected(0);
+    for (std::size_t i = 0; i < got.size(); ++i) CHECK(got[i] == Approx(wanted[i]));
+}
+
+TEST_CASE("parts of different sizes, captures and batches go by copies in a group with NCCL too",
+          "[multi][collective]") {
+    SKIP_WITHOUT_NCCL(2);
+    const std::vector<Device> devices = first_devices(8);
+    DeviceGroup group(devices, {.transport = Transport::nccl});
+    Trial<int> t(Kind::all_gather, devices, devices.size() * 100 + 1);
+    t.run(group);
+    CHECK(t.is_right());
+    Graph graph = capture(t.streams[0], [&] { t.run(group); });
+    t.give(1);
+    for (const Stream& s : t.streams) t.streams[0].wait_stream(s);
+    graph.launch(t.streams[0]);
+    for (const Stream& s : t.streams) s.wait_stream(t.streams[0]);
+    CHECK(t.is_right());
+}
+
+TEST_CASE("a group with NCCL waits for every rank that contributes", "[multi][collective]") {
+    SKIP_WITHOUT_NCCL(2);
+    const std::vector<Device> devices = first_devices(2);
+    DeviceGroup group(devices, {.transport = Transport::nccl});
+    Trial<int> t(Kind::all_reduce, devices, 1000);
+    t.run(group);  // NCCL connects its ranks at the first call
+    synchronize_all(t.streams);
+    Flag reached;
+    const Drained drained;
+    Gate gate;
+    gate.hold(t.streams[0]);
+    t.run(group);
+    launch_host(t.streams[1], [reached] { reached.set(); });
+    settle(devices[0]);
+    CHECK_FALSE(reached.is_set());
+    gate.open();
+    CHECK(t.is_right());
+}
+
+TEST_CASE("a communicator of one rank does all collectives", "[collective]") {
+    SKIP_WITHOUT_NCCL(1);
+    const Strings wrong =
+        on_ranks({test_device()}, [](std::size_t, Communicator& c, StreamRef s, const Wrong& seen) {
+            seen.unless(c.rank() == 0);
+            seen.unless(c.size() == 1);
+            seen.unless(c.device() == test_device());
+            Array<int> x = full<int>(s, 100, 3), y = zeros<int>(s, 100);
+            c.broadcast(s, 0, x);
+            c.all_reduce(s, ReduceOp::sum, x, y);
+            seen.unless(to_host(s, y) == Ints(100, 3));
+            fill(s, y, 0);
+            c.all_gather(s, x, y);
+            seen.unless(to_host(s, y) == Ints(100, 3));
+            fill(s, y, 0);
+            c.gather(s, 0, x, y);
+            seen.unless(to_host(s, y) == Ints(100, 3));
+            fill(s, y, 0);
+            c.exchange(s, 0, x, 0, y);
+            seen.unless(to_host(s, y) == Ints(100, 3));
+            c.check();
+        });
+    CHECK(wrong == Strings{});
+}
+
+TEST_CASE("a communicator refuses what it can see is wrong", "[collective]") {
+    SKIP_WITHOUT_NCCL(1);
+    const Strings wrong =
+        on_ranks({test_device()}, [](std::size_t, Communicator& c, StreamRef s, const Wrong& seen) {
+            Array<int> x = full<int>(s, 100, 3), y = zeros<int>(s, 100);
+            std::vector<int> host(100);
+            const auto refused = [](const std::function<void()>& call) {
+                const auto error = error_of(call);
+                return error && error->code() == ErrorCode::usage;
+            };
+            seen.unless(refused([&] { c.broadcast(s, 1, x); }));
+            seen.unless(refused([&] { c.all_reduce(s, ReduceOp::sum, x.view().first(9), y); }));
+            seen.unless(refused([&] { c.all_reduce(s, ReduceOp::average, x, y); }));
+            seen.unless(refused([&] { c.broadcast(s, 0, View<int>(host)); }));
+            const Stream other(cpu_device());
+            seen.unless(refused([&] { c.broadcast(other, 0, x); }));
+            poison(s, "no data");
+            const auto failure = error_of([&] { c.broadcast(s, 0, x); });
+            seen.unless(failure && failure->code() == ErrorCode::work_failed);
+            s.clear_error();
+            c.abort();
+            seen.unless(refused([&] { c.broadcast(s, 0, x); }));
+        });
+    CHECK(wrong == Strings{});
+}
+
+TEST_CASE("communicators of several ranks, each on a thread of its own", "[multi][collective]") {
+    SKIP_WITHOUT_NCCL(2);
+    const std::vector<Device> devices = first_devices(4);
+    const int n = static_cast<int>(devices.size());
+    const Strings wrong =
+        on_ranks(devices, [n](std::size_t i, Communicator& c, StreamRef s, const Wrong& seen) {
+            const int me = static_cast<int>(i);
+            const std::size_t ranks = c.size(), last = ranks - 1;
+            Array<int> x = full<int>(s, 100, me + 1), y = zeros<int>(s, 100),
+                       all = zeros<int>(s, 100 * ranks);
+            c.all_reduce(s, ReduceOp::sum, x, y);
+            seen.unless(to_host(s, y) == Ints(100, n * (n + 1) / 2));
+            c.all_gather(s, x, all);
+            seen.unless(to_host(s, all).back() == n);
+            fill(s, all, 0);
+            c.gather(s, last, x, all);
+            seen.unless(to_host(s, all).back() == (i == last ? n : 0));
+            c.broadcast(s, last, x);
+            seen.unless(to_host(s, x) == Ints(100, n));
+            fill(s, all, me);
+            c.reduce_scatter(s, ReduceOp::max, all, y);
+            seen.unless(to_host(s, y) == Ints(100, n - 1));
+            c.scatter(s, 0, all, y);
+            seen.unless(to_host(s, y) == Ints(100, 0));
+            fill(s, x, me);
+            c.exchange(s, (i + 1) % ranks, x, (i + last) % ranks, y);
+            seen.unless(to_host(s, y) == Ints(100, (me + n - 1) % n));
+            if (i == 0) c.send(s, 1, x);
+            if (i == 1) c.receive(s, 0, y);
+            if (i == 1) seen.unless(to_host(s, y) == Ints(100, 0));
+            c.reduce(s, ReduceOp::sum, 0, x, y);
+            if (i == 0) seen.unless(to_host(s, y) == Ints(100, n * (n - 1) / 2));
+        });
+    CHECK(wrong == Strings{});
+}
+
+TEST_CASE("a communicator's collective in a capture runs at every launch", "[multi][collective]") {
+    SKIP_WITHOUT_NCCL(1);
+    const std::vector<Device> devices = first_devices(2);
+    const int n = static_cast<int>(devices.size());
+    std::barrier ready(n);
+    const Strings wrong = on_ranks(
+        devices, [n, &ready](std::size_t, Communicator& c, StreamRef s, const Wrong& seen) {
+            Array<int> x = full<int>(s, 100, 1), y = zeros<int>(s, 100);
+            c.all_reduce(s, ReduceOp::sum, x, y);  // NCCL connects its ranks at the first call
+            s.synchronize();
+            Graph graph = capture(s, [&] {
+                launch(s, Add{}, dim(100), x, 1);
+                c.all_reduce(s, ReduceOp::sum, x, y);
+                launch(s, Multiply{}, dim(100), y, 10);
+            });
+            seen.unless(graph.size() == 3);
+            // A graph that runs waits for the other ranks', and what makes a graph ready may wait
+            // for what runs.
+            graph.instantiate();
+            graph.upload(s);
+            s.synchronize();
+            ready.arrive_and_wait();
+            for (int k = 0; k < 3; ++k) graph.launch(s);
+            seen.unless(to_host(s, y) == Ints(100, 4 * n * 10));
+        });
+    CHECK(wrong == Strings{});
+}
+
+TEST_CASE("child: one rank of two", "[.child]") {
+    end_if_it_hangs();
+    const char* text = std::getenv("HEDDLE_TEST_ID");
+    const char* number = std::getenv("HEDDLE_TEST_RANK");
+    if (text == nullptr || number == nullptr) HEDDLE_SKIP("it is run by another test");
+    CommunicatorId id;
+    for (std::size_t i = 0; i < id.bytes.size(); ++i)
+        id.bytes[i] = static_cast<std::byte>(std::stoi(std::string(text + 2 * i, 2), nullptr, 16));
+    const std::size_t rank = std::stoul(number);
+    Communicator world(id, rank, 2, test_devices().at(rank));
+    const Stream s(world.device());
+    Array<int> x = full<int>(s, 1000, static_cast<int>(rank) + 1);
+    world.all_reduce(s, ReduceOp::sum, x, x);
+    CHECK(to_host(s, x) == Ints(1000, 3));
+    Graph graph = capture(s, [&] {
+        launch(s, Add{}, dim(1000), x, 1);
+        world.all_reduce(s, ReduceOp::sum, x, x);
+    });
+    for (int i = 0; i < 2; ++i) graph.launch(s);
+    CHECK(to_host(s, x) == Ints(1000, ((3 + 1) * 2 + 1) * 2));
+    std::puts("works");
+}
+
+TEST_CASE("a communicator of two processes, whose id goes from one to the other",
+          "[multi][collective]") {
+    SKIP_WITHOUT_NCCL(2);
+    const CommunicatorId id =
+        CommunicatorId::make();  // this process has to stay until they have met
+    std::string text = "HEDDLE_TEST_ID=";
+    for (const std::byte b : id.bytes) {
+        char digits[3];
+        std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned>(b));
+        text += digits;
+    }
+    std::vector<ChildResult> results(2);
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < 2; ++i)
+        threads.emplace_back([&, i] {
+            results[i] = run_test_case("child: one rank of two",
+                                       {text, "HEDDLE_TEST_RANK=" + std::to_string(i)});
+        });
+    for (std::thread& t : threads) t.join();
+    for (const ChildResult& child : results) {
+        INFO(child.output);
+        CHECK(child.status == 0);
+        CHECK_THAT(child.output, contains("works"));
+    }
+}

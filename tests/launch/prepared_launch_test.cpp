@@ -1,0 +1,96 @@
+// Launches made ready once.
+#include "kernels.hpp"
+#include "support.hpp"
+
+using namespace heddle_test;
+
+TEST_CASE("a prepared launch does what the launch would do, as often as it is given") {
+    const Stream s(test_device());
+    Array<int> x = zeros<int>(s, 100);
+    auto add = prepare(test_device(), Add{}, dim(100), x, 3);
+    CHECK(add.device() == test_device());
+    for (int i = 0; i < 10; ++i) add.launch(s);
+    launch(s, add);
+    CHECK(to_host(s, x) == Ints(100, 33));
+}
+
+TEST_CASE("a prepared launch without a stream runs on the current one") {
+    const Stream s(test_device());
+    const ScopedStream in{s};
+    Array<int> x = zeros<int>(100);
+    auto add = prepare(Add{}, dim(100), x, 3);
+    add.launch();
+    launch(add);
+    CHECK(to_host(s, x) == Ints(100, 6));
+}
+
+TEST_CASE("single arguments and the extents of a prepared launch change for its next launch") {
+    const Stream s(test_device());
+    Array<int> x = zeros<int>(s, 100), y = zeros<int>(s, 100);
+    auto add = prepare(test_device(), Add{}, dim(100), x, 1);
+    add.launch(s);
+    add.set<1>(10).launch(s);
+    CHECK(to_host(s, x) == Ints(100, 11));
+    add.set<0>(y).launch(s);
+    CHECK(to_host(s, x) == Ints(100, 11));
+    CHECK(to_host(s, y) == Ints(100, 10));
+    add.dim(dim(50)).launch(s);
+    Ints expected(100, 10);
+    std::fill_n(expected.begin(), 50, 20);
+    CHECK(to_host(s, y) == expected);
+}
+
+TEST_CASE("a prepared launch that waits its turn keeps the arguments it was given with") {
+    const Drained drained;
+    Gate gate;
+    const Stream s(test_device());
+    Array<int> x = zeros<int>(s, 10);
+    auto add = prepare(test_device(), Add{}, dim(10), x, 1);
+    add.launch(s);
+    s.synchronize();
+    gate.hold(s);
+    add.launch(s);
+    add.set<1>(100).launch(s);
+    gate.open();
+    CHECK(to_host(s, x) == Ints(10, 102));
+}
+
+TEST_CASE("a prepared launch refuses arrays that are gone and streams of other devices") {
+    const Stream s(test_device());
+    Array<int> x = zeros<int>(s, 10);
+    auto add = prepare(test_device(), Add{}, dim(10), x, 1);
+    add.launch(s);
+    x.reset();
+    CHECK_THROWS_AS(add.launch(s), UsageError);
+    CHECK_THROWS_AS(prepare(test_device(), Add{}, dim(10), x, 1), UsageError);
+    s.synchronize();
+}
+
+TEST_CASE("an argument of a prepared launch may change after another one's array is gone, and "
+          "launches wait "
+          "for that one") {
+    const Stream s(test_device());
+    Array<int> x = full<int>(s, 10, 1), y = zeros<int>(s, 10), other = full<int>(s, 10, 5);
+    auto add = prepare(test_device(), AddTo{}, dim(10), x, y);
+    add.launch(s);
+    s.synchronize();
+    y.reset();
+    add.set<0>(other);
+    CHECK_THROWS_AS(add.launch(s), UsageError);
+    Array<int> z = zeros<int>(s, 10);
+    add.set<1>(z).launch(s);
+    CHECK(to_host(s, z) == Ints(10, 5));
+}
+
+TEST_CASE("an argument that a prepared launch refuses leaves the one before in its place") {
+    const Stream s(test_device());
+    Array<int> x = zeros<int>(s, 10);
+    auto add = prepare(test_device(), Add{}, dim(10), x, 1);
+    Array<int> gone = zeros<int>(s, 10);
+    const View<int> stale = gone;
+    gone.reset();
+    CHECK_THROWS_AS(add.set<0>(Array<int>()), UsageError);
+    CHECK_THROWS_AS(add.set<0>(stale), UsageError);
+    add.launch(s);
+    CHECK(to_host(s, x) == Ints(10, 1));
+}

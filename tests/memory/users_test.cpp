@@ -1,0 +1,509 @@
+// Who uses an array: waits that heddle adds by itself are for all that its users were really given,
+// and for nobody else.
+#include "kernels.hpp"
+#include "support.hpp"
+
+#include <thread>
+#include <vector>
+
+using namespace heddle_test;
+
+namespace {
+
+/// Opens a gate on another thread, soon after it was told to.
+class OpensSoon {
+public:
+    explicit OpensSoon(Gate& gate)
+        : thread_([this, &gate] {
+              now_.wait();
+              for (int i = 0; i < 2000; ++i) std::this_thread::yield();
+              gate.open();
+          }) {}
+    ~OpensSoon() { thread_.join(); }
+    void now() const { now_.set(); }
+
+private:
+    Flag now_;
+    std::thread thread_;
+};
+
+/// A stream that lives in the record that was another one's. Null where none came to.
+std::optional<Stream> stream_in(const void* record) {
+    Stream stream(test_device(), {.name = "stranger"});
+    for (int made = 1; &stream.state() != record && made < 200000; ++made)
+        stream = Stream(test_device(), {.name = "stranger"});
+    if (&stream.state() != record) return std::nullopt;
+    return stream;
+}
+
+/// Whether node `later` of a graph is ordered after node `first`.
+bool is_after(const std::vector<NodeInfo>& nodes, std::size_t later, std::size_t first) {
+    std::vector<bool> reached(nodes.size(), false);
+    reached[later] = true;
+    for (std::size_t i = nodes.size(); i-- > 0;)
+        if (reached[i])
+            for (const std::size_t one : nodes[i].after) reached[one] = true;
+    return reached[first];
+}
+
+}  // namespace
+
+TEST_CASE("to_host waits for the work of a stream that was destroyed") {
+    const Here here;
+    const Drained drained;
+    Array<int> x = zeros<int>(1000);
+    here.stream.synchronize();
+    Gate gate;
+    {
+        const Stream side(test_device());
+        gate.hold(side);
+        launch(side, Add{}, dim(1000), x, 7);
+    }
+    const OpensSoon opener(gate);
+    opener.now();
+    CHECK(to_host(x) == Ints(1000, 7));
+}
+
+TEST_CASE("to_host waits for the work of a thread that ended") {
+    const Here here;
+    const Drained drained;
+    Array<int> x = zeros<int>(1000);
+    here.stream.synchronize();
+    Gate gate;
+    std::thread([&] {
+        const StreamRef own = Stream::per_thread(test_device());
+        gate.hold(own);
+        launch(own, Add{}, dim(1000), x, 7);
+    }).join();
+    const OpensSoon opener(gate);
+    opener.now();
+    CHECK(to_host(x) == Ints(1000, 7));
+}
+
+TEST_CASE("a copy from pageable memory waits for a stream that was destroyed and still writes it") {
+    const Drained drained;
+    const Stream reader(test_device());
+    Array<int> x = pageable<int>(1000), out = zeros<int>(reader, 1000);
+    std::fill(x.begin(), x.end(), 0);
+    reader.synchronize();
+    Gate gate;
+    {
+        const Stream side(cpu_device());
+        gate.hold(side);
+        launch(side, Add{}, dim(1000), x, 7);
+    }
+    const OpensSoon opener(gate);
+    opener.now();
+    copy(reader, out, x);
+    CHECK(to_host(reader, out) == Ints(1000, 7));
+}
+
+TEST_CASE("to_host does not wait for a stream in the record of one that used the array") {
+    const Drained drained;
+    const Stream reader(test_device());
+    Array<int> x = zeros<int>(reader, 4);
+    const void* record = nullptr;
+    {
+        const Stream user(test_device());
+        user.wait_stream(reader);
+        launch(user, Add{}, dim(4), x, 1);
+        user.synchronize();
+        record = &user.state();
+    }
+    const std::optional<Stream> stranger = stream_in(record);
+    if (!stranger) HEDDLE_SKIP("the record did not become another stream");
+    const Gate gate;
+    gate.hold(*stranger);
+    const ScopedStream in(reader, {.wait_on_enter = false});
+    CHECK(to_host(x) == Ints(4, 1));  // the gate is closed
+}
+
+TEST_CASE("a graph with memory of its own does not wait for a stream in the record of one that "
+          "launched it") {
+    const Drained drained;
+    const Stream s(test_device());
+    Array<int> out = zeros<int>(s, 1);
+    Graph graph = capture(s, [&] {
+        const Array<int> scratch = zeros<int>(s, 64);
+        launch(s, Add{}, dim(1), out, 1);
+    });
+    const void* record = nullptr;
+    {
+        const Stream user(test_device());
+        user.wait_stream(s);
+        graph.launch(user);
+        user.synchronize();
+        record = &user.state();
+    }
+    const std::optional<Stream> stranger = stream_in(record);
+    if (!stranger) HEDDLE_SKIP("the record did not become another stream");
+    const Gate gate;
+    gate.hold(*stranger);
+    graph.launch(s);
+    CHECK(to_host(s, out) == Ints(1, 2));  // the gate is closed
+}
+
+TEST_CASE("to_host of an array that a capturing stream used before joins nothing") {
+    const Drained drained;
+    const Stream capturing(test_device()), reader(test_device());
+    Array<int> x = full<int>(capturing, 10, 3), z = zeros<int>(capturing, 10);
+    capturing.synchronize();
+    ScopedCapture scope(capturing);
+    fill(capturing, z, 1);
+    std::thread([&] {
+        const ScopedStream in(reader, {.wait_on_enter = false});
+        CHECK(to_host(x) == Ints(10, 3));
+        CHECK_FALSE(reader.is_capturing());
+    }).join();
+    CHECK(scope.end().size() == 1);
+}
+
+TEST_CASE("to_host waits for what a capturing stream was given before its capture") {
+    const Drained drained;
+    const Stream capturing(test_device()), reader(test_device());
+    Array<int> x = zeros<int>(capturing, 10);
+    capturing.synchronize();
+    Gate gate;
+    gate.hold(capturing);
+    launch(capturing, Add{}, dim(10), x, 3);
+    const ScopedCapture scope(capturing);
+    const OpensSoon opener(gate);
+    std::thread([&] {
+        const ScopedStream in(reader, {.wait_on_enter = false});
+        opener.now();
+        CHECK(to_host(x) == Ints(10, 3));
+    }).join();
+}
+
+TEST_CASE("launching a graph with memory of its own joins no capture of a stream that launched it "
+          "before") {
+    const Drained drained;
+    const Stream s(test_device()), other(test_device());
+    Array<int> out = zeros<int>(s, 1);
+    Graph graph = capture(s, [&] {
+        const Array<int> scratch = zeros<int>(s, 64);
+        launch(s, Add{}, dim(1), out, 1);
+    });
+    other.wait_stream(s);
+    graph.launch(other);
+    other.synchronize();
+    const Graph taken = capture(other, [&] {
+        launch_host(other, [] {});
+        graph.launch(s);
+        CHECK_FALSE(is_capturing(s));
+    });
+    CHECK(taken.size() == 1);
+    CHECK(to_host(s, out) == Ints(1, 2));
+}
+
+TEST_CASE("an array that forty streams use is freed when the last of them is done") {
+    if (test_device().is_cuda()) HEDDLE_SKIP("the memory in use is the pool's affair there");
+    const Drained drained;
+    const Stream first(test_device());
+    Gate gate;
+    const std::size_t before = pool_usage(test_device()).used;
+    std::vector<Stream> streams;
+    {
+        Array<int> x = zeros<int>(first, 1000);
+        first.synchronize();
+        for (int i = 0; i < 40; ++i) {
+            streams.emplace_back(test_device());
+            if (i == 37) gate.hold(streams.back());
+            launch(streams.back(), Add{}, dim(1), x, 0);
+        }
+        for (int i = 0; i < 40; ++i)
+            if (i != 37) streams[static_cast<std::size_t>(i)].synchronize();
+    }
+    CHECK(pool_usage(test_device()).used > before);
+    gate.open();
+    streams[37].synchronize();
+    synchronize_device(test_device());
+    CHECK(pool_usage(test_device()).used == before);
+}
+
+TEST_CASE("an array that ever new streams use keeps few of them in mind") {
+    const Drained drained;
+    const Stream first(test_device());
+    Array<int> x = zeros<int>(first, 1);
+    first.synchronize();
+    for (int i = 0; i < 3000; ++i) {
+        const Stream passing(test_device());
+        launch(passing, Add{}, dim(1), x, 1);
+        if (i % 16 == 15) passing.synchronize();
+        else passing.synchronize();
+    }
+    CHECK(to_host(first, x) == Ints(1, 3000));
+}
+
+TEST_CASE("a base of fork_join comes after what a branch waited for, though that wait was elided") {
+    const Drained drained;
+    const Stream x(cpu_device());
+    Gate gate;
+    gate.hold(x);
+    launch_host(x, [] {});
+    std::vector<Stream> bases;
+    const Recorder seen;
+    for (int i = 0; i < 100; ++i) {
+        bases.emplace_back(cpu_device());
+        const ScopedStream in(bases.back());
+        fork_join([&] { current_stream().wait_stream(x); });
+        seen.note(bases.back(), "base");
+    }
+    settle(cpu_device());
+    CHECK(seen.seen().empty());
+    gate.open();
+    for (const Stream& base : bases) base.synchronize();
+    CHECK(seen.seen().size() == 100);
+}
+
+TEST_CASE("a graph with memory of its own, launched twice in a capture, never runs beside itself") {
+    const Drained drained;
+    const Stream a(test_device()), b(test_device());
+    Array<int> in = zeros<int>(a, 1), result = zeros<int>(a, 1);
+    Graph inner = capture(a, [&] {
+        Array<int> scratch = empty<int>(a, 1);
+        copy(a, scratch, in);
+        copy(a, result, scratch);
+    });
+    const Graph outer = capture(a, [&] {
+        b.wait_stream(a);
+        inner.launch(a);
+        inner.launch(b);
+        a.wait_stream(b);
+    });
+    std::vector<std::size_t> copies;
+    for (const NodeInfo& node : outer.nodes())
+        if (node.kind == NodeKind::copy) copies.push_back(node.index);
+    REQUIRE(copies.size() == 4);
+    CHECK(is_after(outer.nodes(), copies[2], copies[1]));
+}
+
+TEST_CASE("child nodes of one graph with memory of its own never run side by side") {
+    auto memory = alloc_node<int>(test_device(), 1);
+    const Graph inner = fill_node(memory.view(), 1).after(memory).build();
+    const Graph outer = build({child_node(inner), child_node(inner)});
+    std::vector<std::size_t> fills;
+    for (const NodeInfo& node : outer.nodes())
+        if (node.kind == NodeKind::fill) fills.push_back(node.index);
+    REQUIRE(fills.size() == 2);
+    CHECK(is_after(outer.nodes(), fills[1], fills[0]));
+}
+
+TEST_CASE("an empty graph launched in a capture passes the order on") {
+    const Drained drained;
+    const Stream s(test_device()), other(test_device());
+    Array<int> x = zeros<int>(s, 1), out = zeros<int>(s, 1);
+    Graph nothing = capture(other, [] {});
+    const Graph graph = capture(s, [&] {
+        launch(s, Add{}, dim(1), x, 7);
+        nothing.launch(s);
+        copy(s, out, x);
+    });
+    CHECK(is_after(graph.nodes(), graph.size() - 1, 0));
+}
+
+TEST_CASE("memory given up in a capture is not taken over beside what a stream used it for that is "
+          "gone") {
+    const Drained drained;
+    const Stream s(test_device());
+    const ScopedStream in(s);
+    Array<int> out = zeros<int>(100);
+    const void *first = nullptr, *fresh = nullptr;
+    const Graph graph = capture(
+        [&] {
+            Array<int> scratch = full<int>(100, 5);
+            first = scratch.data();
+            {
+                const Stream gone(test_device());
+                gone.wait_stream(s);
+                copy(gone, out, scratch);
+            }
+            for (int i = 0; i < 1500; ++i) {
+                const Stream passing(test_device());
+                passing.wait_stream(s);
+            }
+            scratch.reset();
+            fresh = empty<int>(100).data();
+        },
+        {.join = true});
+    CHECK(first != fresh);
+}
+
+TEST_CASE("memory given up in a capture is not taken over beside a condition whose body uses it") {
+    const Drained drained;
+    const Stream s(test_device()), beside(test_device());
+    Array<int> flag = full<int>(s, 1, 1), out = zeros<int>(s, 100);
+    s.synchronize();
+    const void *first = nullptr, *fresh = nullptr;
+    const Graph graph = capture(s, [&] {
+        beside.wait_stream(s);
+        Array<int> x = full<int>(beside, 100, 1);
+        first = x.data();
+        s.wait_stream(beside);
+        capture_if(s, flag, [&] {
+            const Stream inside(test_device());
+            inside.wait_stream(s);
+            copy(inside, out, x);
+            s.wait_stream(inside);
+        });
+        x.reset();
+        const Array<int> y = full<int>(beside, 100, 7);  // has not waited for the condition
+        fresh = y.data();
+        s.wait_stream(beside);
+    });
+    CHECK(first != fresh);
+}
+
+TEST_CASE("memory given up in a capture is not taken over beside a stream on which its use was "
+          "declared") {
+    const Drained drained;
+    const Stream s(test_device()), beside(test_device());
+    const ScopedStream in(s);
+    const void *first = nullptr, *fresh = nullptr;
+    const Graph graph = capture(
+        [&] {
+            Array<int> x = full<int>(100, 5);
+            first = x.data();
+            beside.wait_stream(s);
+            launch_host(beside, [data = x.data()] { (void)data; });
+            x.used_on(beside);
+            x.reset();
+            fresh = empty<int>(100).data();
+        },
+        {.join = true});
+    CHECK(first != fresh);
+}
+
+TEST_CASE("a use declared in a capture is one of each launch") {
+    const Drained drained;
+    const Stream s(test_device()), other(test_device());
+    Gate gate;
+    Array<int> x = pinned<int>(100);
+    const int* const first = x.data();
+    std::fill(x.begin(), x.end(), 5);
+    Array<int> seen = pinned<int>(1);
+    Graph graph = capture(s, [&] {
+        launch_host(s, [data = x.data(), to = seen.data()] { *to = data[99]; });
+        x.used_on(s);
+    });
+    const auto launch_and_free = [&](Graph launched) {
+        gate.hold(other);
+        launched.launch(other);
+        x.reset();
+        for (int i = 0; i < 4; ++i) {
+            Array<int> again = pinned<int>(100);
+            CHECK(again.data() != first);
+            std::fill(again.begin(), again.end(), -1);
+        }
+        gate.open();
+        other.synchronize();
+        CHECK(seen[0] == 5);
+    };
+    SECTION("launched") { launch_and_free(std::move(graph)); }
+    SECTION("cloned") { launch_and_free(graph.clone()); }
+    SECTION("in another capture") {
+        launch_and_free(capture(s, [&] { graph.launch(s); }));
+    }
+    SECTION("not after the array is gone") {
+        x.reset();
+        CHECK_THROWS_WITH(graph.launch(other),
+                          Catch::Matchers::Contains("uses an array that is gone"));
+    }
+}
+
+TEST_CASE("to_host waits for a launch whose capture declared the use of the array") {
+    const Drained drained;
+    const Stream s(test_device()), other(test_device());
+    Gate gate;
+    Array<int> x = pinned<int>(1);
+    x[0] = 1;
+    Graph graph = capture(s, [&] {
+        const Stream inner(test_device());  // gone before the launch
+        inner.wait_stream(s);
+        launch_host(inner, [data = x.data()] { *data = 2; });
+        x.used_on(inner);
+        s.wait_stream(inner);
+    });
+    gate.hold(other);
+    graph.launch(other);
+    std::atomic<bool> is_open{false};
+    std::thread opener([&] {
+        is_open = true;
+        gate.open();
+    });
+    const std::vector<int> seen = to_host(x);
+    CHECK(is_open);
+    CHECK(seen == Ints(1, 2));
+    opener.join();
+}
+
+TEST_CASE("a wait for a stream or an event with nothing pending is never refused in a capture") {
+    const Drained drained;
+    const Stream s(test_device()), other(test_device());
+    Array<int> x = zeros<int>(other, 10);
+    const Event done = other.record_event();
+    other.synchronize();
+    const Graph graph = capture(s, [&] {
+        s.wait_stream(other);
+        s.wait_event(done);
+        launch(s, Add{}, dim(10), x, 1);
+    });
+    CHECK(graph.size() == 1);
+    CHECK_FALSE(is_capturing(other));
+}
+
+TEST_CASE("a captured stream waits for an idle one that has run host functions, but not for a "
+          "failed one") {
+    const Drained drained;
+    const Stream s(test_device()), other(test_device()), bad(test_device());
+    launch_host(other, [] {});
+    other.synchronize();
+    poison(bad);
+    const Graph graph = capture(s, [&] {
+        s.wait_stream(other);
+        CHECK_THROWS_AS(s.wait_stream(bad), Error);
+        launch_host(s, [] {});
+    });
+    CHECK(graph.size() == 1);
+}
+
+TEST_CASE("a copy without a stream is captured whatever devices its sides are on", "[multi]") {
+    if (test_devices().size() < 2) HEDDLE_SKIP("needs two devices");
+    const Drained drained;
+    const Device near = test_devices()[1], far = test_devices()[0];
+    Array<int> there = full<int>(current_stream(far), 10, 3), history = pinned<int>(10);
+    fill(history, 4);
+    synchronize();
+    const Stream s(near);
+    const ScopedStream in(s);
+    Array<int> x = zeros<int>(10), y = zeros<int>(10);
+    s.synchronize();
+    Graph graph = capture([&] {
+        copy(x, there);
+        copy(y, history);
+    });
+    CHECK_FALSE(is_capturing(current_stream(far)));
+    graph.launch();
+    CHECK(to_host(x) == Ints(10, 3));
+    CHECK(to_host(y) == Ints(10, 4));
+}
+
+TEST_CASE("a copy without a stream that a capture cannot order names the cure", "[multi]") {
+    if (test_devices().size() < 2) HEDDLE_SKIP("needs two devices");
+    const Drained drained;
+    const Device near = test_devices()[1], far = test_devices()[0];
+    const Stream other(far);
+    Array<int> there = full<int>(other, 10, 3);
+    const Stream s(near);
+    Gate gate;
+    gate.hold(other);
+    const ScopedStream beside(other);
+    const ScopedStream in(s, {.wait_on_enter = false});
+    Array<int> x = zeros<int>(s, 10);
+    const Graph graph = capture(s, [&] {
+        CHECK(mentions(error_of([&] { copy(x, there); }), "name the stream"));
+        launch(s, Add{}, dim(10), x, 1);
+    });
+    CHECK(graph.size() == 1);
+    gate.open();
+}

@@ -1,0 +1,133 @@
+// Counters.
+#include "kernels.hpp"
+#include "support.hpp"
+
+using namespace heddle_test;
+
+TEST_CASE("launches, host functions, copies and fills are counted with their bytes") {
+    const Stream s(test_device());
+    Array<int> x = empty<int>(s, 100), y = empty<int>(s, 100);
+    const Counted counted;
+    launch(s, Iota{}, dim(100), x);
+    launch(s, Add{}, dim(100), x, 1);
+    launch_host(s, [] {});
+    copy(s, y, x);
+    copy(s, y.view().first(10), x.view().first(10));
+    fill(s, x, 1);
+    const Stats since = counted.since();
+    CHECK(since.launches == 2);
+    CHECK(since.host_functions == 1);
+    CHECK(since.copies == 2);
+    CHECK(since.bytes_copied == 440);
+    CHECK(since.fills == 1);
+    CHECK(since.dropped == 0);
+    s.synchronize();
+}
+
+TEST_CASE("allocations and frees are counted with their bytes") {
+    const Stream s(test_device());
+    const Counted counted;
+    {
+        const Array<double> x = empty<double>(s, 100);
+        CHECK(counted.since().allocations == 1);
+        CHECK(counted.since().bytes_allocated == 800);
+        CHECK(counted.since().frees == 0);
+    }
+    CHECK(counted.since().frees == 1);
+}
+
+TEST_CASE("records are counted when the user makes them, not inside of wait_stream") {
+    const Stream a(test_device()), b(test_device());
+    launch_host(b, [] {});
+    const Counted counted;
+    const Event event = b.record_event();
+    CHECK(counted.since().events_recorded == 1);
+    a.wait_stream(b);
+    CHECK(counted.since().events_recorded == 1);
+    CHECK(counted.since().waits_inserted == 1);
+}
+
+TEST_CASE("waits on events are counted") {
+    const Drained drained;
+    Gate gate;
+    const Stream a(test_device()), b(test_device());
+    gate.hold(b);
+    launch_host(b, [] {});
+    const Event event = b.record_event();
+    const Counted counted;
+    a.wait_event(event);
+    CHECK(counted.since().waits_inserted == 1);
+    CHECK(counted.since().waits_elided == 0);
+}
+
+TEST_CASE(
+    "a scope costs one wait at most, one more with wait_on_exit, and none without wait_on_enter") {
+    const Stream a(test_device()), b(test_device());
+    const ScopedStream in{a};
+    const auto waits_of = [&](ScopeOptions options) {
+        launch_host(a, [] {});
+        const Counted counted;
+        {
+            const ScopedStream inner{b, options};
+            launch_host([] {});
+        }
+        return counted.since().waits_inserted;
+    };
+    CHECK(waits_of({}) == 1);
+    CHECK(waits_of({.wait_on_enter = true, .wait_on_exit = true}) == 2);
+    CHECK(waits_of({.wait_on_enter = false, .wait_on_exit = true}) == 1);
+    CHECK(waits_of({.wait_on_enter = false, .wait_on_exit = false}) == 0);
+}
+
+TEST_CASE("host waits are counted") {
+    const Stream s(test_device());
+    const Event event = s.record_event();
+    const Counted counted;
+    s.synchronize();
+    event.synchronize();
+    synchronize_device(test_device());
+    CHECK(counted.since().synchronizations == 3);
+}
+
+TEST_CASE("dropped work is counted as dropped and as nothing else") {
+    const Stream s(test_device());
+    poison(s);
+    const Counted counted;
+    launch_host(s, [] {});
+    Stats expected;
+    expected.dropped = 1;
+    CHECK(counted.since() == expected);
+}
+
+TEST_CASE("refused work is not counted") {
+    const Stream s(test_device());
+    Array<int> x = zeros<int>(s, 10), y = zeros<int>(s, 11);
+    const Counted counted;
+    CHECK_THROWS_AS(copy(s, x, y), UsageError);
+    CHECK(counted.since() == Stats{});
+}
+
+TEST_CASE("counters are over all threads") {
+    const Counted counted;
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t)
+        threads.emplace_back([] {
+            const Stream s(test_device());
+            for (int i = 0; i < 25; ++i) launch_host(s, [] {});
+            s.synchronize();
+        });
+    for (std::thread& t : threads) t.join();
+    CHECK(counted.since().host_functions == 100);
+    CHECK(counted.since().synchronizations == 4);
+}
+
+TEST_CASE("counters subtract") {
+    Stats a, b;
+    a.launches = 5;
+    a.waits_elided = 3;
+    b.launches = 2;
+    b.waits_elided = 3;
+    Stats expected;
+    expected.launches = 3;
+    CHECK(a - b == expected);
+}

@@ -1,0 +1,326 @@
+// wait_stream: what it orders, when it is elided, and when it must not be.
+#include "support.hpp"
+
+using namespace heddle_test;
+
+namespace {
+
+/// The waits that `call` inserted and elided.
+struct Waits {
+    std::uint64_t inserted, elided;
+    bool operator==(const Waits&) const = default;
+};
+template <class F> Waits waits_of(F&& call) {
+    const Counted counted;
+    call();
+    return {counted.since().waits_inserted, counted.since().waits_elided};
+}
+constexpr Waits inserted{1, 0}, elided{0, 1};
+
+}  // namespace
+
+namespace Catch {
+template <> struct StringMaker<Waits> {
+    static std::string convert(const Waits& w) {
+        return std::to_string(w.inserted) + " inserted, " + std::to_string(w.elided) + " elided";
+    }
+};
+}  // namespace Catch
+
+TEST_CASE("wait_stream orders what comes after what the other was given before") {
+    const Recorder seen;
+    const Drained drained;
+    Gate gate;
+    const Stream a(test_device()), b(test_device());
+    gate.hold(b);
+    seen.note(b, "b");
+    a.wait_stream(b);
+    seen.note(a, "a");
+    settle(test_device());
+    CHECK(seen.seen().empty());
+    gate.open();
+    a.synchronize();
+    CHECK(seen.seen() == Strings{"b", "a"});
+}
+
+TEST_CASE("wait_stream does not wait for what the other is given afterwards") {
+    const Drained drained;
+    Gate gate;
+    const Stream a(test_device()), b(test_device());
+    launch_host(b, [] {});
+    a.wait_stream(b);
+    gate.hold(b);
+    launch_host(b, [] {});
+    launch_host(a, [] {});
+    a.synchronize();  // would not return if it waited for all of b
+    CHECK_FALSE(b.is_complete());
+}
+
+TEST_CASE("wait_stream does not hold up what the waiter was given before, nor the other stream") {
+    const Recorder seen;
+    const Drained drained;
+    Gate gate;
+    const Stream a(test_device()), b(test_device());
+    gate.hold(b);
+    launch_host(b, [] {});
+    seen.note(a, "before");
+    const Event before = a.record_event();
+    a.wait_stream(b);
+    before.synchronize();
+    CHECK(seen.seen() == Strings{"before"});
+
+    Gate second;
+    const Stream c(test_device()), d(test_device());
+    second.hold(c);
+    launch_host(d, [] {});
+    c.wait_stream(d);
+    launch_host(d, [] {});
+    d.synchronize();  // being waited for costs it nothing
+    CHECK(d.is_complete());
+}
+
+TEST_CASE("order goes through chains of waits") {
+    const Recorder seen;
+    const Drained drained;
+    Gate gate;
+    const Stream a(test_device()), b(test_device()), c(test_device());
+    gate.hold(a);
+    seen.note(a, "a");
+    b.wait_stream(a);
+    c.wait_stream(b);  // b was given nothing but the wait
+    seen.note(c, "c");
+    settle(test_device());
+    CHECK(seen.seen().empty());
+    gate.open();
+    c.synchronize();
+    CHECK(seen.seen() == Strings{"a", "c"});
+}
+
+TEST_CASE("streams may wait for each other in turn") {
+    const Recorder seen;
+    const Drained drained;
+    const Stream a(test_device()), b(test_device());
+    Strings expected;
+    for (int i = 0; i < 50; ++i) {
+        const Stream& now = i % 2 == 0 ? a : b;
+        now.wait_stream(i % 2 == 0 ? b : a);
+        expected.push_back(std::to_string(i));
+        seen.note(now, expected.back());
+    }
+    synchronize_device(test_device());
+    CHECK(seen.seen() == expected);
+}
+
+TEST_CASE("the free functions wait as the member does") {
+    const Recorder seen;
+    const Drained drained;
+    Gate gate;
+    const Stream a(test_device()), b(test_device()), c(test_device());
+    gate.hold(a);
+    seen.note(a, "a");
+    wait_stream(b, a);
+    seen.note(b, "b");
+    {
+        const ScopedStream in{c, {.wait_on_enter = false}};
+        wait_stream(b);
+    }
+    seen.note(c, "c");
+    gate.open();
+    c.synchronize();
+    CHECK(seen.seen() == Strings{"a", "b", "c"});
+}
+
+TEST_CASE("waiting on a stream with new work inserts a wait") {
+    const Stream a(test_device()), b(test_device());
+    launch_host(b, [] {});
+    CHECK(waits_of([&] { a.wait_stream(b); }) == inserted);
+    launch_host(b, [] {});
+    CHECK(waits_of([&] { a.wait_stream(b); }) == inserted);
+}
+
+TEST_CASE("a stream's wait on itself is elided") {
+    const Stream a(test_device());
+    launch_host(a, [] {});
+    CHECK(waits_of([&] { a.wait_stream(a); }) == elided);
+}
+
+TEST_CASE("a second wait on a stream that was given nothing since is elided") {
+    const Stream a(test_device()), b(test_device());
+    launch_host(b, [] {});
+    a.wait_stream(b);
+    CHECK(waits_of([&] { a.wait_stream(b); }) == elided);
+    launch_host(a, [] {});  // the waiter's own work changes nothing
+    CHECK(waits_of([&] { a.wait_stream(b); }) == elided);
+}
+
+TEST_CASE("what one stream waited for, another did not") {
+    const Stream a(test_device()), b(test_device()), c(test_device());
+    launch_host(b, [] {});
+    a.wait_stream(b);
+    CHECK(waits_of([&] { c.wait_stream(b); }) == inserted);
+    launch_host(a, [] {});
+    CHECK(waits_of([&] { b.wait_stream(a); }) == inserted);
+}
+
+TEST_CASE("a wait counts as work of the stream that waits") {
+    const Stream a(test_device()), b(test_device()), c(test_device());
+    launch_host(b, [] {});
+    a.wait_stream(b);
+    launch_host(c, [] {});
+    b.wait_stream(c);
+    CHECK(waits_of([&] { a.wait_stream(b); }) == inserted);
+    Event event(test_device());
+    launch_host(c, [] {});
+    event.record(c);
+    b.wait_event(event);
+    CHECK(waits_of([&] { a.wait_stream(b); }) == inserted);
+}
+
+TEST_CASE("every kind of work on the other stream makes the wait necessary again") {
+    const Stream a(test_device()), b(test_device());
+    Array<int> x = empty<int>(b, 100), y = empty<int>(b, 100);
+    launch_host(b, [] {});
+    a.wait_stream(b);
+    const auto waits_after = [&](auto&& work) {
+        work();
+        return waits_of([&] { a.wait_stream(b); });
+    };
+    CHECK(waits_after([&] { fill(b, x, 1); }) == inserted);
+    CHECK(waits_after([&] { copy(b, y, x); }) == inserted);
+    CHECK(waits_after([&] { launch_host(b, [] {}); }) == inserted);
+    CHECK(waits_after([&] { const Event e = b.record_event(); }) == elided);  // a record is no work
+}
+
+TEST_CASE("a scope entered again from the same stream with nothing new waits for nothing") {
+    const Stream a(test_device()), b(test_device());
+    const ScopedStream in{a};
+    launch_host([] {});
+    CHECK(waits_of([&] { const ScopedStream inner{b}; }) == inserted);
+    CHECK(waits_of([&] { const ScopedStream inner{b}; }) == elided);
+    CHECK(waits_of([&] { const ScopedStream same{a}; }) == elided);
+    launch_host([] {});
+    CHECK(waits_of([&] { const ScopedStream inner{b}; }) == inserted);
+}
+
+TEST_CASE("an elided wait is one that held: the order is there") {
+    const Recorder seen;
+    const Drained drained;
+    Gate gate;
+    const Stream a(test_device()), b(test_device());
+    gate.hold(b);
+    seen.note(b, "b");
+    a.wait_stream(b);
+    CHECK(waits_of([&] { a.wait_stream(b); }) == elided);
+    seen.note(a, "a");
+    gate.open();
+    a.synchronize();
+    CHECK(seen.seen() == Strings{"b", "a"});
+}
+
+TEST_CASE("a wait on a new stream is never taken for one on a destroyed stream") {
+    const Drained drained;
+    const Stream a(test_device());
+    int not_inserted = 0;
+    for (int i = 0; i < 100; ++i) {
+        const Stream b(test_device());
+        launch_host(b, [] {});
+        not_inserted += waits_of([&] { a.wait_stream(b); }) != inserted;
+        b.synchronize();  // so that its record may be used again at once
+    }
+    CHECK(not_inserted == 0);
+}
+
+TEST_CASE("what a destroyed stream waited for, a new one did not") {
+    const Drained drained;
+    const Stream b(test_device());
+    launch_host(b, [] {});
+    int not_inserted = 0;
+    for (int i = 0; i < 100; ++i) {
+        const Stream a(test_device());
+        not_inserted += waits_of([&] { a.wait_stream(b); }) != inserted;
+        a.synchronize();
+    }
+    CHECK(not_inserted == 0);
+}
+
+TEST_CASE("a stream that waits on more streams than it remembers still waits on each") {
+    const Recorder seen;
+    const Drained drained;
+    Gate gate;
+    const Stream a(test_device());
+    std::vector<Stream> others;
+    for (int i = 0; i < 40; ++i)
+        others.emplace_back(test_device());  // before any is held: reserve_streams() says why
+    for (const Stream& s : others) {
+        gate.hold(s);
+        launch_host(s, [] {});
+    }
+    for (int round = 0; round < 2; ++round)
+        for (const Stream& s : others) a.wait_stream(s);
+    for (const Stream& s : others) {
+        seen.note(s, "other");
+        a.wait_stream(s);
+    }
+    seen.note(a, "a");
+    gate.open();
+    a.synchronize();
+    REQUIRE(seen.seen().size() == 41);
+    CHECK(seen.seen().back() == "a");
+}
+
+TEST_CASE(
+    "a wait on an event that was recorded before later work does not make a later wait redundant") {
+    const Recorder seen;
+    const Drained drained;
+    Gate gate;
+    const Stream a(test_device()), b(test_device());
+    launch_host(b, [] {});
+    const Event early = b.record_event();
+    gate.hold(b);
+    seen.note(b, "b");
+    a.wait_event(early);
+    CHECK(waits_of([&] { a.wait_stream(b); }) == inserted);
+    seen.note(a, "a");
+    gate.open();
+    a.synchronize();
+    CHECK(seen.seen() == Strings{"b", "a"});
+}
+
+TEST_CASE("a wait on an event is elided on the event's own stream, and stands for no wait on the "
+          "stream it "
+          "was recorded on") {
+    const Stream a(test_device()), b(test_device());
+    launch_host(b, [] {});
+    launch_host(b, [] {});
+    const Event event = b.record_event();
+    launch_host(b, [] {});
+    a.wait_event(event);
+    CHECK(waits_of([&] { a.wait_stream(b); }) ==
+          inserted);  // one piece of work came after the record
+    CHECK(waits_of([&] { a.wait_event(event); }) == inserted);
+    CHECK(waits_of([&] { b.wait_event(event); }) == elided);
+}
+
+TEST_CASE("streams tied by many threads at once keep every order they were promised") {
+    const Drained drained;
+    std::atomic<int> wrong{0};
+    std::vector<Stream> shared;
+    for (int i = 0; i < 4; ++i) shared.emplace_back(test_device());
+    std::vector<std::thread> threads;
+    const std::size_t rounds = repetitions(300, 50);
+    for (std::size_t t = 0; t < 4; ++t)
+        threads.emplace_back([&, t] {
+            const Stream mine(test_device());
+            std::atomic<std::size_t> given{0};
+            for (std::size_t i = 0; i < rounds; ++i) {
+                const Stream& via = shared[(t + i) % shared.size()];
+                launch_host(mine, [&] { ++given; });
+                via.wait_stream(mine);
+                launch_host(via, [&, i] { wrong += given < i + 1; });
+                mine.wait_stream(via);
+            }
+            mine.synchronize();
+        });
+    for (std::thread& t : threads) t.join();
+    CHECK(wrong == 0);
+}
