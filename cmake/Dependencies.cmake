@@ -3,6 +3,16 @@
 
 include(FetchContent)
 
+# Marks targets that were downloaded as other people's: their headers give no warnings. (SYSTEM as an argument of
+# FetchContent_Declare does the same, but CMake 3.25 takes it for a part of the hash.)
+macro(heddle_foreign)
+    foreach(target ${ARGN})
+        if(TARGET ${target})
+            set_target_properties(${target} PROPERTIES SYSTEM ON)
+        endif()
+    endforeach()
+endmacro()
+
 # Makes a dependency's targets available: fmt::fmt-header-only, Catch2::Catch2, CLI11::CLI11.
 # A macro, because find_package leaves variables that its caller wants (Catch2_VERSION).
 macro(heddle_need name)
@@ -11,16 +21,18 @@ macro(heddle_need name)
         FetchContent_Declare(fmt
             URL https://github.com/fmtlib/fmt/releases/download/11.2.0/fmt-11.2.0.zip
             URL_HASH SHA256=203eb4e8aa0d746c62d8f903df58e0419e3751591bb53ff971096eaa0ebd4ec3
-            DOWNLOAD_EXTRACT_TIMESTAMP OFF SYSTEM
+            DOWNLOAD_EXTRACT_TIMESTAMP OFF
             FIND_PACKAGE_ARGS 9)
         FetchContent_MakeAvailable(fmt)
+        heddle_foreign(fmt fmt-header-only)
     elseif("${name}" STREQUAL "Catch2" AND NOT TARGET Catch2::Catch2)
         FetchContent_Declare(Catch2
             URL https://github.com/catchorg/Catch2/archive/refs/tags/v3.8.1.tar.gz
             URL_HASH SHA256=18b3f70ac80fccc340d8c6ff0f339b2ae64944782f8d2fca2bd705cf47cadb79
-            DOWNLOAD_EXTRACT_TIMESTAMP OFF SYSTEM
+            DOWNLOAD_EXTRACT_TIMESTAMP OFF
             FIND_PACKAGE_ARGS NAMES Catch2)
         FetchContent_MakeAvailable(Catch2)
+        heddle_foreign(Catch2 Catch2WithMain)
         if(Catch2_VERSION AND Catch2_VERSION VERSION_LESS 2.13)
             message(FATAL_ERROR "heddle: the tests need Catch2 2.13 or newer, and this is ${Catch2_VERSION}")
         endif()
@@ -28,8 +40,9 @@ macro(heddle_need name)
         FetchContent_Declare(CLI11
             URL https://github.com/CLIUtils/CLI11/archive/refs/tags/v2.5.0.tar.gz
             URL_HASH SHA256=17e02b4cddc2fa348e5dbdbb582c59a3486fa2b2433e70a0c3bacb871334fd55
-            DOWNLOAD_EXTRACT_TIMESTAMP OFF SYSTEM
+            DOWNLOAD_EXTRACT_TIMESTAMP OFF
             FIND_PACKAGE_ARGS 2)
         FetchContent_MakeAvailable(CLI11)
+        heddle_foreign(CLI11)
     endif()
 endmacro()

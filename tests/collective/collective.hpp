@@ -93,14 +93,15 @@ template <class T> struct Trial {
     void give(unsigned seed) {
         input.assign(n, {});
         for (std::size_t i = 0; i < n; ++i) {
-            for (std::size_t e = 0; e < sent(i).size(); ++e) {
+            input[i].resize(sent(i).size());
+            std::size_t e = 0;
+            for (T& given : input[i]) {
                 // Sums of these depend on their order, for floats; products stay finite.
-                const std::size_t mixed = (e * 2654435761u + i * 40503u + seed * 977u) % 1009;
+                const std::size_t mixed = (e++ * 2654435761u + i * 40503u + seed * 977u) % 1009;
                 const T value = static_cast<T>(static_cast<T>(mixed % 13) + static_cast<T>(1));
-                input[i].push_back(
-                    std::is_floating_point_v<T>
-                        ? static_cast<T>(value * static_cast<T>(mixed % 3 == 0 ? 1e6 : 0.1))
-                        : value);
+                given = std::is_floating_point_v<T>
+                            ? static_cast<T>(value * static_cast<T>(mixed % 3 == 0 ? 1e6 : 0.1))
+                            : value;
             }
             spoil(i);
             copy(streams[i], sent(i), input[i]);
@@ -176,11 +177,12 @@ template <class T> struct Trial {
         return (kind != Kind::gather && kind != Kind::reduce) || i == root;
     }
 
-    std::vector<T> expected(std::size_t rank) const {
-        if (kind == Kind::broadcast) return input[root];
+    /// What all ranks together should receive.
+    std::vector<T> all_expected() const {
+        if (kind == Kind::broadcast || kind == Kind::scatter) return input[root];
         std::vector<T> whole;
-        if (kind == Kind::scatter) whole = input[root];
-        else if (has_parts_sent())
+        whole.reserve(count);
+        if (has_parts_sent())
             for (const std::vector<T>& part : input)
                 whole.insert(whole.end(), part.begin(), part.end());
         else {
@@ -190,17 +192,24 @@ template <class T> struct Trial {
                 whole.push_back(combined(op, of_ranks));
             }
         }
-        if (!has_parts_received()) return whole;
-        const auto first = whole.begin() + static_cast<std::ptrdiff_t>(at(rank));
+        return whole;
+    }
+    std::vector<T> expected(std::size_t rank) const {
+        const std::vector<T> all = all_expected();
+        if (!has_parts_received()) return all;
+        const auto first = all.begin() + static_cast<std::ptrdiff_t>(at(rank));
         return {first, first + static_cast<std::ptrdiff_t>(part(rank))};
     }
     /// Every rank has what it should have, to the bit. Waits.
     bool is_right() {
+        const std::vector<T> all = all_expected();
         for (std::size_t i = 0; i < n; ++i) {
             if (!receives(i)) continue;
-            const std::vector<T> got = to_host(streams[i], received(i)), wanted = expected(i);
-            if (got.size() != wanted.size()) return false;
-            if (!got.empty() && std::memcmp(got.data(), wanted.data(), got.size() * sizeof(T)) != 0)
+            const std::vector<T> got = to_host(streams[i], received(i));
+            const std::size_t first = has_parts_received() ? at(i) : 0;
+            const std::size_t size = has_parts_received() ? part(i) : all.size();
+            if (got.size() != size) return false;
+            if (size != 0 && std::memcmp(got.data(), all.data() + first, size * sizeof(T)) != 0)
                 return false;
         }
         return true;
