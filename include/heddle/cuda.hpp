@@ -31,18 +31,17 @@ struct Grid {
     }
 };
 /// Makes a Grid: `launch(stream, kernel, grid(n / 256, 256), x, n)`.
-inline Grid grid(dim3 grid, dim3 block, std::size_t shared_bytes = 0,
-                 SourceLocation where = SourceLocation::current()) noexcept {
+inline Grid grid(dim3 grid, dim3 block, std::size_t shared_bytes = 0, Where where = {}) noexcept {
     return {grid, block, shared_bytes, where, {}};
 }
 
 /// Returns the native stream, for use with other libraries. heddle cannot count work enqueued
 /// through it, so waits for this stream are never elided again. Throws UsageError for a stream of a
 /// CPU device or a destroyed one.
-cudaStream_t native_handle(StreamRef stream, SourceLocation where = SourceLocation::current());
+cudaStream_t native_handle(StreamRef stream, Where where = {});
 /// Returns the native event of the newest record. Valid while the Event exists. Throws UsageError
 /// for an event of a CPU device.
-cudaEvent_t native_handle(const Event& event, SourceLocation where = SourceLocation::current());
+cudaEvent_t native_handle(const Event& event, Where where = {});
 
 /// Wraps a native stream without owning it: destroying the wrapper leaves the native stream alone.
 /// The native stream must outlive the wrapper. Two wrappers of one native stream compare equal.
@@ -52,19 +51,16 @@ cudaEvent_t native_handle(const Event& event, SourceLocation where = SourceLocat
 /// they mean the current device of the launching thread, so use them only where that is `device`.
 ///
 /// Throws UsageError for a CPU device, and NoDevice if there are no CUDA devices.
-Stream wrap_stream(cudaStream_t native, SourceLocation where = SourceLocation::current());
-Stream wrap_stream(cudaStream_t native, Device device,
-                   SourceLocation where = SourceLocation::current());
+Stream wrap_stream(cudaStream_t native, Where where = {});
+Stream wrap_stream(cudaStream_t native, Device device, Where where = {});
 
 /// Wraps a native event without owning it. The native event counts as recorded and must outlive the
 /// wrapper. Throws UsageError for a CPU device.
-Event wrap_event(cudaEvent_t native, Device device,
-                 SourceLocation where = SourceLocation::current());
+Event wrap_event(cudaEvent_t native, Device device, Where where = {});
 
 /// Throws the exception that corresponds to `code`, naming `call`; does nothing for cudaSuccess.
 /// Checks native calls as heddle checks its own: `check_cuda(cudaFree(p), "cudaFree")`.
-void check_cuda(cudaError_t code, const char* call,
-                SourceLocation where = SourceLocation::current());
+void check_cuda(cudaError_t code, const char* call, Where where = {});
 
 namespace detail {
 
@@ -205,9 +201,7 @@ template <class... P, class... A> void launch(void (*kernel)(P...), const Grid& 
 template <class... F>
     requires(sizeof...(F) > 0 && (std::is_function_v<F> && ...))
 void preload(Device device, F*... kernels) {
-    (detail::preload_function(device, reinterpret_cast<const void*>(kernels),
-                              SourceLocation::current()),
-     ...);
+    (detail::preload_function(device, reinterpret_cast<const void*>(kernels), Where()), ...);
 }
 
 /// Specialise as true for a `__global__` function that calls wait_for_primary() in all its threads:
@@ -311,7 +305,7 @@ public:
         return *this;
     }
     /// Sets the priority, as KernelNode::priority() does.
-    GlobalNode& priority(int value, SourceLocation where = SourceLocation::current()) {
+    GlobalNode& priority(int value, Where where = {}) {
         detail::set_priority(this->data(), value, where);
         return *this;
     }

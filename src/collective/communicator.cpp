@@ -11,7 +11,7 @@ std::string nccl_unavailable_reason() try { return detail::nccl_missing(); } cat
     detail::rethrow_as_error("nccl_unavailable_reason", {});
 }
 
-CommunicatorId CommunicatorId::make(SourceLocation where) try {
+CommunicatorId CommunicatorId::make(Where where) try {
     return detail::nccl_id(where);
 } catch (...) {
     detail::rethrow_as_error("make", where);
@@ -61,7 +61,7 @@ void check_sizes(const RankCall& call, std::size_t rank, std::size_t ranks) {
 }  // namespace
 
 Communicator::Communicator(const CommunicatorId& id, std::size_t rank, std::size_t size,
-                           Device device, SourceLocation where) try
+                           Device device, Where where) try
     : rank_(rank), size_(size), device_(device) {
     if (size == 0 || rank >= size)
         refuse("there is no rank " + std::to_string(rank) + " of " + std::to_string(size),
@@ -79,7 +79,7 @@ Communicator::Communicator(Communicator&&) noexcept = default;
 Communicator& Communicator::operator=(Communicator&&) noexcept = default;
 Communicator::~Communicator() = default;
 
-void Communicator::check(SourceLocation where) const try {
+void Communicator::check(Where where) const try {
     if (native_ == nullptr)
         refuse("this communicator was moved from", "Communicator::check", where);
     native_->check("Communicator::check", where);

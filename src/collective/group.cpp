@@ -81,8 +81,7 @@ std::vector<std::unique_ptr<detail::NcclRank>> join(const std::vector<Device>& d
 
 }  // namespace
 
-DeviceGroup::DeviceGroup(std::vector<Device> devices, DeviceGroupOptions options,
-                         SourceLocation where) try {
+DeviceGroup::DeviceGroup(std::vector<Device> devices, DeviceGroupOptions options, Where where) try {
     check_devices(devices, where);
     state_ = std::make_unique<detail::GroupState>(detail::GroupState{std::move(devices), options});
     state_->nccl = join(state_->devices, options.transport, where);

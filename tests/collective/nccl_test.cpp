@@ -23,7 +23,7 @@ namespace {
 /// What went wrong on any rank: Catch2's own checks are for one thread.
 class Wrong {
 public:
-    void unless(bool right, SourceLocation where = SourceLocation::current()) const {
+    void unless(bool right, Where where = {}) const {
         if (!right) seen_.add("line " + std::to_string(where.line));
     }
     void add(const std::string& what) const { seen_.add(what); }

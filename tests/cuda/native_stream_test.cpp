@@ -23,8 +23,8 @@ TEST_CASE("a closed stream has no native handle, and is not taken for the legacy
     CHECK(cu::capture_of(record) == 0);
 
     CHECK_FALSE(cu::is_default_handle(nullptr));
-    cu::Gpu& gpu = cu::gpu(0, SourceLocation::current());
-    const cudaEvent_t event = cu::take_event(gpu, SourceLocation::current());
+    cu::Gpu& gpu = cu::gpu(0, Where());
+    const cudaEvent_t event = cu::take_event(gpu, Where());
     CHECK(cu::record_on(gpu, event, nullptr) == CUDA_ERROR_INVALID_HANDLE);
     CHECK(cu::wait_on(gpu, nullptr, event) == CUDA_ERROR_INVALID_HANDLE);
     cu::give_event(gpu, event);

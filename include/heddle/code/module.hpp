@@ -44,7 +44,7 @@ struct Blocks {
 /// Makes a grid of blocks with so many threads each, and `shared_bytes` bytes of dynamic shared
 /// memory per block: `blocks(n / 256, 256)`, `blocks({4, 4}, {16, 16})`.
 constexpr Blocks blocks(Extents grid, Extents block, std::size_t shared_bytes = 0,
-                        SourceLocation where = SourceLocation::current()) noexcept {
+                        Where where = {}) noexcept {
     return {grid, block, shared_bytes, where, {}};
 }
 
@@ -98,11 +98,9 @@ public:
     /// Loads a cubin, a fatbin or PTX. Blocks until the device is idle. Throws UsageError if the
     /// image is none of them, and Unsupported if it is for other GPUs or the device is a CPU.
     /// Throws CompileError, with the log of the driver's compiler, for PTX that does not compile.
-    static Module from_image(Device device, std::span<const std::byte> image,
-                             SourceLocation where = SourceLocation::current());
+    static Module from_image(Device device, std::span<const std::byte> image, Where where = {});
     /// The same for a file. Throws NativeError if it cannot be read.
-    static Module from_file(Device device, const std::string& path,
-                            SourceLocation where = SourceLocation::current());
+    static Module from_file(Device device, const std::string& path, Where where = {});
 
     Device device() const noexcept;
     /// Returns whether loading has ended, in success or failure (Program::load_when_idle()). Never
@@ -110,15 +108,14 @@ public:
     [[nodiscard]] bool is_ready() const noexcept;
     /// Blocks until the code is loaded. Throws the error if loading failed, and UsageError in host
     /// functions.
-    void wait(SourceLocation where = SourceLocation::current()) const;
+    void wait(Where where = {}) const;
 
     /// Returns a kernel by its name: "scale", "my::scale<float>", "_Z5scalePf", or one of
     /// ProgramOptions::names as written there. Blocks and throws as wait() does. Throws UsageError,
     /// which lists the names, if none or several match.
-    ModuleKernel kernel(const std::string& name,
-                        SourceLocation where = SourceLocation::current()) const;
+    ModuleKernel kernel(const std::string& name, Where where = {}) const;
     /// Returns the names of all kernels. Blocks and throws as wait() does.
-    std::vector<std::string> kernel_names(SourceLocation where = SourceLocation::current()) const;
+    std::vector<std::string> kernel_names(Where where = {}) const;
 
 private:
     explicit Module(std::shared_ptr<detail::ModuleState> state) noexcept

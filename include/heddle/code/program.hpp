@@ -52,36 +52,35 @@ public:
     /// Blocks until compilation has ended. Throws CompileError, with the compiler's log, if the
     /// source does not compile, Unsupported if there is no compiler, and UsageError in host
     /// functions.
-    void wait(SourceLocation where = SourceLocation::current()) const;
+    void wait(Where where = {}) const;
     /// Returns the compiler's log, including warnings. Blocks and throws as wait() does, except for
     /// CompileError.
-    std::string log(SourceLocation where = SourceLocation::current()) const;
+    std::string log(Where where = {}) const;
     /// Returns whether the result came from the cache on disk. Blocks and throws as wait() does.
-    bool was_cached(SourceLocation where = SourceLocation::current()) const;
+    bool was_cached(Where where = {}) const;
     /// Returns the compiled code, a cubin or PTX, for Module::from_image(). Blocks and throws as
     /// wait() does.
-    const std::string& image(SourceLocation where = SourceLocation::current()) const;
+    const std::string& image(Where where = {}) const;
     /// Returns the mangled name of one of ProgramOptions::names. Blocks and throws as wait() does.
     /// Throws UsageError if `name` is not one of them.
-    std::string lowered_name(const std::string& name,
-                             SourceLocation where = SourceLocation::current()) const;
+    std::string lowered_name(const std::string& name, Where where = {}) const;
 
     /// Loads the code on the program's device (the current one if it has none). Later calls return
     /// the same module, unless it failed to load. Blocks and throws as wait() does. Loading then
     /// blocks this call, and other calls to CUDA, until the device is idle: load before there is
     /// work, or use load_when_idle().
-    Module load(SourceLocation where = SourceLocation::current()) const;
+    Module load(Where where = {}) const;
     /// Returns at once. A background thread loads the code when it is compiled and all of heddle's
     /// streams of the device are idle: on a device that is never idle, never. The module's members
     /// throw the errors of compiling and loading. Work enqueued in the microseconds between the
     /// check and the load still delays the load.
-    Module load_when_idle(SourceLocation where = SourceLocation::current()) const;
+    Module load_when_idle(Where where = {}) const;
 
 private:
     explicit Program(std::shared_ptr<detail::ProgramState> state) noexcept
         : state_(std::move(state)) {}
-    friend Program compile(Device, std::string, ProgramOptions, SourceLocation);
-    friend Program compile(std::string, ProgramOptions, SourceLocation);
+    friend Program compile(Device, std::string, ProgramOptions, Where);
+    friend Program compile(std::string, ProgramOptions, Where);
     std::shared_ptr<detail::ProgramState> state_;
 };
 
@@ -89,10 +88,9 @@ private:
 /// devices and in builds without CUDA. Throws UsageError if ProgramOptions::options name an
 /// architecture, or if ProgramOptions::architecture is not "sm_..." or "compute_...".
 [[nodiscard]] Program compile(Device device, std::string source, ProgramOptions options = {},
-                              SourceLocation where = SourceLocation::current());
+                              Where where = {});
 /// The same for the current device. With ProgramOptions::architecture, compiles for no device in
 /// particular, which needs no GPU.
-[[nodiscard]] Program compile(std::string source, ProgramOptions options = {},
-                              SourceLocation where = SourceLocation::current());
+[[nodiscard]] Program compile(std::string source, ProgramOptions options = {}, Where where = {});
 
 }  // namespace heddle

@@ -29,7 +29,7 @@ std::string nccl_unavailable_reason();
 struct CommunicatorId {
     std::array<std::byte, 128> bytes{};
     /// Throws Unsupported if NCCL is not available.
-    static CommunicatorId make(SourceLocation where = SourceLocation::current());
+    static CommunicatorId make(Where where = {});
     bool operator==(const CommunicatorId&) const = default;
 };
 
@@ -64,7 +64,7 @@ public:
     /// thread that makes several would wait for itself. Throws Unsupported if NCCL is not
     /// available, and for CPU devices. Throws UsageError unless `rank` is less than `size`.
     Communicator(const CommunicatorId& id, std::size_t rank, std::size_t size,
-                 Device device = Device(), SourceLocation where = SourceLocation::current());
+                 Device device = Device(), Where where = {});
     Communicator(Communicator&&) noexcept;
     Communicator& operator=(Communicator&&) noexcept;
     /// Blocks until its collectives have completed, or aborts them if one is known to have failed.
@@ -76,21 +76,19 @@ public:
 
     /// Throws NativeError if a collective has failed meanwhile, for example because a rank went
     /// away. Does not wait for collectives.
-    void check(SourceLocation where = SourceLocation::current()) const;
+    void check(Where where = {}) const;
     /// Ends the pending collectives on this rank. Nothing can be enqueued afterwards. Destroy
     /// graphs that captured its collectives first: abort() and the destructor wait for that.
     void abort() noexcept;
 
     /// Copies the root's view to the views of all other ranks, which have the same size.
     template <detail::RankView V>
-    void broadcast(StreamRef stream, std::size_t root, V&& view,
-                   SourceLocation where = SourceLocation::current()) {
+    void broadcast(StreamRef stream, std::size_t root, V&& view, Where where = {}) {
         run(stream, detail::rank_call<detail::RankElement<V>>(detail::CollectiveKind::broadcast,
                                                               "Communicator::broadcast", root, view,
                                                               view, where));
     }
-    template <detail::RankView V>
-    void broadcast(std::size_t root, V&& view, SourceLocation where = SourceLocation::current()) {
+    template <detail::RankView V> void broadcast(std::size_t root, V&& view, Where where = {}) {
         broadcast(current_stream(device()), root, view, where);
     }
 
@@ -98,56 +96,52 @@ public:
     /// On other ranks `send` is ignored. All parts have the same size, here and below.
     template <detail::RankView Send, detail::RankView Receive>
     void scatter(StreamRef stream, std::size_t root, const Send& send, Receive&& receive,
-                 SourceLocation where = SourceLocation::current()) {
+                 Where where = {}) {
         run(stream, detail::rank_call<detail::RankElement<Receive>>(detail::CollectiveKind::scatter,
                                                                     "Communicator::scatter", root,
                                                                     send, receive, where));
     }
     template <detail::RankView Send, detail::RankView Receive>
-    void scatter(std::size_t root, const Send& send, Receive&& receive,
-                 SourceLocation where = SourceLocation::current()) {
+    void scatter(std::size_t root, const Send& send, Receive&& receive, Where where = {}) {
         scatter(current_stream(device()), root, send, receive, where);
     }
 
     /// Concatenates all ranks' `send` in the root's `receive`, which is ignored on other ranks.
     template <detail::RankView Send, detail::RankView Receive>
     void gather(StreamRef stream, std::size_t root, const Send& send, Receive&& receive,
-                SourceLocation where = SourceLocation::current()) {
+                Where where = {}) {
         run(stream, detail::rank_call<detail::RankElement<Receive>>(detail::CollectiveKind::gather,
                                                                     "Communicator::gather", root,
                                                                     send, receive, where));
     }
     template <detail::RankView Send, detail::RankView Receive>
-    void gather(std::size_t root, const Send& send, Receive&& receive,
-                SourceLocation where = SourceLocation::current()) {
+    void gather(std::size_t root, const Send& send, Receive&& receive, Where where = {}) {
         gather(current_stream(device()), root, send, receive, where);
     }
 
     /// Concatenates all ranks' `send` in every rank's `receive`.
     template <detail::RankView Send, detail::RankView Receive>
-    void all_gather(StreamRef stream, const Send& send, Receive&& receive,
-                    SourceLocation where = SourceLocation::current()) {
+    void all_gather(StreamRef stream, const Send& send, Receive&& receive, Where where = {}) {
         run(stream, detail::rank_call<detail::RankElement<Receive>>(
                         detail::CollectiveKind::all_gather, "Communicator::all_gather", 0, send,
                         receive, where));
     }
     template <detail::RankView Send, detail::RankView Receive>
-    void all_gather(const Send& send, Receive&& receive,
-                    SourceLocation where = SourceLocation::current()) {
+    void all_gather(const Send& send, Receive&& receive, Where where = {}) {
         all_gather(current_stream(device()), send, receive, where);
     }
 
     /// Reduces all ranks' `send` to the root's `receive`, which is ignored on other ranks.
     template <detail::RankView Send, detail::RankView Receive>
     void reduce(StreamRef stream, ReduceOp op, std::size_t root, const Send& send,
-                Receive&& receive, SourceLocation where = SourceLocation::current()) {
+                Receive&& receive, Where where = {}) {
         run(stream, detail::rank_reduction<detail::RankElement<Receive>>(
                         detail::CollectiveKind::reduce, "Communicator::reduce", op, root, send,
                         receive, where));
     }
     template <detail::RankView Send, detail::RankView Receive>
     void reduce(ReduceOp op, std::size_t root, const Send& send, Receive&& receive,
-                SourceLocation where = SourceLocation::current()) {
+                Where where = {}) {
         reduce(current_stream(device()), op, root, send, receive, where);
     }
 
@@ -155,55 +149,49 @@ public:
     /// `send` is as large as all parts together.
     template <detail::RankView Send, detail::RankView Receive>
     void reduce_scatter(StreamRef stream, ReduceOp op, const Send& send, Receive&& receive,
-                        SourceLocation where = SourceLocation::current()) {
+                        Where where = {}) {
         run(stream, detail::rank_reduction<detail::RankElement<Receive>>(
                         detail::CollectiveKind::reduce_scatter, "Communicator::reduce_scatter", op,
                         0, send, receive, where));
     }
     template <detail::RankView Send, detail::RankView Receive>
-    void reduce_scatter(ReduceOp op, const Send& send, Receive&& receive,
-                        SourceLocation where = SourceLocation::current()) {
+    void reduce_scatter(ReduceOp op, const Send& send, Receive&& receive, Where where = {}) {
         reduce_scatter(current_stream(device()), op, send, receive, where);
     }
 
     /// Reduces all ranks' `send` to every rank's `receive`. The two may be the same view.
     template <detail::RankView Send, detail::RankView Receive>
     void all_reduce(StreamRef stream, ReduceOp op, const Send& send, Receive&& receive,
-                    SourceLocation where = SourceLocation::current()) {
+                    Where where = {}) {
         run(stream, detail::rank_reduction<detail::RankElement<Receive>>(
                         detail::CollectiveKind::all_reduce, "Communicator::all_reduce", op, 0, send,
                         receive, where));
     }
     template <detail::RankView Send, detail::RankView Receive>
-    void all_reduce(ReduceOp op, const Send& send, Receive&& receive,
-                    SourceLocation where = SourceLocation::current()) {
+    void all_reduce(ReduceOp op, const Send& send, Receive&& receive, Where where = {}) {
         all_reduce(current_stream(device()), op, send, receive, where);
     }
 
     /// Sends `view` to rank `to`, which must receive as many elements from this one.
     template <detail::RankView V>
-    void send(StreamRef stream, std::size_t to, const V& view,
-              SourceLocation where = SourceLocation::current()) {
+    void send(StreamRef stream, std::size_t to, const V& view, Where where = {}) {
         run(stream, detail::rank_call<detail::RankElement<V>>(detail::CollectiveKind::exchange,
                                                               "Communicator::send", to, view,
                                                               detail::nothing, where));
     }
-    template <detail::RankView V>
-    void send(std::size_t to, const V& view, SourceLocation where = SourceLocation::current()) {
+    template <detail::RankView V> void send(std::size_t to, const V& view, Where where = {}) {
         send(current_stream(device()), to, view, where);
     }
 
     /// Receives `view` from rank `from`, which must send as many elements to this one.
     template <detail::RankView V>
-    void receive(StreamRef stream, std::size_t from, V&& view,
-                 SourceLocation where = SourceLocation::current()) {
+    void receive(StreamRef stream, std::size_t from, V&& view, Where where = {}) {
         run(stream, detail::from_rank(detail::rank_call<detail::RankElement<V>>(
                                           detail::CollectiveKind::exchange, "Communicator::receive",
                                           from, detail::nothing, view, where),
                                       from));
     }
-    template <detail::RankView V>
-    void receive(std::size_t from, V&& view, SourceLocation where = SourceLocation::current()) {
+    template <detail::RankView V> void receive(std::size_t from, V&& view, Where where = {}) {
         receive(current_stream(device()), from, view, where);
     }
 
@@ -211,7 +199,7 @@ public:
     /// send() and receive() would deadlock.
     template <detail::RankView Send, detail::RankView Receive>
     void exchange(StreamRef stream, std::size_t to, const Send& send, std::size_t from,
-                  Receive&& receive, SourceLocation where = SourceLocation::current()) {
+                  Receive&& receive, Where where = {}) {
         run(stream, detail::from_rank(detail::rank_call<detail::RankElement<Receive>>(
                                           detail::CollectiveKind::exchange,
                                           "Communicator::exchange", to, send, receive, where),
@@ -219,7 +207,7 @@ public:
     }
     template <detail::RankView Send, detail::RankView Receive>
     void exchange(std::size_t to, const Send& send, std::size_t from, Receive&& receive,
-                  SourceLocation where = SourceLocation::current()) {
+                  Where where = {}) {
         exchange(current_stream(device()), to, send, from, receive, where);
     }
 

@@ -76,7 +76,7 @@ public:
     /// `devices`: 1 to 64 devices of one kind, each once, or UsageError is thrown. Throws
     /// Unsupported if Transport::nccl cannot be used.
     explicit DeviceGroup(std::vector<Device> devices, DeviceGroupOptions options = {},
-                         SourceLocation where = SourceLocation::current());
+                         Where where = {});
     DeviceGroup(DeviceGroup&&) noexcept;
     DeviceGroup& operator=(DeviceGroup&&) noexcept;
     /// With NCCL, blocks until its collectives have completed.
@@ -87,62 +87,55 @@ public:
     Transport transport() const noexcept;  ///< the one in use: never `automatic`
 
     /// Orders later work on each rank's stream after all work already enqueued on all of them.
-    void barrier(SourceLocation where = SourceLocation::current()) {
+    void barrier(Where where = {}) {
         run({.kind = detail::CollectiveKind::barrier, .where = where});
     }
-    template <detail::StreamRange S>
-    void barrier(const S& streams, SourceLocation where = SourceLocation::current()) {
+    template <detail::StreamRange S> void barrier(const S& streams, Where where = {}) {
         run_on(streams, {.kind = detail::CollectiveKind::barrier, .where = where});
     }
 
     /// Copies the root's view to the views of all other ranks, which have the same size.
     template <detail::RankRange Views>
-    void broadcast(std::size_t root, Views&& views,
-                   SourceLocation where = SourceLocation::current()) {
+    void broadcast(std::size_t root, Views&& views, Where where = {}) {
         run(detail::collective_call(detail::CollectiveKind::broadcast, root, views, views, where));
     }
     template <detail::StreamRange S, detail::RankRange Views>
-    void broadcast(const S& streams, std::size_t root, Views&& views,
-                   SourceLocation where = SourceLocation::current()) {
+    void broadcast(const S& streams, std::size_t root, Views&& views, Where where = {}) {
         run_on(streams, detail::collective_call(detail::CollectiveKind::broadcast, root, views,
                                                 views, where));
     }
 
     /// Copies part i of the root's `send`, the concatenation of all parts, to rank i's `receive`.
     template <detail::RankView Send, detail::RankRange Receive>
-    void scatter(std::size_t root, const Send& send, Receive&& receive,
-                 SourceLocation where = SourceLocation::current()) {
+    void scatter(std::size_t root, const Send& send, Receive&& receive, Where where = {}) {
         run(detail::collective_call(detail::CollectiveKind::scatter, root, send, receive, where));
     }
     template <detail::StreamRange S, detail::RankView Send, detail::RankRange Receive>
     void scatter(const S& streams, std::size_t root, const Send& send, Receive&& receive,
-                 SourceLocation where = SourceLocation::current()) {
+                 Where where = {}) {
         run_on(streams, detail::collective_call(detail::CollectiveKind::scatter, root, send,
                                                 receive, where));
     }
 
     /// Concatenates all ranks' `send` in the root's `receive`.
     template <detail::RankRange Send, detail::RankView Receive>
-    void gather(std::size_t root, const Send& send, Receive&& receive,
-                SourceLocation where = SourceLocation::current()) {
+    void gather(std::size_t root, const Send& send, Receive&& receive, Where where = {}) {
         run(detail::collective_call(detail::CollectiveKind::gather, root, send, receive, where));
     }
     template <detail::StreamRange S, detail::RankRange Send, detail::RankView Receive>
     void gather(const S& streams, std::size_t root, const Send& send, Receive&& receive,
-                SourceLocation where = SourceLocation::current()) {
+                Where where = {}) {
         run_on(streams,
                detail::collective_call(detail::CollectiveKind::gather, root, send, receive, where));
     }
 
     /// Concatenates all ranks' `send` in every rank's `receive`.
     template <detail::RankRange Send, detail::RankRange Receive>
-    void all_gather(const Send& send, Receive&& receive,
-                    SourceLocation where = SourceLocation::current()) {
+    void all_gather(const Send& send, Receive&& receive, Where where = {}) {
         run(detail::collective_call(detail::CollectiveKind::all_gather, 0, send, receive, where));
     }
     template <detail::StreamRange S, detail::RankRange Send, detail::RankRange Receive>
-    void all_gather(const S& streams, const Send& send, Receive&& receive,
-                    SourceLocation where = SourceLocation::current()) {
+    void all_gather(const S& streams, const Send& send, Receive&& receive, Where where = {}) {
         run_on(streams, detail::collective_call(detail::CollectiveKind::all_gather, 0, send,
                                                 receive, where));
     }
@@ -150,12 +143,12 @@ public:
     /// Reduces all ranks' `send` to the root's `receive`. All have the same size.
     template <detail::RankRange Send, detail::RankView Receive>
     void reduce(ReduceOp op, std::size_t root, const Send& send, Receive&& receive,
-                SourceLocation where = SourceLocation::current()) {
+                Where where = {}) {
         run(detail::reduction_call(detail::CollectiveKind::reduce, op, root, send, receive, where));
     }
     template <detail::StreamRange S, detail::RankRange Send, detail::RankView Receive>
     void reduce(const S& streams, ReduceOp op, std::size_t root, const Send& send,
-                Receive&& receive, SourceLocation where = SourceLocation::current()) {
+                Receive&& receive, Where where = {}) {
         run_on(streams, detail::reduction_call(detail::CollectiveKind::reduce, op, root, send,
                                                receive, where));
     }
@@ -163,14 +156,13 @@ public:
     /// Reduces all ranks' `send`, and writes part i of the result to rank i's `receive`. Each
     /// `send` is as large as all parts together.
     template <detail::RankRange Send, detail::RankRange Receive>
-    void reduce_scatter(ReduceOp op, const Send& send, Receive&& receive,
-                        SourceLocation where = SourceLocation::current()) {
+    void reduce_scatter(ReduceOp op, const Send& send, Receive&& receive, Where where = {}) {
         run(detail::reduction_call(detail::CollectiveKind::reduce_scatter, op, 0, send, receive,
                                    where));
     }
     template <detail::StreamRange S, detail::RankRange Send, detail::RankRange Receive>
     void reduce_scatter(const S& streams, ReduceOp op, const Send& send, Receive&& receive,
-                        SourceLocation where = SourceLocation::current()) {
+                        Where where = {}) {
         run_on(streams, detail::reduction_call(detail::CollectiveKind::reduce_scatter, op, 0, send,
                                                receive, where));
     }
@@ -178,25 +170,23 @@ public:
     /// Reduces all ranks' `send` to every rank's `receive`. All have the same size. With one range
     /// of views: in place.
     template <detail::RankRange Send, detail::RankRange Receive>
-    void all_reduce(ReduceOp op, const Send& send, Receive&& receive,
-                    SourceLocation where = SourceLocation::current()) {
+    void all_reduce(ReduceOp op, const Send& send, Receive&& receive, Where where = {}) {
         run(detail::reduction_call(detail::CollectiveKind::all_reduce, op, 0, send, receive,
                                    where));
     }
     template <detail::StreamRange S, detail::RankRange Send, detail::RankRange Receive>
     void all_reduce(const S& streams, ReduceOp op, const Send& send, Receive&& receive,
-                    SourceLocation where = SourceLocation::current()) {
+                    Where where = {}) {
         run_on(streams, detail::reduction_call(detail::CollectiveKind::all_reduce, op, 0, send,
                                                receive, where));
     }
 
     template <detail::RankRange Views>
-    void all_reduce(ReduceOp op, Views&& views, SourceLocation where = SourceLocation::current()) {
+    void all_reduce(ReduceOp op, Views&& views, Where where = {}) {
         run(detail::reduction_call(detail::CollectiveKind::all_reduce, op, 0, views, views, where));
     }
     template <detail::StreamRange S, detail::RankRange Views>
-    void all_reduce(const S& streams, ReduceOp op, Views&& views,
-                    SourceLocation where = SourceLocation::current()) {
+    void all_reduce(const S& streams, ReduceOp op, Views&& views, Where where = {}) {
         run_on(streams, detail::reduction_call(detail::CollectiveKind::all_reduce, op, 0, views,
                                                views, where));
     }

@@ -18,7 +18,7 @@ namespace detail {
 /// orders `base` after them.
 class Fork {
 public:
-    explicit Fork(StreamRef base, std::size_t branches, SourceLocation where);
+    explicit Fork(StreamRef base, std::size_t branches, Where where);
     ~Fork();  ///< joins if join() was not called; reports errors
     Fork(const Fork&) = delete;
     Fork& operator=(const Fork&) = delete;
@@ -35,13 +35,12 @@ private:
 struct ForkBase {
     StreamRef stream;
     SourceLocation where;
-    ForkBase(StreamRef s, SourceLocation w = SourceLocation::current()) noexcept
-        : stream(s), where(w) {}
+    ForkBase(StreamRef s, Where w = {}) noexcept : stream(s), where(w) {}
 };
 
-[[noreturn]] void throw_no_streams(SourceLocation where);
+[[noreturn]] void throw_no_streams(Where where);
 
-template <class F> void run_branch(Fork& fork, Device device, F& f, SourceLocation where) {
+template <class F> void run_branch(Fork& fork, Device device, F& f, Where where) {
     StreamRef stream = fork.branch(device);
     ScopedStream in(stream, {.wait_on_enter = false}, where);
     if constexpr (std::invocable<F&, StreamRef>) f(stream);
@@ -86,9 +85,7 @@ template <Branch F, Branch... Rest> void fork_join(F&& first, Rest&&... rest) {
 
 /// Calls f(0), f(1), ... f(count - 1), each in a branch of its own, as fork_join() does. `f` may
 /// take the stream as its second argument.
-template <class F>
-void fork_join_n(StreamRef base, std::size_t count, F&& f,
-                 SourceLocation where = SourceLocation::current()) {
+template <class F> void fork_join_n(StreamRef base, std::size_t count, F&& f, Where where = {}) {
     if (count == 0) return;
     detail::Fork fork(base, count, where);
     for (std::size_t i = 0; i < count; ++i) {
@@ -97,8 +94,7 @@ void fork_join_n(StreamRef base, std::size_t count, F&& f,
     }
     fork.join();
 }
-template <class F>
-void fork_join_n(std::size_t count, F&& f, SourceLocation where = SourceLocation::current()) {
+template <class F> void fork_join_n(std::size_t count, F&& f, Where where = {}) {
     fork_join_n(current_stream(), count, f, where);
 }
 
@@ -113,8 +109,7 @@ void fork_join_n(std::size_t count, F&& f, SourceLocation where = SourceLocation
 /// already enqueued on them, and they do not wait for the branch. Before they use a branch's arrays
 /// (in a DeviceGroup without streams, or a ScopedDevice), call current_stream(d).wait_stream(base).
 template <class F>
-void fork_join_devices(StreamRef base, std::span<const Device> devices, F&& f,
-                       SourceLocation where = SourceLocation::current()) {
+void fork_join_devices(StreamRef base, std::span<const Device> devices, F&& f, Where where = {}) {
     if (devices.empty()) return;
     detail::Fork fork(base, devices.size(), where);
     for (std::size_t i = 0; i < devices.size(); ++i) {
@@ -125,18 +120,16 @@ void fork_join_devices(StreamRef base, std::span<const Device> devices, F&& f,
 }
 template <class F>
 void fork_join_devices(StreamRef base, std::initializer_list<Device> devices, F&& f,
-                       SourceLocation where = SourceLocation::current()) {
+                       Where where = {}) {
     fork_join_devices(base, std::span<const Device>(devices.begin(), devices.size()), f, where);
 }
 template <class F>
-void fork_join_devices(std::initializer_list<Device> devices, F&& f,
-                       SourceLocation where = SourceLocation::current()) {
+void fork_join_devices(std::initializer_list<Device> devices, F&& f, Where where = {}) {
     fork_join_devices(current_stream(), std::span<const Device>(devices.begin(), devices.size()), f,
                       where);
 }
 template <class F>
-void fork_join_devices(std::span<const Device> devices, F&& f,
-                       SourceLocation where = SourceLocation::current()) {
+void fork_join_devices(std::span<const Device> devices, F&& f, Where where = {}) {
     fork_join_devices(current_stream(), devices, f, where);
 }
 
@@ -152,7 +145,7 @@ struct ForkEachOptions {
 /// starts late. Here all branches are busy from the start.
 template <class F>
 void fork_join_each(StreamRef base, std::size_t count, F&& f, ForkEachOptions options = {},
-                    SourceLocation where = SourceLocation::current()) {
+                    Where where = {}) {
     if (count == 0) return;
     if (options.streams == 0) detail::throw_no_streams(where);
     const std::size_t streams = options.streams < count ? options.streams : count;
@@ -165,8 +158,7 @@ void fork_join_each(StreamRef base, std::size_t count, F&& f, ForkEachOptions op
     fork.join();
 }
 template <class F>
-void fork_join_each(std::size_t count, F&& f, ForkEachOptions options = {},
-                    SourceLocation where = SourceLocation::current()) {
+void fork_join_each(std::size_t count, F&& f, ForkEachOptions options = {}, Where where = {}) {
     fork_join_each(current_stream(), count, f, options, where);
 }
 

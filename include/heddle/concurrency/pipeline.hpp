@@ -59,7 +59,7 @@ class PipelineCore {
 public:
     /// Takes element sizes in bytes; 0 means no input or no output.
     PipelineCore(Device device, std::size_t in_size, std::size_t out_size, PipelineOptions options,
-                 SourceLocation where);
+                 Where where);
     ~PipelineCore();
     PipelineCore(const PipelineCore&) = delete;
     PipelineCore& operator=(const PipelineCore&) = delete;
@@ -68,16 +68,15 @@ public:
         const void* data;
         std::size_t count;
     };
-    void* acquire(SourceLocation where);
+    void* acquire(Where where);
     /// Returns the number of outputs of the piece.
-    std::size_t submit(std::size_t count, EnqueueWork* enqueue, void* work, SourceLocation where);
-    void submit_from(View<const std::byte> elements, EnqueueWork* enqueue, void* work,
-                     SourceLocation where);
-    std::optional<Result> pop(SourceLocation where);
-    void finish(SourceLocation where);
+    std::size_t submit(std::size_t count, EnqueueWork* enqueue, void* work, Where where);
+    void submit_from(View<const std::byte> elements, EnqueueWork* enqueue, void* work, Where where);
+    std::optional<Result> pop(Where where);
+    void finish(Where where);
     void stop() noexcept;
     bool is_full() const noexcept;
-    bool is_ready(SourceLocation where);
+    bool is_ready(Where where);
     std::size_t pending() const noexcept;
     std::size_t depth() const noexcept;
     std::size_t piece() const noexcept;
@@ -172,7 +171,7 @@ public:
     /// large, and if the device's current stream is capturing.
     template <detail::PieceWork<In, Out> Work>
     [[nodiscard]] Pipeline(Device device, Work work, PipelineOptions options = {},
-                           SourceLocation where = SourceLocation::current()) try
+                           Where where = {}) try
         : work_(new Work(std::move(work)), [](void* w) { delete static_cast<Work*>(w); }),
           enqueue_(&detail::enqueue_work<In, Out, Work>),
           core_(device, detail::element_size<In>, detail::element_size<Out>, std::move(options),
@@ -187,28 +186,25 @@ public:
     ///
     /// If another stream fills the slot, make copy_in_stream() wait for it before submit(). Without
     /// a submit(), the fill must be done before the pipeline is destroyed.
-    std::span<InElement> acquire(SourceLocation where = SourceLocation::current()) requires has_in {
+    std::span<InElement> acquire(Where where = {}) requires has_in {
         return {static_cast<InElement*>(core_.acquire(where)), piece()};
     }
     /// Submits the first `count` elements of the acquired slot; 0 releases the slot. Throws
     /// UsageError if no slot is acquired or `count` exceeds piece().
-    void submit(std::size_t count,
-                SourceLocation where = SourceLocation::current()) requires has_in {
+    void submit(std::size_t count, Where where = {}) requires has_in {
         core_.submit(count, enqueue_, work_.get(), where);
     }
     /// Submits at most `piece()` elements from where they are, without acquire(); an acquired slot
     /// is released. Pinned memory is read directly, pageable memory through heddle's staging. The
     /// elements must not change until the piece is done. Waits and throws as acquire() does.
-    void submit(View<const InElement> elements,
-                SourceLocation where = SourceLocation::current()) requires has_in {
+    void submit(View<const InElement> elements, Where where = {}) requires has_in {
         core_.submit_from({reinterpret_cast<const std::byte*>(elements.data()),
                            elements.size_bytes(), elements.owner()},
                           enqueue_, work_.get(), where);
     }
     /// Copies elements into slots and submits them, piece by piece. Returns how many it submitted:
     /// all if there is no output, else as many as fit before a result has to be taken.
-    std::size_t push(std::span<const InElement> elements,
-                     SourceLocation where = SourceLocation::current()) requires has_in {
+    std::size_t push(std::span<const InElement> elements, Where where = {}) requires has_in {
         std::size_t taken = 0;
         while (taken < elements.size() && !(has_out && is_full())) {
             const std::span<InElement> slot = acquire(where);
@@ -222,27 +218,24 @@ public:
     }
     /// Without input: calls the work for the next piece. Returns the number of its elements; with
     /// 0, nothing is submitted.
-    std::size_t submit(SourceLocation where = SourceLocation::current()) requires(!has_in) {
+    std::size_t submit(Where where = {}) requires(!has_in) {
         core_.acquire(where);
         return core_.submit(piece(), enqueue_, work_.get(), where);
     }
 
     /// Waits for the oldest result and returns it, or nullopt if no piece is in flight. The result
     /// is valid until the next call of acquire(), submit(), push() or pop().
-    std::optional<std::span<const OutElement>> pop(
-        SourceLocation where = SourceLocation::current()) requires has_out {
+    std::optional<std::span<const OutElement>> pop(Where where = {}) requires has_out {
         const std::optional<detail::PipelineCore::Result> result = core_.pop(where);
         if (!result) return std::nullopt;
         return std::span<const OutElement>(static_cast<const OutElement*>(result->data),
                                            result->count);
     }
     /// Returns whether pop() would return a result without blocking.
-    bool is_ready(SourceLocation where = SourceLocation::current()) requires has_out {
-        return core_.is_ready(where);
-    }
+    bool is_ready(Where where = {}) requires has_out { return core_.is_ready(where); }
 
     /// Ends the input and waits for all pieces. Results can still be taken.
-    void finish(SourceLocation where = SourceLocation::current()) { core_.finish(where); }
+    void finish(Where where = {}) { core_.finish(where); }
     /// Waits for the pieces in flight and drops them. Later calls throw UsageError, or an earlier
     /// failure.
     void stop() noexcept { core_.stop(); }
@@ -274,7 +267,7 @@ private:
 template <class In, class Out, detail::PieceReader<In> Read, detail::PieceWork<In, Out> Work,
           detail::PieceWriter<Out> Write>
 void overlap(Device device, Read&& read, Work&& work, Write&& write, PipelineOptions options = {},
-             SourceLocation where = SourceLocation::current()) {
+             Where where = {}) {
     Pipeline<In, Out> pipeline(
         device, [&work](StreamRef s, View<const In> in, View<Out> out) { return work(s, in, out); },
         std::move(options), where);
@@ -293,7 +286,7 @@ void overlap(Device device, Read&& read, Work&& work, Write&& write, PipelineOpt
 /// The same without results: work(StreamRef, View<const In>).
 template <class In, detail::PieceReader<In> Read, detail::PieceWork<In, void> Work>
 void overlap(Device device, Read&& read, Work&& work, PipelineOptions options = {},
-             SourceLocation where = SourceLocation::current()) {
+             Where where = {}) {
     Pipeline<In> pipeline(
         device, [&work](StreamRef s, View<const In> in) { work(s, in); }, std::move(options),
         where);
@@ -310,7 +303,7 @@ void overlap(Device device, Read&& read, Work&& work, PipelineOptions options = 
 template <class In, class Out, detail::PieceWork<void, Out> Work, detail::PieceWriter<Out> Write>
     requires(std::is_void_v<In>)
 void overlap(Device device, Work&& work, Write&& write, PipelineOptions options = {},
-             SourceLocation where = SourceLocation::current()) {
+             Where where = {}) {
     Pipeline<void, Out> pipeline(
         device,
         [&work](StreamRef s, View<Out> out) { return static_cast<std::size_t>(work(s, out)); },

@@ -24,8 +24,7 @@ struct StreamPoolOptions {
 /// options below 1. Thread-safe.
 class StreamPool {
 public:
-    explicit StreamPool(Device device = Device(), StreamPoolOptions options = {},
-                        SourceLocation where = SourceLocation::current());
+    explicit StreamPool(Device device = Device(), StreamPoolOptions options = {}, Where where = {});
     ~StreamPool();
     StreamPool(const StreamPool&) = delete;
     StreamPool& operator=(const StreamPool&) = delete;
@@ -50,12 +49,12 @@ public:
     };
     /// Leases a stream of that priority, clamped to the device's range. Throws UsageError if all
     /// `max_streams` are leased or idle with another priority.
-    [[nodiscard]] Lease lease(int priority = 0, SourceLocation where = SourceLocation::current());
+    [[nodiscard]] Lease lease(int priority = 0, Where where = {});
 
     /// Returns a stream that others may use too: `shared` streams of each priority, in turn.
     /// Streams that take part in a capture are returned only to callers whose current stream takes
     /// part in the same capture. Other callers get additional streams in their place.
-    StreamRef shared(int priority = 0, SourceLocation where = SourceLocation::current());
+    StreamRef shared(int priority = 0, Where where = {});
 
     Device device() const noexcept;
     int size() const;    ///< streams made so far
@@ -76,7 +75,6 @@ private:
 ///
 /// Reserving blocks in the same way: do it before there is work. 128 streams take 4 ms and 70 MB of
 /// device memory. Does nothing on CPU devices. Throws UsageError for more than 4096. Thread-safe.
-void reserve_streams(Device device, std::size_t count,
-                     SourceLocation where = SourceLocation::current());
+void reserve_streams(Device device, std::size_t count, Where where = {});
 
 }  // namespace heddle

@@ -42,10 +42,9 @@ struct Block {
 };
 
 void add_user(Block& block, StreamState& stream);  ///< slow path of note_use()
-[[noreturn]] void throw_dead_block(const Block& block, const char* call, SourceLocation where);
-[[noreturn]] void throw_no_array(SourceLocation where);
-[[noreturn]] void throw_wrong_device(const Block& block, const StreamState& stream,
-                                     SourceLocation where);
+[[noreturn]] void throw_dead_block(const Block& block, const char* call, Where where);
+[[noreturn]] void throw_no_array(Where where);
+[[noreturn]] void throw_wrong_device(const Block& block, const StreamState& stream, Where where);
 bool peer_reachable(const Block& block, const StreamState& stream) noexcept;
 
 /// Adds `stream` to the users of `block`. Only reads a few words if it is one already.

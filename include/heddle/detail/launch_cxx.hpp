@@ -10,8 +10,8 @@
 namespace heddle::detail {
 
 [[noreturn]] void throw_not_compiled_for_cuda(const StreamState& stream, const char* pretty,
-                                              SourceLocation where);
-[[noreturn]] void throw_not_compiled_for_cuda(const char* pretty, SourceLocation where);
+                                              Where where);
+[[noreturn]] void throw_not_compiled_for_cuda(const char* pretty, Where where);
 
 inline namespace compiled_by_cxx {
 

@@ -8,17 +8,24 @@
 
 namespace heddle {
 
-/// A place in a source file. Public functions take one as their last, defaulted argument.
-/// std::source_location is missing with clang 14. nvcc 13.0 crashes on the function's name in the
-/// default member initialiser of a class, so only the two builtins below are used.
+/// A place in a source file.
 struct SourceLocation {
-    const char* file = "";
+    const char* file = "";  ///< "" if it is not known
     unsigned line = 0;
+};
 
-    static constexpr SourceLocation current(const char* file = __builtin_FILE(),
-                                            unsigned line = __builtin_LINE()) noexcept {
-        return {file, line};
-    }
+/// The place of a call. It is the last parameter of public functions, `Where where = {}`, and then
+/// stands for the line of the caller. A function of yours that takes one too, and passes it on, has
+/// its callers' lines in errors and traces.
+///
+/// std::source_location is missing with clang 14. As an aggregate, with the builtins in default
+/// member initialisers, this crashes nvcc 13.0.
+struct Where : SourceLocation {
+    struct Here {};
+    constexpr Where(Here = {}, const char* of_file = __builtin_FILE(),
+                    unsigned at_line = __builtin_LINE()) noexcept
+        : SourceLocation{of_file, at_line} {}
+    constexpr Where(SourceLocation location) noexcept : SourceLocation(location) {}
 };
 
 }  // namespace heddle

@@ -67,14 +67,14 @@ enum class Admission : std::uint8_t {
 };
 
 /// Slow path of admit(). Throws for dead and forked streams and lost devices.
-Admission admit_slowly(StreamState& stream, const char* call, SourceLocation where);
+Admission admit_slowly(StreamState& stream, const char* call, Where where);
 
 /// Throws the error of a failed CUDA kernel launch, and marks the device as lost if it is. `code`
 /// is a cudaError_t.
 [[noreturn]] void throw_launch_failed(StreamState& stream, const char* pretty, int code,
-                                      SourceLocation where);
+                                      Where where);
 
-[[noreturn]] void throw_too_many_indices(SourceLocation where);
+[[noreturn]] void throw_too_many_indices(Where where);
 
 /// Checks a stream before every submission.
 inline Admission admit(StreamState& stream, const char* call, const SourceLocation& where) {

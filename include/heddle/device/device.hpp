@@ -46,11 +46,11 @@ public:
     /// Parses "cuda", "cuda:1", "cpu" or "cpu:3"; without a number, the first device of the kind.
     /// Throws UsageError if the text names no device, and NoDevice if the machine has no such
     /// device. The message of NoDevice lists the devices or, for CUDA, says why there are none.
-    explicit Device(std::string_view name, SourceLocation where = SourceLocation::current());
-    explicit Device(const char* name, SourceLocation where = SourceLocation::current())
+    explicit Device(std::string_view name, Where where = {});
+    explicit Device(const char* name, Where where = {})
         : Device(name != nullptr ? std::string_view(name) : std::string_view(), where) {}
     /// Throws NoDevice if the machine has no such device.
-    Device(DeviceKind kind, int index, SourceLocation where = SourceLocation::current());
+    Device(DeviceKind kind, int index, Where where = {});
 
     DeviceKind kind() const noexcept { return kind_; }
     int index() const noexcept { return index_; }

@@ -19,16 +19,12 @@ namespace heddle {
 /// Idempotent and thread-safe. Throws Unsupported if the devices cannot reach each other
 /// (Device::can_access_peer, can_access_pool), and UsageError for devices of different kinds. Do
 /// not disable access that pending work uses.
-void enable_peer_access(Device device, Device peer,
-                        SourceLocation where = SourceLocation::current());
-void disable_peer_access(Device device, Device peer,
-                         SourceLocation where = SourceLocation::current());
+void enable_peer_access(Device device, Device peer, Where where = {});
+void disable_peer_access(Device device, Device peer, Where where = {});
 bool is_peer_access_enabled(Device device, Device peer);
 
-void enable_pool_access(Device device, Device peer,
-                        SourceLocation where = SourceLocation::current());
-void disable_pool_access(Device device, Device peer,
-                         SourceLocation where = SourceLocation::current());
+void enable_pool_access(Device device, Device peer, Where where = {});
+void disable_pool_access(Device device, Device peer, Where where = {});
 bool is_pool_access_enabled(Device device, Device peer);
 
 /// Enables pool access in both directions and, on destruction, disables what it has enabled.
@@ -37,8 +33,7 @@ bool is_pool_access_enabled(Device device, Device peer);
 ///     ScopedPoolAccess access(Device("cuda:0"), Device("cuda:1"));
 class ScopedPoolAccess {
 public:
-    [[nodiscard]] ScopedPoolAccess(Device a, Device b,
-                                   SourceLocation where = SourceLocation::current());
+    [[nodiscard]] ScopedPoolAccess(Device a, Device b, Where where = {});
     ~ScopedPoolAccess();
     ScopedPoolAccess(const ScopedPoolAccess&) = delete;
     ScopedPoolAccess& operator=(const ScopedPoolAccess&) = delete;
@@ -50,8 +45,7 @@ private:
 /// The same for peer access.
 class ScopedPeerAccess {
 public:
-    [[nodiscard]] ScopedPeerAccess(Device a, Device b,
-                                   SourceLocation where = SourceLocation::current());
+    [[nodiscard]] ScopedPeerAccess(Device a, Device b, Where where = {});
     ~ScopedPeerAccess();
     ScopedPeerAccess(const ScopedPeerAccess&) = delete;
     ScopedPeerAccess& operator=(const ScopedPeerAccess&) = delete;
@@ -68,23 +62,21 @@ struct PoolUsage {
     std::size_t reserved = 0;       ///< allocated from the device now
     std::size_t reserved_high = 0;  ///< maximum of `reserved` since the last reset
 };
-PoolUsage pool_usage(Device device, SourceLocation where = SourceLocation::current());
+PoolUsage pool_usage(Device device, Where where = {});
 /// Resets used_high and reserved_high to the current values.
-void reset_pool_high_water(Device device, SourceLocation where = SourceLocation::current());
+void reset_pool_high_water(Device device, Where where = {});
 
 /// Returns how many bytes of unused memory the pool keeps when the host waits for a stream or
 /// event. By default it keeps all of it: an allocation from the device costs 34 µs, one from the
 /// pool 2 (H200). 0 for CPU devices, where setting it throws Unsupported.
-std::size_t pool_release_threshold(Device device, SourceLocation where = SourceLocation::current());
-void set_pool_release_threshold(Device device, std::size_t bytes,
-                                SourceLocation where = SourceLocation::current());
+std::size_t pool_release_threshold(Device device, Where where = {});
+void set_pool_release_threshold(Device device, std::size_t bytes, Where where = {});
 /// Releases unused memory of the pool to the device, except for `keep` bytes. Memory counts as used
 /// until its stream has reached the free. Does nothing on CPU devices.
 ///
 /// Also releases the memory of destroyed shareable and imported arrays, once a background thread
 /// has seen that their work is done, and that of destroyed graphs with conditional nodes. If there
 /// is any, the call waits for all work of the device.
-void trim_pool(Device device, std::size_t keep = 0,
-               SourceLocation where = SourceLocation::current());
+void trim_pool(Device device, std::size_t keep = 0, Where where = {});
 
 }  // namespace heddle

@@ -34,27 +34,23 @@ std::shared_ptr<NodeData> new_conditional(
 class ConditionalNode : public NodeOf<ConditionalNode> {
 public:
     ConditionalNode(detail::ConditionalKind kind, View<const int> value,
-                    std::span<const std::reference_wrapper<const Graph>> bodies,
-                    SourceLocation where)
+                    std::span<const std::reference_wrapper<const Graph>> bodies, Where where)
         : NodeOf(detail::new_conditional(kind, value, bodies, where)) {}
 };
 
 /// Runs the body if the value is not 0.
-inline ConditionalNode if_node(View<const int> value, const Graph& body,
-                               SourceLocation where = SourceLocation::current()) {
+inline ConditionalNode if_node(View<const int> value, const Graph& body, Where where = {}) {
     const std::reference_wrapper<const Graph> bodies[] = {body};
     return {detail::ConditionalKind::if_else, value, bodies, where};
 }
 /// Runs the first body if the value is not 0, else the second.
 inline ConditionalNode if_else_node(View<const int> value, const Graph& then_body,
-                                    const Graph& else_body,
-                                    SourceLocation where = SourceLocation::current()) {
+                                    const Graph& else_body, Where where = {}) {
     const std::reference_wrapper<const Graph> bodies[] = {then_body, else_body};
     return {detail::ConditionalKind::if_else, value, bodies, where};
 }
 /// Runs the body as long as the value is not 0. The value is read before each pass.
-inline ConditionalNode while_node(View<const int> value, const Graph& body,
-                                  SourceLocation where = SourceLocation::current()) {
+inline ConditionalNode while_node(View<const int> value, const Graph& body, Where where = {}) {
     const std::reference_wrapper<const Graph> bodies[] = {body};
     return {detail::ConditionalKind::while_loop, value, bodies, where};
 }
@@ -62,7 +58,7 @@ inline ConditionalNode while_node(View<const int> value, const Graph& body,
 /// `switch_node(value, {zero, one, two})`.
 inline ConditionalNode switch_node(
     View<const int> value, std::initializer_list<std::reference_wrapper<const Graph>> bodies,
-    SourceLocation where = SourceLocation::current()) {
+    Where where = {}) {
     return {detail::ConditionalKind::switch_case, value, std::span(bodies.begin(), bodies.size()),
             where};
 }

@@ -54,14 +54,14 @@ public:
     /// Enables or disables the node from the graph's next launch on. A disabled node is skipped;
     /// its successors inherit its dependencies. Throws UsageError unless it is a kernel, copy or
     /// fill.
-    void enable(bool on = true, SourceLocation where = SourceLocation::current());
-    void disable(SourceLocation where = SourceLocation::current()) { enable(false, where); }
+    void enable(bool on = true, Where where = {});
+    void disable(Where where = {}) { enable(false, where); }
     bool is_enabled() const;
 
     /// Builds a graph of this node and all its predecessors. Throws UsageError, naming the nodes,
     /// for cycles, nodes that are already in a graph, and kernels without arguments. The nodes of a
     /// cycle lose their dependencies.
-    Graph build(SourceLocation where = SourceLocation::current()) const;
+    Graph build(Where where = {}) const;
 
     detail::NodeData& data() const;
 
@@ -72,12 +72,12 @@ protected:
 
 private:
     friend class Graph;
-    friend Graph build(std::initializer_list<Node> ends, SourceLocation where);
+    friend Graph build(std::initializer_list<Node> ends, Where where);
     std::shared_ptr<detail::NodeData> data_;
 };
 
 /// Builds one graph of several end nodes and all their predecessors. Throws as Node::build() does.
-Graph build(std::initializer_list<Node> ends, SourceLocation where = SourceLocation::current());
+Graph build(std::initializer_list<Node> ends, Where where = {});
 
 /// A description of one node of a graph, as Graph::nodes() returns it.
 struct NodeInfo {
@@ -116,56 +116,53 @@ public:
 
     /// Returns the device of the graph. It can be launched on streams of this device, or, for a CPU
     /// device, on streams of any CPU device.
-    Device device(SourceLocation where = SourceLocation::current()) const;
+    Device device(Where where = {}) const;
 
     /// Enqueues the graph on `stream` (default: the current stream of device()). The first launch
     /// instantiates the graph. Changes made to nodes since the last launch take effect. Throws
     /// UsageError for a stream of another device, and for arrays or events that are gone.
-    void launch(StreamRef stream, SourceLocation where = SourceLocation::current());
-    void launch(SourceLocation where = SourceLocation::current());
+    void launch(StreamRef stream, Where where = {});
+    void launch(Where where = {});
 
     /// Does early what the first launch would do: checks the graph and prepares the device. On an
     /// instantiated graph, applies the changes made to nodes.
-    void instantiate(SourceLocation where = SourceLocation::current());
-    bool is_instantiated(SourceLocation where = SourceLocation::current()) const;
+    void instantiate(Where where = {});
+    bool is_instantiated(Where where = {}) const;
     /// Releases the graph and its executable, and leaves an empty handle. Does not block; launches
     /// already enqueued still complete.
     void reset() noexcept;
     /// Instantiates the graph if needed, and uploads it to the device in stream order, so that the
     /// first launch is as fast as the later ones.
-    void upload(StreamRef stream, SourceLocation where = SourceLocation::current());
+    void upload(StreamRef stream, Where where = {});
 
     /// Returns a copy of the graph with nodes of its own. The copy is not instantiated.
-    Graph clone(SourceLocation where = SourceLocation::current()) const;
+    Graph clone(Where where = {}) const;
 
     /// Replaces the work of this graph by that of `other`, from the next launch on. Both must have
     /// the same shape: the same kinds of nodes on the same devices, with the same edges and events.
     /// Throws UsageError, naming the first node that differs; this graph is then unchanged.
-    void update(const Graph& other, SourceLocation where = SourceLocation::current());
+    void update(const Graph& other, Where where = {});
 
     /// Returns the number of nodes.
-    std::size_t size(SourceLocation where = SourceLocation::current()) const;
+    std::size_t size(Where where = {}) const;
     /// Returns the number of dependencies between nodes.
-    std::size_t edge_count(SourceLocation where = SourceLocation::current()) const;
-    std::vector<NodeInfo> nodes(SourceLocation where = SourceLocation::current()) const;
+    std::size_t edge_count(Where where = {}) const;
+    std::vector<NodeInfo> nodes(Where where = {}) const;
     /// Returns the node of this name. Throws UsageError if there is none, or more than one.
-    Node node(std::string_view name, SourceLocation where = SourceLocation::current()) const;
+    Node node(std::string_view name, Where where = {}) const;
     /// Returns the graph in Graphviz' DOT language, for `dot -Tsvg`.
-    std::string dot(SourceLocation where = SourceLocation::current()) const;
+    std::string dot(Where where = {}) const;
 
     explicit Graph(std::unique_ptr<detail::GraphData> data) noexcept;
-    detail::GraphData& data(SourceLocation where = SourceLocation::current()) const;
+    detail::GraphData& data(Where where = {}) const;
 
 private:
     std::unique_ptr<detail::GraphData> data_;
 };
 
-inline void launch(StreamRef stream, Graph& graph,
-                   SourceLocation where = SourceLocation::current()) {
+inline void launch(StreamRef stream, Graph& graph, Where where = {}) {
     graph.launch(stream, where);
 }
-inline void launch(Graph& graph, SourceLocation where = SourceLocation::current()) {
-    graph.launch(where);
-}
+inline void launch(Graph& graph, Where where = {}) { graph.launch(where); }
 
 }  // namespace heddle

@@ -14,7 +14,7 @@ namespace heddle {
 class FreeNode : public NodeOf<FreeNode> {
 public:
     FreeNode() noexcept = default;  ///< refers to no node
-    FreeNode(const Node& allocation, SourceLocation where);
+    FreeNode(const Node& allocation, Where where);
 };
 
 struct AllocOptions {
@@ -45,7 +45,7 @@ template <class T> class AllocNode : public NodeOf<AllocNode<T>> {
                   "heddle::alloc_node<T>: T is copied as bytes, so it must be trivially copyable");
 
 public:
-    AllocNode(Device device, std::size_t count, const AllocOptions& options, SourceLocation where)
+    AllocNode(Device device, std::size_t count, const AllocOptions& options, Where where)
         : NodeOf<AllocNode>(detail::new_allocation(
               device, count, sizeof(T), options.reuse ? &options.reuse.data() : nullptr, where)),
           size_(count) {
@@ -69,19 +69,16 @@ private:
 /// that is already in a graph.
 template <class T>
 AllocNode<T> alloc_node(Device device, std::size_t count, const AllocOptions& options = {},
-                        SourceLocation where = SourceLocation::current()) {
+                        Where where = {}) {
     return {device, count, options, where};
 }
 template <class T>
-AllocNode<T> alloc_node(std::size_t count, const AllocOptions& options = {},
-                        SourceLocation where = SourceLocation::current()) {
+AllocNode<T> alloc_node(std::size_t count, const AllocOptions& options = {}, Where where = {}) {
     return {current_device(), count, options, where};
 }
 /// Makes a node that frees the memory of `allocation` and depends on it. Place it after() all users
 /// of the memory. Throws UsageError if another node already frees it.
-template <class T>
-FreeNode free_node(const AllocNode<T>& allocation,
-                   SourceLocation where = SourceLocation::current()) {
+template <class T> FreeNode free_node(const AllocNode<T>& allocation, Where where = {}) {
     return {allocation, where};
 }
 

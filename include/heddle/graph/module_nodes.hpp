@@ -64,7 +64,7 @@ public:
         return *this;
     }
     /// Sets the priority, as KernelNode::priority() does.
-    ModuleNode& priority(int value, SourceLocation where = SourceLocation::current()) {
+    ModuleNode& priority(int value, Where where = {}) {
         detail::set_priority(data(), value, where);
         return *this;
     }

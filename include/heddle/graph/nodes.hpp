@@ -38,7 +38,7 @@ protected:
 };
 
 namespace detail {
-std::shared_ptr<NodeData> new_node(NodeKind kind, Device device, SourceLocation where);
+std::shared_ptr<NodeData> new_node(NodeKind kind, Device device, Where where);
 void set_work(NodeData& node, Work work, const SourceLocation& where);
 /// Sets work that differs in one argument only. `fresh` is that argument's memory, or null if it is
 /// not an array. The other arrays keep the allocations (serials) noted when they were set.
@@ -99,7 +99,7 @@ public:
     /// Refers to a node of a graph, found by name or captured, so that it can be changed:
     /// `KernelNode<Scale, 1> scale(graph.node("scale"))`. Throws UsageError if it is not this
     /// kernel with N indices.
-    explicit KernelNode(const Node& node, SourceLocation where = SourceLocation::current())
+    explicit KernelNode(const Node& node, Where where = {})
         : NodeOf<KernelNode>(node), dim_{{}, where, {}},
           kernel_(*static_cast<const K*>(
               detail::closure_of(node, &detail::kernel_tag<K, N>, dim_.extent, where))) {}
@@ -146,7 +146,7 @@ public:
     ///
     /// On CUDA a graph with such nodes runs at its nodes' priorities, not at the stream's. Once it
     /// is instantiated, they cannot be changed (Unsupported).
-    KernelNode& priority(int value, SourceLocation where = SourceLocation::current()) {
+    KernelNode& priority(int value, Where where = {}) {
         detail::set_priority(this->data(), value, where);
         return *this;
     }
@@ -205,23 +205,23 @@ KernelNode<K, N> kernel_node(const K& kernel, const Dim<N>& d, A&&... args) {
 /// change pageable memory again: use pinned().
 class CopyNode : public NodeOf<CopyNode> {
 public:
-    CopyNode(const detail::Region& to, const detail::Region& from, SourceLocation where)
+    CopyNode(const detail::Region& to, const detail::Region& from, Where where)
         : NodeOf(detail::new_node(NodeKind::copy, detail::device_of(to, &from), where)) {
         detail::set_copy(data(), to, from, where);
     }
     /// Refers to a node of a graph. Throws UsageError if it is not a copy.
-    explicit CopyNode(const Node& node, SourceLocation where = SourceLocation::current())
+    explicit CopyNode(const Node& node, Where where = {})
         : NodeOf(detail::check_kind(node, NodeKind::copy, where)) {}
     /// Sets other memory on the same devices, from the next launch on.
     template <detail::Destination To, detail::Source From>
-    CopyNode& between(To&& to, const From& from, SourceLocation where = SourceLocation::current()) {
+    CopyNode& between(To&& to, const From& from, Where where = {}) {
         detail::set_copy(data(), detail::region(detail::as_destination(to, where)),
                          detail::region(detail::as_source(from, where)), where);
         return *this;
     }
 };
 template <detail::Destination To, detail::Source From>
-CopyNode copy_node(To&& to, const From& from, SourceLocation where = SourceLocation::current()) {
+CopyNode copy_node(To&& to, const From& from, Where where = {}) {
     const auto destination = detail::as_destination(to, where);
     const auto source = detail::as_source(from, where);
     static_assert(std::is_same_v<typename decltype(destination)::value_type,
@@ -230,8 +230,9 @@ CopyNode copy_node(To&& to, const From& from, SourceLocation where = SourceLocat
     return {detail::region(destination), detail::region(source), where};
 }
 template <class T, class S>
-    requires std::is_same_v<T, std::remove_const_t<S>> CopyNode
-    copy_2d_node(View2D<T> to, View2D<S> from, SourceLocation where = SourceLocation::current()) {
+    requires std::is_same_v<T, std::remove_const_t<S>> CopyNode copy_2d_node(View2D<T> to,
+                                                                             View2D<S> from,
+                                                                             Where where = {}) {
         return {detail::region(to), detail::region(from), where};
     }
 
@@ -239,19 +240,19 @@ template <class T, class S>
 /// UsageError for an empty fill, pageable memory, and memory of another device.
 class FillNode : public NodeOf<FillNode> {
 public:
-    FillNode(const detail::Region& to, const void* value, std::size_t size, SourceLocation where)
+    FillNode(const detail::Region& to, const void* value, std::size_t size, Where where)
         : NodeOf(detail::new_node(NodeKind::fill, detail::device_of(to, nullptr), where)) {
         detail::set_fill(data(), to, value, size, where);
     }
     /// Refers to a node of a graph. Throws UsageError if it is not a fill.
-    explicit FillNode(const Node& node, SourceLocation where = SourceLocation::current())
+    explicit FillNode(const Node& node, Where where = {})
         : NodeOf(detail::check_kind(node, NodeKind::fill, where)) {}
     /// Sets memory of the same device and a value, from the next launch on.
     template <detail::Destination To>
     FillNode& with(
         To&& to,
         const typename decltype(detail::as_destination(std::declval<To&>()))::value_type& value,
-        SourceLocation where = SourceLocation::current()) {
+        Where where = {}) {
         detail::set_fill(data(), detail::region(detail::as_destination(to, where)), &value,
                          sizeof value, where);
         return *this;
@@ -261,7 +262,7 @@ template <detail::Destination To>
 FillNode fill_node(
     To&& to,
     const typename decltype(detail::as_destination(std::declval<To&>()))::value_type& value,
-    SourceLocation where = SourceLocation::current()) {
+    Where where = {}) {
     return {detail::region(detail::as_destination(to, where)), &value, sizeof value, where};
 }
 
@@ -271,17 +272,17 @@ class HostNode : public NodeOf<HostNode> {
 public:
     template <class F>
         requires std::invocable < std::decay_t<F>
-    & > HostNode(F&& function, Device device, SourceLocation where)
+    & > HostNode(F&& function, Device device, Where where)
         : NodeOf(detail::new_node(NodeKind::host_function, device, where)) {
         call(std::forward<F>(function), where);
     }
     /// Refers to a node of a graph. Throws UsageError if it is not a host function.
-    explicit HostNode(const Node& node, SourceLocation where = SourceLocation::current())
+    explicit HostNode(const Node& node, Where where = {})
         : NodeOf(detail::check_kind(node, NodeKind::host_function, where)) {}
     /// Sets the function, from the next launch on.
     template <class F>
         requires std::invocable < std::decay_t<F>
-    & > HostNode& call(F&& function, SourceLocation where = SourceLocation::current()) try {
+    & > HostNode& call(F&& function, Where where = {}) try {
         using Operation = detail::HostFunction<std::decay_t<F>>;
         detail::Work work;
         work.type = &detail::host_work_type<std::decay_t<F>>;
@@ -293,13 +294,12 @@ public:
     }
 };
 /// Makes a node that calls `f`. `device` (default: the current one) is the device of its graph.
-template <class F>
-HostNode host_node(Device device, F&& f, SourceLocation where = SourceLocation::current()) {
+template <class F> HostNode host_node(Device device, F&& f, Where where = {}) {
     return HostNode(std::forward<F>(f), device, where);
 }
 template <class F>
     requires(!std::is_same_v<std::decay_t<F>, Device>)
-HostNode host_node(F&& f, SourceLocation where = SourceLocation::current()) {
+HostNode host_node(F&& f, Where where = {}) {
     return HostNode(std::forward<F>(f), current_device(), where);
 }
 
@@ -307,13 +307,10 @@ HostNode host_node(F&& f, SourceLocation where = SourceLocation::current()) {
 /// fewer edges.
 class EmptyNode : public NodeOf<EmptyNode> {
 public:
-    EmptyNode(Device device, SourceLocation where)
+    EmptyNode(Device device, Where where)
         : NodeOf(detail::new_node(NodeKind::empty, device, where)) {}
 };
-inline EmptyNode empty_node(Device device = Device(),
-                            SourceLocation where = SourceLocation::current()) {
-    return {device, where};
-}
+inline EmptyNode empty_node(Device device = Device(), Where where = {}) { return {device, where}; }
 
 /// A node that records an event, or waits for one, in every launch. Made by record_node() and
 /// wait_node(). It orders graphs on different streams.
@@ -322,28 +319,26 @@ inline EmptyNode empty_node(Device device = Device(),
 /// device, and must be alive at every launch.
 class EventNode : public NodeOf<EventNode> {
 public:
-    EventNode(NodeKind kind, const Event& event, SourceLocation where)
+    EventNode(NodeKind kind, const Event& event, Where where)
         : NodeOf(detail::new_node(kind, event.device(where), where)) {
         detail::set_event(data(), event, where);
     }
 };
-inline EventNode record_node(Event& event, SourceLocation where = SourceLocation::current()) {
+inline EventNode record_node(Event& event, Where where = {}) {
     return {NodeKind::record_event, event, where};
 }
-inline EventNode wait_node(const Event& event, SourceLocation where = SourceLocation::current()) {
+inline EventNode wait_node(const Event& event, Where where = {}) {
     return {NodeKind::wait_event, event, where};
 }
 
 /// A node that runs another graph, copied when the node is made. Made by child_node().
 class ChildNode : public NodeOf<ChildNode> {
 public:
-    ChildNode(const Graph& graph, SourceLocation where)
+    ChildNode(const Graph& graph, Where where)
         : NodeOf(detail::new_node(NodeKind::child_graph, graph.device(), where)) {
         detail::set_child(data(), graph, where);
     }
 };
-inline ChildNode child_node(const Graph& graph, SourceLocation where = SourceLocation::current()) {
-    return {graph, where};
-}
+inline ChildNode child_node(const Graph& graph, Where where = {}) { return {graph, where}; }
 
 }  // namespace heddle

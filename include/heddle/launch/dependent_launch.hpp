@@ -36,16 +36,12 @@ bool wait_for_trigger(StreamRef stream, const ProgrammaticEvent& event,
 /// destroyed with waits pending. Thread-safety: as Event.
 class ProgrammaticEvent {
 public:
-    explicit ProgrammaticEvent(Device device = Device(),
-                               SourceLocation where = SourceLocation::current())
+    explicit ProgrammaticEvent(Device device = Device(), Where where = {})
         : event_(device, {}, where) {}
-    Device device(SourceLocation where = SourceLocation::current()) const {
-        return event_.device(where);
-    }
+    Device device(Where where = {}) const { return event_.device(where); }
     /// Records the last kernel enqueued on the stream; for kernels that are dependent themselves,
     /// and those of modules. Throws UsageError on a stream of another device.
-    void record(StreamRef stream = current_stream(),
-                SourceLocation where = SourceLocation::current()) {
+    void record(StreamRef stream = current_stream(), Where where = {}) {
         detail::check_trigger(*this, stream, where);
         detail::record_trigger(*this, stream, where);
     }

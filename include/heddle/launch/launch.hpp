@@ -35,19 +35,17 @@ template <int N> struct Dim {
 
 /// Makes extents. All three overloads throw UsageError for a negative extent (in constant
 /// expressions it is a compile error).
-constexpr Dim<1> dim(std::size_t nx, SourceLocation where = SourceLocation::current()) {
+constexpr Dim<1> dim(std::size_t nx, Where where = {}) {
     detail::check_extent(nx, where);
     return {{nx}, where, {}};
 }
 /// The first index varies fastest: adjacent threads on a GPU, the inner loop on a CPU.
-constexpr Dim<2> dim(std::size_t nx, std::size_t ny,
-                     SourceLocation where = SourceLocation::current()) {
+constexpr Dim<2> dim(std::size_t nx, std::size_t ny, Where where = {}) {
     detail::check_extent(nx, where);
     detail::check_extent(ny, where);
     return {{nx, ny}, where, {}};
 }
-constexpr Dim<3> dim(std::size_t nx, std::size_t ny, std::size_t nz,
-                     SourceLocation where = SourceLocation::current()) {
+constexpr Dim<3> dim(std::size_t nx, std::size_t ny, std::size_t nz, Where where = {}) {
     detail::check_extent(nx, where);
     detail::check_extent(ny, where);
     detail::check_extent(nz, where);
@@ -189,8 +187,7 @@ void launch(StreamRef, const K&, N, A&&...) {
 /// a CUDA stream it must not call CUDA.
 template <class F>
     requires std::invocable < std::decay_t<F>
-& > void launch_host(StreamRef stream, F&& function,
-                     SourceLocation where = SourceLocation::current()) try {
+& > void launch_host(StreamRef stream, F&& function, Where where = {}) try {
     using Operation = detail::HostFunction<std::decay_t<F>>;
     detail::StreamState& state = stream.state();
     const detail::Admission admission = detail::admit(state, "launch_host", where);
@@ -215,7 +212,7 @@ template <class F>
 }
 template <class F>
     requires std::invocable < std::decay_t<F>
-& > void launch_host(F&& function, SourceLocation where = SourceLocation::current()) {
+& > void launch_host(F&& function, Where where = {}) {
     launch_host(current_stream(), std::forward<F>(function), where);
 }
 

@@ -28,18 +28,16 @@ void preload_kernel(Device device, const void* tag, const SourceLocation& where)
 template <class... K>
     requires(sizeof...(K) > 0 && (std::is_class_v<K> && ...))
 void preload(Device device, const K&...) {
-    (detail::preload_kernel(device, &detail::preload_tag<K>, SourceLocation::current()), ...);
+    (detail::preload_kernel(device, &detail::preload_tag<K>, Where()), ...);
 }
 /// Loads all portable kernels of the program, and heddle's own.
-inline void preload_all(Device device, SourceLocation where = SourceLocation::current()) {
+inline void preload_all(Device device, Where where = {}) {
     detail::preload_kernel(device, nullptr, where);
 }
 
 /// Blocks until a module's code and all its kernels are loaded. Afterwards no first launch of them
 /// blocks. Throws what Module::wait() throws.
-inline void preload(const Module& code, SourceLocation where = SourceLocation::current()) {
-    code.wait(where);
-}
+inline void preload(const Module& code, Where where = {}) { code.wait(where); }
 
 /// What happens at a launch that would load code while its device is busy, or in a capture that
 /// heddle did not begin. Such a stall is otherwise invisible.

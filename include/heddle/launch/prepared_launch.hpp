@@ -32,7 +32,7 @@ public:
 
     /// Enqueues it on a stream of its device (UsageError otherwise) and orders nothing else. Throws
     /// UsageError if an array is gone.
-    void launch(StreamRef stream, SourceLocation where = SourceLocation::current()) {
+    void launch(StreamRef stream, Where where = {}) {
         const auto flags = stream.state().flags.load(std::memory_order_relaxed);
         if (device() != stream.device() ||
             (device().is_cuda() && (flags & detail::stream_flag::recording) == 0))
@@ -43,14 +43,11 @@ public:
                    values_);
     }
     /// Enqueues it on the current stream of its device.
-    void launch(SourceLocation where = SourceLocation::current()) {
-        launch(current_stream(device()), where);
-    }
+    void launch(Where where = {}) { launch(current_stream(device()), where); }
 
     /// Replaces the argument `index` from the next launch on. Checks only this argument, as
     /// launch() does; each launch checks that all arrays still exist.
-    template <std::size_t index, class A>
-    PreparedLaunch& set(A&& value, SourceLocation where = SourceLocation::current()) {
+    template <std::size_t index, class A> PreparedLaunch& set(A&& value, Where where = {}) {
         detail::check_node_argument(value, device(), where);
         std::tuple<P...> values = values_;
         std::get<index>(values) = detail::kernel_argument(value);
@@ -93,13 +90,11 @@ PreparedLaunch<K, N, detail::KernelArg<A>...> prepare(const K& kernel, const Dim
 }
 
 template <class K, int N, class... P>
-void launch(StreamRef stream, PreparedLaunch<K, N, P...>& prepared,
-            SourceLocation where = SourceLocation::current()) {
+void launch(StreamRef stream, PreparedLaunch<K, N, P...>& prepared, Where where = {}) {
     prepared.launch(stream, where);
 }
 template <class K, int N, class... P>
-void launch(PreparedLaunch<K, N, P...>& prepared,
-            SourceLocation where = SourceLocation::current()) {
+void launch(PreparedLaunch<K, N, P...>& prepared, Where where = {}) {
     prepared.launch(where);
 }
 

@@ -14,13 +14,13 @@ namespace heddle {
 
 namespace detail {
 /// Allocates on `stream`'s device, in stream order. Throws OutOfMemory.
-Block& allocate(StreamRef stream, std::size_t count, std::size_t element, SourceLocation where);
+Block& allocate(StreamRef stream, std::size_t count, std::size_t element, Where where);
 /// Allocates host memory.
-Block& allocate_host(MemoryKind kind, std::size_t count, std::size_t element, SourceLocation where);
+Block& allocate_host(MemoryKind kind, std::size_t count, std::size_t element, Where where);
 /// Drops one owner. The last one frees the memory after all of its uses, without blocking. Reports
 /// errors instead of throwing them.
 void release(Block& block) noexcept;
-void declare_use(Block& block, StreamRef stream, SourceLocation where);
+void declare_use(Block& block, StreamRef stream, Where where);
 }  // namespace detail
 
 /// Owns `size()` contiguous elements of T, in memory of a device or in host memory (pinned or
@@ -97,7 +97,7 @@ public:
     /// memory on `stream`. Freeing it, to_host() and copies of pageable memory then wait for all
     /// work enqueued on that stream before their call. On a captured stream the declaration applies
     /// to each launch of the graph, which requires the array to be alive.
-    void used_on(StreamRef stream, SourceLocation where = SourceLocation::current()) const {
+    void used_on(StreamRef stream, Where where = {}) const {
         if (block_ != nullptr) detail::declare_use(*block_, stream, where);
     }
 
@@ -109,71 +109,61 @@ private:
 /// Allocates `size` elements, not initialised, on `stream`'s device and in its order (default: the
 /// current stream). Throws OutOfMemory, as do all functions below that make arrays.
 template <class T>
-[[nodiscard]] Array<T> empty(StreamRef stream, std::size_t size,
-                             SourceLocation where = SourceLocation::current()) {
+[[nodiscard]] Array<T> empty(StreamRef stream, std::size_t size, Where where = {}) {
     return {detail::allocate(stream, size, sizeof(T), where), size};
 }
-template <class T>
-[[nodiscard]] Array<T> empty(std::size_t size, SourceLocation where = SourceLocation::current()) {
+template <class T> [[nodiscard]] Array<T> empty(std::size_t size, Where where = {}) {
     return empty<T>(current_stream(), size, where);
 }
 
 /// Allocates `size` elements as empty() does and sets them to `value`, on the same stream.
 template <class T>
 [[nodiscard]] Array<T> full(StreamRef stream, std::size_t size, std::type_identity_t<T> value,
-                            SourceLocation where = SourceLocation::current()) {
+                            Where where = {}) {
     Array<T> array = empty<T>(stream, size, where);
     fill(stream, array, value, where);
     return array;
 }
 template <class T>
-[[nodiscard]] Array<T> full(std::size_t size, std::type_identity_t<T> value,
-                            SourceLocation where = SourceLocation::current()) {
+[[nodiscard]] Array<T> full(std::size_t size, std::type_identity_t<T> value, Where where = {}) {
     return full<T>(current_stream(), size, value, where);
 }
 
 /// Allocates `size` elements as empty() does and sets their bytes to zero, on the same stream.
 template <class T>
-[[nodiscard]] Array<T> zeros(StreamRef stream, std::size_t size,
-                             SourceLocation where = SourceLocation::current()) {
+[[nodiscard]] Array<T> zeros(StreamRef stream, std::size_t size, Where where = {}) {
     Array<T> array = empty<T>(stream, size, where);
     fill_zero(stream, array, where);
     return array;
 }
-template <class T>
-[[nodiscard]] Array<T> zeros(std::size_t size, SourceLocation where = SourceLocation::current()) {
+template <class T> [[nodiscard]] Array<T> zeros(std::size_t size, Where where = {}) {
     return zeros<T>(current_stream(), size, where);
 }
 
 /// Allocates `size` elements of page-locked host memory, not initialised, from a cache. GPUs read
 /// and write it directly and asynchronously. On machines without CUDA it is plain memory.
-template <class T>
-[[nodiscard]] Array<T> pinned(std::size_t size, SourceLocation where = SourceLocation::current()) {
+template <class T> [[nodiscard]] Array<T> pinned(std::size_t size, Where where = {}) {
     return {detail::allocate_host(MemoryKind::pinned, size, sizeof(T), where), size};
 }
 /// Allocates `size` elements of plain host memory, not initialised.
-template <class T>
-[[nodiscard]] Array<T> pageable(std::size_t size,
-                                SourceLocation where = SourceLocation::current()) {
+template <class T> [[nodiscard]] Array<T> pageable(std::size_t size, Where where = {}) {
     return {detail::allocate_host(MemoryKind::pageable, size, sizeof(T), where), size};
 }
 
 /// Returns a new array on `stream`'s device with the elements of a host range or host array, copied
 /// on `stream`. The range may be changed on return, unless it is in pinned memory.
 template <std::ranges::contiguous_range R, class T = std::ranges::range_value_t<R>>
-[[nodiscard]] Array<T> from_host(StreamRef stream, const R& range,
-                                 SourceLocation where = SourceLocation::current()) {
+[[nodiscard]] Array<T> from_host(StreamRef stream, const R& range, Where where = {}) {
     Array<T> array = empty<T>(stream, std::ranges::size(range), where);
     copy(stream, array, View<const T>(range), where);
     return array;
 }
 template <std::ranges::contiguous_range R, class T = std::ranges::range_value_t<R>>
-[[nodiscard]] Array<T> from_host(const R& range, SourceLocation where = SourceLocation::current()) {
+[[nodiscard]] Array<T> from_host(const R& range, Where where = {}) {
     return from_host(current_stream(), range, where);
 }
 template <class T>
-[[nodiscard]] Array<T> from_host(std::initializer_list<T> values,
-                                 SourceLocation where = SourceLocation::current()) {
+[[nodiscard]] Array<T> from_host(std::initializer_list<T> values, Where where = {}) {
     return from_host(current_stream(), std::span<const T>(values.begin(), values.size()), where);
 }
 
@@ -181,8 +171,7 @@ template <class T>
 /// `stream`. By default it runs on the current stream of the array's device, after all work on the
 /// array that was enqueued on any stream. Throws what failed.
 template <detail::Source A>
-[[nodiscard]] auto to_host(StreamRef stream, const A& array,
-                           SourceLocation where = SourceLocation::current()) try {
+[[nodiscard]] auto to_host(StreamRef stream, const A& array, Where where = {}) try {
     auto source = detail::as_source(array, where);
     std::vector<typename decltype(source)::value_type> host(source.size());
     copy(stream, View(host.data(), host.size()), source, where);
@@ -191,8 +180,7 @@ template <detail::Source A>
 } catch (...) {
     detail::rethrow_as_error("to_host", where);
 }
-template <detail::Source A>
-[[nodiscard]] auto to_host(const A& array, SourceLocation where = SourceLocation::current()) {
+template <detail::Source A> [[nodiscard]] auto to_host(const A& array, Where where = {}) {
     auto source = detail::as_source(array, where);
     return to_host(detail::home_stream(source.owner(), source.data(), where), source, where);
 }

@@ -122,8 +122,7 @@ StreamRef home_stream(const Block* owner, const void* data, const SourceLocation
 /// changed, and a destination is filled. This can block until the stream has run the copy; prefer
 /// pinned memory.
 template <detail::Destination To, detail::Source From>
-void copy(StreamRef stream, To&& to, const From& from,
-          SourceLocation where = SourceLocation::current()) {
+void copy(StreamRef stream, To&& to, const From& from, Where where = {}) {
     auto destination = detail::as_destination(to, where);
     auto source = detail::as_source(from, where);
     static_assert(std::is_same_v<typename decltype(destination)::value_type,
@@ -132,7 +131,7 @@ void copy(StreamRef stream, To&& to, const From& from,
     detail::copy_regions(stream, detail::region(destination), detail::region(source), where);
 }
 template <detail::Destination To, detail::Source From>
-void copy(To&& to, const From& from, SourceLocation where = SourceLocation::current()) {
+void copy(To&& to, const From& from, Where where = {}) {
     auto destination = detail::as_destination(to, where);
     auto source = detail::as_source(from, where);
     static_assert(std::is_same_v<typename decltype(destination)::value_type,
@@ -148,7 +147,7 @@ template <class T> class View2D {
 public:
     using value_type = std::remove_const_t<T>;
     View2D(View<T> memory, std::size_t rows, std::size_t columns, std::size_t pitch,
-           SourceLocation where = SourceLocation::current())
+           Where where = {})
         : memory_(memory), rows_(rows), columns_(columns), pitch_(pitch) {
         if (rows == 0 || columns == 0) return;
         std::size_t needed = 0;
@@ -157,8 +156,7 @@ public:
             __builtin_add_overflow(needed, columns, &needed) || needed > memory.size())
             detail::throw_out_of_range(0, needed, memory.size(), where);
     }
-    View2D(View<T> memory, std::size_t rows, std::size_t columns,
-           SourceLocation where = SourceLocation::current())
+    View2D(View<T> memory, std::size_t rows, std::size_t columns, Where where = {})
         : View2D(memory, rows, columns, columns, where) {}
 
     View<T> memory() const noexcept { return memory_; }
@@ -182,13 +180,12 @@ template <class T> [[gnu::always_inline]] inline Region region(const View2D<T>& 
 /// those of copy().
 template <class T, class S>
     requires std::is_same_v<T, std::remove_const_t<S>>
-void copy_2d(StreamRef stream, View2D<T> to, View2D<S> from,
-             SourceLocation where = SourceLocation::current()) {
+void copy_2d(StreamRef stream, View2D<T> to, View2D<S> from, Where where = {}) {
     detail::copy_regions(stream, detail::region(to), detail::region(from), where);
 }
 template <class T, class S>
     requires std::is_same_v<T, std::remove_const_t<S>>
-void copy_2d(View2D<T> to, View2D<S> from, SourceLocation where = SourceLocation::current()) {
+void copy_2d(View2D<T> to, View2D<S> from, Where where = {}) {
     detail::copy_regions(detail::region(to), detail::region(from), where);
 }
 
@@ -197,15 +194,13 @@ void copy_2d(View2D<T> to, View2D<S> from, SourceLocation where = SourceLocation
 /// Asynchronous, for pageable memory too. Throws UsageError if the stream's device cannot reach the
 /// memory.
 template <detail::Destination To, class V>
-void fill(StreamRef stream, To&& to, const V& value,
-          SourceLocation where = SourceLocation::current()) {
+void fill(StreamRef stream, To&& to, const V& value, Where where = {}) {
     auto destination = detail::as_destination(to, where);
     using T = typename decltype(destination)::value_type;
     const T element = static_cast<T>(value);
     detail::fill_region(stream, detail::region(destination), &element, sizeof element, where);
 }
-template <detail::Destination To, class V>
-void fill(To&& to, const V& value, SourceLocation where = SourceLocation::current()) {
+template <detail::Destination To, class V> void fill(To&& to, const V& value, Where where = {}) {
     auto destination = detail::as_destination(to, where);
     using T = typename decltype(destination)::value_type;
     const T element = static_cast<T>(value);
@@ -213,13 +208,11 @@ void fill(To&& to, const V& value, SourceLocation where = SourceLocation::curren
 }
 
 /// Sets every byte to zero; otherwise the same as fill().
-template <detail::Destination To>
-void fill_zero(StreamRef stream, To&& to, SourceLocation where = SourceLocation::current()) {
+template <detail::Destination To> void fill_zero(StreamRef stream, To&& to, Where where = {}) {
     const unsigned char zero = 0;
     detail::fill_region(stream, detail::region(detail::as_destination(to, where)), &zero, 1, where);
 }
-template <detail::Destination To>
-void fill_zero(To&& to, SourceLocation where = SourceLocation::current()) {
+template <detail::Destination To> void fill_zero(To&& to, Where where = {}) {
     const unsigned char zero = 0;
     detail::fill_region(detail::region(detail::as_destination(to, where)), &zero, 1, where);
 }

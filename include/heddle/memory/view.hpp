@@ -14,9 +14,8 @@ namespace heddle {
 
 namespace detail {
 [[noreturn]] void throw_out_of_range(std::size_t first, std::size_t count, std::size_t size,
-                                     SourceLocation where);
-[[noreturn]] void throw_pitch_too_small(std::size_t columns, std::size_t pitch,
-                                        SourceLocation where);
+                                     Where where);
+[[noreturn]] void throw_pitch_too_small(std::size_t columns, std::size_t pitch, Where where);
 }  // namespace detail
 
 /// Refers to `size()` elements of T in any memory, without owning them. Kernels take views by value
@@ -69,15 +68,12 @@ public:
     HEDDLE_FN constexpr detail::Block* owner() const noexcept { return owner_; }
 
     /// These return a part of the view. Host only. They throw UsageError if it is out of range.
-    View first(std::size_t count, SourceLocation where = SourceLocation::current()) const {
-        return subview(0, count, where);
-    }
-    View last(std::size_t count, SourceLocation where = SourceLocation::current()) const {
+    View first(std::size_t count, Where where = {}) const { return subview(0, count, where); }
+    View last(std::size_t count, Where where = {}) const {
         if (count > size_) detail::throw_out_of_range(0, count, size_, where);
         return subview(size_ - count, count, where);
     }
-    View subview(std::size_t first, std::size_t count,
-                 SourceLocation where = SourceLocation::current()) const {
+    View subview(std::size_t first, std::size_t count, Where where = {}) const {
         if (first > size_ || count > size_ - first)
             detail::throw_out_of_range(first, count, size_, where);
         return View(data_ + first, count, owner_);

@@ -64,8 +64,7 @@ public:
 
     /// Calls body() in a ScopedBatch, so that its work is launched on the current stream as one
     /// graph. If body() throws, the work recorded before is launched and the exception passed on.
-    template <std::invocable F>
-    void operator()(F&& body, SourceLocation where = SourceLocation::current());
+    template <std::invocable F> void operator()(F&& body, Where where = {});
 
     /// Returns what happened in the last scope, or so far in the present one.
     BatchResult last() const noexcept;
@@ -102,20 +101,19 @@ private:
 class ScopedBatch {
 public:
     [[nodiscard]] explicit ScopedBatch(Batch& batch, StreamRef stream = current_stream(),
-                                       SourceLocation where = SourceLocation::current());
+                                       Where where = {});
     /// Deleted: a temporary stream would end before the scope.
     template <class Owner>
-        requires std::same_as<Owner, Stream> ScopedBatch(Batch&, Owner&&,
-                                                         SourceLocation = SourceLocation::current())
+        requires std::same_as<Owner, Stream> ScopedBatch(Batch&, Owner&&, Where = {})
     = delete;
     ScopedBatch(const ScopedBatch&) = delete;
     ScopedBatch& operator=(const ScopedBatch&) = delete;
     ~ScopedBatch();
 
     /// Flushes the batch: launches what has been recorded so far. Recording then continues.
-    void send(SourceLocation where = SourceLocation::current());
+    void send(Where where = {});
     /// Flushes the batch and ends the scope early. Throws the errors of the flush.
-    void end(SourceLocation where = SourceLocation::current());
+    void end(Where where = {});
 
 private:
     detail::BatchRun* run_;
@@ -123,7 +121,7 @@ private:
     SourceLocation where_;
 };
 
-template <std::invocable F> void Batch::operator()(F&& body, SourceLocation where) {
+template <std::invocable F> void Batch::operator()(F&& body, Where where) {
     ScopedBatch scope(*this, current_stream(), where);
     std::forward<F>(body)();
     scope.end(where);

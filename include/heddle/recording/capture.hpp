@@ -18,10 +18,10 @@ namespace detail {
 class CaptureRecorder;
 /// Returns whether a heddle capture records the stream. Throws Unsupported in a native capture.
 bool is_recorded(StreamRef stream);
-Graph capture_body(StreamRef stream, const std::function<void()>& body, SourceLocation where);
+Graph capture_body(StreamRef stream, const std::function<void()>& body, Where where);
 void record_condition(StreamRef stream, ConditionalKind kind, View<const int> value,
-                      std::span<Graph> bodies, SourceLocation where);
-int read_condition(StreamRef stream, View<const int> value, SourceLocation where);
+                      std::span<Graph> bodies, Where where);
+int read_condition(StreamRef stream, View<const int> value, Where where);
 }  // namespace detail
 
 /// Says on which threads CUDA forbids its own calls that could wait for the capture. Matters only
@@ -65,21 +65,18 @@ struct CaptureOptions {
 class ScopedCapture : public ScopeBase {
 public:
     [[nodiscard]] explicit ScopedCapture(StreamRef stream = current_stream(),
-                                         CaptureOptions options = {},
-                                         SourceLocation where = SourceLocation::current());
+                                         CaptureOptions options = {}, Where where = {});
     template <detail::StreamOwner Owner>
-    explicit ScopedCapture(Owner&&, CaptureOptions = {},
-                           SourceLocation = SourceLocation::current()) = delete;
+    explicit ScopedCapture(Owner&&, CaptureOptions = {}, Where = {}) = delete;
     ~ScopedCapture();
 
     /// Ends the capture and returns its graph. If the first stream has not waited for a
     /// participant, throws UsageError, which names it, and discards the capture.
-    [[nodiscard]] Graph end(SourceLocation where = SourceLocation::current());
+    [[nodiscard]] Graph end(Where where = {});
     /// Ends the capture and adds its work to `graph`, after the nodes `after` (default: all nodes).
     /// The next launch instantiates the graph anew. Throws UsageError as end() does, for nodes of
     /// another graph, and if the devices differ.
-    void end_into(Graph& graph, std::initializer_list<Node> after = {},
-                  SourceLocation where = SourceLocation::current());
+    void end_into(Graph& graph, std::initializer_list<Node> after = {}, Where where = {});
 
 private:
     detail::CaptureRecorder* recorder_;
@@ -90,15 +87,14 @@ private:
 /// graph. See ScopedCapture.
 template <std::invocable F>
 [[nodiscard]] Graph capture(StreamRef stream, F&& body, CaptureOptions options = {},
-                            SourceLocation where = SourceLocation::current()) {
+                            Where where = {}) {
     ScopedCapture scope(stream, options, where);
     std::forward<F>(body)();
     return scope.end(where);
 }
 template <std::invocable F>
     requires(!std::is_convertible_v<F, StreamRef>)
-[[nodiscard]] Graph capture(F&& body, CaptureOptions options = {},
-                            SourceLocation where = SourceLocation::current()) {
+[[nodiscard]] Graph capture(F&& body, CaptureOptions options = {}, Where where = {}) {
     return capture(current_stream(), std::forward<F>(body), options, where);
 }
 
@@ -106,7 +102,7 @@ template <std::invocable F>
 /// `after` (default: all nodes). See ScopedCapture::end_into().
 template <std::invocable F>
 void capture_into(Graph& graph, StreamRef stream, F&& body, std::initializer_list<Node> after = {},
-                  SourceLocation where = SourceLocation::current()) {
+                  Where where = {}) {
     ScopedCapture scope(stream, {}, where);
     std::forward<F>(body)();
     scope.end_into(graph, after, where);
@@ -125,7 +121,7 @@ void capture_into(Graph& graph, StreamRef stream, F&& body, std::initializer_lis
 /// Outside a capture: blocks until the value can be read, then calls one of the two.
 template <std::invocable Then, std::invocable Else>
 void capture_if(StreamRef stream, View<const int> value, Then&& then, Else&& otherwise,
-                SourceLocation where = SourceLocation::current()) {
+                Where where = {}) {
     if (detail::is_recorded(stream)) {
         Graph bodies[] = {detail::capture_body(stream, std::ref(then), where),
                           detail::capture_body(stream, std::ref(otherwise), where)};
@@ -138,21 +134,18 @@ void capture_if(StreamRef stream, View<const int> value, Then&& then, Else&& oth
     }
 }
 template <std::invocable Then>
-void capture_if(StreamRef stream, View<const int> value, Then&& then,
-                SourceLocation where = SourceLocation::current()) {
+void capture_if(StreamRef stream, View<const int> value, Then&& then, Where where = {}) {
     capture_if(
         stream, value, std::forward<Then>(then), [] {}, where);
 }
 /// The same on the current stream.
 template <std::invocable Then, std::invocable Else>
-void capture_if(View<const int> value, Then&& then, Else&& otherwise,
-                SourceLocation where = SourceLocation::current()) {
+void capture_if(View<const int> value, Then&& then, Else&& otherwise, Where where = {}) {
     capture_if(current_stream(), value, std::forward<Then>(then), std::forward<Else>(otherwise),
                where);
 }
 template <std::invocable Then>
-void capture_if(View<const int> value, Then&& then,
-                SourceLocation where = SourceLocation::current()) {
+void capture_if(View<const int> value, Then&& then, Where where = {}) {
     capture_if(
         current_stream(), value, std::forward<Then>(then), [] {}, where);
 }
@@ -160,8 +153,7 @@ void capture_if(View<const int> value, Then&& then,
 /// Like capture_if(), but repeats the body as long as the value is not 0. The body's work must
 /// eventually set it to 0. Outside a capture, blocks before each pass to read the value.
 template <std::invocable Body>
-void capture_while(StreamRef stream, View<const int> value, Body&& body,
-                   SourceLocation where = SourceLocation::current()) {
+void capture_while(StreamRef stream, View<const int> value, Body&& body, Where where = {}) {
     if (detail::is_recorded(stream)) {
         Graph bodies[] = {detail::capture_body(stream, std::ref(body), where)};
         detail::record_condition(stream, detail::ConditionalKind::while_loop, value, bodies, where);
@@ -174,8 +166,7 @@ void capture_while(StreamRef stream, View<const int> value, Body&& body,
     }
 }
 template <std::invocable Body>
-void capture_while(View<const int> value, Body&& body,
-                   SourceLocation where = SourceLocation::current()) {
+void capture_while(View<const int> value, Body&& body, Where where = {}) {
     capture_while(current_stream(), value, std::forward<Body>(body), where);
 }
 
@@ -188,12 +179,10 @@ bool is_capturing(StreamRef stream = current_stream());
 ///
 /// In a capture, record_event() itself only marks a point of the graph, unless the event has
 /// timing: then it adds a node too.
-void record_external(StreamRef stream, Event& event,
-                     SourceLocation where = SourceLocation::current());
+void record_external(StreamRef stream, Event& event, Where where = {});
 /// Makes `stream` wait for an event recorded outside the capture. Adds a node: each launch of the
 /// graph waits for the newest record made before it. Outside a capture, does the same as
 /// wait_event(). Throws UsageError in a capture if the event is of another kind of device.
-void wait_external(StreamRef stream, const Event& event,
-                   SourceLocation where = SourceLocation::current());
+void wait_external(StreamRef stream, const Event& event, Where where = {});
 
 }  // namespace heddle

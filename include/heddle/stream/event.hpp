@@ -42,34 +42,31 @@ class Event {
 public:
     /// Makes an event of `device`, by default the current one. Throws UsageError for timing
     /// together with interprocess, and Unsupported if the device has no such events.
-    explicit Event(Device device = Device(), EventOptions options = {},
-                   SourceLocation where = SourceLocation::current());
-    explicit Event(EventOptions options, SourceLocation where = SourceLocation::current())
-        : Event(Device(), options, where) {}
+    explicit Event(Device device = Device(), EventOptions options = {}, Where where = {});
+    explicit Event(EventOptions options, Where where = {}) : Event(Device(), options, where) {}
     Event(Event&& other) noexcept;
     Event& operator=(Event&& other) noexcept;
     ~Event();
 
-    Device device(SourceLocation where = SourceLocation::current()) const;
-    EventOptions options(SourceLocation where = SourceLocation::current()) const;
+    Device device(Where where = {}) const;
+    EventOptions options(Where where = {}) const;
 
     /// Records the event on `stream`. Throws UsageError if the stream is of another device.
-    void record(StreamRef stream, SourceLocation where = SourceLocation::current());
+    void record(StreamRef stream, Where where = {});
     /// Records the event on the current stream of its device.
-    void record(SourceLocation where = SourceLocation::current());
+    void record(Where where = {});
 
     /// Returns whether the event has ever been recorded.
-    bool is_recorded(SourceLocation where = SourceLocation::current()) const;
+    bool is_recorded(Where where = {}) const;
     /// Returns whether the newest record is complete. Never blocks. Throws the failure of the work
     /// before it, and UsageError if it was recorded in a capture.
-    [[nodiscard]] bool is_complete(SourceLocation where = SourceLocation::current()) const;
+    [[nodiscard]] bool is_complete(Where where = {}) const;
     /// Blocks the calling thread until the newest record is complete. Throws the failure of the
     /// work before it, and UsageError in host functions or if it was recorded in a capture.
-    void synchronize(SourceLocation where = SourceLocation::current()) const;
+    void synchronize(Where where = {}) const;
 
     /// For the library. Throws UsageError naming `call` if the event was moved from.
-    detail::EventState& state(const char* call = "Event",
-                              SourceLocation where = SourceLocation::current()) const;
+    detail::EventState& state(const char* call = "Event", Where where = {}) const;
 
 private:
     friend struct detail::EventState;
@@ -80,11 +77,10 @@ private:
 /// Returns the milliseconds between two recorded timing events of one device. Blocks until both are
 /// complete. Throws UsageError if waiting is not allowed here, if an event has no timing or no
 /// record, and for events of two devices.
-double elapsed_time(const Event& start, const Event& end,
-                    SourceLocation where = SourceLocation::current());
+double elapsed_time(const Event& start, const Event& end, Where where = {});
 
 /// Calls event.synchronize().
-void synchronize_event(const Event& event, SourceLocation where = SourceLocation::current());
+void synchronize_event(const Event& event, Where where = {});
 
 /// A handle that lets another process import an interprocess event. Plain bytes, to be sent by any
 /// means.
@@ -102,7 +98,7 @@ std::uint64_t check_of(const EventHandle& handle) noexcept;
 }  // namespace detail
 
 /// Returns a handle for an event made with {.interprocess = true}; throws UsageError for others.
-EventHandle export_event(const Event& event, SourceLocation where = SourceLocation::current());
+EventHandle export_event(const Event& event, Where where = {});
 /// Imports an event that another process of this host exported, on the same device. The processes
 /// share one event: a wait targets the newest record made by any of them.
 ///
@@ -113,6 +109,6 @@ EventHandle export_event(const Event& event, SourceLocation where = SourceLocati
 ///
 /// Throws UsageError for a handle of this process or a damaged one, NoDevice if this process does
 /// not see the GPU, and Unsupported if the other process has ended.
-Event import_event(const EventHandle& handle, SourceLocation where = SourceLocation::current());
+Event import_event(const EventHandle& handle, Where where = {});
 
 }  // namespace heddle

@@ -36,9 +36,8 @@ struct PoisonedStream {
 ///   then;
 /// - DeviceLost for a lost device, which stays lost. The form for all devices clears the others
 ///   first.
-std::vector<PoisonedStream> clear_errors(Device device,
-                                         SourceLocation where = SourceLocation::current());
-std::vector<PoisonedStream> clear_errors(SourceLocation where = SourceLocation::current());
+std::vector<PoisonedStream> clear_errors(Device device, Where where = {});
+std::vector<PoisonedStream> clear_errors(Where where = {});
 
 namespace detail {
 
@@ -91,8 +90,7 @@ void give_completion(StreamState& stream, const WorkType& type, void* self,
 /// called with DeviceLost, unless it is a node of a graph.
 template <class F>
     requires std::invocable < std::decay_t<F>
-&, std::exception_ptr > void on_completion(StreamRef stream, F&& function,
-                                           SourceLocation where = SourceLocation::current()) {
+&, std::exception_ptr > void on_completion(StreamRef stream, F&& function, Where where = {}) {
     detail::CompletionFunction<std::decay_t<F>> operation{std::forward<F>(function)};
     detail::give_completion(stream.state(), detail::completion_work_type<std::decay_t<F>>,
                             &operation, where);
@@ -100,8 +98,7 @@ template <class F>
 /// The same on the current stream of the current device.
 template <class F>
     requires std::invocable < std::decay_t<F>
-&, std::exception_ptr >
-       void on_completion(F&& function, SourceLocation where = SourceLocation::current()) {
+&, std::exception_ptr > void on_completion(F&& function, Where where = {}) {
     on_completion(current_stream(), std::forward<F>(function), where);
 }
 

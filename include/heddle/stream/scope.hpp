@@ -35,16 +35,14 @@ struct SetStreamOptions {
 /// Makes `stream` the calling thread's current stream of its device until the innermost open scope
 /// ends; without an open scope, for good. Does not change the current device. Prefer ScopedStream
 /// if the change should end. Throws as ScopedStream does.
-void set_stream(StreamRef stream, SetStreamOptions options = {},
-                SourceLocation where = SourceLocation::current());
+void set_stream(StreamRef stream, SetStreamOptions options = {}, Where where = {});
 
 template <detail::StreamOwner Owner>
-void set_stream(Owner&&, SetStreamOptions = {},
-                SourceLocation = SourceLocation::current()) = delete;
+void set_stream(Owner&&, SetStreamOptions = {}, Where = {}) = delete;
 
 /// Makes `device` the calling thread's current device until the innermost open scope ends; without
 /// an open scope, for good. Inserts no wait.
-void set_device(Device device, SourceLocation where = SourceLocation::current());
+void set_device(Device device, Where where = {});
 
 /// The base of all scopes. Scopes must be left in reverse order, on the thread that entered them.
 /// Violations go to the report hook; the remaining scopes still restore the state before them. A
@@ -56,7 +54,7 @@ public:
 
 protected:
     /// Saves the current device. Throws UsageError if too many scopes are open.
-    explicit ScopeBase(SourceLocation where);
+    explicit ScopeBase(Where where);
     ~ScopeBase() { leave(); }
 
     void change_device(Device device) noexcept;
@@ -76,8 +74,7 @@ private:
 /// Makes a device current until the scope ends. Inserts no wait.
 class ScopedDevice : public ScopeBase {
 public:
-    [[nodiscard]] explicit ScopedDevice(Device device,
-                                        SourceLocation where = SourceLocation::current());
+    [[nodiscard]] explicit ScopedDevice(Device device, Where where = {});
 };
 
 struct ScopeOptions {
@@ -100,12 +97,11 @@ struct ScopeOptions {
 class ScopedStream : public ScopeBase {
 public:
     [[nodiscard]] explicit ScopedStream(StreamRef stream, ScopeOptions options = {},
-                                        SourceLocation where = SourceLocation::current());
+                                        Where where = {});
     ~ScopedStream();
     /// Deleted for temporaries: the stream or lease would end before the scope.
     template <detail::StreamOwner Owner>
-    explicit ScopedStream(Owner&&, ScopeOptions = {},
-                          SourceLocation = SourceLocation::current()) = delete;
+    explicit ScopedStream(Owner&&, ScopeOptions = {}, Where = {}) = delete;
 
 private:
     StreamRef stream_;

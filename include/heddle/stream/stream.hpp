@@ -49,29 +49,28 @@ public:
     ///
     /// Throws UsageError if a stream was destroyed, or if this stream is capturing and `other` does
     /// not take part in the same capture.
-    void wait_stream(StreamRef other, SourceLocation where = SourceLocation::current()) const;
+    void wait_stream(StreamRef other, Where where = {}) const;
 
     /// Orders all later work on this stream after the event's newest record. Otherwise as
     /// wait_stream().
-    void wait_event(const Event& event, SourceLocation where = SourceLocation::current()) const;
+    void wait_event(const Event& event, Where where = {}) const;
 
     /// Returns a new event (from the device's pool), recorded on this stream.
-    [[nodiscard]] Event record_event(EventOptions options = {},
-                                     SourceLocation where = SourceLocation::current()) const;
+    [[nodiscard]] Event record_event(EventOptions options = {}, Where where = {}) const;
     /// Records `event` on this stream. Throws UsageError if it is of another device.
-    void record_event(Event& event, SourceLocation where = SourceLocation::current()) const;
+    void record_event(Event& event, Where where = {}) const;
 
     /// Blocks the calling thread until all work already enqueued on this stream has completed.
     /// Throws the stream's failure if its work failed, and UsageError in host functions and while
     /// the stream is capturing.
-    void synchronize(SourceLocation where = SourceLocation::current()) const;
+    void synchronize(Where where = {}) const;
 
     /// Returns whether all work enqueued on this stream has completed. Never blocks. Throws the
     /// stream's failure once it is idle, and UsageError while it is capturing.
-    [[nodiscard]] bool is_complete(SourceLocation where = SourceLocation::current()) const;
+    [[nodiscard]] bool is_complete(Where where = {}) const;
 
     /// Returns whether this stream takes part in a graph capture, heddle's or a native one.
-    bool is_capturing(SourceLocation where = SourceLocation::current()) const;
+    bool is_capturing(Where where = {}) const;
 
     /// Returns whether its work is known to have failed, without waiting. Later work is then
     /// dropped.
@@ -79,7 +78,7 @@ public:
     /// Blocks until the stream is idle, clears its failure and makes it usable again. Returns the
     /// failure, or null if there was none. Throws DeviceLost if the device is lost, which cannot be
     /// cleared, and UsageError as synchronize() does.
-    std::exception_ptr clear_error(SourceLocation where = SourceLocation::current()) const;
+    std::exception_ptr clear_error(Where where = {}) const;
 
     detail::StreamState& state() const noexcept { return *state_; }  ///< for the library
 
@@ -103,10 +102,8 @@ public:
     [[nodiscard]] Stream() : Stream(Device()) {}
     /// Makes a stream of `device`. CUDA streams are non-blocking: not ordered with the legacy
     /// default stream.
-    [[nodiscard]] explicit Stream(Device device, StreamOptions options = {},
-                                  SourceLocation where = SourceLocation::current());
-    [[nodiscard]] explicit Stream(StreamOptions options,
-                                  SourceLocation where = SourceLocation::current())
+    [[nodiscard]] explicit Stream(Device device, StreamOptions options = {}, Where where = {});
+    [[nodiscard]] explicit Stream(StreamOptions options, Where where = {})
         : Stream(Device(), std::move(options), where) {}
     Stream(Stream&& other) noexcept : StreamRef(*other.state_) {
         other.state_ = &detail::null_stream();
@@ -127,29 +124,25 @@ private:
 
 /// Free-function forms: wait_stream(a, b) calls a.wait_stream(b). Without the stream to act on,
 /// they use the current stream of the current device.
-void wait_stream(StreamRef waiter, StreamRef other,
-                 SourceLocation where = SourceLocation::current());
-void wait_stream(StreamRef other, SourceLocation where = SourceLocation::current());
-void wait_event(StreamRef waiter, const Event& event,
-                SourceLocation where = SourceLocation::current());
-void wait_event(const Event& event, SourceLocation where = SourceLocation::current());
-[[nodiscard]] Event record_event(StreamRef stream, EventOptions options = {},
-                                 SourceLocation where = SourceLocation::current());
-[[nodiscard]] Event record_event(EventOptions options = {},
-                                 SourceLocation where = SourceLocation::current());
-void record_event(StreamRef stream, Event& event, SourceLocation where = SourceLocation::current());
+void wait_stream(StreamRef waiter, StreamRef other, Where where = {});
+void wait_stream(StreamRef other, Where where = {});
+void wait_event(StreamRef waiter, const Event& event, Where where = {});
+void wait_event(const Event& event, Where where = {});
+[[nodiscard]] Event record_event(StreamRef stream, EventOptions options = {}, Where where = {});
+[[nodiscard]] Event record_event(EventOptions options = {}, Where where = {});
+void record_event(StreamRef stream, Event& event, Where where = {});
 /// Records on the current stream of the event's device.
-void record_event(Event& event, SourceLocation where = SourceLocation::current());
+void record_event(Event& event, Where where = {});
 
 /// Calls stream.synchronize().
-void synchronize_stream(StreamRef stream, SourceLocation where = SourceLocation::current());
+void synchronize_stream(StreamRef stream, Where where = {});
 /// Blocks until all work already enqueued on any stream of `device`, by default the current one,
 /// has completed. Throws the first failure that it finds, and UsageError in host functions and if
 /// the calling thread is capturing a stream of the device.
-void synchronize_device(Device device = Device(), SourceLocation where = SourceLocation::current());
+void synchronize_device(Device device = Device(), Where where = {});
 /// Blocks until all devices in use are idle. Calls synchronize_device() for each, and stops at the
 /// first that throws.
-void synchronize(SourceLocation where = SourceLocation::current());
+void synchronize(Where where = {});
 
 }  // namespace heddle
 

@@ -111,8 +111,7 @@ std::string list_of(const std::vector<const ModuleKernelData*>& kernels, bool ma
 
 }  // namespace detail
 
-Module Module::from_image(Device device, std::span<const std::byte> image,
-                          SourceLocation where) try {
+Module Module::from_image(Device device, std::span<const std::byte> image, Where where) try {
     detail::check_code_device(device, "Module::from_image", where);
     auto state = std::make_shared<detail::ModuleState>(device);
     state->claim();
@@ -123,7 +122,7 @@ Module Module::from_image(Device device, std::span<const std::byte> image,
     detail::rethrow_as_error("from_image", where);
 }
 
-Module Module::from_file(Device device, const std::string& path, SourceLocation where) try {
+Module Module::from_file(Device device, const std::string& path, Where where) try {
     detail::check_code_device(device, "Module::from_file", where);
     errno = 0;
     std::ifstream file(path, std::ios::binary);
@@ -147,9 +146,9 @@ Device Module::device() const noexcept { return state_->device; }
 
 bool Module::is_ready() const noexcept { return state_->is_done(); }
 
-void Module::wait(SourceLocation where) const { state_->wait("Module::wait", where); }
+void Module::wait(Where where) const { state_->wait("Module::wait", where); }
 
-std::vector<std::string> Module::kernel_names(SourceLocation where) const try {
+std::vector<std::string> Module::kernel_names(Where where) const try {
     state_->wait("Module::kernel_names", where);
     std::vector<std::string> names;
     for (const auto& kernel : state_->kernels) names.push_back(kernel->readable);
@@ -158,7 +157,7 @@ std::vector<std::string> Module::kernel_names(SourceLocation where) const try {
     detail::rethrow_as_error("kernel_names", where);
 }
 
-ModuleKernel Module::kernel(const std::string& name, SourceLocation where) const try {
+ModuleKernel Module::kernel(const std::string& name, Where where) const try {
     state_->wait("Module::kernel", where);
     const auto lowered = state_->lowered_names.find(name);
     const std::string& exact = lowered != state_->lowered_names.end() ? lowered->second : name;

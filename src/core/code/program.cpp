@@ -161,9 +161,9 @@ std::shared_ptr<ModuleState> module_of(ProgramState& program, Device device, boo
 
 bool Program::is_ready() const noexcept { return state_->is_done(); }
 
-void Program::wait(SourceLocation where) const { state_->wait("Program::wait", where); }
+void Program::wait(Where where) const { state_->wait("Program::wait", where); }
 
-std::string Program::log(SourceLocation where) const try {
+std::string Program::log(Where where) const try {
     state_->wait_quietly("Program::log", where);
     if (state_->error() != nullptr) {
         try {
@@ -177,17 +177,17 @@ std::string Program::log(SourceLocation where) const try {
     detail::rethrow_as_error("log", where);
 }
 
-bool Program::was_cached(SourceLocation where) const {
+bool Program::was_cached(Where where) const {
     state_->wait("Program::was_cached", where);
     return state_->was_cached;
 }
 
-const std::string& Program::image(SourceLocation where) const {
+const std::string& Program::image(Where where) const {
     state_->wait("Program::image", where);
     return state_->compiled.image;
 }
 
-std::string Program::lowered_name(const std::string& name, SourceLocation where) const try {
+std::string Program::lowered_name(const std::string& name, Where where) const try {
     state_->wait("Program::lowered_name", where);
     const auto found = state_->compiled.lowered_names.find(name);
     if (found != state_->compiled.lowered_names.end()) return found->second;
@@ -199,7 +199,7 @@ std::string Program::lowered_name(const std::string& name, SourceLocation where)
     detail::rethrow_as_error("lowered_name", where);
 }
 
-Module Program::load(SourceLocation where) const try {
+Module Program::load(Where where) const try {
     const Device device = detail::device_to_load_on(*state_, "Program::load", where);
     state_->wait("Program::load", where);
     bool fresh = false;
@@ -214,7 +214,7 @@ Module Program::load(SourceLocation where) const try {
     detail::rethrow_as_error("load", where);
 }
 
-Module Program::load_when_idle(SourceLocation where) const try {
+Module Program::load_when_idle(Where where) const try {
     const Device device = detail::device_to_load_on(*state_, "Program::load_when_idle", where);
     bool fresh = false;
     std::shared_ptr<detail::ModuleState> module = detail::module_of(*state_, device, fresh);
@@ -239,15 +239,14 @@ Module Program::load_when_idle(SourceLocation where) const try {
     detail::rethrow_as_error("load_when_idle", where);
 }
 
-Program compile(Device device, std::string source, ProgramOptions options,
-                SourceLocation where) try {
+Program compile(Device device, std::string source, ProgramOptions options, Where where) try {
     detail::check_code_device(device, "compile", where);
     return Program(detail::start(device, std::move(source), std::move(options), where));
 } catch (...) {
     detail::rethrow_as_error("compile", where);
 }
 
-Program compile(std::string source, ProgramOptions options, SourceLocation where) try {
+Program compile(std::string source, ProgramOptions options, Where where) try {
     if (options.architecture.empty())
         return compile(current_device(), std::move(source), std::move(options), where);
     detail::code_backend().check_supported("compile", where);

@@ -126,7 +126,7 @@ struct Fork::Impl {
     bool joined = false;
 };
 
-Fork::Fork(StreamRef base, std::size_t count, SourceLocation where) try
+Fork::Fork(StreamRef base, std::size_t count, Where where) try
     : impl_(new Impl{record_of(base.state()), Event(base.device(), {}, where), {}, where}) {
     try {
         impl_->streams.reserve(count);
@@ -179,7 +179,7 @@ Fork::~Fork() {
     delete impl_;
 }
 
-void throw_no_streams(SourceLocation where) {
+void throw_no_streams(Where where) {
     throw_error({.code = ErrorCode::usage,
                  .message = "work cannot be dealt to no streams: {.streams = 1} or more",
                  .call = "fork_join_each",

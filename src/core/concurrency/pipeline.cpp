@@ -6,7 +6,7 @@
 namespace heddle::detail {
 namespace {
 
-[[noreturn]] void refuse(std::string message, const char* call, SourceLocation where) {
+[[noreturn]] void refuse(std::string message, const char* call, Where where) {
     throw_error(
         {.code = ErrorCode::usage, .message = std::move(message), .call = call, .where = where});
 }
@@ -44,7 +44,7 @@ struct PipelineCore::State {
     bool stopped = false;
     std::exception_ptr failure = nullptr;
 
-    State(Device d, std::size_t in, std::size_t out, PipelineOptions o, SourceLocation where)
+    State(Device d, std::size_t in, std::size_t out, PipelineOptions o, Where where)
         : device(d), in_size(in), out_size(out), options(std::move(o)),
           in_place(d.is_cpu() && options.in_place), out_as_in(options.out_piece == 0),
           copy_in(d, {.priority = options.copy_priority, .name = options.name + ": copy in"},
@@ -74,7 +74,7 @@ struct PipelineCore::State {
 
     bool is_full() const { return submitted - released == options.depth; }
 
-    void check(const char* call, SourceLocation where) const {
+    void check(const char* call, Where where) const {
         if (failure != nullptr) std::rethrow_exception(failure);
         if (stopped) refuse("the pipeline was stopped", call, where);
     }
@@ -119,7 +119,7 @@ struct PipelineCore::State {
         return slots[static_cast<std::size_t>(piece % options.depth)];
     }
 
-    void make_slot(SourceLocation where) {
+    void make_slot(Where where) {
         Slot slot(device);
         if (in_size != 0 && !in_place)
             slot.device_in = empty<std::byte>(copy_in, options.piece * in_size, where);
@@ -131,11 +131,11 @@ struct PipelineCore::State {
 
     /// Waits for a piece, and throws if one of the streams has failed. By then a stream knows the
     /// failure, even if the piece itself was dropped.
-    void wait_for(Slot& slot, SourceLocation where) {
+    void wait_for(Slot& slot, Where where) {
         slot.done.synchronize(where);
         throw_failure(where);
     }
-    void throw_failure(SourceLocation where) {
+    void throw_failure(Where where) {
         for (StreamRef stream : {StreamRef(copy_in), StreamRef(work), StreamRef(copy_out)})
             if (stream.is_poisoned()) stream.synchronize(where);
     }
@@ -151,7 +151,7 @@ struct PipelineCore::State {
 
     /// For pipelines without output: releases the slots of completed pieces. If `wait`, waits for
     /// the oldest piece first.
-    void retire(bool wait, SourceLocation where) {
+    void retire(bool wait, Where where) {
         while (released != submitted) {
             Slot& slot = slot_of(released);
             if (wait) wait_for(slot, where);
@@ -162,7 +162,7 @@ struct PipelineCore::State {
         }
     }
 
-    void check_count(std::size_t count, SourceLocation where) const {
+    void check_count(std::size_t count, Where where) const {
         if (count > options.piece)
             refuse(std::to_string(count) + " elements do not fit a piece of " +
                        std::to_string(options.piece),
@@ -170,7 +170,7 @@ struct PipelineCore::State {
     }
 
     /// Ensures that the next piece has a slot. Throws UsageError if only pop() can free one.
-    void make_room(const char* call, SourceLocation where) {
+    void make_room(const char* call, Where where) {
         check(call, where);
         if (finished) refuse("the pipeline was finished: there is no more input", call, where);
         if (out_size == 0) guarded([&] { retire(is_full(), where); });
@@ -193,7 +193,7 @@ struct PipelineCore::State {
 
     /// Enqueues a piece. Returns its number of outputs.
     std::size_t enqueue(std::size_t count, View<const std::byte> input, EnqueueWork* call,
-                        void* callee, SourceLocation where) {
+                        void* callee, Where where) {
         Slot& slot = slot_of(submitted);
         if (in_size != 0 && !in_place) {
             const std::size_t bytes = count * in_size;
@@ -234,7 +234,7 @@ struct PipelineCore::State {
 };
 
 PipelineCore::PipelineCore(Device device, std::size_t in_size, std::size_t out_size,
-                           PipelineOptions options, SourceLocation where) try
+                           PipelineOptions options, Where where) try
     : state_(std::make_unique<State>(device, in_size, out_size, std::move(options), where)) {
 } catch (...) {
     detail::rethrow_as_error("Pipeline", where);
@@ -242,7 +242,7 @@ PipelineCore::PipelineCore(Device device, std::size_t in_size, std::size_t out_s
 
 PipelineCore::~PipelineCore() { stop(); }
 
-void* PipelineCore::acquire(SourceLocation where) {
+void* PipelineCore::acquire(Where where) {
     State& s = *state_;
     s.make_room("Pipeline::acquire", where);
     return s.guarded([&]() -> void* {
@@ -254,8 +254,7 @@ void* PipelineCore::acquire(SourceLocation where) {
     });
 }
 
-std::size_t PipelineCore::submit(std::size_t count, EnqueueWork* enqueue, void* work,
-                                 SourceLocation where) {
+std::size_t PipelineCore::submit(std::size_t count, EnqueueWork* enqueue, void* work, Where where) {
     State& s = *state_;
     s.check("Pipeline::submit", where);
     if (!s.acquired) refuse("no slot was acquired", "Pipeline::submit", where);
@@ -270,7 +269,7 @@ std::size_t PipelineCore::submit(std::size_t count, EnqueueWork* enqueue, void* 
 }
 
 void PipelineCore::submit_from(View<const std::byte> elements, EnqueueWork* enqueue, void* work,
-                               SourceLocation where) {
+                               Where where) {
     State& s = *state_;
     const std::size_t count = elements.size() / s.in_size;
     s.check("Pipeline::submit", where);
@@ -280,7 +279,7 @@ void PipelineCore::submit_from(View<const std::byte> elements, EnqueueWork* enqu
     if (count != 0) s.guarded([&] { s.enqueue(count, elements, enqueue, work, where); });
 }
 
-std::optional<PipelineCore::Result> PipelineCore::pop(SourceLocation where) {
+std::optional<PipelineCore::Result> PipelineCore::pop(Where where) {
     State& s = *state_;
     s.check("Pipeline::pop", where);
     s.release_popped();
@@ -294,7 +293,7 @@ std::optional<PipelineCore::Result> PipelineCore::pop(SourceLocation where) {
     });
 }
 
-void PipelineCore::finish(SourceLocation where) {
+void PipelineCore::finish(Where where) {
     State& s = *state_;
     s.check("Pipeline::finish", where);
     s.finished = true;
@@ -316,7 +315,7 @@ bool PipelineCore::is_full() const noexcept {
     return state_->submitted - state_->released - (state_->popped ? 1 : 0) == state_->options.depth;
 }
 
-bool PipelineCore::is_ready(SourceLocation where) {
+bool PipelineCore::is_ready(Where where) {
     State& s = *state_;
     s.check("Pipeline::is_ready", where);
     const std::uint64_t oldest = s.released + (s.popped ? 1 : 0);

@@ -131,7 +131,7 @@ struct StreamPoolState {
     }
 };
 
-StreamPool::StreamPool(Device device, StreamPoolOptions options, SourceLocation where) try {
+StreamPool::StreamPool(Device device, StreamPoolOptions options, Where where) try {
     if (options.max_streams < 1 || options.shared < 1)
         throw_error({.code = ErrorCode::usage,
                      .message = "a pool needs at least one stream of each sort",
@@ -144,13 +144,13 @@ StreamPool::StreamPool(Device device, StreamPoolOptions options, SourceLocation 
 }
 StreamPool::~StreamPool() = default;
 
-StreamPool::Lease StreamPool::lease(int priority, SourceLocation where) try {
+StreamPool::Lease StreamPool::lease(int priority, Where where) try {
     return Lease(state_, state_->take(state_->clamp(priority), where));
 } catch (...) {
     detail::rethrow_as_error("StreamPool::lease", where);
 }
 
-StreamRef StreamPool::shared(int priority, SourceLocation where) try {
+StreamRef StreamPool::shared(int priority, Where where) try {
     const std::lock_guard lock(state_->mutex);
     StreamPoolState::Lane& lane = state_->lanes[state_->clamp(priority)];
     const auto usable = std::ranges::count_if(
@@ -180,7 +180,7 @@ int StreamPool::leased() const {
     return state_->leased;
 }
 
-void reserve_streams(Device device, std::size_t count, SourceLocation where) {
+void reserve_streams(Device device, std::size_t count, Where where) {
     constexpr std::size_t most = 4096;
     if (count > most)
         throw_error({.code = ErrorCode::usage,

@@ -64,13 +64,12 @@ Device parse(std::string_view text, const char* call, const SourceLocation& wher
 
 Device::Device() : Device(current_device()) {}
 
-Device::Device(std::string_view name, SourceLocation where) try
-    : Device(parse(name, "Device", where)) {
+Device::Device(std::string_view name, Where where) try : Device(parse(name, "Device", where)) {
 } catch (...) {
     detail::rethrow_as_error("Device", where);
 }
 
-Device::Device(DeviceKind kind, int index, SourceLocation where) try : kind_(kind), index_(index) {
+Device::Device(DeviceKind kind, int index, Where where) try : kind_(kind), index_(index) {
     check_there(kind, index, "Device", where);
 } catch (...) {
     detail::rethrow_as_error("Device", where);

@@ -65,12 +65,12 @@ void put_back(AccessKind kind, Device device, Device peer, bool had, const char*
 
 }  // namespace
 
-void enable_peer_access(Device device, Device peer, SourceLocation where) try {
+void enable_peer_access(Device device, Device peer, Where where) try {
     set_access(AccessKind::peer, device, peer, true, "enable_peer_access", where);
 } catch (...) {
     detail::rethrow_as_error("enable_peer_access", where);
 }
-void disable_peer_access(Device device, Device peer, SourceLocation where) try {
+void disable_peer_access(Device device, Device peer, Where where) try {
     set_access(AccessKind::peer, device, peer, false, "disable_peer_access", where);
 } catch (...) {
     detail::rethrow_as_error("disable_peer_access", where);
@@ -81,12 +81,12 @@ bool is_peer_access_enabled(Device device, Device peer) try {
     detail::rethrow_as_error("is_peer_access_enabled", {});
 }
 
-void enable_pool_access(Device device, Device peer, SourceLocation where) try {
+void enable_pool_access(Device device, Device peer, Where where) try {
     set_access(AccessKind::pool, device, peer, true, "enable_pool_access", where);
 } catch (...) {
     detail::rethrow_as_error("enable_pool_access", where);
 }
-void disable_pool_access(Device device, Device peer, SourceLocation where) try {
+void disable_pool_access(Device device, Device peer, Where where) try {
     set_access(AccessKind::pool, device, peer, false, "disable_pool_access", where);
 } catch (...) {
     detail::rethrow_as_error("disable_pool_access", where);
@@ -97,7 +97,7 @@ bool is_pool_access_enabled(Device device, Device peer) try {
     detail::rethrow_as_error("is_pool_access_enabled", {});
 }
 
-ScopedPoolAccess::ScopedPoolAccess(Device a, Device b, SourceLocation where) try
+ScopedPoolAccess::ScopedPoolAccess(Device a, Device b, Where where) try
     : a_(a), b_(b), a_had_(is_pool_access_enabled(a, b)), b_had_(is_pool_access_enabled(b, a)) {
     enable_both(AccessKind::pool, a, b, a_had_, "ScopedPoolAccess", where);
 } catch (...) {
@@ -108,7 +108,7 @@ ScopedPoolAccess::~ScopedPoolAccess() {
     put_back(AccessKind::pool, a_, b_, a_had_, "ScopedPoolAccess");
 }
 
-ScopedPeerAccess::ScopedPeerAccess(Device a, Device b, SourceLocation where) try
+ScopedPeerAccess::ScopedPeerAccess(Device a, Device b, Where where) try
     : a_(a), b_(b), a_had_(is_peer_access_enabled(a, b)), b_had_(is_peer_access_enabled(b, a)) {
     enable_both(AccessKind::peer, a, b, a_had_, "ScopedPeerAccess", where);
 } catch (...) {
@@ -119,27 +119,27 @@ ScopedPeerAccess::~ScopedPeerAccess() {
     put_back(AccessKind::peer, a_, b_, a_had_, "ScopedPeerAccess");
 }
 
-PoolUsage pool_usage(Device device, SourceLocation where) try {
+PoolUsage pool_usage(Device device, Where where) try {
     return backend_of(device.kind()).pool_usage(device.index(), where);
 } catch (...) {
     detail::rethrow_as_error("pool_usage", where);
 }
-void reset_pool_high_water(Device device, SourceLocation where) try {
+void reset_pool_high_water(Device device, Where where) try {
     backend_of(device.kind()).reset_pool_high_water(device.index(), where);
 } catch (...) {
     detail::rethrow_as_error("reset_pool_high_water", where);
 }
-std::size_t pool_release_threshold(Device device, SourceLocation where) try {
+std::size_t pool_release_threshold(Device device, Where where) try {
     return backend_of(device.kind()).pool_release_threshold(device.index(), where);
 } catch (...) {
     detail::rethrow_as_error("pool_release_threshold", where);
 }
-void set_pool_release_threshold(Device device, std::size_t bytes, SourceLocation where) try {
+void set_pool_release_threshold(Device device, std::size_t bytes, Where where) try {
     backend_of(device.kind()).set_pool_release_threshold(device.index(), bytes, where);
 } catch (...) {
     detail::rethrow_as_error("set_pool_release_threshold", where);
 }
-void trim_pool(Device device, std::size_t keep, SourceLocation where) try {
+void trim_pool(Device device, std::size_t keep, Where where) try {
     backend_of(device.kind()).trim_pool(device.index(), keep, where);
 } catch (...) {
     detail::rethrow_as_error("trim_pool", where);

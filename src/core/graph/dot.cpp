@@ -57,7 +57,7 @@ void write(const GraphData& graph, const std::string& prefix, const std::string&
 
 }  // namespace
 
-std::string Graph::dot(SourceLocation where) const try {
+std::string Graph::dot(Where where) const try {
     std::string text = "digraph heddle {\n    node [shape=box];\n";
     write(data(where), "n", "    ", text);
     return text + "}\n";

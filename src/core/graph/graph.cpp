@@ -105,7 +105,7 @@ Device Node::device() const { return data().device; }
 bool Node::is_enabled() const { return data().enabled; }
 void Node::set_name(std::string name) const { data().name = std::move(name); }
 
-void Node::enable(bool on, SourceLocation where) try {
+void Node::enable(bool on, Where where) try {
     NodeData& node = data();
     if (node.kind != NodeKind::kernel && node.kind != NodeKind::copy && node.kind != NodeKind::fill)
         refuse(label_of(node) + " cannot be disabled: only kernels, copies and fills can", "enable",
@@ -131,9 +131,9 @@ void Node::add_dependency(const Node& first, const SourceLocation& where) const 
     detail::rethrow_as_error("after", where);
 }
 
-Graph Node::build(SourceLocation where) const { return heddle::build({*this}, where); }
+Graph Node::build(Where where) const { return heddle::build({*this}, where); }
 
-Graph build(std::initializer_list<Node> ends, SourceLocation where) try {
+Graph build(std::initializer_list<Node> ends, Where where) try {
     std::vector<std::shared_ptr<NodeData>> nodes;
     for (const Node& end : ends) {
         (void)end.data();
@@ -180,7 +180,7 @@ Graph& Graph::operator=(Graph&&) noexcept = default;
 Graph::~Graph() = default;
 void Graph::reset() noexcept { data_.reset(); }
 
-GraphData& Graph::data(SourceLocation where) const try {
+GraphData& Graph::data(Where where) const try {
     if (data_ == nullptr)
         refuse("this graph holds nothing: it was never built, or moved from", "Graph", where);
     return *data_;
@@ -188,19 +188,17 @@ GraphData& Graph::data(SourceLocation where) const try {
     detail::rethrow_as_error("Graph", where);
 }
 
-Device Graph::device(SourceLocation where) const { return data(where).device; }
-std::size_t Graph::size(SourceLocation where) const { return data(where).nodes.size(); }
-bool Graph::is_instantiated(SourceLocation where) const { return data(where).exec != nullptr; }
+Device Graph::device(Where where) const { return data(where).device; }
+std::size_t Graph::size(Where where) const { return data(where).nodes.size(); }
+bool Graph::is_instantiated(Where where) const { return data(where).exec != nullptr; }
 
-void Graph::instantiate(SourceLocation where) try {
-    instantiate_now(data(where), where);
-} catch (...) {
+void Graph::instantiate(Where where) try { instantiate_now(data(where), where); } catch (...) {
     detail::rethrow_as_error("instantiate", where);
 }
 
-void Graph::launch(SourceLocation where) { launch(current_stream(data(where).device), where); }
+void Graph::launch(Where where) { launch(current_stream(data(where).device), where); }
 
-void Graph::launch(StreamRef ref, SourceLocation where) try {
+void Graph::launch(StreamRef ref, Where where) try {
     GraphData& graph = data(where);
     StreamRecord& stream = detail::record_of(ref.state());
     check_stream(graph, stream, "launch", where);
@@ -244,7 +242,7 @@ void Graph::launch(StreamRef ref, SourceLocation where) try {
     detail::rethrow_as_error("launch", where);
 }
 
-void Graph::upload(StreamRef ref, SourceLocation where) try {
+void Graph::upload(StreamRef ref, Where where) try {
     GraphData& graph = data(where);
     StreamRecord& stream = detail::record_of(ref.state());
     check_stream(graph, stream, "upload", where);
@@ -256,13 +254,13 @@ void Graph::upload(StreamRef ref, SourceLocation where) try {
     detail::rethrow_as_error("upload", where);
 }
 
-Graph Graph::clone(SourceLocation where) const try {
+Graph Graph::clone(Where where) const try {
     return Graph(detail::clone_graph(data(where)));
 } catch (...) {
     detail::rethrow_as_error("clone", where);
 }
 
-void Graph::update(const Graph& other, SourceLocation where) try {
+void Graph::update(const Graph& other, Where where) try {
     GraphData& mine = data(where);
     const GraphData& theirs = other.data(where);
     const std::string why = detail::difference_of(mine, theirs);
@@ -294,13 +292,13 @@ void Graph::update(const Graph& other, SourceLocation where) try {
     detail::rethrow_as_error("update", where);
 }
 
-std::size_t Graph::edge_count(SourceLocation where) const {
+std::size_t Graph::edge_count(Where where) const {
     std::size_t edges = 0;
     for (const auto& first : data(where).dependencies) edges += first.size();
     return edges;
 }
 
-std::vector<NodeInfo> Graph::nodes(SourceLocation where) const try {
+std::vector<NodeInfo> Graph::nodes(Where where) const try {
     std::vector<NodeInfo> all;
     const GraphData& graph = data(where);
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
@@ -321,7 +319,7 @@ std::vector<NodeInfo> Graph::nodes(SourceLocation where) const try {
     detail::rethrow_as_error("nodes", where);
 }
 
-Node Graph::node(std::string_view name, SourceLocation where) const try {
+Node Graph::node(std::string_view name, Where where) const try {
     Node found;
     for (const auto& node : data(where).nodes) {
         if (node->display_name() != name) continue;

@@ -65,7 +65,7 @@ StreamState& any_stream(Device device) try { return default_stream(device).state
     detail::rethrow_as_error("default_stream", {});
 }
 
-std::shared_ptr<NodeData> new_node(NodeKind kind, Device device, SourceLocation where) try {
+std::shared_ptr<NodeData> new_node(NodeKind kind, Device device, Where where) try {
     auto node = std::make_shared<NodeData>();
     node->kind = kind;
     node->device = device;

@@ -17,7 +17,7 @@ void enqueue(StreamState& state, const OpType& type, void* self, std::size_t cou
     detail::rethrow_as_error("launch", where);
 }
 
-void throw_too_many_indices(SourceLocation where) try {
+void throw_too_many_indices(Where where) try {
     throw_error({.code = ErrorCode::usage,
                  .message = "the extents given to dim() have a product beyond what can be counted",
                  .call = "launch",
@@ -44,15 +44,14 @@ std::string not_compiled_for_cuda(const char* pretty) {
 }
 }  // namespace
 
-void throw_not_compiled_for_cuda(const StreamState& stream, const char* pretty,
-                                 SourceLocation where) try {
+void throw_not_compiled_for_cuda(const StreamState& stream, const char* pretty, Where where) try {
     throw_error(stream_error(ErrorCode::usage,
                              const_cast<StreamRecord&>(static_cast<const StreamRecord&>(stream)),
                              not_compiled_for_cuda(pretty), "launch", where));
 } catch (...) {
     detail::rethrow_as_error("launch", where);
 }
-void throw_not_compiled_for_cuda(const char* pretty, SourceLocation where) try {
+void throw_not_compiled_for_cuda(const char* pretty, Where where) try {
     throw_error({.code = ErrorCode::usage,
                  .message = not_compiled_for_cuda(pretty),
                  .call = "kernel_node",

@@ -144,7 +144,7 @@ Block& import_block(const ArrayHandle& handle, std::size_t element, std::size_t 
 
 }  // namespace detail
 
-EventHandle export_event(const Event& event, SourceLocation where) try {
+EventHandle export_event(const Event& event, Where where) try {
     detail::EventState& state = event.state("export_event", where);
     if (!state.options.interprocess)
         throw_error({.code = ErrorCode::usage,
@@ -165,7 +165,7 @@ EventHandle export_event(const Event& event, SourceLocation where) try {
     detail::rethrow_as_error("export_event", where);
 }
 
-Event import_event(const EventHandle& handle, SourceLocation where) try {
+Event import_event(const EventHandle& handle, Where where) try {
     if (handle.process == 0 || handle.check != detail::check_of(handle))
         refuse("this is no handle that export_event() made, or it was damaged on its way",
                "import_event", where);

@@ -100,7 +100,7 @@ Backend& pinned_backend() {
 
 }  // namespace
 
-Block& allocate(StreamRef ref, std::size_t count, std::size_t element, SourceLocation where) try {
+Block& allocate(StreamRef ref, std::size_t count, std::size_t element, Where where) try {
     StreamRecord& stream = record_of(ref.state());
     check_usable(stream, "empty", where);
     const std::size_t bytes = checked_bytes(count, element, "empty", where);
@@ -169,8 +169,7 @@ Block& import_shared(Device device, const ArrayHandle& handle, const SourceLocat
     rethrow_as_error("import_array", where);
 }
 
-Block& allocate_host(MemoryKind kind, std::size_t count, std::size_t element,
-                     SourceLocation where) try {
+Block& allocate_host(MemoryKind kind, std::size_t count, std::size_t element, Where where) try {
     const std::size_t bytes =
         checked_bytes(count, element, kind == MemoryKind::pinned ? "pinned" : "pageable", where);
     Block& block = take_block();
@@ -234,7 +233,7 @@ void free_block(Block& block, const Recorder* sent) noexcept {
     }
 }
 
-void declare_use(Block& block, StreamRef stream, SourceLocation where) try {
+void declare_use(Block& block, StreamRef stream, Where where) try {
     check_usable(record_of(stream.state()), "used_on", where);
     note_use(&block, stream.state());
     note_recorded_use(record_of(stream.state()), block);
@@ -271,14 +270,14 @@ void settle(const Block* block, const SourceLocation& where) {
     }
 }
 
-void throw_dead_block(const Block&, const char* call, SourceLocation where) {
+void throw_dead_block(const Block&, const char* call, Where where) {
     throw_error({.code = ErrorCode::usage,
                  .message = "this view outlived the array it was taken from",
                  .call = call,
                  .where = where});
 }
 
-void throw_no_array(SourceLocation where) {
+void throw_no_array(Where where) {
     throw_error({.code = ErrorCode::usage,
                  .message =
                      "this array holds nothing: it was moved from, reset, or never made. What "
@@ -299,7 +298,7 @@ bool peer_reachable(const Block& block, const StreamState& stream) noexcept {
     return stream.backend->peer_reachable(stream.device.index(), block.device.index());
 }
 
-void throw_wrong_device(const Block& block, const StreamState& stream, SourceLocation where) {
+void throw_wrong_device(const Block& block, const StreamState& stream, Where where) {
     const std::string memory = block.kind == MemoryKind::device
                                    ? "an array of " + block.device.name()
                                    : "a pageable host array";
@@ -316,7 +315,7 @@ void throw_wrong_device(const Block& block, const StreamState& stream, SourceLoc
         "launch", where));
 }
 
-void throw_pitch_too_small(std::size_t columns, std::size_t pitch, SourceLocation where) {
+void throw_pitch_too_small(std::size_t columns, std::size_t pitch, Where where) {
     throw_error({.code = ErrorCode::usage,
                  .message = "a pitch of " + std::to_string(pitch) + " elements is less than the " +
                             std::to_string(columns) + " columns of a row",
@@ -324,8 +323,7 @@ void throw_pitch_too_small(std::size_t columns, std::size_t pitch, SourceLocatio
                  .where = where});
 }
 
-void throw_out_of_range(std::size_t first, std::size_t count, std::size_t size,
-                        SourceLocation where) {
+void throw_out_of_range(std::size_t first, std::size_t count, std::size_t size, Where where) {
     throw_error({.code = ErrorCode::usage,
                  .message = "elements " + std::to_string(first) + " to " + std::to_string(first) +
                             " + " + std::to_string(count) + " are not all within a view of " +

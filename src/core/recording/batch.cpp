@@ -177,7 +177,7 @@ const char* obstacle(detail::StreamRecord& stream, bool on_cpu) {
 }
 }  // namespace
 
-ScopedBatch::ScopedBatch(Batch& batch, StreamRef ref, SourceLocation where) try
+ScopedBatch::ScopedBatch(Batch& batch, StreamRef ref, Where where) try
     : run_(batch.run_.get()), where_(where) {
     detail::StreamRecord& stream = detail::record_of(ref.state());
     detail::check_usable(stream, "ScopedBatch", where);
@@ -203,7 +203,7 @@ ScopedBatch::ScopedBatch(Batch& batch, StreamRef ref, SourceLocation where) try
     detail::rethrow_as_error("ScopedBatch", where);
 }
 
-void ScopedBatch::send(SourceLocation where) try {
+void ScopedBatch::send(Where where) try {
     if (recorder_ == nullptr) return;
     recorder_->lock.lock();
     const detail::Recorded held(*recorder_);
@@ -212,7 +212,7 @@ void ScopedBatch::send(SourceLocation where) try {
     detail::rethrow_as_error("ScopedBatch::send", where);
 }
 
-void ScopedBatch::end(SourceLocation where) try {
+void ScopedBatch::end(Where where) try {
     if (run_ == nullptr) return;
     detail::BatchRun& run = *std::exchange(run_, nullptr);
     detail::BatchRecorder* const recorder = std::exchange(recorder_, nullptr);

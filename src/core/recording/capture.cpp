@@ -31,7 +31,7 @@ std::unique_ptr<GraphData> finish(CaptureRecorder& capture, bool join,
 
 }  // namespace
 
-ScopedCapture::ScopedCapture(StreamRef ref, CaptureOptions options, SourceLocation where) try
+ScopedCapture::ScopedCapture(StreamRef ref, CaptureOptions options, Where where) try
     : ScopeBase(where), join_(options.join) {
     StreamRecord& stream = detail::record_of(ref.state());
     detail::check_usable(stream, "capture", where);
@@ -57,7 +57,7 @@ ScopedCapture::~ScopedCapture() {
     if (recorder_ != nullptr) CaptureRecorder::finish(*recorder_);
 }
 
-Graph ScopedCapture::end(SourceLocation where) try {
+Graph ScopedCapture::end(Where where) try {
     if (recorder_ == nullptr)
         throw_error({.code = ErrorCode::usage,
                      .message = "this capture has ended already",
@@ -70,8 +70,7 @@ Graph ScopedCapture::end(SourceLocation where) try {
     detail::rethrow_as_error("end", where);
 }
 
-void ScopedCapture::end_into(Graph& graph, std::initializer_list<Node> after,
-                             SourceLocation where) try {
+void ScopedCapture::end_into(Graph& graph, std::initializer_list<Node> after, Where where) try {
     GraphData& to = graph.data(where);
     for (const Node& node : after)
         if (node.data().graph != &to)
@@ -123,7 +122,7 @@ Graph finish_body(CaptureRecorder& inner, const SourceLocation& where) try {
 }  // namespace
 
 // Exceptions of the body propagate unchanged.
-Graph capture_body(StreamRef stream, const std::function<void()>& body, SourceLocation where) {
+Graph capture_body(StreamRef stream, const std::function<void()>& body, Where where) {
     StreamRecord& record = record_of(stream.state());
     if (record.has(stream_flag::handed_out))
         throw_error(stream_error(
@@ -153,7 +152,7 @@ Graph capture_body(StreamRef stream, const std::function<void()>& body, SourceLo
 }
 
 void record_condition(StreamRef stream, ConditionalKind kind, View<const int> value,
-                      std::span<Graph> graphs, SourceLocation where) try {
+                      std::span<Graph> graphs, Where where) try {
     std::vector<std::unique_ptr<GraphData>> bodies;
     for (Graph& graph : graphs) {
         bodies.push_back(clone_graph(graph.data(where)));
@@ -169,7 +168,7 @@ void record_condition(StreamRef stream, ConditionalKind kind, View<const int> va
     rethrow_as_error("capture_if or capture_while", where);
 }
 
-int read_condition(StreamRef stream, View<const int> value, SourceLocation where) {
+int read_condition(StreamRef stream, View<const int> value, Where where) {
     if (value.size() != 1)
         throw_error({.code = ErrorCode::usage,
                      .message = "a condition needs a value of one int, and has one of " +
@@ -185,14 +184,14 @@ int read_condition(StreamRef stream, View<const int> value, SourceLocation where
 
 bool is_capturing(StreamRef stream) { return stream.is_capturing(); }
 
-void record_external(StreamRef stream, Event& event, SourceLocation where) try {
+void record_external(StreamRef stream, Event& event, Where where) try {
     detail::record_event(event.state("record_external", where), detail::record_of(stream.state()),
                          true, where);
 } catch (...) {
     detail::rethrow_as_error("record_external", where);
 }
 
-void wait_external(StreamRef ref, const Event& event, SourceLocation where) try {
+void wait_external(StreamRef ref, const Event& event, Where where) try {
     StreamRecord& stream = detail::record_of(ref.state());
     detail::check_usable(stream, "wait_external", where);
     detail::EventState& state = event.state("wait_external", where);

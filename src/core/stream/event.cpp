@@ -47,7 +47,7 @@ void throw_failure_of(EventState& event) {
 
 }  // namespace
 
-Event::Event(Device device, EventOptions options, SourceLocation where) try {
+Event::Event(Device device, EventOptions options, Where where) try {
     if (options.timing && options.interprocess)
         throw_error({.code = ErrorCode::usage,
                      .message = "an interprocess event cannot have timing",
@@ -73,28 +73,26 @@ Event::~Event() {
     if (state_ != nullptr) detail::give_event(*state_);
 }
 
-EventState& Event::state(const char* call, SourceLocation where) const try {
+EventState& Event::state(const char* call, Where where) const try {
     return usable(state_, call, where);
 } catch (...) {
     detail::rethrow_as_error(call, where);
 }
-Device Event::device(SourceLocation where) const { return state("Event::device", where).device; }
-EventOptions Event::options(SourceLocation where) const {
-    return state("Event::options", where).options;
-}
-bool Event::is_recorded(SourceLocation where) const {
+Device Event::device(Where where) const { return state("Event::device", where).device; }
+EventOptions Event::options(Where where) const { return state("Event::options", where).options; }
+bool Event::is_recorded(Where where) const {
     return state("Event::is_recorded", where).is_recorded();
 }
 
-void Event::record(StreamRef stream, SourceLocation where) try {
+void Event::record(StreamRef stream, Where where) try {
     detail::record_event(usable(state_, "record_event", where), detail::record_of(stream.state()),
                          where);
 } catch (...) {
     detail::rethrow_as_error("record_event", where);
 }
-void Event::record(SourceLocation where) { record(current_stream(device(where)), where); }
+void Event::record(Where where) { record(current_stream(device(where)), where); }
 
-bool Event::is_complete(SourceLocation where) const try {
+bool Event::is_complete(Where where) const try {
     EventState& event = usable(state_, "is_complete", where);
     if (!event.is_recorded()) return true;
     if (!may_query(event, where)) return false;
@@ -106,7 +104,7 @@ bool Event::is_complete(SourceLocation where) const try {
     detail::rethrow_as_error("Event::is_complete", where);
 }
 
-void Event::synchronize(SourceLocation where) const try {
+void Event::synchronize(Where where) const try {
     EventState& event = usable(state_, "synchronize", where);
     detail::check_may_wait("Event::synchronize", where);
     if (!event.is_recorded()) return;
@@ -128,7 +126,7 @@ void Event::synchronize(SourceLocation where) const try {
     detail::rethrow_as_error("Event::synchronize", where);
 }
 
-double elapsed_time(const Event& start, const Event& end, SourceLocation where) try {
+double elapsed_time(const Event& start, const Event& end, Where where) try {
     EventState& first = start.state("elapsed_time", where);
     EventState& last = end.state("elapsed_time", where);
     const auto refuse = [&](const char* message) {
@@ -149,6 +147,6 @@ double elapsed_time(const Event& start, const Event& end, SourceLocation where) 
     detail::rethrow_as_error("elapsed_time", where);
 }
 
-void synchronize_event(const Event& event, SourceLocation where) { event.synchronize(where); }
+void synchronize_event(const Event& event, Where where) { event.synchronize(where); }
 
 }  // namespace heddle

@@ -136,7 +136,7 @@ std::vector<PoisonedStream> poisoned_streams() try {
     detail::rethrow_as_error("poisoned_streams", {});
 }
 
-std::vector<PoisonedStream> clear_errors(Device device, SourceLocation where) try {
+std::vector<PoisonedStream> clear_errors(Device device, Where where) try {
     detail::check_may_wait("clear_errors", where);
     detail::check_none_captures(device, where);
     std::vector<PoisonedStream> cleared;
@@ -146,7 +146,7 @@ std::vector<PoisonedStream> clear_errors(Device device, SourceLocation where) tr
     detail::rethrow_as_error("clear_errors", where);
 }
 
-std::vector<PoisonedStream> clear_errors(SourceLocation where) try {
+std::vector<PoisonedStream> clear_errors(Where where) try {
     detail::check_may_wait("clear_errors", where);
     const std::vector<Device> used = detail::used_devices();
     for (const Device device : used) detail::check_none_captures(device, where);

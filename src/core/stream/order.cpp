@@ -316,7 +316,7 @@ void record_event(EventState& event, StreamRecord& stream, bool external,
     if (is_observed()) notify_record(stream, where);
 }
 
-Admission admit_slowly(StreamState& state, const char* call, SourceLocation where) try {
+Admission admit_slowly(StreamState& state, const char* call, Where where) try {
     StreamRecord& stream = record_of(state);
     check_usable(stream, call, where);
     const bool recorded = stream.has(stream_flag::recording);

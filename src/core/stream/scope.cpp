@@ -113,8 +113,7 @@ StreamRef default_stream(Device device) try {
         const std::lock_guard lock(default_streams_mutex);
         stream = slot.load(std::memory_order_acquire);
         if (stream == nullptr) {
-            stream = &detail::open_stream(device, 0, device.name() + " default",
-                                          SourceLocation::current());
+            stream = &detail::open_stream(device, 0, device.name() + " default", Where());
             slot.store(stream, std::memory_order_release);
         }
     }
@@ -123,7 +122,7 @@ StreamRef default_stream(Device device) try {
     detail::rethrow_as_error("default_stream", {});
 }
 
-void set_stream(StreamRef stream, SetStreamOptions options, SourceLocation where) try {
+void set_stream(StreamRef stream, SetStreamOptions options, Where where) try {
     if (!stream) (void)detail::admit_slowly(stream.state(), "set_stream", where);
     ThreadState& thread = detail::this_thread_state();
     const Device device = stream.device();
@@ -140,7 +139,7 @@ void set_stream(StreamRef stream, SetStreamOptions options, SourceLocation where
     detail::rethrow_as_error("set_stream", where);
 }
 
-void set_device(Device device, SourceLocation where) try {
+void set_device(Device device, Where where) try {
     ThreadState& thread = detail::this_thread_state();
     save_set(thread,
              {.kind = SavedState::Kind::set,
@@ -154,8 +153,7 @@ void set_device(Device device, SourceLocation where) try {
     detail::rethrow_as_error("set_device", where);
 }
 
-ScopeBase::ScopeBase(SourceLocation where) try
-    : where_(where), thread_(&detail::this_thread_state()) {
+ScopeBase::ScopeBase(Where where) try : where_(where), thread_(&detail::this_thread_state()) {
     check_depth(*thread_, where);
     index_ = thread_->depth++;
     serial_ = thread_->next_serial++;
@@ -222,11 +220,9 @@ bool ScopeBase::leave() noexcept {
     return true;
 }
 
-ScopedDevice::ScopedDevice(Device device, SourceLocation where) : ScopeBase(where) {
-    change_device(device);
-}
+ScopedDevice::ScopedDevice(Device device, Where where) : ScopeBase(where) { change_device(device); }
 
-ScopedStream::ScopedStream(StreamRef stream, ScopeOptions options, SourceLocation where) try
+ScopedStream::ScopedStream(StreamRef stream, ScopeOptions options, Where where) try
     : ScopeBase(where), stream_(stream), wait_on_exit_(options.wait_on_exit) {
     if (!stream) [[unlikely]]
         (void)detail::admit_slowly(stream.state(), "ScopedStream", where);

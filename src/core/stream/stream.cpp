@@ -47,19 +47,19 @@ std::string StreamRef::name() const try { return record_of(*state_).display_name
     detail::rethrow_as_error("name", {});
 }
 
-void StreamRef::wait_stream(StreamRef other, SourceLocation where) const try {
+void StreamRef::wait_stream(StreamRef other, Where where) const try {
     detail::order_after_stream(record_of(*state_), record_of(*other.state_), where);
 } catch (...) {
     detail::rethrow_as_error("wait_stream", where);
 }
 
-void StreamRef::wait_event(const Event& event, SourceLocation where) const try {
+void StreamRef::wait_event(const Event& event, Where where) const try {
     detail::order_after_event(record_of(*state_), event.state("wait_event", where), where);
 } catch (...) {
     detail::rethrow_as_error("wait_event", where);
 }
 
-Event StreamRef::record_event(EventOptions options, SourceLocation where) const try {
+Event StreamRef::record_event(EventOptions options, Where where) const try {
     detail::check_usable(record_of(*state_), "record_event", where);
     Event event(device(), options, where);
     detail::record_event(event.state(), record_of(*state_), where);
@@ -68,13 +68,13 @@ Event StreamRef::record_event(EventOptions options, SourceLocation where) const 
     detail::rethrow_as_error("record_event", where);
 }
 
-void StreamRef::record_event(Event& event, SourceLocation where) const try {
+void StreamRef::record_event(Event& event, Where where) const try {
     detail::record_event(event.state("record_event", where), record_of(*state_), where);
 } catch (...) {
     detail::rethrow_as_error("record_event", where);
 }
 
-void StreamRef::synchronize(SourceLocation where) const try {
+void StreamRef::synchronize(Where where) const try {
     StreamRecord& stream = record_of(*state_);
     detail::check_usable(stream, "synchronize", where);
     detail::check_may_wait("synchronize", where);
@@ -92,7 +92,7 @@ void StreamRef::synchronize(SourceLocation where) const try {
     detail::rethrow_as_error("synchronize", where);
 }
 
-bool StreamRef::is_complete(SourceLocation where) const try {
+bool StreamRef::is_complete(Where where) const try {
     StreamRecord& stream = record_of(*state_);
     detail::check_usable(stream, "is_complete", where);
     if (!detail::may_query(stream, "is_complete", where)) return false;
@@ -104,7 +104,7 @@ bool StreamRef::is_complete(SourceLocation where) const try {
     detail::rethrow_as_error("is_complete", where);
 }
 
-bool StreamRef::is_capturing(SourceLocation where) const try {
+bool StreamRef::is_capturing(Where where) const try {
     StreamRecord& stream = record_of(*state_);
     detail::check_usable(stream, "is_capturing", where);
     if (stream.has(detail::stream_flag::recording) && detail::is_captured(stream)) return true;
@@ -122,7 +122,7 @@ bool StreamRef::is_poisoned() const try {
     detail::rethrow_as_error("is_poisoned", {});
 }
 
-std::exception_ptr StreamRef::clear_error(SourceLocation where) const try {
+std::exception_ptr StreamRef::clear_error(Where where) const try {
     StreamRecord& stream = record_of(*state_);
     detail::check_usable(stream, "clear_error", where);
     detail::check_may_wait("clear_error", where);
@@ -141,7 +141,7 @@ std::exception_ptr StreamRef::clear_error(SourceLocation where) const try {
     detail::rethrow_as_error("clear_error", where);
 }
 
-Stream::Stream(Device device, StreamOptions options, SourceLocation where) try
+Stream::Stream(Device device, StreamOptions options, Where where) try
     : StreamRef(detail::open_stream(device, options.priority, std::move(options.name), where)) {
 } catch (...) {
     detail::rethrow_as_error("Stream", where);
@@ -161,38 +161,33 @@ StreamRef Stream::per_thread(Device device) try {
     static thread_local ThreadStreams own;
     StreamRecord*& stream = own.streams[static_cast<int>(device.kind())][device.index()];
     if (stream == nullptr || stream->has(detail::stream_flag::forked))
-        stream = &detail::open_stream(device, 0, device.name() + " per-thread",
-                                      SourceLocation::current());
+        stream = &detail::open_stream(device, 0, device.name() + " per-thread", Where());
     return StreamRef(*stream);
 } catch (...) {
     detail::rethrow_as_error("per_thread", {});
 }
 
-void wait_stream(StreamRef waiter, StreamRef other, SourceLocation where) {
+void wait_stream(StreamRef waiter, StreamRef other, Where where) {
     waiter.wait_stream(other, where);
 }
-void wait_stream(StreamRef other, SourceLocation where) {
-    current_stream().wait_stream(other, where);
-}
-void wait_event(StreamRef waiter, const Event& event, SourceLocation where) {
+void wait_stream(StreamRef other, Where where) { current_stream().wait_stream(other, where); }
+void wait_event(StreamRef waiter, const Event& event, Where where) {
     waiter.wait_event(event, where);
 }
-void wait_event(const Event& event, SourceLocation where) {
-    current_stream().wait_event(event, where);
-}
-Event record_event(StreamRef stream, EventOptions options, SourceLocation where) {
+void wait_event(const Event& event, Where where) { current_stream().wait_event(event, where); }
+Event record_event(StreamRef stream, EventOptions options, Where where) {
     return stream.record_event(options, where);
 }
-Event record_event(EventOptions options, SourceLocation where) {
+Event record_event(EventOptions options, Where where) {
     return current_stream().record_event(options, where);
 }
-void record_event(StreamRef stream, Event& event, SourceLocation where) {
+void record_event(StreamRef stream, Event& event, Where where) {
     stream.record_event(event, where);
 }
-void record_event(Event& event, SourceLocation where) { event.record(where); }
-void synchronize_stream(StreamRef stream, SourceLocation where) { stream.synchronize(where); }
+void record_event(Event& event, Where where) { event.record(where); }
+void synchronize_stream(StreamRef stream, Where where) { stream.synchronize(where); }
 
-void synchronize_device(Device device, SourceLocation where) try {
+void synchronize_device(Device device, Where where) try {
     detail::check_may_wait("synchronize_device", where);
     detail::for_each_stream([&](StreamRecord& stream) {
         if (stream.device != device ||
@@ -230,7 +225,7 @@ void synchronize_device(Device device, SourceLocation where) try {
     detail::rethrow_as_error("synchronize_device", where);
 }
 
-void synchronize(SourceLocation where) try {
+void synchronize(Where where) try {
     bool used[2][detail::max_devices] = {};
     detail::for_each_stream([&](StreamRecord& stream) {
         if (!stream.has(detail::stream_flag::forked))

@@ -294,8 +294,7 @@ const char* global_name(const void* kernel) noexcept {
     return "?";
 }
 
-void throw_launch_failed(StreamState& stream, const char* pretty, int native,
-                         SourceLocation where) {
+void throw_launch_failed(StreamState& stream, const char* pretty, int native, Where where) {
     const auto code = static_cast<cudaError_t>(native);
     StreamRecord& record = record_of(stream);
     cudaGetLastError();  // clears the error, which is thrown below

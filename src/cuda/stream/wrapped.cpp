@@ -93,7 +93,7 @@ void forget_handle(StreamRecord& stream) noexcept {
 
 using namespace detail;
 
-cudaStream_t native_handle(StreamRef stream, SourceLocation where) {
+cudaStream_t native_handle(StreamRef stream, Where where) {
     StreamRecord& record = record_of(stream.state());
     if (record.has(stream_flag::dead))
         cu::throw_usage("the stream was destroyed, moved from, or never one", "native_handle",
@@ -110,7 +110,7 @@ cudaStream_t native_handle(StreamRef stream, SourceLocation where) {
     return cu::native_of(record);
 }
 
-cudaEvent_t native_handle(const Event& event, SourceLocation where) {
+cudaEvent_t native_handle(const Event& event, Where where) {
     EventState& state = event.state("native_handle", where);
     if (!state.device.is_cuda())
         cu::throw_usage("an event of a CPU device has no CUDA handle", "native_handle", nullptr,
@@ -121,13 +121,13 @@ cudaEvent_t native_handle(const Event& event, SourceLocation where) {
     return cu::native_of(state);
 }
 
-Stream wrap_stream(cudaStream_t native, SourceLocation where) {
+Stream wrap_stream(cudaStream_t native, Where where) {
     cu::refuse_forked("wrap_stream", where);
     return wrap_stream(native, Device::unchecked(DeviceKind::cuda, cu::device_of(native, where)),
                        where);
 }
 
-Stream wrap_stream(cudaStream_t native, Device device, SourceLocation where) {
+Stream wrap_stream(cudaStream_t native, Device device, Where where) {
     if (!device.is_cuda())
         cu::throw_usage("a CUDA stream lives on a CUDA device", "wrap_stream", nullptr, where);
     cu::refuse_forked("wrap_stream", where);
@@ -158,7 +158,7 @@ Stream wrap_stream(cudaStream_t native, Device device, SourceLocation where) {
     return Stream::adopt(record);
 }
 
-Event wrap_event(cudaEvent_t native, Device device, SourceLocation where) {
+Event wrap_event(cudaEvent_t native, Device device, Where where) {
     if (!device.is_cuda())
         cu::throw_usage("a CUDA event lives on a CUDA device", "wrap_event", nullptr, where);
     cu::gpu(device.index(), where);
@@ -172,7 +172,7 @@ Event wrap_event(cudaEvent_t native, Device device, SourceLocation where) {
     return EventState::make(*state);
 }
 
-void check_cuda(cudaError_t code, const char* call, SourceLocation where) {
+void check_cuda(cudaError_t code, const char* call, Where where) {
     if (code == cudaSuccess) return;
     int device = -1;
     if (cu::api.cudaGetDevice(&device) != cudaSuccess) device = -1;
