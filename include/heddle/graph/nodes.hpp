@@ -230,11 +230,10 @@ CopyNode copy_node(To&& to, const From& from, Where where = {}) {
     return {detail::region(destination), detail::region(source), where};
 }
 template <class T, class S>
-    requires std::is_same_v<T, std::remove_const_t<S>> CopyNode copy_2d_node(View2D<T> to,
-                                                                             View2D<S> from,
-                                                                             Where where = {}) {
-        return {detail::region(to), detail::region(from), where};
-    }
+    requires std::is_same_v<T, std::remove_const_t<S>>
+CopyNode copy_2d_node(View2D<T> to, View2D<S> from, Where where = {}) {
+    return {detail::region(to), detail::region(from), where};
+}
 
 /// A node that fills an array, view or pinned memory with one value. Made by fill_node(). Throws
 /// UsageError for an empty fill, pageable memory, and memory of another device.
@@ -271,8 +270,8 @@ FillNode fill_node(
 class HostNode : public NodeOf<HostNode> {
 public:
     template <class F>
-        requires std::invocable < std::decay_t<F>
-    & > HostNode(F&& function, Device device, Where where)
+        requires std::invocable<std::decay_t<F>&>
+    HostNode(F&& function, Device device, Where where)
         : NodeOf(detail::new_node(NodeKind::host_function, device, where)) {
         call(std::forward<F>(function), where);
     }
@@ -281,8 +280,8 @@ public:
         : NodeOf(detail::check_kind(node, NodeKind::host_function, where)) {}
     /// Sets the function, from the next launch on.
     template <class F>
-        requires std::invocable < std::decay_t<F>
-    & > HostNode& call(F&& function, Where where = {}) try {
+        requires std::invocable<std::decay_t<F>&>
+    HostNode& call(F&& function, Where where = {}) try {
         using Operation = detail::HostFunction<std::decay_t<F>>;
         detail::Work work;
         work.type = &detail::host_work_type<std::decay_t<F>>;

@@ -72,9 +72,7 @@ HEDDLE_FN inline void trigger_dependents() noexcept { detail::trigger_dependents
 /// `static constexpr bool waits_for_primary = true;`. A dependent launch of a kernel that does not
 /// wait would race with the previous kernel.
 template <class K>
-concept WaitsForPrimary = requires {
-    requires static_cast<bool>(K::waits_for_primary);
-};
+concept WaitsForPrimary = requires { requires static_cast<bool>(K::waits_for_primary); };
 
 /// The same as launch(), but the kernel may start before the previous kernel on the stream has
 /// finished (programmatic dependent launch). Works in captures and batches too. Below compute

@@ -186,8 +186,8 @@ void launch(StreamRef, const K&, N, A&&...) {
 /// The function may enqueue work on CPU streams. It must not wait for anything (UsageError), and on
 /// a CUDA stream it must not call CUDA.
 template <class F>
-    requires std::invocable < std::decay_t<F>
-& > void launch_host(StreamRef stream, F&& function, Where where = {}) try {
+    requires std::invocable<std::decay_t<F>&>
+void launch_host(StreamRef stream, F&& function, Where where = {}) try {
     using Operation = detail::HostFunction<std::decay_t<F>>;
     detail::StreamState& state = stream.state();
     const detail::Admission admission = detail::admit(state, "launch_host", where);
@@ -211,8 +211,8 @@ template <class F>
     detail::rethrow_as_error("launch_host", where);
 }
 template <class F>
-    requires std::invocable < std::decay_t<F>
-& > void launch_host(F&& function, Where where = {}) {
+    requires std::invocable<std::decay_t<F>&>
+void launch_host(F&& function, Where where = {}) {
     launch_host(current_stream(), std::forward<F>(function), where);
 }
 

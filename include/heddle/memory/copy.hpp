@@ -72,9 +72,7 @@ concept Destination = requires(To&& to) {
     requires !std::is_const_v<std::remove_pointer_t<decltype(detail::as_destination(to).data())>>;
 };
 template <class From>
-concept Source = requires(const From& from) {
-    detail::as_source(from);
-};
+concept Source = requires(const From& from) { detail::as_source(from); };
 
 /// Untyped memory: `rows` rows of `bytes` bytes each, whose starts are `pitch` bytes apart. `pitch`
 /// is ignored if `rows` is 1.

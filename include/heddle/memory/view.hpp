@@ -48,15 +48,15 @@ public:
     /// Refers to the host memory of a std::vector, std::array, std::span, ... of the same element
     /// type.
     template <std::ranges::contiguous_range R>
-        requires(std::ranges::borrowed_range<R> || std::is_lvalue_reference_v<R>)
-    &&std::ranges::sized_range<R>&& std::is_convertible_v<
-        std::remove_reference_t<std::ranges::range_reference_t<R>> (*)[], T (*)[]> &&
-        (!requires(const std::remove_cvref_t<R>& r) { r.owner(); }) &&
-        (!requires(const std::remove_cvref_t<R>& r) {
-            r.view();
-        }) constexpr View(R&& range) noexcept
-        : data_(std::ranges::data(range)),
-    size_(std::ranges::size(range)) {}
+        requires(std::ranges::borrowed_range<R> || std::is_lvalue_reference_v<R>) &&
+                    std::ranges::sized_range<R> &&
+                    std::is_convertible_v<
+                        std::remove_reference_t<std::ranges::range_reference_t<R>> (*)[],
+                        T (*)[]> &&
+                    (!requires(const std::remove_cvref_t<R>& r) { r.owner(); }) &&
+                    (!requires(const std::remove_cvref_t<R>& r) { r.view(); })
+    constexpr View(R&& range) noexcept
+        : data_(std::ranges::data(range)), size_(std::ranges::size(range)) {}
 
     HEDDLE_FN constexpr T& operator[](std::size_t i) const noexcept { return data_[i]; }
     HEDDLE_FN constexpr T* data() const noexcept { return data_; }

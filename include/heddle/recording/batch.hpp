@@ -104,8 +104,8 @@ public:
                                        Where where = {});
     /// Deleted: a temporary stream would end before the scope.
     template <class Owner>
-        requires std::same_as<Owner, Stream> ScopedBatch(Batch&, Owner&&, Where = {})
-    = delete;
+        requires std::same_as<Owner, Stream>
+    ScopedBatch(Batch&, Owner&&, Where = {}) = delete;
     ScopedBatch(const ScopedBatch&) = delete;
     ScopedBatch& operator=(const ScopedBatch&) = delete;
     ~ScopedBatch();

@@ -89,16 +89,16 @@ void give_completion(StreamState& stream, const WorkType& type, void* self,
 /// Throws DeviceLost if the device is already lost. If the device is lost later, the function is
 /// called with DeviceLost, unless it is a node of a graph.
 template <class F>
-    requires std::invocable < std::decay_t<F>
-&, std::exception_ptr > void on_completion(StreamRef stream, F&& function, Where where = {}) {
+    requires std::invocable<std::decay_t<F>&, std::exception_ptr>
+void on_completion(StreamRef stream, F&& function, Where where = {}) {
     detail::CompletionFunction<std::decay_t<F>> operation{std::forward<F>(function)};
     detail::give_completion(stream.state(), detail::completion_work_type<std::decay_t<F>>,
                             &operation, where);
 }
 /// The same on the current stream of the current device.
 template <class F>
-    requires std::invocable < std::decay_t<F>
-&, std::exception_ptr > void on_completion(F&& function, Where where = {}) {
+    requires std::invocable<std::decay_t<F>&, std::exception_ptr>
+void on_completion(F&& function, Where where = {}) {
     on_completion(current_stream(), std::forward<F>(function), where);
 }
 
