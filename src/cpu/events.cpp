@@ -1,3 +1,4 @@
+// CPU events, and waits, also for streams of other kinds.
 #include <chrono>
 
 #include <cstring>

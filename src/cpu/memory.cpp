@@ -1,3 +1,4 @@
+// Memory on the CPU: allocation, frees in stream order, copies and fills.
 #include <cstdlib>
 #include <cstring>
 #include <memory>

@@ -1,4 +1,4 @@
-// A CPU stream: a queue of operations, drained in batches by the thread that has taken it.
+// A CPU stream: a queue of operations. One thread at a time takes it and drains it (drain.cpp).
 #pragma once
 
 #include <atomic>

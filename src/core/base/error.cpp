@@ -1,3 +1,4 @@
+// Errors: their text, how they are thrown, the report hook, and failures that nobody was told of.
 #include <heddle/error.hpp>
 
 #include <cstdio>

@@ -1,5 +1,4 @@
-// fmt, which takes a compiler six seconds in each file that includes it: one file does
-// (format.cpp).
+// Formatted text. Only format.cpp includes fmt, which costs a compiler six seconds in each file.
 #pragma once
 
 #include <concepts>

@@ -1,3 +1,4 @@
+// Modules: loading images, and finding kernels by name.
 #include <heddle/code/module.hpp>
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// fork_join(): branches on streams that are kept for the next one.
 #include <heddle/concurrency/fork_join.hpp>
 
 #include <bit>
@@ -16,8 +17,8 @@ namespace heddle::detail {
 
 namespace {
 
-/// Streams for branches, kept for later fork_joins. Prefers a stream that was last joined by the
-/// same base, which waits for its pending work anyway.
+/// Streams for branches, kept for later fork_joins. Prefers a stream whose last branch the same
+/// base has joined: the base waits for that work anyway.
 class Branches {
 public:
     StreamRecord& take(StreamRecord& base, Device device, const SourceLocation& where) {

@@ -1,3 +1,4 @@
+// Pipelines: slots, and the events between their stages.
 #include <heddle/concurrency/pipeline.hpp>
 
 #include <exception>

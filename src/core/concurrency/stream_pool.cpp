@@ -1,3 +1,4 @@
+// Leased and shared streams of a pool; reserve_streams().
 #include <heddle/concurrency/stream_pool.hpp>
 
 #include <algorithm>

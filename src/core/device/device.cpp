@@ -1,3 +1,4 @@
+// Devices: parsing, enumeration, properties.
 #include <heddle/device/device.hpp>
 
 #include <charconv>

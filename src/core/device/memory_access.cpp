@@ -1,3 +1,4 @@
+// Access to other devices' memory, and settings of pools.
 #include <heddle/device/memory_access.hpp>
 
 #include "core/base/report.hpp"

@@ -1,3 +1,4 @@
+// Enqueues closures through the backends; errors of launches.
 #include <string>
 
 #include <heddle/detail/host_op.hpp>

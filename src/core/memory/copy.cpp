@@ -1,3 +1,4 @@
+// Copies and fills: checked, then recorded or enqueued.
 #include <heddle/memory/copy.hpp>
 
 #include <functional>

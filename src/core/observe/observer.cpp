@@ -1,3 +1,4 @@
+// The list of observers, and how they are notified.
 #include <heddle/error.hpp>
 #include <heddle/observe/observer.hpp>
 

@@ -1,5 +1,5 @@
 // Recorders put the work of their streams on a tape instead of the device. A capture makes a graph
-// of the tape; a batch launches it.
+// of its tape. A batch makes one too, and launches it.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
 // Completions: one-shot host-side events. CPU events are made of them, and waits between CPU and
-// CUDA streams go through them (docs/adr/0003).
+// CUDA streams go through them (docs/adr/0003). A thread can block until one is done.
 #pragma once
 
 #include <atomic>

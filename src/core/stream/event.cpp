@@ -1,3 +1,4 @@
+// The public class Event.
 #include <heddle/stream/event.hpp>
 
 #include <heddle/observe/observer.hpp>

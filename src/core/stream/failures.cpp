@@ -1,3 +1,4 @@
+// poisoned_streams(), clear_errors() and on_completion().
 #include <heddle/stream/failures.hpp>
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Each thread's current device and streams, default streams, and scopes, also if left out of order.
 #include <heddle/stream/scope.hpp>
 
 #include <algorithm>

@@ -1,3 +1,4 @@
+// Stream and StreamRef, and waits for whole devices. How a stream is closed is in registry.cpp.
 #include <heddle/stream/stream.hpp>
 
 #include <heddle/detail/thread_state.hpp>

@@ -12,8 +12,8 @@ namespace heddle::detail {
 ErrorInfo stream_error(ErrorCode code, StreamRecord& stream, std::string message, std::string call,
                        const SourceLocation& where);
 
-/// Throws a failure of work and marks it as told. `stream` is where it was found, or null; the
-/// message names it if the failure came there by a wait.
+/// Throws a failure of work and marks it as told. `stream` is the stream on which the failure was
+/// found, or null. The message names that stream if the work failed on another one.
 [[noreturn]] void throw_failure(const Failure& failure, StreamRecord* stream = nullptr);
 /// The same, but returns an exception_ptr.
 std::exception_ptr told(const Failure& failure, StreamRecord* stream = nullptr);

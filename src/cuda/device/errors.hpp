@@ -1,4 +1,5 @@
-// Converts native codes to heddle's errors, and handles the loss of a device.
+// Converts native codes to heddle's errors, handles the loss of a device, and refuses CUDA calls in
+// the child of a fork.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Per-device state of the backend, and guards around native calls.
+// Per-device state of the backend: what one GPU keeps from its first use on.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// What a device can launch.
+// Launch options on CUDA: their checks against the device, and the attributes made of them.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Chooses how each copy is done.
+// Chooses how each copy on a CUDA stream is done. Graphs have copies of their own (cuda/graph).
 #include <memory>
 
 #include "core/base/host_function_mark.hpp"

@@ -1,4 +1,4 @@
-// Chooses how each fill is done.
+// Chooses how each fill on a CUDA stream is done. Graphs have fills of their own (cuda/graph).
 #include <cstdint>
 #include <cstring>
 #include <memory>

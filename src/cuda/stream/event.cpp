@@ -13,8 +13,7 @@ namespace heddle::detail::cu {
 
 namespace {
 
-/// Returns the event that waits on `stream` use: one for each stream, created at the first such
-/// wait.
+/// Returns the event through which others wait for `stream`. It is created at the first such wait.
 ///
 /// Two threads may use it at once. The later record then serves both waits, so that one of them
 /// waits for more than it must, never for less. A record made in a capture cannot be mistaken for
