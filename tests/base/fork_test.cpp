@@ -2,7 +2,7 @@
 #include "child.hpp"
 #include "core/base/report.hpp"
 #include "core/seam/backend.hpp"
-#include "kernels.hpp"
+#include "kernel_launches.hpp"
 #include "support.hpp"
 
 #include <cstdio>
