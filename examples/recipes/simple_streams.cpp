@@ -21,7 +21,7 @@ struct Iterate {  // some work for every element, so that a kernel takes about a
 
 int main(int argc, char** argv) {
     constexpr std::size_t n = 1 << 20;
-    constexpr int rounds = 50;
+    constexpr int rounds = 20;
     const ScopedDevice on{device_argument(argc, argv)};
     Array<unsigned> x = empty<unsigned>(n);
     Array<unsigned> host = pinned<unsigned>(n);  // a copy to pageable memory would wait

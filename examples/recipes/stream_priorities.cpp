@@ -27,14 +27,14 @@ bool was_iterated(const Array<unsigned>& x, int rounds) {
 }
 
 int main(int argc, char** argv) {
-    constexpr int pieces = 40, rounds = 200;
+    constexpr int pieces = 20, rounds = 100;
     const Device device = device_argument(argc, argv);
     const PriorityRange range = device.priorities();
     const Stream bulk{device, {.priority = range.least, .name = "bulk"}};
     const Stream urgent{device, {.priority = range.greatest, .name = "urgent"}};
     preload(device, Iterate{});  // code loaded at a first launch would wait for the bulk work
 
-    Array<unsigned> large = zeros<unsigned>(bulk, 1 << 18), small = zeros<unsigned>(urgent, 256);
+    Array<unsigned> large = zeros<unsigned>(bulk, 1 << 16), small = zeros<unsigned>(urgent, 256);
     std::atomic<int> done{0}, done_before_urgent{-1};
     for (int i = 0; i < pieces; ++i) {
         launch(bulk, Iterate{}, dim(large.size()), rounds, large);
