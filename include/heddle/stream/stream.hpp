@@ -117,7 +117,7 @@ public:
     Stream& operator=(Stream&& other) noexcept;
     ~Stream();
 
-    /// Takes ownership of a state made by the library (wrap_stream).
+    /// For the library: takes ownership of a state that it made (wrap_stream).
     static Stream adopt(detail::StreamState& state) noexcept { return Stream(state); }
 
     /// Returns the calling thread's own stream of `device`, by default of the current one. It lives
