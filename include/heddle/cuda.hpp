@@ -17,10 +17,15 @@ namespace heddle {
 /// Grid, block and dynamic shared memory (bytes) of a __global__ launch. Stores its call site, for
 /// errors and observers. Made by grid().
 struct Grid {
+    /// In blocks.
     dim3 grid;
+    /// In threads.
     dim3 block;
+    /// Dynamic shared memory of a block.
     std::size_t shared_bytes = 0;
+    /// The call of grid(), which errors of the launch name.
     SourceLocation where;
+    /// For the library.
     detail::GivenOptions how{};
 
     /// Returns a copy with launch options. LaunchOptions::block and shared_bytes are ignored.
@@ -272,6 +277,7 @@ template <class... A> ModuleNode kernel_node(ModuleKernel kernel, const Grid& gr
 /// A graph node that launches a __global__ function.
 template <class... P> class GlobalNode : public NodeOf<GlobalNode<P...>> {
 public:
+    /// Makes the node without its arguments; see kernel_node().
     GlobalNode(void (*kernel)(P...), const Grid& grid, Device device)
         : NodeOf<GlobalNode>(detail::new_node(NodeKind::kernel, device, grid.where)),
           kernel_(kernel), grid_(grid) {

@@ -18,6 +18,7 @@
 
 namespace heddle {
 
+/// Options of a Pipeline, and of overlap().
 struct PipelineOptions {
     /// Pieces in flight at the same time, and buffers of each kind; at most 1024. 0 chooses 6, or 4
     /// if there is no input or no output.
@@ -260,10 +261,16 @@ public:
     bool is_full() const noexcept { return core_.is_full(); }
     /// Returns the number of pieces submitted and not yet taken (without output: not seen done).
     std::size_t pending() const noexcept { return core_.pending(); }
+    /// Returns the number of slots.
     std::size_t depth() const noexcept { return core_.depth(); }
+    /// Returns how many elements a slot has.
     std::size_t piece() const noexcept { return core_.piece(); }
+    /// Returns the stream that copies to the device. Make it wait for other streams that fill a
+    /// slot, before submit().
     StreamRef copy_in_stream() const noexcept { return core_.stream(0); }
+    /// Returns the stream on which the work is enqueued.
     StreamRef work_stream() const noexcept { return core_.stream(1); }
+    /// Returns the stream that copies results back.
     StreamRef copy_out_stream() const noexcept { return core_.stream(2); }
 
 private:

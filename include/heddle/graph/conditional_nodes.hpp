@@ -33,6 +33,7 @@ std::shared_ptr<NodeData> new_conditional(
 /// Instantiation throws Unsupported, naming the node, for any other.
 class ConditionalNode : public NodeOf<ConditionalNode> {
 public:
+    /// For the library.
     ConditionalNode(detail::ConditionalKind kind, View<const int> value,
                     std::span<const std::reference_wrapper<const Graph>> bodies, Where where)
         : NodeOf(detail::new_conditional(kind, value, bodies, where)) {}

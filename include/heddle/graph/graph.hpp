@@ -19,7 +19,9 @@ struct NodeData;
 struct GraphData;
 }  // namespace detail
 
+/// What a node does.
 enum class NodeKind : std::uint8_t {
+    /// A kernel: portable, `__global__` or of a module.
     kernel,
     copy,
     fill,
@@ -33,6 +35,7 @@ enum class NodeKind : std::uint8_t {
     free,
     other,  ///< captured natively, not through heddle: only CUDA knows what it is
 };
+/// Returns the name of a kind, "host function" for example.
 const char* to_string(NodeKind kind) noexcept;
 
 /// A handle to one piece of work, in a graph or not in one yet. Made by kernel_node(), copy_node()
@@ -42,20 +45,25 @@ class Node {
 public:
     Node() noexcept = default;
 
+    /// Returns whether it refers to anything.
     explicit operator bool() const noexcept { return data_ != nullptr; }
     friend bool operator==(const Node&, const Node&) noexcept = default;
 
+    /// Returns what the node does.
     NodeKind kind() const;
     /// Returns the name set by name(), or else the kernel's or the kind's. In a graph the latter
     /// ends in the node's index: "Saxpy 1".
     std::string name() const;
+    /// Returns the device on which the node runs.
     Device device() const;
 
     /// Enables or disables the node from the graph's next launch on. A disabled node is skipped;
     /// its successors inherit its dependencies. Throws UsageError unless it is a kernel, copy or
     /// fill.
     void enable(bool on = true, Where where = {});
+    /// Calls enable(false).
     void disable(Where where = {}) { enable(false, where); }
+    /// Returns whether the node runs when its graph does.
     bool is_enabled() const;
 
     /// Builds a graph of this node and all its predecessors. Throws UsageError, naming the nodes,
@@ -63,6 +71,7 @@ public:
     /// cycle lose their dependencies.
     Graph build(Where where = {}) const;
 
+    /// For the library.
     detail::NodeData& data() const;
 
 protected:
@@ -82,9 +91,13 @@ Graph build(std::initializer_list<Node> ends, Where where = {});
 /// A description of one node of a graph, as Graph::nodes() returns it.
 struct NodeInfo {
     std::size_t index;  ///< in topological order
+    /// What it does.
     NodeKind kind;
+    /// As Node::name() has it.
     std::string name;
+    /// On which it runs.
     Device device;
+    /// False after Node::disable().
     bool enabled;
     std::vector<std::size_t> after;  ///< indices of the nodes it depends on
     int priority = 0;                ///< of kernels
@@ -112,6 +125,7 @@ public:
     Graph& operator=(Graph&&) noexcept;
     ~Graph();
 
+    /// Returns whether it refers to anything.
     explicit operator bool() const noexcept { return data_ != nullptr; }
 
     /// Returns the device of the graph. It can be launched on streams of this device, or, for a CPU
@@ -127,6 +141,7 @@ public:
     /// Does early what the first launch would do: checks the graph and prepares the device. On an
     /// instantiated graph, applies the changes made to nodes.
     void instantiate(Where where = {});
+    /// Returns whether instantiate() or a launch has prepared the device.
     bool is_instantiated(Where where = {}) const;
     /// Releases the graph and its executable, and leaves an empty handle. Does not block; launches
     /// already enqueued still complete.
@@ -147,19 +162,23 @@ public:
     std::size_t size(Where where = {}) const;
     /// Returns the number of dependencies between nodes.
     std::size_t edge_count(Where where = {}) const;
+    /// Returns a description of every node, in topological order.
     std::vector<NodeInfo> nodes(Where where = {}) const;
     /// Returns the node of this name. Throws UsageError if there is none, or more than one.
     Node node(std::string_view name, Where where = {}) const;
     /// Returns the graph in Graphviz' DOT language, for `dot -Tsvg`.
     std::string dot(Where where = {}) const;
 
+    /// For the library.
     explicit Graph(std::unique_ptr<detail::GraphData> data) noexcept;
+    /// For the library.
     detail::GraphData& data(Where where = {}) const;
 
 private:
     std::unique_ptr<detail::GraphData> data_;
 };
 
+/// Calls graph.launch().
 inline void launch(StreamRef stream, Graph& graph, Where where = {}) {
     graph.launch(stream, where);
 }

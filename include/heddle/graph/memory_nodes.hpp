@@ -14,9 +14,11 @@ namespace heddle {
 class FreeNode : public NodeOf<FreeNode> {
 public:
     FreeNode() noexcept = default;  ///< refers to no node
+    /// Makes the node; see free_node().
     FreeNode(const Node& allocation, Where where);
 };
 
+/// Options of alloc_node().
 struct AllocOptions {
     /// Reuses the memory that this node frees, and orders the allocation after it. Has no effect if
     /// the memory is too small or already reused: the node then allocates.
@@ -45,6 +47,7 @@ template <class T> class AllocNode : public NodeOf<AllocNode<T>> {
                   "heddle::alloc_node<T>: T is copied as bytes, so it must be trivially copyable");
 
 public:
+    /// Makes the node and its memory; see alloc_node().
     AllocNode(Device device, std::size_t count, const AllocOptions& options, Where where)
         : NodeOf<AllocNode>(detail::new_allocation(
               device, count, sizeof(T), options.reuse ? &options.reuse.data() : nullptr, where)),
@@ -54,7 +57,9 @@ public:
             this->after(options.reuse);
     }
 
+    /// Returns the number of elements.
     std::size_t size() const noexcept { return size_; }
+    /// Returns a view of the memory, for other nodes of the same graph.
     View<T> view() const {
         detail::Block& block = detail::block_of_memory(this->data());
         return {static_cast<T*>(block.data), size_, &block};

@@ -21,6 +21,7 @@ inline void check_node_blocks(ModuleKernelData& kernel, const Blocks& blocks) {
 /// A node that launches a kernel of a module, on the module's device. Made by kernel_node().
 class ModuleNode : public NodeOf<ModuleNode> {
 public:
+    /// Makes the node without its arguments; see kernel_node().
     ModuleNode(ModuleKernel kernel, const Blocks& blocks)
         : NodeOf(detail::new_node(NodeKind::kernel, kernel.device(), blocks.where)),
           kernel_(kernel), blocks_(blocks) {

@@ -87,6 +87,7 @@ template <class K, int N, class... P> class PreparedLaunch;
 /// A node that runs a portable kernel. Made by kernel_node().
 template <class K, int N> class KernelNode : public NodeOf<KernelNode<K, N>> {
 public:
+    /// Makes the node without its arguments; see kernel_node().
     KernelNode(const K& kernel, const Dim<N>& d, Device device)
         : NodeOf<KernelNode>(detail::new_node(NodeKind::kernel, device, d.where)), dim_(d),
           kernel_(kernel) {
@@ -205,6 +206,7 @@ KernelNode<K, N> kernel_node(const K& kernel, const Dim<N>& d, A&&... args) {
 /// change pageable memory again: use pinned().
 class CopyNode : public NodeOf<CopyNode> {
 public:
+    /// For the library.
     CopyNode(const detail::Region& to, const detail::Region& from, Where where)
         : NodeOf(detail::new_node(NodeKind::copy, detail::device_of(to, &from), where)) {
         detail::set_copy(data(), to, from, where);
@@ -220,6 +222,8 @@ public:
         return *this;
     }
 };
+/// Makes a node that copies all elements of `from` to `to`. Its device is the one that copy() would
+/// choose. Throws UsageError for different sizes, overlaps, and what CopyNode refuses.
 template <detail::Destination To, detail::Source From>
 CopyNode copy_node(To&& to, const From& from, Where where = {}) {
     const auto destination = detail::as_destination(to, where);
@@ -229,6 +233,7 @@ CopyNode copy_node(To&& to, const From& from, Where where = {}) {
                   "heddle::copy_node: both sides must have the same element type");
     return {detail::region(destination), detail::region(source), where};
 }
+/// The same for a rectangle, as copy_2d() copies it.
 template <class T, class S>
     requires std::is_same_v<T, std::remove_const_t<S>>
 CopyNode copy_2d_node(View2D<T> to, View2D<S> from, Where where = {}) {
@@ -239,6 +244,7 @@ CopyNode copy_2d_node(View2D<T> to, View2D<S> from, Where where = {}) {
 /// UsageError for an empty fill, pageable memory, and memory of another device.
 class FillNode : public NodeOf<FillNode> {
 public:
+    /// For the library.
     FillNode(const detail::Region& to, const void* value, std::size_t size, Where where)
         : NodeOf(detail::new_node(NodeKind::fill, detail::device_of(to, nullptr), where)) {
         detail::set_fill(data(), to, value, size, where);
@@ -257,6 +263,7 @@ public:
         return *this;
     }
 };
+/// Makes a node that sets every element of `to` to `value`.
 template <detail::Destination To>
 FillNode fill_node(
     To&& to,
@@ -269,6 +276,7 @@ FillNode fill_node(
 /// launch_host(). Made by host_node().
 class HostNode : public NodeOf<HostNode> {
 public:
+    /// Makes the node; see host_node().
     template <class F>
         requires std::invocable<std::decay_t<F>&>
     HostNode(F&& function, Device device, Where where)
@@ -306,9 +314,11 @@ HostNode host_node(F&& f, Where where = {}) {
 /// fewer edges.
 class EmptyNode : public NodeOf<EmptyNode> {
 public:
+    /// Makes the node; see empty_node().
     EmptyNode(Device device, Where where)
         : NodeOf(detail::new_node(NodeKind::empty, device, where)) {}
 };
+/// Makes a node that does nothing, in a graph of `device` (default: the current one).
 inline EmptyNode empty_node(Device device = Device(), Where where = {}) { return {device, where}; }
 
 /// A node that records an event, or waits for one, in every launch. Made by record_node() and
@@ -318,14 +328,17 @@ inline EmptyNode empty_node(Device device = Device(), Where where = {}) { return
 /// device, and must be alive at every launch.
 class EventNode : public NodeOf<EventNode> {
 public:
+    /// Makes the node; see record_node() and wait_node().
     EventNode(NodeKind kind, const Event& event, Where where)
         : NodeOf(detail::new_node(kind, event.device(where), where)) {
         detail::set_event(data(), event, where);
     }
 };
+/// Makes a node that records `event` in every launch.
 inline EventNode record_node(Event& event, Where where = {}) {
     return {NodeKind::record_event, event, where};
 }
+/// Makes a node that waits for `event` in every launch.
 inline EventNode wait_node(const Event& event, Where where = {}) {
     return {NodeKind::wait_event, event, where};
 }
@@ -333,11 +346,13 @@ inline EventNode wait_node(const Event& event, Where where = {}) {
 /// A node that runs another graph, copied when the node is made. Made by child_node().
 class ChildNode : public NodeOf<ChildNode> {
 public:
+    /// Makes the node; see child_node().
     ChildNode(const Graph& graph, Where where)
         : NodeOf(detail::new_node(NodeKind::child_graph, graph.device(), where)) {
         detail::set_child(data(), graph, where);
     }
 };
+/// Makes a node that runs a copy of `graph`.
 inline ChildNode child_node(const Graph& graph, Where where = {}) { return {graph, where}; }
 
 }  // namespace heddle

@@ -21,8 +21,11 @@ namespace heddle {
 /// The extents of a launch: how many times a kernel runs, in N dimensions. Made by dim(). Holds the
 /// caller's location, and the launch options if with() has set any.
 template <int N> struct Dim {
+    /// Number of indices in each dimension; the first varies fastest.
     std::size_t extent[N];
+    /// The call of dim(), which errors of the launch name.
     SourceLocation where;
+    /// For the library.
     detail::GivenOptions how{};
 
     /// Returns the same extents with launch options.

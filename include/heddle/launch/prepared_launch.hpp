@@ -24,6 +24,7 @@ inline namespace HEDDLE_COMPILED_BY {
 /// it is launched. One thread at a time may launch or change it.
 template <class K, int N, class... P> class PreparedLaunch {
 public:
+    /// Checks and prepares the launch; see prepare().
     PreparedLaunch(Device device, const K& kernel, const Dim<N>& d, P... values)
         : kernel_(kernel), dim_(d), values_(values...), node_(kernel, d, device) {
         std::apply([this](P&... given) { node_.args(given...); }, values_);
@@ -64,6 +65,7 @@ public:
         node_.dim(d);
         return *this;
     }
+    /// Returns the device that it was prepared for.
     Device device() const { return node_.device(); }
 
 private:
@@ -89,6 +91,7 @@ PreparedLaunch<K, N, detail::KernelArg<A>...> prepare(const K& kernel, const Dim
     return prepare(current_device(), kernel, d, std::forward<A>(args)...);
 }
 
+/// Calls prepared.launch().
 template <class K, int N, class... P>
 void launch(StreamRef stream, PreparedLaunch<K, N, P...>& prepared, Where where = {}) {
     prepared.launch(stream, where);
