@@ -16,6 +16,7 @@
 #include "interrupt.hpp"
 #include "progress.hpp"
 #include "text.hpp"
+#include "json/json.hpp"
 
 namespace heddle::tool {
 namespace {
@@ -130,13 +131,21 @@ private:
 
     static std::string json_line(const std::string& path, const DigestResult& result,
                                  const PipelineOptions& pipeline) {
-        return fmt::format(
-            R"({{"path": {}, "digest": "sha256:{}", "bytes": {}, "seconds": {:.6f}, )"
-            R"("busy_seconds": {{"reading": {:.6f}, "copying": {:.6f}, "hashing": {:.6f}}}, )"
-            R"("setup_seconds": {:.6f}, "device": "{}", "chunk": {}, "depth": {}, "serial": {}}})",
-            json_string(path), to_hex(result.digest), result.bytes, result.seconds,
-            result.busy.reading, result.busy.copying, result.busy.hashing, result.setup_seconds,
-            pipeline.device.name(), pipeline.chunk, pipeline.depth, pipeline.serial);
+        const auto seconds = [](double value) { return json::number(value, 6); };
+        return json::object({
+            {"path", json::string(path)},
+            {"digest", json::string("sha256:" + to_hex(result.digest))},
+            {"bytes", json::number(result.bytes)},
+            {"seconds", seconds(result.seconds)},
+            {"busy_seconds", json::object({{"reading", seconds(result.busy.reading)},
+                                           {"copying", seconds(result.busy.copying)},
+                                           {"hashing", seconds(result.busy.hashing)}})},
+            {"setup_seconds", seconds(result.setup_seconds)},
+            {"device", json::string(pipeline.device.name())},
+            {"chunk", json::number(pipeline.chunk)},
+            {"depth", json::number(pipeline.depth)},
+            {"serial", json::boolean(pipeline.serial)},
+        });
     }
 
     void summarize(const PipelineOptions& pipeline) const {
