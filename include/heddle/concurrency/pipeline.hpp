@@ -30,7 +30,7 @@ struct PipelineOptions {
     int copy_priority = 0;  ///< of the streams that copy
     int work_priority = 0;  ///< of the stream that runs the work
     /// CPU devices: the work uses the host's buffers, and nothing is copied. CUDA devices always
-    /// copy.
+    /// copy, from and to pinned memory.
     bool in_place = true;
     std::string name = "pipeline";  ///< prefix of the streams' names: "pipeline: work"
     /// Called on the calling thread when a piece is done (with output: when its result is taken).
@@ -180,7 +180,7 @@ public:
         detail::rethrow_as_error("Pipeline", where);
     }
 
-    /// Returns the next slot's pinned memory, `piece()` elements to be filled and submitted; the
+    /// Returns the next slot's host memory, `piece()` elements to be filled and submitted; the
     /// same slot until then. If all slots are in use it blocks, or throws UsageError if only pop()
     /// can free one.
     ///
