@@ -139,7 +139,7 @@ concept PieceWriter = !std::is_void_v<Out> && std::invocable<W&, std::span<const
 ///
 ///     auto work = [](StreamRef s, View<const float> in) { launch(s, Sum{}, dim(in.size()), in); };
 ///     Pipeline<float> pipeline(Device{}, work);
-///     const std::size_t count = read(pipeline.acquire());  // fills a span of pinned memory
+///     const std::size_t count = read(pipeline.acquire());  // fills a span of host memory
 ///     pipeline.submit(count);
 ///     pipeline.finish();  // waits for all pieces
 ///
@@ -257,7 +257,7 @@ private:
 };
 
 /// Runs all of an input through a Pipeline and returns when everything is done.
-/// - read(std::span<In>) fills pinned memory and returns how many elements; 0 ends the input.
+/// - read(std::span<In>) fills host memory and returns how many elements; 0 ends the input.
 /// - work(StreamRef, View<const In>, View<Out>) enqueues, as for Pipeline.
 /// - write(std::span<const Out>) takes results, in order; not called for a piece without any.
 ///
