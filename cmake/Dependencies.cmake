@@ -45,11 +45,16 @@ macro(heddle_need name)
         FetchContent_MakeAvailable(CLI11)
         heddle_foreign(CLI11)
     elseif("${name}" STREQUAL "xxHash" AND NOT TARGET heddle_xxhash)
-        # Its headers alone, compiled into the file that includes them: xxh3.h came with XXH3, in 0.8.
-        find_path(HEDDLE_XXHASH_INCLUDE xxh3.h)
+        # Its headers alone, compiled into the file that includes them. XXH3 is stable since 0.8.
+        find_path(HEDDLE_XXHASH_INCLUDE xxhash.h)
         mark_as_advanced(HEDDLE_XXHASH_INCLUDE)
         set(heddle_xxhash_include "${HEDDLE_XXHASH_INCLUDE}")
-        if(NOT HEDDLE_XXHASH_INCLUDE)
+        set(heddle_xxhash_minor 0)
+        if(HEDDLE_XXHASH_INCLUDE)
+            file(STRINGS "${HEDDLE_XXHASH_INCLUDE}/xxhash.h" heddle_xxhash_minor REGEX "define +XXH_VERSION_MINOR ")
+            string(REGEX REPLACE ".*XXH_VERSION_MINOR +([0-9]+).*" "\\1" heddle_xxhash_minor "${heddle_xxhash_minor}")
+        endif()
+        if(heddle_xxhash_minor LESS 8)
             FetchContent_Declare(xxHash
                 GIT_REPOSITORY https://github.com/Cyan4973/xxHash.git
                 GIT_TAG bbb27a5efb85b92a0486cf361a8635715a53f6ba  # v0.8.2
