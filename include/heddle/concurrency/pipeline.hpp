@@ -31,7 +31,7 @@ struct PipelineOptions {
     int copy_priority = 0;  ///< of the streams that copy
     int work_priority = 0;  ///< of the stream that runs the work
     /// CPU devices: the work uses the host's buffers, and nothing is copied. CUDA devices always
-    /// copy.
+    /// copy, from and to pinned memory.
     bool in_place = true;
     std::string name = "pipeline";  ///< prefix of the streams' names: "pipeline: work"
     /// Called on the calling thread when a piece is done (with output: when its result is taken).
@@ -140,7 +140,7 @@ concept PieceWriter = !std::is_void_v<Out> && std::invocable<W&, std::span<const
 ///
 ///     auto work = [](StreamRef s, View<const float> in) { launch(s, Sum{}, dim(in.size()), in); };
 ///     Pipeline<float> pipeline(Device{}, work);
-///     const std::size_t count = read(pipeline.acquire());  // fills a span of pinned memory
+///     const std::size_t count = read(pipeline.acquire());  // fills a span of host memory
 ///     pipeline.submit(count);
 ///     pipeline.finish();  // waits for all pieces
 ///
@@ -181,7 +181,7 @@ public:
         detail::rethrow_as_error("Pipeline", where);
     }
 
-    /// Returns the next slot's pinned memory, `piece()` elements to be filled and submitted; the
+    /// Returns the next slot's host memory, `piece()` elements to be filled and submitted; the
     /// same slot until then. If all slots are in use it blocks, or throws UsageError if only pop()
     /// can free one.
     ///
@@ -280,7 +280,7 @@ private:
 };
 
 /// Runs all of an input through a Pipeline and returns when everything is done.
-/// - read(std::span<In>) fills pinned memory and returns how many elements; 0 ends the input.
+/// - read(std::span<In>) fills host memory and returns how many elements; 0 ends the input.
 /// - work(StreamRef, View<const In>, View<Out>) enqueues, as for Pipeline.
 /// - write(std::span<const Out>) takes results, in order; not called for a piece without any.
 ///

@@ -120,11 +120,17 @@ struct PipelineCore::State {
         return slots[static_cast<std::size_t>(piece % options.depth)];
     }
 
+    /// Allocates memory that the host and the work reach, or that copies read and write. What a CPU
+    /// device uses in place need not be pinned, which would start CUDA on a machine with GPUs.
+    Array<std::byte> host_memory(std::size_t bytes, Where where) {
+        return in_place ? empty<std::byte>(work, bytes, where) : pinned<std::byte>(bytes, where);
+    }
+
     void make_slot(Where where) {
         Slot slot(device);
         if (in_size != 0 && !in_place)
             slot.device_in = empty<std::byte>(copy_in, options.piece * in_size, where);
-        if (out_size != 0) slot.host_out = pinned<std::byte>(options.out_piece * out_size, where);
+        if (out_size != 0) slot.host_out = host_memory(options.out_piece * out_size, where);
         if (out_size != 0 && !in_place)
             slot.device_out = empty<std::byte>(work, options.out_piece * out_size, where);
         slots.push_back(std::move(slot));
@@ -249,7 +255,7 @@ void* PipelineCore::acquire(Where where) {
     return s.guarded([&]() -> void* {
         Array<std::byte>& host = s.slot_of(s.submitted).host_in;
         if (s.in_size != 0 && host.empty())
-            host = pinned<std::byte>(s.options.piece * s.in_size, where);
+            host = s.host_memory(s.options.piece * s.in_size, where);
         s.acquired = true;
         return host.data();
     });
