@@ -1,6 +1,6 @@
 // Random programs, from fixed seeds: what the scopes promise must hold whatever is nested in
 // whatever.
-#include "kernel_launches.hpp"
+#include "kernels.hpp"
 #include "random.hpp"
 #include "support.hpp"
 
