@@ -1,5 +1,6 @@
 #include "nccl/library.hpp"
 
+#include "core/base/errors.hpp"
 #include "core/base/format.hpp"
 
 #include "collective/nccl.hpp"
@@ -65,8 +66,7 @@ std::string nccl_missing() { return found().problem; }
 
 const Nccl& nccl(const char* call, const SourceLocation& where) {
     if (found().problem.empty()) return found().functions;
-    throw_error(
-        {.code = ErrorCode::unsupported, .message = found().problem, .call = call, .where = where});
+    unsupported_error({call, where}, "{}", found().problem);
 }
 
 }  // namespace heddle::detail

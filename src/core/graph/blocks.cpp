@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/errors.hpp"
 #include "core/base/fork.hpp"
 #include "core/graph/graph.hpp"
 
@@ -71,26 +72,19 @@ SpinLock& graph_memory_lock() { return memory_lock; }
 
 void throw_dead_array(const GraphData& graph, const Block* block, const SourceLocation& where) {
     const NodeData* user = user_of(graph, block);
-    throw_error({.code = ErrorCode::usage,
-                 .message = (user != nullptr ? label_of(*user) : std::string("a node")) +
-                            " uses an array that is gone: arrays have to live as long as graphs "
-                            "that use them are launched",
-                 .call = "launch",
-                 .where = where});
+    usage_error({"launch", where},
+                "{} uses an array that is gone: arrays have to live as long as graphs that use "
+                "them are launched",
+                user != nullptr ? label_of(*user) : std::string("a node"));
 }
 
 void check_events(const GraphData& graph, const SourceLocation& where) {
     for (const NodeData* node : graph.events)
         if (!node->event->alive.load(std::memory_order_relaxed)) [[unlikely]]
-            throw_error(
-                {.code = ErrorCode::usage,
-                 .message =
-                     label_of(*node) +
-                     " is about an event that is gone: events have to live as long as graphs "
-                     "that record them or wait for them are launched",
-                 .call = "launch",
-                 .device = node->device,
-                 .where = where});
+            usage_error({"launch", where, node->device},
+                        "{} is about an event that is gone: events have to live as long as graphs "
+                        "that record them or wait for them are launched",
+                        label_of(*node));
 }
 
 }  // namespace heddle::detail

@@ -183,8 +183,6 @@ private:
 void merge(std::vector<std::uint32_t>& tail, const std::vector<std::uint32_t>& more);
 /// Returns, for each operation, whether it is one of `ends` or precedes one of them.
 std::vector<bool> reached_from(const Tape& tape, const std::vector<std::uint32_t>& ends);
-[[noreturn]] void refuse(StreamRecord& stream, std::string message, const char* call,
-                         const SourceLocation& where);
 
 /// Holds the lock of a stream's recorder. Empty if nothing records the stream.
 class Recorded {

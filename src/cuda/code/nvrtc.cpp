@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/errors.hpp"
 #include "core/base/format.hpp"
 #include <dlfcn.h>
 #include <link.h>
@@ -74,14 +75,11 @@ const Nvrtc& nvrtc(const SourceLocation& where) {
     static const Found* found = new Found(look());
     if (found->problem.empty()) return found->functions;
     const bool named = SharedLibrary::is_named("HEDDLE_NVRTC");
-    throw_error(
-        {.code = ErrorCode::unsupported,
-         .message = detail::format(
-             "CUDA C++ cannot be compiled here, because there is no NVRTC: {}. {}", found->problem,
-             named ? "HEDDLE_NVRTC names it"
-                   : "Install the CUDA toolkit's libnvrtc, or name it in HEDDLE_NVRTC"),
-         .call = "compile",
-         .where = where});
+    unsupported_error({"compile", where},
+                      "CUDA C++ cannot be compiled here, because there is no NVRTC: {}. {}",
+                      found->problem,
+                      named ? "HEDDLE_NVRTC names it"
+                            : "Install the CUDA toolkit's libnvrtc, or name it in HEDDLE_NVRTC");
 }
 
 }  // namespace heddle::detail::cu

@@ -8,6 +8,8 @@
 #include "cuda/device/context.hpp"
 #include <heddle/recording/capture.hpp>
 
+#include "core/base/errors.hpp"
+
 namespace heddle::detail::cu {
 
 namespace {
@@ -75,9 +77,9 @@ std::shared_ptr<void> CudaBackend::take_foreign(StreamRecord& stream, CaptureMod
     if (code != cudaSuccess) {
         cudaGetLastError();
         begin_foreign(stream, mode, where);
-        throw_usage(std::string("what the stream was given past heddle cannot be captured: ") +
-                        cudaGetErrorString(code),
-                    "capture", &stream, where);
+        usage_error({"capture", where, stream},
+                    "what the stream was given past heddle cannot be captured: {}",
+                    cudaGetErrorString(code));
     }
     std::shared_ptr<void> result(taken, [device = stream.device.index()](void* g) {
         note_failure(api.cudaGraphDestroy(static_cast<cudaGraph_t>(g)), "cudaGraphDestroy", device);
