@@ -75,9 +75,10 @@ public:
         for (std::size_t i = 0; i < n_; ++i) {
             const StreamRef stream(*call_.streams[i]);
             if (!stream)
-                usage_error(
-                    site(),
-                    "the stream of rank {} was destroyed or moved from, or there never was one", i);
+                usage_error(site(),
+                            "the stream of rank {} refers to no stream: its Stream was destroyed "
+                            "or moved from",
+                            i);
             if (stream.device() != devices_[i])
                 usage_error(site(),
                             "the stream of rank {} is of {}: it has to be of the rank's device, {}",
@@ -112,9 +113,8 @@ public:
     }
     void memory(const Part& part, std::size_t rank) const {
         if (part.size != 0)
-            check_memory(part, call_.element, devices_[rank],
-                         "the view of rank " + std::to_string(rank), to_string(call_.kind),
-                         call_.where);
+            check_memory(part, call_.element, devices_[rank], format("the view of rank {}", rank),
+                         to_string(call_.kind), call_.where);
     }
 
     void same_size(const PerRank<Part>& parts, std::size_t size) const {
@@ -146,9 +146,9 @@ public:
                         "the two views of rank {} overlap: in place, the one is the {}; otherwise "
                         "they are apart",
                         rank,
-                        whole.size == part.size ? std::string("other")
-                                                : "other's subview(" + std::to_string(first) +
-                                                      ", " + std::to_string(part.size) + ")");
+                        whole.size == part.size
+                            ? "other"
+                            : format("other's subview({}, {})", first, part.size));
     }
 
     ErrorSite site() const { return {to_string(call_.kind), call_.where}; }

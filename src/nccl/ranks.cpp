@@ -6,6 +6,7 @@
 
 #include "collective/nccl.hpp"
 #include "core/base/errors.hpp"
+#include "core/base/made_once.hpp"
 #include "core/base/report.hpp"
 #include "core/stream/recorder.hpp"
 #include "cuda/device/context.hpp"
@@ -230,17 +231,18 @@ namespace {
 /// Lets ranks of one process access each other's arrays, which NCCL reads and writes in place. The
 /// later rank enables that, in both directions, before the two can have joined.
 void meet_ranks_of_this_process(Device device, const SourceLocation& where) {
-    static std::mutex mutex;
-    static auto* known = new std::vector<Device>();
+    static constinit std::mutex mutex;
+    static constinit MadeOnce<std::vector<Device>> all;
     const std::lock_guard lock(mutex);
-    for (const Device other : *known) {
+    std::vector<Device>& known = all.get();
+    for (const Device other : known) {
         // Already met: earlier devices by this one, later ones by themselves.
         if (other == device) return;
         if (!device.can_access_peer(other) || !other.can_access_peer(device)) continue;
         enable_pool_access(device, other, where);
         enable_pool_access(other, device, where);
     }
-    known->push_back(device);
+    known.push_back(device);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "core/base/errors.hpp"
+#include "core/base/made_once.hpp"
 #include <cxxabi.h>
 
 #include "core/code/program.hpp"
@@ -18,10 +19,10 @@ namespace detail {
 
 namespace {
 void keep(std::unique_ptr<ModuleKernelData> kernel) {
-    static auto* const mutex = new std::mutex;
-    static auto* const all = new ModuleKernels;
-    const std::lock_guard lock(*mutex);
-    all->push_back(std::move(kernel));
+    static constinit std::mutex mutex;
+    static constinit MadeOnce<ModuleKernels> all;
+    const std::lock_guard lock(mutex);
+    all.get().push_back(std::move(kernel));
 }
 }  // namespace
 

@@ -146,19 +146,18 @@ std::string NodeData::display_name() const {
     std::string text = kind == NodeKind::kernel && work.type != nullptr
                            ? kernel_name(work.type->op->pretty)
                            : std::string(to_string(kind));
-    if (graph != nullptr) text += " " + std::to_string(index);
+    if (graph != nullptr) text += format(" {}", index);
     return text;
 }
 
 std::string label_of(const NodeData& node) {
-    if (!node.name.empty()) return std::string(to_string(node.kind)) + " '" + node.name + "'";
+    if (!node.name.empty()) return format("{} '{}'", to_string(node.kind), node.name);
     std::string text = node.kind == NodeKind::kernel && node.work.type != nullptr
-                           ? "kernel " + kernel_name(node.work.type->op->pretty)
-                           : "the " + std::string(to_string(node.kind));
-    if (node.graph != nullptr) text += " (node " + std::to_string(node.index) + ")";
+                           ? format("kernel {}", kernel_name(node.work.type->op->pretty))
+                           : format("the {}", to_string(node.kind));
+    if (node.graph != nullptr) text += format(" (node {})", node.index);
     else if (node.where.line != 0)
-        text += " (made at " + std::string(node.where.file) + ":" +
-                std::to_string(node.where.line) + ")";
+        text += format(" (made at {}:{})", node.where.file, node.where.line);
     return text;
 }
 }  // namespace detail

@@ -47,8 +47,8 @@ void check_captures(StreamRecord& waiter, StreamRecord* other, const Captures& c
         name);
 }
 
-void notify_wait(OpKind kind, const char* name, StreamRecord& waiter, StreamRecord* other,
-                 const SourceLocation& where) {
+[[gnu::cold, gnu::noinline]] void notify_wait(OpKind kind, const char* name, StreamRecord& waiter,
+                                              StreamRecord* other, const SourceLocation& where) {
     notify_on(waiter, {.kind = kind,
                        .name = name,
                        .other = other != nullptr ? StreamRef(*other) : StreamRef(),
@@ -261,7 +261,7 @@ void note_record(EventState& event, StreamRecord& stream, std::uint64_t given,
 }
 
 namespace {
-void notify_record(StreamRecord& stream, const SourceLocation& where) {
+[[gnu::cold, gnu::noinline]] void notify_record(StreamRecord& stream, const SourceLocation& where) {
     notify_on(stream, {.kind = OpKind::record, .name = "record_event", .where = where});
 }
 }  // namespace

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "core/base/errors.hpp"
+#include "core/base/made_once.hpp"
 #include "core/seam/code_backend.hpp"
 #include "core/stream/registry.hpp"
 #include "cuda/backend.hpp"
@@ -140,7 +141,7 @@ class CudaCode final : public CodeBackend {
         if (code == Nvrtc::bad_source) return compiled;
         if (code != 0) {
             if (compiled.log.empty()) program.check(code, "nvrtcCompileProgram");
-            compiled.log = std::string(n.error_text(code)) + ": " + compiled.log;
+            compiled.log = format("{}: {}", n.error_text(code), compiled.log);
             return compiled;
         }
         const bool is_ptx = options.architecture.starts_with("compute_");
@@ -239,8 +240,8 @@ ModuleKernels CudaCode::load(Device device, const std::string& image, const Sour
 }  // namespace cu
 
 CodeBackend& code_backend() {
-    static auto* const instance = new cu::CudaCode;
-    return *instance;
+    static constinit MadeOnce<cu::CudaCode> instance;
+    return instance.get();
 }
 
 }  // namespace heddle::detail

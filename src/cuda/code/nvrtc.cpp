@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "core/base/background.hpp"
+#include "core/base/made_once.hpp"
 #include "core/base/shared_library.hpp"
 #include <heddle/error.hpp>
 
@@ -53,7 +54,7 @@ Found look() {
     need(f.log_size, "nvrtcGetProgramLogSize"), need(f.get_log, "nvrtcGetProgramLog");
     need(f.add_name, "nvrtcAddNameExpression"), need(f.lowered_name, "nvrtcGetLoweredName");
     if (!library.missing().empty()) {
-        found.problem = "it has no " + library.missing() + ": it is no NVRTC, or too old a one";
+        found.problem = format("it has no {}: it is no NVRTC, or too old a one", library.missing());
         return found;
     }
 
@@ -72,12 +73,13 @@ Found look() {
 }  // namespace
 
 const Nvrtc& nvrtc(const SourceLocation& where) {
-    static const Found* found = new Found(look());
-    if (found->problem.empty()) return found->functions;
+    static constinit MadeOnce<Found> once;
+    const Found& found = once.get([] { return new Found(look()); });
+    if (found.problem.empty()) return found.functions;
     const bool named = SharedLibrary::is_named("HEDDLE_NVRTC");
     unsupported_error({"compile", where},
                       "CUDA C++ cannot be compiled here, because there is no NVRTC: {}. {}",
-                      found->problem,
+                      found.problem,
                       named ? "HEDDLE_NVRTC names it"
                             : "Install the CUDA toolkit's libnvrtc, or name it in HEDDLE_NVRTC");
 }

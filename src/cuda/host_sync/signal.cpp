@@ -29,11 +29,7 @@ bool is_plain(const EventState& event) noexcept { return event.options == EventO
 void stand_in(Notification& note, EventState& event, const SourceLocation& where) {
     Gpu& g = *note.gpu;
     note.native = take_event(g, where);
-    {
-        std::lock_guard lock(g.notify_mutex);
-        note.notifier = g.free_notifiers;
-        if (note.notifier != nullptr) g.free_notifiers = note.notifier->next_free;
-    }
+    note.notifier = g.free_notifiers.take();
     if (note.notifier == nullptr) {
         InContext in(g);
         auto fresh = std::make_unique<Notifier>();

@@ -24,10 +24,10 @@ namespace {
 /// line of its own. None is ever freed.
 std::uint64_t* take_word(Gpu& g, const SourceLocation& where) {
     constexpr std::size_t spacing = 64, page = 4096;
-    static auto* mutex = new std::mutex;
+    static constinit std::mutex mutex;
     static std::byte* next = nullptr;
     static std::size_t left = 0;
-    std::lock_guard lock(*mutex);
+    std::lock_guard lock(mutex);
     if (left == 0) {
         RelaxedCapture relaxed;
         InContext in(g);

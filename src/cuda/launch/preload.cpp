@@ -9,6 +9,7 @@
 
 #include "core/base/errors.hpp"
 #include "core/base/kernel_name.hpp"
+#include "core/base/made_once.hpp"
 #include "core/base/report.hpp"
 #include "core/launch/preload.hpp"
 #include "core/seam/code_backend.hpp"
@@ -34,8 +35,8 @@ struct Kernels {
 };
 /// Kernels register during static initialisation, in any order.
 Kernels& kernels() {
-    static auto* const instance = new Kernels;
-    return *instance;
+    static constinit MadeOnce<Kernels> instance;
+    return instance.get();
 }
 
 /// Loads a kernel: asking for a function's attributes does. Source: CUDA programming guide, lazy

@@ -14,6 +14,7 @@
 #include <heddle/memory/interprocess.hpp>
 
 #include "core/base/background.hpp"
+#include "core/base/made_once.hpp"
 #include "core/base/report.hpp"
 #include "cuda/backend.hpp"
 #include "cuda/device/context.hpp"
@@ -61,8 +62,8 @@ struct Unused {
     std::list<SharedMemory> of[max_devices];
 };
 Unused& unused() {
-    static auto* const instance = new Unused;
-    return *instance;
+    static constinit MadeOnce<Unused> instance;
+    return instance.get();
 }
 
 void keep(std::list<SharedMemory>& one) noexcept {

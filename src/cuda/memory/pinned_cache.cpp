@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/errors.hpp"
+#include "core/base/made_once.hpp"
 #include "core/base/report.hpp"
 #include "cuda/backend.hpp"
 #include "cuda/device/context.hpp"
@@ -54,8 +55,8 @@ Gpu& some_gpu(const SourceLocation& where) {
 }  // namespace
 
 PinnedCache& pinned_cache() {
-    static auto* cache = new PinnedCache;
-    return *cache;
+    static constinit MadeOnce<PinnedCache> cache;
+    return cache.get();
 }
 
 void* PinnedCache::take(std::size_t bytes, const SourceLocation& where) {

@@ -9,6 +9,7 @@
 #include <heddle/recording/capture.hpp>
 
 #include "core/base/errors.hpp"
+#include "core/base/made_once.hpp"
 
 namespace heddle::detail::cu {
 
@@ -21,8 +22,8 @@ struct Open {
     std::vector<const StreamRecord*> streams;
 };
 Open& open() {
-    static auto* const instance = new Open;
-    return *instance;
+    static constinit MadeOnce<Open> instance;
+    return instance.get();
 }
 
 void note_begun(const StreamRecord& stream) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/errors.hpp"
+#include "core/base/made_once.hpp"
 #include "core/stream/recorder.hpp"
 #include "core/stream/registry.hpp"
 #include "cuda/backend.hpp"
@@ -26,8 +27,8 @@ struct Handles {
     std::map<std::pair<int, unsigned long long>, StreamRecord*> records;
 };
 Handles& handles() {
-    static auto* all = new Handles;
-    return *all;
+    static constinit MadeOnce<Handles> all;
+    return all.get();
 }
 
 unsigned long long id_of(Gpu& g, cudaStream_t native, const SourceLocation& where) {
