@@ -50,7 +50,7 @@ void check_memory(const Part& part, std::size_t element, Device device, const st
                     what, place.device, device);
 }
 
-void no_rank_error(const ErrorSite& site, std::size_t rank, std::size_t ranks) {
+void throw_no_rank(const ErrorSite& site, std::size_t rank, std::size_t ranks) {
     usage_error(site, "there is no rank {}: there are {}, from 0", rank, ranks);
 }
 
@@ -101,7 +101,7 @@ public:
     }
 
     void root() const {
-        if (call_.root >= n_) no_rank_error(site(), call_.root, n_);
+        if (call_.root >= n_) throw_no_rank(site(), call_.root, n_);
     }
 
     /// `what` names the views: "views to send".

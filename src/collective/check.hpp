@@ -10,7 +10,7 @@
 namespace heddle::detail {
 
 /// Throws UsageError for a rank that is not one of `ranks`.
-[[noreturn]] void no_rank_error(const ErrorSite& site, std::size_t rank, std::size_t ranks);
+[[noreturn]] void throw_no_rank(const ErrorSite& site, std::size_t rank, std::size_t ranks);
 /// Throws UsageError for an average of anything but floating-point numbers.
 void check_average(ReduceOp op, ElementType type, const char* call, const SourceLocation& where);
 

@@ -58,7 +58,7 @@ void check_sizes(const RankCall& call, std::size_t rank, std::size_t ranks) {
 Communicator::Communicator(const CommunicatorId& id, std::size_t rank, std::size_t size,
                            Device device, Where where) try
     : rank_(rank), size_(size), device_(device) {
-    if (size == 0 || rank >= size) detail::no_rank_error({"Communicator", where}, rank, size);
+    if (size == 0 || rank >= size) detail::throw_no_rank({"Communicator", where}, rank, size);
     if (device.is_cpu())
         detail::unsupported_error(
             {"Communicator", where},
@@ -74,7 +74,7 @@ Communicator::~Communicator() = default;
 
 void Communicator::check(Where where) const try {
     if (native_ == nullptr)
-        detail::moved_from_error({"Communicator::check", where}, "communicator");
+        detail::throw_moved_from({"Communicator::check", where}, "communicator");
     native_->check("Communicator::check", where);
 } catch (...) {
     detail::rethrow_as_error("check", where);
@@ -86,7 +86,7 @@ void Communicator::abort() noexcept {
 
 void Communicator::run(StreamRef stream, const RankCall& given) try {
     using namespace detail;
-    if (native_ == nullptr) detail::moved_from_error({given.call, given.where}, "communicator");
+    if (native_ == nullptr) detail::throw_moved_from({given.call, given.where}, "communicator");
     StreamRecord& record = record_of(stream.state());
     check_usable(record, given.call, given.where);
     if (stream.device() != device_)
@@ -94,7 +94,7 @@ void Communicator::run(StreamRef stream, const RankCall& given) try {
                             "the stream is of {}, and the communicator of {}", stream.device(),
                             device_);
     if (given.root >= size_ || given.from >= size_)
-        detail::no_rank_error({given.call, given.where}, std::max(given.root, given.from), size_);
+        detail::throw_no_rank({given.call, given.where}, std::max(given.root, given.from), size_);
     RankCall call = given;
     if (rank_ != call.root &&
         (call.kind == CollectiveKind::gather || call.kind == CollectiveKind::reduce))

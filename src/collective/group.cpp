@@ -106,7 +106,7 @@ Transport DeviceGroup::transport() const noexcept {
 
 void DeviceGroup::run(detail::CollectiveCall call) try {
     if (state_ == nullptr)
-        detail::moved_from_error({detail::to_string(call.kind), call.where}, "group");
+        detail::throw_moved_from({detail::to_string(call.kind), call.where}, "group");
     detail::check_call(state_->devices, call);
     if (detail::can_use_nccl(*state_, call)) detail::run_with_nccl(*state_, call);
     else detail::CollectiveRun(*state_, call).run();

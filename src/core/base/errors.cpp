@@ -40,7 +40,7 @@ void report_described(ErrorCode code, const ErrorSite& site, std::string_view te
     }
 }
 
-void moved_from_error(const ErrorSite& site, std::string_view what) {
+void throw_moved_from(const ErrorSite& site, std::string_view what) {
     usage_error(site, "this {} was moved from", what);
 }
 

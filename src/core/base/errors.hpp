@@ -85,7 +85,7 @@ template <class... Arguments>
 }
 
 /// Throws UsageError for an object, such as an "event", that was moved from.
-[[noreturn]] void moved_from_error(const ErrorSite& site, std::string_view what);
+[[noreturn]] void throw_moved_from(const ErrorSite& site, std::string_view what);
 
 /// Returns an error without throwing it: a failure of work, or one with more data. Throws
 /// std::bad_alloc.

@@ -72,7 +72,7 @@ SpinLock& graph_memory_lock() { return memory_lock; }
 
 namespace {
 /// For a node that `uses` ("uses an array") one of the `things` that does not exist any more.
-[[noreturn]] void gone_error(const ErrorSite& site, const std::string& node, const char* uses,
+[[noreturn]] void throw_gone(const ErrorSite& site, const std::string& node, const char* uses,
                              const char* things, const char* use_them) {
     usage_error(site, "{} {} that is gone: {} have to live as long as graphs that {} are launched",
                 node, uses, things, use_them);
@@ -81,14 +81,14 @@ namespace {
 
 void throw_dead_array(const GraphData& graph, const Block* block, const SourceLocation& where) {
     const NodeData* user = user_of(graph, block);
-    gone_error({"launch", where}, user != nullptr ? label_of(*user) : "a node", "uses an array",
+    throw_gone({"launch", where}, user != nullptr ? label_of(*user) : "a node", "uses an array",
                "arrays", "use them");
 }
 
 void check_events(const GraphData& graph, const SourceLocation& where) {
     for (const NodeData* node : graph.events)
         if (!node->event->alive.load(std::memory_order_relaxed)) [[unlikely]]
-            gone_error({"launch", where, node->device}, label_of(*node), "is about an event",
+            throw_gone({"launch", where, node->device}, label_of(*node), "is about an event",
                        "events", "record them or wait for them");
 }
 

@@ -7,7 +7,7 @@
 
 namespace heddle::detail {
 
-void not_one_int_error(const ErrorSite& site, std::string_view who, std::size_t count) {
+void throw_not_one_int(const ErrorSite& site, std::string_view who, std::size_t count) {
     usage_error(site, "{} needs a value of one int, and has one of {}: take first(1)", who, count);
 }
 
@@ -26,7 +26,7 @@ void check_value(const NodeData& node, const SourceLocation& where) {
     const Conditional& conditional = *node.conditional;
     const Region& value = conditional.value;
     if (value.bytes != sizeof(int))
-        not_one_int_error(site_of(node, where), label_of(node), value.bytes / sizeof(int));
+        throw_not_one_int(site_of(node, where), label_of(node), value.bytes / sizeof(int));
     if (value.owner != nullptr && !value.owner->alive.load(std::memory_order_relaxed))
         usage_error(site_of(node, where), "{} has a value whose array is gone", label_of(node));
     if (conditional.place.kind == MemoryKind::pageable)

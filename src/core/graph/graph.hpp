@@ -156,7 +156,7 @@ SpinLock& graph_memory_lock();
 void check_events(const GraphData& graph, const SourceLocation& where);
 
 /// Throws UsageError for the value of a condition that is not one int. `who` has it.
-[[noreturn]] void not_one_int_error(const ErrorSite& site, std::string_view who, std::size_t count);
+[[noreturn]] void throw_not_one_int(const ErrorSite& site, std::string_view who, std::size_t count);
 
 /// Returns "kernel 'scale'" for a node with a name, else "the copy (node 3)", for messages.
 std::string label_of(const NodeData& node);

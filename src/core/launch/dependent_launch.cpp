@@ -14,7 +14,7 @@ void check_trigger(const ProgrammaticEvent& event, StreamRef stream, const Sourc
     const EventState& state = event.event_.state(call, where);
     StreamRecord& record = record_of(stream.state());
     if (state.device != record.device)
-        wrong_event_error({call, where, record}, state.device,
+        throw_wrong_event({call, where, record}, state.device,
                           "make it with ProgrammaticEvent(stream.device())");
 }
 

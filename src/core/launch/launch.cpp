@@ -32,7 +32,7 @@ void throw_negative_extent(std::size_t extent, const SourceLocation& where) {
 }
 
 namespace {
-[[noreturn]] void fail_uncompiled(const ErrorSite& site, const char* pretty) {
+[[noreturn]] void throw_uncompiled(const ErrorSite& site, const char* pretty) {
     usage_error(
         site,
         "the kernel {} was compiled without nvcc, so it runs on CPU devices only: compile this "
@@ -43,12 +43,12 @@ namespace {
 }  // namespace
 
 void throw_not_compiled_for_cuda(const StreamState& stream, const char* pretty, Where where) try {
-    fail_uncompiled({"launch", where, stream}, pretty);
+    throw_uncompiled({"launch", where, stream}, pretty);
 } catch (...) {
     detail::rethrow_as_error("launch", where);
 }
 void throw_not_compiled_for_cuda(const char* pretty, Where where) try {
-    fail_uncompiled({"kernel_node", where}, pretty);
+    throw_uncompiled({"kernel_node", where}, pretty);
 } catch (...) {
     detail::rethrow_as_error("launch", where);
 }

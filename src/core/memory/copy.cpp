@@ -27,10 +27,10 @@ bool is_on_cuda(const Place& place) {
     return place.kind == MemoryKind::device && place.device.is_cuda();
 }
 
-[[noreturn]] void null_error(const char* call, const char* side, const SourceLocation& where) {
+[[noreturn]] void throw_null(const char* call, const char* side, const SourceLocation& where) {
     usage_error({call, where}, "the {} is null", side);
 }
-[[noreturn]] void overlap_error(const char* call, const SourceLocation& where) {
+[[noreturn]] void throw_overlap(const char* call, const SourceLocation& where) {
     usage_error({call, where}, "the destination and the source overlap");
 }
 
@@ -53,17 +53,17 @@ bool check_regions(const Region& to, const Region& from, const SourceLocation& w
             to.rows == 1 && from.rows == 1 ? ": take first() or subview() of the larger" : "");
     if (to.bytes == 0 || to.rows == 0) return false;
     if (to.data == nullptr || from.data == nullptr)
-        null_error("copy", to.data == nullptr ? "destination" : "source", where);
+        throw_null("copy", to.data == nullptr ? "destination" : "source", where);
     const auto* const a = static_cast<const std::byte*>(to.data);
     const auto* const b = static_cast<const std::byte*>(from.data);
     if (to.rows == 1 && std::less<>()(a, b + from.bytes) && std::less<>()(b, a + to.bytes))
-        overlap_error("copy", where);
+        throw_overlap("copy", where);
     if (to.rows > 1 && std::less<>()(a, b + extent(from)) && std::less<>()(b, a + extent(to))) {
         // Rectangles side by side in one pitched array interleave without overlapping.
         const std::size_t pitch = to.pitch;
         const auto offset = static_cast<std::size_t>(a < b ? b - a : a - b) % pitch;
         if (to.pitch != from.pitch || offset < to.bytes || pitch - offset < to.bytes)
-            overlap_error("copy_2d", where);
+            throw_overlap("copy_2d", where);
     }
     return true;
 }
@@ -212,7 +212,7 @@ bool check_fill(const Region& to, const SourceLocation& where) {
     if (to.owner != nullptr && !to.owner->alive.load(std::memory_order_relaxed))
         throw_dead_block(*to.owner, "fill", where);
     if (to.bytes == 0) return false;
-    if (to.data == nullptr) null_error("fill", "destination", where);
+    if (to.data == nullptr) throw_null("fill", "destination", where);
     return true;
 }
 

@@ -86,8 +86,8 @@ void check_handle(const Handle& handle, bool is_whole, const char* call, const c
     if (handle.process == getpid())
         usage_error({call, where}, "this process exported the {} itself: use that {}", what, what);
 }
-[[noreturn]] void damage_error(const char* call, const SourceLocation& where,
-                               const std::string& how) {
+[[noreturn]] void throw_damaged(const char* call, const SourceLocation& where,
+                                const std::string& how) {
     usage_error({call, where}, "the handle was damaged on its way: {}", how);
 }
 }  // namespace
@@ -135,10 +135,10 @@ Block& import_block(const ArrayHandle& handle, std::size_t element, std::size_t 
     std::uint64_t end = 0;
     if (__builtin_mul_overflow(handle.size, handle.element_bytes, &end) ||
         __builtin_add_overflow(end, handle.offset, &end) || end > handle.bytes)
-        damage_error(call, where, "it names more memory than was exported");
+        throw_damaged(call, where, "it names more memory than was exported");
     if (handle.offset % alignment != 0)
-        damage_error(call, where,
-                     format("its elements would not be aligned to {} bytes", alignment));
+        throw_damaged(call, where,
+                      format("its elements would not be aligned to {} bytes", alignment));
     const Device device = device_of(handle.bus_id, handle.device_index, call, where);
     if (handle.bytes == 0) return allocate_shared(device, 0, 1, where);
     return import_shared(device, handle, where);

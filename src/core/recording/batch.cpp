@@ -175,7 +175,7 @@ ScopedBatch::ScopedBatch(Batch& batch, StreamRef ref, Where where) try
     : run_(batch.run_.get()), where_(where) {
     detail::StreamRecord& stream = detail::record_of(ref.state());
     detail::check_usable(stream, "ScopedBatch", where);
-    if (run_ == nullptr) detail::moved_from_error({"ScopedBatch", where}, "Batch");
+    if (run_ == nullptr) detail::throw_moved_from({"ScopedBatch", where}, "Batch");
     if (run_->open)
         detail::usage_error(
             {"ScopedBatch", where},

@@ -157,7 +157,7 @@ void record_condition(StreamRef stream, ConditionalKind kind, View<const int> va
 
 int read_condition(StreamRef stream, View<const int> value, Where where) {
     if (value.size() != 1)
-        not_one_int_error({"capture_if or capture_while", where}, "a condition", value.size());
+        throw_not_one_int({"capture_if or capture_while", where}, "a condition", value.size());
     int now = 0;
     copy(stream, std::span<int>(&now, 1), value.first(1), where);
     return now;

@@ -260,7 +260,7 @@ void send_batch_of(EventState& event, const SourceLocation& where) {
 
 namespace {
 void refuse_captured(StreamRecord& stream, const char* call, const SourceLocation& where) {
-    if (is_captured(stream)) capturing_error(stream, call, where);
+    if (is_captured(stream)) throw_capturing(stream, call, where);
 }
 
 /// Flushes the batch. Returns false if another thread holds its lock.

@@ -17,7 +17,7 @@ using detail::EventState;
 namespace {
 
 EventState& usable(EventState* state, const char* call, const SourceLocation& where) {
-    if (state == nullptr) detail::moved_from_error({call, where}, "event");
+    if (state == nullptr) detail::throw_moved_from({call, where}, "event");
     return *state;
 }
 

@@ -103,7 +103,7 @@ void check_usable(StreamRecord& stream, const char* call, const SourceLocation& 
                                    "or moved from, or there never was one");
 }
 
-void capturing_error(StreamRecord& stream, const char* call, const SourceLocation& where) {
+void throw_capturing(StreamRecord& stream, const char* call, const SourceLocation& where) {
     usage_error(
         {call, where, stream},
         "the host cannot wait for or query a stream that is capturing: nothing of it is done "
@@ -111,14 +111,14 @@ void capturing_error(StreamRecord& stream, const char* call, const SourceLocatio
         "pinned() in the capture");
 }
 
-void wrong_event_error(const ErrorSite& site, Device of_event, std::string_view remedy) {
+void throw_wrong_event(const ErrorSite& site, Device of_event, std::string_view remedy) {
     usage_error(site, "an event of {} cannot be recorded here: {}", of_event, remedy);
 }
 
 void check_not_capturing(StreamRecord& stream, const char* call, const SourceLocation& where) {
     leave_to_host(stream, call, where);
     if (capture_of(stream) == 0) return;
-    capturing_error(stream, call, where);
+    throw_capturing(stream, call, where);
 }
 
 void throw_known_failure(StreamRecord& stream) {
@@ -276,7 +276,7 @@ void record_event(EventState& event, StreamRecord& stream, bool external,
     if (careful) [[unlikely]]
         check_usable(stream, "record_event", where);
     if (event.device != stream.device)
-        wrong_event_error({"record_event", where, stream}, event.device,
+        throw_wrong_event({"record_event", where, stream}, event.device,
                           "make one with Event(stream.device()) or stream.record_event()");
     if ((event.recorder.load(std::memory_order_acquire) != nullptr ||
          stream.has(stream_flag::recording)) &&

@@ -38,10 +38,10 @@ void throw_known_failure(StreamRecord& stream);
 /// Throws UsageError if the stream is dead, and ForkedError if it belongs to the parent process.
 void check_usable(StreamRecord& stream, const char* call, const SourceLocation& where);
 /// Throws UsageError for a wait or query of a stream that is being captured.
-[[noreturn]] void capturing_error(StreamRecord& stream, const char* call,
+[[noreturn]] void throw_capturing(StreamRecord& stream, const char* call,
                                   const SourceLocation& where);
 /// Throws UsageError for a record of an event of another device than the stream's.
-[[noreturn]] void wrong_event_error(const ErrorSite& site, Device of_event,
+[[noreturn]] void throw_wrong_event(const ErrorSite& site, Device of_event,
                                     std::string_view remedy);
 /// For waits and queries by the host: flushes a batch that records the stream; throws UsageError if
 /// the stream is being captured.

@@ -62,8 +62,8 @@ void raise_shared(StreamState& stream, std::size_t bytes, const void* kernel,
     else raised.store(fresh.release(), std::memory_order_release);
 }
 
-[[noreturn]] void throw_grid(StreamState& stream, const Grid& grid, std::string_view what,
-                             std::size_t is, std::size_t limit) {
+[[noreturn]] void throw_over_limit(StreamState& stream, const Grid& grid, std::string_view what,
+                                   std::size_t is, std::size_t limit) {
     usage_error({"launch", grid.where, stream}, "{} is {}, and {} allows {}{}", what, is,
                 stream.device, is == 0 ? "1 to " : "at most ", limit);
 }
@@ -76,18 +76,18 @@ void raise_shared(StreamState& stream, std::size_t bytes, const void* kernel,
         const char* const of_block[] = {"the block's x", "the block's y", "the block's z"};
         const char* const of_grid[] = {"the grid's x", "the grid's y", "the grid's z"};
         if (threads[i] == 0 || threads[i] > static_cast<unsigned>(limits.max_block[i]))
-            throw_grid(stream, grid, of_block[i], threads[i],
-                       static_cast<std::size_t>(limits.max_block[i]));
+            throw_over_limit(stream, grid, of_block[i], threads[i],
+                             static_cast<std::size_t>(limits.max_block[i]));
         if (blocks[i] == 0 || blocks[i] > static_cast<unsigned>(limits.max_grid[i]))
-            throw_grid(stream, grid, of_grid[i], blocks[i],
-                       static_cast<std::size_t>(limits.max_grid[i]));
+            throw_over_limit(stream, grid, of_grid[i], blocks[i],
+                             static_cast<std::size_t>(limits.max_grid[i]));
     }
     if (grid.shared_bytes > static_cast<std::size_t>(limits.max_shared_opt_in))
-        throw_grid(stream, grid, "dynamic shared memory (bytes)", grid.shared_bytes,
-                   static_cast<std::size_t>(limits.max_shared_opt_in));
-    throw_grid(stream, grid, "the number of threads in a block",
-               std::size_t{threads[0]} * threads[1] * threads[2],
-               static_cast<std::size_t>(limits.max_threads_per_block));
+        throw_over_limit(stream, grid, "dynamic shared memory (bytes)", grid.shared_bytes,
+                         static_cast<std::size_t>(limits.max_shared_opt_in));
+    throw_over_limit(stream, grid, "the number of threads in a block",
+                     std::size_t{threads[0]} * threads[1] * threads[2],
+                     static_cast<std::size_t>(limits.max_threads_per_block));
 }
 
 std::string readable(const char* name) {

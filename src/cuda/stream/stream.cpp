@@ -16,7 +16,7 @@ namespace heddle::detail::cu {
 namespace {
 
 void refuse_capture(StreamRecord& stream, const char* call, const SourceLocation& where) {
-    if (capture_of(stream) != 0) capturing_error(stream, call, where);
+    if (capture_of(stream) != 0) throw_capturing(stream, call, where);
 }
 
 /// Marks the device lost after a sticky error. Poisons the stream, even if it was created after the
