@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/errors.hpp"
 #include "core/base/fork.hpp"
 #include "core/seam/records.hpp"
 
@@ -84,8 +85,7 @@ bool is_gone(const Process& process) {
 }
 
 Failure failure_elsewhere(const char* message) {
-    return make_failure(
-        ErrorInfo{.code = ErrorCode::work_failed, .message = message, .call = "wait_event"});
+    return make_failure({.code = ErrorCode::work_failed, .message = message, .call = "wait_event"});
 }
 
 /// A record: its number, and the lane that it was made in.
@@ -298,11 +298,10 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
             if (stream_id != 0) recordings.push_back({stream_id, place});
             return place;
         }
-        throw_error({.code = ErrorCode::unsupported,
-                     .message = "records of this event are pending on " +
-                                std::to_string(page().lanes.size()) +
-                                " streams already: wait for some, or use another event",
-                     .call = "record_event"});
+        unsupported_error({"record_event", {}},
+                          "records of this event are pending on {} streams already: wait for some, "
+                          "or use another event",
+                          page().lanes.size());
     }
 };
 

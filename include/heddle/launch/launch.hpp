@@ -202,14 +202,8 @@ void launch_host(StreamRef stream, F&& function, Where where = {}) try {
                              0, {}, where)) [[likely]]
         detail::enqueue(state, Operation::type, &operation, 1, where);
     if (detail::is_observed()) [[unlikely]]
-        detail::notify({.kind = OpKind::host_function,
-                        .name = Operation::pretty(),
-                        .stream = stream,
-                        .sequence = state.submissions.load(std::memory_order_relaxed),
-                        .bytes = 0,
-                        .other = {},
-                        .accesses = {},
-                        .where = where});
+        detail::notify_on(
+            state, {.kind = OpKind::host_function, .name = Operation::pretty(), .where = where});
 } catch (...) {
     detail::rethrow_as_error("launch_host", where);
 }

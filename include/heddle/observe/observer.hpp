@@ -43,8 +43,8 @@ struct Access {
 struct Op {
     /// What was enqueued, elided or dropped.
     OpKind kind;
-    const char* name;  ///< the kernel's type or function; for copies "host to device", ...
-    StreamRef stream;  ///< the stream it was enqueued on
+    const char* name;       ///< the kernel's type or function; for copies "host to device", ...
+    StreamRef stream = {};  ///< the stream it was enqueued on, if there is one
     std::uint64_t sequence = 0;  ///< the stream's submissions, including this one
     std::size_t bytes = 0;       ///< copied, filled, allocated or freed
     StreamRef other = {};        ///< for waits: the stream waited for, if known
@@ -82,6 +82,8 @@ void remove_observer(Observer& observer);
 namespace detail {
 inline constinit std::atomic<bool> observed{false};
 void notify(const Op& op) noexcept;
+/// The same for what was just enqueued on `stream`, which sets the op's stream and sequence.
+void notify_on(StreamState& stream, Op op) noexcept;
 inline bool is_observed() noexcept { return observed.load(std::memory_order_relaxed); }
 }  // namespace detail
 

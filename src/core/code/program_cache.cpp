@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/format.hpp"
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -23,6 +22,8 @@
 #include <xxhash.h>
 
 #include "core/base/environment.hpp"
+#include "core/base/errors.hpp"
+#include "core/base/format.hpp"
 #include "core/base/made_once.hpp"
 #include "core/base/report.hpp"
 #include "core/seam/backend.hpp"
@@ -53,13 +54,10 @@ bool take(std::string_view& from, std::string& text) {
 void report_once(const std::string& directory, const std::string& what, int code) {
     static std::atomic<bool> reported{false};
     if (reported.exchange(true)) return;
-    report(Error({.code = ErrorCode::native,
-                  .message = detail::format(
-                      "compiled programs are not kept: {} in \"{}\" ({}). HEDDLE_CACHE_DIR names "
-                      "another folder",
-                      what, directory, std::generic_category().message(code)),
-                  .call = "compile",
-                  .native_code = code}));
+    detail::report_error(
+        ErrorCode::native, detail::ErrorSite("compile", {}).with_native(code),
+        "compiled programs are not kept: {} in \"{}\" ({}). HEDDLE_CACHE_DIR names another folder",
+        what, directory, std::generic_category().message(code));
 }
 
 bool write_all(int file, std::string_view text) noexcept {

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <vector>
 
+#include "core/base/errors.hpp"
 #include "core/base/fork.hpp"
 #include "core/base/made_once.hpp"
 #include "core/base/report.hpp"
@@ -181,10 +182,8 @@ Fork::~Fork() {
 }
 
 void throw_no_streams(Where where) {
-    throw_error({.code = ErrorCode::usage,
-                 .message = "work cannot be dealt to no streams: {.streams = 1} or more",
-                 .call = "fork_join_each",
-                 .where = where});
+    usage_error({"fork_join_each", where},
+                "work cannot be dealt to no streams: {{.streams = 1}} or more");
 }
 
 namespace {

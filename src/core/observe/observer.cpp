@@ -205,6 +205,12 @@ void notify(const Op& op) noexcept {
             observer->on_op(described);
 }
 
+void notify_on(StreamState& stream, Op op) noexcept {
+    op.stream = StreamRef(stream);
+    op.sequence = stream.submissions.load(std::memory_order_relaxed);
+    notify(op);
+}
+
 }  // namespace detail
 
 }  // namespace heddle

@@ -2,6 +2,7 @@
 // Also the checks that a stream can be used.
 #pragma once
 
+#include "core/base/errors.hpp"
 #include "core/seam/backend.hpp"
 
 namespace heddle::detail {
@@ -37,6 +38,12 @@ void record_event(EventState& event, StreamRecord& stream, bool external,
 void throw_known_failure(StreamRecord& stream);
 /// Throws UsageError if the stream is dead, and ForkedError if it belongs to the parent process.
 void check_usable(StreamRecord& stream, const char* call, const SourceLocation& where);
+/// Throws UsageError for a wait or query of a stream that is being captured.
+[[noreturn]] void throw_capturing(StreamRecord& stream, const char* call,
+                                  const SourceLocation& where);
+/// Throws UsageError for a record of an event of another device than the stream's.
+[[noreturn]] void throw_wrong_event(const ErrorSite& site, Device of_event,
+                                    std::string_view remedy);
 /// For waits and queries by the host: flushes a batch that records the stream; throws UsageError if
 /// the stream is being captured.
 void check_not_capturing(StreamRecord& stream, const char* call, const SourceLocation& where);
