@@ -1,8 +1,8 @@
 // Objects that are kept for reuse.
 #pragma once
 
+#include <cstddef>
 #include <mutex>
-#include <span>
 #include <utility>
 
 #include "core/base/spin_lock.hpp"
@@ -18,10 +18,14 @@ public:
         const std::lock_guard guard(lock_);
         return first_ != nullptr ? std::exchange(first_, first_->next_free) : nullptr;
     }
-    void give(T& one) noexcept { give(std::span(&one, 1)); }
-    void give(std::span<T> slab) noexcept {
+    void give(T& one) noexcept {
         const std::lock_guard guard(lock_);
-        for (T& one : slab) one.next_free = std::exchange(first_, &one);
+        one.next_free = std::exchange(first_, &one);
+    }
+    /// The same for each element of an array.
+    void give(T* slab, std::size_t count) noexcept {
+        const std::lock_guard guard(lock_);
+        for (std::size_t i = 0; i < count; ++i) slab[i].next_free = std::exchange(first_, &slab[i]);
     }
     /// For ForkRegistration.
     SpinLock& lock() noexcept { return lock_; }

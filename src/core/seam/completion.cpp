@@ -38,7 +38,7 @@ Completion* new_completion() {
     if (Completion* const done = pool.take()) return done;
     constexpr std::size_t slab = 64;
     auto* const made = new Completion[slab];
-    pool.give({made + 1, slab - 1});
+    pool.give(made + 1, slab - 1);
     return made;
 }
 
