@@ -75,7 +75,8 @@ template <class K, int N, class... P> struct PortableOp {
     static constexpr const char* pretty() noexcept { return __PRETTY_FUNCTION__; }
 
     // Everything is copied to locals first. The kernel's writes cannot alias those, which lets the
-    // compiler vectorise the loop over the fastest index.
+    // compiler vectorise the loop over the fastest index. One nest of loops for all dimensions:
+    // NOLINTNEXTLINE(readability-function-cognitive-complexity)
     static void run(void* self, std::size_t begin, std::size_t end) {
         const PortableOp& op = *static_cast<const PortableOp*>(self);
         std::apply(

@@ -230,7 +230,7 @@ std::string entry_path(const std::string& directory, const std::string& key) {
     return directory + "/" + entry_name(key);
 }
 
-std::uint64_t cache_limit() noexcept {
+std::uint64_t cache_limit() {
     static constinit MadeOnce<EnvironmentNumber> mebibytes;
     const auto make = [] { return new EnvironmentNumber("HEDDLE_CACHE_MIB", 1, 1 << 20, 1024); };
     return static_cast<std::uint64_t>(mebibytes.get(make).get()) << 20;

@@ -32,7 +32,7 @@ std::optional<std::string> included_files(const std::string& source, const Progr
 std::string cache_directory();
 
 /// Returns the most bytes for all entries of a folder: $HEDDLE_CACHE_MIB mebibytes, else 1 GiB.
-std::uint64_t cache_limit() noexcept;
+std::uint64_t cache_limit();
 
 /// Returns the entry for a key and marks it as used. Returns nothing if there is none, or if it is
 /// damaged or has another key. The same if anyone but this user and root may have written it.

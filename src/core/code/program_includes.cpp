@@ -72,6 +72,19 @@ bool read_file(const std::filesystem::path& path, std::string& text) {
     return true;
 }
 
+/// Includes to look for, each with the folder of the file that includes it.
+struct Search {
+    std::deque<std::pair<Include, std::filesystem::path>> open;
+
+    /// Adds the includes of a text. Returns what find_includes() does.
+    bool add(const std::string& text, const std::filesystem::path& folder) {
+        std::vector<Include> found;
+        if (!find_includes(text, found)) return false;
+        for (Include& include : found) open.emplace_back(std::move(include), folder);
+        return true;
+    }
+};
+
 }  // namespace
 
 std::optional<std::string> included_files(const std::string& source,
@@ -82,27 +95,21 @@ std::optional<std::string> included_files(const std::string& source,
         for (std::string& folder : values_of(options.options, option))
             folders.push_back(std::move(folder));
 
-    std::vector<Include> wanted;
+    Search search;
+    const fs::path source_folder = fs::path(options.name).parent_path();
     for (const char* option : {"-include", "--pre-include"})
         for (std::string& name : values_of(options.options, option))
-            wanted.push_back({std::move(name), true});
-    if (!find_includes(source, wanted)) return std::nullopt;
-    std::set<std::string> given;
-    // Includes to look for, each with the folder of the file that includes it.
-    std::deque<std::pair<Include, fs::path>> open;
-    const fs::path source_folder = fs::path(options.name).parent_path();
-    for (Include& include : wanted) open.emplace_back(std::move(include), source_folder);
-    for (const auto& [name, text] : options.headers) {
-        std::vector<Include> inner;
-        if (!find_includes(text, inner)) return std::nullopt;
-        for (Include& include : inner) open.emplace_back(std::move(include), source_folder);
-    }
+            search.open.emplace_back(Include{std::move(name), true}, source_folder);
+    if (!search.add(source, source_folder)) return std::nullopt;
+    for (const auto& [name, text] : options.headers)
+        if (!search.add(text, source_folder)) return std::nullopt;
 
     // Every place where a name can be found counts: only the compiler knows which one it takes.
+    std::set<std::string> given;
     std::map<std::string, std::string> files;
-    while (!open.empty()) {
-        const auto [include, from] = std::move(open.front());
-        open.pop_front();
+    while (!search.open.empty()) {
+        const auto [include, from] = std::move(search.open.front());
+        search.open.pop_front();
         std::vector<fs::path> places{from / include.name};
         for (const std::string& folder : folders) places.push_back(fs::path(folder) / include.name);
         for (const fs::path& place : places) {
@@ -110,9 +117,7 @@ std::optional<std::string> included_files(const std::string& source,
             std::string text;
             if (!given.insert(path).second || !read_file(place, text)) continue;
             files[path] = hex_of(hash_text(text));
-            std::vector<Include> inner;
-            if (!find_includes(text, inner)) return std::nullopt;
-            for (Include& more : inner) open.emplace_back(std::move(more), place.parent_path());
+            if (!search.add(text, place.parent_path())) return std::nullopt;
         }
     }
     std::string all;

@@ -12,7 +12,7 @@
 namespace heddle::detail {
 
 namespace {
-constexpr std::size_t chunk_size = 32 * 1024;
+constexpr std::size_t chunk_size = 32 << 10;
 constexpr std::size_t chunk_align = 64;
 
 bool is_closure(const TapeOp& op) noexcept { return op.type != nullptr; }
