@@ -192,7 +192,7 @@ ncclResult_t enqueue_share(const Nccl& f, const NcclShare& share, ncclComm_t com
 }
 
 void tell_observers(const NcclShare& share) {
-    Access accesses[2];
+    OpAccess accesses[2];
     std::size_t used = 0;
     if (share.call.sends)
         accesses[used++] = {share.call.send.data, share.call.send.size * share.call.element, false};

@@ -246,7 +246,7 @@ TEST_CASE("a process can be forked while its observers report errors") {
 TEST_CASE("child: forks while observers report", "[.child]") {
     end_if_it_hangs();
     struct Reporter final : Observer {
-        void on_op(const Op&) noexcept override {
+        void on_op(const OpInfo&) noexcept override {
             detail::report(UsageError({.message = "seen", .call = {}}));
         }
     } reporter;
@@ -271,7 +271,7 @@ TEST_CASE("a process that was forked while observers looked can remove them") {
     SKIP_IF_SANITIZED();
     struct Held final : Observer {
         Flag inside, leave;
-        void on_op(const Op&) noexcept override {
+        void on_op(const OpInfo&) noexcept override {
             inside.set();
             leave.wait();
         }

@@ -18,12 +18,12 @@ namespace heddle {
 
 /// Kinds of 16-bit floating-point numbers: IEEE half (11 bits of precision), or the upper half of a
 /// float (8 bits).
-enum class Half : std::uint8_t { none, ieee, brain };
+enum class HalfKind : std::uint8_t { none, ieee, brain };
 /// How reductions interpret a 16-bit type. `__half` and `__nv_bfloat16` are known; specialise it
 /// for other types with the same representation (`std::float16_t`, `_Float16`, your own).
-template <class T> inline constexpr Half half_kind = Half::none;
-template <> inline constexpr Half half_kind<__half> = Half::ieee;
-template <> inline constexpr Half half_kind<__nv_bfloat16> = Half::brain;
+template <class T> inline constexpr HalfKind half_kind = HalfKind::none;
+template <> inline constexpr HalfKind half_kind<__half> = HalfKind::ieee;
+template <> inline constexpr HalfKind half_kind<__nv_bfloat16> = HalfKind::brain;
 
 enum class ReduceOp : std::uint8_t { sum, product, min, max, average };
 
@@ -36,9 +36,9 @@ constexpr bool is_floating(ElementType type) noexcept {
 
 /// Returns the element type of a reduction over T, or `bytes` if reductions do not take T.
 template <class T> constexpr ElementType element_type() noexcept {
-    if constexpr (half_kind<T> != Half::none) {
+    if constexpr (half_kind<T> != HalfKind::none) {
         static_assert(sizeof(T) == 2, "heddle::half_kind: such types have 16 bits");
-        return half_kind<T> == Half::ieee ? ElementType::f16 : ElementType::bf16;
+        return half_kind<T> == HalfKind::ieee ? ElementType::f16 : ElementType::bf16;
     } else if constexpr (std::is_same_v<T, float>) return ElementType::f32;
     else if constexpr (std::is_same_v<T, double>) return ElementType::f64;
     else if constexpr (!std::is_integral_v<T> || std::is_same_v<T, bool>) return ElementType::bytes;

@@ -99,7 +99,7 @@ struct CallOperator<K> {
     using Type = Parameters<decltype(&K::operator())>;
 };
 
-template <class A> Access access_of(std::remove_reference_t<A>& a, bool writes) noexcept {
+template <class A> OpAccess access_of(std::remove_reference_t<A>& a, bool writes) noexcept {
     if constexpr (ViewTraits<KernelArg<A>>::is_view) {
         const auto view = kernel_argument(a);
         return {view.data(), view.size_bytes(), writes && ViewTraits<KernelArg<A>>::writes};
@@ -110,11 +110,11 @@ template <class A> Access access_of(std::remove_reference_t<A>& a, bool writes) 
 template <class Params, std::size_t first, class... A, std::size_t... I>
 void notify_launch(const char* name, StreamState& stream, const SourceLocation& where,
                    std::index_sequence<I...>, std::remove_reference_t<A>&... args) {
-    [[maybe_unused]] const Access all[sizeof...(A) + 1] = {
+    [[maybe_unused]] const OpAccess all[sizeof...(A) + 1] = {
         access_of<A>(args, Params::template writes<first + I, KernelArg<A>>)...};
-    Access accesses[sizeof...(A) + 1];
+    OpAccess accesses[sizeof...(A) + 1];
     std::size_t count = 0;
-    [[maybe_unused]] const auto add = [&](const Access& access) {
+    [[maybe_unused]] const auto add = [&](const OpAccess& access) {
         if (access.data != nullptr) accesses[count++] = access;
     };
     (add(all[I]), ...);

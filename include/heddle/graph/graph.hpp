@@ -38,12 +38,12 @@ const char* to_string(NodeKind kind) noexcept;
 /// A handle to one piece of work, in a graph or not in one yet. Made by kernel_node(), copy_node()
 /// and others (heddle/graph/nodes.hpp). Copies refer to the same node. Thread-safety: one thread at
 /// a time may change a node, and none while its graph is being launched.
-class Node {
+class GraphNode {
 public:
-    Node() noexcept = default;
+    GraphNode() noexcept = default;
 
     explicit operator bool() const noexcept { return data_ != nullptr; }
-    friend bool operator==(const Node&, const Node&) noexcept = default;
+    friend bool operator==(const GraphNode&, const GraphNode&) noexcept = default;
 
     NodeKind kind() const;
     /// Returns the name set by name(), or else the kernel's or the kind's. In a graph the latter
@@ -66,18 +66,19 @@ public:
     detail::NodeData& data() const;
 
 protected:
-    explicit Node(std::shared_ptr<detail::NodeData> data) noexcept : data_(std::move(data)) {}
-    void add_dependency(const Node& first, const SourceLocation& where) const;
+    explicit GraphNode(std::shared_ptr<detail::NodeData> data) noexcept : data_(std::move(data)) {}
+    void add_dependency(const GraphNode& first, const SourceLocation& where) const;
     void set_name(std::string name) const;
 
 private:
     friend class Graph;
-    friend Graph build(std::initializer_list<Node> ends, Where where);
+    friend Graph build(std::initializer_list<GraphNode> ends, Where where);
     std::shared_ptr<detail::NodeData> data_;
 };
 
-/// Builds one graph of several end nodes and all their predecessors. Throws as Node::build() does.
-Graph build(std::initializer_list<Node> ends, Where where = {});
+/// Builds one graph of several end nodes and all their predecessors. Throws as GraphNode::build()
+/// does.
+Graph build(std::initializer_list<GraphNode> ends, Where where = {});
 
 /// A description of one node of a graph, as Graph::nodes() returns it.
 struct NodeInfo {
@@ -149,7 +150,7 @@ public:
     std::size_t edge_count(Where where = {}) const;
     std::vector<NodeInfo> nodes(Where where = {}) const;
     /// Returns the node of this name. Throws UsageError if there is none, or more than one.
-    Node node(std::string_view name, Where where = {}) const;
+    GraphNode node(std::string_view name, Where where = {}) const;
     /// Returns the graph in Graphviz' DOT language, for `dot -Tsvg`.
     std::string dot(Where where = {}) const;
 

@@ -14,7 +14,7 @@ namespace heddle {
 class FreeNode : public NodeOf<FreeNode> {
 public:
     FreeNode() noexcept = default;  ///< refers to no node
-    FreeNode(const Node& allocation, Where where);
+    FreeNode(const GraphNode& allocation, Where where);
 };
 
 struct AllocOptions {

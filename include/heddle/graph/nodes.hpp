@@ -17,14 +17,14 @@ namespace heddle {
 /// The base of all kinds of nodes; `Self` is the kind. Setters may be called again, also on a node
 /// in a graph, and take effect at its next launch. Only the dependencies and the device are fixed
 /// when the graph is built.
-template <class Self> class NodeOf : public Node {
+template <class Self> class NodeOf : public GraphNode {
 public:
     /// Orders this node after those. Throws UsageError if it is already in a graph.
-    template <std::derived_from<Node>... Nodes> Self& after(const Nodes&... first) {
+    template <std::derived_from<GraphNode>... Nodes> Self& after(const Nodes&... first) {
         (add_dependency(first, SourceLocation()), ...);
         return self();
     }
-    using Node::name;
+    using GraphNode::name;
     /// Sets the name, which is shown in errors and in Graph::dot(), and which Graph::node() finds.
     Self& name(std::string text) {
         set_name(std::move(text));
@@ -32,8 +32,8 @@ public:
     }
 
 protected:
-    using Node::Node;
-    explicit NodeOf(const Node& node) : Node(node) {}
+    using GraphNode::GraphNode;
+    explicit NodeOf(const GraphNode& node) : GraphNode(node) {}
     Self& self() noexcept { return static_cast<Self&>(*this); }
 };
 
@@ -52,7 +52,7 @@ void set_fill(NodeData& node, const Region& to, const void* value, std::size_t s
 /// Reads the node's present extents and options. Returns false, and leaves both alone, while the
 /// node has no arguments.
 bool read_extents(const NodeData& node, std::size_t* extent, LaunchOptions& options);
-void make_dependent(NodeData& node, const Node& first, const SourceLocation& where);
+void make_dependent(NodeData& node, const GraphNode& first, const SourceLocation& where);
 /// Clamps the priority to the device's range. Throws Unsupported if it changes in an instantiated
 /// CUDA graph.
 void set_priority(NodeData& node, int priority, const SourceLocation& where);
@@ -60,10 +60,10 @@ void set_event(NodeData& node, const Event& event, const SourceLocation& where);
 StreamState& any_stream(Device device);
 void set_child(NodeData& node, const Graph& graph, const SourceLocation& where);
 /// Returns `node`. Throws UsageError if it is of another kind.
-const Node& check_kind(const Node& node, NodeKind kind, const SourceLocation& where);
+const GraphNode& check_kind(const GraphNode& node, NodeKind kind, const SourceLocation& where);
 /// Returns the closure of a kernel node, and writes its extents to `extent`. Throws UsageError if
 /// it is another kernel (see kernel_tag), or has no arguments yet.
-const void* closure_of(const Node& node, const void* tag, std::size_t* extent,
+const void* closure_of(const GraphNode& node, const void* tag, std::size_t* extent,
                        const SourceLocation& where);
 /// Returns the device on which a copy or a fill runs by default, as copy() and fill() choose it.
 /// `from` is null for fills.
@@ -99,7 +99,7 @@ public:
     /// Refers to a node of a graph, found by name or captured, so that it can be changed:
     /// `KernelNode<Scale, 1> scale(graph.node("scale"))`. Throws UsageError if it is not this
     /// kernel with N indices.
-    explicit KernelNode(const Node& node, Where where = {})
+    explicit KernelNode(const GraphNode& node, Where where = {})
         : NodeOf<KernelNode>(node), dim_{{}, where, {}},
           kernel_(*static_cast<const K*>(
               detail::closure_of(node, &detail::kernel_tag<K, N>, dim_.extent, where))) {}
@@ -129,7 +129,8 @@ public:
     /// Orders this kernel after those, but lets it start before they have finished: the graph's
     /// form of a dependent launch (heddle/launch/dependent_launch.hpp). Throws UsageError for a
     /// node that is not a kernel of the same device.
-    template <std::derived_from<Node>... Nodes> KernelNode& dependent_on(const Nodes&... first) {
+    template <std::derived_from<GraphNode>... Nodes>
+    KernelNode& dependent_on(const Nodes&... first) {
         static_assert(
             requires { requires static_cast<bool>(K::waits_for_primary); },
             "heddle::kernel_node: a kernel that depends on another one's memory has to wait for "
@@ -210,7 +211,7 @@ public:
         detail::set_copy(data(), to, from, where);
     }
     /// Refers to a node of a graph. Throws UsageError if it is not a copy.
-    explicit CopyNode(const Node& node, Where where = {})
+    explicit CopyNode(const GraphNode& node, Where where = {})
         : NodeOf(detail::check_kind(node, NodeKind::copy, where)) {}
     /// Sets other memory on the same devices, from the next launch on.
     template <detail::Destination To, detail::Source From>
@@ -245,7 +246,7 @@ public:
         detail::set_fill(data(), to, value, size, where);
     }
     /// Refers to a node of a graph. Throws UsageError if it is not a fill.
-    explicit FillNode(const Node& node, Where where = {})
+    explicit FillNode(const GraphNode& node, Where where = {})
         : NodeOf(detail::check_kind(node, NodeKind::fill, where)) {}
     /// Sets memory of the same device and a value, from the next launch on.
     template <detail::Destination To>
@@ -277,7 +278,7 @@ public:
         call(std::forward<F>(function), where);
     }
     /// Refers to a node of a graph. Throws UsageError if it is not a host function.
-    explicit HostNode(const Node& node, Where where = {})
+    explicit HostNode(const GraphNode& node, Where where = {})
         : NodeOf(detail::check_kind(node, NodeKind::host_function, where)) {}
     /// Sets the function, from the next launch on.
     template <class F>

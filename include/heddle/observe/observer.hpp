@@ -28,28 +28,28 @@ enum class OpKind : std::uint8_t {
 const char* to_string(OpKind kind) noexcept;
 
 /// Memory that an operation accesses; `writes` is false if it only reads.
-struct Access {
+struct OpAccess {
     const void* data;
     std::size_t bytes;
     bool writes;
 };
 
 /// Describes one enqueued operation. Pointers and spans are valid only during the on_op() call.
-struct Op {
+struct OpInfo {
     OpKind kind;
     const char* name;  ///< the kernel's type or function; for copies "host to device", ...
     StreamRef stream;  ///< the stream it was enqueued on
     std::uint64_t sequence = 0;  ///< the stream's submissions, including this one
     std::size_t bytes = 0;       ///< copied, filled, allocated or freed
     StreamRef other = {};        ///< for waits: the stream waited for, if known
-    std::span<const Access> accesses = {};
+    std::span<const OpAccess> accesses = {};
     SourceLocation where = {};
 };
 
 /// Receives a call for each operation. Derive from it, and register with add_observer().
 ///
 ///     struct Log final : Observer {
-///         void on_op(const Op& op) noexcept override {
+///         void on_op(const OpInfo& op) noexcept override {
 ///             std::printf("%s on %s\n", to_string(op.kind), op.stream.name().c_str());
 ///         }
 ///     };
@@ -59,7 +59,7 @@ class Observer {
 public:
     /// Called on the enqueuing thread after the operation was enqueued. Must not throw, enqueue
     /// work or wait for any. May query names and ids of streams.
-    virtual void on_op(const Op& op) noexcept = 0;
+    virtual void on_op(const OpInfo& op) noexcept = 0;
 
 protected:
     ~Observer() = default;
@@ -73,7 +73,7 @@ void remove_observer(Observer& observer);
 
 namespace detail {
 inline constinit std::atomic<bool> observed{false};
-void notify(const Op& op) noexcept;
+void notify(const OpInfo& op) noexcept;
 inline bool is_observed() noexcept { return observed.load(std::memory_order_relaxed); }
 }  // namespace detail
 

@@ -1,4 +1,4 @@
-// The public classes Node and Graph: launching, changing and inspecting graphs.
+// The public classes GraphNode and Graph: launching, changing and inspecting graphs.
 #include <algorithm>
 #include <mutex>
 
@@ -86,26 +86,26 @@ const char* to_string(NodeKind kind) noexcept {
 
 // Nodes -------------------------------------------------------------------------------------------
 
-NodeData& Node::data() const try {
+NodeData& GraphNode::data() const try {
     if (data_ == nullptr)
         throw_error(
             {.code = ErrorCode::usage,
              .message =
                  "this node (or the PreparedLaunch made of it) was moved from, or never made",
-             .call = "Node"});
+             .call = "GraphNode"});
     return *data_;
 } catch (...) {
-    detail::rethrow_as_error("Node", {});
+    detail::rethrow_as_error("GraphNode", {});
 }
-NodeKind Node::kind() const { return data().kind; }
-std::string Node::name() const try { return data().display_name(); } catch (...) {
-    detail::rethrow_as_error("Node::name", {});
+NodeKind GraphNode::kind() const { return data().kind; }
+std::string GraphNode::name() const try { return data().display_name(); } catch (...) {
+    detail::rethrow_as_error("GraphNode::name", {});
 }
-Device Node::device() const { return data().device; }
-bool Node::is_enabled() const { return data().enabled; }
-void Node::set_name(std::string name) const { data().name = std::move(name); }
+Device GraphNode::device() const { return data().device; }
+bool GraphNode::is_enabled() const { return data().enabled; }
+void GraphNode::set_name(std::string name) const { data().name = std::move(name); }
 
-void Node::enable(bool on, Where where) try {
+void GraphNode::enable(bool on, Where where) try {
     NodeData& node = data();
     if (node.kind != NodeKind::kernel && node.kind != NodeKind::copy && node.kind != NodeKind::fill)
         refuse(label_of(node) + " cannot be disabled: only kernels, copies and fills can", "enable",
@@ -118,7 +118,7 @@ void Node::enable(bool on, Where where) try {
     detail::rethrow_as_error("enable", where);
 }
 
-void Node::add_dependency(const Node& first, const SourceLocation& where) const try {
+void GraphNode::add_dependency(const GraphNode& first, const SourceLocation& where) const try {
     NodeData& node = data();
     if (node.graph != nullptr)
         refuse(label_of(node) +
@@ -131,11 +131,11 @@ void Node::add_dependency(const Node& first, const SourceLocation& where) const 
     detail::rethrow_as_error("after", where);
 }
 
-Graph Node::build(Where where) const { return heddle::build({*this}, where); }
+Graph GraphNode::build(Where where) const { return heddle::build({*this}, where); }
 
-Graph build(std::initializer_list<Node> ends, Where where) try {
+Graph build(std::initializer_list<GraphNode> ends, Where where) try {
     std::vector<std::shared_ptr<NodeData>> nodes;
-    for (const Node& end : ends) {
+    for (const GraphNode& end : ends) {
         (void)end.data();
         nodes.push_back(end.data_);
     }
@@ -319,15 +319,15 @@ std::vector<NodeInfo> Graph::nodes(Where where) const try {
     detail::rethrow_as_error("nodes", where);
 }
 
-Node Graph::node(std::string_view name, Where where) const try {
-    Node found;
+GraphNode Graph::node(std::string_view name, Where where) const try {
+    GraphNode found;
     for (const auto& node : data(where).nodes) {
         if (node->display_name() != name) continue;
         if (found)
             refuse("several nodes are named '" + std::string(name) +
                        "': give them names of their own with name(), or take the one that you made",
                    "node", where);
-        found = Node(node);
+        found = GraphNode(node);
     }
     if (!found) {
         std::string names;

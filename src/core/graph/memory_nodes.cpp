@@ -14,7 +14,7 @@ namespace {
 
 }  // namespace
 
-FreeNode::FreeNode(const Node& allocation, Where where) try
+FreeNode::FreeNode(const GraphNode& allocation, Where where) try
     : NodeOf(detail::new_node(NodeKind::free, allocation.device(), where)) {
     detail::NodeData& from = allocation.data();
     if (from.is_given)

@@ -75,16 +75,16 @@ std::shared_ptr<NodeData> new_node(NodeKind kind, Device device, Where where) tr
     detail::rethrow_as_error("node", where);
 }
 
-const Node& check_kind(const Node& node, NodeKind kind, const SourceLocation& where) try {
+const GraphNode& check_kind(const GraphNode& node, NodeKind kind, const SourceLocation& where) try {
     const NodeData& data = node.data();
     if (data.kind != kind)
-        refuse(label_of(data) + " is no " + std::string(to_string(kind)), "Node", where);
+        refuse(label_of(data) + " is no " + std::string(to_string(kind)), "GraphNode", where);
     return node;
 } catch (...) {
-    detail::rethrow_as_error("Node", where);
+    detail::rethrow_as_error("GraphNode", where);
 }
 
-const void* closure_of(const Node& node, const void* tag, std::size_t* extent,
+const void* closure_of(const GraphNode& node, const void* tag, std::size_t* extent,
                        const SourceLocation& where) try {
     const NodeData& data = check_kind(node, NodeKind::kernel, where).data();
     if (data.work.closure == nullptr)
@@ -250,7 +250,7 @@ bool read_extents(const NodeData& node, std::size_t* extent, LaunchOptions& opti
     return true;
 }
 
-void make_dependent(NodeData& node, const Node& first, const SourceLocation& where) try {
+void make_dependent(NodeData& node, const GraphNode& first, const SourceLocation& where) try {
     const NodeData& primary = first.data();
     if (primary.kind != NodeKind::kernel || primary.device != node.device)
         refuse(label_of(node) + " cannot depend on " + label_of(primary) +

@@ -108,7 +108,7 @@ void copy_placed(StreamRecord& stream, const Region& to, const Place& to_place, 
         stream.backend->copy(stream, piece_of(to, to_place), piece_of(from, from_place), where);
     if (on_host(to_place)) throw_known_failure(stream);
     if (is_observed()) {
-        const Access accesses[] = {{to.data, extent(to), true}, {from.data, extent(from), false}};
+        const OpAccess accesses[] = {{to.data, extent(to), true}, {from.data, extent(from), false}};
         notify({.kind = OpKind::copy,
                 .name = direction(to_place, from_place),
                 .stream = StreamRef(stream),
@@ -208,7 +208,7 @@ void fill_placed(StreamRecord& stream, const Region& to, const Place& place, con
         !record_fill(stream, piece, value, size, to.owner, where))
         stream.backend->fill(stream, piece, value, size, where);
     if (is_observed()) {
-        const Access access{to.data, extent(to), true};
+        const OpAccess access{to.data, extent(to), true};
         notify({.kind = OpKind::fill,
                 .name = "fill",
                 .stream = StreamRef(stream),

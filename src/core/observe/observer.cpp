@@ -190,8 +190,8 @@ void forget_observing_threads() noexcept {
 const ForkStepRegistration in_children{ForkStep::observers, &forget_observing_threads};
 }  // namespace
 
-void notify(const Op& op) noexcept {
-    Op described = op;
+void notify(const OpInfo& op) noexcept {
+    OpInfo described = op;
     char name[1024];  // on the stack, so that nothing is allocated; longer names are truncated
     if (op.kind == OpKind::launch || op.kind == OpKind::host_function) {
         name[kernel_name_in(op.name).copy(name, sizeof name - 1)] = '\0';

@@ -70,9 +70,10 @@ Graph ScopedCapture::end(Where where) try {
     detail::rethrow_as_error("end", where);
 }
 
-void ScopedCapture::end_into(Graph& graph, std::initializer_list<Node> after, Where where) try {
+void ScopedCapture::end_into(Graph& graph, std::initializer_list<GraphNode> after,
+                             Where where) try {
     GraphData& to = graph.data(where);
-    for (const Node& node : after)
+    for (const GraphNode& node : after)
         if (node.data().graph != &to)
             throw_error(
                 {.code = ErrorCode::usage,
@@ -88,7 +89,7 @@ void ScopedCapture::end_into(Graph& graph, std::initializer_list<Node> after, Wh
                      .call = "end_into",
                      .where = where});
     std::vector<std::size_t> first;
-    for (const Node& node : after) first.push_back(node.data().index);
+    for (const GraphNode& node : after) first.push_back(node.data().index);
     append_graph(to, from, first);
 } catch (...) {
     detail::rethrow_as_error("end_into", where);

@@ -62,7 +62,7 @@ void raise_shared(StreamState& stream, std::size_t bytes, const void* kernel,
     else raised.store(fresh.release(), std::memory_order_release);
 }
 
-[[noreturn]] void refuse_grid(StreamState& stream, const Grid& grid, const std::string& what,
+[[noreturn]] void refuse_grid(StreamState& stream, const LaunchGrid& grid, const std::string& what,
                               std::size_t is, std::size_t limit) {
     throw_usage(what + " is " + std::to_string(is) + ", and " + stream.device.name() + " allows " +
                     (is == 0 ? "1 to " : "at most ") + std::to_string(limit),
@@ -70,7 +70,7 @@ void raise_shared(StreamState& stream, std::size_t bytes, const void* kernel,
 }
 
 /// Throws UsageError for the limit that the grid exceeds.
-[[noreturn]] void refuse(StreamState& stream, const Grid& grid, const Limits& limits) {
+[[noreturn]] void refuse(StreamState& stream, const LaunchGrid& grid, const Limits& limits) {
     const unsigned blocks[3] = {grid.grid.x, grid.grid.y, grid.grid.z};
     const unsigned threads[3] = {grid.block.x, grid.block.y, grid.block.z};
     for (int i = 0; i < 3; ++i) {
@@ -259,7 +259,7 @@ cudaError_t launch_in_a_way(StreamState& stream, const void* function, dim3 grid
     return cu::api.cudaLaunchKernelExC(&config, function, arguments);
 }
 
-void check_grid(StreamState& stream, const Grid& grid, const void* kernel) {
+void check_grid(StreamState& stream, const LaunchGrid& grid, const void* kernel) {
     if (!stream.device.is_cuda()) [[unlikely]]
         cu::throw_usage("a __global__ function runs on CUDA devices only; a portable kernel (an "
                         "object with a HEDDLE_FN "
@@ -271,7 +271,7 @@ void check_grid(StreamState& stream, const Grid& grid, const void* kernel) {
         cu::raise_shared(stream, grid.shared_bytes, kernel, grid.where);
 }
 
-void check_limits(StreamState& stream, const Grid& grid) {
+void check_limits(StreamState& stream, const LaunchGrid& grid) {
     const cu::Limits& l = cu::gpu_of(stream).limits;
     // Excludes 0 too.
     const auto in = [](unsigned value, int most) {
