@@ -178,7 +178,7 @@ template <class... P, class... A>
 void launch(StreamRef stream, void (*kernel)(P...), const LaunchGrid& grid, A&&... args) {
     static_assert(sizeof...(P) == sizeof...(A),
                   "heddle::launch: the kernel takes another number of arguments");
-    detail::StreamState& state = stream.state();
+    detail::StreamState& state = detail::Access::state(stream);
     const detail::Admission admission = detail::admit(state, "launch", grid.where);
     if (admission == detail::Admission::dropped) [[unlikely]]
         return;
@@ -275,13 +275,6 @@ ModuleNode kernel_node(ModuleKernel kernel, const LaunchGrid& grid, A&&... args)
 /// A graph node that launches a __global__ function.
 template <class... P> class GlobalNode : public NodeOf<GlobalNode<P...>> {
 public:
-    GlobalNode(void (*kernel)(P...), const LaunchGrid& grid, Device device)
-        : NodeOf<GlobalNode>(detail::new_node(NodeKind::kernel, device, grid.where)),
-          kernel_(kernel), grid_(grid) {
-        detail::check_grid(detail::any_stream(device), grid, reinterpret_cast<const void*>(kernel));
-        this->name(detail::global_name(reinterpret_cast<const void*>(kernel)));
-        if constexpr (sizeof...(P) == 0) args();
-    }
     /// Sets the arguments, checked at compile time as those of launch(). Can be called again at any
     /// time, for the graph's next launch.
     template <class... A> GlobalNode& args(A&&... arguments) {
@@ -314,6 +307,14 @@ public:
     }
 
 private:
+    friend detail::Access;
+    GlobalNode(void (*kernel)(P...), const LaunchGrid& grid, Device device)
+        : NodeOf<GlobalNode>(detail::new_node(NodeKind::kernel, device, grid.where)),
+          kernel_(kernel), grid_(grid) {
+        detail::check_grid(detail::any_stream(device), grid, reinterpret_cast<const void*>(kernel));
+        this->name(detail::global_name(reinterpret_cast<const void*>(kernel)));
+        if constexpr (sizeof...(P) == 0) args();
+    }
     void give() {
         detail::Work work;
         work.type = &detail::GlobalOp<P...>::work_type;
@@ -334,7 +335,7 @@ private:
 template <class... P, class... A>
 GlobalNode<P...> kernel_node(Device device, void (*kernel)(P...), const LaunchGrid& grid,
                              A&&... args) {
-    GlobalNode<P...> node(kernel, grid, device);
+    auto node = detail::Access::make<GlobalNode<P...>>(kernel, grid, device);
     if constexpr (sizeof...(A) > 0) node.args(std::forward<A>(args)...);
     return node;
 }

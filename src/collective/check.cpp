@@ -62,13 +62,14 @@ public:
 
     void streams() {
         if (!call_.streams_given)
-            for (const Device device : devices_) call_.streams.add(&current_stream(device).state());
+            for (const Device device : devices_)
+                call_.streams.add(&Access::state(current_stream(device)));
         if (call_.streams.count != n_)
             refuse("there are " + std::to_string(n_) + " ranks and " +
                    std::to_string(call_.streams.count) +
                    " streams: name one for each device of the group, in its order");
         for (std::size_t i = 0; i < n_; ++i) {
-            const StreamRef stream(*call_.streams[i]);
+            const StreamRef stream = Access::stream(*call_.streams[i]);
             if (!stream)
                 refuse("the stream of rank " + std::to_string(i) +
                        " was destroyed or moved from, or there never was one");

@@ -94,7 +94,7 @@ void Communicator::abort() noexcept {
 void Communicator::run(StreamRef stream, const RankCall& given) try {
     using namespace detail;
     if (native_ == nullptr) refuse("this communicator was moved from", given.call, given.where);
-    StreamRecord& record = record_of(stream.state());
+    StreamRecord& record = record_of(stream);
     check_usable(record, given.call, given.where);
     if (stream.device() != device_)
         refuse("the stream is of " + stream.device().name() + ", and the communicator of " +

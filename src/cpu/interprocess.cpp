@@ -55,7 +55,7 @@ void* CpuBackend::allocate_shared(int device, std::size_t bytes, const SourceLoc
                      .message = "no " + std::to_string(bytes) +
                                 " bytes of shared memory (available: " + std::to_string(free) + ")",
                      .call = "shareable",
-                     .device = Device::unchecked(DeviceKind::cpu, device),
+                     .device = Access::device(DeviceKind::cpu, device),
                      .where = where});
     return shared().add(SharedFile(bytes, "shareable", where), bytes, device);
 }

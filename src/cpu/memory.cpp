@@ -266,14 +266,14 @@ void CpuBackend::set_pool_release_threshold(int device, std::size_t, const Sourc
          .message =
              "CPU devices have no pool: their memory goes back to the machine as it is freed",
          .call = "set_pool_release_threshold",
-         .device = Device::unchecked(DeviceKind::cpu, device),
+         .device = Access::device(DeviceKind::cpu, device),
          .where = where});
 }
 void CpuBackend::trim_pool(int, std::size_t, const SourceLocation&) {}
 
 void* CpuBackend::allocate_pinned(std::size_t bytes, const SourceLocation& where) {
     return allocate_host(
-        bytes, "pinned or pageable", Device::unchecked(DeviceKind::cpu, 0),
+        bytes, "pinned or pageable", Access::device(DeviceKind::cpu, 0),
         [](Kept& memory) noexcept { std::free(memory.base); }, where);
 }
 

@@ -202,7 +202,7 @@ void tell_observers(const NcclShare& share) {
     notify({.kind = OpKind::launch,
             .name = share.call.call,
             .stream = share.stream,
-            .sequence = share.stream.state().submissions.load(std::memory_order_relaxed),
+            .sequence = Access::state(share.stream).submissions.load(std::memory_order_relaxed),
             .bytes = 0,
             .other = {},
             .accesses = {accesses, used},
@@ -230,7 +230,7 @@ CommunicatorId nccl_id(const SourceLocation& where) {
     ncclUniqueId id;
     CommunicatorId result;
     static_assert(sizeof id == sizeof result.bytes);
-    check_result(f, f.unique_id(&id), "ncclGetUniqueId", Device::unchecked(DeviceKind::cuda, 0),
+    check_result(f, f.unique_id(&id), "ncclGetUniqueId", Access::device(DeviceKind::cuda, 0),
                  where);
     std::memcpy(result.bytes.data(), &id, sizeof id);
     return result;
@@ -297,7 +297,7 @@ void nccl_enqueue(const NcclShare* shares, std::size_t count) {
     std::array<ncclComm_t, max_ranks> comms;
     for (std::size_t i = 0; i < count; ++i) {
         const NcclShare& share = shares[i];
-        StreamState& state = share.stream.state();
+        StreamState& state = Access::state(share.stream);
         comms[i] = static_cast<Rank*>(share.rank)->comm(name, where);
         // In a capture of heddle's, native_handle() starts a native capture of the stream. What
         // NCCL enqueues becomes one node there.
@@ -321,7 +321,7 @@ void nccl_enqueue(const NcclShare* shares, std::size_t count) {
         throw_error(info_of(f, code, name, device, where));
     }
     for (std::size_t i = 0; i < count; ++i) {
-        StreamRecord& record = record_of(shares[i].stream.state());
+        StreamRecord& record = record_of(shares[i].stream);
         if (is_captured(record)) capture_share(shares[i], record);
         else count_submission(record);
         if (is_observed()) tell_observers(shares[i]);

@@ -309,7 +309,8 @@ TEST_CASE("the child of a process that used CUDA is refused CUDA, clearly", "[cu
     launch_host(s, [] {});
     s.synchronize();
     const ChildResult child = run_forked([] {
-        return is_forked_error([] { const Stream mine(Device::unchecked(DeviceKind::cuda, 0)); })
+        return is_forked_error(
+                   [] { const Stream mine(detail::Access::device(DeviceKind::cuda, 0)); })
                    ? 0
                    : 1;
     });

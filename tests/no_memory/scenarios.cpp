@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t size = 64;
 
-Device cpu() { return Device::unchecked(DeviceKind::cpu, 0); }
+Device cpu() { return detail::Access::device(DeviceKind::cpu, 0); }
 
 bool is_all(View<const int> x, int value) {
     for (const int one : x)

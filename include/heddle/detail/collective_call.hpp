@@ -114,19 +114,19 @@ struct RankCall {
 
 template <class R>
 concept RankRange = std::ranges::random_access_range<R> && std::ranges::sized_range<R> &&
-    is_ours<std::remove_cvref_t<std::ranges::range_reference_t<R>>>;
+    ArrayOrView<std::ranges::range_reference_t<R>>;
 template <class R>
 concept StreamRange = std::ranges::random_access_range<R> && std::ranges::sized_range<R> &&
     std::convertible_to<std::ranges::range_reference_t<R>, StreamRef>;
 template <class V>
-concept RankView = is_ours<std::remove_cvref_t<V>>;
+concept RankView = ArrayOrView<V>;
 
 template <class V>
 using RankElement =
     typename decltype(as_source(std::declval<const std::remove_cvref_t<V>&>()))::value_type;
 
 template <class T> Part part_of(View<T> v) noexcept {
-    return {const_cast<std::remove_const_t<T>*>(v.data()), v.size(), v.owner()};
+    return {const_cast<std::remove_const_t<T>*>(v.data()), v.size(), Access::block(v)};
 }
 
 /// These append the views that are read and the views that are written.
@@ -210,7 +210,7 @@ RankCall rank_reduction(CollectiveKind kind, const char* name, ReduceOp op, std:
 }
 
 template <StreamRange S> void add_streams(CollectiveCall& call, const S& streams) {
-    for (auto&& s : streams) call.streams.add(&static_cast<StreamRef>(s).state());
+    for (auto&& s : streams) call.streams.add(&Access::state(s));
     call.streams_given = true;
 }
 

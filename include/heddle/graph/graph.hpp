@@ -63,18 +63,23 @@ public:
     /// cycle lose their dependencies.
     Graph build(Where where = {}) const;
 
-    detail::NodeData& data() const;
-
 protected:
+    friend detail::Access;
     explicit GraphNode(std::shared_ptr<detail::NodeData> data) noexcept : data_(std::move(data)) {}
+    /// Throws UsageError if the node was moved from, or never made.
+    detail::NodeData& data() const;
     void add_dependency(const GraphNode& first, const SourceLocation& where) const;
     void set_name(std::string name) const;
 
 private:
-    friend class Graph;
-    friend Graph build(std::initializer_list<GraphNode> ends, Where where);
     std::shared_ptr<detail::NodeData> data_;
 };
+
+inline detail::NodeData& detail::Access::data(const GraphNode& node) { return node.data(); }
+inline const std::shared_ptr<detail::NodeData>& detail::Access::shared(const GraphNode& node) {
+    (void)node.data();
+    return node.data_;
+}
 
 /// Builds one graph of several end nodes and all their predecessors. Throws as GraphNode::build()
 /// does.
@@ -154,12 +159,18 @@ public:
     /// Returns the graph in Graphviz' DOT language, for `dot -Tsvg`.
     std::string dot(Where where = {}) const;
 
-    explicit Graph(std::unique_ptr<detail::GraphData> data) noexcept;
-    detail::GraphData& data(Where where = {}) const;
-
 private:
+    friend detail::Access;
+    explicit Graph(std::unique_ptr<detail::GraphData> data) noexcept;
+    /// Throws UsageError if the graph is empty.
+    detail::GraphData& data(Where where) const;
+
     std::unique_ptr<detail::GraphData> data_;
 };
+
+inline detail::GraphData& detail::Access::data(const Graph& graph, Where where) {
+    return graph.data(where);
+}
 
 inline void launch(StreamRef stream, Graph& graph, Where where = {}) {
     graph.launch(stream, where);

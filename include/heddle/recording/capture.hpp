@@ -93,7 +93,6 @@ template <std::invocable F>
     return scope.end(where);
 }
 template <std::invocable F>
-    requires(!std::is_convertible_v<F, StreamRef>)
 [[nodiscard]] Graph capture(F&& body, CaptureOptions options = {}, Where where = {}) {
     return capture(current_stream(), std::forward<F>(body), options, where);
 }

@@ -136,10 +136,9 @@ Graph GraphNode::build(Where where) const { return heddle::build({*this}, where)
 Graph build(std::initializer_list<GraphNode> ends, Where where) try {
     std::vector<std::shared_ptr<NodeData>> nodes;
     for (const GraphNode& end : ends) {
-        (void)end.data();
-        nodes.push_back(end.data_);
+        nodes.push_back(detail::Access::shared(end));
     }
-    return Graph(detail::build_graph(nodes, where));
+    return detail::Access::make<Graph>(detail::build_graph(nodes, where));
 } catch (...) {
     detail::rethrow_as_error("build", where);
 }
@@ -200,7 +199,7 @@ void Graph::launch(Where where) { launch(current_stream(data(where).device), whe
 
 void Graph::launch(StreamRef ref, Where where) try {
     GraphData& graph = data(where);
-    StreamRecord& stream = detail::record_of(ref.state());
+    StreamRecord& stream = detail::record_of(ref);
     check_stream(graph, stream, "launch", where);
     const detail::Admission admission = detail::admit(stream, "launch", where);
     if (admission == detail::Admission::dropped) return complete_dropped(graph, stream, where);
@@ -244,7 +243,7 @@ void Graph::launch(StreamRef ref, Where where) try {
 
 void Graph::upload(StreamRef ref, Where where) try {
     GraphData& graph = data(where);
-    StreamRecord& stream = detail::record_of(ref.state());
+    StreamRecord& stream = detail::record_of(ref);
     check_stream(graph, stream, "upload", where);
     detail::leave_to_host(stream, "upload", where);
     if (detail::admit(stream, "upload", where) == detail::Admission::dropped) return;
@@ -327,7 +326,7 @@ GraphNode Graph::node(std::string_view name, Where where) const try {
             refuse("several nodes are named '" + std::string(name) +
                        "': give them names of their own with name(), or take the one that you made",
                    "node", where);
-        found = GraphNode(node);
+        found = detail::Access::make<GraphNode>(node);
     }
     if (!found) {
         std::string names;

@@ -16,7 +16,7 @@ namespace {
 
 FreeNode::FreeNode(const GraphNode& allocation, Where where) try
     : NodeOf(detail::new_node(NodeKind::free, allocation.device(), where)) {
-    detail::NodeData& from = allocation.data();
+    detail::NodeData& from = detail::Access::data(allocation);
     if (from.is_given)
         refuse(label_of(from) + " is freed by another node already", "free_node", where);
     add_dependency(allocation, where);

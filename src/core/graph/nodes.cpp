@@ -61,7 +61,9 @@ void take_blocks(NodeData& node, Work& use) noexcept {
 
 }  // namespace
 
-StreamState& any_stream(Device device) try { return default_stream(device).state(); } catch (...) {
+StreamState& any_stream(Device device) try {
+    return Access::state(default_stream(device));
+} catch (...) {
     detail::rethrow_as_error("default_stream", {});
 }
 
@@ -76,7 +78,7 @@ std::shared_ptr<NodeData> new_node(NodeKind kind, Device device, Where where) tr
 }
 
 const GraphNode& check_kind(const GraphNode& node, NodeKind kind, const SourceLocation& where) try {
-    const NodeData& data = node.data();
+    const NodeData& data = Access::data(node);
     if (data.kind != kind)
         refuse(label_of(data) + " is no " + std::string(to_string(kind)), "GraphNode", where);
     return node;
@@ -86,7 +88,7 @@ const GraphNode& check_kind(const GraphNode& node, NodeKind kind, const SourceLo
 
 const void* closure_of(const GraphNode& node, const void* tag, std::size_t* extent,
                        const SourceLocation& where) try {
-    const NodeData& data = check_kind(node, NodeKind::kernel, where).data();
+    const NodeData& data = Access::data(check_kind(node, NodeKind::kernel, where));
     if (data.work.closure == nullptr)
         refuse(label_of(data) +
                    " has no arguments yet: change it through the node that it was made as",
@@ -238,7 +240,7 @@ void set_fill(NodeData& node, const Region& to, const void* value, std::size_t s
 }
 
 void set_event(NodeData& node, const Event& event, const SourceLocation& where) try {
-    node.event = &event.state("record_node or wait_node", where);
+    node.event = &Access::state(event, "record_node or wait_node", where);
 } catch (...) {
     detail::rethrow_as_error("record_node or wait_node", where);
 }
@@ -251,12 +253,12 @@ bool read_extents(const NodeData& node, std::size_t* extent, LaunchOptions& opti
 }
 
 void make_dependent(NodeData& node, const GraphNode& first, const SourceLocation& where) try {
-    const NodeData& primary = first.data();
+    const NodeData& primary = Access::data(first);
     if (primary.kind != NodeKind::kernel || primary.device != node.device)
         refuse(label_of(node) + " cannot depend on " + label_of(primary) +
                    ", since that is no kernel of the same device: use after()",
                "dependent_on", where);
-    if (!node.is_dependent_on(first.data())) node.primaries.push_back(&first.data());
+    if (!node.is_dependent_on(Access::data(first))) node.primaries.push_back(&Access::data(first));
 } catch (...) {
     detail::rethrow_as_error("dependent_on", where);
 }
@@ -280,7 +282,7 @@ void set_priority(NodeData& node, int priority, const SourceLocation& where) try
 }
 
 void set_child(NodeData& node, const Graph& graph, const SourceLocation& where) try {
-    node.child = clone_graph(graph.data(where));
+    node.child = clone_graph(Access::data(graph, where));
 } catch (...) {
     detail::rethrow_as_error("child_node", where);
 }

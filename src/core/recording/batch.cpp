@@ -107,7 +107,7 @@ void BatchRun::launch(std::shared_ptr<Tape>& tape, StreamRecord& origin,
     if (is_observed())
         notify({.kind = OpKind::graph_launch,
                 .name = "batch",
-                .stream = StreamRef(origin),
+                .stream = Access::stream(origin),
                 .sequence = origin.submissions.load(std::memory_order_relaxed),
                 .bytes = 0,
                 .other = {},
@@ -178,8 +178,8 @@ const char* obstacle(detail::StreamRecord& stream, bool on_cpu) {
 }  // namespace
 
 ScopedBatch::ScopedBatch(Batch& batch, StreamRef ref, Where where) try
-    : run_(batch.run_.get()), where_(where) {
-    detail::StreamRecord& stream = detail::record_of(ref.state());
+    : run_(detail::Access::run(batch)), where_(where) {
+    detail::StreamRecord& stream = detail::record_of(ref);
     detail::check_usable(stream, "ScopedBatch", where);
     if (run_ == nullptr || run_->open)
         throw_error(

@@ -54,10 +54,10 @@ void notify_wait(OpKind kind, const char* name, StreamRecord& waiter, StreamReco
                  const SourceLocation& where) {
     notify({.kind = kind,
             .name = name,
-            .stream = StreamRef(waiter),
+            .stream = Access::stream(waiter),
             .sequence = waiter.submissions.load(std::memory_order_relaxed),
             .bytes = 0,
-            .other = other != nullptr ? StreamRef(*other) : StreamRef(),
+            .other = other != nullptr ? Access::stream(*other) : StreamRef(),
             .accesses = {},
             .where = where});
 }
@@ -277,7 +277,7 @@ namespace {
 void notify_record(StreamRecord& stream, const SourceLocation& where) {
     notify({.kind = OpKind::record,
             .name = "record_event",
-            .stream = StreamRef(stream),
+            .stream = Access::stream(stream),
             .sequence = stream.submissions.load(std::memory_order_relaxed),
             .bytes = 0,
             .other = {},
@@ -331,7 +331,7 @@ Admission admit_slowly(StreamState& state, const char* call, Where where) try {
     if (is_observed())
         notify({.kind = OpKind::dropped,
                 .name = call,
-                .stream = StreamRef(stream),
+                .stream = Access::stream(stream),
                 .sequence = stream.submissions.load(std::memory_order_relaxed),
                 .bytes = 0,
                 .other = {},

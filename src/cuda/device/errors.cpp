@@ -67,7 +67,7 @@ ErrorInfo native_error(ErrorCode code, cudaError_t native, const char* call, int
         info.message = std::move(message);
         info.call = call;
         info.where = where;
-        if (device >= 0) info.device = Device::unchecked(DeviceKind::cuda, device);
+        if (device >= 0) info.device = Access::device(DeviceKind::cuda, device);
     }
     info.native_code = static_cast<int>(native);
     info.native_name = cudaGetErrorName(native);
@@ -201,7 +201,7 @@ void throw_coded(ErrorCode code, std::string message, const char* call, int devi
     info.message = std::move(message);
     info.call = call;
     info.where = where;
-    if (device >= 0) info.device = Device::unchecked(DeviceKind::cuda, device);
+    if (device >= 0) info.device = Access::device(DeviceKind::cuda, device);
     if (native != cudaSuccess) {
         info.native_code = static_cast<int>(native);
         info.native_name = cudaGetErrorName(native);

@@ -32,7 +32,7 @@ namespace {
                  .call = call,
                  .native_code = static_cast<int>(code),
                  .native_name = cudaGetErrorName(code),
-                 .device = Device::unchecked(DeviceKind::cuda, device),
+                 .device = Access::device(DeviceKind::cuda, device),
                  .where = where});
 }
 
