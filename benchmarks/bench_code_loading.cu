@@ -93,8 +93,7 @@ void first_launches(bench::Report& report, Bench& b) {
         ((N < samples ? first_launch<N>(b, static_cast<std::uint64_t>(busy_ms) * 1'000'000, found)
                       : void()),
          ...);
-    }
-    (std::make_integer_sequence<int, most_samples>{});
+    }(std::make_integer_sequence<int, most_samples>{});
     report.add(bench::of_pairs("first launch of a preloaded kernel beside one that takes " +
                                    std::to_string(busy_ms) + " ms",
                                b.device.name(), found.preloaded, found.by_hand, "µs",

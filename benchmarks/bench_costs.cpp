@@ -131,8 +131,7 @@ private:
         add("wait_stream, elided", {repeat([&] { a.wait_stream(b); })}, host_only);
 
         const auto two = [&] {
-            fork_join(
-                a, [] { launch(Empty{}, dim(1)); }, [] { launch(Empty{}, dim(1)); });
+            fork_join(a, [] { launch(Empty{}, dim(1)); }, [] { launch(Empty{}, dim(1)); });
         };
         add(row::fork_join, {repeat(two)}, slow);
     }
@@ -147,16 +146,13 @@ private:
             })},
             enqueuing);
         // The wait on leaving is work of `outer`, so that the next one on entering is needed.
-        add(row::scope_both, {repeat([&] {
-                const ScopedStream in{inner, {.wait_on_exit = true}};
-            })},
+        add(row::scope_both,
+            {repeat([&] { const ScopedStream in{inner, {.wait_on_exit = true}}; })},
             {.calls = 50, .pairs = 4000, .seconds = 1.0});
         add("ScopedStream, elided wait", {repeat([&] { const ScopedStream in{inner}; })},
             host_only);
-        add("ScopedStream, no wait asked for", {repeat([&] {
-                const ScopedStream in{inner, {.wait_on_enter = false}};
-            })},
-            host_only);
+        add("ScopedStream, no wait asked for",
+            {repeat([&] { const ScopedStream in{inner, {.wait_on_enter = false}}; })}, host_only);
         add("ScopedDevice", {repeat([&] { const ScopedDevice in{device_}; })}, host_only);
         add("current_stream()", {repeat([&] { bench::keep(current_stream()); })}, host_only);
     }
@@ -232,9 +228,7 @@ void add_two_devices(bench::Report& report, Device near, Device far, bench::Peer
             detail::count_submission(detail::Access::state(outer));
             const ScopedStream in{inner};
         }));
-    add(row::far_scope_both, repeat([&] {
-            const ScopedStream in{inner, {.wait_on_exit = true}};
-        }),
+    add(row::far_scope_both, repeat([&] { const ScopedStream in{inner, {.wait_on_exit = true}}; }),
         {.calls = 50, .pairs = 4000, .seconds = 1.0});
     add("ScopedStream of another device, elided wait",
         repeat([&] { const ScopedStream in{inner}; }), host_only);

@@ -40,7 +40,9 @@ struct Bands {
 };
 
 /// Neighbouring values of a row, read and written at once.
-template <std::size_t width> struct alignas(16) Piece { float at[width]; };
+template <std::size_t width> struct alignas(16) Piece {
+    float at[width];
+};
 
 /// New values: a quarter of the sum of the four neighbours. Index: tile of a band, band. The
 /// strip's first row is written to `above` too, and its last one to `below`, unless those are

@@ -63,7 +63,7 @@ private:
     void join();
     void step(int iteration, std::optional<int> slot);
     void send_halos(Strip& from, int parity);
-    View<float> halo_above(const Strip&of, int parity), halo_below(const Strip&of, int parity);
+    View<float> halo_above(const Strip& of, int parity), halo_below(const Strip& of, int parity);
     heddle::Graph& graph_from(int done, int norm_every);
     void launch_graph(int done, int norm_every);
 

@@ -31,9 +31,9 @@ Strip::Strip(Device on, const Problem& problem, std::size_t first, std::size_t b
       shape(shape_of(problem, first, bands)), edges_part{0, 1, bands}, inside_part{0, 1, 0},
       inside(on, {.name = "inside"}),
       edges(on, {.priority = on.priorities().greatest, .name = "edges"}),
-      sums(on, {.priority = on.priorities().greatest + 1, .name = "sums"}), inside_done{Event(on),
-                                                                                        Event(on)},
-      edges_done{Event(on), Event(on)}, summed{Event(on), Event(on), Event(on), Event(on)} {
+      sums(on, {.priority = on.priorities().greatest + 1, .name = "sums"}),
+      inside_done{Event(on), Event(on)}, edges_done{Event(on), Event(on)},
+      summed{Event(on), Event(on), Event(on), Event(on)} {
     if (overlap && bands > 2) {
         edges_part = {0, bands - 1, 2};
         inside_part = {1, 1, bands - 2};

@@ -12,8 +12,12 @@
 namespace heddle::detail {
 
 // Integers are added and multiplied as unsigned integers, which wrap around.
-template <class T, bool = std::is_integral_v<T>> struct Unsigned { using type = T; };
-template <class T> struct Unsigned<T, true> { using type = std::make_unsigned_t<T>; };
+template <class T, bool = std::is_integral_v<T>> struct Unsigned {
+    using type = T;
+};
+template <class T> struct Unsigned<T, true> {
+    using type = std::make_unsigned_t<T>;
+};
 template <class T> using Wrapping = typename Unsigned<T>::type;
 
 struct Sum {

@@ -12,17 +12,11 @@ namespace {
 using detail::Access;
 
 template <class T>
-concept ShowsState = requires(T object) {
-    object.state();
-};
+concept ShowsState = requires(T object) { object.state(); };
 template <class T>
-concept ShowsData = requires(T object) {
-    object.data();
-};
+concept ShowsData = requires(T object) { object.data(); };
 template <class T>
-concept ShowsOwner = requires(T object) {
-    object.owner();
-};
+concept ShowsOwner = requires(T object) { object.owner(); };
 
 static_assert(!ShowsState<StreamRef> && !ShowsState<Stream> && !ShowsState<Event>);
 static_assert(!ShowsData<GraphNode> && !ShowsData<FillNode> && !ShowsData<Graph> &&

@@ -111,13 +111,9 @@ TEST_CASE("everything that decides what a source compiles to is in its key", "[p
         key("t", base),
         key("s", base, "2"),
         with([](ProgramOptions& o) { o.options = {"-DN=2"}; }),
-        with([](ProgramOptions& o) {
-            o.options = {"-DN=1", "-DN=1"};
-        }),
+        with([](ProgramOptions& o) { o.options = {"-DN=1", "-DN=1"}; }),
         with([](ProgramOptions& o) { o.headers["a.h"] = "int b;"; }),
-        with([](ProgramOptions& o) {
-            o.headers = {{"b.h", "int a;"}};
-        }),
+        with([](ProgramOptions& o) { o.headers = {{"b.h", "int a;"}}; }),
         with([](ProgramOptions& o) { o.names = {"f<float>"}; }),
         with([](ProgramOptions& o) { o.architecture = "sm_80"; }),
     };

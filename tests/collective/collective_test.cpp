@@ -275,18 +275,17 @@ TEST_CASE("a wrong call is refused before anything is enqueued, and the error sa
     CHECK(mentions(refused([&] { group.gather(0, t.a, t.b[0]); }), "20 together"));
     CHECK(mentions(refused([&] { group.scatter(0, t.a[0], t.b); }), "20 together"));
     CHECK(mentions(refused([&] { group.reduce(ReduceOp::sum, 1, t.a, t.b[0]); }), "memory of"));
-    CHECK(mentions(
-        refused([&] {
-            group.all_gather(std::vector{t.a[0].view().last(5), t.b[1].view().first(5)}, t.a);
-        }),
-        "overlap"));
+    CHECK(mentions(refused([&] {
+                       group.all_gather(std::vector{t.a[0].view().last(5), t.b[1].view().first(5)},
+                                        t.a);
+                   }),
+                   "overlap"));
 
     CHECK(mentions(refused([&] { group.all_reduce(std::vector{streams[0]}, ReduceOp::sum, t.a); }),
                    "1 streams"));
-    CHECK(mentions(refused([&] {
-                       group.all_reduce(std::vector{streams[1], streams[0]}, ReduceOp::sum, t.a);
-                   }),
-                   "has to be of the rank's device"));
+    CHECK(mentions(
+        refused([&] { group.all_reduce(std::vector{streams[1], streams[0]}, ReduceOp::sum, t.a); }),
+        "has to be of the rank's device"));
     CHECK(mentions(refused([&] {
                        group.all_reduce(std::vector{streams[0], StreamRef()}, ReduceOp::sum, t.a);
                    }),

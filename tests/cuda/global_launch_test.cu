@@ -239,8 +239,7 @@ TEST_CASE("threads that launch one kernel with different amounts of shared memor
     using Kernel = void (*)(int*, int);
     const auto kernels = []<int... numbers>(std::integer_sequence<int, numbers...>) {
         return std::vector<Kernel>{&last_of_shared<numbers>...};
-    }
-    (std::make_integer_sequence<int, 16>());
+    }(std::make_integer_sequence<int, 16>());
     constexpr int sizes[] = {60 * 1024, 70 * 1024, 80 * 1024, 90 * 1024};  // all beyond 48 KB
     Array<int> out = pinned<int>(kernels.size() * std::size(sizes));
     std::barrier together(static_cast<std::ptrdiff_t>(std::size(sizes)));

@@ -44,8 +44,7 @@ TEST_CASE("any callable may be a host function") {
     };
     const Stream s(test_device());
     launch_host(s, Function{});
-    launch_host(
-        s, +[] { ++called; });
+    launch_host(s, +[] { ++called; });
     launch_host(s, std::function<void()>([] { ++called; }));
     int result = 0;
     launch_host(s, [&result]() mutable { return ++result; });  // what it returns is not looked at

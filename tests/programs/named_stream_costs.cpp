@@ -112,8 +112,7 @@ int main() {
     for (const bool waits : {false, true}) {
         check(waits, "launch", stream, [&] { launch(stream, Add{}, dim(100), x, 1); });
         check(waits, "launch 2d", stream, [&] {
-            launch(
-                stream, [] HEDDLE_FN(std::size_t, std::size_t, View<int>) {}, dim(10, 10), x);
+            launch(stream, [] HEDDLE_FN(std::size_t, std::size_t, View<int>) {}, dim(10, 10), x);
         });
         check(waits, "launch_host", stream, [&] { launch_host(stream, [&x] { (void)x; }); });
         check(waits, "copy", stream, [&] { copy(stream, y, x); });

@@ -64,7 +64,9 @@ TEST_CASE("elapsed time needs two events of one kind of device", "[cross]") {
 TEST_CASE("timing survives a trip through the pool") {
     const Stream s(test_device());
     for (int i = 0; i < 5; ++i) {
-        { const Event without = s.record_event(); }
+        {
+            const Event without = s.record_event();
+        }
         const Event start = s.record_event({.timing = true}),
                     end = s.record_event({.timing = true});
         CHECK(elapsed_time(start, end) >= 0.0);

@@ -186,18 +186,24 @@ public:
     ///
     /// If another stream fills the slot, make copy_in_stream() wait for it before submit(). Without
     /// a submit(), the fill must be done before the pipeline is destroyed.
-    std::span<InElement> acquire(Where where = {}) requires has_in {
+    std::span<InElement> acquire(Where where = {})
+        requires has_in
+    {
         return {static_cast<InElement*>(core_.acquire(where)), piece()};
     }
     /// Submits the first `count` elements of the acquired slot; 0 releases the slot. Throws
     /// UsageError if no slot is acquired or `count` exceeds piece().
-    void submit(std::size_t count, Where where = {}) requires has_in {
+    void submit(std::size_t count, Where where = {})
+        requires has_in
+    {
         core_.submit(count, enqueue_, work_.get(), where);
     }
     /// Submits at most `piece()` elements from where they are, without acquire(); an acquired slot
     /// is released. Pinned memory is read directly, pageable memory through heddle's staging. The
     /// elements must not change until the piece is done. Waits and throws as acquire() does.
-    void submit(View<const InElement> elements, Where where = {}) requires has_in {
+    void submit(View<const InElement> elements, Where where = {})
+        requires has_in
+    {
         const auto* const data = reinterpret_cast<const std::byte*>(elements.data());
         core_.submit_from(
             detail::Access::view(data, elements.size_bytes(), detail::Access::block(elements)),
@@ -205,7 +211,9 @@ public:
     }
     /// Copies elements into slots and submits them, piece by piece. Returns how many it submitted:
     /// all if there is no output, else as many as fit before a result has to be taken.
-    std::size_t push(std::span<const InElement> elements, Where where = {}) requires has_in {
+    std::size_t push(std::span<const InElement> elements, Where where = {})
+        requires has_in
+    {
         std::size_t taken = 0;
         while (taken < elements.size() && !(has_out && is_full())) {
             const std::span<InElement> slot = acquire(where);
@@ -219,21 +227,29 @@ public:
     }
     /// Without input: calls the work for the next piece. Returns the number of its elements; with
     /// 0, nothing is submitted.
-    std::size_t submit(Where where = {}) requires(!has_in) {
+    std::size_t submit(Where where = {})
+        requires(!has_in)
+    {
         core_.acquire(where);
         return core_.submit(piece(), enqueue_, work_.get(), where);
     }
 
     /// Waits for the oldest result and returns it, or nullopt if no piece is in flight. The result
     /// is valid until the next call of acquire(), submit(), push() or pop().
-    std::optional<std::span<const OutElement>> pop(Where where = {}) requires has_out {
+    std::optional<std::span<const OutElement>> pop(Where where = {})
+        requires has_out
+    {
         const std::optional<detail::PipelineCore::Result> result = core_.pop(where);
         if (!result) return std::nullopt;
         return std::span<const OutElement>(static_cast<const OutElement*>(result->data),
                                            result->count);
     }
     /// Returns whether pop() would return a result without blocking.
-    bool is_ready(Where where = {}) requires has_out { return core_.is_ready(where); }
+    bool is_ready(Where where = {})
+        requires has_out
+    {
+        return core_.is_ready(where);
+    }
 
     /// Ends the input and waits for all pieces. Results can still be taken.
     void finish(Where where = {}) { core_.finish(where); }

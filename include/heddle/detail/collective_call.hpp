@@ -114,10 +114,10 @@ struct RankCall {
 
 template <class R>
 concept RankRange = std::ranges::random_access_range<R> && std::ranges::sized_range<R> &&
-    ArrayOrView<std::ranges::range_reference_t<R>>;
+                    ArrayOrView<std::ranges::range_reference_t<R>>;
 template <class R>
 concept StreamRange = std::ranges::random_access_range<R> && std::ranges::sized_range<R> &&
-    std::convertible_to<std::ranges::range_reference_t<R>, StreamRef>;
+                      std::convertible_to<std::ranges::range_reference_t<R>, StreamRef>;
 template <class V>
 concept RankView = ArrayOrView<V>;
 
@@ -145,7 +145,9 @@ template <class V> void add_receives(CollectiveCall& call, V& views) {
     }
 }
 
-template <class V> struct ElementOf { using type = RankElement<V>; };
+template <class V> struct ElementOf {
+    using type = RankElement<V>;
+};
 template <RankRange V> struct ElementOf<V> {
     using type = RankElement<std::ranges::range_reference_t<V>>;
 };

@@ -125,8 +125,7 @@ using Kept = std::conditional_t<std::is_nothrow_move_constructible_v<F>, F, Boxe
 
 /// A function, or other callable, that is called without arguments.
 template <class F>
-concept HostCallable = std::invocable < std::decay_t<F>
-& > ;
+concept HostCallable = std::invocable<std::decay_t<F>&>;
 
 /// A function that is called once.
 template <class F> struct HostFunction {

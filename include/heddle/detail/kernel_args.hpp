@@ -53,7 +53,9 @@ inline std::size_t count_of(const std::size_t* extent, int dimensions,
     return count;
 }
 
-template <class T> struct ViewTraits { static constexpr bool is_view = false; };
+template <class T> struct ViewTraits {
+    static constexpr bool is_view = false;
+};
 template <class T> struct ViewTraits<View<T>> {
     static constexpr bool is_view = true;
     static constexpr bool writes = !std::is_const_v<T>;
@@ -97,7 +99,9 @@ struct Parameters<void (C::*)(P...) noexcept> : ParameterList<P...> {};
 template <class C, class... P>
 struct Parameters<void (C::*)(P...) const noexcept> : ParameterList<P...> {};
 
-template <class K> struct CallOperator { using Type = Parameters<void>; };
+template <class K> struct CallOperator {
+    using Type = Parameters<void>;
+};
 template <class K>
     requires requires { &K::operator(); }
 struct CallOperator<K> {
@@ -133,7 +137,9 @@ void notify_launch(const char* name, StreamState& stream, const SourceLocation& 
             .where = where});
 }
 
-template <std::size_t> struct IndexType { using type = std::size_t; };
+template <std::size_t> struct IndexType {
+    using type = std::size_t;
+};
 template <class K, class Indices, class... P> struct TakesArguments;
 template <class K, std::size_t... I, class... P>
 struct TakesArguments<K, std::index_sequence<I...>, P...> {

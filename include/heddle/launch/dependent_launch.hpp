@@ -59,9 +59,7 @@ inline const Event& detail::Access::event(const ProgrammaticEvent& event) noexce
 /// `static constexpr bool waits_for_primary = true;`. A dependent launch of a kernel that does not
 /// wait would race with the previous kernel.
 template <class K>
-concept WaitsForPrimary = requires {
-    requires static_cast<bool>(K::waits_for_primary);
-};
+concept WaitsForPrimary = requires { requires static_cast<bool>(K::waits_for_primary); };
 
 namespace detail {
 template <class K> constexpr bool check_waits_for_primary() {

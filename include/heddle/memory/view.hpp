@@ -22,9 +22,7 @@ namespace detail {
 template <class T> void array_or_view(const View<T>&);
 template <class T> void array_or_view(const Array<T>&);
 template <class R>
-concept ArrayOrView = requires(const std::remove_cvref_t<R>& r) {
-    array_or_view(r);
-};
+concept ArrayOrView = requires(const std::remove_cvref_t<R>& r) { array_or_view(r); };
 
 template <class R>
 concept HostRange = !ArrayOrView<R> && std::ranges::contiguous_range<R>;

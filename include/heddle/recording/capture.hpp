@@ -134,8 +134,7 @@ void capture_if(StreamRef stream, View<const int> value, Then&& then, Else&& oth
 }
 template <std::invocable Then>
 void capture_if(StreamRef stream, View<const int> value, Then&& then, Where where = {}) {
-    capture_if(
-        stream, value, std::forward<Then>(then), [] {}, where);
+    capture_if(stream, value, std::forward<Then>(then), [] {}, where);
 }
 /// The same on the current stream.
 template <std::invocable Then, std::invocable Else>
@@ -145,8 +144,7 @@ void capture_if(View<const int> value, Then&& then, Else&& otherwise, Where wher
 }
 template <std::invocable Then>
 void capture_if(View<const int> value, Then&& then, Where where = {}) {
-    capture_if(
-        current_stream(), value, std::forward<Then>(then), [] {}, where);
+    capture_if(current_stream(), value, std::forward<Then>(then), [] {}, where);
 }
 
 /// Like capture_if(), but repeats the body as long as the value is not 0. The body's work must

@@ -60,8 +60,7 @@ template <class F> struct CompletionFunction {
 };
 
 template <class F>
-concept CompletionCallable = std::invocable < std::decay_t<F>
-&, std::exception_ptr > ;
+concept CompletionCallable = std::invocable<std::decay_t<F>&, std::exception_ptr>;
 
 template <class F> inline constexpr WorkType completion_work_type{&CompletionFunction<F>::type};
 
