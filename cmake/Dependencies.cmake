@@ -13,7 +13,7 @@ macro(heddle_foreign)
     endforeach()
 endmacro()
 
-# Makes a dependency's targets available: fmt::fmt-header-only, Catch2::Catch2, CLI11::CLI11.
+# Makes a dependency's targets available: fmt::fmt-header-only, Catch2::Catch2, CLI11::CLI11, heddle_xxhash.
 # A macro, because find_package leaves variables that its caller wants (Catch2_VERSION).
 macro(heddle_need name)
     if("${name}" STREQUAL "fmt" AND NOT TARGET fmt::fmt-header-only)
@@ -44,5 +44,25 @@ macro(heddle_need name)
             FIND_PACKAGE_ARGS 2)
         FetchContent_MakeAvailable(CLI11)
         heddle_foreign(CLI11)
+    elseif("${name}" STREQUAL "xxHash" AND NOT TARGET heddle_xxhash)
+        # Its headers alone, compiled into the file that includes them. XXH3 is stable since 0.8.
+        find_path(HEDDLE_XXHASH_INCLUDE xxhash.h)
+        mark_as_advanced(HEDDLE_XXHASH_INCLUDE)
+        set(heddle_xxhash_include "${HEDDLE_XXHASH_INCLUDE}")
+        set(heddle_xxhash_minor 0)
+        if(HEDDLE_XXHASH_INCLUDE)
+            file(STRINGS "${HEDDLE_XXHASH_INCLUDE}/xxhash.h" heddle_xxhash_minor REGEX "define +XXH_VERSION_MINOR ")
+            string(REGEX REPLACE ".*XXH_VERSION_MINOR +([0-9]+).*" "\\1" heddle_xxhash_minor "${heddle_xxhash_minor}")
+        endif()
+        if(heddle_xxhash_minor LESS 8)
+            FetchContent_Declare(xxHash
+                GIT_REPOSITORY https://github.com/Cyan4973/xxHash.git
+                GIT_TAG bbb27a5efb85b92a0486cf361a8635715a53f6ba  # v0.8.2
+                SOURCE_SUBDIR headers_only)                       # no CMakeLists.txt there
+            FetchContent_MakeAvailable(xxHash)
+            set(heddle_xxhash_include "${xxhash_SOURCE_DIR}")
+        endif()
+        add_library(heddle_xxhash INTERFACE)
+        target_include_directories(heddle_xxhash SYSTEM INTERFACE "${heddle_xxhash_include}")
     endif()
 endmacro()

@@ -4,6 +4,7 @@
 // parts are in heat/; begin with solver.cpp. Usage: example_14_heat --help
 #include <cstdio>
 #include <exception>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -83,10 +84,8 @@ int run(Options o) {
 
 int main(int argc, char** argv) {
     try {
-        const heat::Options options = heat::parse(argc, argv);
-        if (!options.help) return run(options);
-        std::fputs(heat::usage().c_str(), stdout);
-        return 0;
+        const std::optional<heat::Options> options = heat::parse(argc, argv);
+        return options ? run(*options) : 0;
     } catch (const heat::WrongUsage& error) {
         std::fprintf(stderr, "example_14_heat: %s (more: --help)\n", error.what());
         return 2;

@@ -1,4 +1,4 @@
-// The command line of the examples: [DEVICE], else the default device.
+// The command line of the examples: [DEVICE], else the default device. One word needs no parser.
 #pragma once
 
 #include <cstdio>

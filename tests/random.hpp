@@ -3,22 +3,20 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <random>
 
 namespace heddle_test {
 
-/// A xorshift generator.
+/// Numbers below a limit, from an engine whose sequence the standard prescribes.
 class Random {
 public:
-    explicit Random(std::uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15ull + 1) {}
-    std::size_t below(std::size_t n) {
-        state_ ^= state_ << 13;
-        state_ ^= state_ >> 7;
-        state_ ^= state_ << 17;
-        return static_cast<std::size_t>(state_ >> 16) % n;
-    }
+    explicit Random(std::uint64_t seed) : engine_(seed) {}
+    /// A remainder, because std::uniform_int_distribution differs between standard libraries. All
+    /// numbers are as likely, up to n / 2^64.
+    std::size_t below(std::size_t n) { return static_cast<std::size_t>(engine_() % n); }
 
 private:
-    std::uint64_t state_;
+    std::mt19937_64 engine_;
 };
 
 }  // namespace heddle_test

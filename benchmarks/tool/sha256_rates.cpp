@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <random>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -18,13 +19,8 @@ namespace {
 
 std::vector<std::uint8_t> some_bytes(std::size_t count) {
     std::vector<std::uint8_t> bytes(count);
-    std::uint64_t x = 88172645463325252u;  // Marsaglia's xorshift
-    for (std::uint8_t& byte : bytes) {
-        x ^= x << 13;
-        x ^= x >> 7;
-        x ^= x << 17;
-        byte = static_cast<std::uint8_t>(x);
-    }
+    std::independent_bits_engine<std::mt19937_64, 8, std::uint64_t> random;
+    for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(random());
     return bytes;
 }
 

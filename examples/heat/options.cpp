@@ -1,43 +1,22 @@
 #include "options.hpp"
 
+#include <algorithm>
 #include <charconv>
-#include <sstream>
-#include <stdexcept>
+#include <cmath>
 #include <string_view>
+#include <utility>
 #include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include <heddle/device/device.hpp>
+#include <heddle/error.hpp>
 
 namespace heat {
 
 using namespace heddle;
 
 namespace {
-
-/// Reads what is on the command line, one word after the other.
-class Words {
-public:
-    Words(int count, char** words) : words_(words + 1, words + count) {}
-    bool empty() const { return next_ == words_.size(); }
-    std::string_view next(const char* what) {
-        if (empty()) throw WrongUsage(std::string(what) + " is missing");
-        return words_[next_++];
-    }
-    template <class T> T number(std::string_view option, T least, T most) {
-        const std::string_view word = next((std::string(option) + "'s number").c_str());
-        T value{};
-        const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-        if (error == std::errc() && end == word.data() + word.size() && value >= least &&
-            value <= most)
-            return value;
-        std::ostringstream text;
-        text << option << " takes a number from " << least << " to " << most << ", not \"" << word
-             << '"';
-        throw WrongUsage(text.str());
-    }
-
-private:
-    std::vector<std::string_view> words_;
-    std::size_t next_ = 0;
-};
 
 /// "3" is the first three devices of the default one's kind; else names with commas between them.
 std::vector<Device> devices_of(std::string_view word) {
@@ -56,7 +35,7 @@ std::vector<Device> devices_of(std::string_view word) {
     }
     for (std::size_t begin = 0; begin <= word.size();) {
         const std::size_t comma = std::min(word.find(',', begin), word.size());
-        devices.emplace_back(word.substr(begin, comma - begin));
+        devices.push_back(Device(word.substr(begin, comma - begin)));
         if (devices.back().kind() != devices.front().kind())
             throw WrongUsage("--devices: all of one kind, please");
         begin = comma + 1;
@@ -64,73 +43,91 @@ std::vector<Device> devices_of(std::string_view word) {
     return devices;
 }
 
-}  // namespace
+/// The command line as it is written, for what Options holds in another form.
+struct Words {
+    std::pair<std::size_t, std::size_t> size;
+    std::string devices, halo = "copy";
+    bool serial = false;
+};
 
-std::string usage() {
-    return R"(Usage: example_14_heat [OPTION]...
-Jacobi iterations on a plate, in strips over several devices.
-
-  --size NX NY      points (512 512), 3 or more each
-  --iterations N    how many (200)
-  --norm-every N    take the norm in every Nth iteration (10); 0: never
-  --tolerance X     stop soon after the norm has come below X
-  --devices LIST    cpu:0,cpu:1, or how many (all of the default device's kind); the default device is HEDDLE_DEVICE's;
-                    HEDDLE_CPU_DEVICES=4 makes 4 CPU devices
-  --halo HOW        copy: halo rows are copied (default); direct: kernels store them in the neighbour's memory
-  --serial          no overlap: edges and inside in one kernel, then the halos
-  --graph N         iterations as graphs of N, an even number
-  --runs N          the fastest of N runs counts (1)
-  --check           compare with a run on one device, bit for bit, and small problems with a plain loop
-  --input FILE      start from this image (PPM, its size is taken): red is hot, blue is cold
-  --output FILE     write the result as such an image
-  --json            print the result as JSON
-  --help
-
-GB/s are those of every point read once and written once in each iteration. "Of the speed of copying" is the
-time of copying the grid as often, divided by the time taken: 1 is as fast as copying.
-
-Exit status: 0; 1 when something failed, the check too; 2 for wrong usage.
-)";
+void add_options(CLI::App& app, Options& o, Words& words) {
+    constexpr int most = 1'000'000'000;
+    app.set_help_flag("--help", "Print this help and exit");
+    CLI::Option* const size =
+        app.add_option("--size", words.size, "Points (512 512), 3 or more each")
+            ->type_name("NX NY")
+            ->check(CLI::Range(3, 1 << 20));
+    app.add_option("--iterations", o.course.iterations, "How many (200)")
+        ->type_name("N")
+        ->check(CLI::Range(0, most));
+    app.add_option("--norm-every", o.course.norm_every,
+                   "Take the norm in every Nth iteration (10); 0: never")
+        ->type_name("N")
+        ->check(CLI::Range(0, most));
+    app.add_option("--tolerance", o.course.tolerance, "Stop soon after the norm has come below X")
+        ->type_name("X")
+        ->check(CLI::Range(0.0, 1e300));
+    app.add_option("--devices", words.devices,
+                   "cpu:0,cpu:1, or how many (all of the default device's kind). The default\n"
+                   "device is HEDDLE_DEVICE's; HEDDLE_CPU_DEVICES=4 makes 4 CPU devices")
+        ->type_name("LIST");
+    app.add_option("--halo", words.halo,
+                   "copy: halo rows are copied (default); direct: kernels store them in the\n"
+                   "neighbour's memory")
+        ->type_name("HOW")
+        ->check(CLI::IsMember({"copy", "direct"}));
+    app.add_flag("--serial", words.serial,
+                 "No overlap: edges and inside in one kernel, then the halos");
+    app.add_option("--graph", o.plan.graph, "Iterations as graphs of N, an even number")
+        ->type_name("N")
+        ->check(CLI::Range(2, 10'000));
+    app.add_option("--runs", o.runs, "The fastest of N runs counts (1)")
+        ->type_name("N")
+        ->check(CLI::Range(1, 1'000'000));
+    app.add_flag("--check", o.check,
+                 "Compare with a run on one device, bit for bit, and small problems with a plain "
+                 "loop");
+    app.add_option("--input", o.input,
+                   "Start from this image (PPM, its size is taken): red is hot, blue is cold")
+        ->type_name("FILE")
+        ->excludes(size);
+    app.add_option("--output", o.output, "Write the result as such an image")->type_name("FILE");
+    app.add_flag("--json", o.json, "Print the result as JSON");
+    for (CLI::Option* option : app.get_options())
+        if (option != size) option->take_last();
+    app.footer("GB/s are those of every point read once and written once in each iteration. \"Of "
+               "the speed of\ncopying\" is the time of copying the grid as often, divided by the "
+               "time taken: 1 is as fast as\ncopying.\n\n"
+               "Exit status: 0; 1 when something failed, the check too; 2 for wrong usage.");
 }
 
-Options parse(int argc, char** argv) {
+}  // namespace
+
+std::optional<Options> parse(int argc, char** argv) {
     Options o;
-    bool sized = false;
-    Words words(argc, argv);
-    std::string_view devices;
-    while (!words.empty()) {
-        const std::string_view option = words.next("");
-        if (option == "--size") {
-            o.problem.nx = words.number<std::size_t>(option, 3, 1 << 20);
-            o.problem.ny = words.number<std::size_t>(option, 3, 1 << 20);
-            sized = true;
-        } else if (option == "--iterations")
-            o.course.iterations = words.number(option, 0, 1'000'000'000);
-        else if (option == "--norm-every")
-            o.course.norm_every = words.number(option, 0, 1'000'000'000);
-        else if (option == "--tolerance") o.course.tolerance = words.number(option, 0.0, 1e300);
-        else if (option == "--devices") devices = words.next("the list of --devices");
-        else if (option == "--halo") {
-            const std::string_view how = words.next("copy or direct");
-            if (how != "copy" && how != "direct") throw WrongUsage("--halo is copy or direct");
-            o.plan.direct = how == "direct";
-        } else if (option == "--serial") o.plan.overlap = false;
-        else if (option == "--graph") o.plan.graph = words.number(option, 2, 10'000);
-        else if (option == "--runs") o.runs = words.number(option, 1, 1'000'000);
-        else if (option == "--check") o.check = true;
-        else if (option == "--input") o.input = words.next("the file of --input");
-        else if (option == "--output") o.output = words.next("the file of --output");
-        else if (option == "--json") o.json = true;
-        else if (option == "--help") o.help = true;
-        else throw WrongUsage("\"" + std::string(option) + "\" is no option");
+    Words words{.size = {o.problem.nx, o.problem.ny}, .devices = {}};
+    CLI::App app("Jacobi iterations on a plate, in strips over several devices.",
+                 "example_14_heat");
+    add_options(app, o, words);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::CallForHelp& help) {
+        app.exit(help);
+        return std::nullopt;
+    } catch (const CLI::ParseError& error) {
+        throw WrongUsage(error.what());
     }
-    if (o.help) return o;
+    if (std::isnan(o.course.tolerance)) throw WrongUsage("--tolerance takes a number");
     if (o.plan.graph % 2 != 0)
         throw WrongUsage("--graph needs an even number: the two halves of memory change places");
-    if (sized && !o.input.empty()) throw WrongUsage("--size and --input: the image has a size");
+    o.problem.nx = words.size.first;
+    o.problem.ny = words.size.second;
+    o.plan.direct = words.halo == "direct";
+    o.plan.overlap = !words.serial;
     try {
-        o.plan.devices = devices_of(
-            devices.empty() ? std::to_string(device_count(default_device().kind())) : devices);
+        o.plan.devices =
+            devices_of(words.devices.empty() ? std::to_string(device_count(default_device().kind()))
+                                             : words.devices);
     } catch (const Error& error) {
         throw WrongUsage(error.what());
     }

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <optional>
+#include <stdexcept>
 #include <string>
 
-#include "solver.hpp"
+#include "plan.hpp"
+#include "problem.hpp"
 
 namespace heat {
 
@@ -13,14 +15,12 @@ struct Options {
     Course course{.iterations = 200, .norm_every = 10};
     Plan plan;
     int runs = 1;
-    bool check = false, json = false, help = false;
+    bool check = false, json = false;
     std::string input, output;  ///< names of images
 };
 
-std::string usage();
-
-/// Throws WrongUsage.
-Options parse(int argc, char** argv);
+/// Returns nothing if the help was asked for, after printing it. Throws WrongUsage.
+std::optional<Options> parse(int argc, char** argv);
 
 struct WrongUsage : std::runtime_error {
     using std::runtime_error::runtime_error;

@@ -10,28 +10,11 @@
 #include <heddle/heddle.hpp>
 
 #include "norms.hpp"
+#include "plan.hpp"
 #include "problem.hpp"
 #include "strip.hpp"
 
 namespace heat {
-
-/// How the work is done. The results are the same whatever is chosen, bit for bit.
-struct Plan {
-    std::vector<heddle::Device> devices;  ///< of one kind; one may be named several times. More
-                                          ///< than there are bands are left out
-    bool overlap = true;  ///< the edges and the halos beside the inside; else one after the other,
-                          ///< with one kernel less
-    bool direct = false;  ///< halos are stored by the neighbour's kernel; else copied after it
-    int graph = 0;        ///< iterations in a graph, an even number; 0: no graphs
-};
-
-/// What is to be done.
-struct Course {
-    int iterations = 0;
-    int norm_every = 1;    ///< a norm is taken in every so many-th iteration; 0: never
-    double tolerance = 0;  ///< stop soon after the first norm below it: those that are on their way
-                           ///< are not waited for
-};
 
 struct Outcome {
     int iterations = 0;

@@ -17,10 +17,15 @@ namespace heddle {
 /// Grid, block and dynamic shared memory (bytes) of a __global__ launch. Stores its call site, for
 /// errors and observers. Made by grid().
 struct LaunchGrid {
+    /// In blocks.
     dim3 grid;
+    /// In threads.
     dim3 block;
+    /// Dynamic shared memory of a block.
     std::size_t shared_bytes = 0;
+    /// The call of grid(), which errors of the launch name.
     SourceLocation where;
+    /// For the library.
     detail::GivenOptions how{};
 
     /// Returns a copy with launch options. LaunchOptions::block and shared_bytes are ignored.

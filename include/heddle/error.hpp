@@ -14,6 +14,7 @@
 
 namespace heddle {
 
+/// What kind of failure an Error tells of. Each code has a class of exceptions.
 enum class ErrorCode {
     /// The call is invalid: wrong sizes or devices, a wait in a host function or capture, ...
     usage,
@@ -35,15 +36,18 @@ enum class ErrorCode {
     compile,
 };
 
+/// Returns the name of a code, "out_of_memory" for example.
 const char* to_string(ErrorCode code) noexcept;
 
 /// The contents of an Error.
 struct ErrorInfo {
+    /// Decides the class of the exception; see throw_error().
     ErrorCode code = ErrorCode::usage;
     std::string message = {};      ///< what is wrong and how to fix it, in one or two sentences
     std::string call = {};         ///< the heddle or native call that failed: "cudaMemcpyAsync"
     int native_code = 0;           ///< cudaError_t or errno; 0 if none
     std::string native_name = {};  ///< "cudaErrorIllegalAddress"
+    /// The device that the call was for; empty if none is involved.
     std::optional<Device> device = {};
     std::uint64_t stream_id = 0;    ///< StreamRef::id(), or 0 if no stream is involved
     std::string stream = {};        ///< the stream's name
@@ -61,17 +65,27 @@ struct ErrorInfo {
 ///     }
 class Error : public std::runtime_error {
 public:
+    /// Makes an error of its contents. throw_error() makes the class that belongs to the code.
     explicit Error(ErrorInfo info);
+    /// Returns what kind of failure it is.
     ErrorCode code() const noexcept { return info_->code; }
+    /// Returns the cudaError_t or errno behind it, or 0.
     int native_code() const noexcept { return info_->native_code; }
+    /// Returns the name of the native code, "cudaErrorIllegalAddress", or an empty string.
     const std::string& native_name() const noexcept { return info_->native_name; }
+    /// Returns the heddle or native call that failed.
     const std::string& call() const noexcept { return info_->call; }
+    /// Returns the device, or nothing if none is involved.
     const std::optional<Device>& device() const noexcept { return info_->device; }
+    /// Returns the stream's StreamRef::id(), or 0 if no stream is involved.
     std::uint64_t stream_id() const noexcept { return info_->stream_id; }
+    /// Returns the stream's name, or an empty string.
     const std::string& stream() const noexcept { return info_->stream; }
+    /// Returns the user's call site, as far as it is known.
     const SourceLocation& where() const noexcept { return info_->where; }
     /// Returns the exception that the failed host function or CPU kernel threw, or null.
     std::exception_ptr cause() const noexcept { return info_->cause; }
+    /// Returns all of it.
     const ErrorInfo& info() const noexcept { return *info_; }
 
 private:

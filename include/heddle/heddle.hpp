@@ -34,3 +34,7 @@
 #include <heddle/stream/failures.hpp>
 #include <heddle/stream/scope.hpp>
 #include <heddle/stream/stream.hpp>
+
+/// Streams, events, scopes and graphs, for CUDA and for CPUs. Names in heddle::detail are not for
+/// users.
+namespace heddle {}

@@ -1,12 +1,13 @@
 // Checks of a collective's arguments, before anything is enqueued.
 #include "collective/group.hpp"
-#include "core/stream/recorder.hpp"
 
 #include <functional>
 #include <string>
 
 #include "collective/check.hpp"
+#include "core/base/errors.hpp"
 #include "core/memory/copy.hpp"
+#include "core/stream/recorder.hpp"
 #include <heddle/error.hpp>
 
 namespace heddle::detail {
@@ -36,21 +37,28 @@ Offsets offsets_of(const PerRank<Part>& parts) {
 void check_memory(const Part& part, std::size_t element, Device device, const std::string& what,
                   const char* call, const SourceLocation& where) {
     if (part.size == 0) return;
-    const auto refuse = [&](std::string message) {
-        throw_error({.code = ErrorCode::usage,
-                     .message = std::move(message),
-                     .call = call,
-                     .where = where});
-    };
-    if (part.data == nullptr) refuse(what + " is null, but not empty");
+    const ErrorSite site{call, where};
+    if (part.data == nullptr) usage_error(site, "{} is null, but not empty", what);
     if (part.owner != nullptr && !part.owner->alive.load(std::memory_order_relaxed))
         throw_dead_block(*part.owner, call, where);
     const Place place = place_of({part.data, part.size * element, part.owner});
     if (place.kind != MemoryKind::device)
-        refuse(what + " is host memory: copy() it into an array of " + device.name());
+        usage_error(site, "{} is host memory: copy() it into an array of {}", what, device);
     if (place.device != device)
-        refuse(what + " is memory of " + place.device.name() + ", and the rank's device is " +
-               device.name() + ": give it an array of that one");
+        usage_error(site,
+                    "{} is memory of {}, and the rank's device is {}: give it an array of that one",
+                    what, place.device, device);
+}
+
+void throw_no_rank(const ErrorSite& site, std::size_t rank, std::size_t ranks) {
+    usage_error(site, "there is no rank {}: there are {}, from 0", rank, ranks);
+}
+
+void check_average(ReduceOp op, ElementType type, const char* call, const SourceLocation& where) {
+    if (op == ReduceOp::average && type != ElementType::bytes && !is_floating(type))
+        usage_error({call, where},
+                    "averages are of floating-point numbers: take the sum, and divide as the "
+                    "program needs it");
 }
 
 namespace {
@@ -64,19 +72,18 @@ public:
         if (!call_.streams_given)
             for (const Device device : devices_)
                 call_.streams.add(&Access::state(current_stream(device)));
-        if (call_.streams.count != n_)
-            refuse("there are " + std::to_string(n_) + " ranks and " +
-                   std::to_string(call_.streams.count) +
-                   " streams: name one for each device of the group, in its order");
+        if (call_.streams.count != n_) one_each(call_.streams.count, "streams");
         for (std::size_t i = 0; i < n_; ++i) {
             const StreamRef stream = Access::stream(*call_.streams[i]);
             if (!stream)
-                refuse("the stream of rank " + std::to_string(i) +
-                       " was destroyed or moved from, or there never was one");
+                usage_error(site(),
+                            "the stream of rank {} refers to no stream: its Stream was destroyed "
+                            "or moved from",
+                            i);
             if (stream.device() != devices_[i])
-                refuse("the stream of rank " + std::to_string(i) + " is of " +
-                       stream.device().name() + ": it has to be of the rank's device, " +
-                       devices_[i].name());
+                usage_error(site(),
+                            "the stream of rank {} is of {}: it has to be of the rank's device, {}",
+                            i, stream.device(), devices_[i]);
         }
     }
 
@@ -88,47 +95,44 @@ public:
             const std::uint64_t id = recorder_id(record);
             if (first == 0) first = id;
             if (id != first)
-                refuse("the streams are in different captures, which cannot wait for each other: "
-                       "one capture "
-                       "takes all "
-                       "of them in, those that are in none too");
+                usage_error(site(),
+                            "the streams are in different captures, which cannot wait for each "
+                            "other: one capture takes all of them in, those that are in none too");
         }
     }
 
     void root() const {
-        if (call_.root >= n_)
-            refuse("there is no rank " + std::to_string(call_.root) +
-                   " to be the root: there are " + std::to_string(n_) + ", from 0");
+        if (call_.root >= n_) throw_no_rank(site(), call_.root, n_);
     }
 
+    /// `what` names the views: "views to send".
     void one_for_each(const PerRank<Part>& parts, const char* what) const {
-        if (parts.count != n_)
-            refuse("there are " + std::to_string(n_) + " ranks and " + std::to_string(parts.count) +
-                   " views to " + what + ": give one for each device of the group, in its order");
+        if (parts.count != n_) one_each(parts.count, what);
     }
     void memory(const PerRank<Part>& parts) const {
         for (std::size_t i = 0; i < parts.count; ++i) memory(parts[i], i);
     }
     void memory(const Part& part, std::size_t rank) const {
         if (part.size != 0)
-            check_memory(part, call_.element, devices_[rank],
-                         "the view of rank " + std::to_string(rank), to_string(call_.kind),
-                         call_.where);
+            check_memory(part, call_.element, devices_[rank], format("the view of rank {}", rank),
+                         to_string(call_.kind), call_.where);
     }
 
     void same_size(const PerRank<Part>& parts, std::size_t size) const {
         for (std::size_t i = 0; i < parts.count; ++i)
             if (parts[i].size != size)
-                refuse("the view of rank " + std::to_string(i) + " has " +
-                       std::to_string(parts[i].size) + " elements, and another one " +
-                       std::to_string(size) + ": take first() or subview() of the larger");
+                usage_error(site(),
+                            "the view of rank {} has {} elements, and another one {}: take first() "
+                            "or subview() of the larger",
+                            i, parts[i].size, size);
     }
     /// Requires `whole` to have exactly the size of all parts together.
     void holds(const Part& whole, std::size_t rank, std::size_t sum) const {
         if (whole.size != sum)
-            refuse("the view of rank " + std::to_string(rank) +
-                   " that holds the parts of all ranks has " + std::to_string(whole.size) +
-                   " elements, and the parts have " + std::to_string(sum) + " together");
+            usage_error(site(),
+                        "the view of rank {} that holds the parts of all ranks has {} elements, "
+                        "and the parts have {} together",
+                        rank, whole.size, sum);
     }
     /// Requires one rank's two views not to overlap, or `part` to be the elements of `whole` from
     /// `first` on.
@@ -139,22 +143,25 @@ public:
         if (b == a + first * call_.element) return;
         if (std::less<>()(a, b + part.size * call_.element) &&
             std::less<>()(b, a + whole.size * call_.element))
-            refuse("the two views of rank " + std::to_string(rank) +
-                   " overlap: in place, the one is the " +
-                   (whole.size == part.size ? std::string("other")
-                                            : "other's subview(" + std::to_string(first) + ", " +
-                                                  std::to_string(part.size) + ")") +
-                   "; otherwise they are apart");
+            usage_error(site(),
+                        "the two views of rank {} overlap: in place, the one is the {}; otherwise "
+                        "they are apart",
+                        rank,
+                        whole.size == part.size
+                            ? "other"
+                            : format("other's subview({}, {})", first, part.size));
     }
 
-    [[noreturn]] void refuse(std::string message) const {
-        throw_error({.code = ErrorCode::usage,
-                     .message = std::move(message),
-                     .call = to_string(call_.kind),
-                     .where = call_.where});
-    }
+    ErrorSite site() const { return {to_string(call_.kind), call_.where}; }
 
 private:
+    [[noreturn]] void one_each(std::size_t count, const char* what) const {
+        usage_error(site(),
+                    "there are {} ranks and {} {}: give one for each device of the group, in its "
+                    "order",
+                    n_, count, what);
+    }
+
     const std::vector<Device>& devices_;
     CollectiveCall& call_;
     const std::size_t n_;
@@ -182,40 +189,39 @@ void check_call(const std::vector<Device>& devices, CollectiveCall& call) {
     check.captures();
     check.root();
     if (call.op > ReduceOp::average)
-        check.refuse("there is no ReduceOp " + std::to_string(static_cast<int>(call.op)));
-    if (call.op == ReduceOp::average && call.type != ElementType::bytes && !is_floating(call.type))
-        check.refuse("averages are of floating-point numbers: take the sum, and divide as the "
-                     "program needs it");
+        usage_error(check.site(), "there is no ReduceOp {}", static_cast<int>(call.op));
+    check_average(call.op, call.type, to_string(call.kind), call.where);
     switch (call.kind) {
     case CollectiveKind::barrier:
     case CollectiveKind::exchange: break;
     case CollectiveKind::broadcast:
-        check.one_for_each(call.receive, "send and receive");
+        check.one_for_each(call.receive, "views to send and receive");
         check.same_size(call.receive, call.receive[call.root].size);
         check.memory(call.receive);
         break;
     case CollectiveKind::scatter:
-        check.one_for_each(call.receive, "receive");
+        check.one_for_each(call.receive, "views to receive");
         check_parts(check, call.receive, call.send, &call.root);
         break;
     case CollectiveKind::gather:
-        check.one_for_each(call.send, "send");
+        check.one_for_each(call.send, "views to send");
         check_parts(check, call.send, call.receive, &call.root);
         break;
     case CollectiveKind::all_gather:
-        check.one_for_each(call.send, "send");
-        check.one_for_each(call.receive, "receive");
+        check.one_for_each(call.send, "views to send");
+        check.one_for_each(call.receive, "views to receive");
         check_parts(check, call.send, call.receive, nullptr);
         break;
     case CollectiveKind::reduce_scatter:
-        check.one_for_each(call.send, "send");
-        check.one_for_each(call.receive, "receive");
+        check.one_for_each(call.send, "views to send");
+        check.one_for_each(call.receive, "views to receive");
         check_parts(check, call.receive, call.send, nullptr);
         break;
     case CollectiveKind::reduce:
     case CollectiveKind::all_reduce:
-        check.one_for_each(call.send, "send");
-        if (call.kind == CollectiveKind::all_reduce) check.one_for_each(call.receive, "receive");
+        check.one_for_each(call.send, "views to send");
+        if (call.kind == CollectiveKind::all_reduce)
+            check.one_for_each(call.receive, "views to receive");
         check.same_size(call.send, call.send[0].size);
         check.same_size(call.receive, call.send[0].size);
         check.memory(call.send);

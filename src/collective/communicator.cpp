@@ -2,6 +2,7 @@
 
 #include "collective/check.hpp"
 #include "collective/nccl.hpp"
+#include "core/base/errors.hpp"
 #include "core/stream/order.hpp"
 #include "core/stream/recorder.hpp"
 
@@ -22,19 +23,14 @@ namespace {
 using detail::CollectiveKind;
 using detail::RankCall;
 
-[[noreturn]] void refuse(std::string message, const char* call, const SourceLocation& where,
-                         ErrorCode code = ErrorCode::usage) {
-    throw_error({.code = code, .message = std::move(message), .call = call, .where = where});
-}
-
 /// Checks the sizes of a rank's two views, as far as one rank knows them.
 void check_sizes(const RankCall& call, std::size_t rank, std::size_t ranks) {
     const auto parts = [&](const detail::Part& whole, const detail::Part& part) {
         if (whole.size != ranks * part.size)
-            refuse("there are " + std::to_string(ranks) + " ranks, each with a part of " +
-                       std::to_string(part.size) + " elements, and room for " +
-                       std::to_string(whole.size) + " in all",
-                   call.call, call.where);
+            detail::usage_error(
+                {call.call, call.where},
+                "there are {} ranks, each with a part of {} elements, and room for {} in all",
+                ranks, part.size, whole.size);
     };
     switch (call.kind) {
     case CollectiveKind::scatter:
@@ -50,9 +46,8 @@ void check_sizes(const RankCall& call, std::size_t rank, std::size_t ranks) {
         [[fallthrough]];
     case CollectiveKind::all_reduce:
         if (call.send.size != call.receive.size)
-            refuse("`send` has " + std::to_string(call.send.size) + " elements, and `receive` " +
-                       std::to_string(call.receive.size),
-                   call.call, call.where);
+            detail::usage_error({call.call, call.where}, "`send` has {} elements, and `receive` {}",
+                                call.send.size, call.receive.size);
         break;
     default: break;
     }
@@ -63,14 +58,12 @@ void check_sizes(const RankCall& call, std::size_t rank, std::size_t ranks) {
 Communicator::Communicator(const CommunicatorId& id, std::size_t rank, std::size_t size,
                            Device device, Where where) try
     : rank_(rank), size_(size), device_(device) {
-    if (size == 0 || rank >= size)
-        refuse("there is no rank " + std::to_string(rank) + " of " + std::to_string(size),
-               "Communicator", where);
+    if (size == 0 || rank >= size) detail::throw_no_rank({"Communicator", where}, rank, size);
     if (device.is_cpu())
-        refuse("communicators are of CUDA devices, because they are NCCL's: between CPU devices of "
-               "one "
-               "process DeviceGroup does the same, between processes MPI does",
-               "Communicator", where, ErrorCode::unsupported);
+        detail::unsupported_error(
+            {"Communicator", where},
+            "communicators are of CUDA devices, because they are NCCL's: between CPU devices of "
+            "one process DeviceGroup does the same, between processes MPI does");
     native_ = detail::nccl_join(id, rank, size, device, where);
 } catch (...) {
     detail::rethrow_as_error("Communicator", where);
@@ -81,7 +74,7 @@ Communicator::~Communicator() = default;
 
 void Communicator::check(Where where) const try {
     if (native_ == nullptr)
-        refuse("this communicator was moved from", "Communicator::check", where);
+        detail::throw_moved_from({"Communicator::check", where}, "communicator");
     native_->check("Communicator::check", where);
 } catch (...) {
     detail::rethrow_as_error("check", where);
@@ -93,27 +86,22 @@ void Communicator::abort() noexcept {
 
 void Communicator::run(StreamRef stream, const RankCall& given) try {
     using namespace detail;
-    if (native_ == nullptr) refuse("this communicator was moved from", given.call, given.where);
+    if (native_ == nullptr) detail::throw_moved_from({given.call, given.where}, "communicator");
     StreamRecord& record = record_of(stream);
     check_usable(record, given.call, given.where);
     if (stream.device() != device_)
-        refuse("the stream is of " + stream.device().name() + ", and the communicator of " +
-                   device_.name(),
-               given.call, given.where);
+        detail::usage_error({given.call, given.where},
+                            "the stream is of {}, and the communicator of {}", stream.device(),
+                            device_);
     if (given.root >= size_ || given.from >= size_)
-        refuse("there is no rank " + std::to_string(std::max(given.root, given.from)) +
-                   ": there are " + std::to_string(size_) + ", from 0",
-               given.call, given.where);
+        detail::throw_no_rank({given.call, given.where}, std::max(given.root, given.from), size_);
     RankCall call = given;
     if (rank_ != call.root &&
         (call.kind == CollectiveKind::gather || call.kind == CollectiveKind::reduce))
         call.receives = false;
     if (rank_ != call.root && call.kind == CollectiveKind::scatter) call.sends = false;
     check_sizes(call, rank_, size_);
-    if (call.op == ReduceOp::average && call.type != ElementType::bytes && !is_floating(call.type))
-        refuse("averages are of floating-point numbers: take the sum, and divide as the program "
-               "needs it",
-               call.call, call.where);
+    check_average(call.op, call.type, call.call, call.where);
     if (call.sends) check_memory(call.send, call.element, device_, "`send`", call.call, call.where);
     if (call.receives)
         check_memory(call.receive, call.element, device_, "`receive`", call.call, call.where);

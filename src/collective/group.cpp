@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/base/errors.hpp"
 #include "core/base/made_once.hpp"
 #include "core/base/report.hpp"
 #include "core/seam/backend.hpp"
@@ -33,21 +34,18 @@ const char* to_string(Transport transport) noexcept {
 namespace {
 
 void check_devices(const std::vector<Device>& devices, const SourceLocation& where) {
-    const auto refuse = [&](std::string message) {
-        throw_error({.code = ErrorCode::usage,
-                     .message = std::move(message),
-                     .call = "DeviceGroup",
-                     .where = where});
-    };
-    if (devices.empty()) refuse("a group has at least one device");
+    const detail::ErrorSite site{"DeviceGroup", where};
+    if (devices.empty()) detail::usage_error(site, "a group has at least one device");
     if (devices.size() > detail::max_ranks)
-        refuse("a group has at most " + std::to_string(detail::max_ranks) + " devices");
+        detail::usage_error(site, "a group has at most {} devices", detail::max_ranks);
     for (auto d = devices.begin(); d != devices.end(); ++d) {
         if (d->kind() != devices[0].kind())
-            refuse(devices[0].name() + " and " + d->name() +
-                   " are of different kinds: copy() goes between them, collectives do not");
+            detail::usage_error(
+                site,
+                "{} and {} are of different kinds: copy() goes between them, collectives do not",
+                devices[0], *d);
         if (std::find(devices.begin(), d, *d) != d)
-            refuse(d->name() + " is in the group twice: each device is one rank");
+            detail::usage_error(site, "{} is in the group twice: each device is one rank", *d);
     }
 }
 
@@ -63,12 +61,10 @@ std::vector<std::unique_ptr<detail::NcclRank>> join(const std::vector<Device>& d
     if (transport == Transport::copies) return {};
     if (transport == Transport::nccl) {
         if (devices[0].is_cuda()) return detail::nccl_join_all(devices, where);
-        throw_error({.code = ErrorCode::unsupported,
-                     .message = "NCCL is for CUDA devices, and these are " + devices[0].name() +
-                                (devices.size() > 1 ? " and its like" : "") +
-                                ": use Transport::copies",
-                     .call = "DeviceGroup",
-                     .where = where});
+        detail::unsupported_error(
+            {"DeviceGroup", where},
+            "NCCL is for CUDA devices, and these are {}{}: use Transport::copies", devices[0],
+            devices.size() > 1 ? " and its like" : "");
     }
     if (devices[0].is_cpu() || devices.size() < 2 || !detail::nccl_missing().empty()) return {};
     try {
@@ -110,10 +106,7 @@ Transport DeviceGroup::transport() const noexcept {
 
 void DeviceGroup::run(detail::CollectiveCall call) try {
     if (state_ == nullptr)
-        throw_error({.code = ErrorCode::usage,
-                     .message = "this group was moved from",
-                     .call = detail::to_string(call.kind),
-                     .where = call.where});
+        detail::throw_moved_from({detail::to_string(call.kind), call.where}, "group");
     detail::check_call(state_->devices, call);
     if (detail::can_use_nccl(*state_, call)) detail::run_with_nccl(*state_, call);
     else detail::CollectiveRun(*state_, call).run();

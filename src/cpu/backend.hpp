@@ -24,12 +24,6 @@ public:
     void preload(int, const void*, const SourceLocation&) override {}
     void set_access(AccessKind, int, int, bool, const SourceLocation&) override {}
     bool has_access(AccessKind, int, int) noexcept override { return true; }
-    PoolUsage pool_usage(int device, const SourceLocation& where) override;
-    void reset_pool_high_water(int device, const SourceLocation& where) override;
-    std::size_t pool_release_threshold(int device, const SourceLocation& where) override;
-    void set_pool_release_threshold(int device, std::size_t bytes,
-                                    const SourceLocation& where) override;
-    void trim_pool(int device, std::size_t keep, const SourceLocation& where) override;
     bool help_at_exit(const Completion& done) noexcept override;  // streams.cpp
     void after_fork() noexcept override;
 
@@ -70,7 +64,7 @@ public:
     void synchronize_use(const StreamUse& use, const SourceLocation& where) override;
     void await(StreamRecord& waiter, CompletionRef done, const SourceLocation& where) override;
 
-    // graph.cpp
+    // graph_plan.cpp
     std::shared_ptr<GraphExec> instantiate(const GraphData& graph,
                                            const SourceLocation& where) override;
     // CPU streams have no native handle, so no work reaches them except through heddle.
@@ -89,6 +83,12 @@ public:
                      std::size_t user_count) noexcept override;
 
     // memory.cpp
+    PoolUsage pool_usage(int device, const SourceLocation& where) override;
+    void reset_pool_high_water(int device, const SourceLocation& where) override;
+    std::size_t pool_release_threshold(int device, const SourceLocation& where) override;
+    void set_pool_release_threshold(int device, std::size_t bytes,
+                                    const SourceLocation& where) override;
+    void trim_pool(int device, std::size_t keep, const SourceLocation& where) override;
     void copy(StreamRecord& stream, const Piece& to, const Piece& from,
               const SourceLocation& where) override;
     void fill(StreamRecord& stream, const Piece& to, const void* value, std::size_t size,

@@ -1,4 +1,4 @@
-// The memory of queues.
+// The memory that operations in a queue lie in, and the pool of free chunks of it.
 #pragma once
 
 #include <cstddef>

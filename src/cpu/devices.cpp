@@ -1,3 +1,4 @@
+// The CPU devices, and fork().
 #include <cstdlib>
 #include <fstream>
 #include <string>

@@ -99,7 +99,7 @@ bool Queue::run_work(Operation& op) noexcept {
         else if (!run_many(op)) return false;
         if (count != 1) failure = spread_.take_failure();
     } catch (...) {
-        failure = failure_from_exception(stream_, op.type(), op.where());
+        failure = failure_of_throw(stream_, op.type(), op.where(), std::current_exception());
     }
     finish_work(op, std::move(failure));
     return true;

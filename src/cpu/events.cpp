@@ -1,9 +1,12 @@
+// CPU events, and waits, also for streams of other kinds.
 #include <chrono>
 
 #include <cstring>
 
 #include "cpu/backend.hpp"
 #include "cpu/shared_event.hpp"
+
+#include "core/base/errors.hpp"
 
 namespace heddle::detail::cpu {
 
@@ -37,12 +40,8 @@ void refuse_of_parent(const EventState& event, const char* call, const SourceLoc
     if (event.stream == nullptr || !event.stream->has(stream_flag::forked) ||
         event.stream->id.load() != event.stream_id)
         return;
-    throw_error(
-        {.code = ErrorCode::forked,
-         .message = "the event was recorded by the parent process, whose work goes on there alone",
-         .call = call,
-         .device = event.device,
-         .where = where});
+    coded_error(ErrorCode::forked, {call, where, event.device},
+                "the event was recorded by the parent process, whose work goes on there alone");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "cpu/executor.hpp"
 
 #include "core/base/environment.hpp"
+#include "core/base/errors.hpp"
 #include "core/base/fork.hpp"
 #include "core/base/made_once.hpp"
 
@@ -164,11 +165,10 @@ Executor& executor() {
             try {
                 made = new Executor(workers);
             } catch (const std::system_error& error) {
-                throw_error({.code = ErrorCode::native,
-                             .message = "the worker threads could not be started",
-                             .call = "pthread_create",
-                             .native_code = error.code().value(),
-                             .native_name = error.what()});
+                coded_error(
+                    ErrorCode::native,
+                    ErrorSite("pthread_create", {}).with_native(error.code().value(), error.what()),
+                    "the worker threads could not be started");
             }
             instance.store(made, std::memory_order_release);
             std::atexit([] {

@@ -271,7 +271,8 @@ void GraphRun::fail(Failure failure) noexcept {
 
 Failure GraphRun::failure_of(const Plan::Task& task) noexcept {
     if (task.branch == nullptr && task.type != nullptr)
-        return failure_from_exception(stream_, *task.type, task.where, task.name.get());
+        return failure_of_throw(stream_, *task.type, task.where, std::current_exception(),
+                                task.name.get());
     // No user function runs here.
     return failure_for_want_of_memory(stream_, "launch", task.where);
 }

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/base/errors.hpp"
 #include "core/base/failure.hpp"
 #include "core/stream/recorder.hpp"
 #include "cpu/backend.hpp"
@@ -133,13 +134,9 @@ CpuGraphExec::CpuGraphExec(const GraphData& graph, const SourceLocation&)
 
 void CpuGraphExec::launch(StreamRecord& stream, const SourceLocation& where) {
     if (last_ && !last_->is_done() && last_on_->has(stream_flag::forked))
-        throw_error(
-            {.code = ErrorCode::forked,
-             .message =
-                 "this graph is running in the parent process, and would have to come after that",
-             .call = "launch",
-             .device = stream.device,
-             .where = where});
+        coded_error(
+            ErrorCode::forked, {"launch", where, stream.device},
+            "this graph is running in the parent process, and would have to come after that");
     Queue& queue = queue_of(stream);
     CompletionRef done = make_completion(), over = make_completion();
     auto run = std::make_unique<GraphRun>(plan_, stream, queue.level(), done, over);
@@ -182,11 +179,8 @@ std::shared_ptr<GraphExec> CpuBackend::instantiate(const GraphData& graph,
                                                    const SourceLocation& where) {
     for (const auto& node : graph.nodes)
         if (node->device.is_cuda())
-            throw_error({.code = ErrorCode::usage,
-                         .message = label_of(*node) + " is on " + node->device.name() +
-                                    ", the graph on " + graph.device.name(),
-                         .call = "instantiate",
-                         .where = where});
+            usage_error({"instantiate", where}, "{} is on {}, the graph on {}", label_of(*node),
+                        node->device, graph.device);
     return std::make_shared<CpuGraphExec>(graph, where);
 }
 

@@ -5,6 +5,7 @@
 
 #include <heddle/memory/interprocess.hpp>
 
+#include "core/base/errors.hpp"
 #include "core/base/fork.hpp"
 #include "core/base/made_once.hpp"
 #include "cpu/backend.hpp"
@@ -51,12 +52,9 @@ void* CpuBackend::allocate_shared(int device, std::size_t bytes, const SourceLoc
     // A file can have any size: without this check, missing memory would surface as a signal at
     // some later write.
     if (const std::size_t free = free_memory(device); bytes > free)
-        throw_error({.code = ErrorCode::out_of_memory,
-                     .message = "no " + std::to_string(bytes) +
-                                " bytes of shared memory (available: " + std::to_string(free) + ")",
-                     .call = "shareable",
-                     .device = Access::device(DeviceKind::cpu, device),
-                     .where = where});
+        coded_error(ErrorCode::out_of_memory,
+                    {"shareable", where, Access::device(DeviceKind::cpu, device)},
+                    "no {} bytes of shared memory (available: {})", bytes, free);
     return shared().add(SharedFile(bytes, "shareable", where), bytes, device);
 }
 

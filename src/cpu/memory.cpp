@@ -1,8 +1,10 @@
+// Memory on the CPU: allocation, frees in stream order, copies and fills.
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <vector>
 
+#include "core/base/errors.hpp"
 #include "core/base/host_function_mark.hpp"
 #include "core/stream/registry.hpp"
 #include "cpu/backend.hpp"
@@ -31,13 +33,9 @@ void* allocate_host(std::size_t bytes, const char* call, Device device, GiveBack
                      : std::aligned_alloc(alignment, sizeof(Header) + (bytes + alignment - 1) /
                                                                           alignment * alignment);
     if (base == nullptr)
-        throw_error({.code = ErrorCode::out_of_memory,
-                     .message = "could not allocate " + std::to_string(bytes) +
-                                " bytes of host memory (available: " +
-                                std::to_string(cpu_backend().free_memory(0)) + ")",
-                     .call = call,
-                     .device = device,
-                     .where = where});
+        coded_error(ErrorCode::out_of_memory, {call, where, device},
+                    "could not allocate {} bytes of host memory (available: {})", bytes,
+                    cpu_backend().free_memory(0));
     auto* const header = ::new (base) Header{{nullptr, base, bytes, device.index(), give_back}};
     return header + 1;
 }
@@ -261,13 +259,9 @@ void CpuBackend::reset_pool_high_water(int device, const SourceLocation&) {
 }
 std::size_t CpuBackend::pool_release_threshold(int, const SourceLocation&) { return 0; }
 void CpuBackend::set_pool_release_threshold(int device, std::size_t, const SourceLocation& where) {
-    throw_error(
-        {.code = ErrorCode::unsupported,
-         .message =
-             "CPU devices have no pool: their memory goes back to the machine as it is freed",
-         .call = "set_pool_release_threshold",
-         .device = Access::device(DeviceKind::cpu, device),
-         .where = where});
+    unsupported_error(
+        {"set_pool_release_threshold", where, Access::device(DeviceKind::cpu, device)},
+        "CPU devices have no pool: their memory goes back to the machine as it is freed");
 }
 void CpuBackend::trim_pool(int, std::size_t, const SourceLocation&) {}
 

@@ -1,11 +1,5 @@
 #include "cpu/queue.hpp"
 
-#include <string>
-
-#include "core/base/failure.hpp"
-#include "core/base/kernel_name.hpp"
-#include "core/stream/stream_errors.hpp"
-
 namespace heddle::detail::cpu {
 
 namespace {
@@ -25,43 +19,6 @@ const OpType recover_type = op_type<Recovery>(nullptr, false, "clear_error", "re
 }  // namespace
 
 const OpType wait_type = op_type<CompletionRef>(nullptr, false, "wait_event", "wait");
-
-Failure failure_from_exception(StreamRecord& stream, const OpType& type,
-                               const SourceLocation& where, const std::string* node) noexcept {
-    try {
-        std::string text;
-        try {
-            throw;
-        } catch (const std::exception& e) {
-            text = e.what();
-        } catch (...) {
-            text = "an exception that is no std::exception";
-        }
-        ErrorInfo info =
-            stream_error(ErrorCode::work_failed, stream,
-                         (node != nullptr ? "node '" + *node + "', " : "") +
-                             kernel_name(type.pretty) + " threw: " + text +
-                             "; later work on this stream, and on what waits for it, is dropped",
-                         type.call, where);
-        info.cause = std::current_exception();
-        return make_failure(std::move(info));
-    } catch (...) {
-        return no_memory_failure();
-    }
-}
-
-Failure failure_for_want_of_memory(StreamRecord& stream, const char* call,
-                                   const SourceLocation& where) noexcept {
-    try {
-        return make_failure(stream_error(ErrorCode::out_of_memory, stream,
-                                         "there was no memory on the host for work that was under "
-                                         "way; it was not done, and later work on "
-                                         "this stream, and on what waits for it, is dropped",
-                                         call, where));
-    } catch (...) {
-        return no_memory_failure();
-    }
-}
 
 Queue::Queue(StreamRecord& stream, int level)
     : Runnable(level), spread_(*this, level), stream_(stream) {

@@ -1,4 +1,4 @@
-// A CPU stream: a queue of operations, drained in batches by the thread that has taken it.
+// A CPU stream: a queue of operations. One thread at a time takes it and drains it (drain.cpp).
 #pragma once
 
 #include <atomic>
@@ -217,15 +217,5 @@ extern const OpType wait_type;
 
 /// Returns the time of the steady clock in nanoseconds.
 std::int64_t now_ns() noexcept;
-
-/// Returns the failure for the exception in flight, which left a kernel or host function. `node` is
-/// the name of the graph's node, or null. Call in a catch handler.
-Failure failure_from_exception(StreamRecord& stream, const OpType& type,
-                               const SourceLocation& where,
-                               const std::string* node = nullptr) noexcept;
-/// Returns the failure for work that ran out of host memory where nothing can be thrown to a
-/// caller.
-Failure failure_for_want_of_memory(StreamRecord& stream, const char* call,
-                                   const SourceLocation& where) noexcept;
 
 }  // namespace heddle::detail::cpu

@@ -14,7 +14,7 @@
 #include <ctime>
 #include <fstream>
 #include <iterator>
-#include <map>
+#include <list>
 #include <mutex>
 #include <sstream>
 #include <string>
@@ -22,6 +22,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/errors.hpp"
 #include "core/base/fork.hpp"
 #include "core/seam/records.hpp"
 
@@ -84,8 +85,7 @@ bool is_gone(const Process& process) {
 }
 
 Failure failure_elsewhere(const char* message) {
-    return make_failure(
-        ErrorInfo{.code = ErrorCode::work_failed, .message = message, .call = "wait_event"});
+    return make_failure({.code = ErrorCode::work_failed, .message = message, .call = "wait_event"});
 }
 
 /// A record: its number, and the lane that it was made in.
@@ -212,7 +212,7 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
     };
     SharedFile file;
     // Guarded by the mutex:
-    std::vector<Waiting> waiting;
+    std::list<Waiting> waiting;
     std::vector<Recording> recordings;  ///< newest records of this process's streams
     Process recorder;                   ///< this process, once it has made a record
     /// The process whose thread polls the page; 0 if none does. In the child of a fork it is still
@@ -236,37 +236,49 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
         return done;
     }
 
-    void look() {
-        for (;;) {
+    /// Completes waiters on a thread of its own, where nobody would catch an exception.
+    void look() noexcept {
+        for (bool is_last = false; !is_last;) {
             const std::uint32_t seen = page().changes.load();
-            std::vector<Waiting> looked_at, over;
+            std::list<Waiting> looked_at, over;
             {
                 const std::lock_guard lock(mutex);
-                looked_at = waiting;
+                looked_at.swap(waiting);
             }
-            std::vector<std::uint64_t> numbers;
-            std::map<std::int32_t, bool> gone;  // queried once per process, because it is slow
-            for (const Waiting& one : looked_at) {
-                const Process whose = page().process_of(one.place);
-                if (!page().is_reached(one.place) && !gone.contains(whose.id))
-                    gone[whose.id] = is_gone(whose);
-                if (page().is_reached(one.place) || gone[whose.id])
-                    numbers.push_back(one.place.number);
+            Process asked;
+            bool gone = false;  // `asked` is; queried once for neighbours, because it is slow
+            for (auto one = looked_at.begin(); one != looked_at.end();) {
+                const auto next = std::next(one);
+                const Process whose = page().process_of(one->place);
+                if (!page().is_reached(one->place) &&
+                    (whose.id != asked.id || whose.began != asked.began))
+                    gone = is_surely_gone(asked = whose);
+                if (page().is_reached(one->place) || gone) over.splice(over.end(), looked_at, one);
+                one = next;
             }
-            bool is_last = false;
             {
                 const std::lock_guard lock(mutex);
-                std::erase_if(waiting, [&](Waiting& one) {
-                    if (std::ranges::find(numbers, one.place.number) == numbers.end()) return false;
-                    over.push_back(std::move(one));
-                    return true;
-                });
+                waiting.splice(waiting.begin(), looked_at);
                 is_last = waiting.empty();
                 if (is_last) watcher = 0;
             }
-            for (const Waiting& one : over) one.done->complete(page().failure_of(one.place));
-            if (is_last) return;
-            page().sleep(seen);
+            for (const Waiting& one : over) one.done->complete(failure_to_tell(one.place));
+            if (!is_last) page().sleep(seen);
+        }
+    }
+    /// Returns false also if there is no memory to find out: the next look may find it.
+    static bool is_surely_gone(const Process& process) noexcept {
+        try {
+            return is_gone(process);
+        } catch (...) {
+            return false;
+        }
+    }
+    Failure failure_to_tell(const Place& place) noexcept {
+        try {
+            return page().failure_of(place);
+        } catch (...) {
+            return no_memory_failure();
         }
     }
 
@@ -298,11 +310,10 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
             if (stream_id != 0) recordings.push_back({stream_id, place});
             return place;
         }
-        throw_error({.code = ErrorCode::unsupported,
-                     .message = "records of this event are pending on " +
-                                std::to_string(page().lanes.size()) +
-                                " streams already: wait for some, or use another event",
-                     .call = "record_event"});
+        unsupported_error({"record_event", {}},
+                          "records of this event are pending on {} streams already: wait for some, "
+                          "or use another event",
+                          page().lanes.size());
     }
 };
 

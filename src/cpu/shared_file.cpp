@@ -13,19 +13,14 @@
 #include <system_error>
 #include <utility>
 
+#include "core/base/errors.hpp"
+
 namespace heddle::detail::cpu {
 
 namespace {
 
-[[noreturn]] void fail(ErrorCode code, std::string what, const char* call, int error,
-                       const SourceLocation& where) {
-    throw_error(
-        {.code = code,
-         .message = std::move(what) + (error != 0 ? std::string(": ") + std::strerror(error) : ""),
-         .call = call,
-         .native_code = error,
-         .where = where});
-}
+/// Returns what follows a message, to say why the system refused.
+std::string why(int error) { return error != 0 ? format(": {}", std::strerror(error)) : ""; }
 
 void* map(int file, std::size_t bytes) noexcept {
     void* const base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
@@ -77,23 +72,26 @@ SharedFile::SharedFile(std::size_t bytes, const char* call, const SourceLocation
     Descriptor file{memfd_create(name_of_files, MFD_CLOEXEC | MFD_ALLOW_SEALING)};
     if (file.value < 0 || ftruncate(file.value, static_cast<off_t>(bytes)) != 0 ||
         fcntl(file.value, F_ADD_SEALS, seals) != 0 || (data_ = map(file.value, bytes)) == nullptr)
-        fail(errno == EMFILE || errno == ENFILE ? ErrorCode::native : ErrorCode::out_of_memory,
-             "no " + std::to_string(bytes) + " bytes of shared memory", call, errno, where);
+        coded_error(errno == EMFILE || errno == ENFILE ? ErrorCode::native
+                                                       : ErrorCode::out_of_memory,
+                    ErrorSite(call, where).with_native(errno), "no {} bytes of shared memory{}",
+                    bytes, why(errno));
     descriptor_ = std::exchange(file.value, -1);
 }
 
 SharedFile::SharedFile(const SharedFileName& name, std::size_t bytes, const char* what,
                        const char* call, const SourceLocation& where)
     : bytes_(bytes) {
-    const std::string owner = "process " + std::to_string(name.process);
-    const std::string gone =
-        std::string(what) + " is gone: " + owner + " has ended, or has given it up";
+    const ErrorSite site{call, where};
+    const auto is_gone = [&] {
+        unsupported_error(site, "{} is gone: process {} has ended, or has given it up", what,
+                          name.process);
+    };
     const auto refused = [&] {
-        if (errno == ENOENT) fail(ErrorCode::unsupported, gone, call, 0, where);
-        fail(ErrorCode::unsupported,
-             std::string(what) + " cannot be opened: " + owner +
-                 " does not allow it (another user's?)",
-             call, errno, where);
+        if (errno == ENOENT) is_gone();
+        unsupported_error(site.with_native(errno),
+                          "{} cannot be opened: process {} does not allow it (another user's?){}",
+                          what, name.process, why(errno));
     };
     // Inspected before it is opened, because opening a device or a pipe can have side effects.
     struct stat is {};
@@ -101,19 +99,19 @@ SharedFile::SharedFile(const SharedFileName& name, std::size_t bytes, const char
     if (seen.value < 0 || fstat(seen.value, &is) != 0) refused();
     if (is.st_dev != name.device || is.st_ino != name.inode ||
         static_cast<std::uint64_t>(is.st_size) < bytes)
-        fail(ErrorCode::unsupported, gone, call, 0, where);
+        is_gone();
     const std::string own_path = "/proc/thread-self/fd/" + std::to_string(seen.value);
     const Descriptor file{S_ISREG(is.st_mode) ? open(own_path.c_str(), O_RDWR | O_CLOEXEC) : -1};
     if (S_ISREG(is.st_mode) && file.value < 0) refused();
     if (file.value < 0 || !is_ours(file.value, own_path))
-        fail(ErrorCode::unsupported,
-             std::string(what) + " cannot be imported: what the handle names in " + owner +
-                 " is no memory that heddle made",
-             call, 0, where);
+        unsupported_error(site,
+                          "{} cannot be imported: what the handle names in process {} is no memory "
+                          "that heddle made",
+                          what, name.process);
     data_ = map(file.value, bytes);
     if (data_ == nullptr)
-        fail(ErrorCode::out_of_memory, std::string(what) + " could not be mapped", call, errno,
-             where);
+        coded_error(ErrorCode::out_of_memory, site.with_native(errno), "{} could not be mapped{}",
+                    what, why(errno));
 }
 
 SharedFile::SharedFile(SharedFile&& other) noexcept
@@ -127,10 +125,11 @@ SharedFile::~SharedFile() {
 
 SharedFileName SharedFile::name(const char* call, const SourceLocation& where) const {
     if (descriptor_ < 0)
-        fail(ErrorCode::usage, "it is another process's: let that one export it", call, 0, where);
+        usage_error({call, where}, "it is another process's: let that one export it");
     struct stat is {};
     if (fstat(descriptor_, &is) != 0)
-        fail(ErrorCode::native, "the shared file cannot be read", call, errno, where);
+        coded_error(ErrorCode::native, ErrorSite(call, where).with_native(errno),
+                    "the shared file cannot be read{}", why(errno));
     return {static_cast<std::int32_t>(getpid()), descriptor_, is.st_dev, is.st_ino};
 }
 

@@ -7,6 +7,7 @@
 #include "core/base/host_function_mark.hpp"
 #include "core/base/made_once.hpp"
 #include "core/seam/backend.hpp"
+#include "core/stream/stream_errors.hpp"
 #include "cpu/queue.hpp"
 
 namespace heddle::detail::cpu {
@@ -133,7 +134,8 @@ bool Spread::work_on(Range& range, bool is_starter) noexcept {
             op_->type().run(op_->closure(), begin, end);
         } catch (...) {
             if (!failed_.exchange(true))
-                failure_ = failure_from_exception(queue_.stream(), op_->type(), op_->where());
+                failure_ = failure_of_throw(queue_.stream(), op_->type(), op_->where(),
+                                            std::current_exception());
             exhausted_.store(true, std::memory_order_relaxed);
         }
         if (timed)

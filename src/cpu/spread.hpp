@@ -1,4 +1,4 @@
-// Spreads kernels over several threads.
+// Runs the indices of one kernel on several threads. drain.cpp decides where that pays.
 #pragma once
 
 #include <atomic>

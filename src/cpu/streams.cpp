@@ -1,3 +1,4 @@
+// Opening, closing and waiting for CPU streams; enqueuing work.
 #include <algorithm>
 #include <vector>
 

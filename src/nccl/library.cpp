@@ -1,8 +1,8 @@
 #include "nccl/library.hpp"
 
-#include "core/base/format.hpp"
-
 #include "collective/nccl.hpp"
+#include "core/base/errors.hpp"
+#include "core/base/made_once.hpp"
 #include "core/base/shared_library.hpp"
 #include <heddle/error.hpp>
 
@@ -20,13 +20,15 @@ struct Found {
 Found look() {
     Found found;
     if (const std::string reason = cuda_unavailable_reason(); !reason.empty()) {
-        found.problem = "there are no CUDA devices: " + reason;
+        found.problem = format("there are no CUDA devices: {}", reason);
         return found;
     }
     cu::SharedLibrary library("HEDDLE_NCCL", {"libnccl.so.2"});
     if (library.handle() == nullptr) {
-        found.problem = "there is no NCCL: " + library.problem() +
-                        ". Install libnccl2, or name the library in the environment's HEDDLE_NCCL";
+        found.problem = format(
+            "there is no NCCL: {}. Install libnccl2, or name the library in the environment's "
+            "HEDDLE_NCCL",
+            library.problem());
         return found;
     }
 
@@ -44,7 +46,7 @@ Found look() {
     need(f.reduce_scatter, "ncclReduceScatter");
     need(f.send, "ncclSend"), need(f.receive, "ncclRecv");
     if (!library.missing().empty()) {
-        found.problem = "the NCCL found has no " + library.missing() + ": it is too old";
+        found.problem = format("the NCCL found has no {}: it is too old", library.missing());
         return found;
     }
     int version = 0;
@@ -55,8 +57,8 @@ Found look() {
 }
 
 const Found& found() {
-    static const Found* once = new Found(look());
-    return *once;
+    static constinit MadeOnce<Found> once;
+    return once.get([] { return new Found(look()); });
 }
 
 }  // namespace
@@ -65,8 +67,7 @@ std::string nccl_missing() { return found().problem; }
 
 const Nccl& nccl(const char* call, const SourceLocation& where) {
     if (found().problem.empty()) return found().functions;
-    throw_error(
-        {.code = ErrorCode::unsupported, .message = found().problem, .call = call, .where = where});
+    unsupported_error({call, where}, "{}", found().problem);
 }
 
 }  // namespace heddle::detail

@@ -5,6 +5,8 @@
 #include <mutex>
 
 #include "collective/nccl.hpp"
+#include "core/base/errors.hpp"
+#include "core/base/made_once.hpp"
 #include "core/base/report.hpp"
 #include "core/stream/recorder.hpp"
 #include "cuda/device/context.hpp"
@@ -33,16 +35,11 @@ const char* to_string(ncclResult_t code) {
 
 ErrorInfo info_of(const Nccl& f, ncclResult_t code, const char* call, Device device,
                   const SourceLocation& where) {
-    std::string message = f.error_text(code);
-    if (const char* more = f.last_error(nullptr); more != nullptr && *more != '\0')
-        message += std::string(" (") + more + ")";
-    return {.code = ErrorCode::native,
-            .message = message + ". NCCL says more with NCCL_DEBUG=INFO",
-            .call = call,
-            .native_code = code,
-            .native_name = to_string(code),
-            .device = device,
-            .where = where};
+    const char* const given = f.last_error(nullptr);
+    const std::string more = given != nullptr && *given != '\0' ? format(" ({})", given) : "";
+    return error_info(ErrorCode::native,
+                      ErrorSite(call, where, device).with_native(code, to_string(code)),
+                      "{}{}. NCCL says more with NCCL_DEBUG=INFO", f.error_text(code), more);
 }
 
 void check_result(const Nccl& f, ncclResult_t code, const char* call, Device device,
@@ -66,7 +63,7 @@ public:
         }
         const cu::InContext in(*cu::gpu_if_used(device_.index()));
         if (const ncclResult_t code = f_.destroy(comm); code != ncclSuccess)
-            report(Error(info_of(f_, code, "ncclCommDestroy", device_, {})));
+            report(info_of(f_, code, "ncclCommDestroy", device_, {}));
     }
 
     void check(const char* call, const SourceLocation& where) override {
@@ -87,11 +84,8 @@ public:
     ncclComm_t comm(const char* call, const SourceLocation& where) const {
         const ncclComm_t comm = comm_.load();
         if (comm != nullptr) return comm;
-        throw_error({.code = ErrorCode::usage,
-                     .message = "this communicator was aborted: make another one, on all ranks",
-                     .call = call,
-                     .device = device_,
-                     .where = where});
+        usage_error({call, where, device_},
+                    "this communicator was aborted: make another one, on all ranks");
     }
 
 private:
@@ -199,14 +193,10 @@ void tell_observers(const NcclShare& share) {
     if (share.call.receives)
         accesses[used++] = {share.call.receive.data, share.call.receive.size * share.call.element,
                             true};
-    notify({.kind = OpKind::launch,
-            .name = share.call.call,
-            .stream = share.stream,
-            .sequence = Access::state(share.stream).submissions.load(std::memory_order_relaxed),
-            .bytes = 0,
-            .other = {},
-            .accesses = {accesses, used},
-            .where = share.call.where});
+    notify_on(Access::state(share.stream), {.kind = OpKind::launch,
+                                            .name = share.call.call,
+                                            .accesses = {accesses, used},
+                                            .where = share.call.where});
 }
 
 }  // namespace
@@ -241,17 +231,18 @@ namespace {
 /// Lets ranks of one process access each other's arrays, which NCCL reads and writes in place. The
 /// later rank enables that, in both directions, before the two can have joined.
 void meet_ranks_of_this_process(Device device, const SourceLocation& where) {
-    static std::mutex mutex;
-    static auto* known = new std::vector<Device>();
+    static constinit std::mutex mutex;
+    static constinit MadeOnce<std::vector<Device>> all;
     const std::lock_guard lock(mutex);
-    for (const Device other : *known) {
+    std::vector<Device>& known = all.get();
+    for (const Device other : known) {
         // Already met: earlier devices by this one, later ones by themselves.
         if (other == device) return;
         if (!device.can_access_peer(other) || !other.can_access_peer(device)) continue;
         enable_pool_access(device, other, where);
         enable_pool_access(other, device, where);
     }
-    known->push_back(device);
+    known.push_back(device);
 }
 
 }  // namespace

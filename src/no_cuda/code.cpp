@@ -1,4 +1,5 @@
 // Replaces compiling and loading CUDA C++ in a build without CUDA: calls throw the reason.
+#include "core/base/errors.hpp"
 #include "core/base/made_once.hpp"
 #include "core/seam/code_backend.hpp"
 
@@ -8,10 +9,8 @@ namespace {
 
 class NoCode final : public CodeBackend {
     [[noreturn]] static void none(const char* call, const SourceLocation& where) {
-        throw_error({.code = ErrorCode::unsupported,
-                     .message = "heddle was built without CUDA: it cannot compile or load CUDA C++",
-                     .call = call,
-                     .where = where});
+        unsupported_error({call, where},
+                          "heddle was built without CUDA: it cannot compile or load CUDA C++");
     }
 
     void check_supported(const char* call, const SourceLocation& where) override {

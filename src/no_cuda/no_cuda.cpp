@@ -1,5 +1,6 @@
 // Replaces the CUDA backend in a build without CUDA: it has no devices, and says why. Without
 // devices there are no streams, events or memory of theirs, so nothing else here is ever called.
+#include "core/base/errors.hpp"
 #include "core/base/made_once.hpp"
 #include "core/seam/backend.hpp"
 
@@ -7,15 +8,15 @@ namespace heddle::detail {
 
 namespace {
 
+constexpr const char* reason = "heddle was built without CUDA";
+
 class NoCuda final : public Backend {
     [[noreturn]] static void none() {
-        throw_error({.code = ErrorCode::no_device,
-                     .message = "heddle was built without CUDA",
-                     .call = "cuda"});
+        coded_error(ErrorCode::no_device, {"cuda", {}}, "{}", reason);
     }
 
     int device_count() noexcept override { return 0; }
-    std::string unavailable_reason() override { return "heddle was built without CUDA"; }
+    std::string unavailable_reason() override { return reason; }
     DeviceInfo describe(int) override { none(); }
     std::size_t free_memory(int) override { none(); }
     bool can_access_peer(int, int) override { return false; }

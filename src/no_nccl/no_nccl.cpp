@@ -3,12 +3,13 @@
 
 #include <heddle/error.hpp>
 
+#include "core/base/errors.hpp"
+
 namespace heddle::detail {
 
 namespace {
 [[noreturn]] void none(const char* call, const SourceLocation& where) {
-    throw_error(
-        {.code = ErrorCode::unsupported, .message = nccl_missing(), .call = call, .where = where});
+    unsupported_error({call, where}, "{}", nccl_missing());
 }
 }  // namespace
 

@@ -12,6 +12,7 @@
 
 #include "choose_device.hpp"
 #include "text.hpp"
+#include "json/json.hpp"
 
 namespace heddle::tool {
 namespace {
@@ -93,33 +94,39 @@ void print_default(Device standard) {
 
 std::string json_device(Device device) {
     const DeviceInfo& info = device.info();
-    std::string peers, pools;
+    std::vector<std::string> peers, pools;
     for (const Device other : devices_of(device.kind())) {
-        const std::string name = json_string(other.name());
-        if (other != device && device.can_access_peer(other))
-            peers += (peers.empty() ? "" : ", ") + name;
-        if (other != device && device.can_access_pool(other))
-            pools += (pools.empty() ? "" : ", ") + name;
+        if (other == device) continue;
+        if (device.can_access_peer(other)) peers.push_back(json::string(other.name()));
+        if (device.can_access_pool(other)) pools.push_back(json::string(other.name()));
     }
-    return fmt::format(
-        R"({{"device": {}, "name": {}, "total_memory": {}, "free_memory": {}, )"
-        R"("priority_least": {}, "priority_greatest": {}, "copy_engines": {}, "processors": {}, )"
-        R"("compute_capability": {}, "bus_id": {}, "peers": [{}], "pools": [{}]}})",
-        json_string(device.name()), json_string(info.name), info.total_memory, device.free_memory(),
-        info.priorities.least, info.priorities.greatest, info.copy_engines, info.processors,
-        device.is_cuda() ? fmt::format("\"{}.{}\"", info.compute_major, info.compute_minor)
-                         : "null",
-        json_string(info.bus_id), peers, pools);
+    return json::object({
+        {"device", json::string(device.name())},
+        {"name", json::string(info.name)},
+        {"total_memory", json::number(info.total_memory)},
+        {"free_memory", json::number(device.free_memory())},
+        {"priority_least", json::number(info.priorities.least)},
+        {"priority_greatest", json::number(info.priorities.greatest)},
+        {"copy_engines", json::number(info.copy_engines)},
+        {"processors", json::number(info.processors)},
+        {"compute_capability",
+         device.is_cuda()
+             ? json::string(fmt::format("{}.{}", info.compute_major, info.compute_minor))
+             : "null"},
+        {"bus_id", json::string(info.bus_id)},
+        {"peers", json::array(peers)},
+        {"pools", json::array(pools)},
+    });
 }
 
 void print_json(Device standard) {
-    std::string list;
-    for (const Device device : devices())
-        list += (list.empty() ? "" : ",\n  ") + json_device(device);
+    std::vector<std::string> all;
+    for (const Device device : devices()) all.push_back(json_device(device));
     const std::string reason = cuda_unavailable_reason();
-    print(fmt::format(
-        "{{\"default\": {}, \"cuda_unavailable_reason\": {}, \"devices\": [\n  {}]}}\n",
-        json_string(standard.name()), reason.empty() ? "null" : json_string(reason), list));
+    print(json::object({{"default", json::string(standard.name())},
+                        {"cuda_unavailable_reason", reason.empty() ? "null" : json::string(reason)},
+                        {"devices", json::array_of_lines(all)}}) +
+          '\n');
 }
 
 /// With a wrong default device the table is printed all the same, because it helps to correct the

@@ -16,11 +16,12 @@
 #include "interrupt.hpp"
 #include "progress.hpp"
 #include "text.hpp"
+#include "json/json.hpp"
 
 namespace heddle::tool {
 namespace {
 
-struct DigestOptions {
+struct CommandLine {
     std::vector<std::string> files;
     std::string device;
     std::string chunk;
@@ -58,14 +59,14 @@ std::string reason_of(std::exception_ptr error) {
 /// One run of the command: processes files one after the other in one pipeline.
 class DigestRun {
 public:
-    DigestRun(const DigestOptions& options, const std::atomic<int>& signal)
+    DigestRun(const CommandLine& options, const std::atomic<int>& signal)
         : options_(options), signal_(signal) {}
 
     int run() {
         int status = 0;
         const std::optional<Device> device = choose_device(options_.device, status);
         if (!device) return status;
-        const std::optional<PipelineOptions> pipeline = pipeline_options(*device);
+        const std::optional<DigestOptions> pipeline = pipeline_options(*device);
         if (!pipeline) return 1;
         for (const std::string& path : options_.files) {
             if (signal_ != 0) break;
@@ -88,9 +89,9 @@ public:
     }
 
 private:
-    std::optional<PipelineOptions> pipeline_options(Device device) const {
+    std::optional<DigestOptions> pipeline_options(Device device) const {
         try {
-            return PipelineOptions{
+            return DigestOptions{
                 .device = device,
                 .chunk = options_.chunk.empty()
                              ? default_chunk(device)
@@ -105,7 +106,7 @@ private:
         }
     }
 
-    void one_file(const std::string& path, const PipelineOptions& pipeline) {
+    void one_file(const std::string& path, const DigestOptions& pipeline) {
         const InputFile file(path);
         const auto start = std::chrono::steady_clock::now();
         if (!pipeline_) pipeline_.emplace(pipeline);
@@ -129,17 +130,25 @@ private:
     }
 
     static std::string json_line(const std::string& path, const DigestResult& result,
-                                 const PipelineOptions& pipeline) {
-        return fmt::format(
-            R"({{"path": {}, "digest": "sha256:{}", "bytes": {}, "seconds": {:.6f}, )"
-            R"("busy_seconds": {{"reading": {:.6f}, "copying": {:.6f}, "hashing": {:.6f}}}, )"
-            R"("setup_seconds": {:.6f}, "device": "{}", "chunk": {}, "depth": {}, "serial": {}}})",
-            json_string(path), to_hex(result.digest), result.bytes, result.seconds,
-            result.busy.reading, result.busy.copying, result.busy.hashing, result.setup_seconds,
-            pipeline.device.name(), pipeline.chunk, pipeline.depth, pipeline.serial);
+                                 const DigestOptions& pipeline) {
+        const auto seconds = [](double value) { return json::number(value, 6); };
+        return json::object({
+            {"path", json::string(path)},
+            {"digest", json::string("sha256:" + to_hex(result.digest))},
+            {"bytes", json::number(result.bytes)},
+            {"seconds", seconds(result.seconds)},
+            {"busy_seconds", json::object({{"reading", seconds(result.busy.reading)},
+                                           {"copying", seconds(result.busy.copying)},
+                                           {"hashing", seconds(result.busy.hashing)}})},
+            {"setup_seconds", seconds(result.setup_seconds)},
+            {"device", json::string(pipeline.device.name())},
+            {"chunk", json::number(pipeline.chunk)},
+            {"depth", json::number(pipeline.depth)},
+            {"serial", json::boolean(pipeline.serial)},
+        });
     }
 
-    void summarize(const PipelineOptions& pipeline) const {
+    void summarize(const DigestOptions& pipeline) const {
         const auto percent = [this](double busy) {
             return seconds_ > 0 ? 100 * busy / seconds_ : 0.0;
         };
@@ -161,7 +170,7 @@ private:
             percent(busy_.reading), copying, percent(busy_.hashing), busy_.sum(), seconds_);
     }
 
-    const DigestOptions& options_;
+    const CommandLine& options_;
     const std::atomic<int>& signal_;
     std::optional<DigestPipeline> pipeline_;
     bool failed_ = false;
@@ -185,7 +194,7 @@ std::string check_chunk(const std::string& text) {
 }  // namespace
 
 void add_digest_command(CLI::App& app, int& status) {
-    auto options = std::make_shared<DigestOptions>();
+    auto options = std::make_shared<CommandLine>();
     CLI::App* command = app.add_subcommand("digest", "Print the fs-verity digest of each file");
     command->footer("Each line is the one that `fsverity digest FILE` prints: SHA-256, 4096-byte "
                     "blocks, no salt. Each "

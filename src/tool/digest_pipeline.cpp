@@ -44,147 +44,135 @@ StageSeconds& StageSeconds::operator+=(const StageSeconds& other) {
 DigestPipeline::Interval::Interval(Device device)
     : begin(device, {.timing = true}), end(device, {.timing = true, .blocking = true}) {}
 
-DigestPipeline::DigestPipeline(const PipelineOptions& options)
+DigestPipeline::DigestPipeline(const DigestOptions& options)
     : options_(options),
       cpu_(options.device.is_cpu() ? options.device : Device(DeviceKind::cpu, 0)),
-      copying_(options.device, {.name = "copying"}),
-      // More urgent than reading where both run on the same threads, because hashing frees the
-      // buffers to read into.
-      hashing_(options.device, {.priority = -1, .name = "hashing"}), finishing_(options.device),
-      root_(host_memory(hashing_, sha256_bytes)) {
+      reading_(cpu_, {.name = "reading"}), finishing_(options.device),
+      root_(options.device.is_cuda() ? pinned<std::uint8_t>(sha256_bytes)
+                                     : empty<std::uint8_t>(reading_, sha256_bytes)) {
     const std::size_t readers = std::min(max_readers, workers(cpu_));
     for (std::size_t i = 0; i < readers; ++i)
         readers_.push_back(Stream(cpu_, {.name = "reader " + std::to_string(i)}));
 }
+
+DigestPipeline::~DigestPipeline() { await_readers(); }
 
 DigestResult DigestPipeline::digest(const InputFile& file, const Progress& progress) {
     using Clock = std::chrono::steady_clock;
     DigestResult result;
     result.bytes = file.size();
     const Clock::time_point start = Clock::now();
-    make_slots(file);
+    if (file.size() > 0) make_pipeline(file);
     result.setup_seconds = seconds_since(start);
 
-    reading_.reset();
+    reading_clock_.reset();
     const Clock::time_point first = Clock::now();
     Sha256Digest root{};  // zero for an empty file
     if (file.size() > 0) {
+        Run streamed{
+            .file = file,
+            .progress = progress,
+            .tree = DigestTree(pipeline_->work_stream(), VerityTree(file.size())),
+        };
         try {
-            root = run(file, progress, result.busy);
+            root = run(streamed);
         } catch (...) {
-            drain();
+            await_readers();
+            pipeline_.reset();  // waits for the chunks in flight
+            run_ = nullptr;
             throw;
         }
+        result.busy = streamed.busy;
     }
     result.digest = verity_digest(file.size(), root);
     result.seconds = seconds_since(first);
-    result.busy.reading = reading_.seconds();
+    result.busy.reading = reading_clock_.seconds();
     return result;
 }
 
-Sha256Digest DigestPipeline::run(const InputFile& file, const Progress& progress,
-                                 StageSeconds& busy) {
-    DigestTree tree{hashing_, VerityTree(file.size())};
-    const std::uint64_t chunks = (file.size() + options_.chunk - 1) / options_.chunk;
-    const std::uint64_t ahead = times_.size();
-    const auto collect_chunk = [&](std::uint64_t index) {
-        collect(times_[index % ahead], busy);
-        const Chunk chunk = chunk_at(file, index);
-        progress(chunk.offset + chunk.bytes);
-    };
-    for (std::uint64_t i = 0; i < chunks; ++i) {
-        if (i >= ahead) collect_chunk(i - ahead);
+Sha256Digest DigestPipeline::run(Run& run) {
+    run_ = &run;
+    const std::uint64_t chunks = chunks_of(run.file);
+    while (run.enqueued < chunks) {
         check_stop();
-        enqueue(file, chunk_at(file, i), slots_[i % slots_.size()], times_[i % ahead], tree);
+        enqueue(run);
     }
     {
-        ScopedStream hashing{hashing_};
+        ScopedStream hashing{pipeline_->work_stream()};
         record_event(finishing_.begin);
-        tree.finish();
+        run.tree.finish();
         record_event(finishing_.end);
-        copy(hashing_, root_, tree.root());
+        copy(pipeline_->work_stream(), root_, run.tree.root());
     }
-    for (std::uint64_t i = chunks > ahead ? chunks - ahead : 0; i < chunks; ++i) collect_chunk(i);
-    hashing_.synchronize();
-    busy.hashing += finishing_.seconds();
+    await_all();
+    run_ = nullptr;
+    run.busy.hashing += finishing_.seconds();
     Sha256Digest root;
     std::copy(root_.view().begin(), root_.view().end(), root.begin());
     return root;
 }
 
-void DigestPipeline::enqueue(const InputFile& file, const Chunk& chunk, Slot& slot, Times& times,
-                             DigestTree& tree) {
-    ScopedStream reading{slot.reading};
-    read(file, chunk, slot);
-    end_stage(slot.reading);
-
-    if (options_.device.is_cpu()) {
-        // Entering orders it after the reading. Leaving orders the slot's next read after the
-        // hashing.
-        ScopedStream hashing{hashing_, {.wait_on_exit = true}};
-        hash(slot.host.view().first(chunk.padded), times, tree);
-        end_stage(hashing_);
-        return;
-    }
-    ScopedStream copying{copying_};
-    copy_to_device(chunk, slot, times);
-    end_stage(copying_);
-    {
-        // Ordered after the copying, which continues with the next chunk meanwhile.
-        ScopedStream hashing{hashing_};
-        hash(slot.device.view().first(chunk.padded), times, tree);
-        hashing_.record_event(slot.hashed);
-        end_stage(hashing_);
-    }
+/// Enqueues the next chunk: its read, and by submit() its copy and its hashing.
+void DigestPipeline::enqueue(Run& run) {
+    const Chunk chunk = chunk_at(run.file, run.enqueued);
+    read(run.file, chunk, pipeline_->acquire().data());
+    StreamRef copying = pipeline_->copy_in_stream();
+    copying.wait_stream(reading_);
+    if (options_.device.is_cuda()) copying.record_event(times_of(run.enqueued).copying.begin);
+    pipeline_->submit(chunk.padded);
+    ++run.enqueued;
 }
 
-/// Reads a chunk in parts, concurrently. Each reader starts when the slot is free, and the slot's
-/// stream continues when all are done.
-void DigestPipeline::read(const InputFile& file, const Chunk& chunk, Slot& slot) {
+/// Reads a chunk in parts, concurrently. What reading_ does next comes after all of them.
+void DigestPipeline::read(const InputFile& file, const Chunk& chunk, std::uint8_t* to) {
     const std::size_t part = std::max(
         round_up(round_up(chunk.bytes, readers_.size()) / readers_.size(), sha256_block_bytes),
         min_part);
     std::size_t used = 0;
     for (std::size_t begin = 0; begin < chunk.bytes; begin += part, ++used) {
-        StreamRef reader = readers_[used];
-        reader.wait_stream(slot.reading);
         const std::size_t end = std::min(begin + part, chunk.bytes);
-        launch_host(reader,
-                    [this, &file, begin, end, offset = chunk.offset, to = slot.host.data()] {
-                        check_stop();
-                        const Busy busy{reading_};
-                        file.read(offset + begin, end - begin, to + begin);
-                        // Pads the file's last block.
-                        const std::size_t padding = round_up(end, sha256_block_bytes) - end;
-                        std::memset(to + end, 0, padding);
-                    });
+        launch_host(readers_[used], [this, &file, begin, end, offset = chunk.offset, to] {
+            check_stop();
+            const Busy busy{reading_clock_};
+            file.read(offset + begin, end - begin, to + begin);
+            // Pads the file's last block.
+            const std::size_t padding = round_up(end, sha256_block_bytes) - end;
+            std::memset(to + end, 0, padding);
+        });
     }
-    for (std::size_t i = 0; i < used; ++i) slot.reading.wait_stream(readers_[i]);
+    for (std::size_t i = 0; i < used; ++i) reading_.wait_stream(readers_[i]);
+    end_stage(reading_);
 }
 
-/// Enqueues on copying_, which is current: after the read of the chunk, and after the hashing of
-/// the device buffer's previous content. The slot's next read is ordered after it.
-void DigestPipeline::copy_to_device(const Chunk& chunk, Slot& slot, Times& times) {
-    wait_stream(slot.reading);
-    wait_event(slot.hashed);
-    record_event(times.copying.begin);
-    copy(slot.device.view().first(chunk.padded), slot.host.view().first(chunk.padded));
-    record_event(times.copying.end);
-    slot.reading.wait_stream(copying_);
-}
-
-/// Enqueues on hashing_, which is current.
-void DigestPipeline::hash(View<const std::uint8_t> blocks, Times& times, DigestTree& tree) {
+/// The pipeline's work, on the current stream. Also called for the pieces that only make slots.
+void DigestPipeline::hash(View<const std::uint8_t> blocks) {
+    if (run_ == nullptr) return;
+    Times& times = times_of(run_->enqueued);
+    if (options_.device.is_cuda()) {
+        pipeline_->copy_in_stream().record_event(times.copying.end);
+        end_stage(pipeline_->copy_in_stream());
+    }
     record_event(times.hashing.begin);
-    tree.add(blocks);
+    run_->tree.add(blocks);
     record_event(times.hashing.end);
+    end_stage(pipeline_->work_stream());
 }
 
-/// Waits until a chunk is done and adds its times to `busy`.
-void DigestPipeline::collect(Times& times, StageSeconds& busy) const {
-    times.hashing.end.synchronize();
-    busy.hashing += times.hashing.seconds();
-    if (options_.device.is_cuda()) busy.copying += times.copying.seconds();
+/// Called by the pipeline for each chunk that is done, in order.
+void DigestPipeline::chunk_done() {
+    if (run_ == nullptr) return;
+    const Times& times = times_of(run_->done);
+    const Chunk chunk = chunk_at(run_->file, run_->done++);
+    run_->busy.hashing += times.hashing.seconds();
+    if (options_.device.is_cuda()) run_->busy.copying += times.copying.seconds();
+    run_->progress(chunk.offset + chunk.bytes);
+}
+
+/// Waits for all chunks, and lets the pipeline see that they are done.
+void DigestPipeline::await_all() {
+    pipeline_->work_stream().synchronize();
+    pipeline_->acquire();
+    pipeline_->submit(0);
 }
 
 void DigestPipeline::end_stage(StreamRef stream) const {
@@ -196,6 +184,10 @@ void DigestPipeline::check_stop() const {
         throw Interrupted{};
 }
 
+std::uint64_t DigestPipeline::chunks_of(const InputFile& file) const {
+    return (file.size() + options_.chunk - 1) / options_.chunk;
+}
+
 DigestPipeline::Chunk DigestPipeline::chunk_at(const InputFile& file, std::uint64_t index) const {
     const std::uint64_t offset = index * options_.chunk;
     const auto bytes =
@@ -203,30 +195,39 @@ DigestPipeline::Chunk DigestPipeline::chunk_at(const InputFile& file, std::uint6
     return {offset, bytes, round_up(bytes, sha256_block_bytes)};
 }
 
-/// Allocates as many slots as the file can use, and as large. They are kept for the next file.
-void DigestPipeline::make_slots(const InputFile& file) {
-    const std::uint64_t chunks = (file.size() + options_.chunk - 1) / options_.chunk;
-    const auto slots = static_cast<std::size_t>(std::min<std::uint64_t>(chunks, options_.depth));
-    while (slots_.size() < slots)
-        slots_.push_back({Stream(cpu_, {.name = "reading"}), {}, {}, Event(options_.device)});
-    while (times_.size() < 2 * slots) times_.emplace_back(options_.device);
-    const std::size_t bytes = slots == 0 ? 0 : chunk_at(file, 0).padded;
-    for (std::size_t i = 0; i < slots; ++i) {
-        if (slots_[i].host.size() >= bytes) continue;
-        slots_[i].host = host_memory(slots_[i].reading, bytes);
-        if (options_.device.is_cuda()) slots_[i].device = empty<std::uint8_t>(copying_, bytes);
+DigestPipeline::Times& DigestPipeline::times_of(std::uint64_t index) {
+    return times_[static_cast<std::size_t>(index % pipeline_->depth())];
+}
+
+/// Makes a pipeline with slots as many and as large as the file can use, unless there is one.
+void DigestPipeline::make_pipeline(const InputFile& file) {
+    const std::size_t piece = chunk_at(file, 0).padded;
+    const auto depth =
+        static_cast<std::size_t>(std::min<std::uint64_t>(chunks_of(file), options_.depth));
+    if (pipeline_ && pipeline_->piece() >= piece && pipeline_->depth() >= depth) return;
+    pipeline_.reset();  // its memory can be used again
+    pipeline_.emplace(
+        options_.device, [this](StreamRef, View<const std::uint8_t> blocks) { hash(blocks); },
+        heddle::PipelineOptions{
+            .depth = depth,
+            .piece = piece,
+            // More urgent than reading where both run on the same threads, because hashing frees
+            // the slots to read into.
+            .work_priority = -1,
+            .name = "digest",
+            .progress = [this](std::uint64_t, std::uint64_t) { chunk_done(); },
+        });
+    while (times_.size() < depth) times_.emplace_back(options_.device);
+    // Slots are allocated when first used: here, not while the file is being streamed.
+    for (std::size_t i = 0; i < depth; ++i) {
+        std::ranges::fill(pipeline_->acquire().first(sha256_block_bytes), std::uint8_t{0});
+        pipeline_->submit(sha256_block_bytes);
     }
+    await_all();
 }
 
-/// Returns memory that both the host and the device reach: pinned memory for a GPU, otherwise
-/// memory of the CPU device, allocated on `stream`.
-Array<std::uint8_t> DigestPipeline::host_memory(StreamRef stream, std::size_t bytes) const {
-    return options_.device.is_cuda() ? pinned<std::uint8_t>(bytes)
-                                     : empty<std::uint8_t>(stream, bytes);
-}
-
-/// Waits until all enqueued work has ended, failed or not.
-void DigestPipeline::drain() noexcept {
+/// Waits until nothing reads any more, failed or not.
+void DigestPipeline::await_readers() noexcept {
     const auto wait_for = [](StreamRef stream) {
         try {
             stream.synchronize();
@@ -234,9 +235,7 @@ void DigestPipeline::drain() noexcept {
         }
     };
     for (StreamRef reader : readers_) wait_for(reader);
-    for (const Slot& slot : slots_) wait_for(slot.reading);
-    wait_for(copying_);
-    wait_for(hashing_);
+    wait_for(reading_);
 }
 
 }  // namespace heddle::tool

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include <heddle/heddle.hpp>
@@ -20,7 +21,7 @@ namespace heddle::tool {
 /// Thrown by digest() when it is told to stop.
 struct Interrupted {};
 
-struct PipelineOptions {
+struct DigestOptions {
     Device device;  ///< where blocks are hashed
     /// Bytes read, copied and hashed at a time; a multiple of 4096.
     std::size_t chunk = 0;
@@ -54,35 +55,27 @@ struct DigestResult {
 
 /// Computes fs-verity digests of files, one at a time, on one device.
 ///
-/// Chunks of the file go through a ring of slots. Each chunk is read into pinned memory in several
-/// parts concurrently, copied to the device, and hashed there. Each stage has its own streams. Only
-/// scopes and events order the stages: a chunk is read before it is copied and copied before it is
-/// hashed, and no buffer is refilled before it is free. The calling thread only enqueues, up to two
-/// rounds of the ring ahead.
+/// Chunks of the file are the pieces of a heddle::Pipeline. Each is read into the pipeline's memory
+/// in several parts concurrently, by streams of a CPU device; the pipeline copies it to the device,
+/// and hashing is the pipeline's work. The calling thread only enqueues, and waits for the pipeline
+/// if all of its slots are in use.
 class DigestPipeline {
 public:
-    explicit DigestPipeline(const PipelineOptions& options);
+    explicit DigestPipeline(const DigestOptions& options);
+    ~DigestPipeline();
+    DigestPipeline(const DigestPipeline&) = delete;
+    DigestPipeline& operator=(const DigestPipeline&) = delete;
 
     using Progress = std::function<void(std::uint64_t bytes_done)>;
 
     /// Returns the digest of a whole file. Throws what reading threw, wrapped in WorkFailed, or any
-    /// other heddle::Error. After an exception nothing uses the file any more, and this pipeline
+    /// other heddle::Error. After an exception nothing reads the file any more, and this pipeline
     /// must not be used again.
     DigestResult digest(const InputFile& file, const Progress& progress);
 
     std::size_t readers() const noexcept { return readers_.size(); }
 
 private:
-    /// The buffers of a chunk in flight.
-    struct Slot {
-        /// On a CPU device: orders the read of a chunk, from its first part to its last.
-        Stream reading;
-        Array<std::uint8_t> host;  ///< the chunk as read
-        /// Its copy on the device; empty if the device is a CPU.
-        Array<std::uint8_t> device;
-        Event hashed;  ///< recorded when the copy may be overwritten
-    };
-
     /// Two events on a stream, and the time between them.
     struct Interval {
         Event begin, end;
@@ -102,31 +95,39 @@ private:
         std::size_t padded;    ///< size in whole blocks, in bytes
     };
 
+    /// A file that is being streamed.
+    struct Run {
+        const InputFile& file;
+        const Progress& progress;
+        DigestTree tree;
+        std::uint64_t enqueued = 0, done = 0;  ///< chunks
+        StageSeconds busy = {};
+    };
+
+    std::uint64_t chunks_of(const InputFile& file) const;
     Chunk chunk_at(const InputFile& file, std::uint64_t index) const;
-    void make_slots(const InputFile& file);
-    Array<std::uint8_t> host_memory(StreamRef stream, std::size_t bytes) const;
-    Sha256Digest run(const InputFile& file, const Progress& progress, StageSeconds& busy);
-    void enqueue(const InputFile& file, const Chunk& chunk, Slot& slot, Times& times,
-                 DigestTree& tree);
-    void read(const InputFile& file, const Chunk& chunk, Slot& slot);
-    void copy_to_device(const Chunk& chunk, Slot& slot, Times& times);
-    void hash(View<const std::uint8_t> blocks, Times& times, DigestTree& tree);
-    void collect(Times& times, StageSeconds& busy) const;
+    Times& times_of(std::uint64_t index);
+    void make_pipeline(const InputFile& file);
+    Sha256Digest run(Run& run);
+    void enqueue(Run& run);
+    void read(const InputFile& file, const Chunk& chunk, std::uint8_t* to);
+    void hash(View<const std::uint8_t> blocks);
+    void chunk_done();
+    void await_all();
     void end_stage(StreamRef stream) const;
     void check_stop() const;
-    void drain() noexcept;
+    void await_readers() noexcept;
 
-    PipelineOptions options_;
+    DigestOptions options_;
     Device cpu_;  ///< the device whose streams read files
     std::vector<Stream> readers_;
-    Stream copying_;
-    Stream hashing_;
-    std::vector<Slot> slots_;
-    std::vector<Times> times_;  ///< times of the enqueued chunks, in a ring
-    /// When the device hashed what was left of the tree after the last chunk.
-    Interval finishing_;
-    Array<std::uint8_t> root_;  ///< the root hash, copied back from the device
-    BusyClock reading_;
+    Stream reading_;            ///< joins the readers of each chunk
+    std::vector<Times> times_;  ///< of the chunks in flight, in a ring
+    Interval finishing_;        ///< when the device finished the tree
+    Array<std::uint8_t> root_;  ///< the root hash, on the host
+    BusyClock reading_clock_;
+    Run* run_ = nullptr;  ///< the file being streamed, or null
+    std::optional<Pipeline<std::uint8_t>> pipeline_;
 };
 
 }  // namespace heddle::tool

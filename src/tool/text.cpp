@@ -11,24 +11,6 @@ namespace {
 
 constexpr std::string_view units = "KMG";
 
-/// Returns the length of the UTF-8 sequence that `text` begins with, or 0 if it begins with none.
-std::size_t utf8_length(std::string_view text) {
-    const auto at = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    const unsigned lead = at(0);
-    const std::size_t length = lead < 0x80   ? 1
-                               : lead < 0xc2 ? 0
-                               : lead < 0xe0 ? 2
-                               : lead < 0xf0 ? 3
-                               : lead < 0xf5 ? 4
-                                             : 0;
-    if (length == 0 || length > text.size()) return 0;
-    for (std::size_t i = 1; i < length; ++i)
-        if ((at(i) & 0xc0) != 0x80) return 0;
-    const bool overlong = (lead == 0xe0 && at(1) < 0xa0) || (lead == 0xf0 && at(1) < 0x90);
-    const bool no_character = (lead == 0xed && at(1) >= 0xa0) || (lead == 0xf4 && at(1) >= 0x90);
-    return overlong || no_character ? 0 : length;
-}
-
 }  // namespace
 
 std::optional<std::uint64_t> parse_bytes(std::string_view text) {
@@ -65,20 +47,6 @@ std::string rounded_bytes(double bytes) {
     }
     if (i == 0) return fmt::format("{:.0f} {}", bytes, names[i]);
     return fmt::format("{:.{}f} {}", bytes, bytes < 9.995 ? 2 : bytes < 99.95 ? 1 : 0, names[i]);
-}
-
-std::string json_string(std::string_view text) {
-    std::string out = "\"";
-    while (!text.empty()) {
-        const std::size_t length = utf8_length(text);
-        const auto byte = static_cast<unsigned char>(text.front());
-        if (length == 0) out += fmt::format("\\udc{:02x}", byte);
-        else if (byte == '"' || byte == '\\') out += {'\\', text.front()};
-        else if (byte < 0x20 || byte == 0x7f) out += fmt::format("\\u{:04x}", byte);
-        else out += text.substr(0, length);
-        text.remove_prefix(length == 0 ? 1 : length);
-    }
-    return out + '"';
 }
 
 std::string one_line(std::string_view text) {

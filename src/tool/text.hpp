@@ -19,10 +19,6 @@ std::string exact_bytes(std::uint64_t bytes);
 /// Formats bytes in powers of 1000 with three digits: "8.59 GB".
 std::string rounded_bytes(double bytes);
 
-/// Returns a JSON string, including quotes. Bytes that are not UTF-8 (paths need not be) become
-/// \udc80 to \udcff, as in Python's "surrogateescape".
-std::string json_string(std::string_view text);
-
 /// Returns `text` without characters that would break a line.
 std::string one_line(std::string_view text);
 

@@ -1,7 +1,7 @@
 // Collectives by NCCL: groups of one process against heddle's copies, and communicators.
 #include "child.hpp"
 #include "collective/collective.hpp"
-#include "kernels.hpp"
+#include "kernel_launches.hpp"
 
 #include <barrier>
 #include <cstdio>

@@ -1,5 +1,5 @@
 // fork_join: branches side by side, ordered after what was before and before what follows.
-#include "kernels.hpp"
+#include "kernel_launches.hpp"
 #include "support.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // Pools of streams: exclusive leases, shared streams, limits.
 #include "child.hpp"
-#include "kernels.hpp"
+#include "kernel_launches.hpp"
 #include "support.hpp"
 
 #include <algorithm>

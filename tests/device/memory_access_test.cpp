@@ -1,5 +1,5 @@
 // Access between devices, and pools.
-#include "kernels.hpp"
+#include "kernel_launches.hpp"
 #include "support.hpp"
 
 using namespace heddle_test;

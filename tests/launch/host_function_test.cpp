@@ -1,5 +1,5 @@
 // Host functions: order, what they may do, what they carry, what they throw.
-#include "kernels.hpp"
+#include "kernel_launches.hpp"
 #include "support.hpp"
 
 #include <array>

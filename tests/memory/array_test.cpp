@@ -1,5 +1,5 @@
 // Arrays: what they own, how they are made, and views of them.
-#include "kernels.hpp"
+#include "kernel_launches.hpp"
 #include "support.hpp"
 
 #include <array>

@@ -1,5 +1,5 @@
 // Copies without a stream: which stream they run on, and what they are ordered with.
-#include "kernels.hpp"
+#include "kernel_launches.hpp"
 #include "support.hpp"
 
 using namespace heddle_test;

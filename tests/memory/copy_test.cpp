@@ -1,5 +1,5 @@
 // Copies: what is copied, what is refused, when it happens.
-#include "kernels.hpp"
+#include "kernel_launches.hpp"
 #include "support.hpp"
 
 #include <array>

@@ -1,6 +1,6 @@
 // Copies between two devices of one kind: every shape, on either side's stream, with and without
 // access, in graphs.
-#include "kernels.hpp"
+#include "kernel_launches.hpp"
 #include "support.hpp"
 
 #include <numeric>

@@ -1,7 +1,7 @@
 // Processes: the environment, exit with work pending, static objects in any order, the default
 // report hook.
 #include "child.hpp"
-#include "kernels.hpp"
+#include "kernel_launches.hpp"
 #include "support.hpp"
 
 #include <cstdio>

@@ -1,6 +1,6 @@
 // Who uses an array: waits that heddle adds by itself are for all that its users were really given,
 // and for nobody else.
-#include "kernels.hpp"
+#include "kernel_launches.hpp"
 #include "support.hpp"
 
 #include <thread>

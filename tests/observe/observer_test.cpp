@@ -1,5 +1,5 @@
 // Observers: every operation is described, once, with its particulars.
-#include "kernels.hpp"
+#include "kernel_launches.hpp"
 #include "support.hpp"
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // Counters.
-#include "kernels.hpp"
+#include "kernel_launches.hpp"
 #include "support.hpp"
 
 using namespace heddle_test;

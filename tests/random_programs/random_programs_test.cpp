@@ -19,6 +19,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <mutex>
+#include <sstream>
 #include <thread>
 
 namespace heddle_test::programs {
@@ -51,8 +52,12 @@ std::uint64_t next(std::uint64_t seed, std::uint64_t step) {
 }
 
 bool is_wanted(Mode mode) {
-    const std::string text = "," + environment("HEDDLE_RANDOM_MODES") + ",";
-    return text == ",," || text.find("," + std::string(to_string(mode)) + ",") != std::string::npos;
+    std::istringstream wanted(environment("HEDDLE_RANDOM_MODES"));
+    std::string name;
+    bool all = true;
+    for (; std::getline(wanted, name, ','); all = false)
+        if (name == to_string(mode)) return true;
+    return all;
 }
 
 int pests_for(std::uint64_t seed) {

@@ -1,6 +1,6 @@
 // Batches: the order of eager code, graphs used again, and everything that makes a batch send
 // early.
-#include "kernels.hpp"
+#include "kernel_launches.hpp"
 #include "support.hpp"
 
 #include <thread>

@@ -1,5 +1,5 @@
 // Arrays that are made and given up in captures.
-#include "kernels.hpp"
+#include "kernel_launches.hpp"
 #include "support.hpp"
 
 using namespace heddle_test;

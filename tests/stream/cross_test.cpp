@@ -1,5 +1,5 @@
 // A CPU device and a GPU: each waits for the other, neither blocks the caller.
-#include "kernels.hpp"
+#include "kernel_launches.hpp"
 #include "support.hpp"
 
 #include <algorithm>

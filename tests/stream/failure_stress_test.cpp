@@ -1,5 +1,5 @@
 // Failures everywhere: exceptions at random places and memory that runs out, and heddle goes on.
-#include "kernels.hpp"
+#include "kernel_launches.hpp"
 #include "random.hpp"
 #include "support.hpp"
 

@@ -1,5 +1,5 @@
 // Two devices of one kind.
-#include "kernels.hpp"
+#include "kernel_launches.hpp"
 #include "support.hpp"
 
 using namespace heddle_test;

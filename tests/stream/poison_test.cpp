@@ -1,5 +1,5 @@
 // Failed work: what is dropped, who learns of it, how to go on.
-#include "kernels.hpp"
+#include "kernel_launches.hpp"
 #include "support.hpp"
 
 using namespace heddle_test;

@@ -1,5 +1,5 @@
 // Scopes: what is current, what entering and leaving orders, what goes wrong.
-#include "kernels.hpp"
+#include "kernel_launches.hpp"
 #include "support.hpp"
 
 using namespace heddle_test;

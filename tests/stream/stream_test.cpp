@@ -1,5 +1,5 @@
 // Streams: identity, lifetime of references, order of their own work, priorities.
-#include "kernels.hpp"
+#include "kernel_launches.hpp"
 #include "support.hpp"
 
 #include <array>

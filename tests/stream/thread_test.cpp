@@ -1,5 +1,5 @@
 // Threads: what is current belongs to the thread; everything may be used from many at once.
-#include "kernels.hpp"
+#include "kernel_launches.hpp"
 #include "support.hpp"
 
 #include <algorithm>

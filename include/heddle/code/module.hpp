@@ -18,7 +18,10 @@ namespace heddle {
 
 /// The extents of a grid in blocks, or of a block in threads. Extents left out are 1.
 struct Extents {
-    unsigned x = 1, y = 1, z = 1;
+    unsigned x = 1;  ///< along the first axis
+    unsigned y = 1;  ///< along the second
+    unsigned z = 1;  ///< along the third
+    /// Converts from numbers, so that `256` and `{16, 16}` can be passed.
     constexpr Extents(unsigned nx, unsigned ny = 1, unsigned nz = 1) noexcept
         : x(nx), y(ny), z(nz) {}
     bool operator==(const Extents&) const = default;
@@ -27,10 +30,15 @@ struct Extents {
 /// The grid, block and dynamic shared memory of a module kernel's launch, with the call site for
 /// errors. Made by blocks().
 struct Blocks {
+    /// In blocks.
     Extents grid;
+    /// In threads.
     Extents block;
+    /// Dynamic shared memory of a block.
     std::size_t shared_bytes;
+    /// The call of blocks(), which errors of the launch name.
     SourceLocation where;
+    /// For the library.
     detail::GivenOptions how{};
 
     /// Returns the same blocks with launch options. LaunchOptions::block and shared_bytes are
@@ -68,7 +76,9 @@ struct ModuleKernelData {
 /// the process ends.
 class ModuleKernel {
 public:
+    /// Returns the readable name, "my::scale<float>".
     const std::string& name() const noexcept { return data_->readable; }
+    /// Returns the device that its code is on.
     Device device() const noexcept { return data_->device; }
     /// Returns the size of each parameter in bytes.
     std::span<const std::size_t> parameters() const noexcept { return data_->parameters; }
@@ -104,6 +114,7 @@ public:
     /// The same for a file. Throws NativeError if it cannot be read.
     static Module from_file(Device device, const std::string& path, Where where = {});
 
+    /// Returns the device that the code is on, or will be.
     Device device() const noexcept;
     /// Returns whether loading has ended, in success or failure (Program::load_when_idle()). Never
     /// blocks.

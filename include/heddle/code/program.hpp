@@ -12,11 +12,12 @@
 
 namespace heddle {
 
+/// Options of compile().
 struct ProgramOptions {
     /// Options of the compiler (NVRTC): "-I/usr/local/cuda/include", "--use_fast_math", "-DN=4".
     /// Without a "-std" the source is C++20.
     std::vector<std::string> options = {};
-    /// Headers that the source can #include, besides files: name to text.
+    /// Headers that the source can `#include`, besides files: name to text.
     std::map<std::string, std::string> headers = {};
     /// Template instances to compile, as the source would name them: "my::scale<float>". Kernels
     /// that are not templates are always compiled.

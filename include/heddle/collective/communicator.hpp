@@ -27,6 +27,7 @@ std::string nccl_unavailable_reason();
 /// Identifies a communicator. One rank makes it, and the program passes its bytes to all others (by
 /// MPI, a file, a socket).
 struct CommunicatorId {
+    /// To be passed on unchanged.
     std::array<std::byte, 128> bytes{};
     /// Throws Unsupported if NCCL is not available.
     static CommunicatorId make(Where where = {});
@@ -70,8 +71,11 @@ public:
     /// Blocks until its collectives have completed, or aborts them if one is known to have failed.
     ~Communicator();
 
+    /// Returns this rank's number, from 0.
     std::size_t rank() const noexcept { return rank_; }
+    /// Returns the number of ranks.
     std::size_t size() const noexcept { return size_; }
+    /// Returns this rank's GPU.
     Device device() const noexcept { return device_; }
 
     /// Throws NativeError if a collective has failed meanwhile, for example because a rank went

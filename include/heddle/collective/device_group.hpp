@@ -28,13 +28,16 @@ enum class Transport : std::uint8_t {
     nccl,    ///< NCCL; throws Unsupported, with the reason, if it cannot be used
 };
 
+/// Returns the name of a transport, "copies" for example.
 const char* to_string(Transport transport) noexcept;
 
+/// Options of a DeviceGroup.
 struct DeviceGroupOptions {
     /// Enables pool access among the devices (heddle/device/memory_access.hpp) if they can reach
     /// each other, permanently, so that kernels read other ranks' arrays in place. Without it, they
     /// are first copied to scratch memory. With NCCL it is enabled in any case.
     bool access = true;
+    /// How elements are moved; `automatic` is decided when the group is made.
     Transport transport = Transport::automatic;
 };
 
@@ -82,7 +85,9 @@ public:
     /// With NCCL, blocks until its collectives have completed.
     ~DeviceGroup();
 
+    /// Returns the number of ranks.
     std::size_t size() const noexcept;
+    /// Returns the devices in rank order.
     const std::vector<Device>& devices() const noexcept;
     Transport transport() const noexcept;  ///< the one in use: never `automatic`
 

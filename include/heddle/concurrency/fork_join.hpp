@@ -133,6 +133,7 @@ void fork_join_devices(std::span<const Device> devices, F&& f, Where where = {})
     fork_join_devices(current_stream(), devices, f, where);
 }
 
+/// Options of fork_join_each().
 struct ForkEachOptions {
     std::size_t streams = 16;  ///< branches, at least 1 (UsageError); at most one per call is used
 };

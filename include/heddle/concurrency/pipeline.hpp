@@ -18,6 +18,7 @@
 
 namespace heddle {
 
+/// Options of a Pipeline, and of overlap().
 struct PipelineOptions {
     /// Pieces in flight at the same time, and buffers of each kind; at most 1024. 0 chooses 6, or 4
     /// if there is no input or no output.
@@ -30,7 +31,7 @@ struct PipelineOptions {
     int copy_priority = 0;  ///< of the streams that copy
     int work_priority = 0;  ///< of the stream that runs the work
     /// CPU devices: the work uses the host's buffers, and nothing is copied. CUDA devices always
-    /// copy.
+    /// copy, from and to pinned memory.
     bool in_place = true;
     std::string name = "pipeline";  ///< prefix of the streams' names: "pipeline: work"
     /// Called on the calling thread when a piece is done (with output: when its result is taken).
@@ -139,7 +140,7 @@ concept PieceWriter = !std::is_void_v<Out> && std::invocable<W&, std::span<const
 ///
 ///     auto work = [](StreamRef s, View<const float> in) { launch(s, Sum{}, dim(in.size()), in); };
 ///     Pipeline<float> pipeline(Device{}, work);
-///     const std::size_t count = read(pipeline.acquire());  // fills a span of pinned memory
+///     const std::size_t count = read(pipeline.acquire());  // fills a span of host memory
 ///     pipeline.submit(count);
 ///     pipeline.finish();  // waits for all pieces
 ///
@@ -180,7 +181,7 @@ public:
         detail::rethrow_as_error("Pipeline", where);
     }
 
-    /// Returns the next slot's pinned memory, `piece()` elements to be filled and submitted; the
+    /// Returns the next slot's host memory, `piece()` elements to be filled and submitted; the
     /// same slot until then. If all slots are in use it blocks, or throws UsageError if only pop()
     /// can free one.
     ///
@@ -261,10 +262,16 @@ public:
     bool is_full() const noexcept { return core_.is_full(); }
     /// Returns the number of pieces submitted and not yet taken (without output: not seen done).
     std::size_t pending() const noexcept { return core_.pending(); }
+    /// Returns the number of slots.
     std::size_t depth() const noexcept { return core_.depth(); }
+    /// Returns how many elements a slot has.
     std::size_t piece() const noexcept { return core_.piece(); }
+    /// Returns the stream that copies to the device. Make it wait for other streams that fill a
+    /// slot, before submit().
     StreamRef copy_in_stream() const noexcept { return core_.stream(0); }
+    /// Returns the stream on which the work is enqueued.
     StreamRef work_stream() const noexcept { return core_.stream(1); }
+    /// Returns the stream that copies results back.
     StreamRef copy_out_stream() const noexcept { return core_.stream(2); }
 
 private:
@@ -274,7 +281,7 @@ private:
 };
 
 /// Runs all of an input through a Pipeline and returns when everything is done.
-/// - read(std::span<In>) fills pinned memory and returns how many elements; 0 ends the input.
+/// - read(std::span<In>) fills host memory and returns how many elements; 0 ends the input.
 /// - work(StreamRef, View<const In>, View<Out>) enqueues, as for Pipeline.
 /// - write(std::span<const Out>) takes results, in order; not called for a piece without any.
 ///

@@ -8,6 +8,7 @@
 
 namespace heddle {
 
+/// Options of a StreamPool.
 struct StreamPoolOptions {
     int max_streams = 64;  ///< for leases, over all priorities
     int shared = 4;        ///< streams per priority that shared() returns in turn
@@ -24,6 +25,7 @@ struct StreamPoolOptions {
 /// options below 1. Thread-safe.
 class StreamPool {
 public:
+    /// Makes an empty pool of `device`, by default the current one.
     explicit StreamPool(Device device = Device(), StreamPoolOptions options = {}, Where where = {});
     ~StreamPool();
     StreamPool(const StreamPool&) = delete;
@@ -56,6 +58,7 @@ public:
     /// part in the same capture. Other callers get additional streams in their place.
     StreamRef shared(int priority = 0, Where where = {});
 
+    /// Returns the device of its streams.
     Device device() const noexcept;
     int size() const;    ///< streams made so far
     int leased() const;  ///< leases at present

@@ -22,9 +22,13 @@ enum class HalfKind : std::uint8_t { none, ieee, brain };
 /// How reductions interpret a 16-bit type. `__half` and `__nv_bfloat16` are known; specialise it
 /// for other types with the same representation (`std::float16_t`, `_Float16`, your own).
 template <class T> inline constexpr HalfKind half_kind = HalfKind::none;
+/// CUDA's `__half` has the IEEE format.
 template <> inline constexpr HalfKind half_kind<__half> = HalfKind::ieee;
+/// CUDA's `__nv_bfloat16` is the upper half of a float.
 template <> inline constexpr HalfKind half_kind<__nv_bfloat16> = HalfKind::brain;
 
+/// How a reduction combines elements. Integers wrap; `average` is for floating-point types only.
+/// See to_string(ReduceOp).
 enum class ReduceOp : std::uint8_t { sum, product, min, max, average };
 
 namespace detail {

@@ -127,14 +127,9 @@ void notify_launch(const char* name, StreamState& stream, const SourceLocation& 
         if (access.data != nullptr) accesses[count++] = access;
     };
     (add(all[I]), ...);
-    notify({.kind = OpKind::launch,
-            .name = name,
-            .stream = Access::stream(stream),
-            .sequence = stream.submissions.load(std::memory_order_relaxed),
-            .bytes = 0,
-            .other = {},
-            .accesses = {accesses, count},
-            .where = where});
+    notify_on(
+        stream,
+        {.kind = OpKind::launch, .name = name, .accesses = {accesses, count}, .where = where});
 }
 
 template <std::size_t> struct IndexType {

@@ -11,6 +11,7 @@ namespace heddle {
 /// A place in a source file.
 struct SourceLocation {
     const char* file = "";  ///< "" if it is not known
+    /// From 1; 0 if it is not known.
     unsigned line = 0;
 };
 
@@ -21,10 +22,13 @@ struct SourceLocation {
 /// std::source_location is missing with clang 14. As an aggregate, with the builtins in default
 /// member initialisers, this crashes nvcc 13.0.
 struct Where : SourceLocation {
+    /// Takes the first place among the parameters, so that nobody passes the others by accident.
     struct Here {};
+    /// Holds the line on which it is written: as a default argument, that of the call.
     constexpr Where(Here = {}, const char* of_file = __builtin_FILE(),
                     unsigned at_line = __builtin_LINE()) noexcept
         : SourceLocation{of_file, at_line} {}
+    /// Holds a place that is known from elsewhere.
     constexpr Where(SourceLocation location) noexcept : SourceLocation(location) {}
 };
 

@@ -12,12 +12,15 @@
 
 namespace heddle {
 
+/// The two kinds of devices.
 enum class DeviceKind : std::uint8_t { cpu = 0, cuda = 1 };
 
 /// The range of priorities for streams of a device. As in CUDA, smaller is more urgent: an H200 has
 /// least = 0 and greatest = -5.
 struct PriorityRange {
+    /// Of the least urgent streams.
     int least = 0;
+    /// Of the most urgent streams.
     int greatest = 0;
     bool operator==(const PriorityRange&) const = default;
 };
@@ -30,6 +33,7 @@ struct DeviceInfo {
     int copy_engines = 0;          ///< copies that can overlap kernels; 0 for CPU devices
     int processors = 0;            ///< multiprocessors; for CPU devices worker threads
     int compute_major = 0;         ///< compute capability; 0 for CPU devices
+    /// The digit after the point; 0 for CPU devices.
     int compute_minor = 0;
     std::string bus_id;  ///< PCI address; empty for CPU devices
 };
@@ -53,13 +57,19 @@ public:
     /// Throws NoDevice if the machine has no such device.
     Device(DeviceKind kind, int index, Where where = {});
 
+    /// Returns whether it is a GPU or a CPU device.
     DeviceKind kind() const noexcept { return kind_; }
+    /// Returns its number among the devices of its kind, from 0.
     int index() const noexcept { return index_; }
+    /// Returns whether it is a CPU device.
     bool is_cpu() const noexcept { return kind_ == DeviceKind::cpu; }
+    /// Returns whether it is a GPU.
     bool is_cuda() const noexcept { return kind_ == DeviceKind::cuda; }
 
     std::string name() const;  ///< "cuda:0"
+    /// Returns its properties. The reference is valid until the process ends. Thread-safe.
     const DeviceInfo& info() const;
+    /// Returns the range of its streams' priorities.
     PriorityRange priorities() const { return info().priorities; }
 
     /// Returns the free memory in bytes; for CPU devices, the machine's available memory.

@@ -20,11 +20,21 @@ namespace heddle {
 /// (Device::can_access_peer, can_access_pool), and UsageError for devices of different kinds. Do
 /// not disable access that pending work uses.
 void enable_peer_access(Device device, Device peer, Where where = {});
+/// Ends peer access of `device` to memory of `peer`. Idempotent and thread-safe.
+/// Throws UsageError for devices of different kinds.
 void disable_peer_access(Device device, Device peer, Where where = {});
+/// Returns whether `device` has peer access to memory of `peer`. True for one and the same device,
+/// and between CPU devices.
 bool is_peer_access_enabled(Device device, Device peer);
 
+/// Lets kernels on `device` read and write memory of `peer`'s pool, which holds heddle's arrays.
+/// See enable_peer_access().
 void enable_pool_access(Device device, Device peer, Where where = {});
+/// Ends pool access of `device` to memory of `peer`. Idempotent and thread-safe.
+/// Throws UsageError for devices of different kinds.
 void disable_pool_access(Device device, Device peer, Where where = {});
+/// Returns whether `device` has pool access to memory of `peer`. True for one and the same device,
+/// and between CPU devices.
 bool is_pool_access_enabled(Device device, Device peer);
 
 /// Enables pool access in both directions and, on destruction, disables what it has enabled.
@@ -33,6 +43,7 @@ bool is_pool_access_enabled(Device device, Device peer);
 ///     ScopedPoolAccess access(Device("cuda:0"), Device("cuda:1"));
 class ScopedPoolAccess {
 public:
+    /// Enables access that is not enabled yet, in both directions.
     [[nodiscard]] ScopedPoolAccess(Device a, Device b, Where where = {});
     ~ScopedPoolAccess();
     ScopedPoolAccess(const ScopedPoolAccess&) = delete;
@@ -45,6 +56,7 @@ private:
 /// The same for peer access.
 class ScopedPeerAccess {
 public:
+    /// Enables access that is not enabled yet, in both directions.
     [[nodiscard]] ScopedPeerAccess(Device a, Device b, Where where = {});
     ~ScopedPeerAccess();
     ScopedPeerAccess(const ScopedPeerAccess&) = delete;
@@ -62,6 +74,7 @@ struct PoolUsage {
     std::size_t reserved = 0;       ///< allocated from the device now
     std::size_t reserved_high = 0;  ///< maximum of `reserved` since the last reset
 };
+/// Returns how much memory the device's pool holds now, and has held. Thread-safe.
 PoolUsage pool_usage(Device device, Where where = {});
 /// Resets used_high and reserved_high to the current values.
 void reset_pool_high_water(Device device, Where where = {});
@@ -70,6 +83,7 @@ void reset_pool_high_water(Device device, Where where = {});
 /// event. By default it keeps all of it: an allocation from the device costs 34 µs, one from the
 /// pool 2 (H200). 0 for CPU devices, where setting it throws Unsupported.
 std::size_t pool_release_threshold(Device device, Where where = {});
+/// Sets pool_release_threshold(). Thread-safe.
 void set_pool_release_threshold(Device device, std::size_t bytes, Where where = {});
 /// Releases unused memory of the pool to the device, except for `keep` bytes. Memory counts as used
 /// until its stream has reached the free. Does nothing on CPU devices.

@@ -19,7 +19,9 @@ struct NodeData;
 struct GraphData;
 }  // namespace detail
 
+/// What a node does.
 enum class NodeKind : std::uint8_t {
+    /// A kernel: portable, `__global__` or of a module.
     kernel,
     copy,
     fill,
@@ -33,6 +35,7 @@ enum class NodeKind : std::uint8_t {
     free,
     other,  ///< captured natively, not through heddle: only CUDA knows what it is
 };
+/// Returns the name of a kind, "host function" for example.
 const char* to_string(NodeKind kind) noexcept;
 
 /// A handle to one piece of work, in a graph or not in one yet. Made by kernel_node(), copy_node()
@@ -42,20 +45,25 @@ class GraphNode {
 public:
     GraphNode() noexcept = default;
 
+    /// Returns whether it refers to anything.
     explicit operator bool() const noexcept { return data_ != nullptr; }
     friend bool operator==(const GraphNode&, const GraphNode&) noexcept = default;
 
+    /// Returns what the node does.
     NodeKind kind() const;
     /// Returns the name set by name(), or else the kernel's or the kind's. In a graph the latter
     /// ends in the node's index: "Saxpy 1".
     std::string name() const;
+    /// Returns the device on which the node runs.
     Device device() const;
 
     /// Enables or disables the node from the graph's next launch on. A disabled node is skipped;
     /// its successors inherit its dependencies. Throws UsageError unless it is a kernel, copy or
     /// fill.
     void enable(bool on = true, Where where = {});
+    /// Calls enable(false).
     void disable(Where where = {}) { enable(false, where); }
+    /// Returns whether the node runs when its graph does.
     bool is_enabled() const;
 
     /// Builds a graph of this node and all its predecessors. Throws UsageError, naming the nodes,
@@ -88,9 +96,13 @@ Graph build(std::initializer_list<GraphNode> ends, Where where = {});
 /// A description of one node of a graph, as Graph::nodes() returns it.
 struct NodeInfo {
     std::size_t index;  ///< in topological order
+    /// What it does.
     NodeKind kind;
+    /// As GraphNode::name() has it.
     std::string name;
+    /// On which it runs.
     Device device;
+    /// False after GraphNode::disable().
     bool enabled;
     std::vector<std::size_t> after;  ///< indices of the nodes it depends on
     int priority = 0;                ///< of kernels
@@ -118,6 +130,7 @@ public:
     Graph& operator=(Graph&&) noexcept;
     ~Graph();
 
+    /// Returns whether it refers to anything.
     explicit operator bool() const noexcept { return data_ != nullptr; }
 
     /// Returns the device of the graph. It can be launched on streams of this device, or, for a CPU
@@ -133,6 +146,7 @@ public:
     /// Does early what the first launch would do: checks the graph and prepares the device. On an
     /// instantiated graph, applies the changes made to nodes.
     void instantiate(Where where = {});
+    /// Returns whether instantiate() or a launch has prepared the device.
     bool is_instantiated(Where where = {}) const;
     /// Releases the graph and its executable, and leaves an empty handle. Does not block; launches
     /// already enqueued still complete.
@@ -153,6 +167,7 @@ public:
     std::size_t size(Where where = {}) const;
     /// Returns the number of dependencies between nodes.
     std::size_t edge_count(Where where = {}) const;
+    /// Returns a description of every node, in topological order.
     std::vector<NodeInfo> nodes(Where where = {}) const;
     /// Returns the node of this name. Throws UsageError if there is none, or more than one.
     GraphNode node(std::string_view name, Where where = {}) const;
@@ -172,6 +187,7 @@ inline detail::GraphData& detail::Access::data(const Graph& graph, Where where) 
     return graph.data(where);
 }
 
+/// Calls graph.launch().
 inline void launch(StreamRef stream, Graph& graph, Where where = {}) {
     graph.launch(stream, where);
 }

@@ -20,6 +20,7 @@ private:
     FreeNode(const GraphNode& allocation, Where where);
 };
 
+/// Options of alloc_node().
 struct AllocOptions {
     /// Reuses the memory that this node frees, and orders the allocation after it. Has no effect if
     /// the memory is too small or already reused: the node then allocates.
@@ -48,7 +49,9 @@ template <class T> class AllocNode : public NodeOf<AllocNode<T>> {
                   "heddle::alloc_node<T>: T is copied as bytes, so it must be trivially copyable");
 
 public:
+    /// Returns the number of elements.
     std::size_t size() const noexcept { return size_; }
+    /// Returns a view of the memory, for other nodes of the same graph.
     View<T> view() const {
         detail::Block& block = detail::block_of_memory(this->data());
         return detail::Access::view(static_cast<T*>(block.data), size_, &block);

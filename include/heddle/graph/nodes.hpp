@@ -212,6 +212,8 @@ private:
         detail::set_copy(data(), to, from, where);
     }
 };
+/// Makes a node that copies all elements of `from` to `to`. Its device is the one that copy() would
+/// choose. Throws UsageError for different sizes, overlaps, and what CopyNode refuses.
 template <detail::Destination To, detail::Source From>
 CopyNode copy_node(To&& to, const From& from, Where where = {}) {
     const auto destination = detail::as_destination(to, where);
@@ -222,6 +224,7 @@ CopyNode copy_node(To&& to, const From& from, Where where = {}) {
     return detail::Access::make<CopyNode>(detail::region(destination), detail::region(source),
                                           where);
 }
+/// The same for a rectangle, as copy_2d() copies it.
 template <class T, detail::SameElement<T> S>
 CopyNode copy_2d_node(View2D<T> to, View2D<S> from, Where where = {}) {
     return detail::Access::make<CopyNode>(detail::region(to), detail::region(from), where);
@@ -252,6 +255,7 @@ private:
         detail::set_fill(data(), to, value, size, where);
     }
 };
+/// Makes a node that sets every element of `to` to `value`.
 template <detail::Destination To>
 FillNode fill_node(
     To&& to,
@@ -304,6 +308,7 @@ private:
     EmptyNode(Device device, Where where)
         : NodeOf(detail::new_node(NodeKind::empty, device, where)) {}
 };
+/// Makes a node that does nothing, in a graph of `device` (default: the current one).
 inline EmptyNode empty_node(Device device = Device(), Where where = {}) {
     return detail::Access::make<EmptyNode>(device, where);
 }
@@ -321,9 +326,11 @@ private:
         detail::set_event(data(), event, where);
     }
 };
+/// Makes a node that records `event` in every launch.
 inline EventNode record_node(Event& event, Where where = {}) {
     return detail::Access::make<EventNode>(NodeKind::record_event, event, where);
 }
+/// Makes a node that waits for `event` in every launch.
 inline EventNode wait_node(const Event& event, Where where = {}) {
     return detail::Access::make<EventNode>(NodeKind::wait_event, event, where);
 }
@@ -337,6 +344,7 @@ private:
         detail::set_child(data(), graph, where);
     }
 };
+/// Makes a node that runs a copy of `graph`.
 inline ChildNode child_node(const Graph& graph, Where where = {}) {
     return detail::Access::make<ChildNode>(graph, where);
 }

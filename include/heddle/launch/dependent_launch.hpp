@@ -36,8 +36,10 @@ bool wait_for_trigger(StreamRef stream, const ProgrammaticEvent& event,
 /// destroyed with waits pending. Thread-safety: as Event.
 class ProgrammaticEvent {
 public:
+    /// Makes an event of `device`, by default the current one. It has no record yet.
     explicit ProgrammaticEvent(Device device = Device(), Where where = {})
         : event_(device, {}, where) {}
+    /// Returns the device on whose streams it can be recorded.
     Device device(Where where = {}) const { return event_.device(where); }
     /// Records the last kernel enqueued on the stream; for kernels that are dependent themselves,
     /// and those of modules. Throws UsageError on a stream of another device.

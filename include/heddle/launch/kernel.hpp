@@ -1,4 +1,5 @@
-// HEDDLE_FN, and the choice between the code for nvcc and the code for other compilers.
+/// @file
+/// HEDDLE_FN, and the choice between the code for nvcc and the code for other compilers.
 #pragma once
 
 // Templates that differ between the two compilers are in the inline namespace HEDDLE_COMPILED_BY. A

@@ -21,8 +21,11 @@ namespace heddle {
 /// The extents of a launch: how many times a kernel runs, in N dimensions. Made by dim(). Holds the
 /// caller's location, and the launch options if with() has set any.
 template <int N> struct Dim {
+    /// Number of indices in each dimension; the first varies fastest.
     std::size_t extent[N];
+    /// The call of dim(), which errors of the launch name.
     SourceLocation where;
+    /// For the library.
     detail::GivenOptions how{};
 
     /// Returns the same extents with launch options.
@@ -168,14 +171,8 @@ void launch_host(StreamRef stream, F&& function, Where where = {}) try {
                              0, {}, where)) [[likely]]
         detail::enqueue(state, Operation::type, &operation, 1, where);
     if (detail::is_observed()) [[unlikely]]
-        detail::notify({.kind = OpKind::host_function,
-                        .name = Operation::pretty(),
-                        .stream = stream,
-                        .sequence = state.submissions.load(std::memory_order_relaxed),
-                        .bytes = 0,
-                        .other = {},
-                        .accesses = {},
-                        .where = where});
+        detail::notify_on(
+            state, {.kind = OpKind::host_function, .name = Operation::pretty(), .where = where});
 } catch (...) {
     detail::rethrow_as_error("launch_host", where);
 }

@@ -34,7 +34,9 @@ struct LaunchOptions {
     std::size_t shared_bytes = 0;
     /// Blocks of a cluster, which run together on neighbouring multiprocessors (compute capability
     /// 9.0); at most 8. The grid of a portable kernel is rounded up to a multiple. 0: no clusters.
-    unsigned cluster_x = 0, cluster_y = 1, cluster_z = 1;
+    unsigned cluster_x = 0;
+    unsigned cluster_y = 1;  ///< the same along the second axis
+    unsigned cluster_z = 1;  ///< the same along the third axis
     /// All blocks run at the same time and may wait for each other. The grid must fit on the device
     /// (UsageError).
     bool cooperative = false;
@@ -48,6 +50,7 @@ struct LaunchOptions {
     /// Set by launch_dependent(), which checks that the kernel allows it.
     detail::Dependence dependence = detail::Dependence::none;
 
+    /// The launch has its stream's priority, or the node's.
     static constexpr int inherit_priority = std::numeric_limits<int>::min();
     bool operator==(const LaunchOptions&) const = default;
 };

@@ -49,6 +49,7 @@ enum class CodeLoadPolicy : std::uint8_t {
 /// Sets the policy of the process, for portable kernels only. Checked at the first launch of each
 /// kernel on each device; later launches cost nothing. Thread-safe.
 void set_code_load_policy(CodeLoadPolicy policy) noexcept;
+/// Returns the policy of the process, CodeLoadPolicy::count unless it was set. Thread-safe.
 CodeLoadPolicy code_load_policy() noexcept;
 /// Returns how many launches have loaded code while their device was busy (with
 /// CodeLoadPolicy::refuse: would have loaded it).

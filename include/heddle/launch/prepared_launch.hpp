@@ -60,6 +60,7 @@ public:
         node_.dim(d);
         return *this;
     }
+    /// Returns the device that it was prepared for.
     Device device() const { return node_.device(); }
 
 private:
@@ -92,6 +93,7 @@ PreparedLaunch<K, N, detail::KernelArg<A>...> prepare(const K& kernel, const Dim
     return prepare(current_device(), kernel, d, std::forward<A>(args)...);
 }
 
+/// Calls prepared.launch().
 template <class K, int N, class... P>
 void launch(StreamRef stream, PreparedLaunch<K, N, P...>& prepared, Where where = {}) {
     prepared.launch(stream, where);

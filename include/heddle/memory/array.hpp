@@ -40,6 +40,7 @@ template <class T> class Array {
         "heddle::Array<T>: T is copied as bytes between devices, so it must be trivially copyable");
 
 public:
+    /// The element type.
     using value_type = T;
 
     Array() noexcept = default;
@@ -61,9 +62,14 @@ public:
         size_ = 0;
     }
 
+    /// Returns the number of elements.
     std::size_t size() const noexcept { return size_; }
+    /// Returns the size in bytes.
     std::size_t size_bytes() const noexcept { return size_ * sizeof(T); }
+    /// Returns whether it has no elements, as after reset() and after a move.
     bool empty() const noexcept { return size_ == 0; }
+    /// Returns the address of the first element, or null. heddle cannot see uses of it: see
+    /// used_on().
     T* data() noexcept { return block_ != nullptr ? static_cast<T*>(block_->data) : nullptr; }
     const T* data() const noexcept {
         return block_ != nullptr ? static_cast<const T*>(block_->data) : nullptr;
@@ -73,18 +79,26 @@ public:
     Device device() const noexcept {
         return block_ != nullptr ? block_->device : detail::Access::device(DeviceKind::cpu, 0);
     }
+    /// Returns where the memory is; pageable if there is none.
     MemoryKind kind() const noexcept {
         return block_ != nullptr ? block_->kind : MemoryKind::pageable;
     }
 
+    /// Returns a view of all elements: const of a const array.
     View<T> view() noexcept { return detail::Access::view(data(), size_, block_); }
     View<const T> view() const noexcept { return detail::Access::view(data(), size_, block_); }
+    /// Converts to view(), for functions that take views.
     operator View<T>() noexcept { return view(); }
+    /// Converts to a view that is only read, for functions that take such views.
     operator View<const T>() const noexcept { return view(); }
 
+    /// For loops on the host over the elements of host memory.
     T* begin() noexcept { return data(); }
+    /// The end of such loops.
     T* end() noexcept { return data() + size_; }
+    /// The same for a const array.
     const T* begin() const noexcept { return data(); }
+    /// The same for a const array.
     const T* end() const noexcept { return data() + size_; }
     /// Accesses an element from the host, as do the iterators above. For host memory only (pinned,
     /// pageable, CPU devices). Does not check the index, nor wait for work on the array.

@@ -137,7 +137,9 @@ void copy(To&& to, const From& from, Where where = {}) {
 /// the rectangle does not fit in `memory`.
 template <class T> class View2D {
 public:
+    /// The element type without const.
     using value_type = std::remove_const_t<T>;
+    /// Refers to the rectangle at the start of `memory`.
     View2D(View<T> memory, std::size_t rows, std::size_t columns, std::size_t pitch,
            Where where = {})
         : memory_(memory), rows_(rows), columns_(columns), pitch_(pitch) {
@@ -151,9 +153,13 @@ public:
     View2D(View<T> memory, std::size_t rows, std::size_t columns, Where where = {})
         : View2D(memory, rows, columns, columns, where) {}
 
+    /// Returns the memory that the rectangle is in.
     View<T> memory() const noexcept { return memory_; }
+    /// Returns the number of rows.
     std::size_t rows() const noexcept { return rows_; }
+    /// Returns the number of elements in a row.
     std::size_t columns() const noexcept { return columns_; }
+    /// Returns the elements between the starts of two rows.
     std::size_t pitch() const noexcept { return pitch_; }
 
 private:

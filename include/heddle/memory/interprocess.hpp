@@ -18,6 +18,7 @@ namespace heddle {
 ///     ArrayHandle handle = export_array(mine);            // to be sent
 ///     Array<float> theirs = import_array<float>(handle);  // in the other process
 struct ArrayHandle {
+    /// What the other process opens: CUDA's handle, or the name of shared memory.
     std::array<std::byte, 64> memory{};
     /// The GPU's bus id, because processes may number GPUs differently. Empty for CPU devices.
     std::array<char, 32> bus_id{};

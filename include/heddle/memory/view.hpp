@@ -61,6 +61,7 @@ concept ArrayElement = std::is_trivially_copyable_v<T> && !std::is_const_v<T>;
 /// until another array reuses the allocation record. Thread-safety: as a variable.
 template <class T> class View {
 public:
+    /// The element type without const.
     using value_type = std::remove_const_t<T>;
 
     constexpr View() noexcept = default;
@@ -77,20 +78,31 @@ public:
     constexpr View(R&& range) noexcept
         : data_(std::ranges::data(range)), size_(std::ranges::size(range)) {}
 
+    /// Returns an element. Checks nothing: neither the index nor, on the host, whether the memory
+    /// can be reached and work on it has completed.
     HEDDLE_FN constexpr T& operator[](std::size_t i) const noexcept { return data_[i]; }
+    /// Returns the address of the first element; null for an empty view of nothing.
     HEDDLE_FN constexpr T* data() const noexcept { return data_; }
+    /// Returns the number of elements.
     HEDDLE_FN constexpr std::size_t size() const noexcept { return size_; }
+    /// Returns the size in bytes.
     HEDDLE_FN constexpr std::size_t size_bytes() const noexcept { return size_ * sizeof(T); }
+    /// Returns whether it has no elements.
     HEDDLE_FN constexpr bool empty() const noexcept { return size_ == 0; }
+    /// For loops over the elements, where the memory can be reached.
     HEDDLE_FN constexpr T* begin() const noexcept { return data_; }
+    /// The end of such loops.
     HEDDLE_FN constexpr T* end() const noexcept { return data_ + size_; }
 
     /// These return a part of the view. Host only. They throw UsageError if it is out of range.
     View first(std::size_t count, Where where = {}) const { return subview(0, count, where); }
+    /// Returns the last `count` elements. Host only. Throws UsageError if there are fewer.
     View last(std::size_t count, Where where = {}) const {
         if (count > size_) detail::throw_out_of_range(0, count, size_, where);
         return subview(size_ - count, count, where);
     }
+    /// Returns `count` elements from `first` on. Host only. Throws UsageError if it is out of
+    /// range.
     View subview(std::size_t first, std::size_t count, Where where = {}) const {
         if (first > size_ || count > size_ - first)
             detail::throw_out_of_range(first, count, size_, where);
@@ -116,6 +128,7 @@ template <class T> constexpr detail::Block* detail::Access::block(const View<T>&
     return view.owner_;
 }
 
+/// Deduces the element type of a host range, with its const.
 template <std::ranges::contiguous_range R> View(R&&) -> View<detail::ElementIn<R>>;
 
 }  // namespace heddle

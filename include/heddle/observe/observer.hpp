@@ -10,6 +10,7 @@
 
 namespace heddle {
 
+/// Kinds of operations.
 enum class OpKind : std::uint8_t {
     launch,
     graph_launch,
@@ -25,24 +26,31 @@ enum class OpKind : std::uint8_t {
     synchronize,
 };
 
+/// Returns the name of a kind, "wait_elided" for example.
 const char* to_string(OpKind kind) noexcept;
 
 /// Memory that an operation accesses; `writes` is false if it only reads.
 struct OpAccess {
+    /// Start of the memory.
     const void* data;
+    /// Size of the memory.
     std::size_t bytes;
+    /// Whether it is written; it may be read as well.
     bool writes;
 };
 
 /// Describes one enqueued operation. Pointers and spans are valid only during the on_op() call.
 struct OpInfo {
+    /// What was enqueued, elided or dropped.
     OpKind kind;
-    const char* name;  ///< the kernel's type or function; for copies "host to device", ...
-    StreamRef stream;  ///< the stream it was enqueued on
+    const char* name;       ///< the kernel's type or function; for copies "host to device", ...
+    StreamRef stream = {};  ///< the stream it was enqueued on, if there is one
     std::uint64_t sequence = 0;  ///< the stream's submissions, including this one
     std::size_t bytes = 0;       ///< copied, filled, allocated or freed
     StreamRef other = {};        ///< for waits: the stream waited for, if known
+    /// The memory that it uses, as far as its arguments say.
     std::span<const OpAccess> accesses = {};
+    /// The user's call site.
     SourceLocation where = {};
 };
 
@@ -74,6 +82,8 @@ void remove_observer(Observer& observer);
 namespace detail {
 inline constinit std::atomic<bool> observed{false};
 void notify(const OpInfo& op) noexcept;
+/// The same for what was just enqueued on `stream`, which sets the op's stream and sequence.
+void notify_on(StreamState& stream, OpInfo op) noexcept;
 inline bool is_observed() noexcept { return observed.load(std::memory_order_relaxed); }
 }  // namespace detail
 

@@ -11,14 +11,22 @@ namespace heddle {
 ///     step();
 ///     const OpStats cost = stats() - before;
 struct OpStats {
+    /// Calls that launch a kernel. A graph's kernels are not counted when it is launched.
     std::uint64_t launches = 0;
     std::uint64_t graph_launches = 0;  ///< one per graph or batch, whatever its nodes
+    /// Functions of launch_host() and on_completion().
     std::uint64_t host_functions = 0;
+    /// Of any kind and direction.
     std::uint64_t copies = 0;
+    /// By these copies.
     std::uint64_t bytes_copied = 0;
+    /// By fill() and fill_zero().
     std::uint64_t fills = 0;
+    /// Of arrays.
     std::uint64_t allocations = 0;
+    /// By these allocations.
     std::uint64_t bytes_allocated = 0;
+    /// Of arrays.
     std::uint64_t frees = 0;
     /// Explicit records only, not those inside wait_stream().
     std::uint64_t events_recorded = 0;

@@ -18,6 +18,7 @@ class BatchRecorder;
 
 /// What happened in a batch's last scope, as Batch::last() returns it.
 struct BatchResult {
+    /// How the work of a batch was enqueued.
     enum class How : std::uint8_t {
         nothing,       ///< nothing was recorded, or nothing has been flushed yet
         replayed,      ///< nothing had changed: a remembered graph was launched
@@ -33,8 +34,10 @@ struct BatchResult {
     std::size_t graphs = 0;
     std::string_view why = {};  ///< the reason for `how`, for people
 };
+/// Returns the name of a way, "replayed" for example.
 const char* to_string(BatchResult::How how) noexcept;
 
+/// Options of a Batch.
 struct BatchOptions {
     /// Graphs that are kept, at least 1. The least recently used one is dropped first.
     std::size_t remembered = 8;
@@ -57,6 +60,7 @@ struct BatchOptions {
 /// running when it is destroyed. Thread-safety: one thread at a time.
 class Batch {
 public:
+    /// Makes a batch that remembers no graph yet.
     explicit Batch(BatchOptions options = {});
     Batch(Batch&&) noexcept;
     Batch& operator=(Batch&&) noexcept;
@@ -104,6 +108,7 @@ inline detail::BatchRun* detail::Access::run(const Batch& batch) noexcept {
 /// report hook.
 class ScopedBatch {
 public:
+    /// Begins to record. Errors: see the class.
     [[nodiscard]] explicit ScopedBatch(Batch& batch, StreamRef stream = current_stream(),
                                        Where where = {});
     /// Deleted for temporaries: the stream or lease would end before the scope.

@@ -33,10 +33,12 @@ enum class CaptureMode : std::uint8_t {
     relaxed,        ///< on no thread
 };
 
+/// Options of a capture.
 struct CaptureOptions {
     /// Joins, at the end, streams that took part and that the first stream has not waited for. By
     /// default they are an error.
     bool join = false;
+    /// What CUDA forbids meanwhile.
     CaptureMode mode = CaptureMode::thread_local_;
 };
 
@@ -64,6 +66,7 @@ struct CaptureOptions {
 /// continue as before.
 class ScopedCapture : public ScopeBase {
 public:
+    /// Begins the capture. Throws UsageError if `stream` is in a capture already or was destroyed.
     [[nodiscard]] explicit ScopedCapture(StreamRef stream = current_stream(),
                                          CaptureOptions options = {}, Where where = {});
     template <detail::StreamOwner Owner>

@@ -16,6 +16,7 @@ namespace detail {
 struct EventState;
 }
 
+/// Options of a new Event.
 struct EventOptions {
     /// Can be passed to elapsed_time(). Recording costs more: 0.73 µs instead of 0.14 on an H200.
     bool timing = false;
@@ -49,7 +50,10 @@ public:
     Event& operator=(Event&& other) noexcept;
     ~Event();
 
+    /// Returns the device on whose streams it can be recorded. Throws UsageError if the event was
+    /// moved from, as all members do.
     Device device(Where where = {}) const;
+    /// Returns the options that it was made with.
     EventOptions options(Where where = {}) const;
 
     /// Records the event on `stream`. Throws UsageError if the stream is of another device.
@@ -91,9 +95,11 @@ void synchronize_event(const Event& event, Where where = {});
 /// A handle that lets another process import an interprocess event. Plain bytes, to be sent by any
 /// means.
 struct EventHandle {
+    /// What the other process opens: CUDA's handle, or the name of shared memory.
     std::array<std::byte, 64> bytes{};
     /// Names the GPU, because processes may number GPUs differently. Empty for CPU devices.
     std::array<char, 32> bus_id{};
+    /// In the exporting process.
     std::int32_t device_index = 0;
     std::int32_t process = 0;  ///< the exporting process
     std::uint64_t check = 0;   ///< a checksum of the other members

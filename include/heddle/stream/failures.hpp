@@ -18,6 +18,7 @@ namespace heddle {
 
 /// A stream whose work failed, and the failure.
 struct PoisonedStream {
+    /// To be cleared with StreamRef::clear_error().
     StreamRef stream;
     std::string name;            ///< StreamRef::name()
     std::exception_ptr failure;  ///< what its synchronize() would throw; never null

@@ -28,6 +28,7 @@ StreamRef current_stream(Device device);
 /// default stream.
 StreamRef default_stream(Device device = Device());
 
+/// Options of set_stream().
 struct SetStreamOptions {
     bool wait = true;  ///< the new stream first waits for the one it replaces
 };
@@ -74,9 +75,11 @@ private:
 /// Makes a device current until the scope ends. Inserts no wait.
 class ScopedDevice : public ScopeBase {
 public:
+    /// Enters the scope. Throws UsageError if too many scopes are open.
     [[nodiscard]] explicit ScopedDevice(Device device, Where where = {});
 };
 
+/// Options of a ScopedStream.
 struct ScopeOptions {
     bool wait_on_enter = true;  ///< the stream first waits for the one it replaces on its device
     bool wait_on_exit = false;  ///< the restored stream waits for this one
@@ -96,6 +99,7 @@ struct ScopeOptions {
 /// the scope is then not entered. Errors on leaving go to the report hook.
 class ScopedStream : public ScopeBase {
 public:
+    /// Enters the scope. Errors: see the class.
     [[nodiscard]] explicit ScopedStream(StreamRef stream, ScopeOptions options = {},
                                         Where where = {});
     ~ScopedStream();

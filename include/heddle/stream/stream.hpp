@@ -13,6 +13,7 @@
 
 namespace heddle {
 
+/// Options of a new Stream.
 struct StreamOptions {
     /// Smaller is more urgent. Clamped to the device's range; StreamRef::priority() returns the
     /// result.
@@ -35,12 +36,16 @@ class StreamRef {
 public:
     StreamRef() noexcept : state_(&detail::null_stream()) {}
 
+    /// Returns whether it refers to a stream that has not been destroyed, as far as that can be
+    /// known.
     explicit operator bool() const noexcept {
         return (state_->flags.load(std::memory_order_relaxed) & detail::stream_flag::dead) == 0;
     }
+    /// Returns the stream's device.
     Device device() const noexcept { return state_->device; }
     int priority() const noexcept;      ///< after clamping
     std::uint64_t id() const noexcept;  ///< unique in this process; never reused
+    /// Returns the name that it was given, or one like "stream 12".
     std::string name() const;
 
     /// Orders all later work on this stream after all work already enqueued on `other`, which can
@@ -130,8 +135,11 @@ inline detail::StreamState& detail::Access::state(StreamRef stream) noexcept {
 /// they use the current stream of the current device.
 void wait_stream(StreamRef waiter, StreamRef other, Where where = {});
 void wait_stream(StreamRef other, Where where = {});
+/// Calls waiter.wait_event(event); without a stream, waits on the current stream of the current
+/// device.
 void wait_event(StreamRef waiter, const Event& event, Where where = {});
 void wait_event(const Event& event, Where where = {});
+/// Records a new event, or an existing one, on `stream`: see StreamRef::record_event().
 [[nodiscard]] Event record_event(StreamRef stream, EventOptions options = {}, Where where = {});
 [[nodiscard]] Event record_event(EventOptions options = {}, Where where = {});
 void record_event(StreamRef stream, Event& event, Where where = {});

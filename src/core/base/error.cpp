@@ -1,12 +1,12 @@
+// Errors: their text, how they are thrown, the report hook, and failures that nobody was told of.
 #include <heddle/error.hpp>
 
 #include <cstdio>
 #include <mutex>
 
-#include "core/base/format.hpp"
-
 #include "core/base/failure.hpp"
 #include "core/base/fork.hpp"
+#include "core/base/format.hpp"
 #include "core/base/host_function_mark.hpp"
 #include "core/base/made_once.hpp"
 #include "core/base/report.hpp"
@@ -16,18 +16,19 @@ namespace heddle {
 namespace {
 
 std::string describe(const ErrorInfo& info) {
-    std::string text = "heddle: " + info.message;
     std::string about;
     const auto add = [&](const std::string& part) { about += (about.empty() ? "" : ", ") + part; };
-    if (!info.call.empty()) add("in " + info.call);
+    if (!info.call.empty()) add(detail::format("in {}", info.call));
     if (!info.native_name.empty())
         add(detail::format("{} ({})", info.native_name, info.native_code));
     if (info.stream_id != 0)
-        add((info.stream.starts_with("stream ") ? "on " : "on stream ") + info.stream);
-    if (info.device) add((info.stream_id != 0 ? "of " : "on ") + info.device->name());
+        add(detail::format("on {}{}", info.stream.starts_with("stream ") ? "" : "stream ",
+                           info.stream));
+    if (info.device) add(detail::format("{} {}", info.stream_id != 0 ? "of" : "on", *info.device));
     if (info.where.line != 0)
         add(detail::format("asked for at {}:{}", info.where.file, info.where.line));
-    return about.empty() ? text : text + " [" + about + "]";
+    return about.empty() ? detail::format("heddle: {}", info.message)
+                         : detail::format("heddle: {} [{}]", info.message, about);
 }
 
 /// Shared, so that no user code (a copy constructor) runs under the mutex. Any thread may take the
@@ -154,6 +155,16 @@ void report(const ErrorInfo& info) noexcept {
     }
 }
 
+std::string what_of(const std::exception_ptr& error) {
+    try {
+        std::rethrow_exception(error);
+    } catch (const std::exception& known) {
+        return known.what();
+    } catch (...) {
+        return "an exception that is no std::exception";
+    }
+}
+
 Failure as_failure(std::exception_ptr error) noexcept {
     try {
         try {
@@ -162,13 +173,9 @@ Failure as_failure(std::exception_ptr error) noexcept {
             return make_failure(known.info());
         } catch (const std::bad_alloc&) {
             return no_memory_failure();
-        } catch (const std::exception& other) {
-            return make_failure(
-                {.code = ErrorCode::work_failed, .message = other.what(), .cause = error});
         } catch (...) {
-            return make_failure({.code = ErrorCode::work_failed,
-                                 .message = "an unknown exception",
-                                 .cause = error});
+            return make_failure(
+                {.code = ErrorCode::work_failed, .message = what_of(error), .cause = error});
         }
     } catch (...) {
         return no_memory_failure();
@@ -178,17 +185,13 @@ Failure as_failure(std::exception_ptr error) noexcept {
 void report(std::exception_ptr error) noexcept {
     try {
         try {
-            std::rethrow_exception(std::move(error));
+            std::rethrow_exception(error);
         } catch (const Error& known) {
             report(known);
         } catch (const std::bad_alloc&) {
             report(reserve().error);
-        } catch (const std::exception& other) {
-            report(
-                Error(ErrorInfo{.code = ErrorCode::native, .message = other.what(), .call = {}}));
         } catch (...) {
-            report(Error(ErrorInfo{
-                .code = ErrorCode::native, .message = "an unknown exception", .call = {}}));
+            report(ErrorInfo{.code = ErrorCode::native, .message = what_of(error)});
         }
     } catch (...) {
         report(reserve().error);

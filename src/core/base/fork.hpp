@@ -1,5 +1,6 @@
-// fork(): every process-wide lock is held across it, so that in the child no lock is held by a
-// thread that does not exist there.
+// fork(): every process-wide lock is held across it, so that the child finds none held by a thread
+// that it does not have. Then the child runs the steps that reset its state. Each is registered
+// beside the state that it resets.
 #pragma once
 
 #include <mutex>

@@ -1,18 +1,24 @@
-// fmt, which takes a compiler six seconds in each file that includes it: one file does
-// (format.cpp).
+// Formatted text. Only format.cpp includes fmt, which costs a compiler six seconds in each file.
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <variant>
+
+#include <heddle/device/device.hpp>
 
 namespace heddle::detail {
 
-/// A value to be formatted; strings are not copied.
-using FormatArgument = std::variant<std::int64_t, std::uint64_t, double, std::string_view>;
+struct StreamState;
+
+/// A value to be formatted; strings are not copied. A device and a stream are their names.
+using FormatArgument =
+    std::variant<std::int64_t, std::uint64_t, double, std::string_view, Device, const StreamState*>;
 
 inline FormatArgument format_argument(std::string_view text) noexcept { return text; }
 inline FormatArgument format_argument(std::floating_point auto number) noexcept {
@@ -24,15 +30,32 @@ inline FormatArgument format_argument(std::signed_integral auto number) noexcept
 inline FormatArgument format_argument(std::unsigned_integral auto number) noexcept {
     return static_cast<std::uint64_t>(number);
 }
+inline FormatArgument format_argument(Device device) noexcept { return device; }
+inline FormatArgument format_argument(const StreamState& stream) noexcept { return &stream; }
+
+/// A text with one {} for each argument, which is checked by the compiler.
+template <class... Arguments> struct FormatText {
+    consteval FormatText(const char* literal) : text(literal) {
+        std::size_t places = 0;
+        for (std::size_t i = 0; i < text.size(); ++i) {
+            const bool doubled = i + 1 < text.size() && text[i] == text[i + 1];
+            if (text[i] != '{' && text[i] != '}') continue;
+            if (doubled) ++i;  // "{{" is a brace
+            else if (text[i] == '{') ++places;
+        }
+        if (places != sizeof...(Arguments)) throw "a text has one {} for each argument";
+    }
+    std::string_view text;
+};
 
 std::string format_all(std::string_view text, std::span<const FormatArgument> arguments);
 
-/// Returns `text` with each {} replaced, as fmt::format() does: "{}", "{:016x}". A text that does
-/// not fit its arguments is an error at run time.
+/// Returns the text with each {} replaced, as fmt::format() does: "{}", "{:016x}".
 template <class... Arguments>
-std::string format(std::string_view text, const Arguments&... arguments) {
+std::string format(std::type_identity_t<FormatText<Arguments...>> text,
+                   const Arguments&... arguments) {
     const FormatArgument all[] = {format_argument(arguments)...};
-    return format_all(text, all);
+    return format_all(text.text, all);
 }
 
 }  // namespace heddle::detail

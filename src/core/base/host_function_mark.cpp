@@ -1,4 +1,5 @@
 #include "core/base/host_function_mark.hpp"
+#include "core/base/errors.hpp"
 
 #include <utility>
 
@@ -9,12 +10,8 @@ namespace heddle::detail {
 void check_may_wait(const char* call, const SourceLocation& where) {
     if (!thread_states.in_host_function) [[likely]]
         return;
-    throw_error({.code = ErrorCode::usage,
-                 .message = "a host function or CPU kernel may not wait for anything: enqueue what "
-                            "comes after it on "
-                            "its stream, or wait_stream() there",
-                 .call = call,
-                 .where = where});
+    usage_error({call, where}, "a host function or CPU kernel may not wait for anything: enqueue "
+                               "what comes after it on its stream, or wait_stream() there");
 }
 
 InHostFunction::InHostFunction() noexcept

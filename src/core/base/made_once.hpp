@@ -31,6 +31,11 @@ public:
         return get([] { return new T; });
     }
 
+    /// Returns null if none has been made.
+    T* if_made() const noexcept { return made_.load(std::memory_order_acquire); }
+    /// Lets get() make another one. The present one stays where it is: for the child of a fork.
+    void forget() noexcept { made_.store(nullptr); }
+
 private:
     std::atomic<T*> made_{nullptr};
 };

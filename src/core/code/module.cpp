@@ -1,3 +1,4 @@
+// Modules: loading images, and finding kernels by name.
 #include <heddle/code/module.hpp>
 
 #include <algorithm>
@@ -7,7 +8,8 @@
 #include <iterator>
 #include <system_error>
 
-#include "core/base/format.hpp"
+#include "core/base/errors.hpp"
+#include "core/base/made_once.hpp"
 #include <cxxabi.h>
 
 #include "core/code/program.hpp"
@@ -18,10 +20,10 @@ namespace detail {
 
 namespace {
 void keep(std::unique_ptr<ModuleKernelData> kernel) {
-    static auto* const mutex = new std::mutex;
-    static auto* const all = new ModuleKernels;
-    const std::lock_guard lock(*mutex);
-    all->push_back(std::move(kernel));
+    static constinit std::mutex mutex;
+    static constinit MadeOnce<ModuleKernels> all;
+    const std::lock_guard lock(mutex);
+    all.get().push_back(std::move(kernel));
 }
 }  // namespace
 
@@ -68,25 +70,17 @@ std::string readable_kernel_name(const std::string& mangled) {
 
 void throw_argument_count(const ModuleKernelData& kernel, std::size_t given,
                           const SourceLocation& where) try {
-    throw_error({.code = ErrorCode::usage,
-                 .message = detail::format("kernel {} takes {} arguments, and is given {}",
-                                           kernel.readable, kernel.parameters.size(), given),
-                 .call = "launch",
-                 .device = kernel.device,
-                 .where = where});
+    usage_error({"launch", where, kernel.device}, "kernel {} takes {} arguments, and is given {}",
+                kernel.readable, kernel.parameters.size(), given);
 } catch (...) {
     detail::rethrow_as_error("launch", where);
 }
 
 void throw_argument_size(const ModuleKernelData& kernel, std::size_t index, std::size_t given,
                          const SourceLocation& where) try {
-    throw_error(
-        {.code = ErrorCode::usage,
-         .message = detail::format("argument {} of kernel {} has {} bytes, and its parameter {}",
-                                   index + 1, kernel.readable, given, kernel.parameters[index]),
-         .call = "launch",
-         .device = kernel.device,
-         .where = where});
+    usage_error({"launch", where, kernel.device},
+                "argument {} of kernel {} has {} bytes, and its parameter {}", index + 1,
+                kernel.readable, given, kernel.parameters[index]);
 } catch (...) {
     detail::rethrow_as_error("launch", where);
 }
@@ -129,13 +123,10 @@ Module Module::from_file(Device device, const std::string& path, Where where) tr
     const std::string image{std::istreambuf_iterator<char>(file), {}};
     if (!file.is_open() || file.bad() || (image.empty() && errno != 0)) {
         const int code = errno;
-        throw_error({.code = ErrorCode::native,
-                     .message = detail::format("\"{}\" cannot be read: {}", path,
-                                               std::generic_category().message(code)),
-                     .call = "Module::from_file",
-                     .native_code = code,
-                     .device = device,
-                     .where = where});
+        detail::coded_error(ErrorCode::native,
+                            detail::ErrorSite("Module::from_file", where, device).with_native(code),
+                            "\"{}\" cannot be read: {}", path,
+                            std::generic_category().message(code));
     }
     return from_image(device, std::as_bytes(std::span(image)), where);
 } catch (...) {
@@ -174,19 +165,14 @@ ModuleKernel Module::kernel(const std::string& name, Where where) const try {
         meant.push_back(found);
     }
     if (meant.size() == 1) return detail::Access::make<ModuleKernel>(*found);
-    throw_error(
-        {.code = ErrorCode::usage,
-         .message =
-             meant.empty()
-                 ? detail::format("the module has no kernel \"{}\"; its kernels: {} (templates are "
-                                  "compiled where ProgramOptions::names names them)",
-                                  name, detail::list_of(all, false))
-                 : detail::format(
-                       "\"{}\" means several kernels: say which by its mangled name, of {}", name,
-                       detail::list_of(meant, true)),
-         .call = "Module::kernel",
-         .device = state_->device,
-         .where = where});
+    const detail::ErrorSite site{"Module::kernel", where, state_->device};
+    if (meant.empty())
+        detail::usage_error(site,
+                            "the module has no kernel \"{}\"; its kernels: {} (templates are "
+                            "compiled where ProgramOptions::names names them)",
+                            name, detail::list_of(all, false));
+    detail::usage_error(site, "\"{}\" means several kernels: say which by its mangled name, of {}",
+                        name, detail::list_of(meant, true));
 } catch (...) {
     detail::rethrow_as_error("kernel", where);
 }

@@ -1,9 +1,8 @@
 #include "core/code/program.hpp"
+#include "core/base/errors.hpp"
 
 #include <algorithm>
 #include <unistd.h>
-
-#include "core/base/format.hpp"
 
 #include "core/base/background.hpp"
 #include "core/base/host_function_mark.hpp"
@@ -20,11 +19,8 @@ Pending::Pending() : process_(getpid()) {}
 void Pending::wait_quietly(const char* call, const SourceLocation& where) const {
     if (is_done()) return;
     if (process_ != getpid())
-        throw_error(
-            {.code = ErrorCode::forked,
-             .message = "it was begun by the parent of this process, and only there it ends",
-             .call = call,
-             .where = where});
+        coded_error(ErrorCode::forked, {call, where},
+                    "it was begun by the parent of this process, and only there it ends");
     check_may_wait(call, where);
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return is_done(); });
@@ -53,13 +49,10 @@ EndOf::~EndOf() {
 
 void check_code_device(Device device, const char* call, const SourceLocation& where) {
     if (device.is_cpu())
-        throw_error(
-            {.code = ErrorCode::unsupported,
-             .message = "CUDA C++ runs on CUDA devices only, and this is " + device.name() +
-                        ": a portable kernel (an object with a HEDDLE_FN operator()) runs on both",
-             .call = call,
-             .device = device,
-             .where = where});
+        unsupported_error({call, where, device},
+                          "CUDA C++ runs on CUDA devices only, and this is {}: a portable kernel "
+                          "(an object with a HEDDLE_FN operator()) runs on both",
+                          device);
     code_backend().check_supported(call, where);
 }
 
@@ -80,12 +73,9 @@ void ProgramState::compile() {
     }
     compiled = code.compile(source, options, where);
     if (!compiled.succeeded)
-        throw_error({.code = ErrorCode::compile,
-                     .message = detail::format("{} does not compile for {}:\n{}", options.name,
-                                               options.architecture, compiled.log),
-                     .call = "compile",
-                     .device = device,
-                     .where = where});
+        coded_error(ErrorCode::compile, {"compile", where, device},
+                    "{} does not compile for {}:\n{}", options.name, options.architecture,
+                    compiled.log);
     if (key) write_entry(cache, *key, compiled);
 }
 
@@ -95,21 +85,14 @@ void check_options(const ProgramOptions& options, const SourceLocation& where) {
     for (const std::string& option : options.options)
         for (const char* name : {"-arch", "--gpu-architecture", "-gpu-architecture"})
             if (option.starts_with(name))
-                throw_error(
-                    {.code = ErrorCode::usage,
-                     .message = detail::format(
-                         "the option \"{}\" belongs into ProgramOptions::architecture", option),
-                     .call = "compile",
-                     .where = where});
+                usage_error({"compile", where},
+                            "the option \"{}\" belongs into ProgramOptions::architecture", option);
     const std::string& wanted = options.architecture;
     if (!wanted.empty() && !wanted.starts_with("sm_") && !wanted.starts_with("compute_"))
-        throw_error({.code = ErrorCode::usage,
-                     .message = detail::format(
-                         "\"{}\" is no architecture: write \"sm_90\" for code, \"compute_90\" "
-                         "for PTX",
-                         wanted),
-                     .call = "compile",
-                     .where = where});
+        usage_error({"compile", where},
+                    "\"{}\" is no architecture: write \"sm_90\" for code, \"compute_90\" "
+                    "for PTX",
+                    wanted);
 }
 
 std::shared_ptr<ProgramState> start(std::optional<Device> device, std::string source,
@@ -191,10 +174,8 @@ std::string Program::lowered_name(const std::string& name, Where where) const tr
     state_->wait("Program::lowered_name", where);
     const auto found = state_->compiled.lowered_names.find(name);
     if (found != state_->compiled.lowered_names.end()) return found->second;
-    throw_error({.code = ErrorCode::usage,
-                 .message = "\"" + name + "\" is none of the names in ProgramOptions::names",
-                 .call = "Program::lowered_name",
-                 .where = where});
+    detail::usage_error({"Program::lowered_name", where},
+                        "\"{}\" is none of the names in ProgramOptions::names", name);
 } catch (...) {
     detail::rethrow_as_error("lowered_name", where);
 }

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <bit>
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <iterator>
@@ -14,14 +12,18 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/format.hpp"
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define XXH_INLINE_ALL  // no library to link
+#include <xxhash.h>
+
 #include "core/base/environment.hpp"
+#include "core/base/errors.hpp"
+#include "core/base/format.hpp"
 #include "core/base/made_once.hpp"
 #include "core/base/report.hpp"
 #include "core/seam/backend.hpp"
@@ -30,7 +32,7 @@ namespace heddle::detail {
 
 namespace {
 
-constexpr std::string_view magic = "heddle program 1\n";
+constexpr std::string_view magic = "heddle program 2\n";
 
 void put(std::string& to, std::string_view text) {
     to += detail::format("{}:{}\n", text.size(), text);
@@ -49,22 +51,13 @@ bool take(std::string_view& from, std::string& text) {
     return true;
 }
 
-std::uint64_t mixed(std::uint64_t a, std::uint64_t b) noexcept {
-    __extension__ using Wide = unsigned __int128;
-    const Wide product = static_cast<Wide>(a) * b;
-    return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
-}
-
 void report_once(const std::string& directory, const std::string& what, int code) {
     static std::atomic<bool> reported{false};
     if (reported.exchange(true)) return;
-    report(Error({.code = ErrorCode::native,
-                  .message = detail::format(
-                      "compiled programs are not kept: {} in \"{}\" ({}). HEDDLE_CACHE_DIR names "
-                      "another folder",
-                      what, directory, std::generic_category().message(code)),
-                  .call = "compile",
-                  .native_code = code}));
+    detail::report_error(
+        ErrorCode::native, detail::ErrorSite("compile", {}).with_native(code),
+        "compiled programs are not kept: {} in \"{}\" ({}). HEDDLE_CACHE_DIR names another folder",
+        what, directory, std::generic_category().message(code));
 }
 
 bool write_all(int file, std::string_view text) noexcept {
@@ -196,25 +189,9 @@ void tidy(int folder, const std::string& just_written, std::uint64_t limit) {
 
 }  // namespace
 
-// Two 64-bit hashes of all words. Each multiplies to 128 bits and folds, with its own constants
-// (odd, from the digits of pi).
 std::array<std::uint64_t, 2> hash_text(std::string_view text) noexcept {
-    std::uint64_t a = 0x243f6a8885a308d3u ^ text.size(), b = 0x13198a2e03707345u + text.size();
-    const auto add = [&](std::uint64_t word) {
-        a = mixed(a ^ word, 0xa4093822299f31d1u) + std::rotl(a, 23);
-        b = mixed(b + word, 0x082efa98ec4e6c89u) ^ std::rotl(b, 41);
-    };
-    for (; text.size() >= 8; text.remove_prefix(8)) {
-        std::uint64_t word = 0;
-        std::memcpy(&word, text.data(), 8);
-        add(word);
-    }
-    std::uint64_t last = 0;
-    std::memcpy(&last, text.data(), text.size());
-    add(last);
-    add(0x452821e638d01377u);
-    add(a ^ std::rotl(b, 32));
-    return {a, b};
+    const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
+    return {hash.high64, hash.low64};
 }
 
 std::string hex_of(const std::array<std::uint64_t, 2>& hash) {

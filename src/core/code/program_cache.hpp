@@ -11,7 +11,8 @@
 
 namespace heddle::detail {
 
-/// Returns a hash of 128 bits. Not cryptographic: collisions can be constructed on purpose.
+/// Returns a hash of 128 bits (XXH3), the same on every machine. Not cryptographic: collisions can
+/// be constructed on purpose.
 std::array<std::uint64_t, 2> hash_text(std::string_view text) noexcept;
 std::string hex_of(const std::array<std::uint64_t, 2>& hash);
 

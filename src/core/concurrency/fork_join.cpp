@@ -1,3 +1,4 @@
+// fork_join(): branches on streams that are kept for the next one.
 #include <heddle/concurrency/fork_join.hpp>
 
 #include <bit>
@@ -5,6 +6,7 @@
 #include <mutex>
 #include <vector>
 
+#include "core/base/errors.hpp"
 #include "core/base/fork.hpp"
 #include "core/base/made_once.hpp"
 #include "core/base/report.hpp"
@@ -16,8 +18,8 @@ namespace heddle::detail {
 
 namespace {
 
-/// Streams for branches, kept for later fork_joins. Prefers a stream that was last joined by the
-/// same base, which waits for its pending work anyway.
+/// Streams for branches, kept for later fork_joins. Prefers a stream whose last branch the same
+/// base has joined: the base waits for that work anyway.
 class Branches {
 public:
     StreamRecord& take(StreamRecord& base, Device device, const SourceLocation& where) {
@@ -182,10 +184,8 @@ Fork::~Fork() {
 }
 
 void throw_no_streams(Where where) {
-    throw_error({.code = ErrorCode::usage,
-                 .message = "work cannot be dealt to no streams: {.streams = 1} or more",
-                 .call = "fork_join_each",
-                 .where = where});
+    usage_error({"fork_join_each", where},
+                "work cannot be dealt to no streams: {{.streams = 1}} or more");
 }
 
 namespace {

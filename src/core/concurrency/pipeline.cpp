@@ -1,15 +1,13 @@
+// Pipelines: slots, and the events between their stages.
 #include <heddle/concurrency/pipeline.hpp>
 
 #include <exception>
 #include <vector>
 
+#include "core/base/errors.hpp"
+
 namespace heddle::detail {
 namespace {
-
-[[noreturn]] void refuse(std::string message, const char* call, Where where) {
-    throw_error(
-        {.code = ErrorCode::usage, .message = std::move(message), .call = call, .where = where});
-}
 
 /// Returns the default size of a piece in bytes.
 std::size_t suitable_bytes(Device device) {
@@ -57,26 +55,27 @@ struct PipelineCore::State {
         if (options.depth == 0) options.depth = in_size != 0 && out_size != 0 ? 6 : 4;
         constexpr std::size_t most_depth = 1024;  // a slot holds memory on both sides, and events
         if (options.depth > most_depth)
-            refuse("a depth of " + std::to_string(options.depth) + " slots: at most " +
-                       std::to_string(most_depth) + " are allowed, and some 6 are enough",
-                   "Pipeline", where);
+            usage_error({"Pipeline", where},
+                        "a depth of {} slots: at most {} are allowed, and some 6 are enough",
+                        options.depth, most_depth);
         const std::size_t element = std::max(in_size, out_size);
         if (options.piece == 0)
             options.piece = std::max<std::size_t>(1, suitable_bytes(d) / element);
         if (out_as_in) options.out_piece = options.piece;
         if (options.piece > SIZE_MAX / element || options.out_piece > SIZE_MAX / element)
-            refuse("a piece of so many elements is larger than any memory", "Pipeline", where);
+            usage_error({"Pipeline", where},
+                        "a piece of so many elements is larger than any memory");
         slots.reserve(options.depth);
         if (current_stream(d).is_capturing(where))
-            refuse("a pipeline waits for its pieces, so it cannot be part of a capture", "Pipeline",
-                   where);
+            usage_error({"Pipeline", where},
+                        "a pipeline waits for its pieces, so it cannot be part of a capture");
     }
 
     bool is_full() const { return submitted - released == options.depth; }
 
     void check(const char* call, Where where) const {
         if (failure != nullptr) std::rethrow_exception(failure);
-        if (stopped) refuse("the pipeline was stopped", call, where);
+        if (stopped) usage_error({call, where}, "the pipeline was stopped");
     }
 
     /// Calls `f`. If that throws, waits for all enqueued work, and every later call throws the same
@@ -119,11 +118,17 @@ struct PipelineCore::State {
         return slots[static_cast<std::size_t>(piece % options.depth)];
     }
 
+    /// Allocates memory that the host and the work reach, or that copies read and write. What a CPU
+    /// device uses in place need not be pinned, which would start CUDA on a machine with GPUs.
+    Array<std::byte> host_memory(std::size_t bytes, Where where) {
+        return in_place ? empty<std::byte>(work, bytes, where) : pinned<std::byte>(bytes, where);
+    }
+
     void make_slot(Where where) {
         Slot slot(device);
         if (in_size != 0 && !in_place)
             slot.device_in = empty<std::byte>(copy_in, options.piece * in_size, where);
-        if (out_size != 0) slot.host_out = pinned<std::byte>(options.out_piece * out_size, where);
+        if (out_size != 0) slot.host_out = host_memory(options.out_piece * out_size, where);
         if (out_size != 0 && !in_place)
             slot.device_out = empty<std::byte>(work, options.out_piece * out_size, where);
         slots.push_back(std::move(slot));
@@ -164,21 +169,20 @@ struct PipelineCore::State {
 
     void check_count(std::size_t count, Where where) const {
         if (count > options.piece)
-            refuse(std::to_string(count) + " elements do not fit a piece of " +
-                       std::to_string(options.piece),
-                   "Pipeline::submit", where);
+            usage_error({"Pipeline::submit", where}, "{} elements do not fit a piece of {}", count,
+                        options.piece);
     }
 
     /// Ensures that the next piece has a slot. Throws UsageError if only pop() can free one.
     void make_room(const char* call, Where where) {
         check(call, where);
-        if (finished) refuse("the pipeline was finished: there is no more input", call, where);
+        if (finished)
+            usage_error({call, where}, "the pipeline was finished: there is no more input");
         if (out_size == 0) guarded([&] { retire(is_full(), where); });
         release_popped();
         if (is_full())
-            refuse("all " + std::to_string(options.depth) +
-                       " slots hold results: take one with pop()",
-                   call, where);
+            usage_error({call, where}, "all {} slots hold results: take one with pop()",
+                        options.depth);
         if (submitted == slots.size() && slots.size() < options.depth)
             guarded([&] { make_slot(where); });
     }
@@ -212,10 +216,10 @@ struct PipelineCore::State {
             outputs = call(callee, work, memory);
         }
         if (outputs > memory.out_count)
-            refuse("the work on a piece has " + std::to_string(outputs) +
-                       " outputs, and there is room for " + std::to_string(memory.out_count) +
-                       ": say {.out_piece = ...}",
-                   "Pipeline::submit", where);
+            usage_error({"Pipeline::submit", where},
+                        "the work on a piece has {} outputs, and there is room for {}: say "
+                        "{{.out_piece = ...}}",
+                        outputs, memory.out_count);
         slot.outputs = outputs;
         slot.elements = in_size != 0 ? count : outputs;
         if (in_size == 0 && outputs == 0) return 0;  // the end, not a piece
@@ -249,7 +253,7 @@ void* PipelineCore::acquire(Where where) {
     return s.guarded([&]() -> void* {
         Array<std::byte>& host = s.slot_of(s.submitted).host_in;
         if (s.in_size != 0 && host.empty())
-            host = pinned<std::byte>(s.options.piece * s.in_size, where);
+            host = s.host_memory(s.options.piece * s.in_size, where);
         s.acquired = true;
         return host.data();
     });
@@ -258,7 +262,7 @@ void* PipelineCore::acquire(Where where) {
 std::size_t PipelineCore::submit(std::size_t count, EnqueueWork* enqueue, void* work, Where where) {
     State& s = *state_;
     s.check("Pipeline::submit", where);
-    if (!s.acquired) refuse("no slot was acquired", "Pipeline::submit", where);
+    if (!s.acquired) usage_error({"Pipeline::submit", where}, "no slot was acquired");
     s.check_count(count, where);
     s.acquired = false;
     s.release_popped();

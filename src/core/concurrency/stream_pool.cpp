@@ -1,3 +1,4 @@
+// Leased and shared streams of a pool; reserve_streams().
 #include <heddle/concurrency/stream_pool.hpp>
 
 #include <algorithm>
@@ -5,6 +6,7 @@
 #include <map>
 #include <mutex>
 
+#include "core/base/errors.hpp"
 #include "core/stream/order.hpp"
 #include "core/stream/registry.hpp"
 #include <heddle/stream/scope.hpp>
@@ -105,16 +107,11 @@ struct StreamPoolState {
             lane.returned.erase(lane.returned.begin());
         }
         if (stream == nullptr)
-            throw_error(
-                {.code = ErrorCode::usage,
-                 .message =
-                     "all " + std::to_string(options.max_streams) +
-                     " streams of this pool are leased (or idle with another priority): end a "
-                     "lease, use shared(), or "
-                     "raise StreamPoolOptions::max_streams",
-                 .call = "StreamPool::lease",
-                 .device = device,
-                 .where = where});
+            detail::usage_error(
+                {"StreamPool::lease", where, device},
+                "all {} streams of this pool are leased (or idle with another priority): end a "
+                "lease, use shared(), or raise StreamPoolOptions::max_streams",
+                options.max_streams);
         ++leased;
         return *stream;
     }
@@ -132,11 +129,8 @@ struct StreamPoolState {
 
 StreamPool::StreamPool(Device device, StreamPoolOptions options, Where where) try {
     if (options.max_streams < 1 || options.shared < 1)
-        throw_error({.code = ErrorCode::usage,
-                     .message = "a pool needs at least one stream of each sort",
-                     .call = "StreamPool",
-                     .device = device,
-                     .where = where});
+        detail::usage_error({"StreamPool", where, device},
+                            "a pool needs at least one stream of each sort");
     state_ = std::make_shared<StreamPoolState>(device, options);
 } catch (...) {
     detail::rethrow_as_error("StreamPool", where);
@@ -182,12 +176,8 @@ int StreamPool::leased() const {
 void reserve_streams(Device device, std::size_t count, Where where) {
     constexpr std::size_t most = 4096;
     if (count > most)
-        throw_error({.code = ErrorCode::usage,
-                     .message = std::to_string(count) + " streams: at most " +
-                                std::to_string(most) + " can be reserved",
-                     .call = "reserve_streams",
-                     .device = device,
-                     .where = where});
+        detail::usage_error({"reserve_streams", where, device},
+                            "{} streams: at most {} can be reserved", count, most);
     detail::backend_of(device.kind()).reserve_streams(device.index(), count, where);
 }
 

@@ -1,8 +1,10 @@
+// Devices: parsing, enumeration, properties.
 #include <heddle/device/device.hpp>
 
 #include <charconv>
 #include <cstdlib>
 
+#include "core/base/errors.hpp"
 #include "core/base/format.hpp"
 
 #include "core/base/made_once.hpp"
@@ -29,11 +31,8 @@ void check_there(DeviceKind kind, int index, const char* call, const SourceLocat
                              count - 1);
     else why = cuda_unavailable_reason();
     if (kind == DeviceKind::cpu) why += " (HEDDLE_CPU_DEVICES sets how many)";
-    throw_error(
-        {.code = ErrorCode::no_device,
-         .message = detail::format("there is no device {}:{}: {}", kind_name(kind), index, why),
-         .call = call,
-         .where = where});
+    detail::coded_error(ErrorCode::no_device, {call, where}, "there is no device {}:{}: {}",
+                        kind_name(kind), index, why);
 }
 
 Device parse(std::string_view text, const char* call, const SourceLocation& where) {
@@ -48,13 +47,9 @@ Device parse(std::string_view text, const char* call, const SourceLocation& wher
         valid = code == std::errc() && end == number.data() + number.size() && index >= 0;
     }
     if (!valid)
-        throw_error(
-            {.code = ErrorCode::usage,
-             .message = detail::format(
-                 "\"{}\" is not a device: write \"cpu\", \"cuda\" or, with a number, \"cuda:1\"",
-                 text),
-             .call = call,
-             .where = where});
+        detail::usage_error(
+            {call, where},
+            "\"{}\" is not a device: write \"cpu\", \"cuda\" or, with a number, \"cuda:1\"", text);
     const DeviceKind found = kind == "cuda" ? DeviceKind::cuda : DeviceKind::cpu;
     check_there(found, index, call, where);
     return detail::Access::device(found, index);

@@ -1,5 +1,7 @@
+// Access to other devices' memory, and settings of pools.
 #include <heddle/device/memory_access.hpp>
 
+#include "core/base/errors.hpp"
 #include "core/base/report.hpp"
 #include "core/seam/backend.hpp"
 
@@ -17,22 +19,18 @@ bool is_itself(Device device, Device peer) {
 void set_access(AccessKind kind, Device device, Device peer, bool on, const char* call,
                 const SourceLocation& where) {
     if (device.kind() != peer.kind())
-        throw_error({.code = ErrorCode::usage,
-                     .message = device.name() + " and " + peer.name() +
-                                " are of different kinds: they share pinned() memory and no other",
-                     .call = call,
-                     .device = device,
-                     .where = where});
+        detail::usage_error(
+            {call, where, device},
+            "{} and {} are of different kinds: they share pinned() memory and no other", device,
+            peer);
     if (is_itself(device, peer)) return;
     const bool can =
         kind == AccessKind::peer ? device.can_access_peer(peer) : device.can_access_pool(peer);
     if (on && !can)
-        throw_error({.code = ErrorCode::unsupported,
-                     .message = device.name() + " cannot reach the memory of " + peer.name() +
-                                ": copy() it, which goes by way of the host",
-                     .call = call,
-                     .device = device,
-                     .where = where});
+        detail::unsupported_error(
+            {call, where, device},
+            "{} cannot reach the memory of {}: copy() it, which goes by way of the host", device,
+            peer);
     backend_of(device.kind()).set_access(kind, device.index(), peer.index(), on, where);
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/errors.hpp"
 #include "core/base/fork.hpp"
 #include "core/graph/graph.hpp"
 
@@ -69,28 +70,26 @@ const ForkRegistration registered{ForkOrder::graph_memory, memory_lock};
 }  // namespace
 SpinLock& graph_memory_lock() { return memory_lock; }
 
+namespace {
+/// For a node that `uses` ("uses an array") one of the `things` that does not exist any more.
+[[noreturn]] void throw_gone(const ErrorSite& site, const std::string& node, const char* uses,
+                             const char* things, const char* use_them) {
+    usage_error(site, "{} {} that is gone: {} have to live as long as graphs that {} are launched",
+                node, uses, things, use_them);
+}
+}  // namespace
+
 void throw_dead_array(const GraphData& graph, const Block* block, const SourceLocation& where) {
     const NodeData* user = user_of(graph, block);
-    throw_error({.code = ErrorCode::usage,
-                 .message = (user != nullptr ? label_of(*user) : std::string("a node")) +
-                            " uses an array that is gone: arrays have to live as long as graphs "
-                            "that use them are launched",
-                 .call = "launch",
-                 .where = where});
+    throw_gone({"launch", where}, user != nullptr ? label_of(*user) : "a node", "uses an array",
+               "arrays", "use them");
 }
 
 void check_events(const GraphData& graph, const SourceLocation& where) {
     for (const NodeData* node : graph.events)
         if (!node->event->alive.load(std::memory_order_relaxed)) [[unlikely]]
-            throw_error(
-                {.code = ErrorCode::usage,
-                 .message =
-                     label_of(*node) +
-                     " is about an event that is gone: events have to live as long as graphs "
-                     "that record them or wait for them are launched",
-                 .call = "launch",
-                 .device = node->device,
-                 .where = where});
+            throw_gone({"launch", where, node->device}, label_of(*node), "is about an event",
+                       "events", "record them or wait for them");
 }
 
 }  // namespace heddle::detail

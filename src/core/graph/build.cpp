@@ -4,16 +4,12 @@
 #include <map>
 #include <utility>
 
+#include "core/base/errors.hpp"
 #include "core/graph/graph.hpp"
 
 namespace heddle::detail {
 
 namespace {
-
-[[noreturn]] void refuse(std::string message, const SourceLocation& where) {
-    throw_error(
-        {.code = ErrorCode::usage, .message = std::move(message), .call = "build", .where = where});
-}
 
 using NodeRef = std::shared_ptr<NodeData>;
 
@@ -64,11 +60,12 @@ private:
         if (node->visit == Visit::done) return;
         if (node->visit == Visit::on_path) refuse_circle(node);
         if (node->graph != nullptr)
-            refuse(label_of(*node) +
-                       " is in another graph already: make another node, or clone() that graph",
-                   where_);
+            usage_error({"build", where_},
+                        "{} is in another graph already: make another node, or clone() that graph",
+                        label_of(*node));
         if (node->kind == NodeKind::kernel && node->work.closure == nullptr)
-            refuse(label_of(*node) + " has no arguments: give them with args()", where_);
+            usage_error({"build", where_}, "{} has no arguments: give them with args()",
+                        label_of(*node));
         path_.push_back({&node});
         node->visit = Visit::on_path;
     }
@@ -86,8 +83,8 @@ private:
             node->after.clear();
             node->primaries.clear();
         }
-        refuse("nodes come after each other in a circle: " + names + label_of(*circle.front()),
-               where_);
+        usage_error({"build", where_}, "nodes come after each other in a circle: {}{}", names,
+                    label_of(*circle.front()));
     }
 
     SourceLocation where_;
@@ -97,7 +94,7 @@ private:
 
 /// Returns the device of these nodes' graph: that of the first CUDA node, else of the first node.
 Device device_of_all(const std::vector<NodeRef>& nodes, const SourceLocation& where) {
-    if (nodes.empty()) refuse("a graph needs at least one node", where);
+    if (nodes.empty()) usage_error({"build", where}, "a graph needs at least one node");
     for (const NodeRef& node : nodes)
         if (node->device.is_cuda()) return node->device;
     return nodes.front()->device;

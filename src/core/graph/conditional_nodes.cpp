@@ -1,20 +1,21 @@
 // Conditional nodes: how they are made and checked.
 #include <heddle/graph/conditional_nodes.hpp>
 
+#include "core/base/errors.hpp"
 #include "core/graph/graph.hpp"
 #include "core/memory/copy.hpp"
 
 namespace heddle::detail {
 
+void throw_not_one_int(const ErrorSite& site, std::string_view who, std::size_t count) {
+    usage_error(site, "{} needs a value of one int, and has one of {}: take first(1)", who, count);
+}
+
 namespace {
 
-[[noreturn]] void refuse(const NodeData& node, const std::string& what,
-                         const SourceLocation& where) {
-    throw_error({.code = ErrorCode::usage,
-                 .message = label_of(node) + " " + what,
-                 .call = "build",
-                 .device = node.device,
-                 .where = where});
+/// What an error of build() about this node is about. The message begins with label_of(node).
+ErrorSite site_of(const NodeData& node, const SourceLocation& where) {
+    return {"build", where, node.device};
 }
 
 bool fits(Device of_node, Device other) {
@@ -25,34 +26,29 @@ void check_value(const NodeData& node, const SourceLocation& where) {
     const Conditional& conditional = *node.conditional;
     const Region& value = conditional.value;
     if (value.bytes != sizeof(int))
-        refuse(node,
-               "needs a value of one int, and has one of " +
-                   std::to_string(value.bytes / sizeof(int)) + ": take first(1)",
-               where);
+        throw_not_one_int(site_of(node, where), label_of(node), value.bytes / sizeof(int));
     if (value.owner != nullptr && !value.owner->alive.load(std::memory_order_relaxed))
-        refuse(node, "has a value whose array is gone", where);
+        usage_error(site_of(node, where), "{} has a value whose array is gone", label_of(node));
     if (conditional.place.kind == MemoryKind::pageable)
-        refuse(
-            node,
-            "has a value in pageable memory, which graphs cannot use: use an array of the device, "
-            "or pinned()",
-            where);
+        usage_error(site_of(node, where),
+                    "{} has a value in pageable memory, which graphs cannot use: use an array of "
+                    "the device, or pinned()",
+                    label_of(node));
 }
 
 /// Refuses a body on another device, since bodies run as part of the graph. Refuses events in it:
 /// every pass would record them again.
 void check_body(const NodeData& node, const GraphData& body, const SourceLocation& where) {
     if (!fits(node.device, body.device))
-        refuse(node,
-               "is on " + node.device.name() + ", and has a body on " + body.device.name() +
-                   ": both have to be on one device",
-               where);
+        usage_error(site_of(node, where),
+                    "{} is on {}, and has a body on {}: both have to be on one device",
+                    label_of(node), node.device, body.device);
     for (const auto& inner : body.nodes)
         if (inner->event != nullptr)
-            refuse(node,
-                   "has a body with " + label_of(*inner) +
-                       ": events stay outside of bodies, before or after the conditional",
-                   where);
+            usage_error(site_of(node, where),
+                        "{} has a body with {}: events stay outside of bodies, before or after the "
+                        "conditional",
+                        label_of(node), label_of(*inner));
 }
 
 }  // namespace
@@ -88,16 +84,16 @@ std::shared_ptr<const Conditional> clone_conditional(const Conditional& conditio
 
 void check_conditional(const NodeData& node, Device device, const SourceLocation& where) {
     if (!fits(device, node.device))
-        refuse(node, "is on " + node.device.name() + ", and its graph on " + device.name(), where);
+        usage_error(site_of(node, where), "{} is on {}, and its graph on {}", label_of(node),
+                    node.device, device);
     check_value(node, where);
     const auto& bodies = node.conditional->bodies;
-    if (bodies.empty()) refuse(node, "has no bodies", where);
+    if (bodies.empty()) usage_error(site_of(node, where), "{} has no bodies", label_of(node));
     for (std::size_t i = 0; i < bodies.size(); ++i) {
         if (bodies[i] == nullptr || bodies[i]->nodes.empty())
-            refuse(node,
-                   "has an empty body (" + std::to_string(i) +
-                       "): give it a graph of an empty_node()",
-                   where);
+            usage_error(site_of(node, where),
+                        "{} has an empty body ({}): give it a graph of an empty_node()",
+                        label_of(node), i);
         check_body(node, *bodies[i], where);
     }
 }

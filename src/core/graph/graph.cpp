@@ -7,12 +7,12 @@
 #include <heddle/observe/observer.hpp>
 #include <heddle/stream/scope.hpp>
 
+#include "core/base/errors.hpp"
 #include "core/base/kernel_name.hpp"
 #include "core/graph/graph.hpp"
 #include "core/memory/memory.hpp"
 #include "core/stream/order.hpp"
 #include "core/stream/recorder.hpp"
-#include "core/stream/stream_errors.hpp"
 
 namespace heddle {
 
@@ -21,11 +21,6 @@ using detail::NodeData;
 using detail::StreamRecord;
 
 namespace {
-
-[[noreturn]] void refuse(std::string message, const char* call, const SourceLocation& where) {
-    throw_error(
-        {.code = ErrorCode::usage, .message = std::move(message), .call = call, .where = where});
-}
 
 void instantiate_now(GraphData& graph, const SourceLocation& where) {
     if (graph.exec == nullptr) {
@@ -56,12 +51,9 @@ void check_stream(const GraphData& graph, StreamRecord& stream, const char* call
     if (stream.device.kind() == graph.device.kind() &&
         (stream.device.is_cpu() || stream.device == graph.device))
         return;
-    throw_error(
-        detail::stream_error(ErrorCode::usage, stream,
-                             "this graph is of " + graph.device.name() +
-                                 (graph.device.is_cpu() ? ": launch it on a stream of a CPU device"
-                                                        : ": launch it on a stream of that device"),
-                             call, where));
+    detail::usage_error({call, where, stream},
+                        "this graph is of {}: launch it on a stream of {} device", graph.device,
+                        graph.device.is_cpu() ? "a CPU" : "that");
 }
 
 }  // namespace
@@ -88,11 +80,9 @@ const char* to_string(NodeKind kind) noexcept {
 
 NodeData& GraphNode::data() const try {
     if (data_ == nullptr)
-        throw_error(
-            {.code = ErrorCode::usage,
-             .message =
-                 "this node (or the PreparedLaunch made of it) was moved from, or never made",
-             .call = "GraphNode"});
+        detail::usage_error(
+            {"GraphNode", {}},
+            "this node (or the PreparedLaunch made of it) was moved from, or never made");
     return *data_;
 } catch (...) {
     detail::rethrow_as_error("GraphNode", {});
@@ -108,8 +98,9 @@ void GraphNode::set_name(std::string name) const { data().name = std::move(name)
 void GraphNode::enable(bool on, Where where) try {
     NodeData& node = data();
     if (node.kind != NodeKind::kernel && node.kind != NodeKind::copy && node.kind != NodeKind::fill)
-        refuse(label_of(node) + " cannot be disabled: only kernels, copies and fills can", "enable",
-               where);
+        detail::usage_error({"enable", where},
+                            "{} cannot be disabled: only kernels, copies and fills can",
+                            label_of(node));
     if (node.enabled == on) return;
     if (node.graph != nullptr) node.graph->expect_changes(1);
     node.enabled = on;
@@ -121,9 +112,10 @@ void GraphNode::enable(bool on, Where where) try {
 void GraphNode::add_dependency(const GraphNode& first, const SourceLocation& where) const try {
     NodeData& node = data();
     if (node.graph != nullptr)
-        refuse(label_of(node) +
-                   " is in a graph, whose order is settled: set dependencies before build()",
-               "after", where);
+        detail::usage_error(
+            {"after", where},
+            "{} is in a graph, whose order is settled: set dependencies before build()",
+            label_of(node));
     (void)first.data();
     node.after.push_back(first.data_);
     std::erase(node.primaries, first.data_.get());
@@ -153,19 +145,18 @@ std::string NodeData::display_name() const {
     std::string text = kind == NodeKind::kernel && work.type != nullptr
                            ? kernel_name(work.type->op->pretty)
                            : std::string(to_string(kind));
-    if (graph != nullptr) text += " " + std::to_string(index);
+    if (graph != nullptr) text += format(" {}", index);
     return text;
 }
 
 std::string label_of(const NodeData& node) {
-    if (!node.name.empty()) return std::string(to_string(node.kind)) + " '" + node.name + "'";
+    if (!node.name.empty()) return format("{} '{}'", to_string(node.kind), node.name);
     std::string text = node.kind == NodeKind::kernel && node.work.type != nullptr
-                           ? "kernel " + kernel_name(node.work.type->op->pretty)
-                           : "the " + std::string(to_string(node.kind));
-    if (node.graph != nullptr) text += " (node " + std::to_string(node.index) + ")";
+                           ? format("kernel {}", kernel_name(node.work.type->op->pretty))
+                           : format("the {}", to_string(node.kind));
+    if (node.graph != nullptr) text += format(" (node {})", node.index);
     else if (node.where.line != 0)
-        text += " (made at " + std::string(node.where.file) + ":" +
-                std::to_string(node.where.line) + ")";
+        text += format(" (made at {}:{})", node.where.file, node.where.line);
     return text;
 }
 }  // namespace detail
@@ -181,7 +172,8 @@ void Graph::reset() noexcept { data_.reset(); }
 
 GraphData& Graph::data(Where where) const try {
     if (data_ == nullptr)
-        refuse("this graph holds nothing: it was never built, or moved from", "Graph", where);
+        detail::usage_error({"Graph", where},
+                            "this graph holds nothing: it was never built, or moved from");
     return *data_;
 } catch (...) {
     detail::rethrow_as_error("Graph", where);
@@ -233,9 +225,6 @@ void Graph::launch(StreamRef ref, Where where) try {
                         .name = "graph",
                         .stream = ref,
                         .sequence = given,
-                        .bytes = 0,
-                        .other = {},
-                        .accesses = {},
                         .where = where});
 } catch (...) {
     detail::rethrow_as_error("launch", where);
@@ -263,7 +252,7 @@ void Graph::update(const Graph& other, Where where) try {
     GraphData& mine = data(where);
     const GraphData& theirs = other.data(where);
     const std::string why = detail::difference_of(mine, theirs);
-    if (!why.empty()) refuse(why, "update", where);
+    if (!why.empty()) detail::usage_error({"update", where}, "{}", why);
     std::vector<NodeData> copies;
     copies.reserve(theirs.nodes.size());
     for (const auto& node : theirs.nodes) {
@@ -323,9 +312,10 @@ GraphNode Graph::node(std::string_view name, Where where) const try {
     for (const auto& node : data(where).nodes) {
         if (node->display_name() != name) continue;
         if (found)
-            refuse("several nodes are named '" + std::string(name) +
-                       "': give them names of their own with name(), or take the one that you made",
-                   "node", where);
+            detail::usage_error({"node", where},
+                                "several nodes are named '{}': give them names of their own with "
+                                "name(), or take the one that you made",
+                                name);
         found = detail::Access::make<GraphNode>(node);
     }
     if (!found) {
@@ -338,7 +328,7 @@ GraphNode Graph::node(std::string_view name, Where where) const try {
             }
             names += (names.empty() ? "" : ", ") + node->display_name();
         }
-        refuse("no node is named '" + std::string(name) + "'; there are: " + names, "node", where);
+        detail::usage_error({"node", where}, "no node is named '{}'; there are: {}", name, names);
     }
     return found;
 } catch (...) {

@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "core/base/errors.hpp"
 #include "core/graph/block_owner.hpp"
 #include "core/seam/backend.hpp"
 #include <heddle/detail/graph_work.hpp>
@@ -152,6 +154,9 @@ SpinLock& graph_memory_lock();
                                    const SourceLocation& where);
 /// Throws UsageError, which names the node, if an event of the graph has been destroyed.
 void check_events(const GraphData& graph, const SourceLocation& where);
+
+/// Throws UsageError for the value of a condition that is not one int. `who` has it.
+[[noreturn]] void throw_not_one_int(const ErrorSite& site, std::string_view who, std::size_t count);
 
 /// Returns "kernel 'scale'" for a node with a name, else "the copy (node 3)", for messages.
 std::string label_of(const NodeData& node);

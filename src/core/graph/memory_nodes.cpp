@@ -1,24 +1,17 @@
 // Memory nodes: who owns their memory, and how it is reused.
 #include <heddle/graph/memory_nodes.hpp>
 
+#include "core/base/errors.hpp"
 #include "core/graph/graph.hpp"
 
 namespace heddle {
-
-namespace {
-
-[[noreturn]] void refuse(std::string message, const char* call, const SourceLocation& where) {
-    throw_error(
-        {.code = ErrorCode::usage, .message = std::move(message), .call = call, .where = where});
-}
-
-}  // namespace
 
 FreeNode::FreeNode(const GraphNode& allocation, Where where) try
     : NodeOf(detail::new_node(NodeKind::free, allocation.device(), where)) {
     detail::NodeData& from = detail::Access::data(allocation);
     if (from.is_given)
-        refuse(label_of(from) + " is freed by another node already", "free_node", where);
+        detail::usage_error({"free_node", where}, "{} is freed by another node already",
+                            label_of(from));
     add_dependency(allocation, where);
     data().owned = from.owned;
     from.is_given = true;
@@ -32,12 +25,12 @@ std::shared_ptr<NodeData> new_allocation(Device device, std::size_t count, std::
                                          NodeData* freed, const SourceLocation& where) try {
     auto node = new_node(NodeKind::allocate, device, where);
     if (freed != nullptr && freed->device != device)
-        refuse(label_of(*freed) + " freed memory of " + freed->device.name() +
-                   ", and this is for " + device.name(),
-               "alloc_node", where);
+        usage_error({"alloc_node", where}, "{} freed memory of {}, and this is for {}",
+                    label_of(*freed), freed->device, device);
     if (freed != nullptr && freed->graph != nullptr)
-        refuse(label_of(*freed) + " is in a graph already: reuse its memory before it is built",
-               "alloc_node", where);
+        usage_error({"alloc_node", where},
+                    "{} is in a graph already: reuse its memory before it is built",
+                    label_of(*freed));
     const bool is_enough = freed != nullptr && !freed->is_given && count <= SIZE_MAX / element &&
                            freed->owned.front().block().bytes >= count * element;
     if (is_enough) {

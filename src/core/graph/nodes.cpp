@@ -5,6 +5,7 @@
 #include <heddle/graph/nodes.hpp>
 #include <heddle/stream/scope.hpp>
 
+#include "core/base/errors.hpp"
 #include "core/base/kernel_name.hpp"
 #include "core/graph/graph.hpp"
 #include "core/memory/copy.hpp"
@@ -14,11 +15,6 @@
 namespace heddle::detail {
 
 namespace {
-
-[[noreturn]] void refuse(std::string message, const char* call, const SourceLocation& where) {
-    throw_error(
-        {.code = ErrorCode::usage, .message = std::move(message), .call = call, .where = where});
-}
 
 /// Runs `change`, and notes it for the next launch if the node's graph is instantiated. If `change`
 /// throws, it must not have changed anything.
@@ -31,9 +27,9 @@ template <class F> void change(NodeData& node, F&& change) {
 void refuse_pageable(const NodeData& node, const Place& place, const char* call,
                      const SourceLocation& where) {
     if (place.kind != MemoryKind::pageable) return;
-    refuse(label_of(node) +
-               " would use pageable memory, which a graph cannot wait for: use pinned()",
-           call, where);
+    usage_error({call, where},
+                "{} would use pageable memory, which a graph cannot wait for: use pinned()",
+                label_of(node));
 }
 
 /// Throws UsageError unless a fill's memory is on the node's device, or pinned.
@@ -41,9 +37,8 @@ void check_device(const NodeData& node, const Place& place, const char* call,
                   const SourceLocation& where) {
     refuse_pageable(node, place, call, where);
     if (place.kind == MemoryKind::device && place.device != node.device)
-        refuse(label_of(node) + " runs on " + node.device.name() + ", and its memory is on " +
-                   place.device.name(),
-               call, where);
+        usage_error({call, where}, "{} runs on {}, and its memory is on {}", label_of(node),
+                    node.device, place.device);
 }
 
 /// Returns work that only lists the blocks it uses.
@@ -80,7 +75,7 @@ std::shared_ptr<NodeData> new_node(NodeKind kind, Device device, Where where) tr
 const GraphNode& check_kind(const GraphNode& node, NodeKind kind, const SourceLocation& where) try {
     const NodeData& data = Access::data(node);
     if (data.kind != kind)
-        refuse(label_of(data) + " is no " + std::string(to_string(kind)), "GraphNode", where);
+        usage_error({"GraphNode", where}, "{} is no {}", label_of(data), to_string(kind));
     return node;
 } catch (...) {
     detail::rethrow_as_error("GraphNode", where);
@@ -90,14 +85,14 @@ const void* closure_of(const GraphNode& node, const void* tag, std::size_t* exte
                        const SourceLocation& where) try {
     const NodeData& data = Access::data(check_kind(node, NodeKind::kernel, where));
     if (data.work.closure == nullptr)
-        refuse(label_of(data) +
-                   " has no arguments yet: change it through the node that it was made as",
-               "KernelNode", where);
+        usage_error({"KernelNode", where},
+                    "{} has no arguments yet: change it through the node that it was made as",
+                    label_of(data));
     if (data.work.type->kernel != tag)
-        refuse(
-            label_of(data) + " (" + kernel_name(data.work.type->op->pretty) +
-                ") is another kernel than the one asked for, or one with another number of indices",
-            "KernelNode", where);
+        usage_error({"KernelNode", where},
+                    "{} ({}) is another kernel than the one asked for, or one with another number "
+                    "of indices",
+                    label_of(data), kernel_name(data.work.type->op->pretty));
     data.work.type->extents(data.work.closure.get(), extent);
     return data.work.closure.get();
 } catch (...) {
@@ -120,13 +115,10 @@ void check_options(const NodeData& node, LaunchOptions next, const SourceLocatio
         clamped(node.device, next.priority) == node.priority)
         next.priority = LaunchOptions::inherit_priority;
     if (next == node.work.options) return;
-    throw_error({.code = ErrorCode::unsupported,
-                 .message = label_of(node) +
-                            " is in a graph that is instantiated, where launch options other than "
-                            "block and shared_bytes cannot be changed: build another graph",
-                 .call = "dim",
-                 .device = node.device,
-                 .where = where});
+    unsupported_error({"dim", where, node.device},
+                      "{} is in a graph that is instantiated, where launch options other than "
+                      "block and shared_bytes cannot be changed: build another graph",
+                      label_of(node));
 }
 }  // namespace
 
@@ -198,20 +190,20 @@ void set_copy(NodeData& node, const Region& to, const Region& from,
               const SourceLocation& where) try {
     const Place there = place_of(to), here = place_of(from);
     if (!check_regions(to, from, where))
-        refuse(label_of(node) + " has nothing to copy", "copy_node", where);
+        usage_error({"copy_node", where}, "{} has nothing to copy", label_of(node));
     refuse_pageable(node, there, "copy_node", where);
     refuse_pageable(node, here, "copy_node", where);
     const bool touches = (there.kind == MemoryKind::device && there.device == node.device) ||
                          (here.kind == MemoryKind::device && here.device == node.device) ||
                          (there.kind == MemoryKind::pinned && here.kind == MemoryKind::pinned);
     if (!touches)
-        refuse(label_of(node) + " runs on " + node.device.name() +
-                   ", and none of its memory is there",
-               "copy_node", where);
+        usage_error({"copy_node", where}, "{} runs on {}, and none of its memory is there",
+                    label_of(node), node.device);
     if (node.device.is_cuda() != (there.device.is_cuda() || here.device.is_cuda()) &&
         !(there.kind == MemoryKind::pinned && here.kind == MemoryKind::pinned))
-        refuse(label_of(node) + " copies between kinds of devices: use pinned() on the host's side",
-               "copy_node", where);
+        usage_error({"copy_node", where},
+                    "{} copies between kinds of devices: use pinned() on the host's side",
+                    label_of(node));
     Work use = use_of({to.owner, from.owner});
     change(node, [&] {
         node.to = piece_of(to, there);
@@ -225,7 +217,8 @@ void set_copy(NodeData& node, const Region& to, const Region& from,
 void set_fill(NodeData& node, const Region& to, const void* value, std::size_t size,
               const SourceLocation& where) try {
     const Place there = place_of(to);
-    if (!check_fill(to, where)) refuse(label_of(node) + " has nothing to fill", "fill_node", where);
+    if (!check_fill(to, where))
+        usage_error({"fill_node", where}, "{} has nothing to fill", label_of(node));
     check_device(node, there, "fill_node", where);
     const auto* bytes = static_cast<const std::byte*>(value);
     std::vector<std::byte> kept(bytes, bytes + size);
@@ -255,9 +248,10 @@ bool read_extents(const NodeData& node, std::size_t* extent, LaunchOptions& opti
 void make_dependent(NodeData& node, const GraphNode& first, const SourceLocation& where) try {
     const NodeData& primary = Access::data(first);
     if (primary.kind != NodeKind::kernel || primary.device != node.device)
-        refuse(label_of(node) + " cannot depend on " + label_of(primary) +
-                   ", since that is no kernel of the same device: use after()",
-               "dependent_on", where);
+        usage_error(
+            {"dependent_on", where},
+            "{} cannot depend on {}, since that is no kernel of the same device: use after()",
+            label_of(node), label_of(primary));
     if (!node.is_dependent_on(Access::data(first))) node.primaries.push_back(&Access::data(first));
 } catch (...) {
     detail::rethrow_as_error("dependent_on", where);
@@ -267,15 +261,10 @@ void set_priority(NodeData& node, int priority, const SourceLocation& where) try
     const int wanted = clamped(node.device, priority);
     if (wanted == node.priority) return;
     if (node.graph != nullptr && node.graph->exec != nullptr && node.graph->device.is_cuda())
-        throw_error(
-            {.code = ErrorCode::unsupported,
-             .message =
-                 label_of(node) +
-                 " is in a CUDA graph that is instantiated, where priorities cannot be changed "
-                 "any more: set them before, or in a clone()",
-             .call = "priority",
-             .device = node.device,
-             .where = where});
+        unsupported_error({"priority", where, node.device},
+                          "{} is in a CUDA graph that is instantiated, where priorities cannot be "
+                          "changed any more: set them before, or in a clone()",
+                          label_of(node));
     change(node, [&] { node.priority = wanted; });
 } catch (...) {
     detail::rethrow_as_error("priority", where);

@@ -3,7 +3,6 @@
 
 #include "core/stream/order.hpp"
 #include "core/stream/recorder.hpp"
-#include "core/stream/stream_errors.hpp"
 
 namespace heddle::detail {
 
@@ -15,11 +14,8 @@ void check_trigger(const ProgrammaticEvent& event, StreamRef stream, const Sourc
     const EventState& state = Access::state(Access::event(event), call, where);
     StreamRecord& record = record_of(stream);
     if (state.device != record.device)
-        throw_error(stream_error(
-            ErrorCode::usage, record,
-            "an event of " + state.device.name() +
-                " cannot be recorded here: make it with ProgrammaticEvent(stream.device())",
-            call, where));
+        throw_wrong_event({call, where, record}, state.device,
+                          "make it with ProgrammaticEvent(stream.device())");
 }
 
 void record_trigger(const ProgrammaticEvent& event, StreamRef stream, const SourceLocation& where) {

@@ -1,3 +1,4 @@
+// preload(), and the policy for code that is loaded late.
 #include <heddle/launch/preload.hpp>
 
 #include <atomic>

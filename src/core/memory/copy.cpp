@@ -1,3 +1,4 @@
+// Copies and fills: checked, then recorded or enqueued.
 #include <heddle/memory/copy.hpp>
 
 #include <functional>
@@ -5,11 +6,11 @@
 #include <heddle/observe/observer.hpp>
 #include <heddle/stream/scope.hpp>
 
+#include "core/base/errors.hpp"
 #include "core/memory/copy.hpp"
 #include "core/memory/memory.hpp"
 #include "core/stream/order.hpp"
 #include "core/stream/recorder.hpp"
-#include "core/stream/stream_errors.hpp"
 
 namespace heddle::detail {
 
@@ -27,9 +28,16 @@ bool is_on_cuda(const Place& place) {
     return place.kind == MemoryKind::device && place.device.is_cuda();
 }
 
-[[noreturn]] void refuse(std::string message, const char* call, const SourceLocation& where) {
-    throw_error(
-        {.code = ErrorCode::usage, .message = std::move(message), .call = call, .where = where});
+[[noreturn]] void throw_null(const char* call, const char* side, const SourceLocation& where) {
+    usage_error({call, where}, "the {} is null", side);
+}
+[[noreturn]] void throw_overlap(const char* call, const SourceLocation& where) {
+    usage_error({call, where}, "the destination and the source overlap");
+}
+
+std::string shape(const Region& r) {
+    return r.rows == 1 ? format("{} bytes", r.bytes)
+                       : format("{} rows of {} bytes", r.rows, r.bytes);
 }
 
 std::size_t extent(const Region& r) { return r.rows == 0 ? 0 : (r.rows - 1) * r.pitch + r.bytes; }
@@ -37,33 +45,26 @@ std::size_t extent(const Region& r) { return r.rows == 0 ? 0 : (r.rows - 1) * r.
 }  // namespace
 
 bool check_regions(const Region& to, const Region& from, const SourceLocation& where) {
-    const auto shape = [](const Region& r) {
-        return r.rows == 1
-                   ? std::to_string(r.bytes) + " bytes"
-                   : std::to_string(r.rows) + " rows of " + std::to_string(r.bytes) + " bytes";
-    };
     for (const Region* side : {&to, &from})
         if (side->owner != nullptr && !side->owner->alive.load(std::memory_order_relaxed))
             throw_dead_block(*side->owner, "copy", where);
     if (to.bytes != from.bytes || to.rows != from.rows)
-        refuse(
-            "the destination has " + shape(to) + " and the source " + shape(from) +
-                (to.rows == 1 && from.rows == 1 ? ": take first() or subview() of the larger" : ""),
-            "copy", where);
+        usage_error(
+            {"copy", where}, "the destination has {} and the source {}{}", shape(to), shape(from),
+            to.rows == 1 && from.rows == 1 ? ": take first() or subview() of the larger" : "");
     if (to.bytes == 0 || to.rows == 0) return false;
     if (to.data == nullptr || from.data == nullptr)
-        refuse(to.data == nullptr ? "the destination is null" : "the source is null", "copy",
-               where);
+        throw_null("copy", to.data == nullptr ? "destination" : "source", where);
     const auto* const a = static_cast<const std::byte*>(to.data);
     const auto* const b = static_cast<const std::byte*>(from.data);
     if (to.rows == 1 && std::less<>()(a, b + from.bytes) && std::less<>()(b, a + to.bytes))
-        refuse("the destination and the source overlap", "copy", where);
+        throw_overlap("copy", where);
     if (to.rows > 1 && std::less<>()(a, b + extent(from)) && std::less<>()(b, a + extent(to))) {
         // Rectangles side by side in one pitched array interleave without overlapping.
         const std::size_t pitch = to.pitch;
         const auto offset = static_cast<std::size_t>(a < b ? b - a : a - b) % pitch;
         if (to.pitch != from.pitch || offset < to.bytes || pitch - offset < to.bytes)
-            refuse("the destination and the source overlap", "copy_2d", where);
+            throw_overlap("copy_2d", where);
     }
     return true;
 }
@@ -91,10 +92,9 @@ void copy_placed(StreamRecord& stream, const Region& to, const Place& to_place, 
         return;
     }
     if (stream.device.is_cpu() && (is_on_cuda(to_place) || is_on_cuda(from_place)))
-        throw_error(stream_error(
-            ErrorCode::usage, stream,
-            "a CPU stream cannot copy CUDA memory: name a stream of the CUDA device, or none",
-            "copy", where));
+        usage_error(
+            {"copy", where, stream},
+            "a CPU stream cannot copy CUDA memory: name a stream of the CUDA device, or none");
     const bool recorded = admission == Admission::recorded &&
                           record_copy(stream, piece_of(to, to_place), piece_of(from, from_place),
                                       to.owner, from.owner, where);
@@ -109,14 +109,11 @@ void copy_placed(StreamRecord& stream, const Region& to, const Place& to_place, 
     if (on_host(to_place)) throw_known_failure(stream);
     if (is_observed()) {
         const OpAccess accesses[] = {{to.data, extent(to), true}, {from.data, extent(from), false}};
-        notify({.kind = OpKind::copy,
-                .name = direction(to_place, from_place),
-                .stream = Access::stream(stream),
-                .sequence = stream.submissions.load(std::memory_order_relaxed),
-                .bytes = to.bytes * to.rows,
-                .other = {},
-                .accesses = accesses,
-                .where = where});
+        notify_on(stream, {.kind = OpKind::copy,
+                           .name = direction(to_place, from_place),
+                           .bytes = to.bytes * to.rows,
+                           .accesses = accesses,
+                           .where = where});
     }
 }
 
@@ -142,20 +139,15 @@ void check_copy_in_capture(StreamRecord& stream, StreamRecord& other, const Sour
         other.backend->is_complete(other, where))
         return;
     if (mine == theirs) return;
-    StreamRecord& outside = mine ? other : stream;
-    throw_error(stream_error(ErrorCode::usage, stream,
-                             "in a capture, a copy without a stream is ordered after the current "
-                             "streams of both sides, and '" +
-                                 outside.display_name() + "' of " + outside.device.name() +
-                                 (mine ? " is not captured and has work pending: name the stream, "
-                                         "copy(stream, to, from), let "
-                                         "that one join the "
-                                         "capture, or wait for it before the capture begins"
-                                       : " runs the copy and is not captured: name the stream, "
-                                         "copy(stream, to, from), or let "
-                                         "that one join the "
-                                         "capture"),
-                             "copy", where));
+    const StreamRecord& outside = mine ? other : stream;
+    usage_error(
+        {"copy", where, stream},
+        "in a capture, a copy without a stream is ordered after the current streams of both "
+        "sides, and '{}' of {} {}: name the stream, copy(stream, to, from), {}",
+        outside, outside.device,
+        mine ? "is not captured and has work pending" : "runs the copy and is not captured",
+        mine ? "let that one join the capture, or wait for it before the capture begins"
+             : "or let that one join the capture");
 }
 }  // namespace
 
@@ -199,9 +191,7 @@ void fill_placed(StreamRecord& stream, const Region& to, const Place& place, con
     if (to.owner != nullptr && place.kind == MemoryKind::device && place.device.is_cuda())
         check_reach(to.owner, stream, where);
     else if (is_on_cuda(place) && !stream.device.is_cuda())
-        throw_error(stream_error(ErrorCode::usage, stream,
-                                 "work on " + stream.device.name() + " cannot reach this memory",
-                                 "fill", where));
+        usage_error({"fill", where, stream}, "work on {} cannot reach this memory", stream.device);
     note_use(to.owner, stream);
     const Piece piece = piece_of(to, place);
     if (admission != Admission::recorded ||
@@ -209,14 +199,11 @@ void fill_placed(StreamRecord& stream, const Region& to, const Place& place, con
         stream.backend->fill(stream, piece, value, size, where);
     if (is_observed()) {
         const OpAccess access{to.data, extent(to), true};
-        notify({.kind = OpKind::fill,
-                .name = "fill",
-                .stream = Access::stream(stream),
-                .sequence = stream.submissions.load(std::memory_order_relaxed),
-                .bytes = to.bytes * to.rows,
-                .other = {},
-                .accesses = {&access, 1},
-                .where = where});
+        notify_on(stream, {.kind = OpKind::fill,
+                           .name = "fill",
+                           .bytes = to.bytes * to.rows,
+                           .accesses = {&access, 1},
+                           .where = where});
     }
 }
 
@@ -226,7 +213,7 @@ bool check_fill(const Region& to, const SourceLocation& where) {
     if (to.owner != nullptr && !to.owner->alive.load(std::memory_order_relaxed))
         throw_dead_block(*to.owner, "fill", where);
     if (to.bytes == 0) return false;
-    if (to.data == nullptr) refuse("the destination is null", "fill", where);
+    if (to.data == nullptr) throw_null("fill", "destination", where);
     return true;
 }
 

@@ -1,4 +1,5 @@
-// Checks of copies and fills, also used by graph nodes, which enqueue them later.
+// Places and checks of copies and fills: for copy.cpp, and for graph nodes, which enqueue them
+// later.
 #pragma once
 
 #include "core/seam/backend.hpp"

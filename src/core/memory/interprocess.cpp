@@ -7,6 +7,7 @@
 
 #include <unistd.h>
 
+#include "core/base/errors.hpp"
 #include "core/memory/memory.hpp"
 #include "core/stream/order.hpp"
 
@@ -15,11 +16,6 @@ namespace heddle {
 namespace {
 
 using BusId = std::array<char, 32>;
-
-[[noreturn]] void refuse(std::string message, const char* call, const SourceLocation& where) {
-    throw_error(
-        {.code = ErrorCode::usage, .message = std::move(message), .call = call, .where = where});
-}
 
 BusId bus_id_of(Device device) {
     BusId id{};
@@ -37,11 +33,9 @@ Device device_of(const BusId& id, int index, const char* call, const SourceLocat
         if (bus_id_of(device) == id) return device;
     }
     const std::string text(id.data(), strnlen(id.data(), id.size()));
-    throw_error({.code = ErrorCode::no_device,
-                 .message = "it is on the GPU at " + text +
-                            ", which this process does not see (CUDA_VISIBLE_DEVICES?)",
-                 .call = call,
-                 .where = where});
+    detail::coded_error(
+        ErrorCode::no_device, {call, where},
+        "it is on the GPU at {}, which this process does not see (CUDA_VISIBLE_DEVICES?)", text);
 }
 
 /// FNV-1a: detects damage, not forgery.
@@ -81,19 +75,35 @@ std::uint64_t check_of(const EventHandle& h) noexcept {
     return Check(3).add(h.bytes).add(h.bus_id).add(h.device_index).add(h.process).value();
 }
 
+namespace {
+/// Throws UsageError unless another process exported this handle, of an array or an event.
+template <class Handle>
+void check_handle(const Handle& handle, bool is_whole, const char* call, const char* what,
+                  const SourceLocation& where) {
+    if (handle.process == 0 || !is_whole || handle.check != check_of(handle))
+        usage_error({call, where},
+                    "this is no handle that export_{}() made, or it was damaged on its way", what);
+    if (handle.process == getpid())
+        usage_error({call, where}, "this process exported the {} itself: use that {}", what, what);
+}
+[[noreturn]] void throw_damaged(const char* call, const SourceLocation& where,
+                                const std::string& how) {
+    usage_error({call, where}, "the handle was damaged on its way: {}", how);
+}
+}  // namespace
+
 ArrayHandle export_block(const Block* block, const void* data, std::size_t count,
                          std::size_t element, const SourceLocation& where) try {
     constexpr const char* call = "export_array";
-    if (block == nullptr) refuse("this is no memory of an array that heddle knows", call, where);
+    if (block == nullptr)
+        usage_error({call, where}, "this is no memory of an array that heddle knows");
     if (!block->alive.load(std::memory_order_acquire)) throw_dead_block(*block, call, where);
     if (block->origin == MemoryOrigin::imported)
-        refuse("this memory is of another process: let that one export it", call, where);
+        usage_error({call, where}, "this memory is of another process: let that one export it");
     if (block->origin != MemoryOrigin::shared)
-        refuse("this memory is of a pool, or of the host, and cannot be shared between processes: "
-               "make the "
-               "array "
-               "with shareable<T>(device, size)",
-               call, where);
+        usage_error({call, where},
+                    "this memory is of a pool, or of the host, and cannot be shared between "
+                    "processes: make the array with shareable<T>(device, size)");
     ArrayHandle handle;
     handle.bus_id = bus_id_of(block->device);
     handle.device_index = block->device.index();
@@ -116,25 +126,19 @@ ArrayHandle export_block(const Block* block, const void* data, std::size_t count
 Block& import_block(const ArrayHandle& handle, std::size_t element, std::size_t alignment,
                     const SourceLocation& where) try {
     constexpr const char* call = "import_array";
-    if (handle.process == 0 || handle.element_bytes == 0 || handle.check != check_of(handle))
-        refuse("this is no handle that export_array() made, or it was damaged on its way", call,
-               where);
-    if (handle.process == getpid())
-        refuse("this process exported the array itself: use that array", call, where);
+    check_handle(handle, handle.element_bytes != 0, call, "array", where);
     if (handle.element_bytes != element)
-        refuse("elements of " + std::to_string(element) +
-                   " bytes are asked for, and the array was exported with " +
-                   std::to_string(handle.element_bytes) + " bytes each",
-               call, where);
+        usage_error(
+            {call, where},
+            "elements of {} bytes are asked for, and the array was exported with {} bytes each",
+            element, handle.element_bytes);
     std::uint64_t end = 0;
     if (__builtin_mul_overflow(handle.size, handle.element_bytes, &end) ||
         __builtin_add_overflow(end, handle.offset, &end) || end > handle.bytes)
-        refuse("the handle was damaged on its way: it names more memory than was exported", call,
-               where);
+        throw_damaged(call, where, "it names more memory than was exported");
     if (handle.offset % alignment != 0)
-        refuse("the handle was damaged on its way: its elements would not be aligned to " +
-                   std::to_string(alignment) + " bytes",
-               call, where);
+        throw_damaged(call, where,
+                      format("its elements would not be aligned to {} bytes", alignment));
     const Device device = device_of(handle.bus_id, handle.device_index, call, where);
     if (handle.bytes == 0) return allocate_shared(device, 0, 1, where);
     return import_shared(device, handle, where);
@@ -147,11 +151,8 @@ Block& import_block(const ArrayHandle& handle, std::size_t element, std::size_t 
 EventHandle export_event(const Event& event, Where where) try {
     detail::EventState& state = detail::Access::state(event, "export_event", where);
     if (!state.options.interprocess)
-        throw_error({.code = ErrorCode::usage,
-                     .message = "only events made with {.interprocess = true} can be shared",
-                     .call = "export_event",
-                     .device = state.device,
-                     .where = where});
+        detail::usage_error({"export_event", where, state.device},
+                            "only events made with {{.interprocess = true}} can be shared");
     EventHandle handle = state.backend->export_event(state, where);
     handle.bus_id = bus_id_of(state.device);
     handle.device_index = state.device.index();
@@ -166,11 +167,7 @@ EventHandle export_event(const Event& event, Where where) try {
 }
 
 Event import_event(const EventHandle& handle, Where where) try {
-    if (handle.process == 0 || handle.check != detail::check_of(handle))
-        refuse("this is no handle that export_event() made, or it was damaged on its way",
-               "import_event", where);
-    if (handle.process == getpid())
-        refuse("this process exported the event itself: use that event", "import_event", where);
+    detail::check_handle(handle, true, "import_event", "event", where);
     auto state = std::make_unique<detail::EventState>();
     state->device = device_of(handle.bus_id, handle.device_index, "import_event", where);
     state->backend = &detail::backend_of(state->device.kind());

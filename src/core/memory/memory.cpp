@@ -7,6 +7,7 @@
 #include <heddle/memory/interprocess.hpp>
 #include <heddle/observe/observer.hpp>
 
+#include "core/base/errors.hpp"
 #include "core/base/fork.hpp"
 #include "core/base/host_function_mark.hpp"
 #include "core/base/report.hpp"
@@ -14,7 +15,6 @@
 #include "core/memory/users.hpp"
 #include "core/stream/order.hpp"
 #include "core/stream/recorder.hpp"
-#include "core/stream/stream_errors.hpp"
 #include <heddle/detail/thread_state.hpp>
 
 namespace heddle::detail {
@@ -65,11 +65,8 @@ std::size_t checked_bytes(std::size_t count, std::size_t element, const char* ca
                           const SourceLocation& where) {
     std::size_t bytes = 0;
     if (__builtin_mul_overflow(count, element, &bytes))
-        throw_error({.code = ErrorCode::out_of_memory,
-                     .message = std::to_string(count) + " elements of " + std::to_string(element) +
-                                " bytes are more than can be addressed",
-                     .call = call,
-                     .where = where});
+        coded_error(ErrorCode::out_of_memory, {call, where},
+                    "{} elements of {} bytes are more than can be addressed", count, element);
     return bytes;
 }
 
@@ -78,10 +75,7 @@ void notify_memory(OpKind kind, StreamState* stream, std::size_t bytes,
     notify({.kind = kind,
             .name = kind == OpKind::allocate ? "allocate" : "free",
             .stream = stream != nullptr ? Access::stream(*stream) : StreamRef(),
-            .sequence = 0,
             .bytes = bytes,
-            .other = {},
-            .accesses = {},
             .where = where});
 }
 
@@ -271,18 +265,12 @@ void settle(const Block* block, const SourceLocation& where) {
 }
 
 void throw_dead_block(const Block&, const char* call, Where where) {
-    throw_error({.code = ErrorCode::usage,
-                 .message = "this view outlived the array it was taken from",
-                 .call = call,
-                 .where = where});
+    usage_error({call, where}, "this view outlived the array it was taken from");
 }
 
 void throw_no_array(Where where) {
-    throw_error({.code = ErrorCode::usage,
-                 .message =
-                     "this array holds nothing: it was moved from, reset, or never made. What "
-                     "can do without it takes an empty View",
-                 .where = where});
+    usage_error({"", where}, "this array holds nothing: it was moved from, reset, or never made. "
+                             "What can do without it takes an empty View");
 }
 
 bool peer_reachable(const Block& block, const StreamState& stream) noexcept {
@@ -299,37 +287,27 @@ bool peer_reachable(const Block& block, const StreamState& stream) noexcept {
 }
 
 void throw_wrong_device(const Block& block, const StreamState& stream, Where where) {
-    const std::string memory = block.kind == MemoryKind::device
-                                   ? "an array of " + block.device.name()
-                                   : "a pageable host array";
-    throw_error(stream_error(
-        ErrorCode::usage, const_cast<StreamRecord&>(static_cast<const StreamRecord&>(stream)),
-        "work on " + stream.device.name() + " cannot reach " + memory +
-            ": copy() it to an array of " + stream.device.name() +
-            (block.device.is_cpu() ? ", or use pinned()"
-             : block.device.is_cuda() && stream.device.is_cuda()
-                 ? (block.origin == MemoryOrigin::pool ? ", or enable_pool_access("
-                                                       : ", or enable_peer_access(") +
-                       stream.device.name() + ", " + block.device.name() + ")"
-                 : ""),
-        "launch", where));
+    const bool on_gpus = block.device.is_cuda() && stream.device.is_cuda();
+    const std::string_view remedy = !on_gpus ? (block.device.is_cpu() ? ", or use pinned()" : "")
+                                    : block.origin == MemoryOrigin::pool
+                                        ? ", or enable_pool_access"
+                                        : ", or enable_peer_access";
+    const std::string devices = on_gpus ? format("({}, {})", stream.device, block.device) : "";
+    usage_error({"launch", where, stream},
+                "work on {} cannot reach {}{}: copy() it to an array of {}{}{}", stream.device,
+                block.kind == MemoryKind::device ? "an array of " : "a pageable host array",
+                block.kind == MemoryKind::device ? block.device.name() : "", stream.device, remedy,
+                devices);
 }
 
 void throw_pitch_too_small(std::size_t columns, std::size_t pitch, Where where) {
-    throw_error({.code = ErrorCode::usage,
-                 .message = "a pitch of " + std::to_string(pitch) + " elements is less than the " +
-                            std::to_string(columns) + " columns of a row",
-                 .call = "View2D",
-                 .where = where});
+    usage_error({"View2D", where}, "a pitch of {} elements is less than the {} columns of a row",
+                pitch, columns);
 }
 
 void throw_out_of_range(std::size_t first, std::size_t count, std::size_t size, Where where) {
-    throw_error({.code = ErrorCode::usage,
-                 .message = "elements " + std::to_string(first) + " to " + std::to_string(first) +
-                            " + " + std::to_string(count) + " are not all within a view of " +
-                            std::to_string(size),
-                 .call = "View",
-                 .where = where});
+    usage_error({"View", where}, "elements {} to {} + {} are not all within a view of {}", first,
+                first, count, size);
 }
 
 }  // namespace heddle::detail

@@ -1,3 +1,4 @@
+// The list of observers, and how they are notified.
 #include <heddle/error.hpp>
 #include <heddle/observe/observer.hpp>
 
@@ -202,6 +203,12 @@ void notify(const OpInfo& op) noexcept {
     for (Observer* const& one : visit.list()->all)
         if (Observer* const observer = std::atomic_ref(const_cast<Observer*&>(one)).load())
             observer->on_op(described);
+}
+
+void notify_on(StreamState& stream, OpInfo op) noexcept {
+    op.stream = Access::stream(stream);
+    op.sequence = stream.submissions.load(std::memory_order_relaxed);
+    notify(op);
 }
 
 }  // namespace detail

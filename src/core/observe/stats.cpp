@@ -1,3 +1,4 @@
+// Counters, kept by an observer.
 #include <heddle/observe/stats.hpp>
 
 #include <atomic>

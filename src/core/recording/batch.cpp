@@ -5,6 +5,7 @@
 
 #include <heddle/observe/observer.hpp>
 
+#include "core/base/errors.hpp"
 #include "core/base/report.hpp"
 #include "core/recording/batch.hpp"
 #include "core/recording/batch_recorder.hpp"
@@ -105,14 +106,7 @@ void BatchRun::launch(std::shared_ptr<Tape>& tape, StreamRecord& origin,
     if (how == How::replayed) tape->clear();
     else garbage.push_back(std::exchange(tape, std::move(fresh)));
     if (is_observed())
-        notify({.kind = OpKind::graph_launch,
-                .name = "batch",
-                .stream = Access::stream(origin),
-                .sequence = origin.submissions.load(std::memory_order_relaxed),
-                .bytes = 0,
-                .other = {},
-                .accesses = {},
-                .where = where});
+        notify_on(origin, {.kind = OpKind::graph_launch, .name = "batch", .where = where});
 }
 
 }  // namespace detail
@@ -181,15 +175,11 @@ ScopedBatch::ScopedBatch(Batch& batch, StreamRef ref, Where where) try
     : run_(detail::Access::run(batch)), where_(where) {
     detail::StreamRecord& stream = detail::record_of(ref);
     detail::check_usable(stream, "ScopedBatch", where);
-    if (run_ == nullptr || run_->open)
-        throw_error(
-            {.code = ErrorCode::usage,
-             .message =
-                 run_ == nullptr
-                     ? "this Batch was moved from"
-                     : "this Batch is in use by another ScopedBatch: give every scope its own",
-             .call = "ScopedBatch",
-             .where = where});
+    if (run_ == nullptr) detail::throw_moved_from({"ScopedBatch", where}, "Batch");
+    if (run_->open)
+        detail::usage_error(
+            {"ScopedBatch", where},
+            "this Batch is in use by another ScopedBatch: give every scope its own");
     run_->last = {};
     if (const char* why = obstacle(stream, run_->on_cpu)) {
         run_->last.how = BatchResult::How::eager;

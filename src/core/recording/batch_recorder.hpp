@@ -1,4 +1,5 @@
-// Open batches: recorders whose tape is launched as a graph whenever its work is needed.
+// Open batches: recorders whose tape is launched as a graph whenever its work is needed. What they
+// record comes from recorded_calls.cpp; how a tape is launched is in batch.cpp.
 #pragma once
 
 #include "core/recording/batch.hpp"

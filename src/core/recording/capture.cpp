@@ -7,10 +7,10 @@
 #include <memory>
 #include <mutex>
 
+#include "core/base/errors.hpp"
 #include "core/graph/graph.hpp"
 #include "core/recording/capture_recorder.hpp"
 #include "core/stream/order.hpp"
-#include "core/stream/stream_errors.hpp"
 
 namespace heddle {
 
@@ -36,11 +36,9 @@ ScopedCapture::ScopedCapture(StreamRef ref, CaptureOptions options, Where where)
     StreamRecord& stream = detail::record_of(ref);
     detail::check_usable(stream, "capture", where);
     if (is_capturing(ref))
-        throw_error(detail::stream_error(
-            ErrorCode::usage, stream,
-            "the stream is in a capture already: end that first, or capture on another stream "
-            "and launch its graph in this one",
-            "capture", where));
+        detail::usage_error({"capture", where, stream},
+                            "the stream is in a capture already: end that first, or capture on "
+                            "another stream and launch its graph in this one");
     recorder_ = &CaptureRecorder::start(stream, options.mode, where);
     try {
         change_device(ref.device());
@@ -58,11 +56,7 @@ ScopedCapture::~ScopedCapture() {
 }
 
 Graph ScopedCapture::end(Where where) try {
-    if (recorder_ == nullptr)
-        throw_error({.code = ErrorCode::usage,
-                     .message = "this capture has ended already",
-                     .call = "end",
-                     .where = where});
+    if (recorder_ == nullptr) detail::usage_error({"end", where}, "this capture has ended already");
     leave();
     return detail::Access::make<Graph>(finish(*std::exchange(recorder_, nullptr), join_, where));
 } catch (...) {
@@ -74,19 +68,14 @@ void ScopedCapture::end_into(Graph& graph, std::initializer_list<GraphNode> afte
     GraphData& to = detail::Access::data(graph, where);
     for (const GraphNode& node : after)
         if (detail::Access::data(node).graph != &to)
-            throw_error({.code = ErrorCode::usage,
-                         .message = label_of(detail::Access::data(node)) +
-                                    " is not a node of the graph that is added to",
-                         .call = "end_into",
-                         .where = where});
+            detail::usage_error({"end_into", where},
+                                "{} is not a node of the graph that is added to",
+                                label_of(detail::Access::data(node)));
     const Graph more = end(where);
     GraphData& from = detail::Access::data(more);
     if (from.device != to.device)
-        throw_error({.code = ErrorCode::usage,
-                     .message = "a graph of " + to.device.name() +
-                                " cannot take up work captured on " + from.device.name(),
-                     .call = "end_into",
-                     .where = where});
+        detail::usage_error({"end_into", where}, "a graph of {} cannot take up work captured on {}",
+                            to.device, from.device);
     std::vector<std::size_t> first;
     for (const GraphNode& node : after) first.push_back(detail::Access::data(node).index);
     append_graph(to, from, first);
@@ -101,10 +90,9 @@ bool is_recorded(StreamRef stream) {
     check_usable(record, "capture_if or capture_while", SourceLocation());
     if (record.has(stream_flag::recording)) return is_captured(record);
     if (stream.is_capturing())
-        throw_error(stream_error(ErrorCode::unsupported, record,
-                                 "the capture was begun past heddle, which cannot add conditions "
-                                 "to it: capture with heddle",
-                                 "capture_if or capture_while", {}));
+        unsupported_error({"capture_if or capture_while", {}, record},
+                          "the capture was begun past heddle, which cannot add conditions to it: "
+                          "capture with heddle");
     return false;
 }
 
@@ -125,11 +113,10 @@ Graph finish_body(CaptureRecorder& inner, const SourceLocation& where) try {
 Graph capture_body(StreamRef stream, const std::function<void()>& body, Where where) {
     StreamRecord& record = record_of(stream);
     if (record.has(stream_flag::handed_out))
-        throw_error(stream_error(
-            ErrorCode::unsupported, record,
+        unsupported_error(
+            {"capture_if or capture_while", where, record},
             "others hold the stream's native handle, and what they give it cannot be captured "
-            "under a condition: use another stream, which waits for this one",
-            "capture_if or capture_while", where));
+            "under a condition: use another stream, which waits for this one");
     auto& around = static_cast<CaptureRecorder&>(*record.recorder.load());
     CaptureRecorder& inner = start_body(record, where);
     {
@@ -170,11 +157,7 @@ void record_condition(StreamRef stream, ConditionalKind kind, View<const int> va
 
 int read_condition(StreamRef stream, View<const int> value, Where where) {
     if (value.size() != 1)
-        throw_error({.code = ErrorCode::usage,
-                     .message = "a condition needs a value of one int, and has one of " +
-                                std::to_string(value.size()) + ": take first(1)",
-                     .call = "capture_if or capture_while",
-                     .where = where});
+        throw_not_one_int({"capture_if or capture_while", where}, "a condition", value.size());
     int now = 0;
     copy(stream, std::span<int>(&now, 1), value.first(1), where);
     return now;
@@ -198,11 +181,9 @@ void wait_external(StreamRef ref, const Event& event, Where where) try {
     if (!stream.has(detail::stream_flag::recording) || !detail::is_captured(stream))
         return ref.wait_event(event, where);
     if (state.device.kind() != stream.device.kind())
-        throw_error(detail::stream_error(
-            ErrorCode::usage, stream,
-            "a graph can only wait for events of its own kind of device: wait on the stream, "
-            "before the launch",
-            "wait_external", where));
+        detail::usage_error({"wait_external", where, stream},
+                            "a graph can only wait for events of its own kind of device: wait on "
+                            "the stream, before the launch");
     detail::record_wait_node(stream, state, where);
 } catch (...) {
     detail::rethrow_as_error("wait_external", where);

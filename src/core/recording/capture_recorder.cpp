@@ -1,4 +1,5 @@
 #include "core/recording/capture_recorder.hpp"
+#include "core/base/errors.hpp"
 
 #include <algorithm>
 
@@ -45,7 +46,7 @@ std::string CaptureRecorder::unjoined(const std::vector<bool>& reached) const {
         const Participant& one = participants[i];
         const bool joined =
             std::ranges::all_of(one.tail, [&](std::uint32_t op) { return reached[op]; });
-        if (!joined) names += (names.empty() ? "'" : ", '") + one.name + "'";
+        if (!joined) names += format("{}'{}'", names.empty() ? "" : ", ", one.name);
     }
     return names;
 }
@@ -67,15 +68,11 @@ std::unique_ptr<GraphData> CaptureRecorder::take(bool join, const SourceLocation
         if (const std::string names =
                 join ? "" : unjoined(reached_from(*tape, participants[0].tail));
             !names.empty())
-            throw_error(
-                {.code = ErrorCode::usage,
-                 .message =
-                     "these streams took part in the capture and did not come back: " + names +
-                     ". Let the first stream wait for them (wait_stream), or capture with {.join = "
-                     "true}",
-                 .call = "capture",
-                 .device = device,
-                 .where = where});
+            usage_error(
+                {"capture", where, device},
+                "these streams took part in the capture and did not come back: {}. Let the first "
+                "stream wait for them (wait_stream), or capture with {{.join = true}}",
+                names);
         // Launches record the events that are nodes. The others keep this capture's record.
         for (Mark& mark : marks) {
             if (mark.event == nullptr) continue;
@@ -100,23 +97,18 @@ std::unique_ptr<GraphData> CaptureRecorder::take(bool join, const SourceLocation
 
 void CaptureRecorder::refuse_in_body(StreamRecord& stream, const SourceLocation& where) const {
     if (bodies == 0) return;
-    refuse(stream,
-           "the stream takes part in the capture around this condition, and what it is given would "
-           "not be "
-           "under the "
-           "condition: in the body, use the condition's stream, or streams that wait for it there",
-           "capture_if or capture_while", where);
+    usage_error({"capture_if or capture_while", where, stream},
+                "the stream takes part in the capture around this condition, and what it is given "
+                "would not be under the condition: in the body, use the condition's stream, or "
+                "streams that wait for it there");
 }
 
 bool CaptureRecorder::accept(StreamRecord& stream, Wants wants, const char* call,
                              const SourceLocation& where) {
     if (wants == Wants::pageable)
-        refuse(stream,
-               "pageable memory cannot be used in a capture: nothing is done before the graph is "
-               "launched, "
-               "and nobody "
-               "knows when it may change. Use pinned()",
-               call, where);
+        usage_error({call, where, stream},
+                    "pageable memory cannot be used in a capture: nothing is done before the graph "
+                    "is launched, and nobody knows when it may change. Use pinned()");
     refuse_in_body(stream, where);
     collect_external(participant(stream), where);
     return true;
@@ -126,14 +118,12 @@ bool CaptureRecorder::join(StreamRecord& stream, const std::vector<std::uint32_t
                            const char* call, const SourceLocation& where) {
     if (is_captured(stream)) return false;  // in another capture: the caller throws
     if (stream.backend->capture_id(stream) != 0)
-        refuse(stream, "the stream is in another capture already, begun natively", call, where);
+        usage_error({call, where, stream},
+                    "the stream is in another capture already, begun natively");
     if (device.is_cpu() && stream.device.is_cuda())
-        refuse(stream,
-               "a stream of a CUDA device cannot take part in a capture that began on a CPU "
-               "stream: begin it "
-               "on the CUDA "
-               "stream",
-               call, where);
+        usage_error({call, where, stream},
+                    "a stream of a CUDA device cannot take part in a capture that began on a CPU "
+                    "stream: begin it on the CUDA stream");
     for (;;) {
         // Flushes a batch of the stream, which resumes after the capture. Lock order: a capture's,
         // then a batch's.

@@ -7,6 +7,7 @@
 #include "core/graph/graph.hpp"
 #include "core/memory/memory.hpp"
 #include "core/recording/recording.hpp"
+#include "core/stream/order.hpp"
 #include <heddle/device/memory_access.hpp>
 #include <heddle/memory/array.hpp>
 #include <heddle/stream/scope.hpp>
@@ -259,14 +260,7 @@ void send_batch_of(EventState& event, const SourceLocation& where) {
 
 namespace {
 void refuse_captured(StreamRecord& stream, const char* call, const SourceLocation& where) {
-    if (is_captured(stream))
-        refuse(
-            stream,
-            "the host cannot wait for or query a stream that is capturing: nothing of it is done "
-            "before "
-            "the graph is "
-            "launched. End the capture first; to read memory, copy() it to pinned() in the capture",
-            call, where);
+    if (is_captured(stream)) throw_capturing(stream, call, where);
 }
 
 /// Flushes the batch. Returns false if another thread holds its lock.

@@ -7,7 +7,6 @@
 #include "core/graph/graph.hpp"
 #include "core/memory/memory.hpp"
 #include "core/recording/recording.hpp"
-#include "core/stream/stream_errors.hpp"
 #include <heddle/device/memory_access.hpp>
 #include <heddle/memory/array.hpp>
 #include <heddle/stream/scope.hpp>
@@ -24,11 +23,6 @@ void merge(std::vector<std::uint32_t>& tail, const std::vector<std::uint32_t>& m
     for (const std::uint32_t one : more)
         if (std::ranges::find(tail, one) == tail.end()) tail.push_back(one);
     std::ranges::sort(tail);
-}
-
-void refuse(StreamRecord& stream, std::string message, const char* call,
-            const SourceLocation& where) {
-    throw_error(stream_error(ErrorCode::usage, stream, std::move(message), call, where));
 }
 
 std::vector<bool> reached_from(const Tape& tape, const std::vector<std::uint32_t>& ends) {

@@ -1,5 +1,5 @@
 // Recorders put the work of their streams on a tape instead of the device. A capture makes a graph
-// of the tape; a batch launches it.
+// of its tape. A batch makes one too, and launches it.
 #pragma once
 
 #include <atomic>
@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/base/free_list.hpp"
 #include "core/recording/tape.hpp"
 #include "core/stream/recorder.hpp"
 #include <heddle/recording/capture.hpp>
@@ -183,8 +184,6 @@ private:
 void merge(std::vector<std::uint32_t>& tail, const std::vector<std::uint32_t>& more);
 /// Returns, for each operation, whether it is one of `ends` or precedes one of them.
 std::vector<bool> reached_from(const Tape& tape, const std::vector<std::uint32_t>& ends);
-[[noreturn]] void refuse(StreamRecord& stream, std::string message, const char* call,
-                         const SourceLocation& where);
 
 /// Holds the lock of a stream's recorder. Empty if nothing records the stream.
 class Recorded {
@@ -210,24 +209,14 @@ private:
 template <class Kind> class RecorderPool {
 public:
     Kind& take() {
-        {
-            const std::lock_guard guard(lock_);
-            if (free_ != nullptr) {
-                Recorder* const next = free_->next_free;
-                return static_cast<Kind&>(*std::exchange(free_, next));
-            }
-        }
-        return *new Kind;
+        Recorder* const free = free_.take();
+        return free != nullptr ? static_cast<Kind&>(*free) : *new Kind;
     }
-    void give(Kind& one) noexcept {
-        const std::lock_guard guard(lock_);
-        one.next_free = std::exchange(free_, &one);
-    }
-    SpinLock& lock() noexcept { return lock_; }
+    void give(Kind& one) noexcept { free_.give(one); }
+    SpinLock& lock() noexcept { return free_.lock(); }
 
 private:
-    SpinLock lock_;
-    Recorder* free_ = nullptr;
+    FreeList<Recorder> free_;
 };
 
 template <class F>

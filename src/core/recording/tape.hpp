@@ -1,5 +1,5 @@
 // The tape: recorded operations in order, with their dependencies. Its memory is reused, so that
-// recording is cheap. Equal recordings are equal bytes.
+// recording is cheap. Equal recordings are equal bytes. Graph nodes are made from it.
 #pragma once
 
 #include <cstddef>

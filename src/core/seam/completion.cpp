@@ -9,41 +9,12 @@
 
 namespace heddle::detail {
 
-/// One free list that all threads share, because completions are often released on another thread
-/// than the one that made them. Filled in slabs.
-class CompletionPool {
-public:
-    SpinLock& lock() noexcept { return lock_; }
-
-    Completion* take() {
-        {
-            const std::lock_guard lock(lock_);
-            if (free_ != nullptr) return std::exchange(free_, free_->next_free_);
-        }
-        constexpr int slab = 64;
-        auto* made = new Completion[slab];
-        const std::lock_guard lock(lock_);
-        for (int i = 1; i < slab; ++i) made[i].next_free_ = std::exchange(free_, &made[i]);
-        return made;
-    }
-
-    void give(Completion& done) noexcept {
-        done.failure_ = nullptr;
-        done.time_ns_ = 0;
-        done.head_.store(nullptr, std::memory_order_relaxed);
-        const std::lock_guard lock(lock_);
-        done.next_free_ = std::exchange(free_, &done);
-    }
-
-private:
-    SpinLock lock_;
-    Completion* free_ = nullptr;
-};
-
 namespace {
 // Never destroyed: streams may outlive static destruction.
-static_assert(std::is_trivially_destructible_v<CompletionPool>);
-constinit CompletionPool pool;
+// All threads share it, because completions are often released on another thread than the one that
+// made them.
+static_assert(std::is_trivially_destructible_v<FreeList<Completion>>);
+constinit FreeList<Completion> pool;
 const ForkRegistration registered{ForkOrder::completions, pool.lock()};
 
 struct BlockedThread : Waiter {
@@ -63,8 +34,20 @@ struct BlockedThread : Waiter {
 };
 }  // namespace
 
-Completion* new_completion() { return pool.take(); }
-void free_completion(Completion& done) noexcept { pool.give(done); }
+Completion* new_completion() {
+    if (Completion* const done = pool.take()) return done;
+    constexpr std::size_t slab = 64;
+    auto* const made = new Completion[slab];
+    pool.give({made + 1, slab - 1});
+    return made;
+}
+
+void free_completion(Completion& done) noexcept {
+    done.failure_ = nullptr;
+    done.time_ns_ = 0;
+    done.head_.store(nullptr, std::memory_order_relaxed);
+    pool.give(done);
+}
 
 bool help_at_exit(const Completion& done) noexcept {
     const bool cpu_ended = cpu_backend().help_at_exit(done),

@@ -1,5 +1,5 @@
 // Completions: one-shot host-side events. CPU events are made of them, and waits between CPU and
-// CUDA streams go through them (docs/adr/0003).
+// CUDA streams go through them (docs/adr/0003). A thread can block until one is done.
 #pragma once
 
 #include <atomic>
@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "core/base/failure.hpp"
+#include "core/base/free_list.hpp"
 
 namespace heddle::detail {
 
@@ -66,14 +67,16 @@ public:
 
 private:
     template <class T> friend class Ref;
-    friend class CompletionPool;
+    friend class FreeList<Completion>;
+    friend Completion* new_completion();
+    friend void free_completion(Completion& done) noexcept;
     static Waiter* done_mark() noexcept { return reinterpret_cast<Waiter*>(std::uintptr_t{1}); }
 
     std::atomic<Waiter*> head_{nullptr};
     std::atomic<std::uint32_t> references_{0};
     std::int64_t time_ns_ = 0;
     Failure failure_;
-    Completion* next_free_ = nullptr;
+    Completion* next_free = nullptr;
 };
 
 Completion* new_completion();                     ///< takes one from a pool, without references

@@ -1,4 +1,5 @@
-// The cold part of streams, and events: state that core keeps and the backends fill in.
+// Records of streams and of events: state that core keeps and that the backends fill in. What
+// inline code needs of a stream is in StreamState.
 #pragma once
 
 #include <atomic>

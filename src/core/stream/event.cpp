@@ -1,8 +1,10 @@
+// The public class Event.
 #include <heddle/stream/event.hpp>
 
 #include <heddle/observe/observer.hpp>
 #include <heddle/stream/scope.hpp>
 
+#include "core/base/errors.hpp"
 #include "core/base/host_function_mark.hpp"
 #include "core/stream/event_pool.hpp"
 #include "core/stream/order.hpp"
@@ -16,25 +18,16 @@ using detail::EventState;
 namespace {
 
 EventState& usable(EventState* state, const char* call, const SourceLocation& where) {
-    if (state == nullptr)
-        throw_error({.code = ErrorCode::usage,
-                     .message = "this event was moved from",
-                     .call = call,
-                     .where = where});
+    if (state == nullptr) detail::throw_moved_from({call, where}, "event");
     return *state;
 }
 
 void check_not_captured(EventState& event, const char* call, const SourceLocation& where) {
     if (event.recorder.load(std::memory_order_acquire) != nullptr) send_batch_of(event, where);
     if (event.capture_id == 0) return;
-    throw_error(
-        {.code = ErrorCode::usage,
-         .message = "this event was recorded in a capture, where it marks a point of the graph and "
-                    "not of time: record it "
-                    "outside",
-         .call = call,
-         .device = event.device,
-         .where = where});
+    detail::usage_error({call, where, event.device},
+                        "this event was recorded in a capture, where it marks a point of the graph "
+                        "and not of time: record it outside");
 }
 
 /// Throws the failure of the work before a completed record, if any.
@@ -49,11 +42,7 @@ void throw_failure_of(EventState& event) {
 
 Event::Event(Device device, EventOptions options, Where where) try {
     if (options.timing && options.interprocess)
-        throw_error({.code = ErrorCode::usage,
-                     .message = "an interprocess event cannot have timing",
-                     .call = "Event",
-                     .device = device,
-                     .where = where});
+        detail::usage_error({"Event", where, device}, "an interprocess event cannot have timing");
     state_ = &detail::take_event(device, options, where);
 } catch (...) {
     detail::rethrow_as_error("Event", where);
@@ -116,10 +105,6 @@ void Event::synchronize(Where where) const try {
                         .name = "Event::synchronize",
                         .stream = event.stream != nullptr ? detail::Access::stream(*event.stream)
                                                           : StreamRef(),
-                        .sequence = 0,
-                        .bytes = 0,
-                        .other = {},
-                        .accesses = {},
                         .where = where});
     throw_failure_of(event);
 } catch (...) {
@@ -129,17 +114,12 @@ void Event::synchronize(Where where) const try {
 double elapsed_time(const Event& start, const Event& end, Where where) try {
     EventState& first = detail::Access::state(start, "elapsed_time", where);
     EventState& last = detail::Access::state(end, "elapsed_time", where);
-    const auto refuse = [&](const char* message) {
-        throw_error({.code = ErrorCode::usage,
-                     .message = message,
-                     .call = "elapsed_time",
-                     .device = first.device,
-                     .where = where});
-    };
+    const detail::ErrorSite site{"elapsed_time", where, first.device};
     if (!first.options.timing || !last.options.timing)
-        refuse("both events need timing: make them with {.timing = true}");
-    if (!first.is_recorded() || !last.is_recorded()) refuse("both events must have been recorded");
-    if (first.device != last.device) refuse("both events must be of one device");
+        detail::usage_error(site, "both events need timing: make them with {{.timing = true}}");
+    if (!first.is_recorded() || !last.is_recorded())
+        detail::usage_error(site, "both events must have been recorded");
+    if (first.device != last.device) detail::usage_error(site, "both events must be of one device");
     start.synchronize(where);
     end.synchronize(where);
     return first.backend->elapsed_ms(first, last, where);

@@ -1,11 +1,9 @@
 #include "core/stream/event_pool.hpp"
 
 #include <memory>
-#include <mutex>
-#include <utility>
 
 #include "core/base/fork.hpp"
-#include "core/base/spin_lock.hpp"
+#include "core/base/free_list.hpp"
 #include "core/stream/recorder.hpp"
 #include <heddle/detail/thread_state.hpp>
 
@@ -13,11 +11,8 @@ namespace heddle::detail {
 
 namespace {
 
-/// A free list of event states, for one device and one set of options.
-struct EventPool {
-    SpinLock lock;
-    EventState* free = nullptr;
-};
+/// The events that are not in use, for each device and set of options.
+using EventPool = FreeList<EventState>;
 
 struct Pools {
     EventPool of[2][max_devices][8];
@@ -26,7 +21,7 @@ struct Pools {
 void for_each_pool(void* all, void (SpinLock::*function)() noexcept) {
     for (auto& kind : static_cast<Pools*>(all)->of)
         for (auto& device : kind)
-            for (EventPool& pool : device) (pool.lock.*function)();
+            for (EventPool& pool : device) (pool.lock().*function)();
 }
 
 // Never destroyed: events may outlive static destruction.
@@ -45,15 +40,10 @@ EventPool& pool_of(Device device, EventOptions options) {
 }  // namespace
 
 EventState& take_event(Device device, EventOptions options, const SourceLocation& where) {
-    EventPool& pool = pool_of(device, options);
-    {
-        const std::lock_guard lock(pool.lock);
-        if (pool.free != nullptr) {
-            EventState& event = *std::exchange(pool.free, pool.free->next_free);
-            event.owners.store(1, std::memory_order_relaxed);
-            event.alive.store(true, std::memory_order_relaxed);
-            return event;
-        }
+    if (EventState* const event = pool_of(device, options).take()) {
+        event->owners.store(1, std::memory_order_relaxed);
+        event->alive.store(true, std::memory_order_relaxed);
+        return *event;
     }
     auto event = std::make_unique<EventState>();
     event->backend = &backend_of(device.kind());
@@ -83,9 +73,7 @@ void release_event(EventState& event) noexcept {
     event.stream = nullptr;
     event.fate = nullptr;
     event.capture_id = 0;
-    EventPool& pool = pool_of(event.device, event.options);
-    const std::lock_guard lock(pool.lock);
-    event.next_free = std::exchange(pool.free, &event);
+    pool_of(event.device, event.options).give(event);
 }
 
 }  // namespace heddle::detail

@@ -1,3 +1,4 @@
+// poisoned_streams(), clear_errors() and on_completion().
 #include <heddle/stream/failures.hpp>
 
 #include <algorithm>
@@ -106,14 +107,7 @@ void give_completion(StreamState& state, const WorkType& type, void* self,
         !record_work(state, type, self, 1, nullptr, 0, {}, where))
         enqueue(state, *type.op, self, 1, where);
     if (is_observed())
-        notify({.kind = OpKind::host_function,
-                .name = type.op->pretty,
-                .stream = Access::stream(state),
-                .sequence = state.submissions.load(std::memory_order_relaxed),
-                .bytes = 0,
-                .other = {},
-                .accesses = {},
-                .where = where});
+        notify_on(state, {.kind = OpKind::host_function, .name = type.op->pretty, .where = where});
 } catch (...) {
     detail::rethrow_as_error("on_completion", where);
 }

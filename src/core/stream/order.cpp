@@ -1,4 +1,5 @@
 #include "core/stream/order.hpp"
+#include "core/base/errors.hpp"
 
 #include "core/stream/event_pool.hpp"
 #include "core/stream/recorder.hpp"
@@ -30,36 +31,28 @@ void check_captures(StreamRecord& waiter, StreamRecord* other, const Captures& c
                     const char* call, const SourceLocation& where) {
     if (captures.waiter == 0 || captures.waiter == captures.other) return;
     const std::string name = other != nullptr ? other->display_name() : "the event's stream";
-    throw_error(stream_error(
-        ErrorCode::usage, waiter,
-        captures.other == 0
-            ? "a capturing stream cannot wait for work outside its capture (" + name +
-                  " is not capturing): wait for it before the capture begins; or let it join the "
-                  "capture "
-                  "first (" +
-                  name +
-                  ".wait_stream(a capturing stream)), enter the scope with {.wait_on_enter = "
-                  "false}, or wait "
-                  "for an event "
-                  "at every launch with wait_external()"
-            : "a capturing stream cannot wait for a stream of another capture, or of the capture "
-              "around a "
-              "condition's "
-              "body (" +
-                  name + "): join the two outside of the captures, by the order of their launches",
-        call, where));
+    if (captures.other == 0)
+        usage_error({call, where, waiter},
+                    "a capturing stream cannot wait for work outside its capture ({} is not "
+                    "capturing): wait for it before the capture begins; or let it join the capture "
+                    "first ({}.wait_stream(a capturing stream)), enter the scope with "
+                    "{{.wait_on_enter = false}}, or wait for an event at every launch with "
+                    "wait_external()",
+                    name, name);
+    usage_error(
+        {call, where, waiter},
+        "a capturing stream cannot wait for a stream of another capture, or of the capture "
+        "around a condition's body ({}): join the two outside of the captures, by the order "
+        "of their launches",
+        name);
 }
 
-void notify_wait(OpKind kind, const char* name, StreamRecord& waiter, StreamRecord* other,
-                 const SourceLocation& where) {
-    notify({.kind = kind,
-            .name = name,
-            .stream = Access::stream(waiter),
-            .sequence = waiter.submissions.load(std::memory_order_relaxed),
-            .bytes = 0,
-            .other = other != nullptr ? Access::stream(*other) : StreamRef(),
-            .accesses = {},
-            .where = where});
+[[gnu::cold, gnu::noinline]] void notify_wait(OpKind kind, const char* name, StreamRecord& waiter,
+                                              StreamRecord* other, const SourceLocation& where) {
+    notify_on(waiter, {.kind = kind,
+                       .name = name,
+                       .other = other != nullptr ? Access::stream(*other) : StreamRef(),
+                       .where = where});
 }
 
 /// Returns whether the stream's device is lost, so that nothing can be enqueued on it any more.
@@ -96,39 +89,36 @@ bool is_current(StreamRecord& stream) noexcept {
 void check_usable(StreamRecord& stream, const char* call, const SourceLocation& where) {
     const std::uint32_t flags = stream.flags.load(std::memory_order_acquire);
     if ((flags & stream_flag::forked) != 0)
-        throw_error({.code = ErrorCode::forked,
-                     .message = "this stream belongs to the parent process: after fork(), make new "
-                                "streams (CPU devices) or "
-                                "start a new program (CUDA)",
-                     .call = call,
-                     .where = where});
+        coded_error(ErrorCode::forked, {call, where},
+                    "this stream belongs to the parent process: after fork(), make new streams "
+                    "(CPU devices) or start a new program (CUDA)");
     if ((flags & stream_flag::dead) != 0 && is_current(stream))
-        throw_error({.code = ErrorCode::usage,
-                     .message = "stream '" + stream.display_name() +
-                                "' was destroyed while it was this thread's current stream of " +
-                                stream.device.name() +
-                                ": keep it until its scope is left, or call "
-                                "set_stream(default_stream(device), {.wait = false}) first",
-                     .call = call,
-                     .device = stream.device,
-                     .where = where});
+        usage_error({call, where, stream.device},
+                    "stream '{}' was destroyed while it was this thread's current stream of {}: "
+                    "keep it until its scope is left, or call set_stream(default_stream(device), "
+                    "{{.wait = false}}) first",
+                    stream, stream.device);
     if ((flags & stream_flag::dead) != 0)
-        throw_error(
-            {.code = ErrorCode::usage,
-             .message =
-                 "this StreamRef refers to no stream: the stream was destroyed or moved from, "
-                 "or there never was one",
-             .call = call,
-             .where = where});
+        usage_error({call, where}, "this StreamRef refers to no stream: the stream was destroyed "
+                                   "or moved from, or there never was one");
+}
+
+void throw_capturing(StreamRecord& stream, const char* call, const SourceLocation& where) {
+    usage_error(
+        {call, where, stream},
+        "the host cannot wait for or query a stream that is capturing: nothing of it is done "
+        "before the graph is launched. End the capture first; to read memory, copy() it to "
+        "pinned() in the capture");
+}
+
+void throw_wrong_event(const ErrorSite& site, Device of_event, std::string_view remedy) {
+    usage_error(site, "an event of {} cannot be recorded here: {}", of_event, remedy);
 }
 
 void check_not_capturing(StreamRecord& stream, const char* call, const SourceLocation& where) {
     leave_to_host(stream, call, where);
     if (capture_of(stream) == 0) return;
-    throw_error(stream_error(
-        ErrorCode::usage, stream,
-        "the host cannot wait for or query a stream that is capturing: end the capture first", call,
-        where));
+    throw_capturing(stream, call, where);
 }
 
 void throw_known_failure(StreamRecord& stream) {
@@ -228,13 +218,10 @@ void order_after_event(StreamRecord& waiter, EventState& event, const SourceLoca
         return;
     }
     if (is_recorder_id(event.capture_id) && capture_of(waiter) != event.capture_id) [[unlikely]]
-        throw_error(stream_error(ErrorCode::usage, waiter,
-                                 "the event's newest record was made in another capture, and marks "
-                                 "a point of that graph: record "
-                                 "it anew "
-                                 "outside; an Event that is to be recorded at every launch is "
-                                 "recorded by record_external()",
-                                 "wait_event", where));
+        usage_error({"wait_event", where, waiter},
+                    "the event's newest record was made in another capture, and marks a point of "
+                    "that graph: record it anew outside; an Event that is to be recorded at every "
+                    "launch is recorded by record_external()");
     StreamRecord* const other = event.stream;
     bool trusted = event.countable;
     if (waiter.has(stream_flag::slow_order) || event.capture_id != 0) [[unlikely]] {
@@ -274,15 +261,8 @@ void note_record(EventState& event, StreamRecord& stream, std::uint64_t given,
 }
 
 namespace {
-void notify_record(StreamRecord& stream, const SourceLocation& where) {
-    notify({.kind = OpKind::record,
-            .name = "record_event",
-            .stream = Access::stream(stream),
-            .sequence = stream.submissions.load(std::memory_order_relaxed),
-            .bytes = 0,
-            .other = {},
-            .accesses = {},
-            .where = where});
+[[gnu::cold, gnu::noinline]] void notify_record(StreamRecord& stream, const SourceLocation& where) {
+    notify_on(stream, {.kind = OpKind::record, .name = "record_event", .where = where});
 }
 }  // namespace
 
@@ -296,11 +276,8 @@ void record_event(EventState& event, StreamRecord& stream, bool external,
     if (careful) [[unlikely]]
         check_usable(stream, "record_event", where);
     if (event.device != stream.device)
-        throw_error(stream_error(ErrorCode::usage, stream,
-                                 "an event of " + event.device.name() +
-                                     " cannot be recorded here: make one with "
-                                     "Event(stream.device()) or stream.record_event()",
-                                 "record_event", where));
+        throw_wrong_event({"record_event", where, stream}, event.device,
+                          "make one with Event(stream.device()) or stream.record_event()");
     if ((event.recorder.load(std::memory_order_acquire) != nullptr ||
          stream.has(stream_flag::recording)) &&
         record_event_point(event, stream, external, where)) [[unlikely]] {
@@ -328,15 +305,7 @@ Admission admit_slowly(StreamState& state, const char* call, Where where) try {
     // A failed stream can be cleared, so its work is dropped; a lost device cannot, so this throws.
     if (failure->code == ErrorCode::device_lost && failure->device == stream.device)
         throw_failure(failure);
-    if (is_observed())
-        notify({.kind = OpKind::dropped,
-                .name = call,
-                .stream = Access::stream(stream),
-                .sequence = stream.submissions.load(std::memory_order_relaxed),
-                .bytes = 0,
-                .other = {},
-                .accesses = {},
-                .where = where});
+    if (is_observed()) notify_on(stream, {.kind = OpKind::dropped, .name = call, .where = where});
     return Admission::dropped;
 } catch (...) {
     rethrow_as_error(call, where);

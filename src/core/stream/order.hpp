@@ -1,6 +1,8 @@
-// Order between streams and events.
+// Order between streams and events: records, and waits, which are elided where they are redundant.
+// Also the checks that a stream can be used.
 #pragma once
 
+#include "core/base/errors.hpp"
 #include "core/seam/backend.hpp"
 
 namespace heddle::detail {
@@ -11,9 +13,9 @@ void order_after_stream(StreamRecord& waiter, StreamRecord& other, const SourceL
 /// The same on the native streams, whether or not a recorder has them: orders `waiter` after work
 /// that was enqueued on `other`, not after recorded work.
 void enqueue_stream_wait(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where);
-/// Adds a wait of heddle's own, for a stream that may be open, closed or gone, or another thread's.
-/// Flushes a batch that records the stream. For a captured stream, waits only for work that was
-/// enqueued, not for recorded work. `waiter` joins no capture or batch.
+/// Adds a wait of heddle's own. The stream of `use` may be open, closed or gone, or belong to
+/// another thread. Flushes a batch that records the stream. For a captured stream, waits only for
+/// work that was enqueued, not for recorded work. `waiter` joins no capture or batch.
 void order_after_use(StreamRecord& waiter, const StreamUse& use, const SourceLocation& where);
 /// Implements StreamRef::wait_event(): orders work enqueued on `waiter` from now on after the
 /// event's newest record. Throws UsageError if a capture forbids it.
@@ -36,6 +38,12 @@ void record_event(EventState& event, StreamRecord& stream, bool external,
 void throw_known_failure(StreamRecord& stream);
 /// Throws UsageError if the stream is dead, and ForkedError if it belongs to the parent process.
 void check_usable(StreamRecord& stream, const char* call, const SourceLocation& where);
+/// Throws UsageError for a wait or query of a stream that is being captured.
+[[noreturn]] void throw_capturing(StreamRecord& stream, const char* call,
+                                  const SourceLocation& where);
+/// Throws UsageError for a record of an event of another device than the stream's.
+[[noreturn]] void throw_wrong_event(const ErrorSite& site, Device of_event,
+                                    std::string_view remedy);
 /// For waits and queries by the host: flushes a batch that records the stream; throws UsageError if
 /// the stream is being captured.
 void check_not_capturing(StreamRecord& stream, const char* call, const SourceLocation& where);

@@ -1,4 +1,5 @@
 #include "core/stream/registry.hpp"
+#include "core/base/errors.hpp"
 
 #include <array>
 
@@ -46,10 +47,7 @@ Registry::Records& records_of(Device device) noexcept {
 void add_slab(Registry::Records& records, Device device) {
     const int index = all.slabs.load();
     if (index == max_slabs)
-        throw_error({.code = ErrorCode::out_of_memory,
-                     .message = "too many streams",
-                     .call = "Stream",
-                     .device = device});
+        coded_error(ErrorCode::out_of_memory, {"Stream", {}, device}, "too many streams");
     auto* const slab = new StreamRecord[slab_size];
     for (int i = slab_size - 1; i >= 0; --i) {
         slab[i].slot = static_cast<std::uint32_t>(index * slab_size + i);

@@ -1,7 +1,9 @@
+// Each thread's current device and streams, default streams, and scopes, also if left out of order.
 #include <heddle/stream/scope.hpp>
 
 #include <algorithm>
 
+#include "core/base/errors.hpp"
 #include "core/base/fork.hpp"
 #include "core/base/report.hpp"
 #include "core/stream/registry.hpp"
@@ -20,19 +22,11 @@ const detail::ForkRegistration registered{detail::ForkOrder::default_streams,
 
 void check_depth(const ThreadState& thread, const SourceLocation& where) {
     if (thread.depth == detail::max_scopes) [[unlikely]]
-        throw_error({.code = ErrorCode::usage,
-                     .message = "more than 128 scopes are open on this thread",
-                     .call = "scope",
-                     .where = where});
+        detail::usage_error({"scope", where}, "more than 128 scopes are open on this thread");
 }
 
-void report_misuse(const char* message, const SourceLocation& where) noexcept {
-    try {
-        throw_error(
-            {.code = ErrorCode::usage, .message = message, .call = "scope", .where = where});
-    } catch (...) {
-        detail::report(std::current_exception());
-    }
+void report_misuse(std::string_view message, const SourceLocation& where) noexcept {
+    detail::report_error(ErrorCode::usage, {"scope", where}, "{}", message);
 }
 
 /// Saves the state that set_stream() or set_device() replaces, so that the innermost open scope

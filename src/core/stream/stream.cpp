@@ -1,3 +1,4 @@
+// Stream and StreamRef, and waits for whole devices. How a stream is closed is in registry.cpp.
 #include <heddle/stream/stream.hpp>
 
 #include <heddle/detail/thread_state.hpp>
@@ -18,14 +19,8 @@ using detail::StreamRecord;
 namespace {
 void notify_synchronize(StreamRecord& stream, const SourceLocation& where) {
     if (detail::is_observed())
-        detail::notify({.kind = OpKind::synchronize,
-                        .name = "synchronize",
-                        .stream = detail::Access::stream(stream),
-                        .sequence = stream.submissions.load(std::memory_order_relaxed),
-                        .bytes = 0,
-                        .other = {},
-                        .accesses = {},
-                        .where = where});
+        detail::notify_on(stream,
+                          {.kind = OpKind::synchronize, .name = "synchronize", .where = where});
 }
 
 /// This thread's own streams, closed when it ends.
@@ -205,14 +200,7 @@ void synchronize_device(Device device, Where where) try {
     const detail::Failure of_closed =
         detail::backend_of(device.kind()).synchronize_device(device.index(), where);
     if (detail::is_observed())
-        detail::notify({.kind = OpKind::synchronize,
-                        .name = "synchronize_device",
-                        .stream = {},
-                        .sequence = 0,
-                        .bytes = 0,
-                        .other = {},
-                        .accesses = {},
-                        .where = where});
+        detail::notify({.kind = OpKind::synchronize, .name = "synchronize_device", .where = where});
     detail::Failure first;
     detail::for_each_stream([&](StreamRecord& stream) {
         if (first == nullptr && stream.device == device &&

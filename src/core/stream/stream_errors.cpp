@@ -2,6 +2,9 @@
 
 #include <utility>
 
+#include "core/base/errors.hpp"
+#include "core/base/kernel_name.hpp"
+
 namespace heddle::detail {
 
 namespace {
@@ -11,8 +14,8 @@ namespace {
         failure->stream_id == stream->id.load())
         throw_error(*failure);
     ErrorInfo info = *failure;
-    info.message +=
-        "; stream '" + stream->display_name() + "' waited for it, and took the failure over";
+    info.message = format("{}; stream '{}' waited for it, and took the failure over",
+                          failure->message, static_cast<const StreamState&>(*stream));
     throw_error(std::move(info));
 } catch (const std::bad_alloc&) {
     throw_reserved_error();
@@ -45,15 +48,36 @@ std::exception_ptr told(const Failure& failure, StreamRecord* stream) {
     }
 }
 
-ErrorInfo stream_error(ErrorCode code, StreamRecord& stream, std::string message, std::string call,
-                       const SourceLocation& where) {
-    return {.code = code,
-            .message = std::move(message),
-            .call = std::move(call),
-            .device = stream.device,
-            .stream_id = stream.id.load(),
-            .stream = stream.display_name(),
-            .where = where};
+namespace {
+/// What a failure of work means for its stream: the end of each message.
+constexpr const char* consequence =
+    "later work on this stream, and on what waits for it, is dropped";
+}  // namespace
+
+Failure failure_of_throw(StreamRecord& stream, const OpType& type, const SourceLocation& where,
+                         const std::exception_ptr& thrown, const std::string* node) noexcept {
+    try {
+        const std::string of_node = node != nullptr ? format("node '{}', ", *node) : "";
+        ErrorInfo info =
+            error_info(ErrorCode::work_failed, {type.call, where, stream}, "{}{} threw: {}; {}",
+                       of_node, kernel_name(type.pretty), what_of(thrown), consequence);
+        info.cause = thrown;
+        return make_failure(std::move(info));
+    } catch (...) {
+        return no_memory_failure();
+    }
+}
+
+Failure failure_for_want_of_memory(StreamRecord& stream, const char* call,
+                                   const SourceLocation& where) noexcept {
+    try {
+        return make_failure(error_info(ErrorCode::out_of_memory, {call, where, stream},
+                                       "there was no memory on the host for work that was under "
+                                       "way; it was not done, and {}",
+                                       consequence));
+    } catch (...) {
+        return no_memory_failure();
+    }
 }
 
 }  // namespace heddle::detail

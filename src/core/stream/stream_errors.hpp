@@ -1,19 +1,26 @@
-// Errors about streams, and conversion of failures into exceptions.
+// Failures of streams' work: made of what went wrong, and converted into exceptions.
 #pragma once
 
 #include <exception>
 #include <string>
 
 #include "core/seam/records.hpp"
+#include <heddle/detail/host_op.hpp>
 
 namespace heddle::detail {
 
-/// Returns an error about `stream`, with its device, id and name filled in.
-ErrorInfo stream_error(ErrorCode code, StreamRecord& stream, std::string message, std::string call,
-                       const SourceLocation& where);
+/// Returns the failure for an exception that left a kernel or host function. `node` is the name of
+/// the graph's node, or null.
+Failure failure_of_throw(StreamRecord& stream, const OpType& type, const SourceLocation& where,
+                         const std::exception_ptr& thrown,
+                         const std::string* node = nullptr) noexcept;
+/// Returns the failure for work that ran out of host memory where nothing can be thrown to a
+/// caller.
+Failure failure_for_want_of_memory(StreamRecord& stream, const char* call,
+                                   const SourceLocation& where) noexcept;
 
-/// Throws a failure of work and marks it as told. `stream` is where it was found, or null; the
-/// message names it if the failure came there by a wait.
+/// Throws a failure of work and marks it as told. `stream` is the stream on which the failure was
+/// found, or null. The message names that stream if the work failed on another one.
 [[noreturn]] void throw_failure(const Failure& failure, StreamRecord* stream = nullptr);
 /// The same, but returns an exception_ptr.
 std::exception_ptr told(const Failure& failure, StreamRecord* stream = nullptr);

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "core/base/errors.hpp"
+#include "core/base/made_once.hpp"
 #include "core/seam/code_backend.hpp"
 #include "core/stream/registry.hpp"
 #include "cuda/backend.hpp"
@@ -45,12 +47,9 @@ public:
 
     void check(int code, const char* call) const {
         if (code == 0) return;
-        throw_error({.code = ErrorCode::native,
-                     .message = std::string(call) + " failed: " + nvrtc_.error_text(code),
-                     .call = call,
-                     .native_code = code,
-                     .native_name = nvrtc_.error_text(code),
-                     .where = where_});
+        coded_error(ErrorCode::native,
+                    ErrorSite(call, where_).with_native(code, nvrtc_.error_text(code)),
+                    "{} failed: {}", call, nvrtc_.error_text(code));
     }
 
     /// Returns a text or an image, whose size and contents NVRTC returns separately.
@@ -121,11 +120,8 @@ class CudaCode final : public CodeBackend {
         if (std::ranges::find(known, number) != known.end()) return wanted;
         const auto newer = std::ranges::upper_bound(known, number);
         if (newer == known.begin())
-            throw_error({.code = ErrorCode::unsupported,
-                         .message = "this compiler (" + nvrtc(where).identity +
-                                    ") knows no GPUs as old as " + wanted,
-                         .call = "compile",
-                         .where = where});
+            unsupported_error({"compile", where}, "this compiler ({}) knows no GPUs as old as {}",
+                              nvrtc(where).identity, wanted);
         return "compute_" + std::to_string(*(newer - 1));
     }
 
@@ -145,7 +141,7 @@ class CudaCode final : public CodeBackend {
         if (code == Nvrtc::bad_source) return compiled;
         if (code != 0) {
             if (compiled.log.empty()) program.check(code, "nvrtcCompileProgram");
-            compiled.log = std::string(n.error_text(code)) + ": " + compiled.log;
+            compiled.log = format("{}: {}", n.error_text(code), compiled.log);
             return compiled;
         }
         const bool is_ptx = options.architecture.starts_with("compute_");
@@ -197,9 +193,8 @@ public:
 
 ModuleKernels CudaCode::load(Device device, const std::string& image, const SourceLocation& where) {
     if (!is_image(image))
-        throw_coded(ErrorCode::usage,
-                    "this is no code for GPUs: neither a cubin, nor a fatbin, nor PTX", "load",
-                    device.index(), where);
+        usage_error({"load", where, device},
+                    "this is no code for GPUs: neither a cubin, nor a fatbin, nor PTX");
     Gpu& g = gpu(device.index(), where);
     const RelaxedCapture relaxed;
     const InContext in(g);
@@ -209,13 +204,9 @@ ModuleKernels CudaCode::load(Device device, const std::string& image, const Sour
     Loaded loaded;
     const CUresult code = api.cuModuleLoadDataEx(&loaded.module, image.c_str(), 2, options, values);
     if (code == CUDA_ERROR_INVALID_PTX && log[0] != '\0')
-        throw_error({.code = ErrorCode::compile,
-                     .message = "the driver does not compile this PTX:\n" + std::string(log.data()),
-                     .call = "cuModuleLoadDataEx",
-                     .native_code = static_cast<int>(code),
-                     .native_name = cudaGetErrorName(as_runtime(code)),
-                     .device = device,
-                     .where = where});
+        coded_error(ErrorCode::compile,
+                    with_native({"cuModuleLoadDataEx", where, device}, as_runtime(code)),
+                    "the driver does not compile this PTX:\n{}", log.data());
     cu::check(code, "cuModuleLoadDataEx", device.index(), where);
 
     // Load all kernels now: loading one at its first launch would delay that.
@@ -249,8 +240,8 @@ ModuleKernels CudaCode::load(Device device, const std::string& image, const Sour
 }  // namespace cu
 
 CodeBackend& code_backend() {
-    static auto* const instance = new cu::CudaCode;
-    return *instance;
+    static constinit MadeOnce<cu::CudaCode> instance;
+    return instance.get();
 }
 
 }  // namespace heddle::detail

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/errors.hpp"
 #include "core/base/format.hpp"
 #include <dlfcn.h>
 #include <link.h>
 #include <sys/stat.h>
 
 #include "core/base/background.hpp"
+#include "core/base/made_once.hpp"
 #include "core/base/shared_library.hpp"
 #include <heddle/error.hpp>
 
@@ -52,7 +54,7 @@ Found look() {
     need(f.log_size, "nvrtcGetProgramLogSize"), need(f.get_log, "nvrtcGetProgramLog");
     need(f.add_name, "nvrtcAddNameExpression"), need(f.lowered_name, "nvrtcGetLoweredName");
     if (!library.missing().empty()) {
-        found.problem = "it has no " + library.missing() + ": it is no NVRTC, or too old a one";
+        found.problem = format("it has no {}: it is no NVRTC, or too old a one", library.missing());
         return found;
     }
 
@@ -71,17 +73,15 @@ Found look() {
 }  // namespace
 
 const Nvrtc& nvrtc(const SourceLocation& where) {
-    static const Found* found = new Found(look());
-    if (found->problem.empty()) return found->functions;
+    static constinit MadeOnce<Found> once;
+    const Found& found = once.get([] { return new Found(look()); });
+    if (found.problem.empty()) return found.functions;
     const bool named = SharedLibrary::is_named("HEDDLE_NVRTC");
-    throw_error(
-        {.code = ErrorCode::unsupported,
-         .message = detail::format(
-             "CUDA C++ cannot be compiled here, because there is no NVRTC: {}. {}", found->problem,
-             named ? "HEDDLE_NVRTC names it"
-                   : "Install the CUDA toolkit's libnvrtc, or name it in HEDDLE_NVRTC"),
-         .call = "compile",
-         .where = where});
+    unsupported_error({"compile", where},
+                      "CUDA C++ cannot be compiled here, because there is no NVRTC: {}. {}",
+                      found.problem,
+                      named ? "HEDDLE_NVRTC names it"
+                            : "Install the CUDA toolkit's libnvrtc, or name it in HEDDLE_NVRTC");
 }
 
 }  // namespace heddle::detail::cu

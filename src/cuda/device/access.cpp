@@ -4,6 +4,7 @@
 #include <mutex>
 #include <utility>
 
+#include "core/base/made_once.hpp"
 #include "cuda/backend.hpp"
 #include "cuda/device/access.hpp"
 #include "cuda/device/context.hpp"
@@ -21,8 +22,8 @@ struct AccessTable {
     bool of_others[max_devices][max_devices] = {};
 };
 AccessTable& table() {
-    static auto* const instance = new AccessTable;
-    return *instance;
+    static constinit MadeOnce<AccessTable> instance;
+    return instance.get();
 }
 std::atomic<bool>& entry(AccessKind kind, int device, int peer) {
     return table().enabled[static_cast<int>(kind)][device][peer];

@@ -1,4 +1,4 @@
-// Work of heddle's own that cannot be done at once.
+// Chores: cleanup of heddle's own that cannot be done at once, and its retries.
 #pragma once
 
 #include <cstddef>

@@ -5,7 +5,6 @@
 #include "core/base/failure.hpp"
 #include "core/base/report.hpp"
 #include "core/stream/registry.hpp"
-#include "core/stream/stream_errors.hpp"
 #include "cuda/device/gpu.hpp"
 
 namespace heddle::detail::cu {
@@ -29,6 +28,10 @@ bool is_sticky(cudaError_t code) noexcept {
     case cudaErrorExternalDevice: return true;
     default: return false;
     }
+}
+
+ErrorSite with_native(const ErrorSite& site, cudaError_t code) noexcept {
+    return site.with_native(static_cast<int>(code), cudaGetErrorName(code));
 }
 
 namespace {
@@ -57,21 +60,18 @@ ErrorCode code_of(cudaError_t code) noexcept {
     }
 }
 
-ErrorInfo native_error(ErrorCode code, cudaError_t native, const char* call, int device,
-                       StreamRecord* stream, std::string message, const SourceLocation& where) {
-    ErrorInfo info;
-    if (stream != nullptr) {
-        info = stream_error(code, *stream, std::move(message), call, where);
-    } else {
-        info.code = code;
-        info.message = std::move(message);
-        info.call = call;
-        info.where = where;
-        if (device >= 0) info.device = Access::device(DeviceKind::cuda, device);
-    }
-    info.native_code = static_cast<int>(native);
-    info.native_name = cudaGetErrorName(native);
-    return info;
+/// `device` is -1, and `stream` null, if none is concerned.
+ErrorSite site_of(const char* call, cudaError_t code, int device, const StreamRecord* stream,
+                  const SourceLocation& where) noexcept {
+    if (stream != nullptr) return with_native({call, where, *stream}, code);
+    if (device >= 0) return with_native({call, where, gpu_device(device)}, code);
+    return with_native({call, where}, code);
+}
+
+ErrorInfo failed_call(cudaError_t code, const char* call, int device, const StreamRecord* stream,
+                      const SourceLocation& where) {
+    return error_info(code_of(code), site_of(call, code, device, stream, where), "{} failed: {}",
+                      call, cudaGetErrorString(code));
 }
 
 /// Returns the names of streams that may have had pending work when the device was lost: those not
@@ -94,20 +94,18 @@ std::string unfinished_streams(int device) {
         if (name.empty()) --count;
         else names += (names.empty() ? "" : ", ") + name;
     });
-    if (count > 8) names += " and " + std::to_string(count - 8) + " more";
+    if (count > 8) names += format(" and {} more", count - 8);
     return names;
 }
 
 Failure make_loss(int device, cudaError_t code, const char* call, StreamRecord* stream,
                   const SourceLocation& where) {
     const std::string names = unfinished_streams(device);
-    std::string message = "cuda:" + std::to_string(device) + " is lost (" +
-                          cudaGetErrorString(code) +
-                          "): nothing runs on it any more in this process. ";
-    message +=
-        names.empty() ? "No stream had unfinished work." : "Unfinished work was on: " + names + ".";
-    return make_failure(native_error(ErrorCode::device_lost, code, call, device, stream,
-                                     std::move(message), where));
+    return make_failure(error_info(
+        ErrorCode::device_lost, site_of(call, code, device, stream, where),
+        "{} is lost ({}): nothing runs on it any more in this process. {}{}.", gpu_device(device),
+        cudaGetErrorString(code),
+        names.empty() ? "No stream had unfinished work" : "Unfinished work was on: ", names));
 }
 
 std::atomic<bool> forked{false};
@@ -141,9 +139,7 @@ Failure mark_lost(int device, cudaError_t code, const char* call, StreamRecord* 
 
 Failure failure_from(cudaError_t code, const char* call, int device) noexcept {
     try {
-        return make_failure(native_error(code_of(code), code, call, device, nullptr,
-                                         std::string(call) + " failed: " + cudaGetErrorString(code),
-                                         {}));
+        return make_failure(failed_call(code, call, device, nullptr, {}));
     } catch (...) {
         return nullptr;
     }
@@ -156,8 +152,7 @@ void fail(cudaError_t code, const char* call, int device, StreamRecord* stream,
     if (is_sticky(code) && device >= 0) {
         if (Failure failure = mark_lost(device, code, call, stream, where)) throw_error(*failure);
     }
-    throw_error(native_error(code_of(code), code, call, device, stream,
-                             std::string(call) + " failed: " + cudaGetErrorString(code), where));
+    throw_error(failed_call(code, call, device, stream, where));
 }
 
 void note_failure(cudaError_t code, const char* call, int device) noexcept {
@@ -168,45 +163,32 @@ void note_failure(cudaError_t code, const char* call, int device) noexcept {
     try {
         const SourceLocation nowhere;
         if (is_sticky(code)) {
-            if (Failure failure = mark_lost(device, code, call, nullptr, nowhere))
-                report(Error(*failure));
+            if (Failure failure = mark_lost(device, code, call, nullptr, nowhere)) report(*failure);
             return;
         }
-        report(Error(native_error(code_of(code), code, call, device, nullptr,
-                                  std::string(call) + " failed: " + cudaGetErrorString(code),
-                                  nowhere)));
+        report(failed_call(code, call, device, nullptr, nowhere));
     } catch (...) {
         // no memory for the report
     }
 }
 
-void throw_usage(std::string message, const char* call, StreamRecord* stream,
-                 const SourceLocation& where) {
-    if (stream != nullptr)
-        throw_error(stream_error(ErrorCode::usage, *stream, std::move(message), call, where));
-    throw_coded(ErrorCode::usage, std::move(message), call, -1, where);
+void throw_invalid_capture(const StreamRecord& stream, const char* call,
+                           const SourceLocation& where) {
+    usage_error({call, where, stream}, "the stream's capture is invalid: end it, and begin again");
+}
+
+void throw_capture_of_host_memory(const StreamRecord& stream, const char* call,
+                                  const SourceLocation& where) {
+    usage_error({call, where, stream},
+                "the stream is capturing, and a graph can copy and fill only device and pinned "
+                "memory: use heddle::pinned() for the host side");
 }
 
 void throw_closed(const StreamState& stream) {
-    throw_coded(
-        ErrorCode::usage,
-        "the stream was destroyed while it was being used: keep it until all who use it are done",
-        "native stream", stream.device.index(), {});
-}
-
-void throw_coded(ErrorCode code, std::string message, const char* call, int device,
-                 const SourceLocation& where, cudaError_t native) {
-    ErrorInfo info;
-    info.code = code;
-    info.message = std::move(message);
-    info.call = call;
-    info.where = where;
-    if (device >= 0) info.device = Access::device(DeviceKind::cuda, device);
-    if (native != cudaSuccess) {
-        info.native_code = static_cast<int>(native);
-        info.native_name = cudaGetErrorName(native);
-    }
-    throw_error(std::move(info));
+    usage_error(
+        {"native stream", {}, stream.device},
+        "the stream was destroyed while it was being used: keep it until all who use it are "
+        "done");
 }
 
 Failure failure_until(StreamRecord& stream, std::uint64_t submissions) noexcept {
@@ -219,12 +201,10 @@ bool is_forked() noexcept { return forked.load(std::memory_order_relaxed); }
 void refuse_forked(const char* call, const SourceLocation& where) {
     if (!is_forked()) [[likely]]
         return;
-    throw_coded(ErrorCode::forked,
-                "this process is the child of a fork() of one that used CUDA, and CUDA does not "
-                "work in it: "
-                "fork before "
-                "using CUDA, or start a new program",
-                call, -1, where);
+    coded_error(
+        ErrorCode::forked, {call, where},
+        "this process is the child of a fork() of one that used CUDA, and CUDA does not work "
+        "in it: fork before using CUDA, or start a new program");
 }
 
 void set_forked() noexcept { forked.store(true, std::memory_order_relaxed); }

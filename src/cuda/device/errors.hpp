@@ -1,11 +1,11 @@
-// Converts native codes to heddle's errors, and handles the loss of a device.
+// Converts native codes to heddle's errors, handles the loss of a device, and refuses CUDA calls in
+// the child of a fork.
 #pragma once
-
-#include <string>
 
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
+#include "core/base/errors.hpp"
 #include "core/seam/records.hpp"
 #include <heddle/error.hpp>
 
@@ -20,6 +20,11 @@ bool is_sticky(cudaError_t code) noexcept;
 inline bool is_unloading(cudaError_t code) noexcept {
     return code == cudaErrorCudartUnloading || code == cudaErrorContextIsDestroyed;
 }
+
+inline Device gpu_device(int index) noexcept { return Access::device(DeviceKind::cuda, index); }
+
+/// Returns the site with the native error of `code` behind it.
+ErrorSite with_native(const ErrorSite& site, cudaError_t code) noexcept;
 
 /// Throws the Error for `code`. A sticky code marks the device lost first.
 [[noreturn]] void fail(cudaError_t code, const char* call, int device, StreamRecord* stream,
@@ -57,14 +62,14 @@ inline void note_failure(CUresult code, const char* call, int device) noexcept {
 Failure mark_lost(int device, cudaError_t code, const char* call, StreamRecord* stream,
                   const SourceLocation& where) noexcept;
 
+/// Throw UsageError for work that a capture of others cannot take in: the capture is invalid, or
+/// the work is of memory that a graph cannot use.
+[[noreturn]] void throw_invalid_capture(const StreamRecord& stream, const char* call,
+                                        const SourceLocation& where);
+[[noreturn]] void throw_capture_of_host_memory(const StreamRecord& stream, const char* call,
+                                               const SourceLocation& where);
 /// Throws UsageError for work on a stream that is closed, perhaps just now by another thread.
 [[noreturn]] void throw_closed(const StreamState& stream);
-
-/// Throw errors that heddle detects itself. throw_coded() may add a native code.
-[[noreturn]] void throw_usage(std::string message, const char* call, StreamRecord* stream,
-                              const SourceLocation& where);
-[[noreturn]] void throw_coded(ErrorCode code, std::string message, const char* call, int device,
-                              const SourceLocation& where, cudaError_t native = cudaSuccess);
 
 /// Returns the failure for a native code, to be passed to waiters. Returns null if there is no
 /// memory.

@@ -17,10 +17,7 @@ namespace {
 
 // Never destroyed: pending work may need them until the process ends.
 std::atomic<Gpu*> used_gpus[max_devices];
-std::mutex& start_mutex() {
-    static auto* mutex = new std::mutex;
-    return *mutex;
-}
+constinit std::mutex start_mutex;
 
 Limits ask_limits(int device, const SourceLocation& where) {
     const auto ask = [&](cudaDeviceAttr what) {
@@ -79,7 +76,7 @@ cudaMemPool_t make_pool(int device, const SourceLocation& where) {
 }
 
 Gpu& start(int index, const SourceLocation& where) {
-    std::lock_guard lock(start_mutex());
+    std::lock_guard lock(start_mutex);
     if (Gpu* g = used_gpus[index].load(std::memory_order_acquire)) return *g;
     auto g = std::make_unique<Gpu>();
     g->index = index;

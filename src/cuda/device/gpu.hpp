@@ -1,4 +1,4 @@
-// Per-device state of the backend, and guards around native calls.
+// Per-device state of the backend: what one GPU keeps from its first use on.
 #pragma once
 
 #include <atomic>
@@ -10,6 +10,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include "core/base/free_list.hpp"
 #include "core/seam/backend.hpp"
 #include "core/seam/completion.hpp"
 #include "core/seam/records.hpp"
@@ -85,8 +86,7 @@ struct Gpu {
     std::vector<Reclaimer> reclaimers;
     std::size_t last_reclaimer = 0;
 
-    std::mutex notify_mutex;  ///< guards free_notifiers
-    Notifier* free_notifiers = nullptr;
+    FreeList<Notifier> free_notifiers;
 
     std::mutex out_of_memory_mutex;
 };

@@ -6,6 +6,8 @@
 #include "cuda/graph/condition_kernel.hpp"
 #include "cuda/graph/parameters.hpp"
 
+#include "core/base/errors.hpp"
+
 namespace heddle::detail::cu {
 
 namespace {
@@ -23,14 +25,10 @@ void check_inner(const NodeData& node, const NodeData& conditional, const Source
     else if (node.device.is_cuda() && node.device != conditional.device)
         why = "runs on another GPU";
     if (why == nullptr) return;
-    throw_error({.code = ErrorCode::unsupported,
-                 .message = label_of(node) + " " + why +
-                            ", which CUDA does not allow in the body of " + label_of(conditional) +
-                            ": put it before or after the conditional, or use a kernel of " +
-                            conditional.device.name(),
-                 .call = "instantiate",
-                 .device = conditional.device,
-                 .where = where});
+    unsupported_error({"instantiate", where, conditional.device},
+                      "{} {}, which CUDA does not allow in the body of {}: put it before or after "
+                      "the conditional, or use a kernel of {}",
+                      label_of(node), why, label_of(conditional), conditional.device);
 }
 
 cudaGraphNode_t add_setter(cudaGraph_t graph, ConditionKernel& setter, const Nodes& after,

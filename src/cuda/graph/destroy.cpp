@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "core/base/made_once.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/device/deferred.hpp"
 
@@ -29,8 +30,8 @@ struct Kept {
     std::shared_ptr<Doomed> first[max_devices];
 };
 Kept& kept() noexcept {
-    static auto* const all = new Kept;
-    return *all;
+    static constinit MadeOnce<Kept> all;
+    return all.get();
 }
 
 void keep(Gpu& g, std::shared_ptr<Doomed> one) noexcept {

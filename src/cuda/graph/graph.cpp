@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/errors.hpp"
 #include "core/base/report.hpp"
 #include "cuda/backend.hpp"
 #include "cuda/device/context.hpp"
@@ -26,12 +27,8 @@ CudaGraphExec::Turn CudaGraphExec::turn_of(const NodeData& node) {
 namespace {
 /// Reports that a native graph of heddle's runs without a launch through heddle.
 void report_stray() noexcept {
-    try {
-        throw_usage("a host function of a graph runs without a launch of heddle's, and is left out",
-                    "launch", nullptr, {});
-    } catch (...) {
-        report(std::current_exception());
-    }
+    report_error(ErrorCode::usage, {"launch", {}},
+                 "a host function of a graph runs without a launch of heddle's, and is left out");
 }
 }  // namespace
 
@@ -171,12 +168,10 @@ void CudaGraphExec::add(const GraphData& graph, const NodeData& node, const Sour
     default: break;
     }
     if (node.device.is_cpu() && node.event != nullptr)
-        throw_error(
-            {.code = ErrorCode::unsupported,
-             .message = label_of(node) + " is about an event of " + node.device.name() +
-                        ", and the graph is of a CUDA device: wait for it on the stream instead",
-             .call = "instantiate",
-             .where = where});
+        unsupported_error({"instantiate", where},
+                          "{} is about an event of {}, and the graph is of a CUDA device: wait for "
+                          "it on the stream instead",
+                          label_of(node), node.device);
     made = add_device_node(graph_, graph_, node, before, gpu_, where);
 }
 
@@ -281,10 +276,7 @@ void CudaGraphExec::launch(StreamRecord& stream, const SourceLocation& where) {
 void CudaGraphExec::launch_into_capture(StreamRecord& stream, const SourceLocation& where) {
     const std::shared_ptr<NodeData> first = first_.lock();
     if (std::ranges::find(staged_, true) != staged_.end())
-        throw_usage("the stream is capturing, and only device and pinned memory can be copied and "
-                    "filled in a "
-                    "graph of others: use heddle::pinned() for the host side",
-                    "launch", &stream, where);
+        throw_capture_of_host_memory(stream, "launch", where);
     InContext in(gpu_);
     const cudaStream_t native = native_of(stream);
     if (hosts_.empty()) {
@@ -292,8 +284,8 @@ void CudaGraphExec::launch_into_capture(StreamRecord& stream, const SourceLocati
         return count_submission(stream);
     }
     if (first == nullptr || first->graph == nullptr)
-        throw_usage("a batch with host functions cannot become part of a capture of others",
-                    "launch", &stream, where);
+        usage_error({"launch", where, stream},
+                    "a batch with host functions cannot become part of a capture of others");
     const CudaGraphExec nodes(*first->graph, stream, where);
     CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
     CUgraph graph = nullptr;
@@ -302,9 +294,7 @@ void CudaGraphExec::launch_into_capture(StreamRecord& stream, const SourceLocati
     std::size_t count = 0;
     check(api.cuStreamGetCaptureInfo(native, &status, nullptr, &graph, &after, &edges, &count),
           "cuStreamGetCaptureInfo", stream, where);
-    if (status != CU_STREAM_CAPTURE_STATUS_ACTIVE)
-        throw_usage("the stream's capture is invalid: end it, and begin again", "launch", &stream,
-                    where);
+    if (status != CU_STREAM_CAPTURE_STATUS_ACTIVE) throw_invalid_capture(stream, "launch", where);
     cudaGraphNode_t made = nullptr;
     check(api.cudaGraphAddChildGraphNode(&made, graph, after, count, nodes.graph_),
           "cudaGraphAddChildGraphNode", stream, where);

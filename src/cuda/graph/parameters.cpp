@@ -8,6 +8,8 @@
 #include "cuda/launch/limits.hpp"
 #include <heddle/stream/scope.hpp>
 
+#include "core/base/errors.hpp"
+
 namespace heddle::detail::cu {
 
 using Nodes = std::vector<cudaGraphNode_t>;
@@ -66,14 +68,10 @@ void ensure_access(const NodeData& node, const SourceLocation& where) {
     if (node.to.place.kind != MemoryKind::device || node.from.place.kind != MemoryKind::device)
         return;
     if (open_pools(to, from, where)) return;
-    throw_error(
-        {.code = ErrorCode::unsupported,
-         .message =
-             label_of(node) + " copies from " + from.name() + " to " + to.name() +
-             ", which cannot reach each other: in a graph, copy by way of pinned(), with two nodes",
-         .call = "copy_node",
-         .device = node.device,
-         .where = where});
+    unsupported_error({"copy_node", where, node.device},
+                      "{} copies from {} to {}, which cannot reach each other: in a graph, copy by "
+                      "way of pinned(), with two nodes",
+                      label_of(node), from, to);
 }
 
 Before::Before(const GraphData& graph, const NodeData& node,

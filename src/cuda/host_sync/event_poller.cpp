@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 #include <thread>
 
+#include "core/base/made_once.hpp"
 #include "core/base/report.hpp"
 #include "cuda/backend.hpp"
 #include "cuda/device/context.hpp"
@@ -31,10 +32,7 @@ void rest(Clock::duration idle) noexcept {
 }  // namespace
 
 Notification::~Notification() {
-    if (notifier != nullptr) {
-        const std::lock_guard lock(gpu->notify_mutex);
-        notifier->next_free = std::exchange(gpu->free_notifiers, notifier);
-    }
+    if (notifier != nullptr) gpu->free_notifiers.give(*notifier);
     if (source != nullptr) source->pins.fetch_sub(1, std::memory_order_release);
     const cudaEvent_t mine = native.load();
     if (mine == nullptr || !owns || event != nullptr) return;
@@ -199,24 +197,16 @@ void Watcher::stop() noexcept {
 }
 
 namespace {
-std::atomic<Watcher*> instance{nullptr};
+constinit MadeOnce<Watcher> instance;
 }
 
-Watcher& watcher() {
-    Watcher* made = instance.load(std::memory_order_acquire);
-    if (made == nullptr) {
-        auto* fresh = new Watcher;  // never destroyed
-        if (instance.compare_exchange_strong(made, fresh, std::memory_order_acq_rel)) return *fresh;
-        delete fresh;
-    }
-    return *made;
-}
+Watcher& watcher() { return instance.get(); }
 
 bool look_at_exit() noexcept {
-    Watcher* const made = instance.load(std::memory_order_acquire);
+    Watcher* const made = instance.if_made();
     return made != nullptr && made->look_at_exit();
 }
 
-void forget_watcher() noexcept { instance.store(nullptr); }
+void forget_watcher() noexcept { instance.forget(); }
 
 }  // namespace heddle::detail::cu

@@ -24,7 +24,7 @@ struct Notification {
     /// Whether `native` comes from the device's event pool and returns to it.
     bool plain = true;
     Notifier* notifier = nullptr;  ///< an internal stream that returns to its list
-    /// The pinned stream whose failure `done` gets, or null.
+    /// The stream whose failure `done` gets, or null. It is kept from being reused until then.
     StreamRecord* source = nullptr;
     std::uint64_t stream_id = 0;
     std::uint64_t submissions = 0;

@@ -66,35 +66,6 @@ void destroy_node(HostNode* node) noexcept {
     ::operator delete(node, HostNode::alignment(type));
 }
 
-std::string what_of(const std::exception_ptr& exception) {
-    try {
-        std::rethrow_exception(exception);
-    } catch (const std::exception& e) {
-        return e.what();
-    } catch (...) {
-        return "something that is no std::exception";
-    }
-}
-
-void poison_by(StreamRecord& stream, const OpType& type, std::uint64_t at,
-               const SourceLocation& where, const std::exception_ptr& exception,
-               const std::string* node = nullptr) noexcept {
-    Failure failure = no_memory_failure();
-    try {
-        ErrorInfo info =
-            stream_error(ErrorCode::work_failed, stream,
-                         (node != nullptr ? "node '" + *node + "', " : "") +
-                             kernel_name(type.pretty) + " threw: " + what_of(exception) +
-                             "; later work on this stream, and on what waits for it, is dropped",
-                         type.call, where);
-        info.cause = exception;
-        failure = make_failure(std::move(info));
-    } catch (...) {
-        // No memory for a description.
-    }
-    stream.poison(failure, at);
-}
-
 /// Calls the closure of submission `at`. If earlier work of the stream has failed, only
 /// on_completion() functions and cleanups are called. An exception poisons the stream. `node` is
 /// the name of a graph's node, or null.
@@ -108,7 +79,7 @@ void call(StreamRecord& stream, std::uint64_t at, const OpType& type, void* clos
             type.complete(closure, before != nullptr ? told(before, &stream) : nullptr);
         else if (before == nullptr || type.is_cleanup) type.run(closure, 0, count);
     } catch (...) {
-        poison_by(stream, type, at, where, std::current_exception(), node);
+        stream.poison(failure_of_throw(stream, type, where, std::current_exception(), node), at);
     }
 }
 
@@ -176,9 +147,7 @@ void give_to_captured(StreamRecord& stream, NodeOwner owner, const SourceLocatio
     check(api.cuStreamGetCaptureInfo(native_of(stream), &status, nullptr, &graph, nullptr, nullptr,
                                      nullptr),
           "cuStreamGetCaptureInfo", stream, where);
-    if (graph == nullptr)
-        throw_usage("the stream's capture is invalid: end it, and begin again", "launch_host",
-                    &stream, where);
+    if (graph == nullptr) throw_invalid_capture(stream, "launch_host", where);
     give_to_graph(graph, std::make_unique<NodeOwner>(std::move(owner)), stream.device.index(),
                   where);
 }

@@ -1,4 +1,4 @@
-// Host functions, as used by the rest of the backend.
+// Host functions that heddle enqueues for itself, and those of graphs.
 #pragma once
 
 #include <functional>

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/base/background.hpp"
+#include "core/base/errors.hpp"
 #include "core/base/report.hpp"
 #include "cuda/backend.hpp"
 #include "cuda/device/context.hpp"
@@ -28,11 +29,7 @@ bool is_plain(const EventState& event) noexcept { return event.options == EventO
 void stand_in(Notification& note, EventState& event, const SourceLocation& where) {
     Gpu& g = *note.gpu;
     note.native = take_event(g, where);
-    {
-        std::lock_guard lock(g.notify_mutex);
-        note.notifier = g.free_notifiers;
-        if (note.notifier != nullptr) g.free_notifiers = note.notifier->next_free;
-    }
+    note.notifier = g.free_notifiers.take();
     if (note.notifier == nullptr) {
         InContext in(g);
         auto fresh = std::make_unique<Notifier>();
@@ -60,19 +57,18 @@ void refuse_native_capture(const StreamUse& use, const char* call, const SourceL
         std::lock_guard life(stream.life);
         if (!use.is_same() || stream.native == nullptr || capture_of(stream) == 0) return;
     }
-    throw_usage(
-        "this memory was used on a stream that is being captured natively, and what it was given "
-        "before cannot be "
-        "waited for meanwhile: end that capture first, or wait for the stream before it begins",
-        call, &stream, where);
+    usage_error({call, where, stream},
+                "this memory was used on a stream that is being captured natively, and what it was "
+                "given before cannot be waited for meanwhile: end that capture first, or wait for "
+                "the stream before it begins");
 }
 
 void CudaBackend::signal(EventState& event, CompletionRef done, const SourceLocation& where) {
     if (!event.recorded) return done->complete();
     if (event.capture_id != 0)
-        throw_usage(
-            "the event was recorded in a capture: a CPU stream cannot wait for a point of a graph",
-            "wait_event", nullptr, where);
+        usage_error(
+            {"wait_event", where},
+            "the event was recorded in a capture: a CPU stream cannot wait for a point of a graph");
     Gpu& g = gpu(event.device.index(), where);
     RelaxedCapture relaxed;
     const CUresult code = api.cuEventQuery(native_of(event));

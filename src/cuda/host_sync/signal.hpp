@@ -1,4 +1,5 @@
-// Native events of users, while a notification waits for them.
+// What has to be called before a native event is recorded again, handed out or put into a graph: a
+// notification may be polling it.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -8,7 +9,7 @@
 namespace heddle::detail::cu {
 
 /// Call before an event's native event is recorded again. A notification that still waits for the
-/// last record keeps the native event, and the event gets another. (host_sync/signal.cpp)
+/// last record keeps the native event, and `event` gets another one. (host_sync/signal.cpp)
 void detach_notification(EventState& event, const SourceLocation& where);
 /// Call before others can record an event's native event. A notification that waits for the newest
 /// record polls an event of its own from then on. (host_sync/signal.cpp)

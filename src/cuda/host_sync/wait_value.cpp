@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "core/base/errors.hpp"
 #include "core/base/report.hpp"
 #include "cuda/backend.hpp"
 #include "cuda/device/context.hpp"
@@ -23,10 +24,10 @@ namespace {
 /// line of its own. None is ever freed.
 std::uint64_t* take_word(Gpu& g, const SourceLocation& where) {
     constexpr std::size_t spacing = 64, page = 4096;
-    static auto* mutex = new std::mutex;
+    static constinit std::mutex mutex;
     static std::byte* next = nullptr;
     static std::size_t left = 0;
-    std::lock_guard lock(*mutex);
+    std::lock_guard lock(mutex);
     if (left == 0) {
         RelaxedCapture relaxed;
         InContext in(g);
@@ -146,8 +147,8 @@ void CudaBackend::await(StreamRecord& waiter, CompletionRef done, const SourceLo
         return;
     }
     if (capture_of(waiter) != 0)
-        throw_usage("the stream is capturing, and a graph cannot wait for a CPU stream",
-                    "wait_stream", &waiter, where);
+        usage_error({"wait_stream", where, waiter},
+                    "the stream is capturing, and a graph cannot wait for a CPU stream");
     Gpu& g = gpu_of(waiter);
     std::atomic_ref<void*> slot(waiter.awaits);
     auto* line = static_cast<AwaitLine*>(slot.load(std::memory_order_acquire));

@@ -7,8 +7,8 @@
 
 #include <cxxabi.h>
 
+#include "core/base/errors.hpp"
 #include "core/base/kernel_name.hpp"
-#include "core/stream/stream_errors.hpp"
 #include "cuda/backend.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/launch/limits.hpp"
@@ -62,32 +62,33 @@ void raise_shared(StreamState& stream, std::size_t bytes, const void* kernel,
     else raised.store(fresh.release(), std::memory_order_release);
 }
 
-[[noreturn]] void refuse_grid(StreamState& stream, const LaunchGrid& grid, const std::string& what,
-                              std::size_t is, std::size_t limit) {
-    throw_usage(what + " is " + std::to_string(is) + ", and " + stream.device.name() + " allows " +
-                    (is == 0 ? "1 to " : "at most ") + std::to_string(limit),
-                "launch", &record_of(stream), grid.where);
+[[noreturn]] void throw_over_limit(StreamState& stream, const LaunchGrid& grid,
+                                   std::string_view what, std::size_t is, std::size_t limit) {
+    usage_error({"launch", grid.where, stream}, "{} is {}, and {} allows {}{}", what, is,
+                stream.device, is == 0 ? "1 to " : "at most ", limit);
 }
 
 /// Throws UsageError for the limit that the grid exceeds.
-[[noreturn]] void refuse(StreamState& stream, const LaunchGrid& grid, const Limits& limits) {
+[[noreturn]] void throw_exceeded(StreamState& stream, const LaunchGrid& grid,
+                                 const Limits& limits) {
     const unsigned blocks[3] = {grid.grid.x, grid.grid.y, grid.grid.z};
     const unsigned threads[3] = {grid.block.x, grid.block.y, grid.block.z};
     for (int i = 0; i < 3; ++i) {
-        const char axis = "xyz"[i];
+        const char* const of_block[] = {"the block's x", "the block's y", "the block's z"};
+        const char* const of_grid[] = {"the grid's x", "the grid's y", "the grid's z"};
         if (threads[i] == 0 || threads[i] > static_cast<unsigned>(limits.max_block[i]))
-            refuse_grid(stream, grid, std::string("the block's ") + axis, threads[i],
-                        static_cast<std::size_t>(limits.max_block[i]));
+            throw_over_limit(stream, grid, of_block[i], threads[i],
+                             static_cast<std::size_t>(limits.max_block[i]));
         if (blocks[i] == 0 || blocks[i] > static_cast<unsigned>(limits.max_grid[i]))
-            refuse_grid(stream, grid, std::string("the grid's ") + axis, blocks[i],
-                        static_cast<std::size_t>(limits.max_grid[i]));
+            throw_over_limit(stream, grid, of_grid[i], blocks[i],
+                             static_cast<std::size_t>(limits.max_grid[i]));
     }
     if (grid.shared_bytes > static_cast<std::size_t>(limits.max_shared_opt_in))
-        refuse_grid(stream, grid, "dynamic shared memory (bytes)", grid.shared_bytes,
-                    static_cast<std::size_t>(limits.max_shared_opt_in));
-    refuse_grid(stream, grid, "the number of threads in a block",
-                std::size_t{threads[0]} * threads[1] * threads[2],
-                static_cast<std::size_t>(limits.max_threads_per_block));
+        throw_over_limit(stream, grid, "dynamic shared memory (bytes)", grid.shared_bytes,
+                         static_cast<std::size_t>(limits.max_shared_opt_in));
+    throw_over_limit(stream, grid, "the number of threads in a block",
+                     std::size_t{threads[0]} * threads[1] * threads[2],
+                     static_cast<std::size_t>(limits.max_threads_per_block));
 }
 
 std::string readable(const char* name) {
@@ -104,33 +105,22 @@ std::string readable(const char* name) {
 
 namespace {
 
-[[noreturn]] void refuse_option(const StreamState& stream, ErrorCode code, std::string message,
-                                const SourceLocation& where) {
-    throw_error(stream_error(code,
-                             const_cast<StreamRecord&>(static_cast<const StreamRecord&>(stream)),
-                             std::move(message), "launch", where));
-}
-
 bool is_hopper(StreamState& stream) { return gpu_of(stream).limits.is_hopper; }
 
 void check_cluster(StreamState& stream, const LaunchOptions& options, dim3 grid,
                    const SourceLocation& where) {
     const unsigned x = options.cluster_x, y = options.cluster_y, z = options.cluster_z;
     if (!is_hopper(stream))
-        refuse_option(stream, ErrorCode::unsupported,
-                      stream.device.name() + " has no clusters: they need compute capability 9.0",
-                      where);
+        unsupported_error({"launch", where, stream},
+                          "{} has no clusters: they need compute capability 9.0", stream.device);
     // Source: CUDA programming guide; the size that every device with clusters allows.
     constexpr unsigned most = 8;
     if (y == 0 || z == 0 || x * y * z > most)
-        refuse_option(stream, ErrorCode::usage,
-                      "a cluster of " + std::to_string(x) + " x " + std::to_string(y) + " x " +
-                          std::to_string(z) + " blocks: 1 to " + std::to_string(most) +
-                          " are allowed",
-                      where);
+        usage_error({"launch", where, stream},
+                    "a cluster of {} x {} x {} blocks: 1 to {} are allowed", x, y, z, most);
     if (grid.x % x != 0 || grid.y % y != 0 || grid.z % z != 0)
-        refuse_option(stream, ErrorCode::usage,
-                      "the grid is no multiple of the cluster, in every dimension", where);
+        usage_error({"launch", where, stream},
+                    "the grid is no multiple of the cluster, in every dimension");
 }
 
 /// Returns how many blocks of such a launch the device holds at once.
@@ -159,6 +149,13 @@ std::size_t most_at_once(StreamState& stream, const void* function, dim3 grid, d
 
 }  // namespace
 
+void throw_global_on_cpu(const ErrorSite& site) {
+    usage_error(
+        site,
+        "a __global__ function runs on CUDA devices only; a portable kernel (an object with a "
+        "HEDDLE_FN operator()) would run here");
+}
+
 std::size_t cluster_size(const LaunchOptions& options) noexcept {
     return std::size_t{options.cluster_x} * options.cluster_y * options.cluster_z;
 }
@@ -167,17 +164,16 @@ void check_fits_at_once(StreamState& stream, std::size_t most, dim3 grid,
                         const SourceLocation& where) {
     const std::size_t blocks = std::size_t{grid.x} * grid.y * grid.z;
     if (blocks > most)
-        refuse_option(stream, ErrorCode::usage,
-                      "a cooperative launch of " + std::to_string(blocks) + " blocks, and " +
-                          stream.device.name() + " holds at most " + std::to_string(most) +
-                          " of this kernel at the same time",
-                      where);
+        usage_error({"launch", where, stream},
+                    "a cooperative launch of {} blocks, and {} holds at most {} of this kernel at "
+                    "the same time",
+                    blocks, stream.device, most);
 }
 
 void check_way(StreamState& stream, const LaunchOptions& options, dim3 grid,
                const SourceLocation& where) {
     if (options.memory_domain != 0 && options.memory_domain != 1)
-        refuse_option(stream, ErrorCode::usage, "memory domains are 0 and 1", where);
+        usage_error({"launch", where, stream}, "memory domains are 0 and 1");
     if (options.cluster_x != 0) check_cluster(stream, options, grid, where);
 }
 
@@ -208,11 +204,9 @@ void check_options(StreamState& stream, const void* function, dim3 grid, dim3 bl
                    const SourceLocation& where) {
     const Limits& limits = gpu_of(stream).limits;
     if (shared_bytes > static_cast<std::size_t>(limits.max_shared_opt_in))
-        refuse_option(stream, ErrorCode::usage,
-                      "dynamic shared memory of " + std::to_string(shared_bytes) + " bytes, and " +
-                          stream.device.name() + " allows at most " +
-                          std::to_string(limits.max_shared_opt_in),
-                      where);
+        usage_error({"launch", where, stream},
+                    "dynamic shared memory of {} bytes, and {} allows at most {}", shared_bytes,
+                    stream.device, limits.max_shared_opt_in);
     if (shared_bytes > static_cast<std::size_t>(limits.max_shared))
         raise_shared(stream, shared_bytes, function, where);
     check_way(stream, options, grid, where);
@@ -228,16 +222,15 @@ void check_portable_options(const LaunchOptions& options, int dimensions,
                             const SourceLocation& where) {
     // What portable kernels are compiled for (detail/launch_nvcc.hpp).
     constexpr unsigned most = 256;
-    const std::string block = "a block of " + std::to_string(options.block) + " threads: ";
     if (options.block > most)
-        cu::throw_usage(block + "portable kernels have at most " + std::to_string(most), "launch",
-                        nullptr, where);
+        usage_error({"launch", where}, "a block of {} threads: portable kernels have at most {}",
+                    options.block, most);
     if (dimensions > 1 && options.block % 32 != 0)
-        cu::throw_usage(block + "with two and three dimensions it is a multiple of 32", "launch",
-                        nullptr, where);
+        usage_error({"launch", where},
+                    "a block of {} threads: with two and three dimensions it is a multiple of 32",
+                    options.block);
     if (options.cluster_x != 0 && (options.cluster_y == 0 || options.cluster_z == 0))
-        cu::throw_usage("a cluster has at least one block in every dimension", "launch", nullptr,
-                        where);
+        usage_error({"launch", where}, "a cluster has at least one block in every dimension");
 }
 
 cudaError_t launch_in_a_way(StreamState& stream, const void* function, dim3 grid, dim3 block,
@@ -261,10 +254,7 @@ cudaError_t launch_in_a_way(StreamState& stream, const void* function, dim3 grid
 
 void check_grid(StreamState& stream, const LaunchGrid& grid, const void* kernel) {
     if (!stream.device.is_cuda()) [[unlikely]]
-        cu::throw_usage("a __global__ function runs on CUDA devices only; a portable kernel (an "
-                        "object with a HEDDLE_FN "
-                        "operator()) would run here",
-                        "launch", &record_of(stream), grid.where);
+        cu::throw_global_on_cpu({"launch", grid.where, stream});
     check_limits(stream, grid);
     if (grid.shared_bytes > static_cast<std::size_t>(cu::gpu_of(stream).limits.max_shared))
         [[unlikely]]
@@ -284,7 +274,7 @@ void check_limits(StreamState& stream, const LaunchGrid& grid) {
         std::size_t{b.x} * b.y * b.z <= static_cast<std::size_t>(l.max_threads_per_block) &&
         grid.shared_bytes <= static_cast<std::size_t>(l.max_shared_opt_in);
     if (!fits) [[unlikely]]
-        cu::refuse(stream, grid, l);
+        cu::throw_exceeded(stream, grid, l);
 }
 
 const char* global_name(const void* kernel) noexcept {
@@ -296,30 +286,26 @@ const char* global_name(const void* kernel) noexcept {
 
 void throw_launch_failed(StreamState& stream, const char* pretty, int native, Where where) {
     const auto code = static_cast<cudaError_t>(native);
-    StreamRecord& record = record_of(stream);
     cudaGetLastError();  // clears the error, which is thrown below
     cu::refuse_forked("launch", where);
     if (cu::is_sticky(code))
-        cu::fail(code, "cudaLaunchKernel", stream.device.index(), &record, where);
+        cu::fail(code, "cudaLaunchKernel", stream.device.index(), &record_of(stream), where);
     const bool misuse =
         code == cudaErrorInvalidConfiguration || code == cudaErrorInvalidValue ||
         code == cudaErrorLaunchOutOfResources || code == cudaErrorCooperativeLaunchTooLarge ||
         (code >= cudaErrorStreamCaptureUnsupported && code <= cudaErrorStreamCaptureWrongThread);
     const bool no_code =
         code == cudaErrorInvalidDeviceFunction || code == cudaErrorNoKernelImageForDevice;
-    std::string message =
-        "kernel " + cu::readable(pretty) + " was not launched: " + cudaGetErrorString(code);
-    if (code == cudaErrorLaunchOutOfResources)
-        message += " (fewer threads in a block need fewer registers)";
-    if (no_code)
-        message += " (the program holds no code for this device: see CMAKE_CUDA_ARCHITECTURES)";
-    ErrorInfo info = stream_error(no_code  ? ErrorCode::unsupported
-                                  : misuse ? ErrorCode::usage
-                                           : ErrorCode::native,
-                                  record, std::move(message), "cudaLaunchKernel", where);
-    info.native_code = native;
-    info.native_name = cudaGetErrorName(code);
-    throw_error(std::move(info));
+    const char* const hint =
+        code == cudaErrorLaunchOutOfResources ? " (fewer threads in a block need fewer registers)"
+        : no_code ? " (the program holds no code for this device: see CMAKE_CUDA_ARCHITECTURES)"
+                  : "";
+    coded_error(no_code  ? ErrorCode::unsupported
+                : misuse ? ErrorCode::usage
+                         : ErrorCode::native,
+                cu::with_native({"cudaLaunchKernel", where, stream}, code),
+                "kernel {} was not launched: {}{}", cu::readable(pretty), cudaGetErrorString(code),
+                hint);
 }
 
 }  // namespace heddle::detail

@@ -1,10 +1,11 @@
-// What a device can launch.
+// Launch options on CUDA: their checks against the device, and the attributes made of them.
 #pragma once
 
 #include <cstddef>
 
 #include <cuda_runtime_api.h>
 
+#include "core/base/errors.hpp"
 #include "cuda/device/gpu.hpp"
 #include <heddle/launch/launch_options.hpp>
 
@@ -26,6 +27,8 @@ void check_way(StreamState& stream, const LaunchOptions& options, dim3 grid,
                const SourceLocation& where);
 void check_fits_at_once(StreamState& stream, std::size_t most, dim3 grid,
                         const SourceLocation& where);
+/// Throws UsageError for a __global__ function on a CPU device.
+[[noreturn]] void throw_global_on_cpu(const ErrorSite& site);
 std::size_t cluster_size(const LaunchOptions& options) noexcept;  ///< in blocks
 
 }  // namespace heddle::detail::cu

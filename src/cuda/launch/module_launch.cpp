@@ -8,6 +8,8 @@
 #include "cuda/launch/limits.hpp"
 #include <heddle/cuda.hpp>
 
+#include "core/base/errors.hpp"
+
 namespace heddle::detail {
 
 namespace cu {
@@ -84,9 +86,10 @@ void check_module_way(StreamState& stream, const ModuleKernelData& kernel, const
     const LaunchOptions& options = blocks.how.options;
     const dim3 grid(blocks.grid.x, blocks.grid.y, blocks.grid.z);
     if (options.dependence != Dependence::none)
-        throw_usage("kernel " + kernel.readable +
-                        " is of a module, which cannot say that it waits for the kernel before it",
-                    "launch", &record_of(stream), blocks.where);
+        usage_error(
+            {"launch", blocks.where, stream},
+            "kernel {} is of a module, which cannot say that it waits for the kernel before it",
+            kernel.readable);
     check_way(stream, options, grid, blocks.where);
     if (options.cooperative)
         check_fits_at_once(stream, most_at_once(stream, kernel, blocks), grid, blocks.where);
@@ -104,9 +107,9 @@ CUresult launch_in_a_way(StreamState& stream, const ModuleKernelData& kernel, co
 
 void check_blocks(StreamState& stream, ModuleKernelData& kernel, const Blocks& blocks) {
     if (stream.device != kernel.device) [[unlikely]]
-        cu::throw_usage("kernel " + kernel.readable + " is loaded on " + kernel.device.name() +
-                            ", and the stream is of " + stream.device.name(),
-                        "launch", &record_of(stream), blocks.where);
+        usage_error({"launch", blocks.where, stream},
+                    "kernel {} is loaded on {}, and the stream is of {}", kernel.readable,
+                    kernel.device, stream.device);
     check_limits(stream, {dim3(blocks.grid.x, blocks.grid.y, blocks.grid.z),
                           dim3(blocks.block.x, blocks.block.y, blocks.block.z), blocks.shared_bytes,
                           blocks.where});

@@ -7,13 +7,15 @@
 #include <heddle/detail/launch_nvcc_registry.hpp>
 #include <heddle/launch/preload.hpp>
 
+#include "core/base/errors.hpp"
 #include "core/base/kernel_name.hpp"
+#include "core/base/made_once.hpp"
 #include "core/base/report.hpp"
 #include "core/launch/preload.hpp"
 #include "core/seam/code_backend.hpp"
-#include "core/stream/stream_errors.hpp"
 #include "cuda/backend.hpp"
 #include "cuda/device/context.hpp"
+#include "cuda/launch/limits.hpp"
 #include "cuda/stream/native_event.hpp"
 
 namespace heddle::detail {
@@ -33,8 +35,8 @@ struct Kernels {
 };
 /// Kernels register during static initialisation, in any order.
 Kernels& kernels() {
-    static auto* const instance = new Kernels;
-    return *instance;
+    static constinit MadeOnce<Kernels> instance;
+    return instance.get();
 }
 
 /// Loads a kernel: asking for a function's attributes does. Source: CUDA programming guide, lazy
@@ -73,14 +75,12 @@ void note_first_launch(StreamState& stream, const char* pretty, const SourceLoca
     count_load_while_busy();
     const CodeLoadPolicy policy = code_load_policy();
     if (policy == CodeLoadPolicy::count) return;
-    ErrorInfo info =
-        stream_error(ErrorCode::usage, record_of(stream),
-                     "the first launch of " + kernel_name(pretty) +
-                         " loads its code, which waits until the device has nothing to do: "
-                         "preload() it while there is no work",
-                     "launch", where);
+    ErrorInfo info = error_info(ErrorCode::usage, {"launch", where, stream},
+                                "the first launch of {} loads its code, which waits until the "
+                                "device has nothing to do: preload() it while there is no work",
+                                kernel_name(pretty));
     if (policy == CodeLoadPolicy::refuse) throw_error(std::move(info));
-    report(Error(std::move(info)));
+    report(info);
 }
 
 void cu::CudaBackend::preload(int device, const void* tag, const SourceLocation& where) {
@@ -100,9 +100,7 @@ void cu::CudaBackend::preload(int device, const void* tag, const SourceLocation&
 }
 
 void preload_function(Device device, const void* function, const SourceLocation& where) {
-    if (!device.is_cuda())
-        cu::throw_usage("a __global__ function runs on CUDA devices only", "preload", nullptr,
-                        where);
+    if (!device.is_cuda()) cu::throw_global_on_cpu({"preload", where, device});
     cu::Gpu& g = cu::gpu(device.index(), where);
     cu::RelaxedCapture relaxed;
     cu::InContext in(g);

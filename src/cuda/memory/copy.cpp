@@ -1,6 +1,7 @@
-// Chooses how each copy is done.
+// Chooses how each copy on a CUDA stream is done. Graphs have copies of their own (cuda/graph).
 #include <memory>
 
+#include "core/base/errors.hpp"
 #include "core/base/host_function_mark.hpp"
 #include "cuda/backend.hpp"
 #include "cuda/device/access.hpp"
@@ -64,10 +65,10 @@ void copy_between(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& fr
     cudaStream_t native = native_of(stream);
     if (capture_of(stream) != 0) {  // by others: heddle's own captures are recorded elsewhere
         if (!open_pools(to.place.device, from.place.device, where))
-            throw_usage("the stream is capturing, and " + from.place.device.name() + " and " +
-                            to.place.device.name() +
-                            " cannot reach each other: copy by way of pinned(), in two steps",
-                        "copy", &stream, where);
+            usage_error({"copy", where, stream},
+                        "the stream is capturing, and {} and {} cannot reach each other: copy by "
+                        "way of pinned(), in two steps",
+                        from.place.device, to.place.device);
         return check(api.cudaMemcpy2DAsync(to.data, to.pitch, from.data, from.pitch, to.bytes,
                                            to.rows, cudaMemcpyDefault, native),
                      "cudaMemcpy2DAsync", stream, where);
@@ -150,11 +151,7 @@ void CudaBackend::copy(StreamRecord& stream, const Piece& to_piece, const Piece&
         copy_natively(g, stream, to, from, where);
         return count_submission(stream);
     }
-    if (capture_of(stream) != 0)
-        throw_usage("the stream is capturing, and only device and pinned memory can be copied in a "
-                    "graph: use "
-                    "heddle::pinned() for the host side",
-                    "copy", &stream, where);
+    if (capture_of(stream) != 0) throw_capture_of_host_memory(stream, "copy", where);
     CountOnExit counted(stream);
     if (from_side == Side::pageable && to_side == Side::device)
         return stage_to_device(g, stream, to, from, where);

@@ -1,4 +1,4 @@
-// Chooses how each fill is done.
+// Chooses how each fill on a CUDA stream is done. Graphs have fills of their own (cuda/graph).
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -10,6 +10,8 @@
 #include "cuda/memory/memory_kernels.hpp"
 #include "cuda/memory/staging.hpp"
 #include "cuda/stream/native_event.hpp"
+
+#include "core/base/errors.hpp"
 
 namespace heddle::detail::cu {
 
@@ -74,11 +76,7 @@ void CudaBackend::fill(StreamRecord& stream, const Piece& piece, const void* val
     Gpu& g = gpu_of(stream);
     const bool reachable = piece.place.device.is_cuda() || piece.place.kind == MemoryKind::pinned;
     if (!reachable) {
-        if (capture_of(stream) != 0)
-            throw_usage(
-                "the stream is capturing, and a graph can fill only device and pinned memory: use "
-                "heddle::pinned()",
-                "fill", &stream, where);
+        if (capture_of(stream) != 0) throw_capture_of_host_memory(stream, "fill", where);
         const auto* bytes = static_cast<const std::byte*>(value);
         run_on_host(
             g, stream,
@@ -103,9 +101,8 @@ void CudaBackend::fill(StreamRecord& stream, const Piece& piece, const void* val
     // The element is too large for a kernel argument: copy the first one, and let a kernel repeat
     // it.
     if (capture_of(stream) != 0)
-        throw_usage("the stream is capturing, and elements of more than 64 bytes cannot be filled "
-                    "in a graph",
-                    "fill", &stream, where);
+        usage_error({"fill", where, stream}, "the stream is capturing, and elements of more than "
+                                             "64 bytes cannot be filled in a graph");
     CountOnExit counted(stream);
     const Place host;
     const Piece element{const_cast<void*>(value), size, 1, size, host};

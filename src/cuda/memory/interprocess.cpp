@@ -14,6 +14,7 @@
 #include <heddle/memory/interprocess.hpp>
 
 #include "core/base/background.hpp"
+#include "core/base/made_once.hpp"
 #include "core/base/report.hpp"
 #include "cuda/backend.hpp"
 #include "cuda/device/context.hpp"
@@ -24,16 +25,18 @@ namespace heddle::detail::cu {
 
 namespace {
 
-[[noreturn]] void refuse(const char* call, cudaError_t code, std::string message, int device,
-                         const SourceLocation& where) {
+/// Returns what an error of this kind is about. Clears CUDA's error.
+ErrorSite failed_site(const char* call, cudaError_t code, int device,
+                      const SourceLocation& where) noexcept {
     cudaGetLastError();
-    throw_error({.code = ErrorCode::unsupported,
-                 .message = std::move(message),
-                 .call = call,
-                 .native_code = static_cast<int>(code),
-                 .native_name = cudaGetErrorName(code),
-                 .device = Access::device(DeviceKind::cuda, device),
-                 .where = where});
+    return with_native({call, where, gpu_device(device)}, code);
+}
+/// Throws Unsupported for what could not be opened because its process ended or released it.
+[[noreturn]] void throw_gone(const ErrorSite& site, int process, const char* given_up) {
+    unsupported_error(site,
+                      "process {} has ended or has {}, or runs where it cannot be opened (another "
+                      "container?)",
+                      process, given_up);
 }
 
 /// Returns whether opening failed because the memory or event does not exist any more.
@@ -59,8 +62,8 @@ struct Unused {
     std::list<SharedMemory> of[max_devices];
 };
 Unused& unused() {
-    static auto* const instance = new Unused;
-    return *instance;
+    static constinit MadeOnce<Unused> instance;
+    return instance.get();
 }
 
 void keep(std::list<SharedMemory>& one) noexcept {
@@ -115,11 +118,10 @@ void* CudaBackend::allocate_shared(int device, std::size_t bytes, const SourceLo
         code = api.cudaMalloc(&data, whole);
     }
     if (code == cudaErrorMemoryAllocation) {
-        cudaGetLastError();
-        throw_coded(ErrorCode::out_of_memory,
-                    "no " + std::to_string(bytes) + " bytes on cuda:" + std::to_string(device) +
-                        " outside of heddle's pool (trim_pool() gives back what that keeps)",
-                    "cudaMalloc", device, where, code);
+        coded_error(ErrorCode::out_of_memory, failed_site("cudaMalloc", code, device, where),
+                    "no {} bytes on {} outside of heddle's pool (trim_pool() gives back what that "
+                    "keeps)",
+                    bytes, gpu_device(device));
     }
     check(code, "cudaMalloc", device, where);
     return data;
@@ -133,8 +135,8 @@ void CudaBackend::export_shared(const void* base, ArrayHandle& handle,
     static_assert(sizeof native.reserved == sizeof handle.memory);
     const cudaError_t code = api.cudaIpcGetMemHandle(&native, const_cast<void*>(base));
     if (code == cudaErrorNotSupported)
-        refuse("cudaIpcGetMemHandle", code, "this system cannot share GPU memory between processes",
-               handle.device_index, where);
+        unsupported_error(failed_site("cudaIpcGetMemHandle", code, handle.device_index, where),
+                          "this system cannot share GPU memory between processes");
     check(code, "cudaIpcGetMemHandle", handle.device_index, where);
     std::memcpy(handle.memory.data(), native.reserved, sizeof native.reserved);
 }
@@ -151,12 +153,8 @@ void* CudaBackend::import_shared(int device, const ArrayHandle& handle,
     const cudaError_t code =
         api.cudaIpcOpenMemHandle(&data, native, cudaIpcMemLazyEnablePeerAccess);
     if (is_gone(code))
-        refuse("cudaIpcOpenMemHandle", code,
-               "process " + std::to_string(handle.process) +
-                   " has ended or has given the array up, or runs where its memory cannot be "
-                   "opened (another "
-                   "container?)",
-               device, where);
+        throw_gone(failed_site("cudaIpcOpenMemHandle", code, device, where), handle.process,
+                   "given the array up");
     check(code, "cudaIpcOpenMemHandle", device, where);
     return data;
 }
@@ -220,12 +218,8 @@ void CudaBackend::import_event(EventState& event, const EventHandle& handle,
     cudaEvent_t native = nullptr;
     const cudaError_t code = api.cudaIpcOpenEventHandle(&native, bytes);
     if (is_gone(code))
-        refuse(
-            "cudaIpcOpenEventHandle", code,
-            "process " + std::to_string(handle.process) +
-                " has ended or has destroyed the event, or runs where it cannot be opened (another "
-                "container?)",
-            g.index, where);
+        throw_gone(failed_site("cudaIpcOpenEventHandle", code, g.index, where), handle.process,
+                   "destroyed the event");
     check(code, "cudaIpcOpenEventHandle", g.index, where);
     event.backend = this;
     event.options.interprocess = true;

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/errors.hpp"
 #include "core/base/report.hpp"
-#include "core/stream/stream_errors.hpp"
 #include "cuda/backend.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/device/deferred.hpp"
@@ -47,14 +47,9 @@ CUresult free_in_order(Gpu& g, void* data, cudaStream_t stream) noexcept {
         InContext in(g);
         if (api.cudaMemGetInfo(&free, &total) != cudaSuccess) cudaGetLastError();
     }
-    ErrorInfo info =
-        stream_error(ErrorCode::out_of_memory, stream,
-                     "no " + std::to_string(bytes) + " bytes on cuda:" + std::to_string(g.index) +
-                         ": " + std::to_string(free) + " of " + std::to_string(total) + " are free",
-                     "cuMemAllocFromPoolAsync", where);
-    info.native_code = cudaErrorMemoryAllocation;
-    info.native_name = cudaGetErrorName(cudaErrorMemoryAllocation);
-    throw_error(std::move(info));
+    coded_error(ErrorCode::out_of_memory,
+                with_native({"cuMemAllocFromPoolAsync", where, stream}, cudaErrorMemoryAllocation),
+                "no {} bytes on {}: {} of {} are free", bytes, stream.device, free, total);
 }
 
 /// Returns the internal stream that frees memory whose users are done.
@@ -191,12 +186,9 @@ void do_later_frees(Gpu& g, std::size_t at_once) noexcept {
 void* CudaBackend::allocate(StreamRecord& stream, std::size_t bytes, const SourceLocation& where) {
     Gpu& g = gpu(stream.device.index(), where);
     if (capture_of(stream) != 0)
-        throw_coded(
-            ErrorCode::unsupported,
-            "memory cannot be allocated on a stream that is capturing: the graph would own it. "
-            "Allocate before the "
-            "capture",
-            "allocate", g.index, where);
+        unsupported_error({"allocate", where, gpu_device(g.index)},
+                          "memory cannot be allocated on a stream that is capturing: the graph "
+                          "would own it. Allocate before the capture");
     void* data = nullptr;
     RelaxedWhileCaptured relaxed;
     CUresult code = allocate_from_pool(g, &data, bytes, native_of(stream));
@@ -273,9 +265,9 @@ void CudaBackend::free(void* data, std::size_t, int device, const StreamUse* use
 void* CudaBackend::allocate_pinned(std::size_t bytes, const SourceLocation& where) {
     refuse_forked("pinned", where);
     if (in_callback)
-        throw_usage(
-            "a host function of a CUDA stream may not call CUDA, and pinned memory is CUDA's",
-            "pinned", nullptr, where);
+        usage_error(
+            {"pinned", where},
+            "a host function of a CUDA stream may not call CUDA, and pinned memory is CUDA's");
     return pinned_cache().take(bytes, where);
 }
 

@@ -13,6 +13,8 @@
 #include <emmintrin.h>
 #endif
 
+#include "core/base/made_once.hpp"
+
 namespace heddle::detail::cu {
 
 namespace {
@@ -163,8 +165,8 @@ private:
 };
 
 Crew& crew() {
-    static auto* all = new Crew;
-    return *all;
+    static constinit MadeOnce<Crew> all;
+    return all.get();
 }
 
 }  // namespace

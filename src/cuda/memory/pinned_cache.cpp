@@ -4,6 +4,8 @@
 #include <bit>
 #include <utility>
 
+#include "core/base/errors.hpp"
+#include "core/base/made_once.hpp"
 #include "core/base/report.hpp"
 #include "cuda/backend.hpp"
 #include "cuda/device/context.hpp"
@@ -45,15 +47,16 @@ Gpu& some_gpu(const SourceLocation& where) {
         if (Gpu* g = gpu_if_used(i); g != nullptr && !g->lost.load(std::memory_order_acquire))
             return *g;
     if (count == 0)
-        throw_coded(ErrorCode::no_device, the_backend().unavailable_reason(), "pinned", -1, where);
+        coded_error(ErrorCode::no_device, {"pinned", where}, "{}",
+                    the_backend().unavailable_reason());
     return gpu(0, where);
 }
 
 }  // namespace
 
 PinnedCache& pinned_cache() {
-    static auto* cache = new PinnedCache;
-    return *cache;
+    static constinit MadeOnce<PinnedCache> cache;
+    return cache.get();
 }
 
 void* PinnedCache::take(std::size_t bytes, const SourceLocation& where) {
@@ -108,10 +111,9 @@ void* PinnedCache::allocate(std::size_t bytes, const SourceLocation& where) {
     }
     if (code == cudaErrorMemoryAllocation) {
         cudaGetLastError();
-        throw_coded(ErrorCode::out_of_memory,
-                    "no " + std::to_string(bytes) +
-                        " bytes of pinned memory: the system cannot lock that many pages",
-                    "cudaHostAlloc", g.index, where, code);
+        coded_error(ErrorCode::out_of_memory,
+                    with_native({"cudaHostAlloc", where, gpu_device(g.index)}, code),
+                    "no {} bytes of pinned memory: the system cannot lock that many pages", bytes);
     }
     check(code, "cudaHostAlloc", g.index, where);
     return data;

@@ -1,5 +1,5 @@
 // A cache of page-locked host memory. Pinning costs 93 ms for 256 MB, and cudaFreeHost waits for a
-// busy device. So it releases memory only when no more can be pinned (docs/adr/0204).
+// busy device. So the cache releases memory only when no more can be pinned (docs/adr/0204).
 #pragma once
 
 #include <cstddef>

@@ -13,8 +13,7 @@ namespace heddle::detail::cu {
 
 namespace {
 
-/// Returns the event that waits on `stream` use: one for each stream, created at the first such
-/// wait.
+/// Returns the event through which others wait for `stream`. It is created at the first such wait.
 ///
 /// Two threads may use it at once. The later record then serves both waits, so that one of them
 /// waits for more than it must, never for less. A record made in a capture cannot be mistaken for
@@ -29,16 +28,6 @@ cudaEvent_t cached_event(StreamRecord& stream, const SourceLocation& where) {
     if (slot.compare_exchange_strong(expected, fresh, std::memory_order_acq_rel)) return fresh;
     give_event(g, fresh);  // another thread was faster
     return static_cast<cudaEvent_t>(expected);
-}
-
-void refuse_captured(EventState& event, const char* call, const SourceLocation& where) {
-    refuse_forked(call, where);
-    if (event.capture_id != 0)
-        throw_usage(
-            "the event's newest record was made in a capture: it marks a point of the graph, which "
-            "nobody can "
-            "wait for on the host",
-            call, nullptr, where);
 }
 
 /// Checks the result of a query or wait on an event. Returns false if its device is lost; throws
@@ -123,7 +112,7 @@ void CudaBackend::wait(StreamRecord& waiter, EventState& event, const SourceLoca
 }
 
 bool CudaBackend::is_complete(EventState& event, const SourceLocation& where) {
-    refuse_captured(event, "is_complete", where);
+    refuse_forked("is_complete", where);
     if (!event.recorded) return true;
     RelaxedCapture relaxed;
     const CUresult code = api.cuEventQuery(native_of(event));
@@ -134,7 +123,7 @@ bool CudaBackend::is_complete(EventState& event, const SourceLocation& where) {
 }
 
 void CudaBackend::synchronize(EventState& event, const SourceLocation& where) {
-    refuse_captured(event, "synchronize", where);
+    refuse_forked("synchronize", where);
     if (!event.recorded) return;
     CUresult code;
     {
@@ -146,8 +135,7 @@ void CudaBackend::synchronize(EventState& event, const SourceLocation& where) {
 }
 
 double CudaBackend::elapsed_ms(EventState& start, EventState& end, const SourceLocation& where) {
-    refuse_captured(start, "elapsed_time", where);
-    refuse_captured(end, "elapsed_time", where);
+    refuse_forked("elapsed_time", where);
     RelaxedCapture relaxed;
     for (EventState* event : {&start, &end}) {
         if (!check_event(api.cuEventSynchronize(native_of(*event)), "cuEventSynchronize", *event,

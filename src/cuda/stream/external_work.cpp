@@ -8,6 +8,9 @@
 #include "cuda/device/context.hpp"
 #include <heddle/recording/capture.hpp>
 
+#include "core/base/errors.hpp"
+#include "core/base/made_once.hpp"
+
 namespace heddle::detail::cu {
 
 namespace {
@@ -19,8 +22,8 @@ struct Open {
     std::vector<const StreamRecord*> streams;
 };
 Open& open() {
-    static auto* const instance = new Open;
-    return *instance;
+    static constinit MadeOnce<Open> instance;
+    return instance.get();
 }
 
 void note_begun(const StreamRecord& stream) {
@@ -75,9 +78,9 @@ std::shared_ptr<void> CudaBackend::take_foreign(StreamRecord& stream, CaptureMod
     if (code != cudaSuccess) {
         cudaGetLastError();
         begin_foreign(stream, mode, where);
-        throw_usage(std::string("what the stream was given past heddle cannot be captured: ") +
-                        cudaGetErrorString(code),
-                    "capture", &stream, where);
+        usage_error({"capture", where, stream},
+                    "what the stream was given past heddle cannot be captured: {}",
+                    cudaGetErrorString(code));
     }
     std::shared_ptr<void> result(taken, [device = stream.device.index()](void* g) {
         note_failure(api.cudaGraphDestroy(static_cast<cudaGraph_t>(g)), "cudaGraphDestroy", device);

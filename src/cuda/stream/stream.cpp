@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/base/report.hpp"
+#include "core/stream/order.hpp"
 #include "core/stream/registry.hpp"
 #include "cuda/backend.hpp"
 #include "cuda/device/context.hpp"
@@ -15,11 +16,7 @@ namespace heddle::detail::cu {
 namespace {
 
 void refuse_capture(StreamRecord& stream, const char* call, const SourceLocation& where) {
-    if (capture_of(stream) != 0)
-        throw_usage("the stream is capturing: nothing runs until the graph is launched, so there "
-                    "is nothing "
-                    "to wait for",
-                    call, &stream, where);
+    if (capture_of(stream) != 0) throw_capturing(stream, call, where);
 }
 
 /// Marks the device lost after a sticky error. Poisons the stream, even if it was created after the

@@ -5,6 +5,8 @@
 #include <mutex>
 #include <utility>
 
+#include "core/base/errors.hpp"
+#include "core/base/made_once.hpp"
 #include "core/stream/recorder.hpp"
 #include "core/stream/registry.hpp"
 #include "cuda/backend.hpp"
@@ -25,8 +27,8 @@ struct Handles {
     std::map<std::pair<int, unsigned long long>, StreamRecord*> records;
 };
 Handles& handles() {
-    static auto* all = new Handles;
-    return *all;
+    static constinit MadeOnce<Handles> all;
+    return all.get();
 }
 
 unsigned long long id_of(Gpu& g, cudaStream_t native, const SourceLocation& where) {
@@ -55,8 +57,8 @@ bool share(StreamRecord& stream) noexcept {
 
 int device_of(cudaStream_t native, const SourceLocation& where) {
     if (cuda_backend().device_count() == 0)
-        throw_coded(ErrorCode::no_device, cuda_backend().unavailable_reason(), "wrap_stream", -1,
-                    where);
+        coded_error(ErrorCode::no_device, {"wrap_stream", where}, "{}",
+                    cuda_backend().unavailable_reason());
     int device = 0;
     if (is_default_handle(native)) {
         check(api.cudaGetDevice(&device), "cudaGetDevice", -1, where);
@@ -93,14 +95,23 @@ void forget_handle(StreamRecord& stream) noexcept {
 
 using namespace detail;
 
+namespace {
+[[noreturn]] void throw_no_handle(const ErrorSite& site, const char* what) {
+    usage_error(site, "{} of a CPU device has no CUDA handle", what);
+}
+void check_is_cuda(Device device, const char* call, const char* what, const SourceLocation& where) {
+    if (!device.is_cuda())
+        usage_error({call, where}, "a CUDA {} lives on a CUDA device, and {} is none", what,
+                    device);
+}
+}  // namespace
+
 cudaStream_t native_handle(StreamRef stream, Where where) {
     StreamRecord& record = record_of(stream);
     if (record.has(stream_flag::dead))
-        cu::throw_usage("the stream was destroyed, moved from, or never one", "native_handle",
-                        nullptr, where);
-    if (!record.device.is_cuda())
-        cu::throw_usage("a stream of a CPU device has no CUDA handle", "native_handle", &record,
-                        where);
+        detail::usage_error({"native_handle", where},
+                            "the stream was destroyed, moved from, or never one");
+    if (!record.device.is_cuda()) throw_no_handle({"native_handle", where, record}, "a stream");
     cu::refuse_forked("native_handle", where);
     if (!record.has(stream_flag::handed_out)) {
         cu::remember_handle(record, where);
@@ -113,8 +124,7 @@ cudaStream_t native_handle(StreamRef stream, Where where) {
 cudaEvent_t native_handle(const Event& event, Where where) {
     EventState& state = detail::Access::state(event, "native_handle", where);
     if (!state.device.is_cuda())
-        cu::throw_usage("an event of a CPU device has no CUDA handle", "native_handle", nullptr,
-                        where);
+        throw_no_handle({"native_handle", where, state.device}, "an event");
     cu::refuse_forked("native_handle", where);
     cu::stop_watching(state, where);
     state.handed_out = true;
@@ -128,8 +138,7 @@ Stream wrap_stream(cudaStream_t native, Where where) {
 }
 
 Stream wrap_stream(cudaStream_t native, Device device, Where where) {
-    if (!device.is_cuda())
-        cu::throw_usage("a CUDA stream lives on a CUDA device", "wrap_stream", nullptr, where);
+    check_is_cuda(device, "wrap_stream", "stream", where);
     cu::refuse_forked("wrap_stream", where);
     cu::Gpu& g = cu::gpu(device.index(), where);
     if (native == nullptr)
@@ -159,8 +168,7 @@ Stream wrap_stream(cudaStream_t native, Device device, Where where) {
 }
 
 Event wrap_event(cudaEvent_t native, Device device, Where where) {
-    if (!device.is_cuda())
-        cu::throw_usage("a CUDA event lives on a CUDA device", "wrap_event", nullptr, where);
+    check_is_cuda(device, "wrap_event", "event", where);
     cu::gpu(device.index(), where);
     auto* state = new EventState;  // give_event() deletes a state that owns no native event
     state->backend = &cuda_backend();

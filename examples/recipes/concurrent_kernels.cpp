@@ -1,0 +1,63 @@
+// concurrentKernels: kernels that are too small for the whole device run at the same time, each on
+// a stream of its own, and one more kernel runs after all of them.
+// Usage: example_recipe_concurrent_kernels [DEVICE]
+#include <heddle/heddle.hpp>
+
+#include <cstdio>
+
+#include "../device_argument.hpp"
+
+using namespace heddle;
+
+struct Iterate {  // long, and of one index only
+    HEDDLE_FN void operator()(std::size_t, unsigned start, int rounds,
+                              View<unsigned> result) const {
+        unsigned value = start;
+        for (int r = 0; r < rounds; ++r) value = value * 1664525u + 1013904223u;
+        result[0] = value;
+    }
+};
+struct Sum {
+    HEDDLE_FN void operator()(std::size_t, View<const unsigned> x, View<unsigned> sum) const {
+        unsigned value = 0;
+        for (std::size_t i = 0; i < x.size(); ++i) value += x[i];
+        sum[0] = value;
+    }
+};
+
+int main(int argc, char** argv) {
+    constexpr std::size_t kernels = 8;
+    constexpr int rounds = 500'000;
+    const Device device = device_argument(argc, argv);
+    const ScopedDevice on{device};
+    preload(device, Iterate{}, Sum{});  // code loaded at a first launch would wait for the device
+    Array<unsigned> results = zeros<unsigned>(kernels), sum = zeros<unsigned>(1);
+
+    const auto start_kernel = [&](std::size_t k) {  // on the current stream
+        launch(Iterate{}, dim(1), static_cast<unsigned>(k), rounds, results.view().subview(k, 1));
+    };
+    const auto timed = [&](auto&& enqueue) {
+        const Event start = record_event({.timing = true});
+        enqueue();
+        return elapsed_time(start, record_event({.timing = true}));
+    };
+    const double one = timed([&] {  // one stream: one after the other
+        for (std::size_t k = 0; k < kernels; ++k) start_kernel(k);
+    });
+    fill(results, 0u);
+    const double many = timed([&] {  // a stream each: fork_join_n has them, and joins them
+        fork_join_n(kernels, start_kernel);
+        launch(Sum{}, dim(1), results, sum);  // after all of them
+    });
+    std::printf("%s: %zu kernels on one stream %.2f ms, on a stream each %.2f ms (%d can run at "
+                "the same time)\n",
+                device.name().c_str(), kernels, one, many, StreamPool(device).concurrent_queues());
+
+    unsigned expected = 0;
+    for (unsigned k = 0; k < kernels; ++k) {
+        unsigned value = k;
+        for (int r = 0; r < rounds; ++r) value = value * 1664525u + 1013904223u;
+        expected += value;
+    }
+    return to_host(sum)[0] == expected ? 0 : 1;
+}

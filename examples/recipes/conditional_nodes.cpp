@@ -1,0 +1,73 @@
+// Conditional nodes (graphConditionalNodes): a graph that decides while it runs. A loop counts the
+// steps of the Collatz sequence with a branch in it, captured from ordinary calls; a switch is
+// built of nodes.
+// Usage: example_recipe_conditional_nodes [DEVICE]
+#include <heddle/heddle.hpp>
+
+#include <cstdio>
+#include <vector>
+
+#include "../device_argument.hpp"
+
+using namespace heddle;
+
+struct Halve {
+    HEDDLE_FN void operator()(std::size_t, View<int> x) const { x[0] /= 2; }
+};
+struct TripleAndOne {
+    HEDDLE_FN void operator()(std::size_t, View<int> x) const { x[0] = 3 * x[0] + 1; }
+};
+struct Look {  // sets the ints that the conditional nodes read
+    HEDDLE_FN void operator()(std::size_t, View<const int> x, View<int> odd, View<int> on) const {
+        odd[0] = x[0] % 2;
+        on[0] = x[0] != 1;
+    }
+};
+struct CountUp {
+    HEDDLE_FN void operator()(std::size_t, View<int> count) const { ++count[0]; }
+};
+
+int steps_of(int x) {
+    int steps = 0;
+    for (; x != 1; ++steps) x = x % 2 == 1 ? 3 * x + 1 : x / 2;
+    return steps;
+}
+
+int main(int argc, char** argv) {
+    const ScopedDevice on{device_argument(argc, argv)};
+    Array<int> x = zeros<int>(1), odd = zeros<int>(1), goes_on = zeros<int>(1);
+    Array<int> steps = zeros<int>(1);
+
+    Graph collatz = capture([&] {  // each body is called once, here; the graph decides later
+        fill(steps, 0);
+        launch(Look{}, dim(1), x, odd, goes_on);
+        capture_while(goes_on, [&] {
+            capture_if(
+                odd, [&] { launch(TripleAndOne{}, dim(1), x); },
+                [&] { launch(Halve{}, dim(1), x); });
+            launch(CountUp{}, dim(1), steps);
+            launch(Look{}, dim(1), x, odd, goes_on);
+        });
+    });
+    bool is_right = true;
+    for (const int start : {1, 6, 27}) {
+        fill(x, start);
+        collatz.launch();  // no host between the passes
+        const int count = to_host(steps)[0];
+        std::printf("%s: %d reaches 1 in %d steps\n", current_device().name().c_str(), start,
+                    count);
+        is_right = is_right && count == steps_of(start);
+    }
+
+    Array<int> choice = zeros<int>(1), result = zeros<int>(1);
+    std::vector<Graph> bodies;
+    for (const int value : {10, 20, 30}) bodies.push_back(fill_node(result, value).build());
+    Graph choose = switch_node(choice, {bodies[0], bodies[1], bodies[2]}).build();
+    for (const int chosen : {2, 0, 7}) {  // 7 is out of range: no body runs
+        fill(choice, chosen);
+        fill(result, -1);
+        choose.launch();
+        is_right = is_right && to_host(result)[0] == (chosen < 3 ? 10 * (chosen + 1) : -1);
+    }
+    return is_right ? 0 : 1;
+}

@@ -1,0 +1,50 @@
+// simpleStreams: an array in parts, each computed and copied to the host on a stream of its own, so
+// that the copy of one part runs beside the kernels of others.
+// Usage: example_recipe_simple_streams [DEVICE]
+#include <heddle/heddle.hpp>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "../device_argument.hpp"
+
+using namespace heddle;
+
+struct Iterate {  // some work for every element, so that a kernel takes about as long as its copy
+    HEDDLE_FN void operator()(std::size_t i, std::size_t start, int rounds,
+                              View<unsigned> x) const {
+        auto value = static_cast<unsigned>(start + i);
+        for (int r = 0; r < rounds; ++r) value = value * 1664525u + 1013904223u;
+        x[i] = value;
+    }
+};
+
+int main(int argc, char** argv) {
+    constexpr std::size_t n = 1 << 20;
+    constexpr int rounds = 20;
+    const ScopedDevice on{device_argument(argc, argv)};
+    Array<unsigned> x = empty<unsigned>(n);
+    Array<unsigned> host = pinned<unsigned>(n);  // a copy to pageable memory would wait
+
+    bool is_right = true;
+    for (const std::size_t streams : {1, 4}) {
+        std::fill(host.begin(), host.end(), 0u);
+        const Event start = record_event({.timing = true});
+        const std::size_t size = n / streams;
+        fork_join_n(streams, [&](std::size_t p, StreamRef branch) {
+            const View<unsigned> part = x.view().subview(p * size, size);
+            launch(branch, Iterate{}, dim(size), p * size, rounds, part);
+            copy(branch, host.view().subview(p * size, size), part);
+        });
+        const Event end = record_event({.timing = true});  // the branches are joined: after all
+        std::printf("%s: %zu stream(s) %8.3f ms\n", current_device().name().c_str(), streams,
+                    elapsed_time(start, end));  // waits for both events
+
+        for (std::size_t i = 0; i < n; ++i) {
+            auto value = static_cast<unsigned>(i);
+            for (int r = 0; r < rounds; ++r) value = value * 1664525u + 1013904223u;
+            is_right = is_right && host[i] == value;
+        }
+    }
+    return is_right ? 0 : 1;
+}

@@ -1,0 +1,47 @@
+#include "core/base/errors.hpp"
+
+#include <heddle/stream/stream.hpp>
+
+#include "core/base/report.hpp"
+
+namespace heddle::detail {
+
+ErrorInfo describe_error(ErrorCode code, const ErrorSite& site, std::string_view text,
+                         std::span<const FormatArgument> arguments) {
+    ErrorInfo info{.code = code,
+                   .message = format_all(text, arguments),
+                   .call = site.call,
+                   .native_code = site.native_code,
+                   .native_name = site.native_name,
+                   .device = site.device,
+                   .where = site.where};
+    if (site.stream != nullptr) {
+        const StreamRef stream = Access::stream(const_cast<StreamState&>(*site.stream));
+        info.device = stream.device();
+        info.stream_id = stream.id();
+        info.stream = stream.name();
+    }
+    return info;
+}
+
+void throw_described(ErrorCode code, const ErrorSite& site, std::string_view text,
+                     std::span<const FormatArgument> arguments) try {
+    throw_error(describe_error(code, site, text, arguments));
+} catch (...) {
+    rethrow_as_error(site.call, site.where);
+}
+
+void report_described(ErrorCode code, const ErrorSite& site, std::string_view text,
+                      std::span<const FormatArgument> arguments) noexcept {
+    try {
+        report(describe_error(code, site, text, arguments));
+    } catch (...) {
+        report(std::current_exception());
+    }
+}
+
+void throw_moved_from(const ErrorSite& site, std::string_view what) {
+    usage_error(site, "this {} was moved from", what);
+}
+
+}  // namespace heddle::detail

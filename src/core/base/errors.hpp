@@ -1,0 +1,109 @@
+// The one way to fail: functions that throw an Error with a formatted message.
+//
+//     if (bytes > limit)
+//         usage_error({"copy", where, stream}, "{} bytes are more than the {} that fit", bytes,
+//         limit);
+//
+// The place that fails passes views of its values and jumps to a cold function, which formats them:
+// a check costs a hot path its branch. They may be called where memory has run out, and then throw
+// OutOfMemory.
+#pragma once
+
+#include <array>
+#include <optional>
+
+#include <heddle/error.hpp>
+
+#include "core/base/format.hpp"
+
+namespace heddle::detail {
+
+/// What an error is about, besides its message.
+struct ErrorSite {
+    /// `of_call` is the heddle or native call that fails, `at` the user's.
+    ErrorSite(const char* of_call, const SourceLocation& at) noexcept : call(of_call), where(at) {}
+    ErrorSite(const char* of_call, const SourceLocation& at, std::optional<Device> on) noexcept
+        : call(of_call), where(at), device(on) {}
+    /// About a stream of that device.
+    ErrorSite(const char* of_call, const SourceLocation& at, const StreamState& on) noexcept
+        : call(of_call), where(at), stream(&on) {}
+
+    /// Returns the same with the native error behind it: a cudaError_t or an errno, and the
+    /// name, if it has one.
+    ErrorSite with_native(int code, const char* name = "") const noexcept {
+        ErrorSite site = *this;
+        site.native_code = code;
+        site.native_name = name;
+        return site;
+    }
+
+    const char* call;
+    SourceLocation where;
+    const StreamState* stream = nullptr;
+    std::optional<Device> device = {};
+    int native_code = 0;
+    const char* native_name = "";
+};
+
+ErrorInfo describe_error(ErrorCode code, const ErrorSite& site, std::string_view text,
+                         std::span<const FormatArgument> arguments);
+[[noreturn, gnu::cold]] void throw_described(ErrorCode code, const ErrorSite& site,
+                                             std::string_view text,
+                                             std::span<const FormatArgument> arguments);
+[[gnu::cold]] void report_described(ErrorCode code, const ErrorSite& site, std::string_view text,
+                                    std::span<const FormatArgument> arguments) noexcept;
+
+/// The arguments of one message.
+template <std::size_t count> using FormatArguments = std::array<FormatArgument, count>;
+
+/// Throws the Error of that code. The message says what is wrong, with which values, and what to do
+/// instead.
+template <class... Arguments>
+[[noreturn, gnu::cold, gnu::noinline]] void coded_error(
+    ErrorCode code, const ErrorSite& site, std::type_identity_t<FormatText<Arguments...>> message,
+    const Arguments&... arguments) {
+    throw_described(code, site, message.text,
+                    FormatArguments<sizeof...(arguments)>{format_argument(arguments)...});
+}
+
+/// Throws UsageError.
+template <class... Arguments>
+[[noreturn, gnu::cold, gnu::noinline]] void usage_error(
+    const ErrorSite& site, std::type_identity_t<FormatText<Arguments...>> message,
+    const Arguments&... arguments) {
+    throw_described(ErrorCode::usage, site, message.text,
+                    FormatArguments<sizeof...(arguments)>{format_argument(arguments)...});
+}
+
+/// Throws Unsupported: a valid call that this backend, hardware or driver cannot do.
+template <class... Arguments>
+[[noreturn, gnu::cold, gnu::noinline]] void unsupported_error(
+    const ErrorSite& site, std::type_identity_t<FormatText<Arguments...>> message,
+    const Arguments&... arguments) {
+    throw_described(ErrorCode::unsupported, site, message.text,
+                    FormatArguments<sizeof...(arguments)>{format_argument(arguments)...});
+}
+
+/// Throws UsageError for an object, such as an "event", that was moved from.
+[[noreturn]] void throw_moved_from(const ErrorSite& site, std::string_view what);
+
+/// Returns an error without throwing it: a failure of work, or one with more data. Throws
+/// std::bad_alloc.
+template <class... Arguments>
+ErrorInfo error_info(ErrorCode code, const ErrorSite& site,
+                     std::type_identity_t<FormatText<Arguments...>> message,
+                     const Arguments&... arguments) {
+    return describe_error(code, site, message.text,
+                          FormatArguments<sizeof...(arguments)>{format_argument(arguments)...});
+}
+
+/// Passes the error to the report hook, where it cannot be thrown.
+template <class... Arguments>
+void report_error(ErrorCode code, const ErrorSite& site,
+                  std::type_identity_t<FormatText<Arguments...>> message,
+                  const Arguments&... arguments) noexcept {
+    report_described(code, site, message.text,
+                     FormatArguments<sizeof...(arguments)>{format_argument(arguments)...});
+}
+
+}  // namespace heddle::detail
