@@ -141,7 +141,7 @@ private:
         const ScopedStream in_outer{outer};
         // As if `outer` had been given work, at no cost: what is measured is the scope alone.
         add(row::scope, {repeat([&] {
-                detail::count_submission(outer.state());
+                detail::count_submission(detail::Access::state(outer));
                 const ScopedStream in{inner};
             })},
             enqueuing);
@@ -225,7 +225,7 @@ void add_two_devices(bench::Report& report, Device near, Device far, bench::Peer
     const ScopedStream in_outer{outer};
     const ScopedDevice back{near};
     add(row::far_scope, repeat([&] {
-            detail::count_submission(outer.state());
+            detail::count_submission(detail::Access::state(outer));
             const ScopedStream in{inner};
         }));
     add(row::far_scope_both, repeat([&] { const ScopedStream in{inner, {.wait_on_exit = true}}; }),

@@ -9,7 +9,8 @@
 
 namespace heddle_test::shared {
 
-// The kernels' names. As they are no classes, heddle's own launch() does not take them.
+// The kernels' names. The launches below are more specialised than heddle's own, so they are
+// chosen.
 enum class Set {};
 enum class Add {};
 enum class Multiply {};
@@ -42,11 +43,11 @@ template <class To> void launch(Iota, const heddle::Dim<1>& d, To&& y) {
     launch_iota(heddle::current_stream(), d, y);
 }
 template <TakesSource K, class From, class To>
-void launch(heddle::StreamRef stream, K, const heddle::Dim<1>& d, const From& x, To&& y) {
+void launch(heddle::StreamRef stream, K, const heddle::Dim<1>& d, From&& x, To&& y) {
     launch_source<K>(stream, d, x, y);
 }
 template <TakesSource K, class From, class To>
-void launch(K, const heddle::Dim<1>& d, const From& x, To&& y) {
+void launch(K, const heddle::Dim<1>& d, From&& x, To&& y) {
     launch_source<K>(heddle::current_stream(), d, x, y);
 }
 

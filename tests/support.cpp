@@ -54,7 +54,7 @@ std::size_t repetitions(std::size_t on_cpu, std::size_t on_cuda) {
 // The host function makes the keeper a stream with submissions.
 Gate::Gate()
     : opened_(detail::make_completion()), keeper_(cpu_device(), {.priority = 0, .name = "gate"}) {
-    detail::cpu_backend().await(detail::record_of(keeper_.state()), opened_, Where());
+    detail::cpu_backend().await(detail::record_of(keeper_), opened_, Where());
     launch_host(keeper_, [] {});
     event_.emplace(keeper_.record_event());
 }

@@ -177,10 +177,10 @@ private:
 class Counted {
 public:
     Counted() : before_(stats()) {}
-    Stats since() const { return stats() - before_; }
+    OpStats since() const { return stats() - before_; }
 
 private:
-    Stats before_;
+    OpStats before_;
 };
 
 /// Returns the heddle::Error that `call` throws, or nothing if it throws none. Other exceptions

@@ -16,7 +16,7 @@ namespace heddle {
 
 /// Grid, block and dynamic shared memory (bytes) of a __global__ launch. Stores its call site, for
 /// errors and observers. Made by grid().
-struct Grid {
+struct LaunchGrid {
     /// In blocks.
     dim3 grid;
     /// In threads.
@@ -29,14 +29,15 @@ struct Grid {
     detail::GivenOptions how{};
 
     /// Returns a copy with launch options. LaunchOptions::block and shared_bytes are ignored.
-    Grid with(const LaunchOptions& options) const noexcept {
-        Grid other = *this;
+    LaunchGrid with(const LaunchOptions& options) const noexcept {
+        LaunchGrid other = *this;
         other.how = {options, true};
         return other;
     }
 };
-/// Makes a Grid: `launch(stream, kernel, grid(n / 256, 256), x, n)`.
-inline Grid grid(dim3 grid, dim3 block, std::size_t shared_bytes = 0, Where where = {}) noexcept {
+/// Makes a LaunchGrid: `launch(stream, kernel, grid(n / 256, 256), x, n)`.
+inline LaunchGrid grid(dim3 grid, dim3 block, std::size_t shared_bytes = 0,
+                       Where where = {}) noexcept {
     return {grid, block, shared_bytes, where, {}};
 }
 
@@ -75,9 +76,9 @@ cudaError_t launch_in_a_way(StreamState& stream, const void* function, dim3 grid
                             const LaunchOptions& options, const SourceLocation& where);
 /// Throws UsageError for a CPU stream or a grid beyond the device's limits. Raises the kernel's
 /// limit of dynamic shared memory if needed.
-void check_grid(StreamState& stream, const Grid& grid, const void* kernel);
+void check_grid(StreamState& stream, const LaunchGrid& grid, const void* kernel);
 /// The part of check_grid() that needs no kernel: throws UsageError for a grid beyond the limits.
-void check_limits(StreamState& stream, const Grid& grid);
+void check_limits(StreamState& stream, const LaunchGrid& grid);
 
 /// Returns the mangled name of a __global__ function, or "?" if it is unknown.
 const char* global_name(const void* kernel) noexcept;
@@ -104,7 +105,7 @@ namespace detail {
 /// The closure of a node: a __global__ function, its grid and its arguments.
 template <class... P> struct GlobalOp {
     void (*kernel)(P...);
-    Grid grid;
+    LaunchGrid grid;
     std::tuple<std::remove_const_t<P>...> args;
 
     static constexpr const char* pretty() noexcept { return "__global__ function"; }
@@ -129,7 +130,7 @@ template <class... P> struct GlobalOp {
 };
 
 template <class... P, class... A>
-void launch_global(StreamState& state, void (*kernel)(P...), const Grid& grid, A&... args) {
+void launch_global(StreamState& state, void (*kernel)(P...), const LaunchGrid& grid, A&... args) {
     std::tuple<std::remove_const_t<P>...> values{global_argument<std::remove_const_t<P>>(args)...};
     const cudaError_t code = std::apply(
         [&](auto&... value) {
@@ -152,7 +153,7 @@ void launch_global(StreamState& state, void (*kernel)(P...), const Grid& grid, A
 
 /// Records a launch on a stream that is being recorded. Returns false as record_work() does.
 template <class... P, class... A>
-bool record_global(StreamState& state, void (*kernel)(P...), const Grid& grid, A&... args) {
+bool record_global(StreamState& state, void (*kernel)(P...), const LaunchGrid& grid, A&... args) {
     using Operation = GlobalOp<P...>;
     const Operation operation{
         kernel, grid,
@@ -179,10 +180,10 @@ bool record_global(StreamState& state, void (*kernel)(P...), const Grid& grid, A
 /// passed for a pointer. Throws UsageError for CPU streams, grids beyond the device's limits, empty
 /// arrays, and arrays that the device cannot access.
 template <class... P, class... A>
-void launch(StreamRef stream, void (*kernel)(P...), const Grid& grid, A&&... args) {
+void launch(StreamRef stream, void (*kernel)(P...), const LaunchGrid& grid, A&&... args) {
     static_assert(sizeof...(P) == sizeof...(A),
                   "heddle::launch: the kernel takes another number of arguments");
-    detail::StreamState& state = stream.state();
+    detail::StreamState& state = detail::Access::state(stream);
     const detail::Admission admission = detail::admit(state, "launch", grid.where);
     if (admission == detail::Admission::dropped) [[unlikely]]
         return;
@@ -198,7 +199,8 @@ void launch(StreamRef stream, void (*kernel)(P...), const Grid& grid, A&&... arg
             detail::global_name(reinterpret_cast<const void*>(kernel)), state, grid.where,
             std::index_sequence_for<A...>(), args...);
 }
-template <class... P, class... A> void launch(void (*kernel)(P...), const Grid& grid, A&&... args) {
+template <class... P, class... A>
+void launch(void (*kernel)(P...), const LaunchGrid& grid, A&&... args) {
     launch(current_stream(), kernel, grid, std::forward<A>(args)...);
 }
 
@@ -218,7 +220,7 @@ template <auto kernel> inline constexpr bool waits_for_primary = false;
 ///
 ///     launch_dependent<&my_kernel>(stream, grid(8, 256), x, n);
 template <auto kernel, class... A>
-void launch_dependent(StreamRef stream, const Grid& grid, A&&... args) {
+void launch_dependent(StreamRef stream, const LaunchGrid& grid, A&&... args) {
     static_assert(waits_for_primary<kernel>,
                   "heddle::launch_dependent: this kernel has to call wait_for_primary(), and say "
                   "so by specialising "
@@ -227,21 +229,21 @@ void launch_dependent(StreamRef stream, const Grid& grid, A&&... args) {
     options.dependence = detail::Dependence::on_stream;
     launch(stream, kernel, grid.with(options), std::forward<A>(args)...);
 }
-template <auto kernel, class... A> void launch_dependent(const Grid& grid, A&&... args) {
+template <auto kernel, class... A> void launch_dependent(const LaunchGrid& grid, A&&... args) {
     launch_dependent<kernel>(current_stream(), grid, std::forward<A>(args)...);
 }
 
 /// launch_triggering() for a `__global__` function.
 template <class... P, class... A>
 void launch_triggering(StreamRef stream, ProgrammaticEvent& event, void (*kernel)(P...),
-                       const Grid& grid, A&&... args) {
+                       const LaunchGrid& grid, A&&... args) {
     detail::check_trigger(event, stream, grid.where);
     launch(stream, kernel, grid, std::forward<A>(args)...);
     detail::record_trigger(event, stream, grid.where);
 }
 /// launch_dependent() after a ProgrammaticEvent, for a `__global__` function.
 template <auto kernel, class... A>
-void launch_dependent(StreamRef stream, const ProgrammaticEvent& event, const Grid& grid,
+void launch_dependent(StreamRef stream, const ProgrammaticEvent& event, const LaunchGrid& grid,
                       A&&... args) {
     static_assert(
         waits_for_primary<kernel>,
@@ -255,7 +257,7 @@ void launch_dependent(StreamRef stream, const ProgrammaticEvent& event, const Gr
 }
 
 namespace detail {
-inline Blocks blocks_of(const Grid& grid) noexcept {
+inline Blocks blocks_of(const LaunchGrid& grid) noexcept {
     return {{grid.grid.x, grid.grid.y, grid.grid.z},
             {grid.block.x, grid.block.y, grid.block.z},
             grid.shared_bytes,
@@ -266,25 +268,18 @@ inline Blocks blocks_of(const Grid& grid) noexcept {
 
 /// Launches a kernel of a module. The grid takes the place of blocks().
 template <class... A>
-void launch(StreamRef stream, ModuleKernel kernel, const Grid& grid, A&&... args) {
+void launch(StreamRef stream, ModuleKernel kernel, const LaunchGrid& grid, A&&... args) {
     launch(stream, kernel, detail::blocks_of(grid), std::forward<A>(args)...);
 }
 /// Makes a node that launches a kernel of a module. The grid takes the place of blocks().
-template <class... A> ModuleNode kernel_node(ModuleKernel kernel, const Grid& grid, A&&... args) {
+template <class... A>
+ModuleNode kernel_node(ModuleKernel kernel, const LaunchGrid& grid, A&&... args) {
     return kernel_node(kernel, detail::blocks_of(grid), std::forward<A>(args)...);
 }
 
 /// A graph node that launches a __global__ function.
 template <class... P> class GlobalNode : public NodeOf<GlobalNode<P...>> {
 public:
-    /// Makes the node without its arguments; see kernel_node().
-    GlobalNode(void (*kernel)(P...), const Grid& grid, Device device)
-        : NodeOf<GlobalNode>(detail::new_node(NodeKind::kernel, device, grid.where)),
-          kernel_(kernel), grid_(grid) {
-        detail::check_grid(detail::any_stream(device), grid, reinterpret_cast<const void*>(kernel));
-        this->name(detail::global_name(reinterpret_cast<const void*>(kernel)));
-        if constexpr (sizeof...(P) == 0) args();
-    }
     /// Sets the arguments, checked at compile time as those of launch(). Can be called again at any
     /// time, for the graph's next launch.
     template <class... A> GlobalNode& args(A&&... arguments) {
@@ -300,7 +295,7 @@ public:
         return *this;
     }
     /// Sets the grid, from the next launch on.
-    GlobalNode& grid(const Grid& grid) {
+    GlobalNode& grid(const LaunchGrid& grid) {
         detail::check_grid(detail::any_stream(this->device()), grid,
                            reinterpret_cast<const void*>(kernel_));
         grid_ = grid;
@@ -317,6 +312,14 @@ public:
     }
 
 private:
+    friend detail::Access;
+    GlobalNode(void (*kernel)(P...), const LaunchGrid& grid, Device device)
+        : NodeOf<GlobalNode>(detail::new_node(NodeKind::kernel, device, grid.where)),
+          kernel_(kernel), grid_(grid) {
+        detail::check_grid(detail::any_stream(device), grid, reinterpret_cast<const void*>(kernel));
+        this->name(detail::global_name(reinterpret_cast<const void*>(kernel)));
+        if constexpr (sizeof...(P) == 0) args();
+    }
     void give() {
         detail::Work work;
         work.type = &detail::GlobalOp<P...>::work_type;
@@ -327,7 +330,7 @@ private:
     }
 
     void (*kernel_)(P...);
-    Grid grid_;
+    LaunchGrid grid_;
     std::shared_ptr<detail::GlobalOp<P...>> values_;
     std::vector<detail::Block*> blocks_;
 };
@@ -335,13 +338,14 @@ private:
 /// Makes a node that launches a __global__ function on `device`, by default the current one. The
 /// arguments can be left out and set later with GlobalNode::args().
 template <class... P, class... A>
-GlobalNode<P...> kernel_node(Device device, void (*kernel)(P...), const Grid& grid, A&&... args) {
-    GlobalNode<P...> node(kernel, grid, device);
+GlobalNode<P...> kernel_node(Device device, void (*kernel)(P...), const LaunchGrid& grid,
+                             A&&... args) {
+    auto node = detail::Access::make<GlobalNode<P...>>(kernel, grid, device);
     if constexpr (sizeof...(A) > 0) node.args(std::forward<A>(args)...);
     return node;
 }
 template <class... P, class... A>
-GlobalNode<P...> kernel_node(void (*kernel)(P...), const Grid& grid, A&&... args) {
+GlobalNode<P...> kernel_node(void (*kernel)(P...), const LaunchGrid& grid, A&&... args) {
     return kernel_node(current_device(), kernel, grid, std::forward<A>(args)...);
 }
 

@@ -70,10 +70,11 @@ public:
 
     void streams() {
         if (!call_.streams_given)
-            for (const Device device : devices_) call_.streams.add(&current_stream(device).state());
+            for (const Device device : devices_)
+                call_.streams.add(&Access::state(current_stream(device)));
         if (call_.streams.count != n_) one_each(call_.streams.count, "streams");
         for (std::size_t i = 0; i < n_; ++i) {
-            const StreamRef stream(*call_.streams[i]);
+            const StreamRef stream = Access::stream(*call_.streams[i]);
             if (!stream)
                 usage_error(site(),
                             "the stream of rank {} refers to no stream: its Stream was destroyed "

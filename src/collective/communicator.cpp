@@ -87,7 +87,7 @@ void Communicator::abort() noexcept {
 void Communicator::run(StreamRef stream, const RankCall& given) try {
     using namespace detail;
     if (native_ == nullptr) detail::throw_moved_from({given.call, given.where}, "communicator");
-    StreamRecord& record = record_of(stream.state());
+    StreamRecord& record = record_of(stream);
     check_usable(record, given.call, given.where);
     if (stream.device() != device_)
         detail::usage_error({given.call, given.where},

@@ -65,7 +65,7 @@ void launch_fetch(StreamRef stream, const Fetched* parts, std::size_t count, std
         kernel.end[k] = all;
     }
     const auto bytes_of = [&](const Part& part) {
-        return View<Bytes>(static_cast<Bytes*>(part.data), part.size * element, part.owner);
+        return Access::view(static_cast<Bytes*>(part.data), part.size * element, part.owner);
     };
     const auto to = [&](std::size_t k) {
         return k < count ? bytes_of(parts[k].to) : View<Bytes>();

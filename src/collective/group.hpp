@@ -77,7 +77,7 @@ private:
     void all_reduce_at_once();
 
     // steps.cpp
-    StreamRef stream(std::size_t rank) const { return StreamRef(*call_.streams[rank]); }
+    StreamRef stream(std::size_t rank) const { return Access::stream(*call_.streams[rank]); }
     void join_capture();
     void leave_capture();
     void mark(std::size_t rank, Moment moment);

@@ -131,11 +131,11 @@ template <class T, class Op, bool divides = false> void launch_one(const ReduceO
     const auto source = [&](std::size_t k) {
         if (k >= o.count) return View<const T>();
         const Part& part = o.sources[k];
-        return View<const T>(static_cast<const T*>(part.data), part.size, part.owner);
+        return Access::view(static_cast<const T*>(part.data), part.size, part.owner);
     };
     launch(o.stream, Kernel{o.count, width, static_cast<double>(o.ranks)},
            dim((o.to.size + width - 1) / width, o.where),
-           View<T>(static_cast<T*>(o.to.data), o.to.size, o.to.owner), source(0), source(1),
+           Access::view(static_cast<T*>(o.to.data), o.to.size, o.to.owner), source(0), source(1),
            source(2), source(3), source(4), source(5), source(6), source(7));
 }
 

@@ -128,7 +128,7 @@ void CollectiveRun::need_scratch(std::size_t rank, std::size_t kept, std::size_t
         group_.ranks[rank].scratch_stream = s.id();
     }
     const View<std::byte> view = memory->view();
-    scratch_[rank] = {view.data(), view.data() + rounded(kept), view.owner()};
+    scratch_[rank] = {view.data(), view.data() + rounded(kept), Access::block(view)};
 }
 
 void CollectiveRun::combine(std::size_t rank, const Part& to, std::size_t first) {

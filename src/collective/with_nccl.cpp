@@ -42,9 +42,9 @@ bool can_use_nccl(const GroupState& group, const CollectiveCall& call) {
     if (group.nccl.empty() || call.kind == CollectiveKind::barrier) return false;
     // NCCL's manual says that captures over several GPUs of one process are likely to deadlock.
     for (std::size_t i = 0; i < group.devices.size(); ++i) {
-        const StreamRef stream(*call.streams[i]);
+        const StreamRef stream = Access::stream(*call.streams[i]);
         if (stream.is_capturing() || stream.is_poisoned() ||
-            record_of(stream.state()).has(stream_flag::recording))
+            record_of(stream).has(stream_flag::recording))
             return false;
     }
     return are_equal(call.send) && are_equal(call.receive);
@@ -57,7 +57,7 @@ void run_with_nccl(GroupState& group, const CollectiveCall& call) {
     for (std::size_t i = 0; i < ranks; ++i) {
         shares[i].rank = group.nccl[i].get();
         shares[i].rank->check(to_string(call.kind), call.where);
-        shares[i].stream = StreamRef(*call.streams[i]);
+        shares[i].stream = Access::stream(*call.streams[i]);
         RankCall& share = shares[i].call;
         share.kind = call.kind;
         share.call = to_string(call.kind);

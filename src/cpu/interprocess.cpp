@@ -53,7 +53,7 @@ void* CpuBackend::allocate_shared(int device, std::size_t bytes, const SourceLoc
     // some later write.
     if (const std::size_t free = free_memory(device); bytes > free)
         coded_error(ErrorCode::out_of_memory,
-                    {"shareable", where, Device::unchecked(DeviceKind::cpu, device)},
+                    {"shareable", where, Access::device(DeviceKind::cpu, device)},
                     "no {} bytes of shared memory (available: {})", bytes, free);
     return shared().add(SharedFile(bytes, "shareable", where), bytes, device);
 }

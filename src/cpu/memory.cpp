@@ -260,14 +260,14 @@ void CpuBackend::reset_pool_high_water(int device, const SourceLocation&) {
 std::size_t CpuBackend::pool_release_threshold(int, const SourceLocation&) { return 0; }
 void CpuBackend::set_pool_release_threshold(int device, std::size_t, const SourceLocation& where) {
     unsupported_error(
-        {"set_pool_release_threshold", where, Device::unchecked(DeviceKind::cpu, device)},
+        {"set_pool_release_threshold", where, Access::device(DeviceKind::cpu, device)},
         "CPU devices have no pool: their memory goes back to the machine as it is freed");
 }
 void CpuBackend::trim_pool(int, std::size_t, const SourceLocation&) {}
 
 void* CpuBackend::allocate_pinned(std::size_t bytes, const SourceLocation& where) {
     return allocate_host(
-        bytes, "pinned or pageable", Device::unchecked(DeviceKind::cpu, 0),
+        bytes, "pinned or pageable", Access::device(DeviceKind::cpu, 0),
         [](Kept& memory) noexcept { std::free(memory.base); }, where);
 }
 

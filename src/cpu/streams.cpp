@@ -99,7 +99,7 @@ Failure CpuBackend::synchronize_device(int device, const SourceLocation&) {
     give_back_kept();
     std::vector<CompletionRef> pending;
     for_each_stream([&](StreamRecord& stream) {
-        if (stream.device == Device::unchecked(DeviceKind::cpu, device))
+        if (stream.device == Access::device(DeviceKind::cpu, device))
             if (CompletionRef done = pending_work({&stream, stream.id.load()}))
                 pending.push_back(std::move(done));
     });

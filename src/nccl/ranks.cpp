@@ -186,17 +186,17 @@ ncclResult_t enqueue_share(const Nccl& f, const NcclShare& share, ncclComm_t com
 }
 
 void tell_observers(const NcclShare& share) {
-    Access accesses[2];
+    OpAccess accesses[2];
     std::size_t used = 0;
     if (share.call.sends)
         accesses[used++] = {share.call.send.data, share.call.send.size * share.call.element, false};
     if (share.call.receives)
         accesses[used++] = {share.call.receive.data, share.call.receive.size * share.call.element,
                             true};
-    notify_on(share.stream.state(), {.kind = OpKind::launch,
-                                     .name = share.call.call,
-                                     .accesses = {accesses, used},
-                                     .where = share.call.where});
+    notify_on(Access::state(share.stream), {.kind = OpKind::launch,
+                                            .name = share.call.call,
+                                            .accesses = {accesses, used},
+                                            .where = share.call.where});
 }
 
 }  // namespace
@@ -220,7 +220,7 @@ CommunicatorId nccl_id(const SourceLocation& where) {
     ncclUniqueId id;
     CommunicatorId result;
     static_assert(sizeof id == sizeof result.bytes);
-    check_result(f, f.unique_id(&id), "ncclGetUniqueId", Device::unchecked(DeviceKind::cuda, 0),
+    check_result(f, f.unique_id(&id), "ncclGetUniqueId", Access::device(DeviceKind::cuda, 0),
                  where);
     std::memcpy(result.bytes.data(), &id, sizeof id);
     return result;
@@ -288,7 +288,7 @@ void nccl_enqueue(const NcclShare* shares, std::size_t count) {
     std::array<ncclComm_t, max_ranks> comms;
     for (std::size_t i = 0; i < count; ++i) {
         const NcclShare& share = shares[i];
-        StreamState& state = share.stream.state();
+        StreamState& state = Access::state(share.stream);
         comms[i] = static_cast<Rank*>(share.rank)->comm(name, where);
         // In a capture of heddle's, native_handle() starts a native capture of the stream. What
         // NCCL enqueues becomes one node there.
@@ -312,7 +312,7 @@ void nccl_enqueue(const NcclShare* shares, std::size_t count) {
         throw_error(info_of(f, code, name, device, where));
     }
     for (std::size_t i = 0; i < count; ++i) {
-        StreamRecord& record = record_of(shares[i].stream.state());
+        StreamRecord& record = record_of(shares[i].stream);
         if (is_captured(record)) capture_share(shares[i], record);
         else count_submission(record);
         if (is_observed()) tell_observers(shares[i]);

@@ -246,7 +246,7 @@ TEST_CASE("a process can be forked while its observers report errors") {
 TEST_CASE("child: forks while observers report", "[.child]") {
     end_if_it_hangs();
     struct Reporter final : Observer {
-        void on_op(const Op&) noexcept override {
+        void on_op(const OpInfo&) noexcept override {
             detail::report(UsageError({.message = "seen", .call = {}}));
         }
     } reporter;
@@ -274,7 +274,7 @@ TEST_CASE("a process that was forked while observers looked can remove them") {
     SKIP_IF_SANITIZED();
     struct Held final : Observer {
         Flag inside, leave;
-        void on_op(const Op&) noexcept override {
+        void on_op(const OpInfo&) noexcept override {
             inside.set();
             leave.wait();
         }
@@ -312,7 +312,8 @@ TEST_CASE("the child of a process that used CUDA is refused CUDA, clearly", "[cu
     launch_host(s, [] {});
     s.synchronize();
     const ChildResult child = run_forked([] {
-        return is_forked_error([] { const Stream mine(Device::unchecked(DeviceKind::cuda, 0)); })
+        return is_forked_error(
+                   [] { const Stream mine(detail::Access::device(DeviceKind::cuda, 0)); })
                    ? 0
                    : 1;
     });

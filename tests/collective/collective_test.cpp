@@ -32,7 +32,7 @@ void check_type(std::initializer_list<ReduceOp> ops, const std::vector<Device>& 
 std::optional<Error> refused(const std::function<void()>& call) {
     const Counted counted;
     const auto error = error_of(call);
-    const Stats since = counted.since();
+    const OpStats since = counted.since();
     CHECK(since.launches + since.copies + since.waits_inserted + since.events_recorded == 0);
     return error && error->code() == ErrorCode::usage ? error : std::nullopt;
 }

@@ -67,8 +67,8 @@ template <class T> void check_rounding(int precision, int least, double largest)
 
 }  // namespace
 
-template <> inline constexpr Half heddle::half_kind<MyHalf> = Half::ieee;
-template <> inline constexpr Half heddle::half_kind<MyBrain> = Half::brain;
+template <> inline constexpr HalfKind heddle::half_kind<MyHalf> = HalfKind::ieee;
+template <> inline constexpr HalfKind heddle::half_kind<MyBrain> = HalfKind::brain;
 
 TEST_CASE("all numbers of 16 bits become floats and come back") {
     check_round_trip<Float16>();

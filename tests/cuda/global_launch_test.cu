@@ -129,7 +129,7 @@ TEST_CASE("impossible grids and blocks are usage errors before the launch", "[cu
     SKIP_WITHOUT_CUDA();
     const Stream s(gpu());
     Array<int> x = zeros<int>(s, 10);
-    const auto code_of = [&](const Grid& g) {
+    const auto code_of = [&](const LaunchGrid& g) {
         const auto error = error_of([&] { launch(s, write_indices, g, x, 10); });
         return error ? error->code() : ErrorCode::native;
     };
@@ -184,10 +184,10 @@ TEST_CASE("a launch of a __global__ function is described and counted", "[cuda]"
     struct Watch final : Observer {
         std::string name;
         unsigned line = 0;
-        std::vector<Access> accesses;
+        std::vector<OpAccess> accesses;
         Watch() { add_observer(*this); }
         ~Watch() { remove_observer(*this); }
-        void on_op(const Op& op) noexcept override {
+        void on_op(const OpInfo& op) noexcept override {
             if (op.kind != OpKind::launch) return;
             name = op.name;
             line = op.where.line;

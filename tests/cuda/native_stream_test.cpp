@@ -14,7 +14,7 @@ TEST_CASE("a closed stream has no native handle, and is not taken for the legacy
     if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device");
     const Device device("cuda:0");
     std::optional<Stream> stream(device);
-    heddle::detail::StreamRecord& record = heddle::detail::record_of(stream->state());
+    heddle::detail::StreamRecord& record = heddle::detail::record_of(*stream);
     CHECK(cu::native_of(record) != nullptr);
     stream.reset();
     const auto error = error_of([&] { (void)cu::native_of(record); });

@@ -238,11 +238,11 @@ TEST_CASE("a launch of a module's kernel is counted", "[cuda][program]") {
     SKIP_WITHOUT_CUDA();
     const Stream s(gpu());
     const ModuleKernel nothing = loaded().kernel("nothing");
-    const std::uint64_t before = s.state().submissions;
+    const std::uint64_t before = detail::Access::state(s).submissions;
     const Counted counted;
     launch(s, nothing, blocks(1, 1));
     CHECK(counted.since().launches == 1);
-    CHECK(s.state().submissions == before + 1);
+    CHECK(detail::Access::state(s).submissions == before + 1);
     s.synchronize();
 }
 

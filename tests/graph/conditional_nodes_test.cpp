@@ -158,11 +158,11 @@ TEST_CASE("pinned memory is copied and filled in bodies, whichever device runs t
             Array<char> bytes = pinned<char>(n + 1), copied = pinned<char>(n + 1);
             std::fill(from.begin(), from.end(), 3);
             std::fill(bytes.begin(), bytes.end(), 'x');
-            const Node first = copy_node(to, from);
-            const Node second = fill_node(filled, 7).after(first);
-            const Node third = copy_node(there, to).after(second);
-            const Node fourth = copy_node(back, there).after(third);
-            const Node last =
+            const GraphNode first = copy_node(to, from);
+            const GraphNode second = fill_node(filled, 7).after(first);
+            const GraphNode third = copy_node(there, to).after(second);
+            const GraphNode fourth = copy_node(back, there).after(third);
+            const GraphNode last =
                 copy_node(copied.view().subview(1, n), bytes.view().subview(1, n)).after(fourth);
             if_node(value, last.build()).build().launch(s);
             s.synchronize();

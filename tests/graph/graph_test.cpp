@@ -392,7 +392,7 @@ TEST_CASE("a graph is launched on its own kind of device, and counted") {
     CHECK(mentions(error_of([&] { nothing.launch(); }), "holds nothing"));
     auto node = host_node([] {});
     Graph graph = node.build();
-    const Stats before = stats();
+    const OpStats before = stats();
     graph.launch();
     CHECK((stats() - before).graph_launches == 1);
     if (test_device().is_cuda()) {

@@ -11,7 +11,7 @@ class CopyWatch final : public Observer {
 public:
     CopyWatch() { add_observer(*this); }
     ~CopyWatch() { remove_observer(*this); }
-    void on_op(const Op& op) noexcept override {
+    void on_op(const OpInfo& op) noexcept override {
         if (op.kind != OpKind::copy) return;
         const std::lock_guard lock(mutex_);
         ids_.push_back(op.stream.id());

@@ -361,13 +361,13 @@ TEST_CASE("child: keeps a reference to a stream that is gone", "[.child]") {
     end_if_it_hangs();
     std::optional<Stream> first(cpu_device());
     const Stream second(cpu_device());
-    const detail::StreamState* const gone = &first->state();
+    const detail::StreamState* const gone = &detail::Access::state(*first);
     first.reset();
     second.synchronize();
     bool reused = false;
     for (int i = 0; i < 1024; ++i) {
         const Stream other(cpu_device());
-        reused |= &other.state() == gone;
+        reused |= &detail::Access::state(other) == gone;
     }
     CHECK_FALSE(reused);
 }

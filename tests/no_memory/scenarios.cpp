@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t size = 64;
 
-Device cpu() { return Device::unchecked(DeviceKind::cpu, 0); }
+Device cpu() { return detail::Access::device(DeviceKind::cpu, 0); }
 
 bool is_all(View<const int> x, int value) {
     for (const int one : x)
@@ -266,7 +266,7 @@ bool run_refusals(Bench& bench) {
 bool run_observed(Bench& bench) {
     struct Counting final : Observer {
         std::atomic<int> launches{0};
-        void on_op(const Op& op) noexcept override {
+        void on_op(const OpInfo& op) noexcept override {
             if (op.kind == OpKind::launch || op.kind == OpKind::host_function) ++launches;
         }
     } observer;

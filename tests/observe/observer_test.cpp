@@ -16,7 +16,7 @@ struct Seen {
     std::uint64_t sequence = 0;
     std::size_t bytes = 0;
     std::uint64_t other = 0;
-    std::vector<Access> accesses;
+    std::vector<OpAccess> accesses;
     std::string file;
     unsigned line = 0;
     std::thread::id thread;
@@ -26,7 +26,7 @@ class Watch final : public Observer {
 public:
     Watch() { add_observer(*this); }
     ~Watch() { remove_observer(*this); }
-    void on_op(const Op& op) noexcept override {
+    void on_op(const OpInfo& op) noexcept override {
         const std::lock_guard lock(mutex_);
         seen_.push_back({op.kind,
                          op.name != nullptr ? op.name : "",
@@ -120,7 +120,7 @@ TEST_CASE("a copy is described with its bytes and both memories") {
     CHECK_FALSE(ops[0].name.empty());
     REQUIRE(ops[0].accesses.size() == 2);
     int reads = 0, writes = 0;
-    for (const Access& a : ops[0].accesses) {
+    for (const OpAccess& a : ops[0].accesses) {
         CHECK(a.bytes == 40);
         reads += !a.writes && a.data == x.data();
         writes += a.writes && a.data == y.data();
@@ -319,7 +319,7 @@ TEST_CASE("observers come and go while there is never a moment without a thread 
     struct Overlapping final : Observer {
         std::atomic<std::uint64_t> visits[2] = {};
         std::atomic<bool> stop{false};
-        void on_op(const Op& op) noexcept override {
+        void on_op(const OpInfo& op) noexcept override {
             if (op.kind != OpKind::wait_elided) return;
             const std::size_t mine = op.where.line % 2;
             ++visits[mine];
@@ -327,7 +327,7 @@ TEST_CASE("observers come and go while there is never a moment without a thread 
         }
     };
     struct Quiet final : Observer {
-        void on_op(const Op&) noexcept override {}
+        void on_op(const OpInfo&) noexcept override {}
     };
     Overlapping overlapping;
     add_observer(overlapping);
@@ -356,7 +356,7 @@ TEST_CASE("observers come and go while there is never a moment without a thread 
 TEST_CASE("an observer may remove itself") {
     struct Once final : Observer {
         int seen = 0;
-        void on_op(const Op&) noexcept override {
+        void on_op(const OpInfo&) noexcept override {
             ++seen;
             remove_observer(*this);
         }

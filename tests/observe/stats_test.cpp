@@ -14,7 +14,7 @@ TEST_CASE("launches, host functions, copies and fills are counted with their byt
     copy(s, y, x);
     copy(s, y.view().first(10), x.view().first(10));
     fill(s, x, 1);
-    const Stats since = counted.since();
+    const OpStats since = counted.since();
     CHECK(since.launches == 2);
     CHECK(since.host_functions == 1);
     CHECK(since.copies == 2);
@@ -94,7 +94,7 @@ TEST_CASE("dropped work is counted as dropped and as nothing else") {
     poison(s);
     const Counted counted;
     launch_host(s, [] {});
-    Stats expected;
+    OpStats expected;
     expected.dropped = 1;
     CHECK(counted.since() == expected);
 }
@@ -104,7 +104,7 @@ TEST_CASE("refused work is not counted") {
     Array<int> x = zeros<int>(s, 10), y = zeros<int>(s, 11);
     const Counted counted;
     CHECK_THROWS_AS(copy(s, x, y), UsageError);
-    CHECK(counted.since() == Stats{});
+    CHECK(counted.since() == OpStats{});
 }
 
 TEST_CASE("counters are over all threads") {
@@ -122,12 +122,12 @@ TEST_CASE("counters are over all threads") {
 }
 
 TEST_CASE("counters subtract") {
-    Stats a, b;
+    OpStats a, b;
     a.launches = 5;
     a.waits_elided = 3;
     b.launches = 2;
     b.waits_elided = 3;
-    Stats expected;
+    OpStats expected;
     expected.launches = 3;
     CHECK(a - b == expected);
 }

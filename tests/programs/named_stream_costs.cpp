@@ -76,7 +76,7 @@ template <class F> void check(bool count_waits, const char* name, StreamRef stre
     std::size_t allocated = 0, locked = 0, waits = 0;
     const StreamRef current = current_stream();
     for (int time = 0; time < 20; ++time) {
-        const Stats before = count_waits ? stats() : Stats{};
+        const OpStats before = count_waits ? stats() : OpStats{};
         {
             const Held held(stream);
             allocated = allocations, locked = locks;
@@ -84,7 +84,7 @@ template <class F> void check(bool count_waits, const char* name, StreamRef stre
             allocated = allocations - allocated, locked = locks - locked;
         }
         if (count_waits) {
-            const Stats since = stats() - before;
+            const OpStats since = stats() - before;
             waits = since.waits_inserted + since.waits_elided + since.synchronizations;
             allocated = locked = 0;
         }

@@ -189,7 +189,7 @@ private:
         }
         // Copies within host memory belong to the current device.
         const ScopedDevice here(device(info.device));
-        Node last;
+        GraphNode last;
         for (const Statement& s : info.body) {
             const std::size_t n = extent(program_, s, 0);
             const View<int> to = array(s.to).view().first(n);

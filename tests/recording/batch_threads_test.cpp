@@ -250,7 +250,7 @@ TEST_CASE(
     const void* record = nullptr;
     {
         const Stream first(test_device());
-        record = &first.state();
+        record = &detail::Access::state(first);
         launch(first, Store{}, dim(1), 0, out);
         first.synchronize();
         {
@@ -262,9 +262,10 @@ TEST_CASE(
         first.synchronize();
     }
     Stream second(test_device());
-    for (int made = 1; &second.state() != record && made < 200000; ++made)
+    for (int made = 1; &detail::Access::state(second) != record && made < 200000; ++made)
         second = Stream(test_device());
-    if (&second.state() != record) HEDDLE_SKIP("the record did not become another stream");
+    if (&detail::Access::state(second) != record)
+        HEDDLE_SKIP("the record did not become another stream");
     Gate gate;
     gate.hold(second);                      // one submission, as the first one's wait
     launch(second, Store{}, dim(1), 7, x);  // and one more

@@ -78,7 +78,7 @@ TEST_CASE("set_device lasts until the innermost scope is left, and waits for not
             const Counted counted;
             set_device(d);
             CHECK(current_device() == d);
-            CHECK(counted.since() == Stats{});
+            CHECK(counted.since() == OpStats{});
         }
     }
     CHECK(current_device() == before);

@@ -64,7 +64,7 @@ struct ProgramState;
 struct ModuleKernelData {
     std::string name;      ///< mangled, as in the code
     std::string readable;  ///< "my::scale<float>"
-    Device device = Device::unchecked(DeviceKind::cuda, 0);
+    Device device = Access::device(DeviceKind::cuda, 0);
     void* native = nullptr;               ///< CUfunction
     std::vector<std::size_t> parameters;  ///< bytes of each
     /// The kernel's limit of dynamic shared memory, if raised above the default, else 0.
@@ -86,15 +86,15 @@ public:
     void* native_handle() const noexcept { return data_->native; }
     bool operator==(const ModuleKernel&) const = default;
 
-    // The rest is for the library.
-    /// For the library.
-    explicit ModuleKernel(detail::ModuleKernelData& data) noexcept : data_(&data) {}
-    /// For the library.
-    detail::ModuleKernelData& data() const noexcept { return *data_; }
-
 private:
+    friend detail::Access;
+    explicit ModuleKernel(detail::ModuleKernelData& data) noexcept : data_(&data) {}
     detail::ModuleKernelData* data_;
 };
+
+inline detail::ModuleKernelData& detail::Access::data(ModuleKernel kernel) noexcept {
+    return *kernel.data_;
+}
 
 /// A handle to code on a device, from Program::load() or from an image. Copies refer to the same
 /// module.
@@ -131,9 +131,9 @@ public:
     std::vector<std::string> kernel_names(Where where = {}) const;
 
 private:
+    friend detail::Access;
     explicit Module(std::shared_ptr<detail::ModuleState> state) noexcept
         : state_(std::move(state)) {}
-    friend class Program;
     std::shared_ptr<detail::ModuleState> state_;
 };
 
@@ -272,21 +272,22 @@ template <int N> Blocks blocks_for(const Dim<N>& d) {
 /// Throws Unsupported for launch options that the device does not have.
 template <class... A>
 void launch(StreamRef stream, ModuleKernel kernel, const Blocks& blocks, A&&... args) {
-    static_assert((detail::is_kernel_argument<A> && ...),
-                  "heddle::launch: arguments are arrays, views and trivially copyable values");
+    static_assert((detail::KernelArgument<A> && ...),
+                  "heddle: a kernel's arguments are arrays, views and trivially copyable values");
     using Operation = detail::ModuleOp<detail::KernelArg<A>...>;
-    detail::StreamState& state = stream.state();
+    detail::StreamState& state = detail::Access::state(stream);
+    detail::ModuleKernelData& data = detail::Access::data(kernel);
     const detail::Admission admission = detail::admit(state, "launch", blocks.where);
     if (admission == detail::Admission::dropped) [[unlikely]]
         return;
-    detail::check_blocks(state, kernel.data(), blocks);
-    detail::check_module_arguments<detail::KernelArg<A>...>(kernel.data(), blocks.where,
+    detail::check_blocks(state, data, blocks);
+    detail::check_module_arguments<detail::KernelArg<A>...>(data, blocks.where,
                                                             std::index_sequence_for<A...>());
     (detail::check_argument(args, state, blocks.where), ...);
     (detail::check_not_empty(args, blocks.where), ...);
     (detail::note_argument(args, state), ...);
     Operation operation{
-        &kernel.data(), blocks,
+        &data, blocks,
         std::tuple<detail::ModuleArg<detail::KernelArg<A>>...>(
             detail::ModuleArg<detail::KernelArg<A>>(detail::kernel_argument(args))...)};
     if (admission != detail::Admission::recorded ||

@@ -78,10 +78,9 @@ public:
     Module load_when_idle(Where where = {}) const;
 
 private:
+    friend detail::Access;
     explicit Program(std::shared_ptr<detail::ProgramState> state) noexcept
         : state_(std::move(state)) {}
-    friend Program compile(Device, std::string, ProgramOptions, Where);
-    friend Program compile(std::string, ProgramOptions, Where);
     std::shared_ptr<detail::ProgramState> state_;
 };
 

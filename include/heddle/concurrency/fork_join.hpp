@@ -59,7 +59,7 @@ template <class F> auto numbered(F& f, std::size_t i) {
 
 /// A callable that takes nothing, or the stream of its branch.
 template <class F>
-concept Branch = std::invocable<F&> || std::invocable<F&, StreamRef>;
+concept BranchFunction = std::invocable<F&> || std::invocable<F&, StreamRef>;
 
 /// Calls each callable once, in order and on the calling thread, with a branch stream of its own as
 /// the current stream. A callable may take that stream as an argument.
@@ -70,7 +70,7 @@ concept Branch = std::invocable<F&> || std::invocable<F&, StreamRef>;
 /// All branches are ordered after `base`, and `base` is ordered after all of them. The call does
 /// not wait for their work. If a callable throws, later ones are not called, the branches are
 /// joined, and the exception is rethrown. Branch streams are reused, so keep no StreamRef to them.
-template <Branch... F>
+template <BranchFunction... F>
     requires(sizeof...(F) > 0)
 void fork_join(detail::ForkBase base, F&&... branches) {
     detail::Fork fork(base.stream, sizeof...(F), base.where);
@@ -79,7 +79,7 @@ void fork_join(detail::ForkBase base, F&&... branches) {
     fork.join();
 }
 /// The same with the current stream as `base`. Its errors cannot name the caller's location.
-template <Branch F, Branch... Rest> void fork_join(F&& first, Rest&&... rest) {
+template <BranchFunction F, BranchFunction... Rest> void fork_join(F&& first, Rest&&... rest) {
     fork_join(detail::ForkBase(current_stream(), SourceLocation()), first, rest...);
 }
 

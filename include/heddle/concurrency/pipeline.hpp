@@ -106,8 +106,8 @@ std::size_t count_outputs(Work& work, std::size_t all, A... args) {
 template <class In, class Out, class Work>
 std::size_t enqueue_work(void* work, StreamRef stream, const PieceMemory& m) {
     Work& call = *static_cast<Work*>(work);
-    const View<const Element<In>> in(static_cast<const Element<In>*>(m.in), m.in_count, m.in_owner);
-    const View<Element<Out>> out(static_cast<Element<Out>*>(m.out), m.out_count, m.out_owner);
+    const auto in = Access::view(static_cast<const Element<In>*>(m.in), m.in_count, m.in_owner);
+    const auto out = Access::view(static_cast<Element<Out>*>(m.out), m.out_count, m.out_owner);
     if constexpr (std::is_void_v<Out>) {
         call(stream, in);
         return 0;
@@ -164,7 +164,7 @@ template <class In, class Out = void> class Pipeline {
     static constexpr bool has_in = !std::is_void_v<In>, has_out = !std::is_void_v<Out>;
     static_assert(has_in || has_out, "heddle::Pipeline: neither input nor output");
     static_assert(
-        std::is_trivially_copyable_v<InElement> && std::is_trivially_copyable_v<OutElement>,
+        detail::ArrayElement<InElement> && detail::ArrayElement<OutElement>,
         "heddle::Pipeline: elements are copied as bytes, so they must be trivially copyable");
 
 public:
@@ -205,9 +205,10 @@ public:
     void submit(View<const InElement> elements, Where where = {})
         requires has_in
     {
-        core_.submit_from({reinterpret_cast<const std::byte*>(elements.data()),
-                           elements.size_bytes(), elements.owner()},
-                          enqueue_, work_.get(), where);
+        const auto* const data = reinterpret_cast<const std::byte*>(elements.data());
+        core_.submit_from(
+            detail::Access::view(data, elements.size_bytes(), detail::Access::block(elements)),
+            enqueue_, work_.get(), where);
     }
     /// Copies elements into slots and submits them, piece by piece. Returns how many it submitted:
     /// all if there is no output, else as many as fit before a result has to be taken.

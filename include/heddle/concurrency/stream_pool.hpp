@@ -45,7 +45,7 @@ public:
         ~Lease();
 
     private:
-        friend class StreamPool;
+        friend detail::Access;
         Lease(std::shared_ptr<void> pool, detail::StreamState& state) noexcept;
         std::shared_ptr<void> pool_;
     };

@@ -25,7 +25,7 @@ struct Block {
 
     void* data = nullptr;
     std::size_t bytes = 0;
-    Device device = Device::unchecked(DeviceKind::cpu, 0);
+    Device device = Access::device(DeviceKind::cpu, 0);
     MemoryKind kind = MemoryKind::device;
     MemoryOrigin origin = MemoryOrigin::pool;
     /// Imported memory: the offset of `data` in the other process's allocation, in bytes.

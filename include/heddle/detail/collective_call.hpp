@@ -18,14 +18,14 @@ namespace heddle {
 
 /// Kinds of 16-bit floating-point numbers: IEEE half (11 bits of precision), or the upper half of a
 /// float (8 bits).
-enum class Half : std::uint8_t { none, ieee, brain };
+enum class HalfKind : std::uint8_t { none, ieee, brain };
 /// How reductions interpret a 16-bit type. `__half` and `__nv_bfloat16` are known; specialise it
 /// for other types with the same representation (`std::float16_t`, `_Float16`, your own).
-template <class T> inline constexpr Half half_kind = Half::none;
+template <class T> inline constexpr HalfKind half_kind = HalfKind::none;
 /// CUDA's `__half` has the IEEE format.
-template <> inline constexpr Half half_kind<__half> = Half::ieee;
+template <> inline constexpr HalfKind half_kind<__half> = HalfKind::ieee;
 /// CUDA's `__nv_bfloat16` is the upper half of a float.
-template <> inline constexpr Half half_kind<__nv_bfloat16> = Half::brain;
+template <> inline constexpr HalfKind half_kind<__nv_bfloat16> = HalfKind::brain;
 
 /// How a reduction combines elements. Integers wrap; `average` is for floating-point types only.
 /// See to_string(ReduceOp).
@@ -40,9 +40,9 @@ constexpr bool is_floating(ElementType type) noexcept {
 
 /// Returns the element type of a reduction over T, or `bytes` if reductions do not take T.
 template <class T> constexpr ElementType element_type() noexcept {
-    if constexpr (half_kind<T> != Half::none) {
+    if constexpr (half_kind<T> != HalfKind::none) {
         static_assert(sizeof(T) == 2, "heddle::half_kind: such types have 16 bits");
-        return half_kind<T> == Half::ieee ? ElementType::f16 : ElementType::bf16;
+        return half_kind<T> == HalfKind::ieee ? ElementType::f16 : ElementType::bf16;
     } else if constexpr (std::is_same_v<T, float>) return ElementType::f32;
     else if constexpr (std::is_same_v<T, double>) return ElementType::f64;
     else if constexpr (!std::is_integral_v<T> || std::is_same_v<T, bool>) return ElementType::bytes;
@@ -118,19 +118,19 @@ struct RankCall {
 
 template <class R>
 concept RankRange = std::ranges::random_access_range<R> && std::ranges::sized_range<R> &&
-                    is_ours<std::remove_cvref_t<std::ranges::range_reference_t<R>>>;
+                    ArrayOrView<std::ranges::range_reference_t<R>>;
 template <class R>
 concept StreamRange = std::ranges::random_access_range<R> && std::ranges::sized_range<R> &&
                       std::convertible_to<std::ranges::range_reference_t<R>, StreamRef>;
 template <class V>
-concept RankView = is_ours<std::remove_cvref_t<V>>;
+concept RankView = ArrayOrView<V>;
 
 template <class V>
 using RankElement =
     typename decltype(as_source(std::declval<const std::remove_cvref_t<V>&>()))::value_type;
 
 template <class T> Part part_of(View<T> v) noexcept {
-    return {const_cast<std::remove_const_t<T>*>(v.data()), v.size(), v.owner()};
+    return {const_cast<std::remove_const_t<T>*>(v.data()), v.size(), Access::block(v)};
 }
 
 /// These append the views that are read and the views that are written.
@@ -216,7 +216,7 @@ RankCall rank_reduction(CollectiveKind kind, const char* name, ReduceOp op, std:
 }
 
 template <StreamRange S> void add_streams(CollectiveCall& call, const S& streams) {
-    for (auto&& s : streams) call.streams.add(&static_cast<StreamRef>(s).state());
+    for (auto&& s : streams) call.streams.add(&Access::state(s));
     call.streams_given = true;
 }
 

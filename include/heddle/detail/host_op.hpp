@@ -1,6 +1,7 @@
 // Operations on host threads (CPU kernels and host functions), without their types.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -122,6 +123,10 @@ private:
 /// The form in which a closure stores a function.
 template <class F>
 using Kept = std::conditional_t<std::is_nothrow_move_constructible_v<F>, F, Boxed<F>>;
+
+/// A function, or other callable, that is called without arguments.
+template <class F>
+concept HostCallable = std::invocable<std::decay_t<F>&>;
 
 /// A function that is called once.
 template <class F> struct HostFunction {

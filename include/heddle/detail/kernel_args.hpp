@@ -20,8 +20,12 @@ template <class A>
 using KernelArg =
     std::remove_cvref_t<decltype(kernel_argument(std::declval<std::remove_reference_t<A>&>()))>;
 
+template <class K>
+concept KernelObject = std::is_class_v<K>;
+
+/// An array, a view, or a value that is copied to the device as bytes.
 template <class A>
-inline constexpr bool is_kernel_argument = std::is_trivially_copyable_v<KernelArg<A>>;
+concept KernelArgument = std::is_trivially_copyable_v<KernelArg<A>>;
 
 /// The maximum number of indices. A negative number converted to std::size_t exceeds it.
 inline constexpr auto max_indices =
@@ -63,14 +67,15 @@ template <class T> inline constexpr bool is_array<Array<T>> = true;
 template <class A>
 void check_argument(A& a, const StreamState& stream, const SourceLocation& where) {
     if constexpr (ViewTraits<KernelArg<A>>::is_view)
-        check_reach(kernel_argument(a).owner(), stream, where);
+        check_reach(Access::block(kernel_argument(a)), stream, where);
 }
 /// Throws UsageError for an Array that holds nothing; for launches that enqueue something.
 template <class A> void check_not_empty(A& a, const SourceLocation& where) {
     if constexpr (is_array<std::remove_const_t<A>>) check_held(a, where);
 }
 template <class A> void note_argument(A& a, StreamState& stream) {
-    if constexpr (ViewTraits<KernelArg<A>>::is_view) note_use(kernel_argument(a).owner(), stream);
+    if constexpr (ViewTraits<KernelArg<A>>::is_view)
+        note_use(Access::block(kernel_argument(a)), stream);
 }
 /// Whether a kernel can write through a parameter of type P.
 template <class P> inline constexpr bool is_written = true;
@@ -103,7 +108,7 @@ struct CallOperator<K> {
     using Type = Parameters<decltype(&K::operator())>;
 };
 
-template <class A> Access access_of(std::remove_reference_t<A>& a, bool writes) noexcept {
+template <class A> OpAccess access_of(std::remove_reference_t<A>& a, bool writes) noexcept {
     if constexpr (ViewTraits<KernelArg<A>>::is_view) {
         const auto view = kernel_argument(a);
         return {view.data(), view.size_bytes(), writes && ViewTraits<KernelArg<A>>::writes};
@@ -114,11 +119,11 @@ template <class A> Access access_of(std::remove_reference_t<A>& a, bool writes) 
 template <class Params, std::size_t first, class... A, std::size_t... I>
 void notify_launch(const char* name, StreamState& stream, const SourceLocation& where,
                    std::index_sequence<I...>, std::remove_reference_t<A>&... args) {
-    [[maybe_unused]] const Access all[sizeof...(A) + 1] = {
+    [[maybe_unused]] const OpAccess all[sizeof...(A) + 1] = {
         access_of<A>(args, Params::template writes<first + I, KernelArg<A>>)...};
-    Access accesses[sizeof...(A) + 1];
+    OpAccess accesses[sizeof...(A) + 1];
     std::size_t count = 0;
-    [[maybe_unused]] const auto add = [&](const Access& access) {
+    [[maybe_unused]] const auto add = [&](const OpAccess& access) {
         if (access.data != nullptr) accesses[count++] = access;
     };
     (add(all[I]), ...);
@@ -136,7 +141,37 @@ struct TakesArguments<K, std::index_sequence<I...>, P...> {
     static constexpr bool value =
         std::is_invocable_v<const K&, typename IndexType<I>::type..., P...>;
 };
-template <class K, int N, class... P>
-inline constexpr bool takes_arguments = TakesArguments<K, std::make_index_sequence<N>, P...>::value;
+/// A kernel that can be called with N indices, followed by these arguments.
+template <class K, int N, class... A>
+concept KernelFor = TakesArguments<K, std::make_index_sequence<N>, KernelArg<A>...>::value;
+
+inline namespace HEDDLE_COMPILED_BY {
+
+/// A kernel object that is copied to the device as bytes.
+template <class K>
+concept PortableKernel = KernelObject<K> && is_copied_as_bytes<K>;
+
+/// Explains what is wrong with a kernel and its arguments. Returns whether all is well; a caller
+/// that compiles no more if not leaves the explanation alone.
+template <class K, int N, class... A> constexpr bool check_kernel() {
+    static_assert(
+        KernelObject<K>,
+        "heddle: a portable kernel is an object: put the function into the operator() of a struct "
+        "(a __global__ function is launched with grid(), of heddle/cuda.hpp)");
+    static_assert(PortableKernel<K> || !KernelObject<K>,
+                  "heddle: the kernel is copied to the device as bytes, so it (and what a lambda "
+                  "captures) must be trivially copyable");
+    static_assert((KernelArgument<A> && ...),
+                  "heddle: a kernel's arguments are arrays, views and trivially copyable values; "
+                  "wrap host memory in a View");
+    constexpr bool can_be_called = KernelFor<K, N, A...>;
+    static_assert(can_be_called || !PortableKernel<K> || !(KernelArgument<A> && ...),
+                  "heddle: the kernel cannot be called with as many indices as dim() has, followed "
+                  "by these arguments (is its operator() const? does it take a View<const T> where "
+                  "the array is const?)");
+    return PortableKernel<K> && (KernelArgument<A> && ...) && can_be_called;
+}
+
+}  // namespace HEDDLE_COMPILED_BY
 
 }  // namespace heddle::detail

@@ -20,7 +20,7 @@ inline constexpr bool has_cuda_code = false;
 inline void wait_for_primary() noexcept {}
 inline void trigger_dependents() noexcept {}
 
-template <class K> inline constexpr bool is_portable_kernel = std::is_trivially_copyable_v<K>;
+template <class K> inline constexpr bool is_copied_as_bytes = std::is_trivially_copyable_v<K>;
 
 template <int N, class K, class... P>
 void launch_on_cuda(StreamState& stream, const char* pretty, const SourceLocation& where, const K&,

@@ -41,7 +41,7 @@ __host__ __device__ inline void trigger_dependents() noexcept {
 /// nvcc wraps __host__ __device__ lambdas in a class that is passed to the device as bytes, though
 /// it is not trivially copyable on the host.
 template <class K>
-inline constexpr bool is_portable_kernel =
+inline constexpr bool is_copied_as_bytes =
     std::is_trivially_copyable_v<K> || __nv_is_extended_host_device_lambda_closure_type(K);
 
 inline constexpr unsigned portable_block = 256;

@@ -45,7 +45,7 @@ inline constexpr std::uint32_t slow_order = slow_submit | capturing | handed_out
 struct StreamState {
     void* native = nullptr;  ///< cudaStream_t, or the CPU backend's queue
     Backend* backend = nullptr;
-    Device device = Device::unchecked(DeviceKind::cpu, 0);
+    Device device = Access::device(DeviceKind::cpu, 0);
     unsigned processors = 1;  ///< of the device; how wide a launch should spread
     std::atomic<std::uint32_t> flags{stream_flag::dead};
     /// Identifies this stream for good: its id and the slot of its record, in one word. 0: never a

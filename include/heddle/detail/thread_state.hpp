@@ -17,8 +17,8 @@ struct SavedState {
     bool has_device = false;  ///< `device` and `device_set` are to be restored
     bool device_set = false;
     bool has_stream = false;  ///< `stream` is to be restored for `stream_device`
-    Device device = Device::unchecked(DeviceKind::cpu, 0);
-    Device stream_device = Device::unchecked(DeviceKind::cpu, 0);
+    Device device = Access::device(DeviceKind::cpu, 0);
+    Device stream_device = Access::device(DeviceKind::cpu, 0);
     StreamState* stream = nullptr;
     std::uint64_t serial = 0;  ///< of the scope
 };
@@ -27,7 +27,7 @@ struct SavedState {
 struct ThreadState {
     bool device_set = false;
     bool touched = false;  ///< something was set outside of any scope
-    Device device = Device::unchecked(DeviceKind::cpu, 0);
+    Device device = Access::device(DeviceKind::cpu, 0);
     /// Current streams by kind and index of the device; null: its default stream.
     StreamState* streams[2][max_devices] = {};
     int depth = 0;

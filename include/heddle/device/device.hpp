@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include <heddle/detail/access.hpp>
 #include <heddle/detail/location.hpp>
 
 namespace heddle {
@@ -82,18 +83,18 @@ public:
 
     bool operator==(const Device&) const = default;
 
-    /// Makes a device without checking that it exists. For the library.
-    static constexpr Device unchecked(DeviceKind kind, int index) noexcept {
-        return Device(Raw{}, kind, index);
-    }
-
 private:
-    struct Raw {};
-    constexpr Device(Raw, DeviceKind kind, int index) noexcept : kind_(kind), index_(index) {}
+    friend detail::Access;
+    struct Unchecked {};
+    constexpr Device(Unchecked, DeviceKind kind, int index) noexcept : kind_(kind), index_(index) {}
 
     DeviceKind kind_;
     std::int32_t index_;
 };
+
+constexpr Device detail::Access::device(DeviceKind kind, int index) noexcept {
+    return {Device::Unchecked(), kind, index};
+}
 
 /// Returns the number of devices of a kind. HEDDLE_CPU_DEVICES (1 to 64, default 1) sets the number
 /// of CPU devices. Without a working driver there are 0 CUDA devices; this never fails.

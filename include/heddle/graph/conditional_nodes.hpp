@@ -32,8 +32,8 @@ std::shared_ptr<NodeData> new_conditional(
 /// hold kernels of that device, copies, fills, empty and memory nodes, and conditionals.
 /// Instantiation throws Unsupported, naming the node, for any other.
 class ConditionalNode : public NodeOf<ConditionalNode> {
-public:
-    /// For the library.
+private:
+    friend detail::Access;
     ConditionalNode(detail::ConditionalKind kind, View<const int> value,
                     std::span<const std::reference_wrapper<const Graph>> bodies, Where where)
         : NodeOf(detail::new_conditional(kind, value, bodies, where)) {}
@@ -42,26 +42,29 @@ public:
 /// Runs the body if the value is not 0.
 inline ConditionalNode if_node(View<const int> value, const Graph& body, Where where = {}) {
     const std::reference_wrapper<const Graph> bodies[] = {body};
-    return {detail::ConditionalKind::if_else, value, bodies, where};
+    return detail::Access::make<ConditionalNode>(detail::ConditionalKind::if_else, value, bodies,
+                                                 where);
 }
 /// Runs the first body if the value is not 0, else the second.
 inline ConditionalNode if_else_node(View<const int> value, const Graph& then_body,
                                     const Graph& else_body, Where where = {}) {
     const std::reference_wrapper<const Graph> bodies[] = {then_body, else_body};
-    return {detail::ConditionalKind::if_else, value, bodies, where};
+    return detail::Access::make<ConditionalNode>(detail::ConditionalKind::if_else, value, bodies,
+                                                 where);
 }
 /// Runs the body as long as the value is not 0. The value is read before each pass.
 inline ConditionalNode while_node(View<const int> value, const Graph& body, Where where = {}) {
     const std::reference_wrapper<const Graph> bodies[] = {body};
-    return {detail::ConditionalKind::while_loop, value, bodies, where};
+    return detail::Access::make<ConditionalNode>(detail::ConditionalKind::while_loop, value, bodies,
+                                                 where);
 }
 /// Runs the body whose index equals the value, or none if the value is out of range:
 /// `switch_node(value, {zero, one, two})`.
 inline ConditionalNode switch_node(
     View<const int> value, std::initializer_list<std::reference_wrapper<const Graph>> bodies,
     Where where = {}) {
-    return {detail::ConditionalKind::switch_case, value, std::span(bodies.begin(), bodies.size()),
-            where};
+    return detail::Access::make<ConditionalNode>(detail::ConditionalKind::switch_case, value,
+                                                 std::span(bodies.begin(), bodies.size()), where);
 }
 
 }  // namespace heddle

@@ -41,13 +41,13 @@ const char* to_string(NodeKind kind) noexcept;
 /// A handle to one piece of work, in a graph or not in one yet. Made by kernel_node(), copy_node()
 /// and others (heddle/graph/nodes.hpp). Copies refer to the same node. Thread-safety: one thread at
 /// a time may change a node, and none while its graph is being launched.
-class Node {
+class GraphNode {
 public:
-    Node() noexcept = default;
+    GraphNode() noexcept = default;
 
     /// Returns whether it refers to anything.
     explicit operator bool() const noexcept { return data_ != nullptr; }
-    friend bool operator==(const Node&, const Node&) noexcept = default;
+    friend bool operator==(const GraphNode&, const GraphNode&) noexcept = default;
 
     /// Returns what the node does.
     NodeKind kind() const;
@@ -71,33 +71,38 @@ public:
     /// cycle lose their dependencies.
     Graph build(Where where = {}) const;
 
-    /// For the library.
-    detail::NodeData& data() const;
-
 protected:
-    explicit Node(std::shared_ptr<detail::NodeData> data) noexcept : data_(std::move(data)) {}
-    void add_dependency(const Node& first, const SourceLocation& where) const;
+    friend detail::Access;
+    explicit GraphNode(std::shared_ptr<detail::NodeData> data) noexcept : data_(std::move(data)) {}
+    /// Throws UsageError if the node was moved from, or never made.
+    detail::NodeData& data() const;
+    void add_dependency(const GraphNode& first, const SourceLocation& where) const;
     void set_name(std::string name) const;
 
 private:
-    friend class Graph;
-    friend Graph build(std::initializer_list<Node> ends, Where where);
     std::shared_ptr<detail::NodeData> data_;
 };
 
-/// Builds one graph of several end nodes and all their predecessors. Throws as Node::build() does.
-Graph build(std::initializer_list<Node> ends, Where where = {});
+inline detail::NodeData& detail::Access::data(const GraphNode& node) { return node.data(); }
+inline const std::shared_ptr<detail::NodeData>& detail::Access::shared(const GraphNode& node) {
+    (void)node.data();
+    return node.data_;
+}
+
+/// Builds one graph of several end nodes and all their predecessors. Throws as GraphNode::build()
+/// does.
+Graph build(std::initializer_list<GraphNode> ends, Where where = {});
 
 /// A description of one node of a graph, as Graph::nodes() returns it.
 struct NodeInfo {
     std::size_t index;  ///< in topological order
     /// What it does.
     NodeKind kind;
-    /// As Node::name() has it.
+    /// As GraphNode::name() has it.
     std::string name;
     /// On which it runs.
     Device device;
-    /// False after Node::disable().
+    /// False after GraphNode::disable().
     bool enabled;
     std::vector<std::size_t> after;  ///< indices of the nodes it depends on
     int priority = 0;                ///< of kernels
@@ -165,18 +170,22 @@ public:
     /// Returns a description of every node, in topological order.
     std::vector<NodeInfo> nodes(Where where = {}) const;
     /// Returns the node of this name. Throws UsageError if there is none, or more than one.
-    Node node(std::string_view name, Where where = {}) const;
+    GraphNode node(std::string_view name, Where where = {}) const;
     /// Returns the graph in Graphviz' DOT language, for `dot -Tsvg`.
     std::string dot(Where where = {}) const;
 
-    /// For the library.
-    explicit Graph(std::unique_ptr<detail::GraphData> data) noexcept;
-    /// For the library.
-    detail::GraphData& data(Where where = {}) const;
-
 private:
+    friend detail::Access;
+    explicit Graph(std::unique_ptr<detail::GraphData> data) noexcept;
+    /// Throws UsageError if the graph is empty.
+    detail::GraphData& data(Where where) const;
+
     std::unique_ptr<detail::GraphData> data_;
 };
+
+inline detail::GraphData& detail::Access::data(const Graph& graph, Where where) {
+    return graph.data(where);
+}
 
 /// Calls graph.launch().
 inline void launch(StreamRef stream, Graph& graph, Where where = {}) {

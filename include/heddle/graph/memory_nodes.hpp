@@ -14,8 +14,10 @@ namespace heddle {
 class FreeNode : public NodeOf<FreeNode> {
 public:
     FreeNode() noexcept = default;  ///< refers to no node
-    /// Makes the node; see free_node().
-    FreeNode(const Node& allocation, Where where);
+
+private:
+    friend detail::Access;
+    FreeNode(const GraphNode& allocation, Where where);
 };
 
 /// Options of alloc_node().
@@ -43,29 +45,30 @@ Block& block_of_memory(const NodeData& node);
 /// unspecified between launches. Order: does nothing when it runs; place the users of the memory
 /// after() it.
 template <class T> class AllocNode : public NodeOf<AllocNode<T>> {
-    static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>,
+    static_assert(detail::ArrayElement<T>,
                   "heddle::alloc_node<T>: T is copied as bytes, so it must be trivially copyable");
 
 public:
-    /// Makes the node and its memory; see alloc_node().
-    AllocNode(Device device, std::size_t count, const AllocOptions& options, Where where)
-        : NodeOf<AllocNode>(detail::new_allocation(
-              device, count, sizeof(T), options.reuse ? &options.reuse.data() : nullptr, where)),
-          size_(count) {
-        if (options.reuse && &detail::block_of_memory(options.reuse.data()) ==
-                                 &detail::block_of_memory(this->data()))
-            this->after(options.reuse);
-    }
-
     /// Returns the number of elements.
     std::size_t size() const noexcept { return size_; }
     /// Returns a view of the memory, for other nodes of the same graph.
     View<T> view() const {
         detail::Block& block = detail::block_of_memory(this->data());
-        return {static_cast<T*>(block.data), size_, &block};
+        return detail::Access::view(static_cast<T*>(block.data), size_, &block);
     }
 
 private:
+    friend detail::Access;
+    AllocNode(Device device, std::size_t count, const AllocOptions& options, Where where)
+        : NodeOf<AllocNode>(detail::new_allocation(
+              device, count, sizeof(T),
+              options.reuse ? &detail::Access::data(options.reuse) : nullptr, where)),
+          size_(count) {
+        if (options.reuse && &detail::block_of_memory(detail::Access::data(options.reuse)) ==
+                                 &detail::block_of_memory(this->data()))
+            this->after(options.reuse);
+    }
+
     std::size_t size_;
 };
 
@@ -75,16 +78,16 @@ private:
 template <class T>
 AllocNode<T> alloc_node(Device device, std::size_t count, const AllocOptions& options = {},
                         Where where = {}) {
-    return {device, count, options, where};
+    return detail::Access::make<AllocNode<T>>(device, count, options, where);
 }
 template <class T>
 AllocNode<T> alloc_node(std::size_t count, const AllocOptions& options = {}, Where where = {}) {
-    return {current_device(), count, options, where};
+    return alloc_node<T>(current_device(), count, options, where);
 }
 /// Makes a node that frees the memory of `allocation` and depends on it. Place it after() all users
 /// of the memory. Throws UsageError if another node already frees it.
 template <class T> FreeNode free_node(const AllocNode<T>& allocation, Where where = {}) {
-    return {allocation, where};
+    return detail::Access::make<FreeNode>(allocation, where);
 }
 
 }  // namespace heddle

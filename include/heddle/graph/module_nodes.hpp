@@ -21,26 +21,18 @@ inline void check_node_blocks(ModuleKernelData& kernel, const Blocks& blocks) {
 /// A node that launches a kernel of a module, on the module's device. Made by kernel_node().
 class ModuleNode : public NodeOf<ModuleNode> {
 public:
-    /// Makes the node without its arguments; see kernel_node().
-    ModuleNode(ModuleKernel kernel, const Blocks& blocks)
-        : NodeOf(detail::new_node(NodeKind::kernel, kernel.device(), blocks.where)),
-          kernel_(kernel), blocks_(blocks) {
-        detail::check_node_blocks(kernel.data(), blocks);
-        name(kernel.name());
-        if (kernel.parameters().empty()) args();
-    }
     /// Sets the arguments, from the next launch on. Throws UsageError, as launch() does, unless
     /// there are as many as parameters, each of its parameter's size.
     template <class... A> ModuleNode& args(A&&... arguments) {
         static_assert(
-            (detail::is_kernel_argument<A> && ...),
-            "heddle::kernel_node: arguments are arrays, views and trivially copyable values");
+            (detail::KernelArgument<A> && ...),
+            "heddle: a kernel's arguments are arrays, views and trivially copyable values");
         using Operation = detail::ModuleOp<detail::KernelArg<A>...>;
-        detail::check_module_arguments<detail::KernelArg<A>...>(kernel_.data(), blocks_.where,
-                                                                std::index_sequence_for<A...>());
+        detail::check_module_arguments<detail::KernelArg<A>...>(
+            detail::Access::data(kernel_), blocks_.where, std::index_sequence_for<A...>());
         (detail::check_node_argument(arguments, device(), blocks_.where), ...);
         values_ = std::make_shared<Operation>(Operation{
-            &kernel_.data(), blocks_,
+            &detail::Access::data(kernel_), blocks_,
             std::tuple<detail::ModuleArg<detail::KernelArg<A>>...>(
                 detail::ModuleArg<detail::KernelArg<A>>(detail::kernel_argument(arguments))...)});
         type_ = &Operation::work_type;
@@ -57,7 +49,7 @@ public:
     /// Sets grid, block, dynamic shared memory and launch options, from the next launch on. Throws
     /// what launch() does for impossible blocks, and Unsupported as KernelNode::dim() does.
     ModuleNode& blocks(const Blocks& blocks) {
-        detail::check_node_blocks(kernel_.data(), blocks);
+        detail::check_node_blocks(detail::Access::data(kernel_), blocks);
         blocks_ = blocks;
         if (values_ == nullptr) return *this;
         values_ = with_blocks_(values_.get(), blocks);
@@ -71,6 +63,14 @@ public:
     }
 
 private:
+    friend detail::Access;
+    ModuleNode(ModuleKernel kernel, const Blocks& blocks)
+        : NodeOf(detail::new_node(NodeKind::kernel, kernel.device(), blocks.where)),
+          kernel_(kernel), blocks_(blocks) {
+        detail::check_node_blocks(detail::Access::data(kernel), blocks);
+        name(kernel.name());
+        if (kernel.parameters().empty()) args();
+    }
     void give() {
         detail::Work work;
         work.type = type_;
@@ -92,7 +92,7 @@ private:
 /// out, and set by args() before build().
 template <class... A>
 ModuleNode kernel_node(ModuleKernel kernel, const Blocks& blocks, A&&... args) {
-    ModuleNode node(kernel, blocks);
+    auto node = detail::Access::make<ModuleNode>(kernel, blocks);
     if constexpr (sizeof...(A) > 0) node.args(std::forward<A>(args)...);
     return node;
 }

@@ -9,6 +9,7 @@
 
 #include <heddle/detail/graph_work.hpp>
 #include <heddle/graph/graph.hpp>
+#include <heddle/launch/dependent_launch.hpp>
 #include <heddle/launch/launch.hpp>
 #include <heddle/memory/copy.hpp>
 
@@ -17,14 +18,14 @@ namespace heddle {
 /// The base of all kinds of nodes; `Self` is the kind. Setters may be called again, also on a node
 /// in a graph, and take effect at its next launch. Only the dependencies and the device are fixed
 /// when the graph is built.
-template <class Self> class NodeOf : public Node {
+template <class Self> class NodeOf : public GraphNode {
 public:
     /// Orders this node after those. Throws UsageError if it is already in a graph.
-    template <std::derived_from<Node>... Nodes> Self& after(const Nodes&... first) {
+    template <std::derived_from<GraphNode>... Nodes> Self& after(const Nodes&... first) {
         (add_dependency(first, SourceLocation()), ...);
         return self();
     }
-    using Node::name;
+    using GraphNode::name;
     /// Sets the name, which is shown in errors and in Graph::dot(), and which Graph::node() finds.
     Self& name(std::string text) {
         set_name(std::move(text));
@@ -32,8 +33,8 @@ public:
     }
 
 protected:
-    using Node::Node;
-    explicit NodeOf(const Node& node) : Node(node) {}
+    using GraphNode::GraphNode;
+    explicit NodeOf(const GraphNode& node) : GraphNode(node) {}
     Self& self() noexcept { return static_cast<Self&>(*this); }
 };
 
@@ -52,7 +53,7 @@ void set_fill(NodeData& node, const Region& to, const void* value, std::size_t s
 /// Reads the node's present extents and options. Returns false, and leaves both alone, while the
 /// node has no arguments.
 bool read_extents(const NodeData& node, std::size_t* extent, LaunchOptions& options);
-void make_dependent(NodeData& node, const Node& first, const SourceLocation& where);
+void make_dependent(NodeData& node, const GraphNode& first, const SourceLocation& where);
 /// Clamps the priority to the device's range. Throws Unsupported if it changes in an instantiated
 /// CUDA graph.
 void set_priority(NodeData& node, int priority, const SourceLocation& where);
@@ -60,10 +61,10 @@ void set_event(NodeData& node, const Event& event, const SourceLocation& where);
 StreamState& any_stream(Device device);
 void set_child(NodeData& node, const Graph& graph, const SourceLocation& where);
 /// Returns `node`. Throws UsageError if it is of another kind.
-const Node& check_kind(const Node& node, NodeKind kind, const SourceLocation& where);
+const GraphNode& check_kind(const GraphNode& node, NodeKind kind, const SourceLocation& where);
 /// Returns the closure of a kernel node, and writes its extents to `extent`. Throws UsageError if
 /// it is another kernel (see kernel_tag), or has no arguments yet.
-const void* closure_of(const Node& node, const void* tag, std::size_t* extent,
+const void* closure_of(const GraphNode& node, const void* tag, std::size_t* extent,
                        const SourceLocation& where);
 /// Returns the device on which a copy or a fill runs by default, as copy() and fill() choose it.
 /// `from` is null for fills.
@@ -71,12 +72,12 @@ Device device_of(const Region& to, const Region* from);
 /// Throws what launch() would for this argument on a stream of `device`.
 template <class A> void check_node_argument(A& a, Device device, const SourceLocation& where) {
     if constexpr (ViewTraits<KernelArg<A>>::is_view)
-        check_reach(kernel_argument(a).owner(), any_stream(device), where);
+        check_reach(Access::block(kernel_argument(a)), any_stream(device), where);
     check_not_empty(a, where);
 }
 template <class A> void add_block(std::vector<Block*>& blocks, A& a) {
     if constexpr (ViewTraits<KernelArg<A>>::is_view)
-        if (Block* block = kernel_argument(a).owner()) blocks.push_back(block);
+        if (Block* block = Access::block(kernel_argument(a))) blocks.push_back(block);
 }
 }  // namespace detail
 
@@ -87,20 +88,10 @@ template <class K, int N, class... P> class PreparedLaunch;
 /// A node that runs a portable kernel. Made by kernel_node().
 template <class K, int N> class KernelNode : public NodeOf<KernelNode<K, N>> {
 public:
-    /// Makes the node without its arguments; see kernel_node().
-    KernelNode(const K& kernel, const Dim<N>& d, Device device)
-        : NodeOf<KernelNode>(detail::new_node(NodeKind::kernel, device, d.where)), dim_(d),
-          kernel_(kernel) {
-        static_assert(
-            detail::is_portable_kernel<K>,
-            "heddle::kernel_node: the kernel is copied to the device as bytes, so it (and what a "
-            "lambda captures) must be trivially copyable");
-        if constexpr (detail::takes_arguments<K, N>) args();
-    }
     /// Refers to a node of a graph, found by name or captured, so that it can be changed:
     /// `KernelNode<Scale, 1> scale(graph.node("scale"))`. Throws UsageError if it is not this
     /// kernel with N indices.
-    explicit KernelNode(const Node& node, Where where = {})
+    explicit KernelNode(const GraphNode& node, Where where = {})
         : NodeOf<KernelNode>(node), dim_{{}, where, {}},
           kernel_(*static_cast<const K*>(
               detail::closure_of(node, &detail::kernel_tag<K, N>, dim_.extent, where))) {}
@@ -108,15 +99,10 @@ public:
     /// Sets the arguments after the indices, from the next launch on. Their types are checked at
     /// compile time, as those of launch(). Throws UsageError for arrays out of reach.
     template <class... A> KernelNode& args(A&&... arguments) {
-        static_assert(
-            (detail::is_kernel_argument<A> && ...),
-            "heddle::kernel_node: arguments are arrays, views and trivially copyable values");
-        static_assert(
-            detail::takes_arguments<K, N, detail::KernelArg<A>...>,
-            "heddle::kernel_node: the kernel cannot be called with as many indices as dim() has, "
-            "followed by these arguments (is its operator() const?)");
-        (detail::check_node_argument(arguments, this->device(), dim_.where), ...);
-        give(detail::kernel_argument(arguments)...);
+        if constexpr (detail::check_kernel<K, N, A...>()) {
+            (detail::check_node_argument(arguments, this->device(), dim_.where), ...);
+            give(detail::kernel_argument(arguments)...);
+        }
         return *this;
     }
     /// Sets the extents and launch options, from the next launch on. Throws Unsupported if options
@@ -130,13 +116,13 @@ public:
     /// Orders this kernel after those, but lets it start before they have finished: the graph's
     /// form of a dependent launch (heddle/launch/dependent_launch.hpp). Throws UsageError for a
     /// node that is not a kernel of the same device.
-    template <std::derived_from<Node>... Nodes> KernelNode& dependent_on(const Nodes&... first) {
+    template <std::derived_from<GraphNode>... Nodes>
+    KernelNode& dependent_on(const Nodes&... first) {
         static_assert(
-            requires { requires static_cast<bool>(K::waits_for_primary); },
-            "heddle::kernel_node: a kernel that depends on another one's memory has to wait for "
-            "it: call "
-            "wait_for_primary() in it, and say so with `static constexpr bool waits_for_primary = "
-            "true;`");
+            WaitsForPrimary<K>,
+            "heddle::kernel_node: a kernel that depends on another one's memory has to "
+            "wait for it: call wait_for_primary() in it, and say so with `static constexpr "
+            "bool waits_for_primary = true;`");
         this->after(first...);
         (detail::make_dependent(this->data(), first, SourceLocation()), ...);
         return *this;
@@ -153,14 +139,18 @@ public:
     }
 
 private:
-    template <class, int, class...> friend class PreparedLaunch;
-
+    friend detail::Access;
+    KernelNode(const K& kernel, const Dim<N>& d, Device device)
+        : NodeOf<KernelNode>(detail::new_node(NodeKind::kernel, device, d.where)), dim_(d),
+          kernel_(kernel) {
+        if constexpr (detail::KernelFor<K, N>) args();
+    }
     template <class... P> void give(const P&... values) try {
         detail::set_work(this->data(), work_of(values...), dim_.where);
     } catch (...) {
         detail::rethrow_as_error("args", dim_.where);
     }
-    template <class... P> void give_changed(const detail::Block* fresh, const P&... values) try {
+    template <class... P> void change_argument(const detail::Block* fresh, const P&... values) try {
         detail::change_argument(this->data(), work_of(values...), fresh, dim_.where);
     } catch (...) {
         detail::rethrow_as_error("args", dim_.where);
@@ -184,15 +174,13 @@ private:
 
 /// Makes a node that runs a portable kernel on `device` (default: the current one). Arguments may
 /// be left out, and set by args() before build().
-template <class K, int N, class... A>
-    requires(std::is_class_v<K>)
+template <detail::KernelObject K, int N, class... A>
 KernelNode<K, N> kernel_node(Device device, const K& kernel, const Dim<N>& d, A&&... args) {
-    KernelNode<K, N> node(kernel, d, device);
+    auto node = detail::Access::make<KernelNode<K, N>>(kernel, d, device);
     if constexpr (sizeof...(A) > 0) node.args(std::forward<A>(args)...);
     return node;
 }
-template <class K, int N, class... A>
-    requires(std::is_class_v<K> && !std::is_same_v<K, Device>)
+template <detail::KernelObject K, int N, class... A>
 KernelNode<K, N> kernel_node(const K& kernel, const Dim<N>& d, A&&... args) {
     return kernel_node(current_device(), kernel, d, std::forward<A>(args)...);
 }
@@ -206,13 +194,8 @@ KernelNode<K, N> kernel_node(const K& kernel, const Dim<N>& d, A&&... args) {
 /// change pageable memory again: use pinned().
 class CopyNode : public NodeOf<CopyNode> {
 public:
-    /// For the library.
-    CopyNode(const detail::Region& to, const detail::Region& from, Where where)
-        : NodeOf(detail::new_node(NodeKind::copy, detail::device_of(to, &from), where)) {
-        detail::set_copy(data(), to, from, where);
-    }
     /// Refers to a node of a graph. Throws UsageError if it is not a copy.
-    explicit CopyNode(const Node& node, Where where = {})
+    explicit CopyNode(const GraphNode& node, Where where = {})
         : NodeOf(detail::check_kind(node, NodeKind::copy, where)) {}
     /// Sets other memory on the same devices, from the next launch on.
     template <detail::Destination To, detail::Source From>
@@ -220,6 +203,13 @@ public:
         detail::set_copy(data(), detail::region(detail::as_destination(to, where)),
                          detail::region(detail::as_source(from, where)), where);
         return *this;
+    }
+
+private:
+    friend detail::Access;
+    CopyNode(const detail::Region& to, const detail::Region& from, Where where)
+        : NodeOf(detail::new_node(NodeKind::copy, detail::device_of(to, &from), where)) {
+        detail::set_copy(data(), to, from, where);
     }
 };
 /// Makes a node that copies all elements of `from` to `to`. Its device is the one that copy() would
@@ -231,26 +221,21 @@ CopyNode copy_node(To&& to, const From& from, Where where = {}) {
     static_assert(std::is_same_v<typename decltype(destination)::value_type,
                                  typename decltype(source)::value_type>,
                   "heddle::copy_node: both sides must have the same element type");
-    return {detail::region(destination), detail::region(source), where};
+    return detail::Access::make<CopyNode>(detail::region(destination), detail::region(source),
+                                          where);
 }
 /// The same for a rectangle, as copy_2d() copies it.
-template <class T, class S>
-    requires std::is_same_v<T, std::remove_const_t<S>>
+template <class T, detail::SameElement<T> S>
 CopyNode copy_2d_node(View2D<T> to, View2D<S> from, Where where = {}) {
-    return {detail::region(to), detail::region(from), where};
+    return detail::Access::make<CopyNode>(detail::region(to), detail::region(from), where);
 }
 
 /// A node that fills an array, view or pinned memory with one value. Made by fill_node(). Throws
 /// UsageError for an empty fill, pageable memory, and memory of another device.
 class FillNode : public NodeOf<FillNode> {
 public:
-    /// For the library.
-    FillNode(const detail::Region& to, const void* value, std::size_t size, Where where)
-        : NodeOf(detail::new_node(NodeKind::fill, detail::device_of(to, nullptr), where)) {
-        detail::set_fill(data(), to, value, size, where);
-    }
     /// Refers to a node of a graph. Throws UsageError if it is not a fill.
-    explicit FillNode(const Node& node, Where where = {})
+    explicit FillNode(const GraphNode& node, Where where = {})
         : NodeOf(detail::check_kind(node, NodeKind::fill, where)) {}
     /// Sets memory of the same device and a value, from the next launch on.
     template <detail::Destination To>
@@ -262,6 +247,13 @@ public:
                          sizeof value, where);
         return *this;
     }
+
+private:
+    friend detail::Access;
+    FillNode(const detail::Region& to, const void* value, std::size_t size, Where where)
+        : NodeOf(detail::new_node(NodeKind::fill, detail::device_of(to, nullptr), where)) {
+        detail::set_fill(data(), to, value, size, where);
+    }
 };
 /// Makes a node that sets every element of `to` to `value`.
 template <detail::Destination To>
@@ -269,27 +261,19 @@ FillNode fill_node(
     To&& to,
     const typename decltype(detail::as_destination(std::declval<To&>()))::value_type& value,
     Where where = {}) {
-    return {detail::region(detail::as_destination(to, where)), &value, sizeof value, where};
+    return detail::Access::make<FillNode>(detail::region(detail::as_destination(to, where)), &value,
+                                          sizeof value, where);
 }
 
 /// A node that calls a host function once in every launch, on any thread, under the rules of
 /// launch_host(). Made by host_node().
 class HostNode : public NodeOf<HostNode> {
 public:
-    /// Makes the node; see host_node().
-    template <class F>
-        requires std::invocable<std::decay_t<F>&>
-    HostNode(F&& function, Device device, Where where)
-        : NodeOf(detail::new_node(NodeKind::host_function, device, where)) {
-        call(std::forward<F>(function), where);
-    }
     /// Refers to a node of a graph. Throws UsageError if it is not a host function.
-    explicit HostNode(const Node& node, Where where = {})
+    explicit HostNode(const GraphNode& node, Where where = {})
         : NodeOf(detail::check_kind(node, NodeKind::host_function, where)) {}
     /// Sets the function, from the next launch on.
-    template <class F>
-        requires std::invocable<std::decay_t<F>&>
-    HostNode& call(F&& function, Where where = {}) try {
+    template <detail::HostCallable F> HostNode& call(F&& function, Where where = {}) try {
         using Operation = detail::HostFunction<std::decay_t<F>>;
         detail::Work work;
         work.type = &detail::host_work_type<std::decay_t<F>>;
@@ -299,27 +283,35 @@ public:
     } catch (...) {
         detail::rethrow_as_error("host_node", where);
     }
+
+private:
+    friend detail::Access;
+    template <detail::HostCallable F>
+    HostNode(F&& function, Device device, Where where)
+        : NodeOf(detail::new_node(NodeKind::host_function, device, where)) {
+        call(std::forward<F>(function), where);
+    }
 };
 /// Makes a node that calls `f`. `device` (default: the current one) is the device of its graph.
-template <class F> HostNode host_node(Device device, F&& f, Where where = {}) {
-    return HostNode(std::forward<F>(f), device, where);
+template <detail::HostCallable F> HostNode host_node(Device device, F&& f, Where where = {}) {
+    return detail::Access::make<HostNode>(std::forward<F>(f), device, where);
 }
-template <class F>
-    requires(!std::is_same_v<std::decay_t<F>, Device>)
-HostNode host_node(F&& f, Where where = {}) {
-    return HostNode(std::forward<F>(f), current_device(), where);
+template <detail::HostCallable F> HostNode host_node(F&& f, Where where = {}) {
+    return host_node(current_device(), std::forward<F>(f), where);
 }
 
 /// A node that does nothing. Put between two sets of nodes, it orders one after the other with
 /// fewer edges.
 class EmptyNode : public NodeOf<EmptyNode> {
-public:
-    /// Makes the node; see empty_node().
+private:
+    friend detail::Access;
     EmptyNode(Device device, Where where)
         : NodeOf(detail::new_node(NodeKind::empty, device, where)) {}
 };
 /// Makes a node that does nothing, in a graph of `device` (default: the current one).
-inline EmptyNode empty_node(Device device = Device(), Where where = {}) { return {device, where}; }
+inline EmptyNode empty_node(Device device = Device(), Where where = {}) {
+    return detail::Access::make<EmptyNode>(device, where);
+}
 
 /// A node that records an event, or waits for one, in every launch. Made by record_node() and
 /// wait_node(). It orders graphs on different streams.
@@ -327,8 +319,8 @@ inline EmptyNode empty_node(Device device = Device(), Where where = {}) { return
 /// A launch waits for the newest record made before it was enqueued. The event is of the graph's
 /// device, and must be alive at every launch.
 class EventNode : public NodeOf<EventNode> {
-public:
-    /// Makes the node; see record_node() and wait_node().
+private:
+    friend detail::Access;
     EventNode(NodeKind kind, const Event& event, Where where)
         : NodeOf(detail::new_node(kind, event.device(where), where)) {
         detail::set_event(data(), event, where);
@@ -336,23 +328,25 @@ public:
 };
 /// Makes a node that records `event` in every launch.
 inline EventNode record_node(Event& event, Where where = {}) {
-    return {NodeKind::record_event, event, where};
+    return detail::Access::make<EventNode>(NodeKind::record_event, event, where);
 }
 /// Makes a node that waits for `event` in every launch.
 inline EventNode wait_node(const Event& event, Where where = {}) {
-    return {NodeKind::wait_event, event, where};
+    return detail::Access::make<EventNode>(NodeKind::wait_event, event, where);
 }
 
 /// A node that runs another graph, copied when the node is made. Made by child_node().
 class ChildNode : public NodeOf<ChildNode> {
-public:
-    /// Makes the node; see child_node().
+private:
+    friend detail::Access;
     ChildNode(const Graph& graph, Where where)
         : NodeOf(detail::new_node(NodeKind::child_graph, graph.device(), where)) {
         detail::set_child(data(), graph, where);
     }
 };
 /// Makes a node that runs a copy of `graph`.
-inline ChildNode child_node(const Graph& graph, Where where = {}) { return {graph, where}; }
+inline ChildNode child_node(const Graph& graph, Where where = {}) {
+    return detail::Access::make<ChildNode>(graph, where);
+}
 
 }  // namespace heddle

@@ -58,7 +58,7 @@ constexpr Dim<3> dim(std::size_t nx, std::size_t ny, std::size_t nz, Where where
 namespace detail {
 template <class A> void collect_block(Block** blocks, std::size_t& count, const A& a) noexcept {
     if constexpr (ViewTraits<A>::is_view)
-        if (Block* block = a.owner()) blocks[count++] = block;
+        if (Block* block = Access::block(a)) blocks[count++] = block;
 }
 
 inline namespace HEDDLE_COMPILED_BY {
@@ -106,77 +106,47 @@ inline namespace HEDDLE_COMPILED_BY {
 /// Throws UsageError if the device cannot reach an array, an array holds nothing, or the stream is
 /// a CUDA stream and nvcc did not compile the call.
 template <class K, int N, class... A>
-    requires(std::is_class_v<K>)
 void launch(StreamRef stream, const K& kernel, const Dim<N>& d, A&&... args) {
-    static_assert(
-        detail::is_portable_kernel<K>,
-        "heddle::launch: the kernel is copied to the device as bytes, so it (and what a lambda "
-        "captures) must be trivially copyable");
-    static_assert(
-        (detail::is_kernel_argument<A> && ...),
-        "heddle::launch: arguments are arrays, views and trivially copyable values; wrap host "
-        "memory in a View");
-    static_assert(
-        detail::takes_arguments<K, N, detail::KernelArg<A>...>,
-        "heddle::launch: the kernel cannot be called with as many indices as dim() has, followed "
-        "by these arguments (is its operator() const? does it take a View<const T> where the array "
-        "is const?)");
-    using Operation = detail::PortableOp<K, N, detail::KernelArg<A>...>;
-    detail::StreamState& state = stream.state();
-    const detail::Admission admission = detail::admit(state, "launch", d.where);
-    if (admission == detail::Admission::dropped) [[unlikely]]
-        return;
-    (detail::check_argument(args, state, d.where), ...);
-    const std::size_t count = detail::count_of(d.extent, N, d.where);
-    if (count == 0) return;
-    (detail::check_not_empty(args, d.where), ...);
-    (detail::note_argument(args, state), ...);
-    if (admission == detail::Admission::recorded &&
-        (detail::has_cuda_code || state.device.is_cpu()) &&
-        detail::record_portable<Operation>(
-            detail::portable_work_type<K, N, detail::KernelArg<A>...>, state, count, d, kernel,
-            detail::kernel_argument(args)...)) [[unlikely]] {
-    } else if (state.device.is_cuda()) {
-        detail::launch_on_cuda<N>(state, Operation::pretty(), d.where, kernel, d.extent, d.how,
-                                  detail::KernelArg<A>(detail::kernel_argument(args))...);
-    } else {
-        Operation operation(kernel, d.extent, detail::kernel_argument(args)...);
-        detail::enqueue(state, Operation::type, &operation, count, d.where);
+    if constexpr (detail::check_kernel<K, N, A...>()) {
+        using Operation = detail::PortableOp<K, N, detail::KernelArg<A>...>;
+        detail::StreamState& state = detail::Access::state(stream);
+        const detail::Admission admission = detail::admit(state, "launch", d.where);
+        if (admission == detail::Admission::dropped) [[unlikely]]
+            return;
+        (detail::check_argument(args, state, d.where), ...);
+        const std::size_t count = detail::count_of(d.extent, N, d.where);
+        if (count == 0) return;
+        (detail::check_not_empty(args, d.where), ...);
+        (detail::note_argument(args, state), ...);
+        if (admission == detail::Admission::recorded &&
+            (detail::has_cuda_code || state.device.is_cpu()) &&
+            detail::record_portable<Operation>(
+                detail::portable_work_type<K, N, detail::KernelArg<A>...>, state, count, d, kernel,
+                detail::kernel_argument(args)...)) [[unlikely]] {
+        } else if (state.device.is_cuda()) {
+            detail::launch_on_cuda<N>(state, Operation::pretty(), d.where, kernel, d.extent, d.how,
+                                      detail::KernelArg<A>(detail::kernel_argument(args))...);
+        } else {
+            Operation operation(kernel, d.extent, detail::kernel_argument(args)...);
+            detail::enqueue(state, Operation::type, &operation, count, d.where);
+        }
+        if (detail::is_observed()) [[unlikely]]
+            detail::notify_launch<typename detail::CallOperator<K>::Type, N, A...>(
+                Operation::pretty(), state, d.where, std::index_sequence_for<A...>(), args...);
     }
-    if (detail::is_observed()) [[unlikely]]
-        detail::notify_launch<typename detail::CallOperator<K>::Type, N, A...>(
-            Operation::pretty(), state, d.where, std::index_sequence_for<A...>(), args...);
 }
-template <class K, int N, class... A>
-    requires(std::is_class_v<K> && !std::is_convertible_v<const K&, StreamRef>)
-void launch(const K& kernel, const Dim<N>& d, A&&... args) {
+template <class K, int N, class... A> void launch(const K& kernel, const Dim<N>& d, A&&... args) {
     launch(current_stream(), kernel, d, std::forward<A>(args)...);
 }
 
-/// Rejects a function in place of a kernel object.
-template <class R, class... P, int N, class... A> void launch(R (*)(P...), const Dim<N>&, A&&...) {
-    static_assert(
-        !std::is_same_v<R, R>,
-        "heddle::launch: a portable kernel is an object: put the function into the operator() of "
-        "a struct (a __global__ function is launched with grid(), of heddle/cuda.hpp)");
-}
-template <class R, class... P, int N, class... A>
-void launch(StreamRef, R (*)(P...), const Dim<N>&, A&&...) {
-    static_assert(
-        !std::is_same_v<R, R>,
-        "heddle::launch: a portable kernel is an object: put the function into the operator() of "
-        "a struct (a __global__ function is launched with grid(), of heddle/cuda.hpp)");
-}
-
-/// Rejects a number in place of dim().
-template <class K, std::integral N, class... A>
-    requires(std::is_class_v<K> && !std::is_convertible_v<const K&, StreamRef>)
-void launch(const K&, N, A&&...) {
+// A number in place of dim(). These two say so in one line, where a compiler would list all
+// overloads of launch().
+template <class K, std::integral N, class... A> void launch(StreamRef, const K&, N, A&&...) {
     static_assert(!std::is_same_v<K, K>, "heddle::launch: write dim(n) for the number of indices");
 }
 template <class K, std::integral N, class... A>
-    requires(std::is_class_v<K>)
-void launch(StreamRef, const K&, N, A&&...) {
+    requires(!std::is_convertible_v<const K&, StreamRef>)
+void launch(const K&, N, A&&...) {
     static_assert(!std::is_same_v<K, K>, "heddle::launch: write dim(n) for the number of indices");
 }
 
@@ -188,11 +158,10 @@ void launch(StreamRef, const K&, N, A&&...) {
 ///
 /// The function may enqueue work on CPU streams. It must not wait for anything (UsageError), and on
 /// a CUDA stream it must not call CUDA.
-template <class F>
-    requires std::invocable<std::decay_t<F>&>
+template <detail::HostCallable F>
 void launch_host(StreamRef stream, F&& function, Where where = {}) try {
     using Operation = detail::HostFunction<std::decay_t<F>>;
-    detail::StreamState& state = stream.state();
+    detail::StreamState& state = detail::Access::state(stream);
     const detail::Admission admission = detail::admit(state, "launch_host", where);
     if (admission == detail::Admission::dropped) [[unlikely]]
         return;
@@ -207,9 +176,7 @@ void launch_host(StreamRef stream, F&& function, Where where = {}) try {
 } catch (...) {
     detail::rethrow_as_error("launch_host", where);
 }
-template <class F>
-    requires std::invocable<std::decay_t<F>&>
-void launch_host(F&& function, Where where = {}) {
+template <detail::HostCallable F> void launch_host(F&& function, Where where = {}) {
     launch_host(current_stream(), std::forward<F>(function), where);
 }
 

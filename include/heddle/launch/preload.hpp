@@ -25,8 +25,8 @@ void preload_kernel(Device device, const void* tag, const SourceLocation& where)
 /// That blocks until the device is idle: 500 ms behind a kernel of 500 ms (H200). preload() blocks
 /// in the same way: call it before there is work. Does nothing on CPU devices. For `__global__`
 /// functions see heddle/cuda.hpp.
-template <class... K>
-    requires(sizeof...(K) > 0 && (std::is_class_v<K> && ...))
+template <detail::KernelObject... K>
+    requires(sizeof...(K) > 0)
 void preload(Device device, const K&...) {
     (detail::preload_kernel(device, &detail::preload_tag<K>, Where()), ...);
 }

@@ -24,17 +24,10 @@ inline namespace HEDDLE_COMPILED_BY {
 /// it is launched. One thread at a time may launch or change it.
 template <class K, int N, class... P> class PreparedLaunch {
 public:
-    /// Checks and prepares the launch; see prepare().
-    PreparedLaunch(Device device, const K& kernel, const Dim<N>& d, P... values)
-        : kernel_(kernel), dim_(d), values_(values...), node_(kernel, d, device) {
-        std::apply([this](P&... given) { node_.args(given...); }, values_);
-        graph_ = node_.build(d.where);
-    }
-
     /// Enqueues it on a stream of its device (UsageError otherwise) and orders nothing else. Throws
     /// UsageError if an array is gone.
     void launch(StreamRef stream, Where where = {}) {
-        const auto flags = stream.state().flags.load(std::memory_order_relaxed);
+        const auto flags = detail::Access::state(stream).flags.load(std::memory_order_relaxed);
         if (device() != stream.device() ||
             (device().is_cuda() && (flags & detail::stream_flag::recording) == 0))
             return graph_.launch(stream, where);
@@ -54,8 +47,10 @@ public:
         std::get<index>(values) = detail::kernel_argument(value);
         const detail::Block* fresh = nullptr;
         if constexpr (detail::ViewTraits<detail::KernelArg<A>>::is_view)
-            fresh = detail::kernel_argument(value).owner();
-        std::apply([&](const P&... given) { node_.give_changed(fresh, given...); }, values);
+            fresh = detail::Access::block(detail::kernel_argument(value));
+        std::apply(
+            [&](const P&... given) { detail::Access::change_argument(node_, fresh, given...); },
+            values);
         values_ = values;
         return *this;
     }
@@ -69,6 +64,14 @@ public:
     Device device() const { return node_.device(); }
 
 private:
+    friend detail::Access;
+    PreparedLaunch(Device device, const K& kernel, const Dim<N>& d, P... values)
+        : kernel_(kernel), dim_(d), values_(values...),
+          node_(detail::Access::make<KernelNode<K, N>>(kernel, d, device)) {
+        std::apply([this](P&... given) { node_.args(given...); }, values_);
+        graph_ = node_.build(d.where);
+    }
+
     K kernel_;
     Dim<N> dim_;
     std::tuple<P...> values_;
@@ -77,15 +80,14 @@ private:
 };
 
 /// Prepares a launch on `device` (default: the current one). Checks the arguments as launch() does.
-template <class K, int N, class... A>
-    requires(std::is_class_v<K>)
+template <detail::KernelObject K, int N, class... A>
 PreparedLaunch<K, N, detail::KernelArg<A>...> prepare(Device device, const K& kernel,
                                                       const Dim<N>& d, A&&... args) {
     (detail::check_not_empty(args, d.where), ...);
-    return {device, kernel, d, detail::kernel_argument(args)...};
+    return detail::Access::make<PreparedLaunch<K, N, detail::KernelArg<A>...>>(
+        device, kernel, d, detail::kernel_argument(args)...);
 }
-template <class K, int N, class... A>
-    requires(std::is_class_v<K> && !std::is_same_v<K, Device>)
+template <detail::KernelObject K, int N, class... A>
 PreparedLaunch<K, N, detail::KernelArg<A>...> prepare(const K& kernel, const Dim<N>& d,
                                                       A&&... args) {
     return prepare(current_device(), kernel, d, std::forward<A>(args)...);

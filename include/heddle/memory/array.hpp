@@ -36,7 +36,7 @@ void declare_use(Block& block, StreamRef stream, Where where);
 /// Thread-safety: as a variable.
 template <class T> class Array {
     static_assert(
-        std::is_trivially_copyable_v<T> && !std::is_const_v<T>,
+        detail::ArrayElement<T>,
         "heddle::Array<T>: T is copied as bytes between devices, so it must be trivially copyable");
 
 public:
@@ -44,8 +44,6 @@ public:
     using value_type = T;
 
     Array() noexcept = default;
-    /// For the library.
-    Array(detail::Block& block, std::size_t size) noexcept : block_(&block), size_(size) {}
     Array(Array&& other) noexcept
         : block_(std::exchange(other.block_, nullptr)), size_(std::exchange(other.size_, 0)) {}
     Array& operator=(Array&& other) noexcept {
@@ -79,7 +77,7 @@ public:
 
     /// Returns the device that the memory belongs to; cpu:0 for host arrays.
     Device device() const noexcept {
-        return block_ != nullptr ? block_->device : Device::unchecked(DeviceKind::cpu, 0);
+        return block_ != nullptr ? block_->device : detail::Access::device(DeviceKind::cpu, 0);
     }
     /// Returns where the memory is; pageable if there is none.
     MemoryKind kind() const noexcept {
@@ -87,8 +85,8 @@ public:
     }
 
     /// Returns a view of all elements: const of a const array.
-    View<T> view() noexcept { return {data(), size_, block_}; }
-    View<const T> view() const noexcept { return {data(), size_, block_}; }
+    View<T> view() noexcept { return detail::Access::view(data(), size_, block_); }
+    View<const T> view() const noexcept { return detail::Access::view(data(), size_, block_); }
     /// Converts to view(), for functions that take views.
     operator View<T>() noexcept { return view(); }
     /// Converts to a view that is only read, for functions that take such views.
@@ -116,15 +114,25 @@ public:
     }
 
 private:
+    friend detail::Access;
+    Array(detail::Block& block, std::size_t size) noexcept : block_(&block), size_(size) {}
+
     detail::Block* block_ = nullptr;
     std::size_t size_ = 0;
 };
+
+template <class T> Array<T> detail::Access::array(Block& block, std::size_t size) noexcept {
+    return {block, size};
+}
+template <class T> constexpr detail::Block* detail::Access::block(const Array<T>& array) noexcept {
+    return array.block_;
+}
 
 /// Allocates `size` elements, not initialised, on `stream`'s device and in its order (default: the
 /// current stream). Throws OutOfMemory, as do all functions below that make arrays.
 template <class T>
 [[nodiscard]] Array<T> empty(StreamRef stream, std::size_t size, Where where = {}) {
-    return {detail::allocate(stream, size, sizeof(T), where), size};
+    return detail::Access::array<T>(detail::allocate(stream, size, sizeof(T), where), size);
 }
 template <class T> [[nodiscard]] Array<T> empty(std::size_t size, Where where = {}) {
     return empty<T>(current_stream(), size, where);
@@ -157,11 +165,13 @@ template <class T> [[nodiscard]] Array<T> zeros(std::size_t size, Where where = 
 /// Allocates `size` elements of page-locked host memory, not initialised, from a cache. GPUs read
 /// and write it directly and asynchronously. On machines without CUDA it is plain memory.
 template <class T> [[nodiscard]] Array<T> pinned(std::size_t size, Where where = {}) {
-    return {detail::allocate_host(MemoryKind::pinned, size, sizeof(T), where), size};
+    return detail::Access::array<T>(
+        detail::allocate_host(MemoryKind::pinned, size, sizeof(T), where), size);
 }
 /// Allocates `size` elements of plain host memory, not initialised.
 template <class T> [[nodiscard]] Array<T> pageable(std::size_t size, Where where = {}) {
-    return {detail::allocate_host(MemoryKind::pageable, size, sizeof(T), where), size};
+    return detail::Access::array<T>(
+        detail::allocate_host(MemoryKind::pageable, size, sizeof(T), where), size);
 }
 
 /// Returns a new array on `stream`'s device with the elements of a host range or host array, copied
@@ -196,7 +206,8 @@ template <detail::Source A>
 }
 template <detail::Source A> [[nodiscard]] auto to_host(const A& array, Where where = {}) {
     auto source = detail::as_source(array, where);
-    return to_host(detail::home_stream(source.owner(), source.data(), where), source, where);
+    return to_host(detail::home_stream(detail::Access::block(source), source.data(), where), source,
+                   where);
 }
 
 }  // namespace heddle

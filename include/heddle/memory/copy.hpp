@@ -9,23 +9,14 @@
 
 namespace heddle {
 
-template <class T> class Array;
-
 namespace detail {
 
 // copy() takes arrays, views and contiguous host ranges; as_destination() and as_source() convert
 // each to a view.
-template <class R> inline constexpr bool is_ours = false;
-template <class T> inline constexpr bool is_ours<View<T>> = true;
-template <class T> inline constexpr bool is_ours<Array<T>> = true;
-
-template <class R>
-concept HostRange = std::ranges::contiguous_range<R> && !is_ours<std::remove_cvref_t<R>>;
-
 /// Returns `a`. Throws UsageError if it has no allocation (it was moved from, for example). An
 /// array of size 0 has one.
 template <class T> const Array<T>& check_held(const Array<T>& a, const SourceLocation& where) {
-    if (a.view().owner() == nullptr) [[unlikely]]
+    if (Access::block(a) == nullptr) [[unlikely]]
         throw_no_array(where);
     return a;
 }
@@ -73,6 +64,9 @@ concept Destination = requires(To&& to) {
 };
 template <class From>
 concept Source = requires(const From& from) { detail::as_source(from); };
+/// S is T or const T.
+template <class S, class T>
+concept SameElement = std::is_same_v<std::remove_const_t<S>, T>;
 
 /// Untyped memory: `rows` rows of `bytes` bytes each, whose starts are `pitch` bytes apart. `pitch`
 /// is ignored if `rows` is 1.
@@ -85,7 +79,7 @@ struct Region {
 };
 
 template <class T> [[gnu::always_inline]] inline Region region(View<T> v) noexcept {
-    return {const_cast<std::remove_const_t<T>*>(v.data()), v.size_bytes(), v.owner()};
+    return {const_cast<std::remove_const_t<T>*>(v.data()), v.size_bytes(), Access::block(v)};
 }
 
 void copy_regions(StreamRef stream, const Region& to, const Region& from,
@@ -176,19 +170,17 @@ private:
 namespace detail {
 template <class T> [[gnu::always_inline]] inline Region region(const View2D<T>& v) noexcept {
     return {const_cast<std::remove_const_t<T>*>(v.memory().data()), v.columns() * sizeof(T),
-            v.memory().owner(), v.rows(), v.pitch() * sizeof(T)};
+            Access::block(v.memory()), v.rows(), v.pitch() * sizeof(T)};
 }
 }  // namespace detail
 
 /// Copies a rectangle to one with as many rows and columns. Stream, order, memory and errors are
 /// those of copy().
-template <class T, class S>
-    requires std::is_same_v<T, std::remove_const_t<S>>
+template <class T, detail::SameElement<T> S>
 void copy_2d(StreamRef stream, View2D<T> to, View2D<S> from, Where where = {}) {
     detail::copy_regions(stream, detail::region(to), detail::region(from), where);
 }
-template <class T, class S>
-    requires std::is_same_v<T, std::remove_const_t<S>>
+template <class T, detail::SameElement<T> S>
 void copy_2d(View2D<T> to, View2D<S> from, Where where = {}) {
     detail::copy_regions(detail::region(to), detail::region(from), where);
 }

@@ -54,7 +54,7 @@ Block& import_block(const ArrayHandle& handle, std::size_t element, std::size_t 
 ///   allocation that finds no memory left, gives it back to the device.
 template <class T>
 [[nodiscard]] Array<T> shareable(Device device, std::size_t size, Where where = {}) {
-    return {detail::allocate_shared(device, size, sizeof(T), where), size};
+    return detail::Access::array<T>(detail::allocate_shared(device, size, sizeof(T), where), size);
 }
 template <class T> [[nodiscard]] Array<T> shareable(std::size_t size, Where where = {}) {
     return shareable<T>(current_device(), size, where);
@@ -66,7 +66,8 @@ template <class T> [[nodiscard]] Array<T> shareable(std::size_t size, Where wher
 /// Throws UsageError for all other memory (of a pool, pinned, pageable, imported), and Unsupported
 /// if the system cannot share GPU memory.
 template <class T> [[nodiscard]] ArrayHandle export_array(View<T> view, Where where = {}) {
-    return detail::export_block(view.owner(), view.data(), view.size(), sizeof(T), where);
+    return detail::export_block(detail::Access::block(view), view.data(), view.size(), sizeof(T),
+                                where);
 }
 template <class T> [[nodiscard]] ArrayHandle export_array(const Array<T>& array, Where where = {}) {
     return export_array(array.view(), where);
@@ -87,8 +88,8 @@ template <class T> [[nodiscard]] ArrayHandle export_array(const Array<T>& array,
 /// other process has ended or its memory cannot be opened, or if heddle did not make that memory.
 template <class T>
 [[nodiscard]] Array<T> import_array(const ArrayHandle& handle, Where where = {}) {
-    return {detail::import_block(handle, sizeof(T), alignof(T), where),
-            static_cast<std::size_t>(handle.size)};
+    return detail::Access::array<T>(detail::import_block(handle, sizeof(T), alignof(T), where),
+                                    static_cast<std::size_t>(handle.size));
 }
 
 }  // namespace heddle

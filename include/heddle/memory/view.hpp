@@ -6,6 +6,7 @@
 #include <span>
 #include <type_traits>
 
+#include <heddle/detail/access.hpp>
 #include <heddle/detail/block.hpp>
 #include <heddle/detail/location.hpp>
 #include <heddle/launch/kernel.hpp>
@@ -16,6 +17,34 @@ namespace detail {
 [[noreturn]] void throw_out_of_range(std::size_t first, std::size_t count, std::size_t size,
                                      Where where);
 [[noreturn]] void throw_pitch_too_small(std::size_t columns, std::size_t pitch, Where where);
+
+// Declared only: whether a type is one of heddle's own, or derived from one.
+template <class T> void array_or_view(const View<T>&);
+template <class T> void array_or_view(const Array<T>&);
+template <class R>
+concept ArrayOrView = requires(const std::remove_cvref_t<R>& r) { array_or_view(r); };
+
+template <class R>
+concept HostRange = !ArrayOrView<R> && std::ranges::contiguous_range<R>;
+
+/// A range whose elements outlive the expression that it stands in.
+template <class R>
+concept Lasting = std::is_lvalue_reference_v<R> || std::ranges::borrowed_range<R>;
+
+template <class R> using ElementIn = std::remove_reference_t<std::ranges::range_reference_t<R>>;
+
+/// Elements U that a View<T> can refer to: U is T, or T is const U.
+template <class U, class T>
+concept ViewableAs = std::is_convertible_v<U (*)[], T (*)[]>;
+
+/// A host range that converts to a View<T>.
+template <class R, class T>
+concept HostRangeOf =
+    HostRange<R> && std::ranges::sized_range<R> && Lasting<R> && ViewableAs<ElementIn<R>, T>;
+
+/// Elements that are copied between devices as bytes.
+template <class T>
+concept ArrayElement = std::is_trivially_copyable_v<T> && !std::is_const_v<T>;
 }  // namespace detail
 
 /// Refers to `size()` elements of T in any memory, without owning them. Kernels take views by value
@@ -38,24 +67,14 @@ public:
     constexpr View() noexcept = default;
     /// Refers to memory that heddle does not own. Its uses are not tracked.
     HEDDLE_FN constexpr View(T* data, std::size_t size) noexcept : data_(data), size_(size) {}
-    /// For the library: refers to elements of the allocation `owner`.
-    HEDDLE_FN constexpr View(T* data, std::size_t size, detail::Block* owner) noexcept
-        : data_(data), size_(size), owner_(owner) {}
     /// Converts a View<T> to a View<const T>.
     template <class U>
         requires(std::is_same_v<T, const U>)
     HEDDLE_FN constexpr View(const View<U>& other) noexcept
-        : data_(other.data()), size_(other.size()), owner_(other.owner()) {}
+        : data_(other.data_), size_(other.size_), owner_(other.owner_) {}
     /// Refers to the host memory of a std::vector, std::array, std::span, ... of the same element
     /// type.
-    template <std::ranges::contiguous_range R>
-        requires(std::ranges::borrowed_range<R> || std::is_lvalue_reference_v<R>) &&
-                    std::ranges::sized_range<R> &&
-                    std::is_convertible_v<
-                        std::remove_reference_t<std::ranges::range_reference_t<R>> (*)[],
-                        T (*)[]> &&
-                    (!requires(const std::remove_cvref_t<R>& r) { r.owner(); }) &&
-                    (!requires(const std::remove_cvref_t<R>& r) { r.view(); })
+    template <detail::HostRangeOf<T> R>
     constexpr View(R&& range) noexcept
         : data_(std::ranges::data(range)), size_(std::ranges::size(range)) {}
 
@@ -74,8 +93,6 @@ public:
     HEDDLE_FN constexpr T* begin() const noexcept { return data_; }
     /// The end of such loops.
     HEDDLE_FN constexpr T* end() const noexcept { return data_ + size_; }
-    /// For the library.
-    HEDDLE_FN constexpr detail::Block* owner() const noexcept { return owner_; }
 
     /// These return a part of the view. Host only. They throw UsageError if it is out of range.
     View first(std::size_t count, Where where = {}) const { return subview(0, count, where); }
@@ -93,14 +110,26 @@ public:
     }
 
 private:
+    friend detail::Access;
+    template <class U> friend class View;
+    HEDDLE_FN constexpr View(T* data, std::size_t size, detail::Block* owner) noexcept
+        : data_(data), size_(size), owner_(owner) {}
+
     T* data_ = nullptr;
     std::size_t size_ = 0;
     detail::Block* owner_ = nullptr;
 };
 
+template <class T>
+constexpr View<T> detail::Access::view(T* data, std::size_t size, Block* owner) noexcept {
+    return {data, size, owner};
+}
+template <class T> constexpr detail::Block* detail::Access::block(const View<T>& view) noexcept {
+    return view.owner_;
+}
+
 /// Deduces the element type of a host range, with its const.
-template <std::ranges::contiguous_range R>
-View(R&&) -> View<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
+template <std::ranges::contiguous_range R> View(R&&) -> View<detail::ElementIn<R>>;
 
 }  // namespace heddle
 

@@ -30,7 +30,7 @@ enum class OpKind : std::uint8_t {
 const char* to_string(OpKind kind) noexcept;
 
 /// Memory that an operation accesses; `writes` is false if it only reads.
-struct Access {
+struct OpAccess {
     /// Start of the memory.
     const void* data;
     /// Size of the memory.
@@ -40,7 +40,7 @@ struct Access {
 };
 
 /// Describes one enqueued operation. Pointers and spans are valid only during the on_op() call.
-struct Op {
+struct OpInfo {
     /// What was enqueued, elided or dropped.
     OpKind kind;
     const char* name;       ///< the kernel's type or function; for copies "host to device", ...
@@ -49,7 +49,7 @@ struct Op {
     std::size_t bytes = 0;       ///< copied, filled, allocated or freed
     StreamRef other = {};        ///< for waits: the stream waited for, if known
     /// The memory that it uses, as far as its arguments say.
-    std::span<const Access> accesses = {};
+    std::span<const OpAccess> accesses = {};
     /// The user's call site.
     SourceLocation where = {};
 };
@@ -57,7 +57,7 @@ struct Op {
 /// Receives a call for each operation. Derive from it, and register with add_observer().
 ///
 ///     struct Log final : Observer {
-///         void on_op(const Op& op) noexcept override {
+///         void on_op(const OpInfo& op) noexcept override {
 ///             std::printf("%s on %s\n", to_string(op.kind), op.stream.name().c_str());
 ///         }
 ///     };
@@ -67,7 +67,7 @@ class Observer {
 public:
     /// Called on the enqueuing thread after the operation was enqueued. Must not throw, enqueue
     /// work or wait for any. May query names and ids of streams.
-    virtual void on_op(const Op& op) noexcept = 0;
+    virtual void on_op(const OpInfo& op) noexcept = 0;
 
 protected:
     ~Observer() = default;
@@ -81,9 +81,9 @@ void remove_observer(Observer& observer);
 
 namespace detail {
 inline constinit std::atomic<bool> observed{false};
-void notify(const Op& op) noexcept;
+void notify(const OpInfo& op) noexcept;
 /// The same for what was just enqueued on `stream`, which sets the op's stream and sequence.
-void notify_on(StreamState& stream, Op op) noexcept;
+void notify_on(StreamState& stream, OpInfo op) noexcept;
 inline bool is_observed() noexcept { return observed.load(std::memory_order_relaxed); }
 }  // namespace detail
 

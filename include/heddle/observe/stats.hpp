@@ -7,10 +7,10 @@ namespace heddle {
 
 /// Counts of operations. Subtract two to get those in between:
 ///
-///     const Stats before = stats();
+///     const OpStats before = stats();
 ///     step();
-///     const Stats cost = stats() - before;
-struct Stats {
+///     const OpStats cost = stats() - before;
+struct OpStats {
     /// Calls that launch a kernel. A graph's kernels are not counted when it is launched.
     std::uint64_t launches = 0;
     std::uint64_t graph_launches = 0;  ///< one per graph or batch, whatever its nodes
@@ -35,12 +35,12 @@ struct Stats {
     std::uint64_t dropped = 0;           ///< operations on poisoned streams
     std::uint64_t synchronizations = 0;  ///< host waits
 
-    friend Stats operator-(Stats a, const Stats& b);
-    bool operator==(const Stats&) const = default;
+    friend OpStats operator-(OpStats a, const OpStats& b);
+    bool operator==(const OpStats&) const = default;
 };
 
 /// Returns the counts over all threads. Counting starts with the first call, so programs that never
 /// call it pay nothing. Thread-safe.
-Stats stats();
+OpStats stats();
 
 }  // namespace heddle

@@ -78,9 +78,13 @@ public:
     void clear() noexcept;
 
 private:
-    friend class ScopedBatch;
+    friend detail::Access;
     std::unique_ptr<detail::BatchRun> run_;
 };
+
+inline detail::BatchRun* detail::Access::run(const Batch& batch) noexcept {
+    return batch.run_.get();
+}
 
 /// Records the work enqueued on `stream` (default: the current one) and on streams that wait for
 /// it. At the end of the scope, also by an exception, the work is launched as one graph.
@@ -107,10 +111,8 @@ public:
     /// Begins to record. Errors: see the class.
     [[nodiscard]] explicit ScopedBatch(Batch& batch, StreamRef stream = current_stream(),
                                        Where where = {});
-    /// Deleted: a temporary stream would end before the scope.
-    template <class Owner>
-        requires std::same_as<Owner, Stream>
-    ScopedBatch(Batch&, Owner&&, Where = {}) = delete;
+    /// Deleted for temporaries: the stream or lease would end before the scope.
+    template <detail::StreamOwner Owner> ScopedBatch(Batch&, Owner&&, Where = {}) = delete;
     ScopedBatch(const ScopedBatch&) = delete;
     ScopedBatch& operator=(const ScopedBatch&) = delete;
     ~ScopedBatch();

@@ -79,7 +79,7 @@ public:
     /// Ends the capture and adds its work to `graph`, after the nodes `after` (default: all nodes).
     /// The next launch instantiates the graph anew. Throws UsageError as end() does, for nodes of
     /// another graph, and if the devices differ.
-    void end_into(Graph& graph, std::initializer_list<Node> after = {}, Where where = {});
+    void end_into(Graph& graph, std::initializer_list<GraphNode> after = {}, Where where = {});
 
 private:
     detail::CaptureRecorder* recorder_;
@@ -96,7 +96,6 @@ template <std::invocable F>
     return scope.end(where);
 }
 template <std::invocable F>
-    requires(!std::is_convertible_v<F, StreamRef>)
 [[nodiscard]] Graph capture(F&& body, CaptureOptions options = {}, Where where = {}) {
     return capture(current_stream(), std::forward<F>(body), options, where);
 }
@@ -104,8 +103,8 @@ template <std::invocable F>
 /// Captures the work that body() enqueues on `stream`, and adds it to `graph`, after the nodes
 /// `after` (default: all nodes). See ScopedCapture::end_into().
 template <std::invocable F>
-void capture_into(Graph& graph, StreamRef stream, F&& body, std::initializer_list<Node> after = {},
-                  Where where = {}) {
+void capture_into(Graph& graph, StreamRef stream, F&& body,
+                  std::initializer_list<GraphNode> after = {}, Where where = {}) {
     ScopedCapture scope(stream, {}, where);
     std::forward<F>(body)();
     scope.end_into(graph, after, where);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <heddle/detail/access.hpp>
 #include <heddle/device/device.hpp>
 
 namespace heddle {
@@ -69,14 +70,19 @@ public:
     /// work before it, and UsageError in host functions or if it was recorded in a capture.
     void synchronize(Where where = {}) const;
 
-    /// For the library. Throws UsageError naming `call` if the event was moved from.
-    detail::EventState& state(const char* call = "Event", Where where = {}) const;
-
 private:
-    friend struct detail::EventState;
-    explicit Event(detail::EventState* state) noexcept : state_(state) {}
+    friend detail::Access;
+    explicit Event(detail::EventState& state) noexcept : state_(&state) {}
+    /// Throws UsageError naming `call` if the event was moved from.
+    detail::EventState& state(const char* call, Where where) const;
+
     detail::EventState* state_ = nullptr;
 };
+
+inline detail::EventState& detail::Access::state(const Event& event, const char* call,
+                                                 Where where) {
+    return event.state(call, where);
+}
 
 /// Returns the milliseconds between two recorded timing events of one device. Blocks until both are
 /// complete. Throws UsageError if waiting is not allowed here, if an event has no timing or no

@@ -60,6 +60,9 @@ template <class F> struct CompletionFunction {
     static constexpr OpType type = make_type();
 };
 
+template <class F>
+concept CompletionCallable = std::invocable<std::decay_t<F>&, std::exception_ptr>;
+
 template <class F> inline constexpr WorkType completion_work_type{&CompletionFunction<F>::type};
 
 /// Enqueues an operation that has OpType::complete, or records it if the stream is being recorded.
@@ -89,17 +92,14 @@ void give_completion(StreamState& stream, const WorkType& type, void* self,
 ///
 /// Throws DeviceLost if the device is already lost. If the device is lost later, the function is
 /// called with DeviceLost, unless it is a node of a graph.
-template <class F>
-    requires std::invocable<std::decay_t<F>&, std::exception_ptr>
+template <detail::CompletionCallable F>
 void on_completion(StreamRef stream, F&& function, Where where = {}) {
     detail::CompletionFunction<std::decay_t<F>> operation{std::forward<F>(function)};
-    detail::give_completion(stream.state(), detail::completion_work_type<std::decay_t<F>>,
-                            &operation, where);
+    detail::give_completion(detail::Access::state(stream),
+                            detail::completion_work_type<std::decay_t<F>>, &operation, where);
 }
 /// The same on the current stream of the current device.
-template <class F>
-    requires std::invocable<std::decay_t<F>&, std::exception_ptr>
-void on_completion(F&& function, Where where = {}) {
+template <detail::CompletionCallable F> void on_completion(F&& function, Where where = {}) {
     on_completion(current_stream(), std::forward<F>(function), where);
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include <heddle/detail/access.hpp>
 #include <heddle/detail/stream_state.hpp>
 #include <heddle/device/device.hpp>
 #include <heddle/stream/event.hpp>
@@ -34,8 +35,6 @@ struct StreamOptions {
 class StreamRef {
 public:
     StreamRef() noexcept : state_(&detail::null_stream()) {}
-    /// For the library.
-    explicit StreamRef(detail::StreamState& state) noexcept : state_(&state) {}
 
     /// Returns whether it refers to a stream that has not been destroyed, as far as that can be
     /// known.
@@ -86,11 +85,12 @@ public:
     /// cleared, and UsageError as synchronize() does.
     std::exception_ptr clear_error(Where where = {}) const;
 
-    detail::StreamState& state() const noexcept { return *state_; }  ///< for the library
-
     friend bool operator==(StreamRef a, StreamRef b) noexcept { return a.state_ == b.state_; }
 
 protected:
+    friend detail::Access;
+    explicit StreamRef(detail::StreamState& state) noexcept : state_(&state) {}
+
     detail::StreamState* state_;
 };
 
@@ -117,16 +117,19 @@ public:
     Stream& operator=(Stream&& other) noexcept;
     ~Stream();
 
-    /// For the library: takes ownership of a state that it made (wrap_stream).
-    static Stream adopt(detail::StreamState& state) noexcept { return Stream(state); }
-
     /// Returns the calling thread's own stream of `device`, by default of the current one. It lives
     /// as long as the thread; pending work still completes after that.
     static StreamRef per_thread(Device device = Device());
 
 private:
+    friend detail::Access;
     explicit Stream(detail::StreamState& state) noexcept : StreamRef(state) {}
 };
+
+inline StreamRef detail::Access::stream(StreamState& state) noexcept { return StreamRef(state); }
+inline detail::StreamState& detail::Access::state(StreamRef stream) noexcept {
+    return *stream.state_;
+}
 
 /// Free-function forms: wait_stream(a, b) calls a.wait_stream(b). Without the stream to act on,
 /// they use the current stream of the current device.
@@ -157,6 +160,6 @@ void synchronize(Where where = {});
 
 template <> struct std::hash<heddle::StreamRef> {
     std::size_t operator()(heddle::StreamRef s) const noexcept {
-        return std::hash<const void*>()(&s.state());
+        return std::hash<const void*>()(&heddle::detail::Access::state(s));
     }
 };

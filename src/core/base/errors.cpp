@@ -16,7 +16,7 @@ ErrorInfo describe_error(ErrorCode code, const ErrorSite& site, std::string_view
                    .device = site.device,
                    .where = site.where};
     if (site.stream != nullptr) {
-        const StreamRef stream(const_cast<StreamState&>(*site.stream));
+        const StreamRef stream = Access::stream(const_cast<StreamState&>(*site.stream));
         info.device = stream.device();
         info.stream_id = stream.id();
         info.stream = stream.name();

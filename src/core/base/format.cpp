@@ -14,7 +14,7 @@ template <class Number> Number shown(Number value) { return value; }
 fmt::string_view shown(std::string_view text) { return {text.data(), text.size()}; }
 std::string shown(Device device) { return device.name(); }
 std::string shown(const StreamState* stream) {
-    return StreamRef(const_cast<StreamState&>(*stream)).name();
+    return Access::stream(const_cast<StreamState&>(*stream)).name();
 }
 
 }  // namespace

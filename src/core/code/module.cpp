@@ -111,7 +111,7 @@ Module Module::from_image(Device device, std::span<const std::byte> image, Where
     state->claim();
     state->load(std::string(reinterpret_cast<const char*>(image.data()), image.size()), where);
     state->wait("Module::from_image", where);
-    return Module(std::move(state));
+    return detail::Access::make<Module>(std::move(state));
 } catch (...) {
     detail::rethrow_as_error("from_image", where);
 }
@@ -153,7 +153,7 @@ ModuleKernel Module::kernel(const std::string& name, Where where) const try {
     const auto lowered = state_->lowered_names.find(name);
     const std::string& exact = lowered != state_->lowered_names.end() ? lowered->second : name;
     for (const auto& kernel : state_->kernels)
-        if (kernel->name == exact) return ModuleKernel(*kernel);
+        if (kernel->name == exact) return detail::Access::make<ModuleKernel>(*kernel);
 
     std::vector<const detail::ModuleKernelData*> all, meant;
     const std::string wanted = detail::without_spaces(name);
@@ -164,7 +164,7 @@ ModuleKernel Module::kernel(const std::string& name, Where where) const try {
         found = kernel;
         meant.push_back(found);
     }
-    if (meant.size() == 1) return ModuleKernel(*found);
+    if (meant.size() == 1) return detail::Access::make<ModuleKernel>(*found);
     const detail::ErrorSite site{"Module::kernel", where, state_->device};
     if (meant.empty())
         detail::usage_error(site,

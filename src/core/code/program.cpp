@@ -190,7 +190,7 @@ Module Program::load(Where where) const try {
         module->load(state_->compiled.image, where);
     }
     module->wait("Program::load", where);
-    return Module(std::move(module));
+    return detail::Access::make<Module>(std::move(module));
 } catch (...) {
     detail::rethrow_as_error("load", where);
 }
@@ -215,14 +215,15 @@ Module Program::load_when_idle(Where where) const try {
                 module->load(program->compiled.image, where);
                 return true;
             });
-    return Module(std::move(module));
+    return detail::Access::make<Module>(std::move(module));
 } catch (...) {
     detail::rethrow_as_error("load_when_idle", where);
 }
 
 Program compile(Device device, std::string source, ProgramOptions options, Where where) try {
     detail::check_code_device(device, "compile", where);
-    return Program(detail::start(device, std::move(source), std::move(options), where));
+    return detail::Access::make<Program>(
+        detail::start(device, std::move(source), std::move(options), where));
 } catch (...) {
     detail::rethrow_as_error("compile", where);
 }
@@ -231,7 +232,8 @@ Program compile(std::string source, ProgramOptions options, Where where) try {
     if (options.architecture.empty())
         return compile(current_device(), std::move(source), std::move(options), where);
     detail::code_backend().check_supported("compile", where);
-    return Program(detail::start(std::nullopt, std::move(source), std::move(options), where));
+    return detail::Access::make<Program>(
+        detail::start(std::nullopt, std::move(source), std::move(options), where));
 } catch (...) {
     detail::rethrow_as_error("compile", where);
 }

@@ -129,10 +129,10 @@ struct Fork::Impl {
 };
 
 Fork::Fork(StreamRef base, std::size_t count, Where where) try
-    : impl_(new Impl{record_of(base.state()), Event(base.device(), {}, where), {}, where}) {
+    : impl_(new Impl{record_of(base), Event(base.device(), {}, where), {}, where}) {
     try {
         impl_->streams.reserve(count);
-        detail::record_event(impl_->fork.state(), impl_->base, where);
+        detail::record_event(Access::state(impl_->fork), impl_->base, where);
     } catch (...) {
         delete impl_;
         throw;
@@ -144,14 +144,16 @@ Fork::Fork(StreamRef base, std::size_t count, Where where) try
 StreamRef Fork::branch(Device device) try {
     StreamRecord& stream = branches().take(impl_->base, device, impl_->where);
     impl_->streams.push_back({&stream, stream.submissions.load(), 0});
-    order_after_event(stream, impl_->fork.state(), impl_->where);
+    order_after_event(stream, Access::state(impl_->fork), impl_->where);
     impl_->streams.back().at_fork = stream.submissions.load();
-    return StreamRef(stream);
+    return Access::stream(stream);
 } catch (...) {
     rethrow_as_error("fork_join", impl_->where);
 }
 
-StreamRef Fork::taken(std::size_t i) const noexcept { return StreamRef(*impl_->streams[i].stream); }
+StreamRef Fork::taken(std::size_t i) const noexcept {
+    return Access::stream(*impl_->streams[i].stream);
+}
 
 void Fork::join() try {
     impl_->joined = true;

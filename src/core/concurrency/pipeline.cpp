@@ -192,7 +192,8 @@ struct PipelineCore::State {
             in_place ? input : View<const std::byte>(slot.device_in.view());
         const View<std::byte> out = in_place ? slot.host_out.view() : slot.device_out.view();
         const std::size_t room = out_size == 0 ? 0 : out_as_in ? count : options.out_piece;
-        return {in.data(), in_size == 0 ? 0 : count, in.owner(), out.data(), room, out.owner()};
+        return {in.data(), in_size == 0 ? 0 : count, Access::block(in), out.data(),
+                room,      Access::block(out)};
     }
 
     /// Enqueues a piece. Returns its number of outputs.

@@ -69,8 +69,7 @@ struct StreamPoolState {
     /// current stream.
     bool is_captured_elsewhere(StreamRecord& stream) const {
         return stream.has(detail::stream_flag::captured) &&
-               stream.recorder.load() !=
-                   detail::record_of(current_stream(device).state()).recorder.load();
+               stream.recorder.load() != detail::record_of(current_stream(device)).recorder.load();
     }
     bool drop(StreamRecord& stream) noexcept {
         detail::close_stream(stream);
@@ -139,7 +138,7 @@ StreamPool::StreamPool(Device device, StreamPoolOptions options, Where where) tr
 StreamPool::~StreamPool() = default;
 
 StreamPool::Lease StreamPool::lease(int priority, Where where) try {
-    return Lease(state_, state_->take(state_->clamp(priority), where));
+    return detail::Access::make<Lease>(state_, state_->take(state_->clamp(priority), where));
 } catch (...) {
     detail::rethrow_as_error("StreamPool::lease", where);
 }
@@ -152,11 +151,11 @@ StreamRef StreamPool::shared(int priority, Where where) try {
     if (usable < state_->options.shared) {
         lane.shared.reserve(std::bit_ceil(lane.shared.size() + 1));
         lane.shared.push_back(&state_->make(priority, where));
-        return StreamRef(*lane.shared.back());
+        return detail::Access::stream(*lane.shared.back());
     }
     for (;;) {
         StreamRecord& next = *lane.shared[lane.next_shared++ % lane.shared.size()];
-        if (!state_->is_captured_elsewhere(next)) return StreamRef(next);
+        if (!state_->is_captured_elsewhere(next)) return detail::Access::stream(next);
     }
 } catch (...) {
     detail::rethrow_as_error("StreamPool::shared", where);

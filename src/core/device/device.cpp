@@ -52,7 +52,7 @@ Device parse(std::string_view text, const char* call, const SourceLocation& wher
             "\"{}\" is not a device: write \"cpu\", \"cuda\" or, with a number, \"cuda:1\"", text);
     const DeviceKind found = kind == "cuda" ? DeviceKind::cuda : DeviceKind::cpu;
     check_there(found, index, call, where);
-    return Device::unchecked(found, index);
+    return detail::Access::device(found, index);
 }
 
 }  // namespace
@@ -111,7 +111,7 @@ int device_count(DeviceKind kind) { return detail::backend_of(kind).device_count
 std::vector<Device> devices() try {
     std::vector<Device> all;
     for (const DeviceKind kind : {DeviceKind::cuda, DeviceKind::cpu})
-        for (int i = 0; i < device_count(kind); ++i) all.push_back(Device::unchecked(kind, i));
+        for (int i = 0; i < device_count(kind); ++i) all.push_back(detail::Access::device(kind, i));
     return all;
 } catch (...) {
     detail::rethrow_as_error("devices", {});
@@ -130,8 +130,8 @@ Device default_device() try {
         if (const char* wanted = std::getenv("HEDDLE_DEVICE"); wanted != nullptr && *wanted != '\0')
             return new Device(parse(wanted, "HEDDLE_DEVICE", {}));
         return new Device(device_count(DeviceKind::cuda) > 0
-                              ? Device::unchecked(DeviceKind::cuda, 0)
-                              : Device::unchecked(DeviceKind::cpu, 0));
+                              ? detail::Access::device(DeviceKind::cuda, 0)
+                              : detail::Access::device(DeviceKind::cpu, 0));
     });
 } catch (...) {
     detail::rethrow_as_error("default_device", {});

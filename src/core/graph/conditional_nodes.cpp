@@ -103,7 +103,7 @@ std::shared_ptr<NodeData> new_conditional(
     std::span<const std::reference_wrapper<const Graph>> graphs, const SourceLocation& where) try {
     std::vector<std::unique_ptr<GraphData>> bodies;
     for (const Graph& graph : graphs)
-        bodies.push_back(graph ? clone_graph(graph.data(where)) : nullptr);
+        bodies.push_back(graph ? clone_graph(Access::data(graph, where)) : nullptr);
     return make_conditional(kind, region(value), std::move(bodies), where);
 } catch (...) {
     detail::rethrow_as_error("conditional node", where);

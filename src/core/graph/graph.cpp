@@ -1,4 +1,4 @@
-// The public classes Node and Graph: launching, changing and inspecting graphs.
+// The public classes GraphNode and Graph: launching, changing and inspecting graphs.
 #include <algorithm>
 #include <mutex>
 
@@ -78,24 +78,24 @@ const char* to_string(NodeKind kind) noexcept {
 
 // Nodes -------------------------------------------------------------------------------------------
 
-NodeData& Node::data() const try {
+NodeData& GraphNode::data() const try {
     if (data_ == nullptr)
         detail::usage_error(
-            {"Node", {}},
+            {"GraphNode", {}},
             "this node (or the PreparedLaunch made of it) was moved from, or never made");
     return *data_;
 } catch (...) {
-    detail::rethrow_as_error("Node", {});
+    detail::rethrow_as_error("GraphNode", {});
 }
-NodeKind Node::kind() const { return data().kind; }
-std::string Node::name() const try { return data().display_name(); } catch (...) {
-    detail::rethrow_as_error("Node::name", {});
+NodeKind GraphNode::kind() const { return data().kind; }
+std::string GraphNode::name() const try { return data().display_name(); } catch (...) {
+    detail::rethrow_as_error("GraphNode::name", {});
 }
-Device Node::device() const { return data().device; }
-bool Node::is_enabled() const { return data().enabled; }
-void Node::set_name(std::string name) const { data().name = std::move(name); }
+Device GraphNode::device() const { return data().device; }
+bool GraphNode::is_enabled() const { return data().enabled; }
+void GraphNode::set_name(std::string name) const { data().name = std::move(name); }
 
-void Node::enable(bool on, Where where) try {
+void GraphNode::enable(bool on, Where where) try {
     NodeData& node = data();
     if (node.kind != NodeKind::kernel && node.kind != NodeKind::copy && node.kind != NodeKind::fill)
         detail::usage_error({"enable", where},
@@ -109,7 +109,7 @@ void Node::enable(bool on, Where where) try {
     detail::rethrow_as_error("enable", where);
 }
 
-void Node::add_dependency(const Node& first, const SourceLocation& where) const try {
+void GraphNode::add_dependency(const GraphNode& first, const SourceLocation& where) const try {
     NodeData& node = data();
     if (node.graph != nullptr)
         detail::usage_error(
@@ -123,15 +123,14 @@ void Node::add_dependency(const Node& first, const SourceLocation& where) const 
     detail::rethrow_as_error("after", where);
 }
 
-Graph Node::build(Where where) const { return heddle::build({*this}, where); }
+Graph GraphNode::build(Where where) const { return heddle::build({*this}, where); }
 
-Graph build(std::initializer_list<Node> ends, Where where) try {
+Graph build(std::initializer_list<GraphNode> ends, Where where) try {
     std::vector<std::shared_ptr<NodeData>> nodes;
-    for (const Node& end : ends) {
-        (void)end.data();
-        nodes.push_back(end.data_);
+    for (const GraphNode& end : ends) {
+        nodes.push_back(detail::Access::shared(end));
     }
-    return Graph(detail::build_graph(nodes, where));
+    return detail::Access::make<Graph>(detail::build_graph(nodes, where));
 } catch (...) {
     detail::rethrow_as_error("build", where);
 }
@@ -192,7 +191,7 @@ void Graph::launch(Where where) { launch(current_stream(data(where).device), whe
 
 void Graph::launch(StreamRef ref, Where where) try {
     GraphData& graph = data(where);
-    StreamRecord& stream = detail::record_of(ref.state());
+    StreamRecord& stream = detail::record_of(ref);
     check_stream(graph, stream, "launch", where);
     const detail::Admission admission = detail::admit(stream, "launch", where);
     if (admission == detail::Admission::dropped) return complete_dropped(graph, stream, where);
@@ -233,7 +232,7 @@ void Graph::launch(StreamRef ref, Where where) try {
 
 void Graph::upload(StreamRef ref, Where where) try {
     GraphData& graph = data(where);
-    StreamRecord& stream = detail::record_of(ref.state());
+    StreamRecord& stream = detail::record_of(ref);
     check_stream(graph, stream, "upload", where);
     detail::leave_to_host(stream, "upload", where);
     if (detail::admit(stream, "upload", where) == detail::Admission::dropped) return;
@@ -308,8 +307,8 @@ std::vector<NodeInfo> Graph::nodes(Where where) const try {
     detail::rethrow_as_error("nodes", where);
 }
 
-Node Graph::node(std::string_view name, Where where) const try {
-    Node found;
+GraphNode Graph::node(std::string_view name, Where where) const try {
+    GraphNode found;
     for (const auto& node : data(where).nodes) {
         if (node->display_name() != name) continue;
         if (found)
@@ -317,7 +316,7 @@ Node Graph::node(std::string_view name, Where where) const try {
                                 "several nodes are named '{}': give them names of their own with "
                                 "name(), or take the one that you made",
                                 name);
-        found = Node(node);
+        found = detail::Access::make<GraphNode>(node);
     }
     if (!found) {
         std::string names;

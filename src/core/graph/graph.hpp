@@ -36,7 +36,7 @@ struct Conditional {
 /// One node, in a graph or not in one yet. A graph notes changes to its nodes, for its next launch.
 struct NodeData {
     NodeKind kind = NodeKind::empty;
-    Device device = Device::unchecked(DeviceKind::cpu, 0);
+    Device device = Access::device(DeviceKind::cpu, 0);
     std::string name;  ///< set by the user; may be empty
     SourceLocation where;
     std::vector<std::shared_ptr<NodeData>> after;
@@ -92,7 +92,7 @@ public:
 };
 
 struct GraphData {
-    Device device = Device::unchecked(DeviceKind::cpu, 0);
+    Device device = Access::device(DeviceKind::cpu, 0);
     std::vector<std::shared_ptr<NodeData>> nodes;          ///< in topological order
     std::vector<std::vector<std::uint32_t>> dependencies;  ///< of each node: indices
     std::shared_ptr<GraphExec> exec;

@@ -6,9 +6,9 @@
 
 namespace heddle {
 
-FreeNode::FreeNode(const Node& allocation, Where where) try
+FreeNode::FreeNode(const GraphNode& allocation, Where where) try
     : NodeOf(detail::new_node(NodeKind::free, allocation.device(), where)) {
-    detail::NodeData& from = allocation.data();
+    detail::NodeData& from = detail::Access::data(allocation);
     if (from.is_given)
         detail::usage_error({"free_node", where}, "{} is freed by another node already",
                             label_of(from));

@@ -56,7 +56,9 @@ void take_blocks(NodeData& node, Work& use) noexcept {
 
 }  // namespace
 
-StreamState& any_stream(Device device) try { return default_stream(device).state(); } catch (...) {
+StreamState& any_stream(Device device) try {
+    return Access::state(default_stream(device));
+} catch (...) {
     detail::rethrow_as_error("default_stream", {});
 }
 
@@ -70,18 +72,18 @@ std::shared_ptr<NodeData> new_node(NodeKind kind, Device device, Where where) tr
     detail::rethrow_as_error("node", where);
 }
 
-const Node& check_kind(const Node& node, NodeKind kind, const SourceLocation& where) try {
-    const NodeData& data = node.data();
+const GraphNode& check_kind(const GraphNode& node, NodeKind kind, const SourceLocation& where) try {
+    const NodeData& data = Access::data(node);
     if (data.kind != kind)
-        usage_error({"Node", where}, "{} is no {}", label_of(data), to_string(kind));
+        usage_error({"GraphNode", where}, "{} is no {}", label_of(data), to_string(kind));
     return node;
 } catch (...) {
-    detail::rethrow_as_error("Node", where);
+    detail::rethrow_as_error("GraphNode", where);
 }
 
-const void* closure_of(const Node& node, const void* tag, std::size_t* extent,
+const void* closure_of(const GraphNode& node, const void* tag, std::size_t* extent,
                        const SourceLocation& where) try {
-    const NodeData& data = check_kind(node, NodeKind::kernel, where).data();
+    const NodeData& data = Access::data(check_kind(node, NodeKind::kernel, where));
     if (data.work.closure == nullptr)
         usage_error({"KernelNode", where},
                     "{} has no arguments yet: change it through the node that it was made as",
@@ -231,7 +233,7 @@ void set_fill(NodeData& node, const Region& to, const void* value, std::size_t s
 }
 
 void set_event(NodeData& node, const Event& event, const SourceLocation& where) try {
-    node.event = &event.state("record_node or wait_node", where);
+    node.event = &Access::state(event, "record_node or wait_node", where);
 } catch (...) {
     detail::rethrow_as_error("record_node or wait_node", where);
 }
@@ -243,14 +245,14 @@ bool read_extents(const NodeData& node, std::size_t* extent, LaunchOptions& opti
     return true;
 }
 
-void make_dependent(NodeData& node, const Node& first, const SourceLocation& where) try {
-    const NodeData& primary = first.data();
+void make_dependent(NodeData& node, const GraphNode& first, const SourceLocation& where) try {
+    const NodeData& primary = Access::data(first);
     if (primary.kind != NodeKind::kernel || primary.device != node.device)
         usage_error(
             {"dependent_on", where},
             "{} cannot depend on {}, since that is no kernel of the same device: use after()",
             label_of(node), label_of(primary));
-    if (!node.is_dependent_on(first.data())) node.primaries.push_back(&first.data());
+    if (!node.is_dependent_on(Access::data(first))) node.primaries.push_back(&Access::data(first));
 } catch (...) {
     detail::rethrow_as_error("dependent_on", where);
 }
@@ -269,7 +271,7 @@ void set_priority(NodeData& node, int priority, const SourceLocation& where) try
 }
 
 void set_child(NodeData& node, const Graph& graph, const SourceLocation& where) try {
-    node.child = clone_graph(graph.data(where));
+    node.child = clone_graph(Access::data(graph, where));
 } catch (...) {
     detail::rethrow_as_error("child_node", where);
 }

@@ -19,7 +19,7 @@ Place place_of(const Region& region) {
     Place place;
     if (cuda_backend().device_count() > 0 && cuda_backend().classify(region.data, place))
         return place;
-    return {Device::unchecked(DeviceKind::cpu, 0), MemoryKind::pageable};
+    return {Access::device(DeviceKind::cpu, 0), MemoryKind::pageable};
 }
 
 namespace {
@@ -108,7 +108,7 @@ void copy_placed(StreamRecord& stream, const Region& to, const Place& to_place, 
         stream.backend->copy(stream, piece_of(to, to_place), piece_of(from, from_place), where);
     if (on_host(to_place)) throw_known_failure(stream);
     if (is_observed()) {
-        const Access accesses[] = {{to.data, extent(to), true}, {from.data, extent(from), false}};
+        const OpAccess accesses[] = {{to.data, extent(to), true}, {from.data, extent(from), false}};
         notify_on(stream, {.kind = OpKind::copy,
                            .name = direction(to_place, from_place),
                            .bytes = to.bytes * to.rows,
@@ -121,9 +121,9 @@ void copy_placed(StreamRecord& stream, const Region& to, const Place& to_place, 
 
 void copy_regions(StreamRef stream, const Region& to, const Region& from,
                   const SourceLocation& where) try {
-    check_usable(record_of(stream.state()), "copy", where);
+    check_usable(record_of(stream), "copy", where);
     if (check_regions(to, from, where))
-        copy_placed(record_of(stream.state()), to, place_of(to), from, place_of(from), where);
+        copy_placed(record_of(stream), to, place_of(to), from, place_of(from), where);
 } catch (...) {
     detail::rethrow_as_error("copy", where);
 }
@@ -172,10 +172,10 @@ void copy_regions(const Region& to, const Region& from, const SourceLocation& wh
     const StreamRef other = both ? current_stream(other_place.device) : stream;
     // These waits are heddle's own, so no stream joins a capture by them. Streams outside a capture
     // are ordered by the graph's launches.
-    if (both) check_copy_in_capture(record_of(stream.state()), record_of(other.state()), where);
+    if (both) check_copy_in_capture(record_of(stream), record_of(other), where);
     if (both) stream.wait_stream(other, where);
-    copy_placed(record_of(stream.state()), to, to_place, from, from_place, where);
-    if (both && (!is_captured(record_of(stream.state())) || is_captured(record_of(other.state()))))
+    copy_placed(record_of(stream), to, to_place, from, from_place, where);
+    if (both && (!is_captured(record_of(stream)) || is_captured(record_of(other))))
         other.wait_stream(stream, where);
 } catch (...) {
     detail::rethrow_as_error("copy", where);
@@ -198,7 +198,7 @@ void fill_placed(StreamRecord& stream, const Region& to, const Place& place, con
         !record_fill(stream, piece, value, size, to.owner, where))
         stream.backend->fill(stream, piece, value, size, where);
     if (is_observed()) {
-        const Access access{to.data, extent(to), true};
+        const OpAccess access{to.data, extent(to), true};
         notify_on(stream, {.kind = OpKind::fill,
                            .name = "fill",
                            .bytes = to.bytes * to.rows,
@@ -219,9 +219,8 @@ bool check_fill(const Region& to, const SourceLocation& where) {
 
 void fill_region(StreamRef stream, const Region& to, const void* value, std::size_t size,
                  const SourceLocation& where) try {
-    check_usable(record_of(stream.state()), "fill", where);
-    if (check_fill(to, where))
-        fill_placed(record_of(stream.state()), to, place_of(to), value, size, where);
+    check_usable(record_of(stream), "fill", where);
+    if (check_fill(to, where)) fill_placed(record_of(stream), to, place_of(to), value, size, where);
 } catch (...) {
     detail::rethrow_as_error("fill", where);
 }
@@ -231,7 +230,7 @@ void fill_region(const Region& to, const void* value, std::size_t size,
     if (!check_fill(to, where)) return;
     const Place place = place_of(to);
     const StreamRef stream = current_stream(place.device);
-    fill_placed(record_of(stream.state()), to, place, value, size, where);
+    fill_placed(record_of(stream), to, place, value, size, where);
 } catch (...) {
     detail::rethrow_as_error("fill", where);
 }
@@ -241,9 +240,9 @@ StreamRef home_stream(const Block* owner, const void* data, const SourceLocation
         throw_dead_block(*owner, "to_host", where);
     const Region region{const_cast<void*>(data), 0, const_cast<Block*>(owner)};
     const StreamRef stream = current_stream(place_of(region).device);
-    leave_to_host(record_of(stream.state()), "to_host", where);
+    leave_to_host(record_of(stream), "to_host", where);
     // Its users may be writing to it.
-    if (owner != nullptr) wait_for_users(record_of(stream.state()), *owner, where);
+    if (owner != nullptr) wait_for_users(record_of(stream), *owner, where);
     return stream;
 } catch (...) {
     detail::rethrow_as_error("copy", where);

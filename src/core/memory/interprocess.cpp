@@ -149,7 +149,7 @@ Block& import_block(const ArrayHandle& handle, std::size_t element, std::size_t 
 }  // namespace detail
 
 EventHandle export_event(const Event& event, Where where) try {
-    detail::EventState& state = event.state("export_event", where);
+    detail::EventState& state = detail::Access::state(event, "export_event", where);
     if (!state.options.interprocess)
         detail::usage_error({"export_event", where, state.device},
                             "only events made with {{.interprocess = true}} can be shared");
@@ -175,7 +175,7 @@ Event import_event(const EventHandle& handle, Where where) try {
     state->handed_out = true;
     state->recorded = true;
     state->backend->import_event(*state, handle, where);
-    return detail::EventState::make(*state.release());
+    return detail::Access::make<Event>(*state.release());
 } catch (...) {
     detail::rethrow_as_error("import_event", where);
 }

@@ -74,7 +74,7 @@ void notify_memory(OpKind kind, StreamState* stream, std::size_t bytes,
                    const SourceLocation& where) {
     notify({.kind = kind,
             .name = kind == OpKind::allocate ? "allocate" : "free",
-            .stream = stream != nullptr ? StreamRef(*stream) : StreamRef(),
+            .stream = stream != nullptr ? Access::stream(*stream) : StreamRef(),
             .bytes = bytes,
             .where = where});
 }
@@ -95,7 +95,7 @@ Backend& pinned_backend() {
 }  // namespace
 
 Block& allocate(StreamRef ref, std::size_t count, std::size_t element, Where where) try {
-    StreamRecord& stream = record_of(ref.state());
+    StreamRecord& stream = record_of(ref);
     check_usable(stream, "empty", where);
     const std::size_t bytes = checked_bytes(count, element, "empty", where);
     const bool recorded = stream.has(stream_flag::recording);
@@ -176,7 +176,7 @@ Block& allocate_host(MemoryKind kind, std::size_t count, std::size_t element, Wh
         throw;
     }
     block.bytes = bytes;
-    block.device = Device::unchecked(DeviceKind::cpu, 0);
+    block.device = Access::device(DeviceKind::cpu, 0);
     block.kind = kind;
     block.owners.store(1, std::memory_order_relaxed);
     block.alive.store(true, std::memory_order_release);
@@ -228,9 +228,9 @@ void free_block(Block& block, const Recorder* sent) noexcept {
 }
 
 void declare_use(Block& block, StreamRef stream, Where where) try {
-    check_usable(record_of(stream.state()), "used_on", where);
-    note_use(&block, stream.state());
-    note_recorded_use(record_of(stream.state()), block);
+    check_usable(record_of(stream), "used_on", where);
+    note_use(&block, Access::state(stream));
+    note_recorded_use(record_of(stream), block);
 } catch (...) {
     rethrow_as_error("used_on", where);
 }

@@ -191,8 +191,8 @@ void forget_observing_threads() noexcept {
 const ForkStepRegistration in_children{ForkStep::observers, &forget_observing_threads};
 }  // namespace
 
-void notify(const Op& op) noexcept {
-    Op described = op;
+void notify(const OpInfo& op) noexcept {
+    OpInfo described = op;
     char name[1024];  // on the stack, so that nothing is allocated; longer names are truncated
     if (op.kind == OpKind::launch || op.kind == OpKind::host_function) {
         name[kernel_name_in(op.name).copy(name, sizeof name - 1)] = '\0';
@@ -205,8 +205,8 @@ void notify(const Op& op) noexcept {
             observer->on_op(described);
 }
 
-void notify_on(StreamState& stream, Op op) noexcept {
-    op.stream = StreamRef(stream);
+void notify_on(StreamState& stream, OpInfo op) noexcept {
+    op.stream = Access::stream(stream);
     op.sequence = stream.submissions.load(std::memory_order_relaxed);
     notify(op);
 }

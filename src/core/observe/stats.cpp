@@ -13,7 +13,7 @@ namespace {
 
 class Counters final : public Observer {
 public:
-    void on_op(const Op& op) noexcept override {
+    void on_op(const OpInfo& op) noexcept override {
         switch (op.kind) {
         case OpKind::launch: add(launches_); break;
         case OpKind::graph_launch: add(graph_launches_); break;
@@ -30,7 +30,7 @@ public:
         }
     }
 
-    Stats read() const {
+    OpStats read() const {
         return {launches_,     graph_launches_,  host_functions_, copies_,
                 bytes_copied_, fills_,           allocations_,    bytes_allocated_,
                 frees_,        events_recorded_, waits_inserted_, waits_elided_,
@@ -54,7 +54,7 @@ constinit Counters counters;
 constinit std::atomic<bool> are_counting{false};
 }  // namespace
 
-Stats stats() try {
+OpStats stats() try {
     if (!are_counting.load(std::memory_order_acquire)) [[unlikely]] {
         detail::ensure_observer(counters);
         are_counting.store(true, std::memory_order_release);
@@ -64,7 +64,7 @@ Stats stats() try {
     detail::rethrow_as_error("stats", {});
 }
 
-Stats operator-(Stats a, const Stats& b) {
+OpStats operator-(OpStats a, const OpStats& b) {
     a.launches -= b.launches;
     a.graph_launches -= b.graph_launches;
     a.host_functions -= b.host_functions;

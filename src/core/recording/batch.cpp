@@ -172,8 +172,8 @@ const char* obstacle(detail::StreamRecord& stream, bool on_cpu) {
 }  // namespace
 
 ScopedBatch::ScopedBatch(Batch& batch, StreamRef ref, Where where) try
-    : run_(batch.run_.get()), where_(where) {
-    detail::StreamRecord& stream = detail::record_of(ref.state());
+    : run_(detail::Access::run(batch)), where_(where) {
+    detail::StreamRecord& stream = detail::record_of(ref);
     detail::check_usable(stream, "ScopedBatch", where);
     if (run_ == nullptr) detail::throw_moved_from({"ScopedBatch", where}, "Batch");
     if (run_->open)

@@ -237,7 +237,7 @@ void BatchRecorder::note_batch_use(Block& block) {
 StreamRecord& allocating_stream(StreamRecord& stream, const SourceLocation& where) {
     const Recorded r(stream);
     if (!r) return stream;
-    if (r->is_capture()) return record_of(default_stream(stream.device).state());
+    if (r->is_capture()) return record_of(default_stream(stream.device));
     StreamRecord* const first = static_cast<BatchRecorder&>(*r).origin();
     if (first != nullptr && first->device == stream.device) return *first;
     r->step_aside(stream, where);

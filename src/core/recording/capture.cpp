@@ -33,7 +33,7 @@ std::unique_ptr<GraphData> finish(CaptureRecorder& capture, bool join,
 
 ScopedCapture::ScopedCapture(StreamRef ref, CaptureOptions options, Where where) try
     : ScopeBase(where), join_(options.join) {
-    StreamRecord& stream = detail::record_of(ref.state());
+    StreamRecord& stream = detail::record_of(ref);
     detail::check_usable(stream, "capture", where);
     if (is_capturing(ref))
         detail::usage_error({"capture", where, stream},
@@ -58,26 +58,26 @@ ScopedCapture::~ScopedCapture() {
 Graph ScopedCapture::end(Where where) try {
     if (recorder_ == nullptr) detail::usage_error({"end", where}, "this capture has ended already");
     leave();
-    Graph graph(finish(*std::exchange(recorder_, nullptr), join_, where));
-    return graph;
+    return detail::Access::make<Graph>(finish(*std::exchange(recorder_, nullptr), join_, where));
 } catch (...) {
     detail::rethrow_as_error("end", where);
 }
 
-void ScopedCapture::end_into(Graph& graph, std::initializer_list<Node> after, Where where) try {
-    GraphData& to = graph.data(where);
-    for (const Node& node : after)
-        if (node.data().graph != &to)
+void ScopedCapture::end_into(Graph& graph, std::initializer_list<GraphNode> after,
+                             Where where) try {
+    GraphData& to = detail::Access::data(graph, where);
+    for (const GraphNode& node : after)
+        if (detail::Access::data(node).graph != &to)
             detail::usage_error({"end_into", where},
                                 "{} is not a node of the graph that is added to",
-                                label_of(node.data()));
+                                label_of(detail::Access::data(node)));
     const Graph more = end(where);
-    GraphData& from = more.data();
+    GraphData& from = detail::Access::data(more);
     if (from.device != to.device)
         detail::usage_error({"end_into", where}, "a graph of {} cannot take up work captured on {}",
                             to.device, from.device);
     std::vector<std::size_t> first;
-    for (const Node& node : after) first.push_back(node.data().index);
+    for (const GraphNode& node : after) first.push_back(detail::Access::data(node).index);
     append_graph(to, from, first);
 } catch (...) {
     detail::rethrow_as_error("end_into", where);
@@ -86,7 +86,7 @@ void ScopedCapture::end_into(Graph& graph, std::initializer_list<Node> after, Wh
 namespace detail {
 
 bool is_recorded(StreamRef stream) {
-    StreamRecord& record = record_of(stream.state());
+    StreamRecord& record = record_of(stream);
     check_usable(record, "capture_if or capture_while", SourceLocation());
     if (record.has(stream_flag::recording)) return is_captured(record);
     if (stream.is_capturing())
@@ -103,7 +103,7 @@ CaptureRecorder& start_body(StreamRecord& record, const SourceLocation& where) t
     rethrow_as_error("capture_if or capture_while", where);
 }
 Graph finish_body(CaptureRecorder& inner, const SourceLocation& where) try {
-    return Graph(finish(inner, false, where));
+    return Access::make<Graph>(finish(inner, false, where));
 } catch (...) {
     rethrow_as_error("capture_if or capture_while", where);
 }
@@ -111,7 +111,7 @@ Graph finish_body(CaptureRecorder& inner, const SourceLocation& where) try {
 
 // Exceptions of the body propagate unchanged.
 Graph capture_body(StreamRef stream, const std::function<void()>& body, Where where) {
-    StreamRecord& record = record_of(stream.state());
+    StreamRecord& record = record_of(stream);
     if (record.has(stream_flag::handed_out))
         unsupported_error(
             {"capture_if or capture_while", where, record},
@@ -142,7 +142,7 @@ void record_condition(StreamRef stream, ConditionalKind kind, View<const int> va
                       std::span<Graph> graphs, Where where) try {
     std::vector<std::unique_ptr<GraphData>> bodies;
     for (Graph& graph : graphs) {
-        bodies.push_back(clone_graph(graph.data(where)));
+        bodies.push_back(clone_graph(Access::data(graph, where)));
         if (!bodies.back()->nodes.empty()) continue;
         bodies.back()->nodes.push_back(new_node(NodeKind::empty, stream.device(), where));
         bodies.back()->dependencies.emplace_back();
@@ -150,7 +150,7 @@ void record_condition(StreamRef stream, ConditionalKind kind, View<const int> va
     }
     const auto node = make_conditional(kind, region(value), std::move(bodies), where);
     check_conditional(*node, stream.device(), where);
-    record_node(record_of(stream.state()), node, where);
+    record_node(record_of(stream), node, where);
 } catch (...) {
     rethrow_as_error("capture_if or capture_while", where);
 }
@@ -168,16 +168,16 @@ int read_condition(StreamRef stream, View<const int> value, Where where) {
 bool is_capturing(StreamRef stream) { return stream.is_capturing(); }
 
 void record_external(StreamRef stream, Event& event, Where where) try {
-    detail::record_event(event.state("record_external", where), detail::record_of(stream.state()),
-                         true, where);
+    detail::record_event(detail::Access::state(event, "record_external", where),
+                         detail::record_of(stream), true, where);
 } catch (...) {
     detail::rethrow_as_error("record_external", where);
 }
 
 void wait_external(StreamRef ref, const Event& event, Where where) try {
-    StreamRecord& stream = detail::record_of(ref.state());
+    StreamRecord& stream = detail::record_of(ref);
     detail::check_usable(stream, "wait_external", where);
-    detail::EventState& state = event.state("wait_external", where);
+    detail::EventState& state = detail::Access::state(event, "wait_external", where);
     if (!stream.has(detail::stream_flag::recording) || !detail::is_captured(stream))
         return ref.wait_event(event, where);
     if (state.device.kind() != stream.device.kind())

@@ -80,7 +80,7 @@ public:
 
     // The lock guards everything below. Functions are called with it held and return with it held,
     // unless they say otherwise.
-    Device device = Device::unchecked(DeviceKind::cpu, 0);
+    Device device = Access::device(DeviceKind::cpu, 0);
     std::thread::id owner;
     std::shared_ptr<Tape> tape;
     std::vector<Participant> participants;

@@ -290,7 +290,7 @@ std::size_t Tape::capacity() const noexcept {
 void fill_node(NodeData& node, const std::shared_ptr<Tape>& tape, std::size_t index) {
     const TapeOp& op = tape->op(index);
     node.kind = op.kind;
-    node.device = Device::unchecked(op.device_kind, op.device);
+    node.device = Access::device(op.device_kind, op.device);
     node.where = tape->where(index);
     node.event = op.event;
     switch (op.kind) {

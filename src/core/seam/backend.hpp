@@ -30,7 +30,7 @@ enum class AccessKind : std::uint8_t { peer, pool };
 
 /// Where a region of memory is. classify() finds it for pointers that heddle does not own.
 struct Place {
-    Device device = Device::unchecked(DeviceKind::cpu, 0);
+    Device device = Access::device(DeviceKind::cpu, 0);
     MemoryKind kind = MemoryKind::pageable;
 };
 

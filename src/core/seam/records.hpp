@@ -12,6 +12,7 @@
 #include "core/seam/completion.hpp"
 #include <heddle/detail/stream_state.hpp>
 #include <heddle/stream/event.hpp>
+#include <heddle/stream/stream.hpp>
 
 namespace heddle::detail {
 
@@ -181,13 +182,16 @@ struct StreamUse {
 inline StreamRecord& record_of(StreamState& state) noexcept {
     return static_cast<StreamRecord&>(state);
 }
+inline StreamRecord& record_of(StreamRef stream) noexcept {
+    return record_of(Access::state(stream));
+}
 
 /// The full state of an event. Reused, with its `native`, through a pool for each device and set of
 /// options. It is reused or deleted only when its Event and all graphs and recordings that name it
 /// are gone (EventOwner), so for them one address is one event. (docs/adr/0020)
 struct EventState {
     Backend* backend = nullptr;
-    Device device = Device::unchecked(DeviceKind::cpu, 0);
+    Device device = Access::device(DeviceKind::cpu, 0);
     EventOptions options;
     /// CUDA: a cudaEvent_t. CPU: a CompletionRef* for the newest record, or null; for interprocess
     /// events, a SharedEvent*.
@@ -219,8 +223,6 @@ struct EventState {
     bool is_recorded() const noexcept {
         return recorder.load(std::memory_order_acquire) != nullptr || recorded;
     }
-
-    static Event make(EventState& state) noexcept { return Event(&state); }
 };
 
 /// Drops one owner. The last one returns the event to its pool, or deletes it. (event_pool.cpp)

@@ -74,8 +74,7 @@ bool Event::is_recorded(Where where) const {
 }
 
 void Event::record(StreamRef stream, Where where) try {
-    detail::record_event(usable(state_, "record_event", where), detail::record_of(stream.state()),
-                         where);
+    detail::record_event(usable(state_, "record_event", where), detail::record_of(stream), where);
 } catch (...) {
     detail::rethrow_as_error("record_event", where);
 }
@@ -104,7 +103,8 @@ void Event::synchronize(Where where) const try {
     if (detail::is_observed())
         detail::notify({.kind = OpKind::synchronize,
                         .name = "Event::synchronize",
-                        .stream = event.stream != nullptr ? StreamRef(*event.stream) : StreamRef(),
+                        .stream = event.stream != nullptr ? detail::Access::stream(*event.stream)
+                                                          : StreamRef(),
                         .where = where});
     throw_failure_of(event);
 } catch (...) {
@@ -112,8 +112,8 @@ void Event::synchronize(Where where) const try {
 }
 
 double elapsed_time(const Event& start, const Event& end, Where where) try {
-    EventState& first = start.state("elapsed_time", where);
-    EventState& last = end.state("elapsed_time", where);
+    EventState& first = detail::Access::state(start, "elapsed_time", where);
+    EventState& last = detail::Access::state(end, "elapsed_time", where);
     const detail::ErrorSite site{"elapsed_time", where, first.device};
     if (!first.options.timing || !last.options.timing)
         detail::usage_error(site, "both events need timing: make them with {{.timing = true}}");

@@ -53,7 +53,7 @@ void list(Device device, std::vector<PoisonedStream>& to) {
         const Failure failure = failure_of(one);
         if (failure == nullptr) continue;
         to.push_back(
-            {StreamRef(*one.stream), std::move(one.name), to_be_told(failure, one.stream)});
+            {Access::stream(*one.stream), std::move(one.name), to_be_told(failure, one.stream)});
         failure->note_told();
     }
 }
@@ -80,7 +80,7 @@ void clear(Device device, std::vector<PoisonedStream>& cleared, const SourceLoca
         if (failure == nullptr) continue;
         if (failure == known) failure->note_told();
         else error = told(failure, one.stream);
-        cleared.push_back({StreamRef(*one.stream), std::move(one.name), std::move(error)});
+        cleared.push_back({Access::stream(*one.stream), std::move(one.name), std::move(error)});
     }
 }
 

@@ -51,7 +51,7 @@ void check_captures(StreamRecord& waiter, StreamRecord* other, const Captures& c
                                               StreamRecord* other, const SourceLocation& where) {
     notify_on(waiter, {.kind = kind,
                        .name = name,
-                       .other = other != nullptr ? StreamRef(*other) : StreamRef(),
+                       .other = other != nullptr ? Access::stream(*other) : StreamRef(),
                        .where = where});
 }
 

@@ -93,7 +93,7 @@ Device current_device() try {
 
 StreamRef current_stream(Device device) try {
     detail::StreamState* const stream = stream_slot(detail::this_thread_state(), device);
-    return stream != nullptr ? StreamRef(*stream) : default_stream(device);
+    return stream != nullptr ? detail::Access::stream(*stream) : default_stream(device);
 } catch (...) {
     detail::rethrow_as_error("current_stream", {});
 }
@@ -111,13 +111,13 @@ StreamRef default_stream(Device device) try {
             slot.store(stream, std::memory_order_release);
         }
     }
-    return StreamRef(*stream);
+    return detail::Access::stream(*stream);
 } catch (...) {
     detail::rethrow_as_error("default_stream", {});
 }
 
 void set_stream(StreamRef stream, SetStreamOptions options, Where where) try {
-    if (!stream) (void)detail::admit_slowly(stream.state(), "set_stream", where);
+    if (!stream) (void)detail::admit_slowly(detail::Access::state(stream), "set_stream", where);
     ThreadState& thread = detail::this_thread_state();
     const Device device = stream.device();
     if (options.wait) stream.wait_stream(current_stream(device), where);
@@ -128,7 +128,7 @@ void set_stream(StreamRef stream, SetStreamOptions options, Where where) try {
               .stream_device = device,
               .stream = slot},
              where);
-    slot = &stream.state();
+    slot = &detail::Access::state(stream);
 } catch (...) {
     detail::rethrow_as_error("set_stream", where);
 }
@@ -173,7 +173,7 @@ void ScopeBase::change_stream(StreamRef stream) noexcept {
     saved.stream_device = stream.device();
     detail::StreamState*& slot = stream_slot(*thread_, stream.device());
     saved.stream = slot;
-    slot = &stream.state();
+    slot = &detail::Access::state(stream);
 }
 
 bool ScopeBase::leave() noexcept {
@@ -219,7 +219,7 @@ ScopedDevice::ScopedDevice(Device device, Where where) : ScopeBase(where) { chan
 ScopedStream::ScopedStream(StreamRef stream, ScopeOptions options, Where where) try
     : ScopeBase(where), stream_(stream), wait_on_exit_(options.wait_on_exit) {
     if (!stream) [[unlikely]]
-        (void)detail::admit_slowly(stream.state(), "ScopedStream", where);
+        (void)detail::admit_slowly(detail::Access::state(stream), "ScopedStream", where);
     const StreamRef replaced = current_stream(stream.device());
     if (options.wait_on_enter) stream.wait_stream(replaced, where);
     change_device(stream.device());

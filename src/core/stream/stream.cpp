@@ -49,7 +49,8 @@ void StreamRef::wait_stream(StreamRef other, Where where) const try {
 }
 
 void StreamRef::wait_event(const Event& event, Where where) const try {
-    detail::order_after_event(record_of(*state_), event.state("wait_event", where), where);
+    detail::order_after_event(record_of(*state_), detail::Access::state(event, "wait_event", where),
+                              where);
 } catch (...) {
     detail::rethrow_as_error("wait_event", where);
 }
@@ -57,14 +58,15 @@ void StreamRef::wait_event(const Event& event, Where where) const try {
 Event StreamRef::record_event(EventOptions options, Where where) const try {
     detail::check_usable(record_of(*state_), "record_event", where);
     Event event(device(), options, where);
-    detail::record_event(event.state(), record_of(*state_), where);
+    detail::record_event(detail::Access::state(event), record_of(*state_), where);
     return event;
 } catch (...) {
     detail::rethrow_as_error("record_event", where);
 }
 
 void StreamRef::record_event(Event& event, Where where) const try {
-    detail::record_event(event.state("record_event", where), record_of(*state_), where);
+    detail::record_event(detail::Access::state(event, "record_event", where), record_of(*state_),
+                         where);
 } catch (...) {
     detail::rethrow_as_error("record_event", where);
 }
@@ -157,7 +159,7 @@ StreamRef Stream::per_thread(Device device) try {
     StreamRecord*& stream = own.streams[static_cast<int>(device.kind())][device.index()];
     if (stream == nullptr || stream->has(detail::stream_flag::forked))
         stream = &detail::open_stream(device, 0, device.name() + " per-thread", Where());
-    return StreamRef(*stream);
+    return detail::Access::stream(*stream);
 } catch (...) {
     detail::rethrow_as_error("per_thread", {});
 }
@@ -223,7 +225,7 @@ void synchronize(Where where) try {
     for (const DeviceKind kind : {DeviceKind::cpu, DeviceKind::cuda, DeviceKind::cpu})
         for (int i = 0; i < detail::max_devices; ++i)
             if (used[static_cast<int>(kind)][i])
-                synchronize_device(Device::unchecked(kind, i), where);
+                synchronize_device(detail::Access::device(kind, i), where);
 } catch (...) {
     detail::rethrow_as_error("synchronize", where);
 }

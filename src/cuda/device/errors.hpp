@@ -21,7 +21,7 @@ inline bool is_unloading(cudaError_t code) noexcept {
     return code == cudaErrorCudartUnloading || code == cudaErrorContextIsDestroyed;
 }
 
-inline Device gpu_device(int index) noexcept { return Device::unchecked(DeviceKind::cuda, index); }
+inline Device gpu_device(int index) noexcept { return Access::device(DeviceKind::cuda, index); }
 
 /// Returns the site with the native error of `code` behind it.
 ErrorSite with_native(const ErrorSite& site, cudaError_t code) noexcept;

@@ -26,7 +26,7 @@ void set_attributes(cudaGraphNode_t made, const NodeData& node, const Gpu& g,
                     const SourceLocation& where) {
     cudaLaunchAttribute attributes[6];
     const unsigned count =
-        attributes_of(default_stream(node.device).state(), options_of(node), attributes);
+        attributes_of(Access::state(default_stream(node.device)), options_of(node), attributes);
     for (unsigned i = 0; i < count; ++i)
         check(api.cudaGraphKernelNodeSetAttribute(made, attributes[i].id, &attributes[i].val),
               "cudaGraphKernelNodeSetAttribute", g.index, where);
@@ -227,8 +227,9 @@ cudaGraphNode_t add_device_node(cudaGraph_t graph, cudaGraph_t keeper, const Nod
             return made;
         }
         if (has_options)
-            check_options(default_stream(node.device).state(), p.form.function, p.native.gridDim,
-                          p.native.blockDim, p.form.shared_bytes, options_of(node), where);
+            check_options(Access::state(default_stream(node.device)), p.form.function,
+                          p.native.gridDim, p.native.blockDim, p.form.shared_bytes,
+                          options_of(node), where);
         if (!before.early.empty()) made = add_dependent_kernel(graph, p, before, g, where);
         else
             done(api.cudaGraphAddKernelNode(&made, graph, after.data(), after.size(), &p.native),

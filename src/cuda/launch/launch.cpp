@@ -62,14 +62,15 @@ void raise_shared(StreamState& stream, std::size_t bytes, const void* kernel,
     else raised.store(fresh.release(), std::memory_order_release);
 }
 
-[[noreturn]] void throw_over_limit(StreamState& stream, const Grid& grid, std::string_view what,
-                                   std::size_t is, std::size_t limit) {
+[[noreturn]] void throw_over_limit(StreamState& stream, const LaunchGrid& grid,
+                                   std::string_view what, std::size_t is, std::size_t limit) {
     usage_error({"launch", grid.where, stream}, "{} is {}, and {} allows {}{}", what, is,
                 stream.device, is == 0 ? "1 to " : "at most ", limit);
 }
 
 /// Throws UsageError for the limit that the grid exceeds.
-[[noreturn]] void throw_exceeded(StreamState& stream, const Grid& grid, const Limits& limits) {
+[[noreturn]] void throw_exceeded(StreamState& stream, const LaunchGrid& grid,
+                                 const Limits& limits) {
     const unsigned blocks[3] = {grid.grid.x, grid.grid.y, grid.grid.z};
     const unsigned threads[3] = {grid.block.x, grid.block.y, grid.block.z};
     for (int i = 0; i < 3; ++i) {
@@ -251,7 +252,7 @@ cudaError_t launch_in_a_way(StreamState& stream, const void* function, dim3 grid
     return cu::api.cudaLaunchKernelExC(&config, function, arguments);
 }
 
-void check_grid(StreamState& stream, const Grid& grid, const void* kernel) {
+void check_grid(StreamState& stream, const LaunchGrid& grid, const void* kernel) {
     if (!stream.device.is_cuda()) [[unlikely]]
         cu::throw_global_on_cpu({"launch", grid.where, stream});
     check_limits(stream, grid);
@@ -260,7 +261,7 @@ void check_grid(StreamState& stream, const Grid& grid, const void* kernel) {
         cu::raise_shared(stream, grid.shared_bytes, kernel, grid.where);
 }
 
-void check_limits(StreamState& stream, const Grid& grid) {
+void check_limits(StreamState& stream, const LaunchGrid& grid) {
     const cu::Limits& l = cu::gpu_of(stream).limits;
     // Excludes 0 too.
     const auto in = [](unsigned value, int most) {

@@ -311,11 +311,11 @@ bool CudaBackend::classify(const void* data, Place& place) noexcept {
         return false;
     if (type == CU_MEMORYTYPE_DEVICE || managed != 0) {
         if (device < 0) return false;  // managed memory that is on no device
-        place = {Device::unchecked(DeviceKind::cuda, device), MemoryKind::device};
+        place = {Access::device(DeviceKind::cuda, device), MemoryKind::device};
         return true;
     }
     if (type != CU_MEMORYTYPE_HOST) return false;
-    place = {Device::unchecked(DeviceKind::cpu, 0), MemoryKind::pinned};
+    place = {Access::device(DeviceKind::cpu, 0), MemoryKind::pinned};
     return true;
 }
 

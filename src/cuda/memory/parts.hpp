@@ -9,7 +9,7 @@
 
 namespace heddle::detail::cu {
 
-inline const Place pinned_place{Device::unchecked(DeviceKind::cpu, 0), MemoryKind::pinned};
+inline const Place pinned_place{Access::device(DeviceKind::cpu, 0), MemoryKind::pinned};
 /// The largest part of a copy in stream order.
 inline constexpr std::size_t ordered_bytes = 16 * 1024 * 1024;
 /// Copies up to this size go through the caches.

@@ -107,7 +107,7 @@ void check_is_cuda(Device device, const char* call, const char* what, const Sour
 }  // namespace
 
 cudaStream_t native_handle(StreamRef stream, Where where) {
-    StreamRecord& record = record_of(stream.state());
+    StreamRecord& record = record_of(stream);
     if (record.has(stream_flag::dead))
         detail::usage_error({"native_handle", where},
                             "the stream was destroyed, moved from, or never one");
@@ -122,7 +122,7 @@ cudaStream_t native_handle(StreamRef stream, Where where) {
 }
 
 cudaEvent_t native_handle(const Event& event, Where where) {
-    EventState& state = event.state("native_handle", where);
+    EventState& state = detail::Access::state(event, "native_handle", where);
     if (!state.device.is_cuda())
         throw_no_handle({"native_handle", where, state.device}, "an event");
     cu::refuse_forked("native_handle", where);
@@ -133,8 +133,8 @@ cudaEvent_t native_handle(const Event& event, Where where) {
 
 Stream wrap_stream(cudaStream_t native, Where where) {
     cu::refuse_forked("wrap_stream", where);
-    return wrap_stream(native, Device::unchecked(DeviceKind::cuda, cu::device_of(native, where)),
-                       where);
+    return wrap_stream(
+        native, detail::Access::device(DeviceKind::cuda, cu::device_of(native, where)), where);
 }
 
 Stream wrap_stream(cudaStream_t native, Device device, Where where) {
@@ -148,7 +148,7 @@ Stream wrap_stream(cudaStream_t native, Device device, Where where) {
     cu::Handles& all = cu::handles();
     std::lock_guard lock(all.mutex);
     StreamRecord*& known = all.records[{g.index, id}];
-    if (known != nullptr && cu::share(*known)) return Stream::adopt(*known);
+    if (known != nullptr && cu::share(*known)) return Access::make<Stream>(*known);
     known = nullptr;
     StreamRecord& record = new_stream_record(device);
     {
@@ -164,7 +164,7 @@ Stream wrap_stream(cudaStream_t native, Device device, Where where) {
     record.set(stream_flag::handed_out);
     record.clear(stream_flag::dead);
     known = &record;
-    return Stream::adopt(record);
+    return Access::make<Stream>(record);
 }
 
 Event wrap_event(cudaEvent_t native, Device device, Where where) {
@@ -177,7 +177,7 @@ Event wrap_event(cudaEvent_t native, Device device, Where where) {
     state->recorded = true;
     state->owns_native = false;
     state->handed_out = true;
-    return EventState::make(*state);
+    return Access::make<Event>(*state);
 }
 
 void check_cuda(cudaError_t code, const char* call, Where where) {

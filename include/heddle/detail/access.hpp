@@ -1,0 +1,74 @@
+// The library's access to the private parts of public classes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include <heddle/detail/location.hpp>
+
+namespace heddle {
+
+class Batch;
+class Device;
+class Event;
+class Graph;
+class GraphNode;
+class ModuleKernel;
+class ProgrammaticEvent;
+class StreamRef;
+enum class DeviceKind : std::uint8_t;
+template <class T> class Array;
+template <class T> class View;
+
+namespace detail {
+
+class BatchRun;
+struct Block;
+struct EventState;
+struct GraphData;
+struct ModuleKernelData;
+struct NodeData;
+struct StreamState;
+
+/// What only the library does with public objects. It is their one friend; each function is defined
+/// beside the class that it concerns.
+struct Access {
+    /// Makes an object by a constructor that users do not have.
+    template <class T, class... A> static constexpr T make(A&&... arguments) {
+        return T(std::forward<A>(arguments)...);
+    }
+    /// Names a device without checking that it exists.
+    static constexpr Device device(DeviceKind kind, int index) noexcept;
+
+    static StreamRef stream(StreamState& state) noexcept;
+    static StreamState& state(StreamRef stream) noexcept;
+    /// Throws UsageError naming `call` if the event was moved from.
+    static EventState& state(const Event& event, const char* call = "Event", Where where = {});
+    static const Event& event(const ProgrammaticEvent& event) noexcept;
+
+    /// The two throw UsageError if the node was moved from, or never made.
+    static NodeData& data(const GraphNode& node);
+    static const std::shared_ptr<NodeData>& shared(const GraphNode& node);
+    /// Throws UsageError if the graph is empty.
+    static GraphData& data(const Graph& graph, Where where = {});
+    static ModuleKernelData& data(ModuleKernel kernel) noexcept;
+    static BatchRun* run(const Batch& batch) noexcept;
+
+    template <class T>
+    static constexpr View<T> view(T* data, std::size_t size, Block* owner) noexcept;
+    template <class T> static Array<T> array(Block& block, std::size_t size) noexcept;
+    /// Returns the allocation, or null if heddle does not own the memory.
+    template <class T> static constexpr Block* block(const View<T>& view) noexcept;
+    template <class T> static constexpr Block* block(const Array<T>& array) noexcept;
+
+    /// Replaces one argument of a kernel node; `fresh` is its memory, or null if it has none.
+    template <class Node, class... P>
+    static void change_argument(Node& node, const Block* fresh, const P&... arguments) {
+        node.change_argument(fresh, arguments...);
+    }
+};
+
+}  // namespace detail
+}  // namespace heddle
