@@ -7,7 +7,7 @@
 #include "collective/check.hpp"
 #include "core/base/errors.hpp"
 #include "core/memory/copy.hpp"
-#include "core/stream/recorder.hpp"
+#include "core/stream/recorded_calls.hpp"
 #include <heddle/error.hpp>
 
 namespace heddle::detail {

@@ -4,7 +4,7 @@
 #include "collective/nccl.hpp"
 #include "core/base/errors.hpp"
 #include "core/stream/order.hpp"
-#include "core/stream/recorder.hpp"
+#include "core/stream/recorded_calls.hpp"
 
 namespace heddle {
 

@@ -5,7 +5,7 @@
 
 #include "core/base/errors.hpp"
 #include "core/base/failure.hpp"
-#include "core/stream/recorder.hpp"
+#include "core/stream/recorded_calls.hpp"
 #include "cpu/backend.hpp"
 #include "cpu/graph.hpp"
 

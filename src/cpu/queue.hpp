@@ -8,8 +8,8 @@
 #include <mutex>
 
 #include "core/seam/backend.hpp"
-#include "cpu/chunk.hpp"
 #include "cpu/executor.hpp"
+#include "cpu/queue_memory.hpp"
 #include "cpu/spread.hpp"
 
 namespace heddle::detail::cpu {

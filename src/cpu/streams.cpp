@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "core/stream/recorder.hpp"
+#include "core/stream/recorded_calls.hpp"
 #include "core/stream/registry.hpp"
 #include "cpu/backend.hpp"
 

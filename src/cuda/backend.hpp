@@ -58,7 +58,7 @@ public:
     double elapsed_ms(EventState& start, EventState& end, const SourceLocation& where) override;
     Failure failure_of(EventState& event) override;
 
-    // host_sync/signal.cpp, host_sync/wait_value.cpp (await)
+    // host_sync/signal.cpp, host_sync/await.cpp (await)
     void signal(EventState& event, CompletionRef done, const SourceLocation& where) override;
     void fence(const StreamUse& use, CompletionRef done) override;
     void wait_use(StreamRecord& waiter, const StreamUse& use, const SourceLocation& where) override;

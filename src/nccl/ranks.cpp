@@ -8,7 +8,7 @@
 #include "core/base/errors.hpp"
 #include "core/base/made_once.hpp"
 #include "core/base/report.hpp"
-#include "core/stream/recorder.hpp"
+#include "core/stream/recorded_calls.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/device/gpu.hpp"
 #include "nccl/library.hpp"

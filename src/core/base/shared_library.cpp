@@ -4,7 +4,7 @@
 
 #include <dlfcn.h>
 
-namespace heddle::detail::cu {
+namespace heddle::detail {
 
 namespace {
 
@@ -38,4 +38,4 @@ SharedLibrary::SharedLibrary(const char* variable, const std::vector<std::string
 
 void* SharedLibrary::symbol(const char* name) const noexcept { return dlsym(handle_, name); }
 
-}  // namespace heddle::detail::cu
+}  // namespace heddle::detail

@@ -5,7 +5,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace heddle::detail::cu {
+namespace heddle::detail {
 
 /// A library loaded by dlopen(). It stays loaded for the life of the process.
 class SharedLibrary {
@@ -37,4 +37,4 @@ private:
     std::string problem_, missing_;
 };
 
-}  // namespace heddle::detail::cu
+}  // namespace heddle::detail

@@ -11,7 +11,7 @@
 #include "core/base/made_once.hpp"
 #include "core/base/report.hpp"
 #include "core/stream/order.hpp"
-#include "core/stream/recorder.hpp"
+#include "core/stream/recorded_calls.hpp"
 #include "core/stream/registry.hpp"
 
 namespace heddle::detail {

@@ -12,7 +12,7 @@
 #include "core/graph/graph.hpp"
 #include "core/memory/memory.hpp"
 #include "core/stream/order.hpp"
-#include "core/stream/recorder.hpp"
+#include "core/stream/recorded_calls.hpp"
 
 namespace heddle {
 

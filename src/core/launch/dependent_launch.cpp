@@ -2,7 +2,7 @@
 #include <heddle/launch/dependent_launch.hpp>
 
 #include "core/stream/order.hpp"
-#include "core/stream/recorder.hpp"
+#include "core/stream/recorded_calls.hpp"
 
 namespace heddle::detail {
 

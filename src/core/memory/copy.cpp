@@ -10,7 +10,7 @@
 #include "core/memory/copy.hpp"
 #include "core/memory/memory.hpp"
 #include "core/stream/order.hpp"
-#include "core/stream/recorder.hpp"
+#include "core/stream/recorded_calls.hpp"
 
 namespace heddle::detail {
 

@@ -14,7 +14,7 @@
 #include "core/memory/memory.hpp"
 #include "core/memory/users.hpp"
 #include "core/stream/order.hpp"
-#include "core/stream/recorder.hpp"
+#include "core/stream/recorded_calls.hpp"
 #include <heddle/detail/thread_state.hpp>
 
 namespace heddle::detail {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/recording/batch.hpp"
-#include "core/recording/recording.hpp"
+#include "core/recording/recorder.hpp"
 
 namespace heddle::detail {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/recording/recording.hpp"
+#include "core/recording/recorder.hpp"
 
 namespace heddle::detail {
 

@@ -1,12 +1,12 @@
 // Calls on recorded streams: operations, waits, events, memory. For captures and batches alike.
-#include "core/stream/recorder.hpp"
+#include "core/stream/recorded_calls.hpp"
 
 #include <algorithm>
 
 #include "core/base/fork.hpp"
 #include "core/graph/graph.hpp"
 #include "core/memory/memory.hpp"
-#include "core/recording/recording.hpp"
+#include "core/recording/recorder.hpp"
 #include "core/stream/order.hpp"
 #include <heddle/device/memory_access.hpp>
 #include <heddle/memory/array.hpp>

@@ -8,7 +8,7 @@
 #include "core/base/host_function_mark.hpp"
 #include "core/stream/event_pool.hpp"
 #include "core/stream/order.hpp"
-#include "core/stream/recorder.hpp"
+#include "core/stream/recorded_calls.hpp"
 #include "core/stream/stream_errors.hpp"
 
 namespace heddle {

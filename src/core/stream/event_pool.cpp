@@ -4,7 +4,7 @@
 
 #include "core/base/fork.hpp"
 #include "core/base/free_list.hpp"
-#include "core/stream/recorder.hpp"
+#include "core/stream/recorded_calls.hpp"
 #include <heddle/detail/thread_state.hpp>
 
 namespace heddle::detail {

@@ -2,7 +2,7 @@
 #include "core/base/errors.hpp"
 
 #include "core/stream/event_pool.hpp"
-#include "core/stream/recorder.hpp"
+#include "core/stream/recorded_calls.hpp"
 #include "core/stream/stream_errors.hpp"
 #include <heddle/detail/thread_state.hpp>
 #include <heddle/observe/observer.hpp>

@@ -7,7 +7,7 @@
 
 #include "core/base/host_function_mark.hpp"
 #include "core/stream/order.hpp"
-#include "core/stream/recorder.hpp"
+#include "core/stream/recorded_calls.hpp"
 #include "core/stream/registry.hpp"
 #include "core/stream/stream_errors.hpp"
 

@@ -8,7 +8,7 @@
 #include "core/base/report.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/graph/condition_kernel.hpp"
-#include "cuda/host_sync/stream_point.hpp"
+#include "cuda/host_sync/fence.hpp"
 #include "cuda/memory/memory_kernels.hpp"
 
 namespace heddle::detail::cu {

@@ -22,7 +22,7 @@
 namespace heddle::detail::cu {
 
 class AwaitLine;
-struct LaterFree;  // cuda/host_sync/stream_point.hpp
+struct LaterFree;  // cuda/host_sync/fence.hpp
 
 /// Device limits that are read often.
 struct Limits {

@@ -4,7 +4,7 @@
 
 #include "cuda/device/context.hpp"
 #include "cuda/graph/condition_kernel.hpp"
-#include "cuda/graph/parameters.hpp"
+#include "cuda/graph/node_parameters.hpp"
 
 #include "core/base/errors.hpp"
 

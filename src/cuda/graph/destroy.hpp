@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/seam/records.hpp"
-#include "cuda/host_sync/stream_point.hpp"
+#include "cuda/host_sync/fence.hpp"
 
 namespace heddle::detail::cu {
 

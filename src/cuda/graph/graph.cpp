@@ -9,11 +9,11 @@
 #include "cuda/device/context.hpp"
 #include "cuda/device/deferred.hpp"
 #include "cuda/graph/destroy.hpp"
-#include "cuda/graph/parameters.hpp"
+#include "cuda/graph/node_parameters.hpp"
 #include "cuda/graph/user_object.hpp"
+#include "cuda/host_sync/fence.hpp"
 #include "cuda/host_sync/host_function.hpp"
 #include "cuda/host_sync/signal.hpp"
-#include "cuda/host_sync/stream_point.hpp"
 #include "cuda/stream/native_event.hpp"
 
 namespace heddle::detail::cu {

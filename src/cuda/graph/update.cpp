@@ -4,7 +4,7 @@
 
 #include "cuda/device/context.hpp"
 #include "cuda/graph/graph.hpp"
-#include "cuda/graph/parameters.hpp"
+#include "cuda/graph/node_parameters.hpp"
 #include "cuda/host_sync/signal.hpp"
 
 #include "core/base/errors.hpp"

@@ -1,6 +1,6 @@
 // Device to host: completions that happen when an event is reached.
 //
-// A thread polls the events (event_poller.hpp). Driver callbacks would need no thread, but their
+// A thread polls the events (watcher.hpp). Driver callbacks would need no thread, but their
 // latency is more than ten times higher, and the call that adds one blocks once some dozens of
 // streams are pending: docs/adr/0205.
 #include <memory>
@@ -12,9 +12,9 @@
 #include "cuda/backend.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/device/deferred.hpp"
-#include "cuda/host_sync/event_poller.hpp"
+#include "cuda/host_sync/fence.hpp"
 #include "cuda/host_sync/signal.hpp"
-#include "cuda/host_sync/stream_point.hpp"
+#include "cuda/host_sync/watcher.hpp"
 #include "cuda/stream/native_event.hpp"
 
 namespace heddle::detail::cu {

@@ -11,7 +11,7 @@
 #include "core/base/kernel_name.hpp"
 #include "cuda/backend.hpp"
 #include "cuda/device/context.hpp"
-#include "cuda/launch/limits.hpp"
+#include "cuda/launch/launch_options.hpp"
 #include <heddle/cuda.hpp>
 
 namespace heddle::detail {

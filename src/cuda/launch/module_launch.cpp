@@ -5,7 +5,7 @@
 
 #include "cuda/backend.hpp"
 #include "cuda/device/context.hpp"
-#include "cuda/launch/limits.hpp"
+#include "cuda/launch/launch_options.hpp"
 #include <heddle/cuda.hpp>
 
 #include "core/base/errors.hpp"

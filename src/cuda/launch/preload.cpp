@@ -15,7 +15,7 @@
 #include "core/seam/code_backend.hpp"
 #include "cuda/backend.hpp"
 #include "cuda/device/context.hpp"
-#include "cuda/launch/limits.hpp"
+#include "cuda/launch/launch_options.hpp"
 #include "cuda/stream/native_event.hpp"
 
 namespace heddle::detail {

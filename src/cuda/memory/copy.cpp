@@ -7,8 +7,8 @@
 #include "cuda/device/access.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/host_sync/host_function.hpp"
+#include "cuda/memory/copy_parts.hpp"
 #include "cuda/memory/parallel_memcpy.hpp"
-#include "cuda/memory/parts.hpp"
 #include "cuda/memory/staging.hpp"
 #include "cuda/stream/native_event.hpp"
 

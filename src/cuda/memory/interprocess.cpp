@@ -19,7 +19,7 @@
 #include "cuda/backend.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/device/deferred.hpp"
-#include "cuda/host_sync/stream_point.hpp"
+#include "cuda/host_sync/fence.hpp"
 
 namespace heddle::detail::cu {
 

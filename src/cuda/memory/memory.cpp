@@ -11,8 +11,8 @@
 #include "cuda/backend.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/device/deferred.hpp"
-#include "cuda/host_sync/stream_point.hpp"
-#include "cuda/host_sync/wait_value.hpp"
+#include "cuda/host_sync/await.hpp"
+#include "cuda/host_sync/fence.hpp"
 #include "cuda/memory/pinned_cache.hpp"
 #include "cuda/stream/native_event.hpp"
 

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "cuda/host_sync/stream_point.hpp"
+#include "cuda/host_sync/fence.hpp"
 
 namespace heddle::detail::cu {
 

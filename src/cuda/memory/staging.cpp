@@ -9,8 +9,8 @@
 #include "cuda/backend.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/host_sync/host_function.hpp"
+#include "cuda/memory/copy_parts.hpp"
 #include "cuda/memory/parallel_memcpy.hpp"
-#include "cuda/memory/parts.hpp"
 #include "cuda/memory/pinned_cache.hpp"
 #include "cuda/stream/native_event.hpp"
 

@@ -5,8 +5,8 @@
 #include "cuda/backend.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/device/deferred.hpp"
-#include "cuda/host_sync/event_poller.hpp"
 #include "cuda/host_sync/signal.hpp"
+#include "cuda/host_sync/watcher.hpp"
 #include "cuda/stream/native_event.hpp"
 
 namespace heddle::detail::cu {

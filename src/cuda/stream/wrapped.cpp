@@ -7,7 +7,7 @@
 
 #include "core/base/errors.hpp"
 #include "core/base/made_once.hpp"
-#include "core/stream/recorder.hpp"
+#include "core/stream/recorded_calls.hpp"
 #include "core/stream/registry.hpp"
 #include "cuda/backend.hpp"
 #include "cuda/device/context.hpp"

@@ -1,11 +1,11 @@
-#include "cuda/graph/parameters.hpp"
+#include "cuda/graph/node_parameters.hpp"
 
 #include <algorithm>
 #include <cstring>
 
 #include "cuda/device/access.hpp"
 #include "cuda/device/context.hpp"
-#include "cuda/launch/limits.hpp"
+#include "cuda/launch/launch_options.hpp"
 #include <heddle/stream/scope.hpp>
 
 #include "core/base/errors.hpp"

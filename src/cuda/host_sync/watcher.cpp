@@ -1,4 +1,4 @@
-#include "cuda/host_sync/event_poller.hpp"
+#include "cuda/host_sync/watcher.hpp"
 
 #include <algorithm>
 #include <chrono>

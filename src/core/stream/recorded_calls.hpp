@@ -1,6 +1,6 @@
 // The interface between recording and the rest of core. A stream with flag `recording` passes its
 // operations to its recorder, a capture or a batch. (The recorders are in
-// core/recording/recording.hpp.)
+// core/recording/recorder.hpp.)
 #pragma once
 
 #include <cstddef>

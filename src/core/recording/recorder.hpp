@@ -10,7 +10,7 @@
 
 #include "core/base/free_list.hpp"
 #include "core/recording/tape.hpp"
-#include "core/stream/recorder.hpp"
+#include "core/stream/recorded_calls.hpp"
 #include <heddle/recording/capture.hpp>
 
 namespace heddle::detail {

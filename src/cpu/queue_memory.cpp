@@ -1,4 +1,4 @@
-#include "cpu/chunk.hpp"
+#include "cpu/queue_memory.hpp"
 
 #include "core/base/fork.hpp"
 

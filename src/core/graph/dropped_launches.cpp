@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "core/graph/graph.hpp"
-#include "core/stream/recorder.hpp"
+#include "core/stream/recorded_calls.hpp"
 #include <heddle/detail/host_op.hpp>
 
 namespace heddle::detail {

@@ -1,10 +1,10 @@
-#include "cuda/host_sync/stream_point.hpp"
+#include "cuda/host_sync/fence.hpp"
 
 #include <algorithm>
 #include <utility>
 
 #include "core/seam/backend.hpp"
-#include "cuda/host_sync/wait_value.hpp"
+#include "cuda/host_sync/await.hpp"
 #include "cuda/stream/native_event.hpp"
 
 namespace heddle::detail::cu {

@@ -1,4 +1,4 @@
-#include "cuda/host_sync/wait_value.hpp"
+#include "cuda/host_sync/await.hpp"
 
 #include <memory>
 
