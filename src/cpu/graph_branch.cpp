@@ -8,7 +8,7 @@ const std::shared_ptr<const Plan>* Branch::chosen() const noexcept {
     const int now = std::atomic_ref(*value).load(std::memory_order_acquire);
     std::size_t body = 0;
     switch (kind) {
-    case ConditionalKind::if_else: body = now != 0 ? 0 : 1; break;
+    case ConditionalKind::if_else:
     case ConditionalKind::while_loop: body = now != 0 ? 0 : 1; break;
     case ConditionalKind::switch_case:
         body = now >= 0 ? static_cast<std::size_t>(now) : bodies.size();

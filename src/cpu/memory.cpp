@@ -91,7 +91,7 @@ CompletionRef pending_anywhere(const StreamUse& use) {
 
 /// Copies a piece in parts of `part` bytes, or row by row: index i copies the i-th part.
 struct CopyOp {
-    static constexpr std::size_t part = 256 * 1024;
+    static constexpr std::size_t part = 256 << 10;
     Piece to;
     Piece from;
 
@@ -129,7 +129,7 @@ const OpType SnapshotOp::type = op_type<SnapshotOp>(&SnapshotOp::run, false, "co
 /// Fills a piece with copies of a value. Values of up to 64 bytes are stored inline, larger ones in
 /// a buffer.
 struct FillOp {
-    static constexpr std::size_t part = 256 * 1024;
+    static constexpr std::size_t part = 256 << 10;
     static constexpr std::size_t inline_size = 64;
     Piece to;
     std::size_t size;

@@ -70,8 +70,10 @@ int find(const SharedFileName& name) {
 SharedFile::SharedFile(std::size_t bytes, const char* call, const SourceLocation& where)
     : bytes_(bytes) {
     Descriptor file{memfd_create(name_of_files, MFD_CLOEXEC | MFD_ALLOW_SEALING)};
-    if (file.value < 0 || ftruncate(file.value, static_cast<off_t>(bytes)) != 0 ||
-        fcntl(file.value, F_ADD_SEALS, seals) != 0 || (data_ = map(file.value, bytes)) == nullptr)
+    if (file.value >= 0 && ftruncate(file.value, static_cast<off_t>(bytes)) == 0 &&
+        fcntl(file.value, F_ADD_SEALS, seals) == 0)
+        data_ = map(file.value, bytes);
+    if (data_ == nullptr)
         coded_error(errno == EMFILE || errno == ENFILE ? ErrorCode::native
                                                        : ErrorCode::out_of_memory,
                     ErrorSite(call, where).with_native(errno), "no {} bytes of shared memory{}",

@@ -55,6 +55,12 @@ void check_captures(StreamRecord& waiter, StreamRecord* other, const Captures& c
                        .where = where});
 }
 
+void note_wait(OpKind kind, const char* name, StreamRecord& waiter, StreamRecord* other,
+               const SourceLocation& where) {
+    if (is_observed()) [[unlikely]]
+        notify_wait(kind, name, waiter, other, where);
+}
+
 /// Returns whether the stream's device is lost, so that nothing can be enqueued on it any more.
 bool is_lost(StreamRecord& waiter) {
     if (!waiter.has(stream_flag::poisoned)) return false;
@@ -130,7 +136,7 @@ void throw_known_failure(StreamRecord& stream) {
 void order_after_stream(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where) {
     if (&waiter == &other) {
         if (waiter.has(stream_flag::dead)) check_usable(waiter, "wait_stream", where);
-        if (is_observed()) notify_wait(OpKind::wait_elided, "wait_stream", waiter, &other, where);
+        note_wait(OpKind::wait_elided, "wait_stream", waiter, &other, where);
         return;
     }
     const std::uint32_t flags =
@@ -141,7 +147,7 @@ void order_after_stream(StreamRecord& waiter, StreamRecord& other, const SourceL
         check_usable(waiter, "wait_stream", where);
         check_usable(other, "wait_stream", where);
         if ((flags & stream_flag::recording) != 0 && record_stream_wait(waiter, other, where)) {
-            if (is_observed()) notify_wait(OpKind::wait, "wait_stream", waiter, &other, where);
+            note_wait(OpKind::wait, "wait_stream", waiter, &other, where);
             return;
         }
         if (is_lost(waiter)) return;
@@ -157,14 +163,14 @@ void order_after_stream(StreamRecord& waiter, StreamRecord& other, const SourceL
     const bool may_have_failed = (flags & (stream_flag::poisoned | stream_flag::fallible)) != 0;
     if (trusted && waiter.waited.covers(other_id, given) &&
         (!may_have_failed || other.known_failure() == nullptr)) {
-        if (is_observed()) notify_wait(OpKind::wait_elided, "wait_stream", waiter, &other, where);
+        note_wait(OpKind::wait_elided, "wait_stream", waiter, &other, where);
         return;
     }
     insert_stream_wait(waiter, other, where);
     if (trusted) waiter.waited.note(other_id, given);
     if (other.has(stream_flag::fallible)) [[unlikely]]
         waiter.depend_on(other, other_id, given);
-    if (is_observed()) notify_wait(OpKind::wait, "wait_stream", waiter, &other, where);
+    note_wait(OpKind::wait, "wait_stream", waiter, &other, where);
 }
 
 void enqueue_stream_wait(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where) {
@@ -187,7 +193,7 @@ void order_after_use(StreamRecord& waiter, const StreamUse& use, const SourceLoc
     const std::uint64_t given = other.submissions.load(std::memory_order_acquire);
     if (!use.is_same()) return;  // another stream by now: all work of the user has completed
     if (trusted && waiter.waited.covers(use.id, given)) {
-        if (is_observed()) notify_wait(OpKind::wait_elided, "wait_stream", waiter, &other, where);
+        note_wait(OpKind::wait_elided, "wait_stream", waiter, &other, where);
         return;
     }
     if (waiter.backend == other.backend) {
@@ -201,20 +207,19 @@ void order_after_use(StreamRecord& waiter, const StreamUse& use, const SourceLoc
     if (trusted) waiter.waited.note(use.id, given);
     if (other.has(stream_flag::fallible)) [[unlikely]]
         waiter.depend_on(other, use.id, given);
-    if (is_observed()) notify_wait(OpKind::wait, "wait_stream", waiter, &other, where);
+    note_wait(OpKind::wait, "wait_stream", waiter, &other, where);
 }
 
 void order_after_event(StreamRecord& waiter, EventState& event, const SourceLocation& where) {
     check_usable(waiter, "wait_event", where);
     if (!event.is_recorded()) {
-        if (is_observed())
-            notify_wait(OpKind::wait_elided, "wait_event (never recorded)", waiter, nullptr, where);
+        note_wait(OpKind::wait_elided, "wait_event (never recorded)", waiter, nullptr, where);
         return;
     }
     if ((event.recorder.load(std::memory_order_acquire) != nullptr ||
          waiter.has(stream_flag::recording)) &&
         record_event_wait(waiter, event, where)) [[unlikely]] {
-        if (is_observed()) notify_wait(OpKind::wait, "wait_event", waiter, nullptr, where);
+        note_wait(OpKind::wait, "wait_event", waiter, nullptr, where);
         return;
     }
     if (is_recorder_id(event.capture_id) && capture_of(waiter) != event.capture_id) [[unlikely]]
@@ -236,14 +241,14 @@ void order_after_event(StreamRecord& waiter, EventState& event, const SourceLoca
     // Elided only for the stream's own events. Eliding by submission counts, as in wait_stream(),
     // is not done for events (docs/adr/0002).
     if (trusted && own) {
-        if (is_observed()) notify_wait(OpKind::wait_elided, "wait_event", waiter, other, where);
+        note_wait(OpKind::wait_elided, "wait_event", waiter, other, where);
         return;
     }
     if (waiter.backend == event.backend) waiter.backend->wait(waiter, event, where);
     else waiter.backend->await(waiter, event.backend->completion_of(event, where), where);
     if (event.fate != nullptr) [[unlikely]]
         waiter.depend_on(event.fate, event.submissions);
-    if (is_observed()) notify_wait(OpKind::wait, "wait_event", waiter, other, where);
+    note_wait(OpKind::wait, "wait_event", waiter, other, where);
 }
 
 void note_record(EventState& event, StreamRecord& stream, std::uint64_t given,
