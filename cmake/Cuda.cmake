@@ -1,8 +1,9 @@
 # Decides whether heddle is built with its CUDA backend, and for which GPUs.
 #
-# In:  HEDDLE_CUDA               AUTO (use CUDA where there is a toolkit), ON (it must be there) or OFF
+# In:  HEDDLE_CUDA               AUTO (where there is a toolkit), ON (it must be there) or OFF
 #      CMAKE_CUDA_ARCHITECTURES  or the environment's CUDAARCHS: the user's choice of GPUs, if any
-# Out: HEDDLE_WITH_CUDA          whether src/cuda is built; then the language CUDA is enabled and CUDA::* exist
+# Out: HEDDLE_WITH_CUDA          whether src/cuda is built; then the language CUDA is enabled, and
+#                                CUDA::* exist
 
 heddle_choice(HEDDLE_CUDA heddle_cuda_choice "The CUDA backend")
 
@@ -12,7 +13,8 @@ if(NOT heddle_cuda_choice STREQUAL "AUTO" AND NOT heddle_cuda_choice)
     return()
 endif()
 
-# Says why there will be no CUDA backend: a status line for AUTO, an error for ON. The caller returns.
+# Says why there will be no CUDA backend: a status line for AUTO, an error for ON. The caller
+# returns.
 macro(heddle_no_cuda reason)
     if(heddle_cuda_choice STREQUAL "AUTO")
         message(STATUS "heddle: built without CUDA (${reason})")

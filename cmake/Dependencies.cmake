@@ -1,10 +1,11 @@
-# Other people's libraries: the machine's own where find_package knows it, else the release pinned here,
-# downloaded and checked against its hash. heddle_need(NAME) makes one of them available.
+# Other people's libraries: the machine's own where find_package knows it, else the release pinned
+# here, downloaded and checked against its hash. heddle_need(NAME) makes one of them available.
 
 include(FetchContent)
 
-# Marks targets that were downloaded as other people's: their headers give no warnings. (SYSTEM as an argument of
-# FetchContent_Declare does the same, but CMake 3.25 takes it for a part of the hash.)
+# Marks targets that were downloaded as other people's: their headers give no warnings. (SYSTEM as
+# an argument of FetchContent_Declare does the same, but CMake 3.25 takes it for a part of the
+# hash.)
 macro(heddle_foreign)
     foreach(target ${ARGN})
         if(TARGET ${target})
@@ -13,8 +14,9 @@ macro(heddle_foreign)
     endforeach()
 endmacro()
 
-# Makes a dependency's targets available: fmt::fmt-header-only, Catch2::Catch2, CLI11::CLI11, heddle_xxhash.
-# A macro, because find_package leaves variables that its caller wants (Catch2_VERSION).
+# Makes a dependency's targets available: fmt::fmt-header-only, Catch2::Catch2, CLI11::CLI11,
+# heddle_xxhash. A macro, because find_package leaves variables that its caller wants
+# (Catch2_VERSION).
 macro(heddle_need name)
     if("${name}" STREQUAL "fmt" AND NOT TARGET fmt::fmt-header-only)
         set(FMT_INSTALL OFF)

@@ -1,4 +1,5 @@
-# `cmake --install`: the library, its headers, the program, and the package that find_package(heddle) reads.
+# `cmake --install`: the library, its headers, the program, and the package that
+# find_package(heddle) reads.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 

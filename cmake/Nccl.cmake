@@ -1,4 +1,5 @@
-# Decides whether heddle is built with NCCL. Only its header is needed: the library is looked for when a program asks for it.
+# Decides whether heddle is built with NCCL. Only its header is needed: the library is looked for
+# when a program asks for it.
 #
 # In:  HEDDLE_NCCL           AUTO (where there is CUDA and nccl.h), ON (they must be there) or OFF
 # Out: HEDDLE_WITH_NCCL      whether src/nccl is built; then HEDDLE_NCCL_INCLUDE has the header

@@ -20,7 +20,8 @@ function(heddle_add_test name)
     endif()
 endfunction()
 
-# heddle_test_on_devices(NAME COMMAND...): the command with the CPU as default device, and with a GPU.
+# heddle_test_on_devices(NAME COMMAND...): the command with the CPU as default device, and with a
+# GPU.
 function(heddle_test_on_devices name)
     heddle_add_test(${name}.cpu LABELS cpu ENVIRONMENT HEDDLE_DEVICE=cpu COMMAND ${ARGN})
     if(HEDDLE_WITH_CUDA)

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# digest_rates.sh [--quick] [--json FILE] PROGRAM [GB [OPTION...]]: how fast `heddle digest` does a file in the page cache (8 GB
-# unless told otherwise), on the default device and on the CPU, overlapped and serial, beside `fsverity digest`; medians of $RUNS
-# (7) interleaved runs. With SWEEP=1 also by chunk and depth. OPTIONs go to every `heddle digest`. --quick: a smoke test. FILE gets
-# rows as those of the other benchmarks.
+# digest_rates.sh [--quick] [--json FILE] PROGRAM [GB [OPTION...]]: how fast `heddle digest` does a
+# file in the page cache (8 GB unless told otherwise), on the default device and on the CPU,
+# overlapped and serial, beside `fsverity digest`; medians of $RUNS (7) interleaved runs. With
+# SWEEP=1 also by chunk and depth. OPTIONs go to every `heddle digest`. --quick: a smoke test. FILE
+# gets rows as those of the other benchmarks.
 set -euo pipefail
 export LC_ALL=C
 quick=
@@ -54,7 +55,8 @@ if [ -n "${SWEEP:-}" ]; then
     done
 fi
 
-# Each line of a result: seconds of the whole process, of the streaming alone, and busy with each stage.
+# Each line of a result: seconds of the whole process, of the streaming alone, and busy with each
+# stage.
 for ((run = 0; run < runs; ++run)); do
     for i in "${!names[@]}"; do
         begin=$EPOCHREALTIME

@@ -1,5 +1,5 @@
-# For the tests of the program heddle: sourced with the program's path as $1. Gives $heddle, an empty directory $dir
-# (the current one; gone at the end), and checks that count failures.
+# For the tests of the program heddle: sourced with the program's path as $1. Gives $heddle, an
+# empty directory $dir (the current one; gone at the end), and checks that count failures.
 set -euo pipefail
 export LC_ALL=C
 heddle=$(realpath -e "$1")
@@ -37,8 +37,8 @@ run() {
     out=$(cat .out) err=$(cat .err)
     rm -f .out .err
 }
-# start ARGUMENT...: runs the program beside the test, as $child, until it has opened the file named last. It takes
-# SIGINT, or ignores it when $ignore_interrupt is set.
+# start ARGUMENT...: runs the program beside the test, as $child, until it has opened the file named
+# last. It takes SIGINT, or ignores it when $ignore_interrupt is set.
 start() {
     local file
     file=$(realpath -e "${!#}")

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# What cannot be done gets one clear line each on standard error; the other files are still done; the status is 1.
+# What cannot be done gets one clear line each on standard error; the other files are still done;
+# the status is 1.
 . "$(dirname "$0")/common.bash"
 good_line="sha256:a09061f9b47b90712292bddc2a0a0ccb524bef36efac0ca8f697d2e971045f12 good"
 pattern 4097 >good
@@ -38,7 +39,8 @@ same "two bad files: output" "$out" ""
 run digest $'two\nlines'
 same "a line break in a name" "$err" "heddle: two lines: No such file or directory"
 
-# A file that becomes shorter after it was opened. A hole of this size keeps any machine busy for seconds.
+# A file that becomes shorter after it was opened. A hole of this size keeps any machine busy for
+# seconds.
 for mode in "" --serial; do
     truncate -s 1T shrinking
     start digest --quiet $mode good shrinking

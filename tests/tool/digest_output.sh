@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# What `heddle digest` says besides the digests: figures, JSON, help; and what it takes for wrong usage.
+# What `heddle digest` says besides the digests: figures, JSON, help; and what it takes for wrong
+# usage.
 . "$(dirname "$0")/common.bash"
 pattern 1000000 >file
 pattern 4097 >good
