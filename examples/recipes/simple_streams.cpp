@@ -27,7 +27,7 @@ int main(int argc, char** argv) {
     Array<unsigned> host = pinned<unsigned>(n);  // a copy to pageable memory would wait
 
     bool is_right = true;
-    for (const std::size_t streams : {1, 4}) {
+    for (const std::size_t streams : {std::size_t{1}, std::size_t{4}}) {
         std::fill(host.begin(), host.end(), 0u);
         const Event start = record_event({.timing = true});
         const std::size_t size = n / streams;
