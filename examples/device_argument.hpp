@@ -9,7 +9,8 @@
 
 /// The device that the first argument names. Leaves on --help, and with status 2 where there is no
 /// such device.
-inline heddle::Device device_argument(int argc, char** argv, const char* usage = "[DEVICE]") {
+inline heddle::Device device_argument(int argc, char** argv, const char* usage = "[DEVICE]",
+                                      heddle::Where where = {}) {
     if (argc > 1 && std::string_view(argv[1]) == "--help") {
         std::printf("usage: %s %s\nDEVICE is cpu, cuda or, with a number, cuda:1. Without it: "
                     "HEDDLE_DEVICE, "
@@ -18,7 +19,7 @@ inline heddle::Device device_argument(int argc, char** argv, const char* usage =
         std::exit(0);
     }
     try {
-        return argc > 1 ? heddle::Device(argv[1]) : heddle::default_device();
+        return argc > 1 ? heddle::Device(argv[1], where) : heddle::default_device();
     } catch (const heddle::Error& error) {
         std::fprintf(stderr, "%s: %s\n", argv[0], error.what());
         std::exit(2);

@@ -157,7 +157,8 @@ public:
 private:
     [[noreturn]] void one_each(std::size_t count, const char* what) const {
         usage_error(site(),
-                    "there are {} ranks and {} {}: give one for each device of the group, in its "
+                    "the number of ranks is {}, and there are {} {}: give one for each device of "
+                    "the group, in its "
                     "order",
                     n_, count, what);
     }

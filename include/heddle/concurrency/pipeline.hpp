@@ -236,7 +236,8 @@ public:
     }
 
     /// Waits for the oldest result and returns it, or nullopt if no piece is in flight. The result
-    /// is valid until the next call of acquire(), submit(), push() or pop().
+    /// is valid until the next call of acquire(), submit(), push() or pop(). Keep it in a variable
+    /// before you loop over it.
     std::optional<std::span<const OutElement>> pop(Where where = {})
         requires has_out
     {

@@ -109,6 +109,7 @@ public:
     /// Makes a stream of `device`. CUDA streams are non-blocking: not ordered with the legacy
     /// default stream.
     [[nodiscard]] explicit Stream(Device device, StreamOptions options = {}, Where where = {});
+    /// Makes a stream of the current device.
     [[nodiscard]] explicit Stream(StreamOptions options, Where where = {})
         : Stream(Device(), std::move(options), where) {}
     Stream(Stream&& other) noexcept : StreamRef(*other.state_) {

@@ -96,8 +96,8 @@ struct PipelineCore::State {
         acquired = popped = false;
         for (StreamRef stream : {StreamRef(copy_in), StreamRef(work), StreamRef(copy_out)}) {
             try {
-                stream.synchronize();
-            } catch (...) {  // the first failure has been kept
+                stream.synchronize(SourceLocation{});  // of no line of the user's
+            } catch (...) {                            // the first failure has been kept
             }
         }
         released = submitted;
@@ -262,7 +262,8 @@ void* PipelineCore::acquire(Where where) {
 std::size_t PipelineCore::submit(std::size_t count, EnqueueWork* enqueue, void* work, Where where) {
     State& s = *state_;
     s.check("Pipeline::submit", where);
-    if (!s.acquired) usage_error({"Pipeline::submit", where}, "no slot was acquired");
+    if (!s.acquired)
+        usage_error({"Pipeline::submit", where}, "no slot was acquired: call acquire() first");
     s.check_count(count, where);
     s.acquired = false;
     s.release_popped();

@@ -32,7 +32,8 @@ bool is_on_cuda(const Place& place) {
     usage_error({call, where}, "the {} is null", side);
 }
 [[noreturn]] void throw_overlap(const char* call, const SourceLocation& where) {
-    usage_error({call, where}, "the destination and the source overlap");
+    usage_error({call, where},
+                "the destination and the source overlap: copy by way of another array");
 }
 
 std::string shape(const Region& r) {

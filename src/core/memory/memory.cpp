@@ -265,12 +265,14 @@ void settle(const Block* block, const SourceLocation& where) {
 }
 
 void throw_dead_block(const Block&, const char* call, Where where) {
-    usage_error({call, where}, "this view outlived the array it was taken from");
+    usage_error({call, where},
+                "this view outlived the array it was taken from: keep the array until the last use "
+                "of its views");
 }
 
 void throw_no_array(Where where) {
-    usage_error({"", where}, "this array holds nothing: it was moved from, reset, or never made. "
-                             "What can do without it takes an empty View");
+    usage_error({"", where}, "this array holds nothing: it was moved from, reset, or never made "
+                             "(where no elements are meant, pass an empty View)");
 }
 
 bool peer_reachable(const Block& block, const StreamState& stream) noexcept {
