@@ -143,13 +143,12 @@ bool BatchRecorder::join(StreamRecord& stream, const std::vector<std::uint32_t>&
     return false;
 }
 
-bool BatchRecorder::wait_inside(StreamRecord& waiter, StreamRecord* other,
+void BatchRecorder::wait_inside(StreamRecord& waiter, StreamRecord* other,
                                 const std::vector<std::uint32_t>& place,
                                 const SourceLocation& where) {
     // A flush orders all participants after the work that was really enqueued on any of them.
     if (!is_clean(waiter) || (other != nullptr && !is_clean(*other))) flush(where);
     else merge(participant(waiter).tail, place);
-    return true;
 }
 
 /// Orders further work of the other participants after the graph.

@@ -19,7 +19,7 @@ public:
                 const SourceLocation& where) override;
     bool join(StreamRecord& stream, const std::vector<std::uint32_t>& tail, const char* call,
               const SourceLocation& where) override;
-    bool wait_inside(StreamRecord& waiter, StreamRecord* other,
+    void wait_inside(StreamRecord& waiter, StreamRecord* other,
                      const std::vector<std::uint32_t>& place, const SourceLocation& where) override;
     void flush(const SourceLocation& where) override;
     void leave(StreamRecord& stream) noexcept override;

@@ -134,13 +134,12 @@ bool CaptureRecorder::join(StreamRecord& stream, const std::vector<std::uint32_t
     }
 }
 
-bool CaptureRecorder::wait_inside(StreamRecord& waiter, StreamRecord*,
+void CaptureRecorder::wait_inside(StreamRecord& waiter, StreamRecord*,
                                   const std::vector<std::uint32_t>& place,
                                   const SourceLocation& where) {
     refuse_in_body(waiter, where);
     collect_external(participant(waiter), where);
     merge(participant(waiter).tail, place);
-    return true;
 }
 
 // Memory ------------------------------------------------------------------------------------------

@@ -175,11 +175,11 @@ bool record_stream_wait(StreamRecord& waiter, StreamRecord& other, const SourceL
         r.collect_external(r.participant(other), where);
         const std::vector<std::uint32_t> place = r.participant(other).tail;
         if (waiter.recorder.load(std::memory_order_acquire) == &r) {
-            if (r.wait_inside(waiter, &other, place, where)) return true;
-        } else {
-            if (r.join(waiter, place, "wait_stream", where)) return true;
-            r.flush(where);
+            r.wait_inside(waiter, &other, place, where);
+            return true;
         }
+        if (r.join(waiter, place, "wait_stream", where)) return true;
+        r.flush(where);
     }
     // If `other` was recorded by a batch, its recorded work has been enqueued by now.
     const Recorded mine(waiter);
@@ -197,11 +197,11 @@ bool record_event_wait(StreamRecord& waiter, EventState& event, const SourceLoca
         Recorder& r = *theirs;
         const std::vector<std::uint32_t> place = place_of(*r.mark_of(event));
         if (waiter.recorder.load(std::memory_order_acquire) == &r) {
-            if (r.wait_inside(waiter, nullptr, place, where)) return true;
-        } else {
-            if (r.join(waiter, place, "wait_event", where)) return true;
-            r.flush(where);
+            r.wait_inside(waiter, nullptr, place, where);
+            return true;
         }
+        if (r.join(waiter, place, "wait_event", where)) return true;
+        r.flush(where);
     }
     const Recorded mine(waiter);
     if (!mine) return false;

@@ -133,9 +133,9 @@ public:
     /// it.
     virtual bool join(StreamRecord& stream, const std::vector<std::uint32_t>& tail,
                       const char* call, const SourceLocation& where) = 0;
-    /// Makes a participant wait for the operations `place` of the recording. Returns false if a
-    /// real wait has to be enqueued: then the tape has been sent.
-    virtual bool wait_inside(StreamRecord& waiter, StreamRecord* other,
+    /// Makes a participant wait for the operations `place` of the recording: on the tape, or by
+    /// sending it.
+    virtual void wait_inside(StreamRecord& waiter, StreamRecord* other,
                              const std::vector<std::uint32_t>& place,
                              const SourceLocation& where) = 0;
     /// Sends the tape, and orders further work of all participants after it. If the launch throws,
