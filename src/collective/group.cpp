@@ -95,8 +95,10 @@ DeviceGroup::~DeviceGroup() = default;
 std::size_t DeviceGroup::size() const noexcept {
     return state_ != nullptr ? state_->devices.size() : 0;
 }
+namespace {
+constinit detail::NeverDestroyed<std::vector<Device>> none;
+}
 const std::vector<Device>& DeviceGroup::devices() const noexcept {
-    static constinit detail::MadeOnce<std::vector<Device>> none;
     return state_ != nullptr ? state_->devices : none.get();
 }
 

@@ -12,9 +12,9 @@
 namespace heddle::detail {
 
 namespace {
-constinit MadeOnce<cpu::CpuBackend> instance;
+constinit NeverDestroyed<cpu::CpuBackend> instance;
 }
-Backend& cpu_backend() { return instance.get(); }
+Backend& cpu_backend() noexcept { return instance.get(); }
 
 }  // namespace heddle::detail
 

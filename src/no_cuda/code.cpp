@@ -35,10 +35,10 @@ class NoCode final : public CodeBackend {
 
 }  // namespace
 
-CodeBackend& code_backend() {
-    static constinit MadeOnce<NoCode> instance;
-    return instance.get();
+namespace {
+constinit NeverDestroyed<NoCode> instance;
 }
+CodeBackend& code_backend() noexcept { return instance.get(); }
 
 // Never called: there are no modules.
 void check_blocks(StreamState&, ModuleKernelData&, const Blocks&) {}

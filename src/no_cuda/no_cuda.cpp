@@ -85,9 +85,9 @@ class NoCuda final : public Backend {
 
 }  // namespace
 
-Backend& cuda_backend() {
-    static constinit MadeOnce<NoCuda> instance;
-    return instance.get();
+namespace {
+constinit NeverDestroyed<NoCuda> instance;
 }
+Backend& cuda_backend() noexcept { return instance.get(); }
 
 }  // namespace heddle::detail

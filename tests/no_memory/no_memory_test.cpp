@@ -2,7 +2,9 @@
 // they were.
 #include <map>
 #include <new>
+#include <thread>
 
+#include "core/seam/completion.hpp"
 #include "no_memory/faults.hpp"
 #include "no_memory/scenarios.hpp"
 #include "support.hpp"
@@ -112,6 +114,21 @@ void check_all(const std::vector<Scenario>& all) {
 }
 
 }  // namespace
+
+// The first case: what the first wait of the process needs has not been made yet.
+TEST_CASE("a thread blocks and is woken when there is no memory") {
+    const auto done = heddle::detail::make_completion();
+    std::thread completes([&] {
+        while (!done->is_awaited()) std::this_thread::yield();
+        done->complete();
+    });
+    {
+        const Faults faults(Fault::all_here, 0);
+        heddle::detail::block_until(*done);
+    }
+    completes.join();
+    CHECK(done->is_done());
+}
 
 TEST_CASE("a call for which there is no memory says so, and leaves things as they were") {
     check_all(scenarios());

@@ -1,4 +1,4 @@
-// Process-wide objects that are made on first use.
+// Process-wide objects that are never destroyed: streams may outlive static destruction.
 #pragma once
 
 #include <atomic>
@@ -6,7 +6,26 @@
 
 namespace heddle::detail {
 
-/// Makes a T on first use and never destroys it. Define it constinit. Threads that race for the
+/// A T that is there from the start, without an allocation, so that noexcept functions may use it.
+/// Define it constinit and at namespace scope (a function's static variable could need a guard).
+template <class T> class NeverDestroyed {
+public:
+    constexpr NeverDestroyed() : object_() {}
+    NeverDestroyed(const NeverDestroyed&) = delete;
+    NeverDestroyed& operator=(const NeverDestroyed&) = delete;
+    constexpr ~NeverDestroyed() {}
+
+    T& get() noexcept { return object_; }
+
+private:
+    union {
+        T object_;
+    };
+};
+
+/// Makes a T on first use and never destroys it: for a T that no constant expression makes. A
+/// noexcept function may use it only once it is certain to have been made, since get() allocates
+/// (`made_at_load` below some of them sees to that). Define it constinit. Threads that race for the
 /// first use make one each and delete all but one, so none waits for another. (A function's static
 /// variable has a guard. The child of a fork may find that guard held by a thread that does not
 /// exist there.) Thread-safe.

@@ -109,6 +109,7 @@ private:
 
 constinit MadeOnce<Branches> all_branches;
 Branches& branches() { return all_branches.get(); }
+[[maybe_unused]] const Branches& made_at_load = branches();
 const ForkRegistration registered{ForkOrder::branches,
                                   {nullptr, [](void*) { branches().mutex().lock(); },
                                    [](void*) { branches().mutex().unlock(); }}};

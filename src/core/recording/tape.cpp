@@ -267,10 +267,8 @@ private:
 };
 
 // Never destroyed: graphs may outlive static destruction.
-TapePool& tapes() {
-    static constinit MadeOnce<TapePool> instance;
-    return instance.get();
-}
+constinit NeverDestroyed<TapePool> instance;
+TapePool& tapes() noexcept { return instance.get(); }
 const ForkRegistration registered{
     ForkOrder::tapes,
     {nullptr, [](void*) { tapes().lock().lock(); }, [](void*) { tapes().lock().unlock(); }}};

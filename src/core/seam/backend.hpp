@@ -237,11 +237,11 @@ public:
     virtual void after_fork() noexcept = 0;
 };
 
-/// Return the CPU backend, and the CUDA backend or its stand-in without CUDA (src/no_cuda). Made on
-/// first use and never destroyed.
-Backend& cpu_backend();
-Backend& cuda_backend();
-inline Backend& backend_of(DeviceKind kind) {
+/// Return the CPU backend, and the CUDA backend or its stand-in without CUDA (src/no_cuda). They
+/// are there from the start and are never destroyed.
+Backend& cpu_backend() noexcept;
+Backend& cuda_backend() noexcept;
+inline Backend& backend_of(DeviceKind kind) noexcept {
     return kind == DeviceKind::cuda ? cuda_backend() : cpu_backend();
 }
 

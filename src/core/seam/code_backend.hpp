@@ -56,6 +56,6 @@ public:
                                const SourceLocation& where) = 0;
 };
 
-CodeBackend& code_backend();
+CodeBackend& code_backend() noexcept;
 
 }  // namespace heddle::detail

@@ -74,7 +74,8 @@ StreamRecord& take_record(Device device) {
 
 namespace {
 constinit MadeOnce<StreamRecord> null_record;  // dead, as made
-}
+[[maybe_unused]] const StreamRecord& made_at_load = null_record.get();
+}  // namespace
 StreamState& null_stream() noexcept { return null_record.get(); }
 
 StreamRecord& new_stream_record(Device device) {

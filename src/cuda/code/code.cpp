@@ -239,9 +239,9 @@ ModuleKernels CudaCode::load(Device device, const std::string& image, const Sour
 
 }  // namespace cu
 
-CodeBackend& code_backend() {
-    static constinit MadeOnce<cu::CudaCode> instance;
-    return instance.get();
+namespace {
+constinit NeverDestroyed<cu::CudaCode> instance;
 }
+CodeBackend& code_backend() noexcept { return instance.get(); }
 
 }  // namespace heddle::detail

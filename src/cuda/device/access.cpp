@@ -21,10 +21,8 @@ struct AccessTable {
     /// Peer access that was enabled outside heddle, and is not heddle's to disable.
     bool of_others[max_devices][max_devices] = {};
 };
-AccessTable& table() {
-    static constinit MadeOnce<AccessTable> instance;
-    return instance.get();
-}
+constinit NeverDestroyed<AccessTable> instance;
+AccessTable& table() noexcept { return instance.get(); }
 std::atomic<bool>& entry(AccessKind kind, int device, int peer) {
     return table().enabled[static_cast<int>(kind)][device][peer];
 }

@@ -81,11 +81,10 @@ struct Points {
 
 }  // namespace
 
-CudaBackend& the_backend() noexcept {
-    // No function-local guard: a forked child could find it held forever.
-    static constinit MadeOnce<CudaBackend> backend;
-    return backend.get();
+namespace {
+constinit NeverDestroyed<CudaBackend> instance;
 }
+CudaBackend& the_backend() noexcept { return instance.get(); }
 
 int CudaBackend::device_count() noexcept {
     // In a child that was forked while another thread was looking, waiting for the answer would
@@ -273,6 +272,6 @@ void CudaBackend::after_fork() noexcept {
 
 }  // namespace cu
 
-Backend& cuda_backend() { return cu::the_backend(); }
+Backend& cuda_backend() noexcept { return cu::the_backend(); }
 
 }  // namespace heddle::detail

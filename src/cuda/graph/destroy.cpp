@@ -29,10 +29,8 @@ struct Kept {
     SpinLock lock;
     std::shared_ptr<Doomed> first[max_devices];
 };
-Kept& kept() noexcept {
-    static constinit MadeOnce<Kept> all;
-    return all.get();
-}
+constinit NeverDestroyed<Kept> instance;
+Kept& kept() noexcept { return instance.get(); }
 
 void keep(Gpu& g, std::shared_ptr<Doomed> one) noexcept {
     const std::lock_guard lock(kept().lock);

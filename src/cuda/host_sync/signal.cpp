@@ -100,7 +100,7 @@ void detach_notification(EventState& event, const SourceLocation& where) {
     Gpu& g = gpu(event.device.index(), where);
     cudaEvent_t fresh =
         is_plain(event) ? take_event(g, where) : make_event(g, event.options, where);
-    if (watcher().detach(event)) event.native = fresh;  // the notification keeps the old one
+    if (detach_from_watcher(event)) event.native = fresh;  // the notification keeps the old one
     else if (is_plain(event)) give_event(g, fresh);
     else destroy_event(g, fresh);
 }

@@ -202,6 +202,11 @@ constinit MadeOnce<Watcher> instance;
 
 Watcher& watcher() { return instance.get(); }
 
+bool detach_from_watcher(EventState& event) noexcept {
+    Watcher* const made = instance.if_made();
+    return made != nullptr && made->detach(event);
+}
+
 bool look_at_exit() noexcept {
     Watcher* const made = instance.if_made();
     return made != nullptr && made->look_at_exit();

@@ -79,6 +79,8 @@ private:
 };
 
 Watcher& watcher();
+/// Watcher::detach(); false if there is no watcher.
+bool detach_from_watcher(EventState& event) noexcept;
 bool look_at_exit() noexcept;    ///< Watcher::look_at_exit(); false if there is no watcher
 void forget_watcher() noexcept;  ///< for the child of a fork()
 

@@ -34,10 +34,8 @@ struct Kernels {
     std::vector<Known> all;
 };
 /// Kernels register during static initialisation, in any order.
-Kernels& kernels() {
-    static constinit MadeOnce<Kernels> instance;
-    return instance.get();
-}
+constinit NeverDestroyed<Kernels> instance;
+Kernels& kernels() noexcept { return instance.get(); }
 
 /// Loads a kernel: asking for a function's attributes does. Source: CUDA programming guide, lazy
 /// loading.

@@ -61,10 +61,9 @@ struct Unused {
     std::mutex mutex;
     std::list<SharedMemory> of[max_devices];
 };
-Unused& unused() {
-    static constinit MadeOnce<Unused> instance;
-    return instance.get();
-}
+constinit MadeOnce<Unused> instance;
+Unused& unused() { return instance.get(); }
+[[maybe_unused]] const Unused& made_at_load = unused();
 
 void keep(std::list<SharedMemory>& one) noexcept {
     const std::lock_guard lock(unused().mutex);

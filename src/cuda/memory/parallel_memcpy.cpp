@@ -164,10 +164,8 @@ private:
     std::atomic<std::uint32_t> calls_{0};
 };
 
-Crew& crew() {
-    static constinit MadeOnce<Crew> all;
-    return all.get();
-}
+constinit NeverDestroyed<Crew> instance;
+Crew& crew() noexcept { return instance.get(); }
 
 }  // namespace
 

@@ -54,10 +54,10 @@ Gpu& some_gpu(const SourceLocation& where) {
 
 }  // namespace
 
-PinnedCache& pinned_cache() {
-    static constinit MadeOnce<PinnedCache> cache;
-    return cache.get();
+namespace {
+constinit MadeOnce<PinnedCache> cache;
 }
+PinnedCache& pinned_cache() { return cache.get(); }
 
 void* PinnedCache::take(std::size_t bytes, const SourceLocation& where) {
     const std::size_t capacity = round_up(bytes);

@@ -79,7 +79,7 @@ void CudaBackend::open_event(EventState& event, const SourceLocation& where) {
 }
 
 void CudaBackend::close_event(EventState& event) noexcept {
-    if (watcher().detach(event)) event.native = nullptr;  // the notification destroys it
+    if (detach_from_watcher(event)) event.native = nullptr;  // the notification destroys it
     cudaEvent_t native = native_of(event);
     event.native = nullptr;
     // Wrapped events belong to others. Imported ones must be closed here.

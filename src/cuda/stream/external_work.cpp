@@ -21,10 +21,8 @@ struct Open {
     std::mutex mutex;
     std::vector<const StreamRecord*> streams;
 };
-Open& open() {
-    static constinit MadeOnce<Open> instance;
-    return instance.get();
-}
+constinit NeverDestroyed<Open> instance;
+Open& open() noexcept { return instance.get(); }
 
 void note_begun(const StreamRecord& stream) {
     const std::lock_guard lock(open().mutex);
