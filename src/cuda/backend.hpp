@@ -68,6 +68,10 @@ public:
     // host_sync/host_function.cpp, memory/copy.cpp, memory/fill.cpp
     void enqueue(StreamRecord& stream, const OpType& type, void* self, std::size_t count,
                  const SourceLocation& where) override;
+    // launch/launch.cpp
+    void launch(StreamRecord& stream, const LaunchCall& call, std::size_t count) override;
+    void check_grid(StreamRecord& stream, const WorkType& type, const GridHead& head,
+                    const GivenOptions& how, const SourceLocation& where) override;
     void copy(StreamRecord& stream, const Piece& to, const Piece& from,
               const SourceLocation& where) override;
     void fill(StreamRecord& stream, const Piece& to, const void* value, std::size_t size,

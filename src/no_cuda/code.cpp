@@ -28,6 +28,7 @@ class NoCode final : public CodeBackend {
         none("compile", where);
     }
     bool is_idle(Device) noexcept override { return true; }
+    const char* name_of_function(const void*) noexcept override { return "?"; }
     ModuleKernels load(Device, const std::string&, const SourceLocation& where) override {
         none("load", where);
     }
@@ -39,9 +40,5 @@ namespace {
 constinit NeverDestroyed<NoCode> instance;
 }
 CodeBackend& code_backend() noexcept { return instance.get(); }
-
-// Never called: there are no modules.
-void check_blocks(StreamState&, ModuleKernelData&, const Blocks&) {}
-void launch_module(StreamState&, ModuleKernelData&, const Blocks&, void**) {}
 
 }  // namespace heddle::detail

@@ -68,14 +68,14 @@ TEST_CASE("kernels of a program run, found by their names", "[cuda][program]") {
     const Stream s(gpu());
     Array<float> x = full<float>(s, 1000, 2.0f), y = full<float>(s, 1000, 1.0f);
     launch(s, loaded().kernel("scale"), dim(1000), x, 3.0f, 1000);
-    launch(s, loaded().kernel("my::add<float>"), blocks(4, 256), x, std::as_const(y),
+    launch(s, loaded().kernel("my::add<float>"), grid(4, 256), x, std::as_const(y),
            std::size_t{1000});
     CHECK(to_host(s, x) == Floats(1000, 7.0f));
-    launch(s, loaded().kernel("nothing"), blocks(1, 1));
+    launch(s, loaded().kernel("nothing"), grid(1, 1));
     CHECK(loaded().kernel("my::add<int>") == loaded().kernel("_ZN2my3addIiEEvPT_PKS1_y"));
     CHECK(loaded().kernel_names().size() == 6);
     Array<unsigned> out = zeros<unsigned>(s, 5);
-    launch(s, loaded().kernel("shape"), blocks({2, 3, 4}, {8, 2}), out);
+    launch(s, loaded().kernel("shape"), grid({2, 3, 4}, {8, 2}), out);
     CHECK(to_host(s, out) == std::vector<unsigned>{2, 3, 4, 8, 2});
     launch(s, loaded().kernel("shape"), grid(dim3(3, 2, 1), dim3(4, 4)), out);
     CHECK(to_host(s, out) == std::vector<unsigned>{3, 2, 1, 4, 4});
@@ -102,7 +102,7 @@ TEST_CASE("arguments of another number or size are usage errors before the launc
     CHECK_THROWS_AS(launch(s, scale, dim(10), x, 3.0f, 10, 1), UsageError);
     CHECK_THROWS_AS(launch(s, scale, dim(10), x, 3.0, 10), UsageError);
     CHECK_THROWS_AS(launch(s, scale, dim(10), x, x, 10), UsageError);
-    CHECK_THROWS_AS(launch(s, scale, blocks(1, 2000), x, 3.0f, 10), UsageError);
+    CHECK_THROWS_AS(launch(s, scale, grid(1, 2000), x, 3.0f, 10), UsageError);
     const auto error = error_of([&] { launch(s, scale, dim(10), x, 3.0f, std::size_t{10}); });
     REQUIRE(error);
     CHECK_THAT(error->what(), contains("argument 3") && contains("scale"));
@@ -116,7 +116,7 @@ TEST_CASE("a module's kernel may have more dynamic shared memory than all have",
     SKIP_WITHOUT_CUDA();
     const Stream s(gpu());
     Array<float> x = from_host(s, Floats{1, 2, 3, 4});
-    launch(s, loaded().kernel("shared"), blocks(1, 4, 20004 * sizeof(float)), x);
+    launch(s, loaded().kernel("shared"), grid(1, 4, 20004 * sizeof(float)), x);
     CHECK(to_host(s, x) == Floats{4, 3, 2, 1});
 }
 
@@ -153,7 +153,7 @@ TEST_CASE("kernels of modules are nodes, whose arguments and blocks change", "[c
     auto twice = kernel_node(scale, dim(100));
     CHECK(twice.device() == gpu());
     twice.args(x, 2.0f, 100);
-    auto thrice = kernel_node(scale, blocks(4, 32), x, 3.0f, 100).after(twice);
+    auto thrice = kernel_node(scale, grid(4, 32), x, 3.0f, 100).after(twice);
     Graph graph = thrice.build();
     CHECK(graph.size() == 2);
     CHECK(graph.nodes()[0].name.find("scale") != std::string::npos);
@@ -162,7 +162,7 @@ TEST_CASE("kernels of modules are nodes, whose arguments and blocks change", "[c
     twice.args(x, 5.0f, 100);
     graph.launch();
     CHECK(to_host(x) == Floats(100, 90.0f));
-    thrice.blocks(blocks(1, 50));  // reaches the first 50
+    thrice.grid(grid(1, 50));  // reaches the first 50
     graph.launch();
     Floats expected(100, 450.0f);
     std::fill(expected.begin(), expected.begin() + 50, 1350.0f);
@@ -178,14 +178,14 @@ TEST_CASE("kernels of modules go by launch options, eagerly, captured and as nod
     Array<float> x = full<float>(100, 1.0f);
     LaunchOptions options{.cooperative = true, .priority = -2, .memory_domain = 1};
     if (gpu().info().compute_major >= 9) options.cluster_x = 2;
-    const Blocks shape = blocks(4, 32).with(options);
+    const LaunchGrid shape = grid(4, 32).with(options);
     launch(scale, shape, x, 2.0f, 100);
     capture([&] { launch(scale, shape, x, 3.0f, 100); }).launch();
     kernel_node(scale, shape, x, 5.0f, 100).build().launch();
     launch(scale, dim(100).with({.block = 64}), x, 7.0f, 100);
     CHECK(to_host(x) == Floats(100, 210.0f));
     const auto refused = [&](const LaunchOptions& wrong) {
-        return error_of([&] { launch(scale, blocks(1 << 20, 1024).with(wrong), x, 2.0f, 100); });
+        return error_of([&] { launch(scale, grid(1 << 20, 1024).with(wrong), x, 2.0f, 100); });
     };
     CHECK(mentions(refused({.cooperative = true}), "holds at most"));
     CHECK(mentions(refused({.memory_domain = 7}), "0 and 1"));
@@ -205,8 +205,8 @@ TEST_CASE("a node of a module's kernel is refused what its launch is refused", "
     Array<float> x = full<float>(100, 1.0f);
     CHECK(mentions(error_of([&] { kernel_node(scale, dim(100), x, 2.0f); }), "takes 3 arguments"));
     CHECK(mentions(error_of([&] { kernel_node(scale, dim(100), x, 2.0, 100); }), "argument 2"));
-    CHECK_THROWS_AS(kernel_node(scale, blocks(0, 32), x, 2.0f, 100), UsageError);
-    CHECK_THROWS_AS(kernel_node(scale, blocks(1, 4096), x, 2.0f, 100), UsageError);
+    CHECK_THROWS_AS(kernel_node(scale, grid(0, 32), x, 2.0f, 100), UsageError);
+    CHECK_THROWS_AS(kernel_node(scale, grid(1, 4096), x, 2.0f, 100), UsageError);
     Array<float> gone = std::move(x);
     CHECK_THROWS_AS(kernel_node(scale, dim(100), x, 2.0f, 100), UsageError);
     CHECK(mentions(error_of([&] { kernel_node(scale, dim(100)).build().launch(); }), "arguments"));
@@ -240,7 +240,7 @@ TEST_CASE("a launch of a module's kernel is counted", "[cuda][program]") {
     const ModuleKernel nothing = loaded().kernel("nothing");
     const std::uint64_t before = detail::Access::state(s).submissions;
     const Counted counted;
-    launch(s, nothing, blocks(1, 1));
+    launch(s, nothing, grid(1, 1));
     CHECK(counted.since().launches == 1);
     CHECK(detail::Access::state(s).submissions == before + 1);
     s.synchronize();

@@ -31,7 +31,9 @@ void launches(StreamRef s, std::size_t n, Array<float>& x, const Array<float>& f
     launch(s, HoldsString{}, dim(n), x);        // says: must be trivially copyable
     launch(s, AddOne{}, dim(n), host);          // says: wrap host memory in a View
     launch(s, AddOne{}, n, x);                  // says: write dim(n)
-    launch(AddOne{}, n, x);                     // says: write dim(n)
+    launch(NotConst{}, n, x);                   // says: write dim(n)
+    launch(s, AddOne{}, grid(1, 32), x);        // says: a portable kernel is launched with dim()
+    launch(s, a_function, grid(1, 32), n, x);   // says: include heddle/cuda.hpp
     launch(s, a_function, dim(n), x);           // says: a portable kernel is an object
     launch_dependent(s, AddOne{}, dim(n), x);   // says: WaitsForPrimary
     launch_host(s, 3);                          // says: HostCallable

@@ -6,55 +6,13 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <heddle/launch/launch.hpp>
-#include <heddle/launch/launch_options.hpp>
 
 namespace heddle {
-
-/// The extents of a grid in blocks, or of a block in threads. Extents left out are 1.
-struct Extents {
-    unsigned x = 1;  ///< along the first axis
-    unsigned y = 1;  ///< along the second
-    unsigned z = 1;  ///< along the third
-    /// Converts from numbers, so that `256` and `{16, 16}` can be passed.
-    constexpr Extents(unsigned nx, unsigned ny = 1, unsigned nz = 1) noexcept
-        : x(nx), y(ny), z(nz) {}
-    bool operator==(const Extents&) const = default;
-};
-
-/// The grid, block and dynamic shared memory of a module kernel's launch, with the call site for
-/// errors. Made by blocks().
-struct Blocks {
-    /// In blocks.
-    Extents grid;
-    /// In threads.
-    Extents block;
-    /// Dynamic shared memory of a block.
-    std::size_t shared_bytes;
-    /// The call of blocks(), which errors of the launch name.
-    SourceLocation where;
-    /// For the library.
-    detail::GivenOptions how{};
-
-    /// Returns the same blocks with launch options. LaunchOptions::block and shared_bytes are
-    /// ignored.
-    Blocks with(const LaunchOptions& options) const noexcept {
-        Blocks other = *this;
-        other.how = {options, true};
-        return other;
-    }
-};
-/// Makes a grid of blocks with so many threads each, and `shared_bytes` bytes of dynamic shared
-/// memory per block: `blocks(n / 256, 256)`, `blocks({4, 4}, {16, 16})`.
-constexpr Blocks blocks(Extents grid, Extents block, std::size_t shared_bytes = 0,
-                        Where where = {}) noexcept {
-    return {grid, block, shared_bytes, where, {}};
-}
 
 namespace detail {
 struct ModuleState;
@@ -101,7 +59,13 @@ inline detail::ModuleKernelData& detail::Access::data(ModuleKernel kernel) noexc
 ///
 ///     Module code = Module::from_file(device, "scale.ptx");
 ///     ModuleKernel scale = code.kernel("scale<float>");
-///     launch(stream, scale, blocks(4, 256), x, 2.0f, 1000);
+///     launch(stream, scale, grid(4, 256), x, 2.0f, 1000);
+///
+/// A launch takes grid(), or dim(): one thread for each index, rounded up along the first extent to
+/// blocks of 256 (or LaunchOptions::block), so that the kernel must check that its index is in
+/// range. There must be as many arguments as parameters, each of its parameter's size, or
+/// UsageError is thrown. Types are not checked: a double for a `long` parameter goes unnoticed. An
+/// Array or View may be passed for a pointer.
 ///
 /// Lifetime: the code stays loaded until the process ends. Unloading would wait for the device, and
 /// streams and graphs may need it. Thread-safe.
@@ -139,178 +103,87 @@ private:
 
 namespace detail {
 
-/// An argument of a module's kernel, which may take several forms; the size of the kernel's
-/// parameter selects one.
-template <class T> struct ModuleArg {
-    T value;
-    explicit ModuleArg(const T& v) noexcept : value(v) {}
-    static bool fits(std::size_t bytes) noexcept { return bytes == sizeof(T); }
-    const void* address(std::size_t) const noexcept { return &value; }
-};
-/// An array or view: passed as a pointer to its elements, or as a View.
-template <class T> struct ModuleArg<View<T>> {
-    View<T> value;
-    T* pointer;
-    explicit ModuleArg(const View<T>& v) noexcept : value(v), pointer(v.data()) {}
-    static bool fits(std::size_t bytes) noexcept {
-        return bytes == sizeof(T*) || bytes == sizeof(View<T>);
-    }
-    const void* address(std::size_t bytes) const noexcept {
-        return bytes == sizeof(T*) ? static_cast<const void*>(&pointer) : &value;
-    }
-};
+/// Whether an argument of type T fits a parameter of so many bytes. An array or view stands for a
+/// pointer to its elements, or is passed as a View, which begins with that pointer.
+template <class T> inline constexpr bool fits(std::size_t bytes) noexcept {
+    return bytes == sizeof(T) || (ViewTraits<T>::is_view && bytes == sizeof(void*));
+}
+static_assert(std::is_standard_layout_v<View<float>>);
 
 [[noreturn]] void throw_argument_count(const ModuleKernelData& kernel, std::size_t given,
                                        const SourceLocation& where);
 [[noreturn]] void throw_argument_size(const ModuleKernelData& kernel, std::size_t index,
                                       std::size_t given, const SourceLocation& where);
-/// Throws UsageError or Unsupported for a stream of another device, impossible extents, and options
-/// that the device does not support. Raises the kernel's limit of dynamic shared memory if needed.
-void check_blocks(StreamState& stream, ModuleKernelData& kernel, const Blocks& blocks);
-void launch_module(StreamState& stream, ModuleKernelData& kernel, const Blocks& blocks,
-                   void** arguments);
 
-template <class... A, std::size_t... I>
-void check_module_arguments(const ModuleKernelData& kernel, const SourceLocation& where,
-                            std::index_sequence<I...>) {
-    if (kernel.parameters.size() != sizeof...(A)) [[unlikely]]
-        throw_argument_count(kernel, sizeof...(A), where);
-    [[maybe_unused]] const auto check = [&](bool fits, std::size_t index, std::size_t bytes) {
-        if (!fits) [[unlikely]]
-            throw_argument_size(kernel, index, bytes, where);
-    };
-    (check(ModuleArg<A>::fits(kernel.parameters[I]), I, sizeof(A)), ...);
-}
-
-/// A module's kernel with its arguments.
-template <class... A> struct ModuleOp {
-    ModuleKernelData* kernel;
-    Blocks blocks;
-    std::tuple<ModuleArg<A>...> args;
-
-    static constexpr const char* pretty() noexcept { return "kernel of a module"; }
-    // Never called: such nodes are on CUDA devices.
-    static void run(void*, std::size_t, std::size_t) {}
-    static constexpr OpType type = op_type<ModuleOp>(&run, true, "launch", pretty());
-
-    /// Calls add(void*) with the address of each argument.
-    template <class F> void each_argument(F&& add) {
-        std::apply(
-            [&](auto&... arg) {
-                [[maybe_unused]] const std::size_t* bytes = kernel->parameters.data();
-                (add(const_cast<void*>(arg.address(*bytes++))), ...);
-            },
-            args);
+/// Kernels of modules.
+template <> struct LaunchTraits<ModuleKernel, LaunchGrid> {
+    template <class... A> static constexpr bool check() {
+        static_assert(
+            (KernelArgument<A> && ...),
+            "heddle: a kernel's arguments are arrays, views and trivially copyable values");
+        return (KernelArgument<A> && ...);
     }
-    static void form(void* closure, unsigned, const LaunchOptions&, KernelForm& form,
-                     const SourceLocation&) {
-        auto& op = *static_cast<ModuleOp*>(closure);
-        form.arguments.clear();
-        form.function = op.kernel->native;
-        form.is_loaded = true;
-        form.grid[0] = op.blocks.grid.x, form.grid[1] = op.blocks.grid.y,
-        form.grid[2] = op.blocks.grid.z;
-        form.block[0] = op.blocks.block.x, form.block[1] = op.blocks.block.y,
-        form.block[2] = op.blocks.block.z;
-        form.shared_bytes = op.blocks.shared_bytes;
-        op.each_argument([&](void* argument) { form.arguments.push_back(argument); });
+
+    template <class... A> using Closure = GridOp<KernelArg<A>...>;
+    template <class... A>
+    static constexpr const WorkType* type =
+        &Closure<A...>::template work_type<KernelKind::in_module>;
+    /// Throws UsageError unless there are as many arguments as parameters, each of its size.
+    template <class... A>
+    static Closure<A...> closure(ModuleKernel kernel, const LaunchGrid& grid, A&... args) {
+        ModuleKernelData& data = Access::data(kernel);
+        if (data.parameters.size() != sizeof...(A)) [[unlikely]]
+            throw_argument_count(data, sizeof...(A), grid.where);
+        [[maybe_unused]] std::size_t i = 0;
+        [[maybe_unused]] const auto check_size = [&](bool it_fits, std::size_t bytes) {
+            if (!it_fits) [[unlikely]]
+                throw_argument_size(data, i, bytes, grid.where);
+            ++i;
+        };
+        (check_size(fits<KernelArg<A>>(data.parameters[i]), sizeof(KernelArg<A>)), ...);
+        return {{&data, grid.grid, grid.block, grid.shared_bytes}, {kernel_argument(args)...}};
     }
-    static const char* name(const void* closure) {
-        return static_cast<const ModuleOp*>(closure)->kernel->name.c_str();
+    /// The code does not say which parameters it writes through.
+    template <class A> static constexpr bool writes(std::size_t) noexcept {
+        return is_written<KernelArg<A>>;
     }
-    static constexpr WorkType work_type{&type, &form, nullptr, &name};
+    static constexpr std::span<const std::size_t> extents(const LaunchGrid&) noexcept { return {}; }
+
+    // For nodes.
+    static constexpr bool may_take_nothing = true;
+    static bool takes_nothing(ModuleKernel kernel) noexcept { return kernel.parameters().empty(); }
+    static Device device(ModuleKernel kernel) noexcept { return kernel.device(); }
+    static const std::string& name(ModuleKernel kernel) noexcept { return kernel.name(); }
+    static const WorkType& any_type() noexcept { return *type<>; }
+    static void* symbol(ModuleKernel kernel) noexcept { return &Access::data(kernel); }
 };
 
-template <class... A>
-bool record_module(StreamState& state, const ModuleOp<A...>& operation, const A&... args) {
-    using Operation = ModuleOp<A...>;
-    alignas(Operation) std::byte bytes[sizeof(Operation)] = {};
-    keep_part(bytes, operation, operation.kernel);
-    keep_part(bytes, operation, operation.blocks);
-    std::apply([&](const auto&... arg) { (keep_part(bytes, operation, arg), ...); },
-               operation.args);
-    Block* used[sizeof...(A) + 1] = {};
-    std::size_t count = 0;
-    (collect_block(used, count, args), ...);
-    return record_work(state, Operation::work_type, bytes, 1, used, count,
-                       operation.blocks.how.options, operation.blocks.where);
-}
-
-template <class... A> void give_module(StreamState& state, ModuleOp<A...>& operation) {
-    void* pointers[sizeof...(A) + 1] = {};
-    std::size_t count = 0;
-    operation.each_argument([&](void* argument) { pointers[count++] = argument; });
-    launch_module(state, *operation.kernel, operation.blocks, pointers);
-}
-
-/// Returns blocks of 256 threads (or LaunchOptions::block) along the first extent, for kernels that
-/// check that their index is in range. Throws UsageError for extents that CUDA cannot count.
-template <int N> Blocks blocks_for(const Dim<N>& d) {
+/// Returns a grid with one thread for each index, rounded up along the first extent to blocks of
+/// 256 threads (or LaunchOptions::block). Throws UsageError for extents that CUDA cannot count.
+template <int N> LaunchGrid grid_for(const Dim<N>& d) {
     const unsigned block = d.how.options.block != 0 ? d.how.options.block : 256;
     const auto whole = [&](std::size_t n) {
         if (n > 0xffffffffu) throw_too_many_indices(d.where);
         return static_cast<unsigned>(n);
     };
-    return {{whole((d.extent[0] + block - 1) / block), N > 1 ? whole(d.extent[N > 1 ? 1 : 0]) : 1u,
+    return {{d.where, d.how},
+            {whole((d.extent[0] + block - 1) / block), N > 1 ? whole(d.extent[N > 1 ? 1 : 0]) : 1u,
              N > 2 ? whole(d.extent[N > 2 ? 2 : 0]) : 1u},
             block,
-            d.how.options.shared_bytes,
-            d.where,
-            d.how};
+            d.how.options.shared_bytes};
 }
+
+/// dim() has one thread for each index, so that the kernel must check that its index is in range.
+template <int N>
+struct LaunchTraits<ModuleKernel, Dim<N>> : LaunchTraits<ModuleKernel, LaunchGrid> {
+    template <class... A> static auto closure(ModuleKernel kernel, const Dim<N>& d, A&... args) {
+        return LaunchTraits<ModuleKernel, LaunchGrid>::closure(kernel, grid_for(d), args...);
+    }
+    static constexpr std::span<const std::size_t> extents(const Dim<N>& d) noexcept {
+        return d.extent;
+    }
+};
 
 }  // namespace detail
-
-/// Launches a kernel of a module on `stream` (default: the current stream of the current device),
-/// and orders nothing else.
-///
-/// There must be as many arguments as parameters, each of its parameter's size, or UsageError is
-/// thrown. Types are not checked: a double for a `long` parameter goes unnoticed. An Array or
-/// View may be passed for a pointer.
-///
-/// Throws UsageError for a stream of another device, impossible blocks, and arrays out of reach.
-/// Throws Unsupported for launch options that the device does not have.
-template <class... A>
-void launch(StreamRef stream, ModuleKernel kernel, const Blocks& blocks, A&&... args) {
-    static_assert((detail::KernelArgument<A> && ...),
-                  "heddle: a kernel's arguments are arrays, views and trivially copyable values");
-    using Operation = detail::ModuleOp<detail::KernelArg<A>...>;
-    detail::StreamState& state = detail::Access::state(stream);
-    detail::ModuleKernelData& data = detail::Access::data(kernel);
-    const detail::Admission admission = detail::admit(state, "launch", blocks.where);
-    if (admission == detail::Admission::dropped) [[unlikely]]
-        return;
-    detail::check_blocks(state, data, blocks);
-    detail::check_module_arguments<detail::KernelArg<A>...>(data, blocks.where,
-                                                            std::index_sequence_for<A...>());
-    (detail::check_argument(args, state, blocks.where), ...);
-    (detail::check_not_empty(args, blocks.where), ...);
-    (detail::note_argument(args, state), ...);
-    Operation operation{
-        &data, blocks,
-        std::tuple<detail::ModuleArg<detail::KernelArg<A>>...>(
-            detail::ModuleArg<detail::KernelArg<A>>(detail::kernel_argument(args))...)};
-    if (admission != detail::Admission::recorded ||
-        !detail::record_module<detail::KernelArg<A>...>(
-            state, operation, detail::kernel_argument(args)...)) [[likely]]
-        detail::give_module(state, operation);
-    if (detail::is_observed()) [[unlikely]]
-        detail::notify_launch<detail::Parameters<void>, 0, A...>(
-            kernel.name().c_str(), state, blocks.where, std::index_sequence_for<A...>(), args...);
-}
-/// The same with dim(): one thread per index, rounded up along the first extent to blocks of 256
-/// (or LaunchOptions::block), so that the kernel must check that its index is in range. An extent
-/// of 0 enqueues nothing.
-template <int N, class... A>
-void launch(StreamRef stream, const ModuleKernel& kernel, const Dim<N>& d, A&&... args) {
-    if (detail::count_of(d.extent, N, d.where) == 0) return;
-    launch(stream, kernel, detail::blocks_for(d), std::forward<A>(args)...);
-}
-template <class... A> void launch(ModuleKernel kernel, const Blocks& blocks, A&&... args) {
-    launch(current_stream(), kernel, blocks, std::forward<A>(args)...);
-}
-template <int N, class... A> void launch(const ModuleKernel& kernel, const Dim<N>& d, A&&... args) {
-    launch(current_stream(), kernel, d, std::forward<A>(args)...);
-}
 
 }  // namespace heddle

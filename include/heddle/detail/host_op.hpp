@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -37,13 +36,9 @@ struct OpType {
 void enqueue(StreamState& stream, const OpType& type, void* self, std::size_t count,
              const SourceLocation& where);
 
-template <class K, int N, class... P> struct PortableOp;
-/// Whether moving a T cannot throw. Portable kernels and their arguments are copied as bytes,
-/// though nvcc's lambda wrappers are not declared noexcept.
+/// Whether moving a T cannot throw.
 template <class T>
 inline constexpr bool moves_without_fail = std::is_nothrow_move_constructible_v<T>;
-template <class K, int N, class... P>
-inline constexpr bool moves_without_fail<PortableOp<K, N, P...>> = true;
 
 template <class T>
 constexpr OpType op_type(void (*run)(void*, std::size_t, std::size_t), bool trivial,
@@ -62,50 +57,6 @@ constexpr OpType op_type(void (*run)(void*, std::size_t, std::size_t), bool triv
             pretty,
             is_cleanup};
 }
-
-/// A portable kernel with its extents and arguments.
-template <class K, int N, class... P> struct PortableOp {
-    K kernel;
-    std::size_t extent[N];
-    std::tuple<P...> args;
-
-    PortableOp(const K& k, const std::size_t* n, const P&... p) : kernel(k), args(p...) {
-        for (int i = 0; i < N; ++i) extent[i] = n[i];
-    }
-
-    static constexpr const char* pretty() noexcept { return __PRETTY_FUNCTION__; }
-
-    // Everything is copied to locals first. The kernel's writes cannot alias those, which lets the
-    // compiler vectorise the loop over the fastest index. One nest of loops for all dimensions:
-    // NOLINTNEXTLINE(readability-function-cognitive-complexity)
-    static void run(void* self, std::size_t begin, std::size_t end) {
-        const PortableOp& op = *static_cast<const PortableOp*>(self);
-        std::apply(
-            [&, kernel = op.kernel](P... p) mutable {
-                if constexpr (N == 1) {
-                    for (std::size_t x = begin; x < end; ++x) kernel(x, p...);
-                } else {
-                    const std::size_t nx = op.extent[0];
-                    while (begin < end) {
-                        const std::size_t row = begin / nx, first = begin % nx;
-                        const std::size_t last =
-                            end - begin < nx - first ? first + (end - begin) : nx;
-                        if constexpr (N == 2) {
-                            for (std::size_t x = first; x < last; ++x) kernel(x, row, p...);
-                        } else {
-                            const std::size_t y = row % op.extent[1], z = row / op.extent[1];
-                            for (std::size_t x = first; x < last; ++x) kernel(x, y, z, p...);
-                        }
-                        begin += last - first;
-                    }
-                }
-            },
-            op.args);
-    }
-
-    static constexpr OpType type =
-        op_type<PortableOp>(&run, std::is_trivially_copyable_v<K>, "launch", pretty());
-};
 
 /// Holds a function whose move may throw, in memory of its own that need not be moved. (Moving a
 /// lambda copies what it captured as const.)

@@ -2,13 +2,12 @@
 #pragma once
 
 #include <cstddef>
-#include <limits>
-#include <tuple>
+#include <span>
 #include <type_traits>
 #include <utility>
 
+#include <heddle/detail/work.hpp>
 #include <heddle/memory/array.hpp>
-#include <heddle/observe/observer.hpp>
 
 namespace heddle::detail {
 
@@ -27,32 +26,6 @@ concept KernelObject = std::is_class_v<K>;
 template <class A>
 concept KernelArgument = std::is_trivially_copyable_v<KernelArg<A>>;
 
-/// The maximum number of indices. A negative number converted to std::size_t exceeds it.
-inline constexpr auto max_indices =
-    static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
-
-[[noreturn]] void throw_negative_extent(std::size_t extent, const SourceLocation& where);
-
-constexpr void check_extent(std::size_t extent, const SourceLocation& where) {
-    if (extent > max_indices) [[unlikely]]
-        throw_negative_extent(extent, where);
-}
-
-/// Returns the number of indices of a launch. Throws UsageError if it exceeds max_indices.
-inline std::size_t count_of(const std::size_t* extent, int dimensions,
-                            const SourceLocation& where) {
-    std::size_t count = 1;
-    bool overflow = false, none = false;
-    for (int i = 0; i < dimensions; ++i) {
-        none |= extent[i] == 0;
-        overflow |= __builtin_mul_overflow(count, extent[i], &count);
-    }
-    if (none) return 0;
-    if (overflow || count > max_indices) [[unlikely]]
-        throw_too_many_indices(where);
-    return count;
-}
-
 template <class T> struct ViewTraits {
     static constexpr bool is_view = false;
 };
@@ -64,19 +37,11 @@ template <class T> struct ViewTraits<View<T>> {
 template <class A> inline constexpr bool is_array = false;
 template <class T> inline constexpr bool is_array<Array<T>> = true;
 
-template <class A>
-void check_argument(A& a, const StreamState& stream, const SourceLocation& where) {
-    if constexpr (ViewTraits<KernelArg<A>>::is_view)
-        check_reach(Access::block(kernel_argument(a)), stream, where);
-}
-/// Throws UsageError for an Array that holds nothing; for launches that enqueue something.
+/// Throws UsageError for an Array that holds nothing.
 template <class A> void check_not_empty(A& a, const SourceLocation& where) {
     if constexpr (is_array<std::remove_const_t<A>>) check_held(a, where);
 }
-template <class A> void note_argument(A& a, StreamState& stream) {
-    if constexpr (ViewTraits<KernelArg<A>>::is_view)
-        note_use(Access::block(kernel_argument(a)), stream);
-}
+
 /// Whether a kernel can write through a parameter of type P.
 template <class P> inline constexpr bool is_written = true;
 template <class T> inline constexpr bool is_written<View<const T>> = false;
@@ -85,12 +50,11 @@ template <class T> inline constexpr bool is_written<const T*> = false;
 /// Which parameters of a call operator can be written through. This one is for kernels with several
 /// or templated call operators, where the types of the arguments decide.
 template <class F> struct Parameters {
-    template <std::size_t I, class A> static constexpr bool writes = is_written<A>;
+    template <class A> static constexpr bool writes(std::size_t) noexcept { return is_written<A>; }
 };
 template <class... P> struct ParameterList {
-    template <std::size_t I, class A>
-    static constexpr bool writes =
-        is_written<std::remove_cvref_t<std::tuple_element_t<I, std::tuple<P..., A>>>>;
+    static constexpr bool all[] = {is_written<std::remove_cvref_t<P>>..., true};
+    template <class A> static constexpr bool writes(std::size_t i) noexcept { return all[i]; }
 };
 template <class C, class... P> struct Parameters<void (C::*)(P...)> : ParameterList<P...> {};
 template <class C, class... P> struct Parameters<void (C::*)(P...) const> : ParameterList<P...> {};
@@ -108,29 +72,21 @@ struct CallOperator<K> {
     using Type = Parameters<decltype(&K::operator())>;
 };
 
-template <class A> OpAccess access_of(std::remove_reference_t<A>& a, bool writes) noexcept {
-    if constexpr (ViewTraits<KernelArg<A>>::is_view) {
-        const auto view = kernel_argument(a);
-        return {view.data(), view.size_bytes(), writes && ViewTraits<KernelArg<A>>::writes};
-    } else return {nullptr, 0, false};
-}
-
-/// Notifies observers of a launch. `first` is the number of parameters before the arguments.
-template <class Params, std::size_t first, class... A, std::size_t... I>
-void notify_launch(const char* name, StreamState& stream, const SourceLocation& where,
-                   std::index_sequence<I...>, std::remove_reference_t<A>&... args) {
-    [[maybe_unused]] const OpAccess all[sizeof...(A) + 1] = {
-        access_of<A>(args, Params::template writes<first + I, KernelArg<A>>)...};
-    OpAccess accesses[sizeof...(A) + 1];
+/// The arrays and views among a launch's arguments.
+template <std::size_t most> struct MemoryArguments {
+    MemoryArgument memory[most + 1];
+    OpAccess accesses[most + 1];
     std::size_t count = 0;
-    [[maybe_unused]] const auto add = [&](const OpAccess& access) {
-        if (access.data != nullptr) accesses[count++] = access;
-    };
-    (add(all[I]), ...);
-    notify_on(
-        stream,
-        {.kind = OpKind::launch, .name = name, .accesses = {accesses, count}, .where = where});
-}
+
+    template <class A> void add([[maybe_unused]] A& a, [[maybe_unused]] bool writes) noexcept {
+        if constexpr (ViewTraits<KernelArg<A>>::is_view) {
+            const auto view = kernel_argument(a);
+            memory[count] = {Access::block(view), is_array<std::remove_const_t<A>>};
+            accesses[count++] = {view.data(), view.size_bytes(),
+                                 writes && ViewTraits<KernelArg<A>>::writes};
+        }
+    }
+};
 
 template <std::size_t> struct IndexType {
     using type = std::size_t;
@@ -157,7 +113,7 @@ template <class K, int N, class... A> constexpr bool check_kernel() {
     static_assert(
         KernelObject<K>,
         "heddle: a portable kernel is an object: put the function into the operator() of a struct "
-        "(a __global__ function is launched with grid(), of heddle/cuda.hpp)");
+        "(a __global__ function is launched with grid())");
     static_assert(PortableKernel<K> || !KernelObject<K>,
                   "heddle: the kernel is copied to the device as bytes, so it (and what a lambda "
                   "captures) must be trivially copyable");

@@ -2,18 +2,25 @@
 // nvcc, and the library.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
+
 #include <heddle/detail/stream_state.hpp>
 
 namespace heddle::detail {
+
+/// The CUDA code of a portable kernel.
+struct PortableCode {
+    const void* function;                ///< the symbol of its __global__ function
+    std::atomic<std::uint64_t>* loaded;  ///< one bit for each device on which it has been launched
+    bool registered;                     ///< register_kernel() knows it
+};
 
 template <class K> inline constexpr char preload_tag = 0;
 
 /// Registers a kernel. `tag` identifies the kernel's type, whatever its arguments; `loaded` has one
 /// bit per device. Returns true, so that it can initialise a variable.
 bool register_kernel(const void* function, const void* tag, std::atomic<std::uint64_t>* loaded);
-/// Called at the first launch of a kernel on a device. Applies the CodeLoadPolicy if the launch
-/// would load code at a bad time (heddle/launch/preload.hpp).
-void note_first_launch(StreamState& stream, const char* pretty, const SourceLocation& where);
 /// Loads a `__global__` function's code.
 void preload_function(Device device, const void* function, const SourceLocation& where);
 

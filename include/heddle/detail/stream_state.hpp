@@ -69,13 +69,6 @@ enum class Admission : std::uint8_t {
 /// Slow path of admit(). Throws for dead and forked streams and lost devices.
 Admission admit_slowly(StreamState& stream, const char* call, Where where);
 
-/// Throws the error of a failed CUDA kernel launch, and marks the device as lost if it is. `code`
-/// is a cudaError_t.
-[[noreturn]] void throw_launch_failed(StreamState& stream, const char* pretty, int code,
-                                      Where where);
-
-[[noreturn]] void throw_too_many_indices(Where where);
-
 /// Checks a stream before every submission.
 inline Admission admit(StreamState& stream, const char* call, const SourceLocation& where) {
     if ((stream.flags.load(std::memory_order_relaxed) & stream_flag::slow_submit) == 0) [[likely]]

@@ -3,11 +3,12 @@
 
 #include <concepts>
 #include <cstddef>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
 
-#include <heddle/detail/graph_work.hpp>
+#include <heddle/detail/work.hpp>
 #include <heddle/graph/graph.hpp>
 #include <heddle/launch/dependent_launch.hpp>
 #include <heddle/launch/launch.hpp>
@@ -41,18 +42,35 @@ protected:
 namespace detail {
 std::shared_ptr<NodeData> new_node(NodeKind kind, Device device, Where where);
 void set_work(NodeData& node, Work work, const SourceLocation& where);
-/// Sets work that differs in one argument only. `fresh` is that argument's memory, or null if it is
-/// not an array. The other arrays keep the allocations (serials) noted when they were set.
-void change_argument(NodeData& node, Work work, const Block* fresh, const SourceLocation& where);
-/// Does nothing while the node has no arguments.
-void resize_work(NodeData& node, const std::size_t* extent, std::size_t count,
-                 const LaunchOptions& options, const SourceLocation& where);
+/// Checks and sets what a kernel node launches.
+void set_kernel(NodeData& node, const LaunchCall& call);
+/// Sets a launch that differs in one argument only, which has been checked. `fresh` is that
+/// argument's memory, or null if it is not an array. The other arrays keep the allocations
+/// (serials) noted when they were set.
+void change_kernel(NodeData& node, const LaunchCall& call, const Block* fresh);
+struct SetKernel {
+    NodeData& node;
+    void operator()(const LaunchCall& call) const { set_kernel(node, call); }
+};
+struct ChangeKernel {
+    NodeData& node;
+    const Block* fresh;
+    void operator()(const LaunchCall& call) const { change_kernel(node, call, fresh); }
+};
+/// These two do nothing while the node has no arguments.
+void set_extents(NodeData& node, std::span<const std::size_t> extents, const GivenOptions& how,
+                 const SourceLocation& where);
+void set_grid(NodeData& node, const LaunchGrid& grid);
+/// Throws what launch() would on a stream of the device. Raises the kernel's limit of dynamic
+/// shared memory if needed.
+void check_grid(Device device, const WorkType& type, void* kernel, const LaunchGrid& grid);
 void set_copy(NodeData& node, const Region& to, const Region& from, const SourceLocation& where);
 void set_fill(NodeData& node, const Region& to, const void* value, std::size_t size,
               const SourceLocation& where);
-/// Reads the node's present extents and options. Returns false, and leaves both alone, while the
-/// node has no arguments.
-bool read_extents(const NodeData& node, std::size_t* extent, LaunchOptions& options);
+/// Reads the present extents (of a portable kernel) and options. Returns false, and leaves both
+/// alone, while the node has no arguments.
+bool read_shape(const NodeData& node, std::size_t* extent, LaunchOptions& options,
+                const SourceLocation& where);
 void make_dependent(NodeData& node, const GraphNode& first, const SourceLocation& where);
 /// Clamps the priority to the device's range. Throws Unsupported if it changes in an instantiated
 /// CUDA graph.
@@ -62,10 +80,10 @@ StreamState& any_stream(Device device);
 void set_child(NodeData& node, const Graph& graph, const SourceLocation& where);
 /// Returns `node`. Throws UsageError if it is of another kind.
 const GraphNode& check_kind(const GraphNode& node, NodeKind kind, const SourceLocation& where);
-/// Returns the closure of a kernel node, and writes its extents to `extent`. Throws UsageError if
-/// it is another kernel (see kernel_tag), or has no arguments yet.
-const void* closure_of(const GraphNode& node, const void* tag, std::size_t* extent,
-                       const SourceLocation& where);
+/// Returns the kernel object of a node, and writes its extents to `extent`. Throws UsageError if it
+/// is another kernel (see kernel_tag), or has no arguments yet.
+const void* kernel_of(const GraphNode& node, const void* tag, std::size_t* extent,
+                      const SourceLocation& where);
 /// Returns the device on which a copy or a fill runs by default, as copy() and fill() choose it.
 /// `from` is null for fills.
 Device device_of(const Region& to, const Region* from);
@@ -75,49 +93,66 @@ template <class A> void check_node_argument(A& a, Device device, const SourceLoc
         check_reach(Access::block(kernel_argument(a)), any_stream(device), where);
     check_not_empty(a, where);
 }
-template <class A> void add_block(std::vector<Block*>& blocks, A& a) {
-    if constexpr (ViewTraits<KernelArg<A>>::is_view)
-        if (Block* block = Access::block(kernel_argument(a))) blocks.push_back(block);
-}
+
+/// dim() is for kernel objects, and grid() for all others.
+template <class K, class S>
+concept NodeKernel = std::is_same_v<S, LaunchGrid> || KernelObject<K>;
 }  // namespace detail
 
 inline namespace HEDDLE_COMPILED_BY {
 
 template <class K, int N, class... P> class PreparedLaunch;
 
-/// A node that runs a portable kernel. Made by kernel_node().
-template <class K, int N> class KernelNode : public NodeOf<KernelNode<K, N>> {
+/// A node that launches a kernel: KernelNode, GlobalNode or ModuleNode. Made by kernel_node(). K is
+/// the kernel, S the shape of its launch.
+template <class K, class S> class BasicKernelNode : public NodeOf<BasicKernelNode<K, S>> {
+    static constexpr bool is_portable = !std::is_same_v<S, LaunchGrid>;
+
 public:
     /// Refers to a node of a graph, found by name or captured, so that it can be changed:
     /// `KernelNode<Scale, 1> scale(graph.node("scale"))`. Throws UsageError if it is not this
-    /// kernel with N indices.
-    explicit KernelNode(const GraphNode& node, Where where = {})
-        : NodeOf<KernelNode>(node), dim_{{}, where, {}},
+    /// kernel with as many indices.
+    explicit BasicKernelNode(const GraphNode& node, Where where = {})
+        requires(is_portable)
+        : NodeOf<BasicKernelNode>(node), shape_{{where, {}}, {}},
           kernel_(*static_cast<const K*>(
-              detail::closure_of(node, &detail::kernel_tag<K, N>, dim_.extent, where))) {}
+              detail::kernel_of(node, detail::LaunchTraits<K, S>::tag, shape_.extent, where))) {}
 
-    /// Sets the arguments after the indices, from the next launch on. Their types are checked at
-    /// compile time, as those of launch(). Throws UsageError for arrays out of reach.
-    template <class... A> KernelNode& args(A&&... arguments) {
-        if constexpr (detail::check_kernel<K, N, A...>()) {
-            (detail::check_node_argument(arguments, this->device(), dim_.where), ...);
-            give(detail::kernel_argument(arguments)...);
+    /// Sets the arguments after the indices, from the next launch on. They are checked as those of
+    /// launch().
+    template <class... A> BasicKernelNode& args(A&&... arguments) {
+        if constexpr (detail::LaunchTraits<K, S>::template check<A...>()) {
+            update_shape();
+            detail::describe_launch(kernel_, shape_, detail::SetKernel{this->data()}, arguments...);
         }
         return *this;
     }
     /// Sets the extents and launch options, from the next launch on. Throws Unsupported if options
     /// other than block and shared_bytes change in an instantiated CUDA graph.
-    KernelNode& dim(const Dim<N>& d) {
-        dim_ = d;
-        detail::resize_work(this->data(), d.extent, detail::count_of(d.extent, N, d.where),
-                            d.how.options, d.where);
+    BasicKernelNode& dim(const S& d)
+        requires(is_portable)
+    {
+        shape_ = d;
+        detail::set_extents(this->data(), d.extent, d.how, d.where);
+        return *this;
+    }
+    /// Sets grid, block, dynamic shared memory and launch options, from the next launch on. Throws
+    /// what launch() does for an impossible grid, and Unsupported as dim() does.
+    BasicKernelNode& grid(const LaunchGrid& grid)
+        requires(!is_portable)
+    {
+        check_grid(kernel_, this->device(), grid);
+        shape_ = grid;
+        detail::set_grid(this->data(), grid);
         return *this;
     }
     /// Orders this kernel after those, but lets it start before they have finished: the graph's
     /// form of a dependent launch (heddle/launch/dependent_launch.hpp). Throws UsageError for a
     /// node that is not a kernel of the same device.
     template <std::derived_from<GraphNode>... Nodes>
-    KernelNode& dependent_on(const Nodes&... first) {
+    BasicKernelNode& dependent_on(const Nodes&... first)
+        requires(is_portable)
+    {
         static_assert(
             WaitsForPrimary<K>,
             "heddle::kernel_node: a kernel that depends on another one's memory has to "
@@ -133,56 +168,64 @@ public:
     ///
     /// On CUDA a graph with such nodes runs at its nodes' priorities, not at the stream's. Once it
     /// is instantiated, they cannot be changed (Unsupported).
-    KernelNode& priority(int value, Where where = {}) {
+    BasicKernelNode& priority(int value, Where where = {}) {
         detail::set_priority(this->data(), value, where);
         return *this;
     }
 
 private:
     friend detail::Access;
-    KernelNode(const K& kernel, const Dim<N>& d, Device device)
-        : NodeOf<KernelNode>(detail::new_node(NodeKind::kernel, device, d.where)), dim_(d),
-          kernel_(kernel) {
-        if constexpr (detail::KernelFor<K, N>) args();
+    BasicKernelNode(const K& kernel, const S& shape, Device device)
+        : NodeOf<BasicKernelNode>(detail::new_node(NodeKind::kernel, device, shape.where)),
+          shape_(shape), kernel_(kernel) {
+        if constexpr (!is_portable) {
+            check_grid(kernel, device, shape);
+            this->name(detail::LaunchTraits<K, S>::name(kernel));
+        }
+        if (detail::LaunchTraits<K, S>::takes_nothing(kernel)) no_args();
     }
-    template <class... P> void give(const P&... values) try {
-        detail::set_work(this->data(), work_of(values...), dim_.where);
-    } catch (...) {
-        detail::rethrow_as_error("args", dim_.where);
+    static void check_grid(const K& kernel, Device device, const LaunchGrid& grid) {
+        using Traits = detail::LaunchTraits<K, S>;
+        detail::check_grid(device, Traits::any_type(), Traits::symbol(kernel), grid);
     }
-    template <class... P> void change_argument(const detail::Block* fresh, const P&... values) try {
-        detail::change_argument(this->data(), work_of(values...), fresh, dim_.where);
-    } catch (...) {
-        detail::rethrow_as_error("args", dim_.where);
+    void no_args() {
+        if constexpr (detail::LaunchTraits<K, S>::may_take_nothing) args();
     }
-    template <class... P> detail::Work work_of(const P&... values) {
-        using Operation = detail::PortableOp<K, N, P...>;
-        // Another handle may have changed them.
-        dim_.how.given |= detail::read_extents(this->data(), dim_.extent, dim_.how.options);
-        detail::Work work;
-        work.type = &detail::portable_work_type<K, N, P...>;
-        work.count = detail::count_of(dim_.extent, N, dim_.where);
-        work.closure = std::make_shared<Operation>(kernel_, dim_.extent, values...);
-        work.options = dim_.how.options;
-        (detail::add_block(work.blocks, values), ...);
-        return work;
+    /// Another handle may have changed the extents and options.
+    void update_shape() {
+        if constexpr (is_portable)
+            shape_.how.given |=
+                detail::read_shape(this->data(), shape_.extent, shape_.how.options, shape_.where);
+    }
+    template <class... P> void change_argument(const detail::Block* fresh, const P&... values) {
+        update_shape();
+        detail::describe_launch(kernel_, shape_, detail::ChangeKernel{this->data(), fresh},
+                                values...);
     }
 
-    Dim<N> dim_;
+    S shape_;
     K kernel_;
 };
 
-/// Makes a node that runs a portable kernel on `device` (default: the current one). Arguments may
-/// be left out, and set by args() before build().
-template <detail::KernelObject K, int N, class... A>
-KernelNode<K, N> kernel_node(Device device, const K& kernel, const Dim<N>& d, A&&... args) {
-    auto node = detail::Access::make<KernelNode<K, N>>(kernel, d, device);
+/// A node that runs a portable kernel with N indices.
+template <class K, int N> using KernelNode = BasicKernelNode<K, Dim<N>>;
+
+/// Makes a node that launches a kernel, with dim() or grid() as launch() does, on `device`: by
+/// default the current one, for a module's kernel always the module's. Arguments may be left out,
+/// and set by args() before build().
+template <class K, detail::IsLaunchShape S, class... A>
+    requires(detail::NodeKernel<K, S>)
+auto kernel_node(Device device, const K& kernel, const S& shape, A&&... args) {
+    auto node =
+        detail::Access::make<BasicKernelNode<std::decay_t<const K&>, S>>(kernel, shape, device);
     if constexpr (sizeof...(A) > 0) node.args(std::forward<A>(args)...);
     return node;
 }
-template <detail::KernelObject K, int N, class... A>
-KernelNode<K, N> kernel_node(const K& kernel, const Dim<N>& d, A&&... args) {
-    return kernel_node(current_device(), kernel, d, std::forward<A>(args)...);
+template <class K, detail::IsLaunchShape S, class... A>
+    requires(detail::NodeKernel<K, S>)
+auto kernel_node(const K& kernel, const S& shape, A&&... args) {
+    return kernel_node(detail::LaunchTraits<std::decay_t<const K&>, S>::device(kernel), kernel,
+                       shape, std::forward<A>(args)...);
 }
 
 }  // namespace HEDDLE_COMPILED_BY

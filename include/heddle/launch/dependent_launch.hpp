@@ -110,16 +110,16 @@ void launch_dependent(const K& kernel, const Dim<N>& d, A&&... args) {
 
 /// The same as launch(), and records `event`: its dependents may start once all blocks have called
 /// trigger_dependents() or ended. Throws UsageError if the event is of another device.
-template <class K, int N, class... A>
-void launch_triggering(StreamRef stream, ProgrammaticEvent& event, const K& kernel, const Dim<N>& d,
+template <class K, detail::IsLaunchShape S, class... A>
+void launch_triggering(StreamRef stream, ProgrammaticEvent& event, const K& kernel, const S& shape,
                        A&&... args) {
-    detail::check_trigger(event, stream, d.where);
-    launch(stream, kernel, d, std::forward<A>(args)...);
-    detail::record_trigger(event, stream, d.where);
+    detail::check_trigger(event, stream, shape.where);
+    launch(stream, kernel, shape, std::forward<A>(args)...);
+    detail::record_trigger(event, stream, shape.where);
 }
-template <class K, int N, class... A>
-void launch_triggering(ProgrammaticEvent& event, const K& kernel, const Dim<N>& d, A&&... args) {
-    launch_triggering(current_stream(), event, kernel, d, std::forward<A>(args)...);
+template <class K, detail::IsLaunchShape S, class... A>
+void launch_triggering(ProgrammaticEvent& event, const K& kernel, const S& shape, A&&... args) {
+    launch_triggering(current_stream(), event, kernel, shape, std::forward<A>(args)...);
 }
 
 /// The same as launch(), after `event`, which a launch on another stream has recorded. The kernel

@@ -1,153 +1,141 @@
-// Launching portable kernels and host functions.
+// Launching kernels and host functions.
 #pragma once
 
 #include <concepts>
 #include <cstddef>
-#include <tuple>
+#include <span>
 #include <type_traits>
 #include <utility>
 
-#include <heddle/detail/graph_work.hpp>
 #include <heddle/detail/host_op.hpp>
 #include <heddle/detail/kernel_args.hpp>
+#include <heddle/detail/kernel_closures.hpp>
+#include <heddle/detail/work.hpp>
 #include <heddle/launch/kernel.hpp>
 #include <heddle/launch/launch_options.hpp>
+#include <heddle/launch/launch_shape.hpp>
 #include <heddle/memory/array.hpp>
 #include <heddle/observe/observer.hpp>
 #include <heddle/stream/scope.hpp>
 
 namespace heddle {
 
-/// The extents of a launch: how many times a kernel runs, in N dimensions. Made by dim(). Holds the
-/// caller's location, and the launch options if with() has set any.
-template <int N> struct Dim {
-    /// Number of indices in each dimension; the first varies fastest.
-    std::size_t extent[N];
-    /// The call of dim(), which errors of the launch name.
-    SourceLocation where;
-    /// For the library.
-    detail::GivenOptions how{};
+namespace detail {
 
-    /// Returns the same extents with launch options.
-    constexpr Dim with(const LaunchOptions& options) const noexcept {
-        Dim other = *this;
-        other.how = {options, true};
-        return other;
+inline namespace HEDDLE_COMPILED_BY {
+
+template <class K, int N, class... P>
+inline constexpr WorkType portable_work_type{.op = &PortableOp<K, N, P...>::type,
+                                             .kernel = KernelKind::portable,
+                                             .dimensions = N,
+                                             .parameters = sizeof...(P),
+                                             .addresses = &PortableOp<K, N, P...>::addresses,
+                                             .copy = &PortableOp<K, N, P...>::copy,
+                                             .code = portable_code<N, K, P...>,
+                                             .tag = &kernel_tag<K, N>};
+
+/// What launches and nodes need to know of a kind of kernel K, launched with a shape S. This one is
+/// for what cannot be launched, and says why.
+template <class K, class S> struct LaunchTraits {
+    template <class... A> static constexpr bool check() {
+        static_assert(!std::is_integral_v<S>,
+                      "heddle::launch: write dim(n) for the number of indices");
+        static_assert(std::is_integral_v<S>,
+                      "heddle::launch: a portable kernel is launched with dim(); grid() is for "
+                      "kernels of modules and for __global__ functions (include heddle/cuda.hpp)");
+        return false;
     }
 };
 
-/// Makes extents. All three overloads throw UsageError for a negative extent (in constant
-/// expressions it is a compile error).
-constexpr Dim<1> dim(std::size_t nx, Where where = {}) {
-    detail::check_extent(nx, where);
-    return {{nx}, where, {}};
-}
-/// The first index varies fastest: adjacent threads on a GPU, the inner loop on a CPU.
-constexpr Dim<2> dim(std::size_t nx, std::size_t ny, Where where = {}) {
-    detail::check_extent(nx, where);
-    detail::check_extent(ny, where);
-    return {{nx, ny}, where, {}};
-}
-constexpr Dim<3> dim(std::size_t nx, std::size_t ny, std::size_t nz, Where where = {}) {
-    detail::check_extent(nx, where);
-    detail::check_extent(ny, where);
-    detail::check_extent(nz, where);
-    return {{nx, ny, nz}, where, {}};
+/// Portable kernels.
+template <class K, int N> struct LaunchTraits<K, Dim<N>> {
+    template <class... A> static constexpr bool check() { return check_kernel<K, N, A...>(); }
+
+    template <class... A> using Closure = PortableOp<K, N, KernelArg<A>...>;
+    template <class... A>
+    static constexpr const WorkType* type = &portable_work_type<K, N, KernelArg<A>...>;
+    // Inlined because of what heddle/memory/copy.hpp says of GCC 12.
+    template <class... A>
+    [[gnu::always_inline]] static Closure<A...> closure(const K& kernel, const Dim<N>& d,
+                                                        A&... args) {
+        return {kernel, d.extent, kernel_argument(args)...};
+    }
+    /// Whether the kernel can write through its argument i.
+    template <class A> static constexpr bool writes(std::size_t i) noexcept {
+        return CallOperator<K>::Type::template writes<KernelArg<A>>(N + i);
+    }
+    static constexpr std::span<const std::size_t> extents(const Dim<N>& d) noexcept {
+        return d.extent;
+    }
+
+    // For nodes.
+    static constexpr const void* tag = &kernel_tag<K, N>;
+    static constexpr bool may_take_nothing = KernelFor<K, N>;
+    static constexpr bool takes_nothing(const K&) noexcept { return may_take_nothing; }
+    static Device device(const K&) { return current_device(); }
+};
+
+struct Submit {
+    StreamState& stream;
+    void operator()(const LaunchCall& call) const { submit_launch(stream, call); }
+};
+
+/// Calls use(call) with the description of a launch.
+template <class K, class S, class Use, class... A>
+void describe_launch(const K& kernel, const S& shape, const Use& use, A&... args) {
+    using Traits = LaunchTraits<K, S>;
+    auto closure = Traits::closure(kernel, shape, args...);
+    void* addresses[1 + 3 + sizeof...(A)];
+    MemoryArguments<sizeof...(A)> used;
+    [[maybe_unused]] std::size_t i = 0;
+    (used.add(args, Traits::template writes<A>(i++)), ...);
+    use(LaunchCall{*Traits::template type<A...>,
+                   &closure,
+                   addresses,
+                   {used.memory, used.count},
+                   {used.accesses, used.count},
+                   Traits::extents(shape),
+                   shape.how,
+                   shape.where});
 }
 
-namespace detail {
-template <class A> void collect_block(Block** blocks, std::size_t& count, const A& a) noexcept {
-    if constexpr (ViewTraits<A>::is_view)
-        if (Block* block = Access::block(a)) blocks[count++] = block;
-}
-
-inline namespace HEDDLE_COMPILED_BY {
-template <class K, int N, class... P>
-inline constexpr WorkType portable_work_type{&PortableOp<K, N, P...>::type,
-                                             &portable_form<K, N, P...>,
-                                             &resize_portable<K, N, P...>,
-                                             nullptr,
-                                             &kernel_tag<K, N>,
-                                             &portable_extents<K, N, P...>};
 }  // namespace HEDDLE_COMPILED_BY
 
-/// Records a launch on a stream that is being recorded. Returns what record_work() returns.
-template <class Operation, int N, class K, class... P>
-bool record_portable(const WorkType& type, StreamState& state, std::size_t count, const Dim<N>& d,
-                     const K& kernel, const P&... args) {
-    Operation operation(kernel, d.extent, args...);
-    Block* blocks[sizeof...(P) + 1] = {};
-    std::size_t used = 0;
-    (collect_block(blocks, used, args), ...);
-    if constexpr (Operation::type.move == nullptr) {
-        alignas(Operation) std::byte bytes[sizeof(Operation)] = {};
-        keep_part(bytes, operation, operation.kernel);
-        keep_part(bytes, operation, operation.extent);
-        std::apply([&](const P&... p) { (keep_part(bytes, operation, p), ...); }, operation.args);
-        return record_work(state, type, bytes, count, blocks, used, d.how.options, d.where);
-    } else {
-        return record_work(state, type, &operation, count, blocks, used, d.how.options, d.where);
-    }
-}
+/// A shape, or a number in its place, which LaunchTraits explains.
+template <class S>
+concept ShapeOrNumber = IsLaunchShape<S> || std::integral<S>;
+
 }  // namespace detail
 
 inline namespace HEDDLE_COMPILED_BY {
 
-/// Runs a portable kernel once for each index, in any order: kernel(i, args...), kernel(x, y,
-/// args...) or kernel(x, y, z, args...). Kernel and arguments are copied at the call and must be
-/// trivially copyable; an Array is passed as a View. An extent of 0 enqueues nothing.
+/// Launches a kernel on `stream`, by default the current stream of the current device, and orders
+/// nothing else. Asynchronous. Kernel and arguments are copied at the call and must be trivially
+/// copyable; an Array is passed as a View.
+///
+/// A portable kernel runs once for each index of dim(), in any order: kernel(i, args...), kernel(x,
+/// y, args...) or kernel(x, y, z, args...). An extent of 0 enqueues nothing.
 ///
 ///     launch(s, [] HEDDLE_FN(std::size_t i, View<float> v) { v[i] += 1; }, dim(x.size()), x);
 ///
-/// Runs on `stream` and orders nothing else; by default on the current stream of the current
-/// device. Asynchronous. An exception in a kernel (CPU devices) poisons the stream; on a poisoned
-/// stream a launch is dropped.
+/// `__global__` functions (heddle/cuda.hpp) and kernels of modules (heddle/code/module.hpp) are
+/// launched with grid(), and take pointers: an Array or View may be passed for one.
 ///
-/// Throws UsageError if the device cannot reach an array, an array holds nothing, or the stream is
-/// a CUDA stream and nvcc did not compile the call.
-template <class K, int N, class... A>
-void launch(StreamRef stream, const K& kernel, const Dim<N>& d, A&&... args) {
-    if constexpr (detail::check_kernel<K, N, A...>()) {
-        using Operation = detail::PortableOp<K, N, detail::KernelArg<A>...>;
-        detail::StreamState& state = detail::Access::state(stream);
-        const detail::Admission admission = detail::admit(state, "launch", d.where);
-        if (admission == detail::Admission::dropped) [[unlikely]]
-            return;
-        (detail::check_argument(args, state, d.where), ...);
-        const std::size_t count = detail::count_of(d.extent, N, d.where);
-        if (count == 0) return;
-        (detail::check_not_empty(args, d.where), ...);
-        (detail::note_argument(args, state), ...);
-        if (admission == detail::Admission::recorded &&
-            (detail::has_cuda_code || state.device.is_cpu()) &&
-            detail::record_portable<Operation>(
-                detail::portable_work_type<K, N, detail::KernelArg<A>...>, state, count, d, kernel,
-                detail::kernel_argument(args)...)) [[unlikely]] {
-        } else if (state.device.is_cuda()) {
-            detail::launch_on_cuda<N>(state, Operation::pretty(), d.where, kernel, d.extent, d.how,
-                                      detail::KernelArg<A>(detail::kernel_argument(args))...);
-        } else {
-            Operation operation(kernel, d.extent, detail::kernel_argument(args)...);
-            detail::enqueue(state, Operation::type, &operation, count, d.where);
-        }
-        if (detail::is_observed()) [[unlikely]]
-            detail::notify_launch<typename detail::CallOperator<K>::Type, N, A...>(
-                Operation::pretty(), state, d.where, std::index_sequence_for<A...>(), args...);
-    }
+/// An exception in a kernel (CPU devices) poisons the stream; on a poisoned stream a launch is
+/// dropped. Throws UsageError if the device cannot reach an array, an array holds nothing, the
+/// stream is a CUDA stream and nvcc did not compile the call, or the device cannot have such a
+/// shape. Throws Unsupported for launch options that the device does not have.
+template <class K, detail::ShapeOrNumber S, class... A>
+void launch(StreamRef stream, const K& kernel, const S& shape, A&&... args) {
+    using Kernel = std::decay_t<const K&>;  // a function becomes a pointer
+    if constexpr (detail::LaunchTraits<Kernel, S>::template check<A...>())
+        detail::describe_launch<Kernel>(kernel, shape,
+                                        detail::Submit{detail::Access::state(stream)}, args...);
 }
-template <class K, int N, class... A> void launch(const K& kernel, const Dim<N>& d, A&&... args) {
-    launch(current_stream(), kernel, d, std::forward<A>(args)...);
-}
-
-// A number in place of dim(). These two say so in one line, where a compiler would list all
-// overloads of launch().
-template <class K, std::integral N, class... A> void launch(StreamRef, const K&, N, A&&...) {
-    static_assert(!std::is_same_v<K, K>, "heddle::launch: write dim(n) for the number of indices");
-}
-template <class K, std::integral N, class... A>
-    requires(!std::is_convertible_v<const K&, StreamRef>)
-void launch(const K&, N, A&&...) {
-    static_assert(!std::is_same_v<K, K>, "heddle::launch: write dim(n) for the number of indices");
+template <class K, detail::ShapeOrNumber S, class... A>
+    requires(!std::convertible_to<const K&, StreamRef>)
+void launch(const K& kernel, const S& shape, A&&... args) {
+    launch(current_stream(), kernel, shape, std::forward<A>(args)...);
 }
 
 }  // namespace HEDDLE_COMPILED_BY
@@ -167,8 +155,8 @@ void launch_host(StreamRef stream, F&& function, Where where = {}) try {
         return;
     Operation operation{std::forward<F>(function)};
     if (admission != detail::Admission::recorded ||
-        !detail::record_work(state, detail::host_work_type<std::decay_t<F>>, &operation, 1, nullptr,
-                             0, {}, where)) [[likely]]
+        !detail::record_work(state, detail::host_work_type<std::decay_t<F>>, &operation, 1, {}, {},
+                             where)) [[likely]]
         detail::enqueue(state, Operation::type, &operation, 1, where);
     if (detail::is_observed()) [[unlikely]]
         detail::notify_on(

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include <heddle/error.hpp>
 #include <heddle/memory/copy.hpp>
 #include <heddle/memory/view.hpp>
 #include <heddle/stream/scope.hpp>

@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include <heddle/detail/graph_work.hpp>
+#include <heddle/detail/work.hpp>
 #include <heddle/graph/graph.hpp>
 #include <heddle/memory/view.hpp>
 #include <heddle/stream/scope.hpp>

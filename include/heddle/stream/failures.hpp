@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include <heddle/detail/graph_work.hpp>
 #include <heddle/detail/host_op.hpp>
+#include <heddle/detail/work.hpp>
 #include <heddle/device/device.hpp>
 #include <heddle/stream/scope.hpp>
 #include <heddle/stream/stream.hpp>

@@ -10,7 +10,7 @@
 #include "core/base/errors.hpp"
 #include "core/graph/block_owner.hpp"
 #include "core/seam/backend.hpp"
-#include <heddle/detail/graph_work.hpp>
+#include <heddle/detail/work.hpp>
 #include <heddle/graph/graph.hpp>
 
 namespace heddle::detail {

@@ -8,6 +8,7 @@
 #include "core/base/errors.hpp"
 #include "core/base/kernel_name.hpp"
 #include "core/graph/graph.hpp"
+#include "core/launch/launch.hpp"
 #include "core/memory/copy.hpp"
 #include "core/stream/order.hpp"
 #include "core/stream/registry.hpp"
@@ -81,20 +82,20 @@ const GraphNode& check_kind(const GraphNode& node, NodeKind kind, const SourceLo
     detail::rethrow_as_error("GraphNode", where);
 }
 
-const void* closure_of(const GraphNode& node, const void* tag, std::size_t* extent,
-                       const SourceLocation& where) try {
+const void* kernel_of(const GraphNode& node, const void* tag, std::size_t* extent,
+                      const SourceLocation& where) try {
     const NodeData& data = Access::data(check_kind(node, NodeKind::kernel, where));
     if (data.work.closure == nullptr)
         usage_error({"KernelNode", where},
                     "{} has no arguments yet: change it through the node that it was made as",
                     label_of(data));
-    if (data.work.type->kernel != tag)
+    if (data.work.type->tag != tag)
         usage_error({"KernelNode", where},
                     "{} ({}) is another kernel than the one asked for, or one with another number "
                     "of indices",
                     label_of(data), kernel_name(data.work.type->op->pretty));
-    data.work.type->extents(data.work.closure.get(), extent);
-    return data.work.closure.get();
+    read_extents(data.work, extent);
+    return kernel_of(data.work);
 } catch (...) {
     detail::rethrow_as_error("KernelNode", where);
 }
@@ -140,6 +141,21 @@ void give_work(NodeData& node, Work work, const SourceLocation& where) {
 }
 }  // namespace
 
+namespace {
+/// Returns the work of a kernel that has been checked.
+Work work_of(const LaunchCall& call, std::size_t count) {
+    Work work;
+    work.type = &call.type;
+    work.closure = copy_closure(call.type, call.closure);
+    work.count = count;
+    work.options = call.how.options;
+    for (const MemoryArgument& one : call.memory)
+        if (one.block != nullptr) work.blocks.push_back(one.block);
+    note_serials(work);
+    return work;
+}
+}  // namespace
+
 void set_work(NodeData& node, Work work, const SourceLocation& where) try {
     note_serials(work);
     give_work(node, std::move(work), where);
@@ -147,31 +163,61 @@ void set_work(NodeData& node, Work work, const SourceLocation& where) try {
     detail::rethrow_as_error("args", where);
 }
 
-void change_argument(NodeData& node, Work work, const Block* fresh,
-                     const SourceLocation& where) try {
-    note_serials(work);
+void set_kernel(NodeData& node, const LaunchCall& call) try {
+    const std::size_t count = check_launch(any_stream(node.device), call);
+    give_work(node, work_of(call, count), call.where);
+} catch (...) {
+    detail::rethrow_as_error("args", call.where);
+}
+
+void change_kernel(NodeData& node, const LaunchCall& call, const Block* fresh) try {
+    Work work = work_of(call, node.work.count);
     for (std::size_t i = 0; i < work.blocks.size(); ++i) {
         const auto same = std::ranges::find(node.work.blocks, work.blocks[i]);
         if (work.blocks[i] == fresh || same == node.work.blocks.end()) continue;
         work.serials[i] =
             node.work.serials[static_cast<std::size_t>(same - node.work.blocks.begin())];
     }
-    give_work(node, std::move(work), where);
+    give_work(node, std::move(work), call.where);
 } catch (...) {
-    detail::rethrow_as_error("args", where);
+    detail::rethrow_as_error("args", call.where);
 }
 
-void resize_work(NodeData& node, const std::size_t* extent, std::size_t count,
-                 const LaunchOptions& options, const SourceLocation& where) try {
-    if (node.work.closure == nullptr || node.work.type->resize == nullptr) return;
+namespace {
+/// Replaces the closure by one of another shape.
+void set_shape(NodeData& node, SharedClosure closure, std::size_t count,
+               const LaunchOptions& options, const SourceLocation& where) {
     check_options(node, options, where);
     change(node, [&] {
-        node.work.type->resize(node.work, extent, count);
+        node.work.closure = std::move(closure);
+        node.work.count = count;
         node.work.options = options;
         take_priority(node);
     });
+}
+}  // namespace
+
+void set_extents(NodeData& node, std::span<const std::size_t> extents, const GivenOptions& how,
+                 const SourceLocation& where) try {
+    const std::size_t count = count_of(extents, where);
+    if (node.work.closure != nullptr)
+        set_shape(node, resized_closure(node.work, extents.data()), count, how.options, where);
 } catch (...) {
     detail::rethrow_as_error("dim", where);
+}
+
+void check_grid(Device device, const WorkType& type, void* kernel, const LaunchGrid& grid) try {
+    check_grid(any_stream(device), type, {kernel, grid.grid, grid.block, grid.shared_bytes},
+               grid.how, grid.where);
+} catch (...) {
+    detail::rethrow_as_error("kernel_node", grid.where);
+}
+
+void set_grid(NodeData& node, const LaunchGrid& grid) try {
+    if (node.work.closure == nullptr) return;
+    set_shape(node, resized_closure(node.work, grid), 1, grid.how.options, grid.where);
+} catch (...) {
+    detail::rethrow_as_error("grid", grid.where);
 }
 
 Device device_of(const Region& to, const Region* from) try {
@@ -238,11 +284,14 @@ void set_event(NodeData& node, const Event& event, const SourceLocation& where) 
     detail::rethrow_as_error("record_node or wait_node", where);
 }
 
-bool read_extents(const NodeData& node, std::size_t* extent, LaunchOptions& options) {
-    if (node.work.closure == nullptr || node.work.type->extents == nullptr) return false;
-    node.work.type->extents(node.work.closure.get(), extent);
+bool read_shape(const NodeData& node, std::size_t* extent, LaunchOptions& options,
+                const SourceLocation& where) try {
+    if (node.work.closure == nullptr) return false;
+    read_extents(node.work, extent);
     options = node.work.options;
     return true;
+} catch (...) {
+    detail::rethrow_as_error("args", where);
 }
 
 void make_dependent(NodeData& node, const GraphNode& first, const SourceLocation& where) try {

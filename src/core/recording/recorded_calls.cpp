@@ -47,7 +47,7 @@ bool has_been_reached(EventState& event, const SourceLocation& where) {
 // Operations --------------------------------------------------------------------------------------
 
 bool record_work(StreamState& state, const WorkType& type, void* self, std::size_t count,
-                 Block* const* blocks, std::size_t block_count, const LaunchOptions& options,
+                 std::span<const MemoryArgument> memory, const LaunchOptions& options,
                  const SourceLocation& where) try {
     StreamRecord& stream = record_of(state);
     const Recorded r(stream);
@@ -55,13 +55,14 @@ bool record_work(StreamState& state, const WorkType& type, void* self, std::size
     const std::int64_t primary = primary_of(r->participant(stream), options);
     LaunchOptions kept = options;
     kept.dependence = Dependence::none;  // the edge says it
-    if (stream.priority != 0 && type.form != nullptr &&
-        kept.priority == LaunchOptions::inherit_priority)
+    const bool is_kernel = type.kernel != KernelKind::none;
+    if (stream.priority != 0 && is_kernel && kept.priority == LaunchOptions::inherit_priority)
         // As in CUDA's captures: the graph may be launched on a stream with another priority.
         kept.priority = stream.priority;
-    const NodeKind kind = type.form != nullptr ? NodeKind::kernel : NodeKind::host_function;
+    const NodeKind kind = is_kernel ? NodeKind::kernel : NodeKind::host_function;
     r->add(stream, kind, where, [&](std::uint32_t) {
-        for (std::size_t i = 0; i < block_count; ++i) r->use(*blocks[i]);
+        for (const MemoryArgument& one : memory)
+            if (one.block != nullptr) r->use(*one.block);
         r->tape->set_work(type, self, count, kept);  // last: it moves the closure
         if (primary >= 0) r->tape->set_primary(static_cast<std::uint32_t>(primary));
     });

@@ -8,6 +8,7 @@
 #include "core/base/fork.hpp"
 #include "core/base/made_once.hpp"
 #include "core/graph/graph.hpp"
+#include "core/launch/launch.hpp"
 
 namespace heddle::detail {
 
@@ -84,8 +85,14 @@ std::uint32_t Tape::add(NodeKind kind, Device device, std::span<const std::uint3
 void Tape::set_work(const WorkType& type, void* closure, std::size_t count,
                     const LaunchOptions& options) {
     void* to = reserve(type.op->size, std::max<std::size_t>(type.op->align, 8));
-    if (type.op->move != nullptr) type.op->move(closure, to);
-    else std::memcpy(to, closure, type.op->size);
+    if (type.op->move != nullptr) {
+        type.op->move(closure, to);
+    } else if (type.copy != nullptr) {
+        std::memset(to, 0, type.op->size);
+        type.copy(closure, to);
+    } else {
+        std::memcpy(to, closure, type.op->size);
+    }
     if (type.op->move != nullptr || type.op->destroy != nullptr) comparable_ = false;
     ops_.back().type = &type;
     ops_.back().count = count;
@@ -329,8 +336,8 @@ std::unique_ptr<GraphData> graph_of(const std::shared_ptr<Tape>& tape, Device de
         const auto& node =
             nodes.emplace_back(made != nullptr ? std::move(made) : std::make_shared<NodeData>());
         fill_node(*node, tape, i);
-        if (op.type != nullptr && op.type->name != nullptr)
-            node->name = op.type->name(tape->payload(op));
+        if (op.type != nullptr && op.type->kernel > KernelKind::portable)
+            node->name = name_of_kernel(*op.type, kernel_of(node->work));
         if (op.early != 0) node->primaries.push_back(nodes[dependency[op.early - 1]].get());
         for (std::uint32_t d = 0; d < op.dependencies; ++d)
             node->after.push_back(nodes[*dependency++]);

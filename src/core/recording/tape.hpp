@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/seam/backend.hpp"
-#include <heddle/detail/graph_work.hpp>
+#include <heddle/detail/work.hpp>
 #include <heddle/graph/graph.hpp>
 
 namespace heddle::detail {

@@ -10,6 +10,8 @@
 #include "core/seam/records.hpp"
 #include <heddle/detail/block.hpp>
 #include <heddle/detail/host_op.hpp>
+#include <heddle/detail/kernel_closures.hpp>
+#include <heddle/detail/work.hpp>
 #include <heddle/device/device.hpp>
 #include <heddle/device/memory_access.hpp>
 #include <heddle/error.hpp>
@@ -170,6 +172,13 @@ public:
     /// Enqueues `count` operations of one type (heddle/detail/host_op.hpp). Counts one submission.
     virtual void enqueue(StreamRecord& stream, const OpType& type, void* self, std::size_t count,
                          const SourceLocation& where) = 0;
+    /// Enqueues a kernel of `count` indices that has been checked. Counts one submission. Throws if
+    /// CUDA refuses it.
+    virtual void launch(StreamRecord& stream, const LaunchCall& call, std::size_t count) = 0;
+    /// Throws for a grid that the device cannot have. Opts the kernel in to the dynamic shared
+    /// memory that it asks for. Only CUDA devices launch grids.
+    virtual void check_grid(StreamRecord&, const WorkType&, const GridHead&, const GivenOptions&,
+                            const SourceLocation&) {}
     /// Enqueues a copy. At least one side is this backend's memory, or both are host memory. Counts
     /// a submission.
     virtual void copy(StreamRecord& stream, const Piece& to, const Piece& from,

@@ -51,6 +51,8 @@ public:
     /// Returns whether all work on heddle's streams of the device has completed; may return false
     /// if memory is short. Does not wait for the device.
     virtual bool is_idle(Device device) noexcept = 0;
+    /// Returns the mangled name of a __global__ function, or "?" if it is unknown.
+    virtual const char* name_of_function(const void* symbol) noexcept = 0;
     /// Loads code and all its kernels; they are never unloaded. Blocks until the device is idle.
     virtual ModuleKernels load(Device device, const std::string& image,
                                const SourceLocation& where) = 0;

@@ -103,8 +103,7 @@ void give_completion(StreamState& state, const WorkType& type, void* self,
     // on_completion() is enqueued on poisoned streams too, after work that a batch has recorded.
     if (admission == Admission::dropped && stream.has(stream_flag::recording))
         send_batch_of(stream, where);
-    if (admission != Admission::recorded ||
-        !record_work(state, type, self, 1, nullptr, 0, {}, where))
+    if (admission != Admission::recorded || !record_work(state, type, self, 1, {}, {}, where))
         enqueue(state, *type.op, self, 1, where);
     if (is_observed())
         notify_on(state, {.kind = OpKind::host_function, .name = type.op->pretty, .where = where});

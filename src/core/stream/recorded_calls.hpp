@@ -29,7 +29,7 @@ bool is_recordable(StreamRecord& stream) noexcept;
 
 // Operations on a recorded stream. Each returns true if it was recorded. If it returns false, the
 // caller enqueues the operation; earlier recorded work that must precede it has been flushed.
-// Thread-safe. (Kernels and host functions: record_work(), heddle/detail/graph_work.hpp.)
+// Thread-safe. (Kernels and host functions: record_work(), heddle/detail/work.hpp.)
 
 bool record_copy(StreamRecord& stream, const Piece& to, const Piece& from, Block* to_owner,
                  Block* from_owner, const SourceLocation& where);

@@ -157,6 +157,9 @@ class CudaCode final : public CodeBackend {
         return compiled;
     }
 
+    const char* name_of_function(const void* symbol) noexcept override {
+        return global_name(symbol);
+    }
     bool is_idle(Device device) noexcept override {
         Gpu* g = gpu_if_used(device.index());
         if (g == nullptr || is_forked() || g->lost.load(std::memory_order_acquire)) return true;

@@ -78,7 +78,7 @@ private:
     std::vector<bool> disabled_;
     std::vector<CUfunction> functions_;  ///< of kernel nodes that were updated
     std::vector<const void*> symbols_;   ///< the symbols that functions_ belong to
-    KernelForm form_;                    ///< reused by updates
+    std::vector<void*> addresses_;       ///< reused by updates
     std::weak_ptr<NodeData> first_;      ///< leads to the graph while it exists
     StreamRecord* captured_ = nullptr;   ///< the stream of the capture that this was made for
     StreamUse last_;                     ///< the stream of the newest launch

@@ -1,11 +1,13 @@
 #include "cuda/graph/node_parameters.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "cuda/device/access.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/launch/launch_options.hpp"
+#include <heddle/detail/launch_nvcc_registry.hpp>
 #include <heddle/stream/scope.hpp>
 
 #include "core/base/errors.hpp"
@@ -87,24 +89,33 @@ Before::Before(const GraphData& graph, const NodeData& node,
     }
 }
 
-KernelParameters::KernelParameters(const NodeData& node, const SourceLocation& where) {
+KernelForm form_of(const NodeData& node, std::vector<void*>& addresses,
+                   const SourceLocation& where) {
     const Gpu& g = gpu(node.device.index(), where);
-    node.work.type->form(node.work.closure.get(), static_cast<unsigned>(g.limits.processors),
-                         node.work.options, form, where);
-    native.func = const_cast<void*>(form.function);
-    native.gridDim = dim3(form.grid[0], form.grid[1], form.grid[2]);
-    native.blockDim = dim3(form.block[0], form.block[1], form.block[2]);
-    native.sharedMemBytes = static_cast<unsigned>(form.shared_bytes);
-    native.kernelParams = form.arguments.data();
+    const WorkType& type = *node.work.type;
+    addresses.resize(type.parts());
+    if (type.code != nullptr && type.code().registered)  // making a node of it loads it
+        type.code().loaded->store(~std::uint64_t{0}, std::memory_order_relaxed);
+    return form_of(type, node.work.closure.get(), addresses.data(),
+                   static_cast<unsigned>(g.limits.processors), node.work.options, where);
 }
 
-CUDA_KERNEL_NODE_PARAMS kernel_parameters(KernelForm& form) noexcept {
+KernelParameters::KernelParameters(const NodeData& node, const SourceLocation& where)
+    : form(form_of(node, addresses, where)) {
+    native.func = const_cast<void*>(form.function);
+    native.gridDim = form.grid;
+    native.blockDim = form.block;
+    native.sharedMemBytes = static_cast<unsigned>(form.shared_bytes);
+    native.kernelParams = form.arguments;
+}
+
+CUDA_KERNEL_NODE_PARAMS kernel_parameters(const KernelForm& form) noexcept {
     CUDA_KERNEL_NODE_PARAMS p{};
     p.func = static_cast<CUfunction>(const_cast<void*>(form.function));
-    p.gridDimX = form.grid[0], p.gridDimY = form.grid[1], p.gridDimZ = form.grid[2];
-    p.blockDimX = form.block[0], p.blockDimY = form.block[1], p.blockDimZ = form.block[2];
+    p.gridDimX = form.grid.x, p.gridDimY = form.grid.y, p.gridDimZ = form.grid.z;
+    p.blockDimX = form.block.x, p.blockDimY = form.block.y, p.blockDimZ = form.block.z;
     p.sharedMemBytes = static_cast<unsigned>(form.shared_bytes);
-    p.kernelParams = form.arguments.data();
+    p.kernelParams = form.arguments;
     return p;
 }
 

@@ -7,12 +7,19 @@
 
 #include "core/graph/graph.hpp"
 #include "cuda/device/gpu.hpp"
+#include "cuda/launch/kernel_form.hpp"
 #include "cuda/memory/memory_kernels.hpp"
 
 namespace heddle::detail::cu {
 
-/// Parameters of a kernel node. They point into `form`: cannot be moved.
+/// Returns the form of a kernel node's work, for its device. Writes the addresses of the closure's
+/// parts, to which it refers.
+KernelForm form_of(const NodeData& node, std::vector<void*>& addresses,
+                   const SourceLocation& where);
+
+/// Parameters of a kernel node. They point into `addresses`: cannot be moved.
 struct KernelParameters {
+    std::vector<void*> addresses;
     KernelForm form;
     cudaKernelNodeParams native{};
 
@@ -23,7 +30,7 @@ struct KernelParameters {
 
 /// Converts the form of a kernel to the driver's parameters. Unless the kernel was loaded at run
 /// time, `func` is a runtime symbol and not a CUfunction yet.
-CUDA_KERNEL_NODE_PARAMS kernel_parameters(KernelForm& form) noexcept;
+CUDA_KERNEL_NODE_PARAMS kernel_parameters(const KernelForm& form) noexcept;
 
 /// Parameters of a fill: a memset node where possible, else a kernel. Elements of up to max_pattern
 /// bytes, other than 1, 2 or 4, are always kernels. So an instantiated graph can take other values

@@ -1,5 +1,4 @@
-// What launches in the callers' code need of the library: limits of grids, names of kernels, and
-// the meaning of launch failures.
+// Launches of kernels: limits of grids and options, and the meaning of launch failures.
 #include <atomic>
 #include <cstdlib>
 #include <memory>
@@ -9,9 +8,13 @@
 
 #include "core/base/errors.hpp"
 #include "core/base/kernel_name.hpp"
+#include "core/launch/launch.hpp"
 #include "cuda/backend.hpp"
 #include "cuda/device/context.hpp"
+#include "cuda/launch/kernel_form.hpp"
 #include "cuda/launch/launch_options.hpp"
+#include "cuda/launch/module_launch.hpp"
+#include "cuda/launch/preload.hpp"
 #include <heddle/cuda.hpp>
 
 namespace heddle::detail {
@@ -62,33 +65,49 @@ void raise_shared(StreamState& stream, std::size_t bytes, const void* kernel,
     else raised.store(fresh.release(), std::memory_order_release);
 }
 
-[[noreturn]] void throw_over_limit(StreamState& stream, const LaunchGrid& grid,
+[[noreturn]] void throw_over_limit(StreamState& stream, const SourceLocation& where,
                                    std::string_view what, std::size_t is, std::size_t limit) {
-    usage_error({"launch", grid.where, stream}, "{} is {}, and {} allows {}{}", what, is,
-                stream.device, is == 0 ? "1 to " : "at most ", limit);
+    usage_error({"launch", where, stream}, "{} is {}, and {} allows {}{}", what, is, stream.device,
+                is == 0 ? "1 to " : "at most ", limit);
 }
 
 /// Throws UsageError for the limit that the grid exceeds.
-[[noreturn]] void throw_exceeded(StreamState& stream, const LaunchGrid& grid,
-                                 const Limits& limits) {
+[[noreturn]] void throw_exceeded(StreamState& stream, const GridHead& grid, const Limits& limits,
+                                 const SourceLocation& where) {
     const unsigned blocks[3] = {grid.grid.x, grid.grid.y, grid.grid.z};
     const unsigned threads[3] = {grid.block.x, grid.block.y, grid.block.z};
     for (int i = 0; i < 3; ++i) {
         const char* const of_block[] = {"the block's x", "the block's y", "the block's z"};
         const char* const of_grid[] = {"the grid's x", "the grid's y", "the grid's z"};
         if (threads[i] == 0 || threads[i] > static_cast<unsigned>(limits.max_block[i]))
-            throw_over_limit(stream, grid, of_block[i], threads[i],
+            throw_over_limit(stream, where, of_block[i], threads[i],
                              static_cast<std::size_t>(limits.max_block[i]));
         if (blocks[i] == 0 || blocks[i] > static_cast<unsigned>(limits.max_grid[i]))
-            throw_over_limit(stream, grid, of_grid[i], blocks[i],
+            throw_over_limit(stream, where, of_grid[i], blocks[i],
                              static_cast<std::size_t>(limits.max_grid[i]));
     }
     if (grid.shared_bytes > static_cast<std::size_t>(limits.max_shared_opt_in))
-        throw_over_limit(stream, grid, "dynamic shared memory (bytes)", grid.shared_bytes,
+        throw_over_limit(stream, where, "dynamic shared memory (bytes)", grid.shared_bytes,
                          static_cast<std::size_t>(limits.max_shared_opt_in));
-    throw_over_limit(stream, grid, "the number of threads in a block",
+    throw_over_limit(stream, where, "the number of threads in a block",
                      std::size_t{threads[0]} * threads[1] * threads[2],
                      static_cast<std::size_t>(limits.max_threads_per_block));
+}
+
+void check_limits(StreamState& stream, const GridHead& grid, const SourceLocation& where) {
+    const Limits& l = gpu_of(stream).limits;
+    // Excludes 0 too.
+    const auto in = [](unsigned value, int most) {
+        return value - 1u < static_cast<unsigned>(most);
+    };
+    const auto &b = grid.block, &g = grid.grid;
+    const bool fits =
+        in(b.x, l.max_block[0]) && in(b.y, l.max_block[1]) && in(b.z, l.max_block[2]) &&
+        in(g.x, l.max_grid[0]) && in(g.y, l.max_grid[1]) && in(g.z, l.max_grid[2]) &&
+        std::size_t{b.x} * b.y * b.z <= static_cast<std::size_t>(l.max_threads_per_block) &&
+        grid.shared_bytes <= static_cast<std::size_t>(l.max_shared_opt_in);
+    if (!fits) [[unlikely]]
+        throw_exceeded(stream, grid, l, where);
 }
 
 std::string readable(const char* name) {
@@ -148,13 +167,6 @@ std::size_t most_at_once(StreamState& stream, const void* function, dim3 grid, d
 }
 
 }  // namespace
-
-void throw_global_on_cpu(const ErrorSite& site) {
-    usage_error(
-        site,
-        "a __global__ function runs on CUDA devices only; a portable kernel (an object with a "
-        "HEDDLE_FN operator()) would run here");
-}
 
 std::size_t cluster_size(const LaunchOptions& options) noexcept {
     return std::size_t{options.cluster_x} * options.cluster_y * options.cluster_z;
@@ -216,80 +228,32 @@ void check_options(StreamState& stream, const void* function, dim3 grid, dim3 bl
             where);
 }
 
-}  // namespace cu
+namespace {
 
-void check_portable_options(const LaunchOptions& options, int dimensions,
-                            const SourceLocation& where) {
-    // What portable kernels are compiled for (detail/launch_nvcc.hpp).
-    constexpr unsigned most = 256;
-    if (options.block > most)
-        usage_error({"launch", where}, "a block of {} threads: portable kernels have at most {}",
-                    options.block, most);
-    if (dimensions > 1 && options.block % 32 != 0)
-        usage_error({"launch", where},
-                    "a block of {} threads: with two and three dimensions it is a multiple of 32",
-                    options.block);
-    if (options.cluster_x != 0 && (options.cluster_y == 0 || options.cluster_z == 0))
-        usage_error({"launch", where}, "a cluster has at least one block in every dimension");
-}
-
-cudaError_t launch_in_a_way(StreamState& stream, const void* function, dim3 grid, dim3 block,
-                            void** arguments, std::size_t shared_bytes,
-                            const LaunchOptions& options, const SourceLocation& where) {
-    cu::check_options(stream, function, grid, block, shared_bytes, options, where);
+cudaError_t launch_with_options(StreamState& stream, const KernelForm& form,
+                                const LaunchOptions& options, const SourceLocation& where) {
+    check_options(stream, form.function, form.grid, form.block, form.shared_bytes, options, where);
     cudaLaunchAttribute attributes[6];
     cudaLaunchConfig_t config{};
-    config.gridDim = grid;
-    config.blockDim = block;
-    config.dynamicSmemBytes = shared_bytes;
-    config.stream = cu::native_of(stream);
+    config.gridDim = form.grid;
+    config.blockDim = form.block;
+    config.dynamicSmemBytes = form.shared_bytes;
+    config.stream = native_of(stream);
     config.attrs = attributes;
-    config.numAttrs = cu::attributes_of(stream, options, attributes);
-    if (options.dependence == Dependence::on_stream && cu::is_hopper(stream)) {
+    config.numAttrs = attributes_of(stream, options, attributes);
+    if (options.dependence == Dependence::on_stream && is_hopper(stream)) {
         attributes[config.numAttrs].id = cudaLaunchAttributeProgrammaticStreamSerialization;
         attributes[config.numAttrs++].val.programmaticStreamSerializationAllowed = 1;
     }
-    return cu::api.cudaLaunchKernelExC(&config, function, arguments);
+    return api.cudaLaunchKernelExC(&config, form.function, form.arguments);
 }
 
-void check_grid(StreamState& stream, const LaunchGrid& grid, const void* kernel) {
-    if (!stream.device.is_cuda()) [[unlikely]]
-        cu::throw_global_on_cpu({"launch", grid.where, stream});
-    check_limits(stream, grid);
-    if (grid.shared_bytes > static_cast<std::size_t>(cu::gpu_of(stream).limits.max_shared))
-        [[unlikely]]
-        cu::raise_shared(stream, grid.shared_bytes, kernel, grid.where);
-}
-
-void check_limits(StreamState& stream, const LaunchGrid& grid) {
-    const cu::Limits& l = cu::gpu_of(stream).limits;
-    // Excludes 0 too.
-    const auto in = [](unsigned value, int most) {
-        return value - 1u < static_cast<unsigned>(most);
-    };
-    const auto &b = grid.block, &g = grid.grid;
-    const bool fits =
-        in(b.x, l.max_block[0]) && in(b.y, l.max_block[1]) && in(b.z, l.max_block[2]) &&
-        in(g.x, l.max_grid[0]) && in(g.y, l.max_grid[1]) && in(g.z, l.max_grid[2]) &&
-        std::size_t{b.x} * b.y * b.z <= static_cast<std::size_t>(l.max_threads_per_block) &&
-        grid.shared_bytes <= static_cast<std::size_t>(l.max_shared_opt_in);
-    if (!fits) [[unlikely]]
-        cu::throw_exceeded(stream, grid, l);
-}
-
-const char* global_name(const void* kernel) noexcept {
-    const char* name = nullptr;
-    if (cu::api.cudaFuncGetName(&name, kernel) == cudaSuccess && name != nullptr) return name;
-    cudaGetLastError();
-    return "?";
-}
-
-void throw_launch_failed(StreamState& stream, const char* pretty, int native, Where where) {
-    const auto code = static_cast<cudaError_t>(native);
+/// Throws the error of a failed launch, and marks the device as lost if it is.
+[[noreturn]] void throw_launch_failed(StreamRecord& stream, const char* name, cudaError_t code,
+                                      const SourceLocation& where) {
     cudaGetLastError();  // clears the error, which is thrown below
-    cu::refuse_forked("launch", where);
-    if (cu::is_sticky(code))
-        cu::fail(code, "cudaLaunchKernel", stream.device.index(), &record_of(stream), where);
+    refuse_forked("launch", where);
+    if (is_sticky(code)) fail(code, "cudaLaunchKernel", stream.device.index(), &stream, where);
     const bool misuse =
         code == cudaErrorInvalidConfiguration || code == cudaErrorInvalidValue ||
         code == cudaErrorLaunchOutOfResources || code == cudaErrorCooperativeLaunchTooLarge ||
@@ -303,9 +267,47 @@ void throw_launch_failed(StreamState& stream, const char* pretty, int native, Wh
     coded_error(no_code  ? ErrorCode::unsupported
                 : misuse ? ErrorCode::usage
                          : ErrorCode::native,
-                cu::with_native({"cudaLaunchKernel", where, stream}, code),
-                "kernel {} was not launched: {}{}", cu::readable(pretty), cudaGetErrorString(code),
-                hint);
+                with_native({"cudaLaunchKernel", where, stream}, code),
+                "kernel {} was not launched: {}{}", readable(name), cudaGetErrorString(code), hint);
+}
+
+}  // namespace
+
+void CudaBackend::check_grid(StreamRecord& stream, const WorkType& type, const GridHead& head,
+                             const GivenOptions& how, const SourceLocation& where) {
+    check_limits(stream, head, where);
+    const bool is_module = type.kernel == KernelKind::in_module;
+    if (head.shared_bytes > static_cast<std::size_t>(gpu_of(stream).limits.max_shared))
+        [[unlikely]] {
+        if (is_module) raise_shared_of_module(stream, head, where);
+        else raise_shared(stream, head.shared_bytes, head.kernel, where);
+    }
+    if (is_module && how.given) [[unlikely]]
+        check_module_options(stream, head, how.options, where);
+}
+
+void CudaBackend::launch(StreamRecord& stream, const LaunchCall& call, std::size_t) {
+    if (call.type.code != nullptr) note_launch(stream, call);
+    const KernelForm form = form_of(call.type, call.closure, call.addresses, stream.processors,
+                                    call.how.options, call.where);
+    const cudaError_t code =
+        form.is_loaded ? launch_of_module(stream, form, call.how)
+        : call.how.given
+            ? launch_with_options(stream, form, call.how.options, call.where)
+            : api.cudaLaunchKernel(form.function, form.grid, form.block, form.arguments,
+                                   form.shared_bytes, native_of(stream));
+    if (code != cudaSuccess) [[unlikely]]
+        throw_launch_failed(stream, name_of_kernel(call.type, call.addresses[0]), code, call.where);
+    count_submission(stream);
+}
+
+}  // namespace cu
+
+const char* global_name(const void* kernel) noexcept {
+    const char* name = nullptr;
+    if (cu::api.cudaFuncGetName(&name, kernel) == cudaSuccess && name != nullptr) return name;
+    cudaGetLastError();
+    return "?";
 }
 
 }  // namespace heddle::detail

@@ -27,8 +27,6 @@ void check_way(StreamState& stream, const LaunchOptions& options, dim3 grid,
                const SourceLocation& where);
 void check_fits_at_once(StreamState& stream, std::size_t most, dim3 grid,
                         const SourceLocation& where);
-/// Throws UsageError for a __global__ function on a CPU device.
-[[noreturn]] void throw_global_on_cpu(const ErrorSite& site);
 std::size_t cluster_size(const LaunchOptions& options) noexcept;  ///< in blocks
 
 }  // namespace heddle::detail::cu

@@ -11,11 +11,13 @@
 #include "core/base/kernel_name.hpp"
 #include "core/base/made_once.hpp"
 #include "core/base/report.hpp"
+#include "core/launch/launch.hpp"
 #include "core/launch/preload.hpp"
 #include "core/seam/code_backend.hpp"
 #include "cuda/backend.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/launch/launch_options.hpp"
+#include "cuda/launch/preload.hpp"
 #include "cuda/stream/native_event.hpp"
 
 namespace heddle::detail {
@@ -56,20 +58,10 @@ bool loads_late() {
     return late;
 }
 
-}  // namespace
-
-}  // namespace cu
-
-bool register_kernel(const void* function, const void* tag, std::atomic<std::uint64_t>* loaded) {
-    cu::Kernels& known = cu::kernels();
-    const std::lock_guard lock(known.mutex);
-    known.all.push_back({function, tag, loaded});
-    return true;
-}
-
+/// Applies the policy to a launch that may load code.
 void note_first_launch(StreamState& stream, const char* pretty, const SourceLocation& where) {
-    if (!cu::loads_late()) return;
-    if (cu::capture_of(record_of(stream)) == 0 && code_backend().is_idle(stream.device)) return;
+    if (!loads_late()) return;
+    if (capture_of(record_of(stream)) == 0 && code_backend().is_idle(stream.device)) return;
     count_load_while_busy();
     const CodeLoadPolicy policy = code_load_policy();
     if (policy == CodeLoadPolicy::count) return;
@@ -81,6 +73,25 @@ void note_first_launch(StreamState& stream, const char* pretty, const SourceLoca
     report(info);
 }
 
+}  // namespace
+
+}  // namespace cu
+
+bool register_kernel(const void* function, const void* tag, std::atomic<std::uint64_t>* loaded) {
+    cu::Kernels& known = cu::kernels();
+    const std::lock_guard lock(known.mutex);
+    known.all.push_back({function, tag, loaded});
+    return true;
+}
+
+void cu::note_launch(StreamState& stream, const LaunchCall& call) {
+    const PortableCode code = call.type.code();
+    const std::uint64_t device = std::uint64_t{1} << (stream.device.index() & 63);
+    if ((code.loaded->load(std::memory_order_relaxed) & device) != 0) [[likely]]
+        return;
+    if (code.registered) note_first_launch(stream, call.type.op->pretty, call.where);
+    code.loaded->fetch_or(device, std::memory_order_relaxed);
+}
 void cu::CudaBackend::preload(int device, const void* tag, const SourceLocation& where) {
     cu::Gpu& g = cu::gpu(device, where);
     std::vector<cu::Known> wanted;
@@ -98,7 +109,7 @@ void cu::CudaBackend::preload(int device, const void* tag, const SourceLocation&
 }
 
 void preload_function(Device device, const void* function, const SourceLocation& where) {
-    if (!device.is_cuda()) cu::throw_global_on_cpu({"preload", where, device});
+    if (!device.is_cuda()) throw_global_on_cpu({"preload", where, device});
     cu::Gpu& g = cu::gpu(device.index(), where);
     cu::RelaxedCapture relaxed;
     cu::InContext in(g);

@@ -47,7 +47,7 @@ CUresult set_memory(const Rectangle& to, const void* value, std::size_t word,
     return set(api.cuMemsetD32Async, api.cuMemsetD2D32Async, read<unsigned>(value));
 }
 
-template <class Kernel> cudaError_t launch(Kernel& kernel, cudaStream_t stream) noexcept {
+template <class Kernel> cudaError_t launch_fill(Kernel& kernel, cudaStream_t stream) noexcept {
     return api.cudaLaunchKernel(kernel.function, kernel.grid, kernel.block, kernel.arguments, 0,
                                 stream);
 }
@@ -95,7 +95,7 @@ void CudaBackend::fill(StreamRecord& stream, const Piece& piece, const void* val
     if (size <= max_pattern) {
         FillKernel kernel;
         make_fill(kernel, to, value, size, g.limits.processors);
-        check(launch(kernel, native), "cudaLaunchKernel (fill)", stream, where);
+        check(launch_fill(kernel, native), "cudaLaunchKernel (fill)", stream, where);
         return count_submission(stream);
     }
     // The element is too large for a kernel argument: copy the first one, and let a kernel repeat
@@ -109,7 +109,7 @@ void CudaBackend::fill(StreamRecord& stream, const Piece& piece, const void* val
     stage_to_device(g, stream, {to.data, size, 1, size, piece.place}, element, where);
     RepeatKernel kernel;
     make_repeat(kernel, to, size, g.limits.processors);
-    check(launch(kernel, native), "cudaLaunchKernel (fill)", stream, where);
+    check(launch_fill(kernel, native), "cudaLaunchKernel (fill)", stream, where);
 }
 
 }  // namespace heddle::detail::cu

@@ -1,0 +1,117 @@
+// Closures of kernels: what a launch copies into a stream, a recording or a node.
+#pragma once
+
+#include <cstddef>
+#include <new>
+#include <tuple>
+#include <type_traits>
+
+#include <heddle/detail/work.hpp>
+#include <heddle/launch/launch_shape.hpp>
+
+namespace heddle::detail {
+
+template <class K, int N, class... P> struct PortableOp;
+/// Portable kernels and their arguments are copied as bytes, though nvcc's lambda wrappers are not
+/// declared noexcept.
+template <class K, int N, class... P>
+inline constexpr bool moves_without_fail<PortableOp<K, N, P...>> = true;
+
+/// A portable kernel with its extents and arguments.
+template <class K, int N, class... P> struct PortableOp {
+    K kernel;
+    std::size_t extent[N];
+    std::tuple<P...> args;
+
+    PortableOp(const K& k, const std::size_t* n, const P&... p) : kernel(k), args(p...) {
+        for (int i = 0; i < N; ++i) extent[i] = n[i];
+    }
+
+    static constexpr const char* pretty() noexcept { return __PRETTY_FUNCTION__; }
+
+    // Everything is copied to locals first. The kernel's writes cannot alias those, which lets the
+    // compiler vectorise the loop over the fastest index. One nest of loops for all dimensions:
+    // NOLINTNEXTLINE(readability-function-cognitive-complexity)
+    static void run(void* self, std::size_t begin, std::size_t end) {
+        const PortableOp& op = *static_cast<const PortableOp*>(self);
+        std::apply(
+            [&, kernel = op.kernel](P... p) mutable {
+                if constexpr (N == 1) {
+                    for (std::size_t x = begin; x < end; ++x) kernel(x, p...);
+                } else {
+                    const std::size_t nx = op.extent[0];
+                    while (begin < end) {
+                        const std::size_t row = begin / nx, first = begin % nx;
+                        const std::size_t last =
+                            end - begin < nx - first ? first + (end - begin) : nx;
+                        if constexpr (N == 2) {
+                            for (std::size_t x = first; x < last; ++x) kernel(x, row, p...);
+                        } else {
+                            const std::size_t y = row % op.extent[1], z = row / op.extent[1];
+                            for (std::size_t x = first; x < last; ++x) kernel(x, y, z, p...);
+                        }
+                        begin += last - first;
+                    }
+                }
+            },
+            op.args);
+    }
+    static void addresses(void* self, void** to) {
+        PortableOp& op = *static_cast<PortableOp*>(self);
+        *to++ = &op.kernel;
+        for (std::size_t& n : op.extent) *to++ = &n;
+        std::apply([&](P&... p) { ((*to++ = &p), ...); }, op.args);
+    }
+    static void copy(const void* from, void* to) {
+        const PortableOp& op = *static_cast<const PortableOp*>(from);
+        if constexpr (std::is_trivially_copyable_v<K>) {
+            copy_part(to, op, op.kernel);
+            copy_part(to, op, op.extent);
+            std::apply([&](const P&... p) { (copy_part(to, op, p), ...); }, op.args);
+        } else {
+            ::new (to) PortableOp(op);
+        }
+    }
+
+    static constexpr OpType type =
+        op_type<PortableOp>(&run, std::is_trivially_copyable_v<K>, "launch", pretty());
+};
+
+/// Its address identifies a kernel with N indices, whatever its arguments.
+template <class K, int N> inline constexpr char kernel_tag = 0;
+
+/// A kernel that is launched by a grid, and that grid.
+struct GridHead {
+    void* kernel;  ///< the symbol of a __global__ function, or a ModuleKernelData
+    Extents grid, block;
+    std::size_t shared_bytes;
+};
+
+/// The same with its arguments, as the kernel takes them.
+template <class... P> struct GridOp {
+    GridHead head;
+    std::tuple<P...> args;
+
+    static constexpr const char* pretty() noexcept { return "kernel of a grid"; }
+    static void run(void*, std::size_t, std::size_t) {}  // never called: for CUDA only
+    static void addresses(void* self, void** to) {
+        GridOp& op = *static_cast<GridOp*>(self);
+        *to++ = &op.head;
+        std::apply([&](P&... p) { ((*to++ = &p), ...); }, op.args);
+    }
+    static void copy(const void* from, void* to) {
+        const GridOp& op = *static_cast<const GridOp*>(from);
+        copy_part(to, op, op.head);
+        std::apply([&](const P&... p) { (copy_part(to, op, p), ...); }, op.args);
+    }
+
+    static constexpr OpType type = op_type<GridOp>(&run, true, "launch", pretty());
+    template <KernelKind kind>
+    static constexpr WorkType work_type{.op = &type,
+                                        .kernel = kind,
+                                        .parameters = sizeof...(P),
+                                        .addresses = &addresses,
+                                        .copy = &copy};
+};
+
+}  // namespace heddle::detail

@@ -1,0 +1,119 @@
+// Work without its types: what a launch enqueues, a recorder keeps and a node runs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include <heddle/detail/block.hpp>
+#include <heddle/detail/host_op.hpp>
+#include <heddle/error.hpp>
+#include <heddle/launch/launch_options.hpp>
+#include <heddle/observe/observer.hpp>
+
+namespace heddle::detail {
+
+enum class ConditionalKind : std::uint8_t { if_else, while_loop, switch_case };
+
+/// What launches a kernel: heddle's own for portable kernels, or the kernel itself.
+enum class KernelKind : std::uint8_t {
+    none,       ///< a host function
+    portable,   ///< an object with a HEDDLE_FN operator()
+    global,     ///< a __global__ function of the program
+    in_module,  ///< a kernel of a module
+};
+
+struct PortableCode;
+
+/// Describes a type of work; one constant for each type of closure. What follows `op` is null or 0
+/// for host functions.
+struct WorkType {
+    const OpType* op;
+    KernelKind kernel = KernelKind::none;
+    std::uint8_t dimensions = 0;   ///< of a portable kernel: 1 to 3
+    std::uint16_t parameters = 0;  ///< of the kernel, without its indices
+    /// Writes the addresses of the closure's parts: the kernel (an object, or a GridHead), the
+    /// extents of a portable kernel, one by one, and the arguments.
+    void (*addresses)(void* closure, void** to) = nullptr;
+    /// Copies a closure to memory that is zeroed. Equal closures have equal bytes then, unless they
+    /// need OpType::move.
+    void (*copy)(const void* from, void* to) = nullptr;
+    /// Portable kernels only. The code is null if nvcc did not compile the launch; the tag
+    /// identifies the kernel and its number of indices, whatever its arguments.
+    PortableCode (*code)() noexcept = nullptr;
+    const void* tag = nullptr;
+
+    /// Returns how many addresses there are.
+    std::size_t parts() const noexcept { return 1u + dimensions + parameters; }
+};
+
+template <class F> inline constexpr WorkType host_work_type{&HostFunction<F>::type};
+
+/// An immutable closure with several owners.
+using SharedClosure = std::shared_ptr<void>;
+
+/// What a kernel or host function node runs. A node is changed by replacing its work.
+struct Work {
+    const WorkType* type = nullptr;
+    SharedClosure closure;
+    std::size_t count = 1;
+    std::vector<Block*> blocks{};          ///< memory that it uses
+    std::vector<std::uint64_t> serials{};  ///< Block::serial of `blocks` when the work was set
+    LaunchOptions options{};               ///< for kernels
+};
+
+/// The memory of an array or view among a kernel's arguments.
+struct MemoryArgument {
+    Block* block;   ///< null if heddle does not own the memory
+    bool is_array;  ///< an Array: without a block it holds nothing
+};
+
+/// One launch of a kernel, or the launch that a node makes.
+struct LaunchCall {
+    const WorkType& type;
+    void* closure;
+    void** addresses;  ///< room for as many as the closure has parts
+    std::span<const MemoryArgument> memory;
+    std::span<OpAccess> accesses;          ///< of `memory`, for observers
+    std::span<const std::size_t> extents;  ///< of dim(); none for a grid
+    const GivenOptions& how;
+    const SourceLocation& where;
+};
+
+/// Checks a launch and enqueues it, or lets a capture or batch record it. All launches of kernels
+/// go through it.
+void submit_launch(StreamState& stream, const LaunchCall& call);
+
+/// Records work on a stream that is being recorded (Admission::recorded). Moves the closure out of
+/// `self`, or copies it, and notes the memory that it uses. Returns false if the stream is no
+/// longer recorded, or the work cannot be recorded; the caller then enqueues it on the stream.
+bool record_work(StreamState& stream, const WorkType& type, void* self, std::size_t count,
+                 std::span<const MemoryArgument> memory, const LaunchOptions& options,
+                 const SourceLocation& where);
+
+/// Copies a part of a closure to its offset in `to`, which is zeroed. Bytes between the parts, and
+/// where the compiler can tell those inside them, stay zero.
+template <class Closure, class T>
+void copy_part(void* to, const Closure& from, const T& part) noexcept {
+    if constexpr (!std::is_empty_v<T>) {
+        auto* const at = static_cast<std::byte*>(to) + (reinterpret_cast<const std::byte*>(&part) -
+                                                        reinterpret_cast<const std::byte*>(&from));
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_clear_padding)
+        if constexpr (std::is_trivially_copyable_v<T> && !std::is_array_v<T>) {
+            T clean = part;
+            __builtin_clear_padding(&clean);
+            std::memcpy(at, &clean, sizeof clean);
+            return;
+        }
+#endif
+#endif
+        std::memcpy(at, &part, sizeof part);
+    }
+}
+
+}  // namespace heddle::detail

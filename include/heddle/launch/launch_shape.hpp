@@ -1,0 +1,108 @@
+// The shape of a launch: a number of indices, or a grid of blocks.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <limits>
+
+#include <heddle/detail/location.hpp>
+#include <heddle/launch/launch_options.hpp>
+
+namespace heddle {
+
+/// What all shapes have. Made by dim() and grid().
+template <class Self> struct LaunchShape {
+    /// The call of dim() or grid(), which errors of the launch name.
+    SourceLocation where;
+    /// For the library.
+    detail::GivenOptions how{};
+
+    /// Returns the same shape with launch options. For a grid, LaunchOptions::block and
+    /// shared_bytes are ignored.
+    constexpr Self with(const LaunchOptions& options) const noexcept {
+        Self other = static_cast<const Self&>(*this);
+        other.how = {options, true};
+        return other;
+    }
+};
+
+/// The number of indices of a launch in N dimensions: how many times a kernel runs. Made by dim().
+template <int N> struct Dim : LaunchShape<Dim<N>> {
+    /// Number of indices in each dimension; the first varies fastest.
+    std::size_t extent[N];
+};
+
+/// The extents of a grid in blocks, or of a block in threads. Extents left out are 1.
+struct Extents {
+    unsigned x = 1;  ///< along the first axis
+    unsigned y = 1;  ///< along the second
+    unsigned z = 1;  ///< along the third
+    /// Converts from numbers, so that `256` and `{16, 16}` can be passed.
+    constexpr Extents(unsigned nx, unsigned ny = 1, unsigned nz = 1) noexcept
+        : x(nx), y(ny), z(nz) {}
+    /// Converts from a dim3 of CUDA.
+    template <class D>
+        requires requires(const D& d) {
+            { d.x } -> std::same_as<const unsigned&>;
+            { d.y } -> std::same_as<const unsigned&>;
+            { d.z } -> std::same_as<const unsigned&>;
+        }
+    constexpr Extents(const D& d) noexcept : x(d.x), y(d.y), z(d.z) {}
+    bool operator==(const Extents&) const = default;
+};
+
+/// Grid, block and dynamic shared memory of a launch of a `__global__` function or a module's
+/// kernel. Made by grid().
+struct LaunchGrid : LaunchShape<LaunchGrid> {
+    /// In blocks.
+    Extents grid;
+    /// In threads.
+    Extents block;
+    /// Dynamic shared memory of a block, in bytes.
+    std::size_t shared_bytes;
+};
+
+namespace detail {
+template <class S>
+concept IsLaunchShape = std::derived_from<S, LaunchShape<S>>;
+
+/// The maximum number of indices. A negative number converted to std::size_t exceeds it.
+inline constexpr auto max_indices =
+    static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
+
+[[noreturn]] void throw_negative_extent(std::size_t extent, const SourceLocation& where);
+[[noreturn]] void throw_too_many_indices(const SourceLocation& where);
+
+constexpr void check_extent(std::size_t extent, const SourceLocation& where) {
+    if (extent > max_indices) [[unlikely]]
+        throw_negative_extent(extent, where);
+}
+}  // namespace detail
+
+/// Makes numbers of indices. All three overloads throw UsageError for a negative extent (in
+/// constant expressions it is a compile error).
+constexpr Dim<1> dim(std::size_t nx, Where where = {}) {
+    detail::check_extent(nx, where);
+    return {{where, {}}, {nx}};
+}
+/// The first index varies fastest: adjacent threads on a GPU, the inner loop on a CPU.
+constexpr Dim<2> dim(std::size_t nx, std::size_t ny, Where where = {}) {
+    detail::check_extent(nx, where);
+    detail::check_extent(ny, where);
+    return {{where, {}}, {nx, ny}};
+}
+constexpr Dim<3> dim(std::size_t nx, std::size_t ny, std::size_t nz, Where where = {}) {
+    detail::check_extent(nx, where);
+    detail::check_extent(ny, where);
+    detail::check_extent(nz, where);
+    return {{where, {}}, {nx, ny, nz}};
+}
+
+/// Makes a grid of blocks with so many threads each, and `shared_bytes` bytes of dynamic shared
+/// memory per block: `grid(n / 256, 256)`, `grid({4, 4}, {16, 16})`.
+constexpr LaunchGrid grid(Extents grid, Extents block, std::size_t shared_bytes = 0,
+                          Where where = {}) noexcept {
+    return {{where, {}}, grid, block, shared_bytes};
+}
+
+}  // namespace heddle

@@ -1,0 +1,41 @@
+// Launches and closures of kernels, without their types.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "core/base/errors.hpp"
+#include <heddle/detail/kernel_closures.hpp>
+#include <heddle/detail/work.hpp>
+#include <heddle/launch/launch_shape.hpp>
+
+namespace heddle::detail {
+
+/// Throws for what a launch on the stream may not be: kernel, shape, options, memory. Returns the
+/// number of indices; a grid counts as one. If it is 0, there is nothing to launch.
+std::size_t check_launch(StreamState& stream, const LaunchCall& call);
+/// The part of check_launch() for a grid.
+void check_grid(StreamState& stream, const WorkType& type, const GridHead& head,
+                const GivenOptions& how, const SourceLocation& where);
+/// Returns the number of indices. Throws UsageError if it exceeds max_indices.
+std::size_t count_of(std::span<const std::size_t> extents, const SourceLocation& where);
+
+/// Returns the address of the kernel in the closure: an object, or a GridHead.
+const void* kernel_of(const Work& work);
+/// Returns the kernel's name: from its type, of the __global__ function, or as a module's readable
+/// name. `kernel` is its address in a closure.
+const char* name_of_kernel(const WorkType& type, const void* kernel) noexcept;
+
+/// Copies a kernel's closure, which several nodes may then own.
+SharedClosure copy_closure(const WorkType& type, const void* from);
+/// Return the closure of a portable kernel with other extents, or of a grid's kernel with another
+/// grid. Both make a new one, because others may share the old one.
+SharedClosure resized_closure(const Work& work, const std::size_t* extent);
+SharedClosure resized_closure(const Work& work, const LaunchGrid& grid);
+/// Writes the extents of a portable kernel.
+void read_extents(const Work& work, std::size_t* to);
+
+/// Throws UsageError for a __global__ function on a CPU device.
+[[noreturn]] void throw_global_on_cpu(const ErrorSite& site);
+
+}  // namespace heddle::detail

@@ -1,0 +1,28 @@
+// A kernel as CUDA takes it, made of a closure.
+#pragma once
+
+#include <cstddef>
+
+#include <cuda_runtime_api.h>
+
+#include <heddle/detail/kernel_closures.hpp>
+
+namespace heddle::detail::cu {
+
+/// What CUDA needs for a launch. Refers to the closure, and to the addresses of its parts.
+struct KernelForm {
+    const void* function = nullptr;
+    /// `function` is the driver's, of a module loaded at run time; otherwise it is a symbol.
+    bool is_loaded = false;
+    dim3 grid, block;
+    std::size_t shared_bytes = 0;
+    void** arguments = nullptr;
+};
+
+/// Makes the form of a closure for a device with `processors` multiprocessors. Writes the addresses
+/// of the closure's parts. Throws UsageError if the extents or options of a portable kernel are not
+/// valid.
+KernelForm form_of(const WorkType& type, void* closure, void** addresses, unsigned processors,
+                   const LaunchOptions& options, const SourceLocation& where);
+
+}  // namespace heddle::detail::cu
