@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# run_all.sh PYTHON BUILD OUT: run_all makes of two benchmarks' rows, with the machine above them, a
+# table and a chart.
+set -eu
+python=$1 build=$2 out=$3
+
+"$python" "$(dirname "$0")/run_all" --quick --build "$build" --out "$out" \
+    --only bench_graphs --only bench_bandwidth
+grep -q '^CPU: ' "$out/rows.md"
+if grep 'CUDA toolkit.*CUDA toolkit' "$out/rows.md"; then exit 1; fi
+grep -q '^ratio is ' "$out/rows.md"
+grep -q '^## bench_graphs' "$out/rows.md"
+grep -q '| cpu:0 |' "$out/rows.md"
+grep -q '</svg>' "$out/rows.svg"

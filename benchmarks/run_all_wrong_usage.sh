@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# run_all_wrong_usage.sh PYTHON BUILD: run_all ends with status 2 when its command line is wrong.
+set -u
+python=$1 build=$2
+
+for words in --frob '--only none' '--digest-gb 0' '--digest-gb x' '--digest-gb -1' \
+    '--build nowhere'; do
+    # shellcheck disable=SC2086 # words
+    "$python" "$(dirname "$0")/run_all" --quick --build "$build" --out wrong_usage $words
+    [ $? -eq 2 ] || exit 1
+done

@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# heat_image.sh PROGRAM: an image that 14_heat wrote is read as it was.
+set -eu
+heat=$1
+
+"$heat" --size 90 70 --output heat.ppm
+"$heat" --input heat.ppm --iterations 0 --output again.ppm
+cmp heat.ppm again.ppm
+"$heat" --input heat.ppm --check

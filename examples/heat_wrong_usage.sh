@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# heat_wrong_usage.sh PROGRAM: 14_heat ends with status 2 when its command line is wrong, and tells
+# how to have more CPU devices.
+set -u
+heat=$1
+
+for words in '--size 2 9' '--size 9' '--graph 3' '--norm-every x' '--halo near' '--devices 99' \
+    '--devices none:0' --tolerances; do
+    # shellcheck disable=SC2086 # words
+    "$heat" $words
+    [ $? -eq 2 ] || exit 1
+done
+"$heat" --devices 99 2>&1 | grep -q HEDDLE_CPU_DEVICES

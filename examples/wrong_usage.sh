@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# wrong_usage.sh PROGRAM: what is no device is told in one line, with exit status 2.
+set -eu
+program=$1
+message=$(mktemp)
+trap 'rm -f "$message"' EXIT
+
+# told ARGUMENT...: the program refuses them.
+told() {
+    local status=0
+    "$program" "$@" 2>"$message" || status=$?
+    [ $status -eq 2 ]
+    [ "$(wc -l <"$message")" -eq 1 ]
+}
+
+for word in gpu7 cpu:63 --frob; do
+    told $word
+done
+HEDDLE_DEVICE=gpu7 told
+"$program" --help | grep -q '^usage: '
