@@ -25,7 +25,10 @@ endmacro()
 
 # The toolkit's installer puts nvcc where PATH seldom leads.
 if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
-    find_program(HEDDLE_NVCC nvcc HINTS ENV CUDA_PATH ENV CUDA_HOME PATHS /usr/local/cuda PATH_SUFFIXES bin)
+    find_program(HEDDLE_NVCC nvcc
+        HINTS ENV CUDA_PATH ENV CUDA_HOME
+        PATHS /usr/local/cuda
+        PATH_SUFFIXES bin)
     mark_as_advanced(HEDDLE_NVCC)
     if(HEDDLE_NVCC)
         set(ENV{CUDACXX} "${HEDDLE_NVCC}")
@@ -36,15 +39,17 @@ if(NOT CMAKE_CUDA_HOST_COMPILER AND NOT DEFINED ENV{CUDAHOSTCXX})
     set(ENV{CUDAHOSTCXX} "${CMAKE_CXX_COMPILER}")
 endif()
 
-# Architectures have to be settled before CMake fills in its own default.
-set(heddle_portable_architectures "80-real;90")   # code for sm_80 and sm_90, and PTX of 90 for what comes after
+# Architectures have to be settled before CMake fills in its own default. Portable means code for
+# sm_80 and sm_90, and PTX of 90 for what comes after.
+set(heddle_portable_architectures "80-real;90")
 if(NOT CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
     set(CMAKE_CUDA_ARCHITECTURES "${heddle_portable_architectures}")
     set(heddle_gpus 1)
     find_program(HEDDLE_NVIDIA_SMI nvidia-smi)
     mark_as_advanced(HEDDLE_NVIDIA_SMI)
     if(HEDDLE_NVIDIA_SMI)
-        execute_process(COMMAND "${HEDDLE_NVIDIA_SMI}" -L RESULT_VARIABLE heddle_gpus OUTPUT_QUIET ERROR_QUIET)
+        execute_process(COMMAND "${HEDDLE_NVIDIA_SMI}" -L
+            RESULT_VARIABLE heddle_gpus OUTPUT_QUIET ERROR_QUIET)
     endif()
     if(heddle_gpus EQUAL 0 OR EXISTS /dev/nvidia0)
         set(CMAKE_CUDA_ARCHITECTURES native)
@@ -62,7 +67,8 @@ if(CMAKE_CUDA_COMPILER_VERSION VERSION_LESS 13.0)
     heddle_no_cuda("heddle needs CUDA 13.0 or newer, and this is ${CMAKE_CUDA_COMPILER_VERSION}")
     return()
 endif()
-if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)   # CMake 3.25.1 does not know that nvcc 12 and newer can
+# CMake 3.25.1 does not know that nvcc 12 and newer can.
+if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
     set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
     set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
 endif()
@@ -71,10 +77,13 @@ if(NOT TARGET CUDA::cudart_static)
     heddle_no_cuda("the CUDA toolkit has no static runtime library")
     return()
 endif()
-if(CMAKE_CUDA_ARCHITECTURES STREQUAL "native" AND NOT CMAKE_CUDA_ARCHITECTURES_NATIVE MATCHES "^[0-9]")
-    set(CMAKE_CUDA_ARCHITECTURES "${heddle_portable_architectures}")   # a device node, and no GPU that answers
+# A device node, and no GPU that answers.
+if(CMAKE_CUDA_ARCHITECTURES STREQUAL "native"
+   AND NOT CMAKE_CUDA_ARCHITECTURES_NATIVE MATCHES "^[0-9]")
+    set(CMAKE_CUDA_ARCHITECTURES "${heddle_portable_architectures}")
 endif()
 
 set(HEDDLE_WITH_CUDA ON)
 set(CMAKE_CUDA_RUNTIME_LIBRARY Static)   # one binary that starts with or without a driver
-message(STATUS "heddle: built with CUDA ${CMAKE_CUDA_COMPILER_VERSION} for ${CMAKE_CUDA_ARCHITECTURES}")
+message(STATUS "heddle: built with CUDA ${CMAKE_CUDA_COMPILER_VERSION} "
+    "for ${CMAKE_CUDA_ARCHITECTURES}")

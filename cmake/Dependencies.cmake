@@ -36,7 +36,8 @@ macro(heddle_need name)
         FetchContent_MakeAvailable(Catch2)
         heddle_foreign(Catch2 Catch2WithMain)
         if(Catch2_VERSION AND Catch2_VERSION VERSION_LESS 2.13)
-            message(FATAL_ERROR "heddle: the tests need Catch2 2.13 or newer, and this is ${Catch2_VERSION}")
+            message(FATAL_ERROR
+                "heddle: the tests need Catch2 2.13 or newer, and this is ${Catch2_VERSION}")
         endif()
     elseif("${name}" STREQUAL "CLI11" AND NOT TARGET CLI11::CLI11)
         FetchContent_Declare(CLI11
@@ -53,8 +54,10 @@ macro(heddle_need name)
         set(heddle_xxhash_include "${HEDDLE_XXHASH_INCLUDE}")
         set(heddle_xxhash_minor 0)
         if(HEDDLE_XXHASH_INCLUDE)
-            file(STRINGS "${HEDDLE_XXHASH_INCLUDE}/xxhash.h" heddle_xxhash_minor REGEX "define +XXH_VERSION_MINOR ")
-            string(REGEX REPLACE ".*XXH_VERSION_MINOR +([0-9]+).*" "\\1" heddle_xxhash_minor "${heddle_xxhash_minor}")
+            file(STRINGS "${HEDDLE_XXHASH_INCLUDE}/xxhash.h" heddle_xxhash_minor
+                REGEX "define +XXH_VERSION_MINOR ")
+            string(REGEX REPLACE ".*XXH_VERSION_MINOR +([0-9]+).*" "\\1"
+                heddle_xxhash_minor "${heddle_xxhash_minor}")
         endif()
         if(heddle_xxhash_minor LESS 8)
             FetchContent_Declare(xxHash

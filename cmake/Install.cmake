@@ -8,13 +8,17 @@ install(TARGETS heddle EXPORT heddleTargets)
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/" TYPE INCLUDE FILES_MATCHING PATTERN "*.hpp")
 install(EXPORT heddleTargets NAMESPACE heddle:: DESTINATION "${heddle_package_dir}")
 if(TARGET heddle_tool)
+    # For a shared libheddle.
     file(RELATIVE_PATH heddle_bin_to_lib "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_LIBDIR}")
-    set_target_properties(heddle_tool PROPERTIES INSTALL_RPATH "$ORIGIN/${heddle_bin_to_lib}")   # a shared libheddle
+    set_target_properties(heddle_tool PROPERTIES INSTALL_RPATH "$ORIGIN/${heddle_bin_to_lib}")
     install(TARGETS heddle_tool)
 endif()
 
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/heddleConfig.cmake.in"
     "${PROJECT_BINARY_DIR}/heddleConfig.cmake" INSTALL_DESTINATION "${heddle_package_dir}")
-write_basic_package_version_file("${PROJECT_BINARY_DIR}/heddleConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
-install(FILES "${PROJECT_BINARY_DIR}/heddleConfig.cmake" "${PROJECT_BINARY_DIR}/heddleConfigVersion.cmake"
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/heddleConfigVersion.cmake"
+    COMPATIBILITY SameMinorVersion)
+install(FILES
+    "${PROJECT_BINARY_DIR}/heddleConfig.cmake"
+    "${PROJECT_BINARY_DIR}/heddleConfigVersion.cmake"
     DESTINATION "${heddle_package_dir}")

@@ -16,7 +16,9 @@ set(heddle_nccl_problem "")
 if(NOT HEDDLE_WITH_CUDA)
     set(heddle_nccl_problem "it is built without CUDA")
 else()
-    find_path(HEDDLE_NCCL_INCLUDE nccl.h HINTS ENV NCCL_HOME ${CUDAToolkit_INCLUDE_DIRS} PATH_SUFFIXES include)
+    find_path(HEDDLE_NCCL_INCLUDE nccl.h
+        HINTS ENV NCCL_HOME ${CUDAToolkit_INCLUDE_DIRS}
+        PATH_SUFFIXES include)
     mark_as_advanced(HEDDLE_NCCL_INCLUDE)
     if(NOT HEDDLE_NCCL_INCLUDE)
         set(heddle_nccl_problem "nccl.h was not found: install libnccl-dev, or set NCCL_HOME")

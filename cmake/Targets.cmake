@@ -10,7 +10,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
     list(APPEND heddle_cuda_warnings -Wno-restrict)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND HEDDLE_SANITIZE)
-    list(APPEND heddle_warnings -Wno-maybe-uninitialized)   # instrumented code misleads it, std::function above all
+    # Instrumented code misleads it, std::function above all.
+    list(APPEND heddle_warnings -Wno-maybe-uninitialized)
 endif()
 list(JOIN heddle_cuda_warnings "," heddle_cuda_warnings)
 
@@ -45,7 +46,8 @@ endfunction()
 
 if(HEDDLE_SANITIZE)
     list(JOIN HEDDLE_SANITIZE "," heddle_sanitizers)
-    add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${heddle_sanitizers};-fno-omit-frame-pointer>"
+    add_compile_options(
+        "$<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${heddle_sanitizers};-fno-omit-frame-pointer>"
         "$<$<COMPILE_LANGUAGE:CXX>:-fno-sanitize-recover=all>")
     if("undefined" IN_LIST HEDDLE_SANITIZE)
         # What AddressSanitizer sees as well, and what costs a third of the time of compiling.

@@ -12,7 +12,10 @@ while [[ ${1-} == --* ]]; do
     case $1 in
         --quick) quick=1 ;;
         --json) json=$2; shift ;;
-        *) echo "usage: digest_rates.sh [--quick] [--json FILE] PROGRAM [GB [OPTION...]]" >&2; exit 2 ;;
+        *)
+            echo "usage: digest_rates.sh [--quick] [--json FILE] PROGRAM [GB [OPTION...]]" >&2
+            exit 2
+            ;;
     esac
     shift
 done
@@ -51,10 +54,16 @@ if [ "$device" != cpu:0 ]; then
 fi
 if [ -n "${SWEEP:-}" ]; then
     for chunk in 1M 2M 4M 8M 16M 32M 64M; do
-        for depth in 2 3 4 6 8; do add "$device, $depth x $chunk" "$digest" --device "$device" --chunk $chunk --depth $depth; done
+        for depth in 2 3 4 6 8; do
+            add "$device, $depth x $chunk" \
+                "$digest" --device "$device" --chunk $chunk --depth $depth
+        done
     done
 fi
 
+# What the program's JSON says of the streaming.
+streaming='"seconds": ([0-9.]+)'
+busy='"reading": ([0-9.]+), "copying": ([0-9.]+), "hashing": ([0-9.]+)'
 # Each line of a result: seconds of the whole process, of the streaming alone, and busy with each
 # stage.
 for ((run = 0; run < runs; ++run)); do
@@ -63,30 +72,37 @@ for ((run = 0; run < runs; ++run)); do
         # shellcheck disable=SC2086 # words
         line=$(${command[${names[$i]}]} "$file")
         whole=$(awk "BEGIN { print $EPOCHREALTIME - $begin }")
-        figures=$(sed -nE 's/.*"seconds": ([0-9.]+).*"reading": ([0-9.]+), "copying": ([0-9.]+), "hashing": ([0-9.]+).*/\1 \2 \3 \4/p' <<<"$line")
+        figures=$(sed -nE "s/.*$streaming.*$busy.*/\1 \2 \3 \4/p" <<<"$line")
         echo "$whole ${figures:-$whole 0 0 0}" >>"$work/$i"
         echo "${line#*sha256:}" | cut -c 1-64 >>"$work/digests"
     done
 done
-if [ "$(sort -u "$work/digests" | wc -l)" -ne 1 ]; then echo "WRONG: the digests differ" >&2; exit 1; fi
+if [ "$(sort -u "$work/digests" | wc -l)" -ne 1 ]; then
+    echo "WRONG: the digests differ" >&2
+    exit 1
+fi
 
 median() { cut -d ' ' -f "$2" "$work/$1" | sort -g | sed -n "$(((runs + 1) / 2))p"; }
-printf '%-24s %8s %8s %8s   %s\n' "$bytes bytes" "whole s" "stream s" "GB/s" "busy s: reading copying hashing"
+printf '%-24s %8s %8s %8s   %s\n' \
+    "$bytes bytes" "whole s" "stream s" "GB/s" "busy s: reading copying hashing"
 for i in "${!names[@]}"; do
     seconds=$(median "$i" 2)
-    printf '%-24s %8.3f %8.3f %8.2f   %.3f %.3f %.3f\n' "${names[$i]}" "$(median "$i" 1)" "$seconds" \
-        "$(awk "BEGIN { print $bytes / $seconds / 1e9 }")" "$(median "$i" 3)" "$(median "$i" 4)" "$(median "$i" 5)"
+    printf '%-24s %8.3f %8.3f %8.2f   %.3f %.3f %.3f\n' \
+        "${names[$i]}" "$(median "$i" 1)" "$seconds" \
+        "$(awk "BEGIN { print $bytes / $seconds / 1e9 }")" \
+        "$(median "$i" 3)" "$(median "$i" 4)" "$(median "$i" 5)"
 done
 
 # A row: whole processes, or the streaming alone (column), of one way beside another, in GB/s.
 row() { # name, device, column, way, other way or nothing, what that is
     local other=/dev/null peer=null
     if [ -n "$5" ]; then other=$work/$5 peer="\"$6\""; fi
-    paste -d ' ' "$work/$4" "$other" | awk -v bytes="$bytes" -v column="$3" -v row="\"name\": \"$1\", \"device\": \"$2\"" \
-        -v peer="$peer" '
+    paste -d ' ' "$work/$4" "$other" | awk -v bytes="$bytes" -v column="$3" -v peer="$peer" \
+        -v row="\"name\": \"$1\", \"device\": \"$2\"" '
         function at(values, n, p,   low) {  # the share p of n values lies below
             p *= n - 1; low = int(p)
-            return values[low + 1] + (low + 2 <= n ? (values[low + 2] - values[low + 1]) * (p - low) : 0)
+            if (low + 2 > n) return values[low + 1]
+            return values[low + 1] + (values[low + 2] - values[low + 1]) * (p - low)
         }
         function sorted(values, n,   i, k, v) {
             for (i = 2; i <= n; ++i) {
@@ -97,15 +113,22 @@ row() { # name, device, column, way, other way or nothing, what that is
         }
         {
             ours[NR] = bytes / $column / 1e9
-            if (peer != "null") { theirs[NR] = bytes / $(5 + column) / 1e9; ratios[NR] = ours[NR] / theirs[NR] }
+            if (peer != "null") {
+                theirs[NR] = bytes / $(5 + column) / 1e9
+                ratios[NR] = ours[NR] / theirs[NR]
+            }
         }
         END {
             sorted(ours, NR); sorted(theirs, NR); sorted(ratios, NR)
             printf "{%s, \"heddle\": %.6g, ", row, at(ours, NR, 0.5)
-            if (peer != "null")
-                printf "\"raw\": %.6g, \"unit\": \"GB/s\", \"ratio\": %.6g, \"ratio_p10\": %.6g, \"ratio_p90\": %.6g, ",
-                    at(theirs, NR, 0.5), at(ratios, NR, 0.5), at(ratios, NR, 0.1), at(ratios, NR, 0.9)
-            else printf "\"raw\": null, \"unit\": \"GB/s\", \"ratio\": null, \"ratio_p10\": null, \"ratio_p90\": null, "
+            if (peer != "null") {
+                printf "\"raw\": %.6g, \"unit\": \"GB/s\", ", at(theirs, NR, 0.5)
+                printf "\"ratio\": %.6g, \"ratio_p10\": %.6g, \"ratio_p90\": %.6g, ",
+                    at(ratios, NR, 0.5), at(ratios, NR, 0.1), at(ratios, NR, 0.9)
+            } else {
+                printf "\"raw\": null, \"unit\": \"GB/s\", "
+                printf "\"ratio\": null, \"ratio_p10\": null, \"ratio_p90\": null, "
+            }
             printf "\"peer\": %s}\n", peer
         }'
 }

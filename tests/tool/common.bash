@@ -42,7 +42,8 @@ run() {
 start() {
     local file
     file=$(realpath -e "${!#}")
-    if [ -z "${ignore_interrupt:-}" ]; then set -m; fi   # without job control a shell's children ignore SIGINT
+    # Without job control a shell's children ignore SIGINT.
+    if [ -z "${ignore_interrupt:-}" ]; then set -m; fi
     "$heddle" "$@" >.out 2>.err </dev/null &
     child=$!
     set +m

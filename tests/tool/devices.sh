@@ -12,7 +12,9 @@ done
 contains "the CPU" "$out" $'\ncpu:0 '
 contains "the default" "$out" $'\ndefault: '
 if [[ $out == *$'\ncuda:0 '* ]]; then
-    if [[ $out == *"no CUDA devices"* ]]; then fail "CUDA devices, and a reason why there are none"; fi
+    if [[ $out == *"no CUDA devices"* ]]; then
+        fail "CUDA devices, and a reason why there are none"
+    fi
 else
     contains "why there is no CUDA" "$out" $'\nno CUDA devices: '
 fi
@@ -32,7 +34,8 @@ o = json.loads(sys.argv[1])
 cpus = [d for d in o["devices"] if d["device"].startswith("cpu:")]
 cudas = [d for d in o["devices"] if d["device"].startswith("cuda:")]
 assert [d["device"] for d in cpus] == ["cpu:0", "cpu:1"], o
-assert cpus[0]["peers"] == cpus[0]["pools"] == ["cpu:1"] and cpus[0]["total_memory"] >= cpus[0]["free_memory"] > 0, o
+assert cpus[0]["peers"] == cpus[0]["pools"] == ["cpu:1"], o
+assert cpus[0]["total_memory"] >= cpus[0]["free_memory"] > 0, o
 assert cpus[0]["processors"] >= 1 and cpus[0]["compute_capability"] is None, o
 assert (o["cuda_unavailable_reason"] is None) == bool(cudas), o
 assert o["default"] in [d["device"] for d in o["devices"]], o
@@ -51,7 +54,8 @@ same "a bad default device, json: status" "$status" 2
 same "a bad default device, json: output" "$out" ""
 HEDDLE_DEVICE=cpu:63 run devices
 same "a default device that is not there: status" "$status" 1
-contains "a default device that is not there: message" "$err" "heddle: HEDDLE_DEVICE: there is no device cpu:63: "
+contains "a default device that is not there: message" "$err" \
+    "heddle: HEDDLE_DEVICE: there is no device cpu:63: "
 
 # Standard output that takes nothing. HEDDLE_CPU_DEVICES makes the output longer than a buffer.
 if [ -w /dev/full ]; then
@@ -60,6 +64,7 @@ if [ -w /dev/full ]; then
         # shellcheck disable=SC2086 # words
         HEDDLE_CPU_DEVICES=64 "$heddle" $command >/dev/full 2>.err || status=$?
         same "$command to full output: status" "$status" 1
-        same "$command to full output: message" "$(cat .err)" "heddle: standard output could not be written"
+        same "$command to full output: message" "$(cat .err)" \
+            "heddle: standard output could not be written"
     done
 fi

@@ -59,14 +59,16 @@ until find "/proc/$child/fd" -lname "$dir/shrinking" 2>/dev/null | grep -q .; do
 truncate -s 0 shrinking
 ended
 same "shrinking before another: status" "$status" 1
-same "shrinking before another: message" "$err" "heddle: shrinking: became shorter while it was read"
+same "shrinking before another: message" "$err" \
+    "heddle: shrinking: became shorter while it was read"
 same "shrinking before another: output" "$out" "${good_line% good} after"
 
 # Devices.
 run digest --device cpu:77 good
 same "a device that is not there: status" "$status" 1
 same "a device that is not there: output" "$out" ""
-contains "a device that is not there: message" "$err" "heddle: --device: there is no device cpu:77: "
+contains "a device that is not there: message" "$err" \
+    "heddle: --device: there is no device cpu:77: "
 same "a device that is not there: one line" "$(wc -l <<<"$err")" 1
 run digest --device toaster good
 same "no device at all: status" "$status" 2
@@ -78,7 +80,8 @@ contains "a bad default device: message" "$err" "heddle: HEDDLE_DEVICE: \"toaste
 same "a bad default device: one line" "$(wc -l <<<"$err")" 1
 HEDDLE_DEVICE=cpu:63 run digest good
 same "a default device that is not there: status" "$status" 1
-contains "a default device that is not there: message" "$err" "heddle: HEDDLE_DEVICE: there is no device cpu:63: "
+contains "a default device that is not there: message" "$err" \
+    "heddle: HEDDLE_DEVICE: there is no device cpu:63: "
 HEDDLE_DEVICE=toaster run digest --quiet --device cpu good
 same "a bad default device that nobody asks for: output" "$out" "$good_line"
 if ! "$heddle" devices | grep -q '^cuda:0'; then

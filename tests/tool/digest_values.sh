@@ -28,7 +28,8 @@ check() {   # check FILE OPTION...
     same "digest $* $file: says nothing else" "$err" ""
 }
 
-for size in 0 1 4095 4096 4097 8192 $((128 * 4096 - 1)) $((128 * 4096)) $((128 * 4096 + 1)) $((130 * 4096 + 7)) \
+for size in 0 1 4095 4096 4097 8192 \
+    $((128 * 4096 - 1)) $((128 * 4096)) $((128 * 4096 + 1)) $((130 * 4096 + 7)) \
     $((128 * 128 * 4096)) $((128 * 128 * 4096 + 1)); do
     pattern $size >$size
 done
@@ -38,7 +39,9 @@ pattern 100000 | dd of=sparse bs=4096 seek=131060 conv=notrunc status=none
 pattern 5000 | dd of=sparse bs=1 seek=$((600 << 20)) conv=notrunc status=none
 
 if command -v fsverity >/dev/null; then
-    for file in "${!golden[@]}"; do same "golden value of $file" "${golden[$file]} $file" "$(fsverity digest "$file")"; done
+    for file in "${!golden[@]}"; do
+        same "golden value of $file" "${golden[$file]} $file" "$(fsverity digest "$file")"
+    done
 fi
 for file in "${!golden[@]}"; do
     check "$file"
@@ -63,7 +66,8 @@ ${golden[0]} 0
 ${golden[4097]} 4097"
 
 # Files that the kernel makes up as they are read: their sizes say nothing.
-for file in /proc/version /proc/filesystems /sys/devices/system/cpu/possible /sys/kernel/mm/transparent_hugepage/enabled; do
+for file in /proc/version /proc/filesystems /sys/devices/system/cpu/possible \
+    /sys/kernel/mm/transparent_hugepage/enabled; do
     [ -r $file ] || continue
     cat $file >copy
     [ -s copy ] || fail "$file is empty"
