@@ -2,7 +2,7 @@
 // functions. The only public header that includes CUDA headers; needs a heddle built with CUDA.
 #pragma once
 
-#include <span>
+#include <cstddef>
 #include <type_traits>
 #include <utility>
 
@@ -81,7 +81,7 @@ template <class... P> struct LaunchTraits<void (*)(P...), LaunchGrid> {
     template <class A> static constexpr bool writes(std::size_t i) noexcept {
         return ParameterList<P...>::template writes<KernelArg<A>>(i);
     }
-    static constexpr std::span<const std::size_t> extents(const LaunchGrid&) noexcept { return {}; }
+    static constexpr std::size_t count(const LaunchGrid&) noexcept { return 1; }
 
     // For nodes.
     static constexpr bool may_take_nothing = sizeof...(P) == 0;

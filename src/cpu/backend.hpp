@@ -41,9 +41,6 @@ public:
     }
     void enqueue(StreamRecord& stream, const OpType& type, void* self, std::size_t count,
                  const SourceLocation& where) override;
-    void launch(StreamRecord& stream, const LaunchCall& call, std::size_t count) override {
-        CpuBackend::enqueue(stream, *call.type.op, call.closure, count, call.where);
-    }
 
     // events.cpp
     void wait_stream(StreamRecord& waiter, StreamRecord& other,

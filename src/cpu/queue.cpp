@@ -33,22 +33,25 @@ Queue::~Queue() {
     chunks().give(spare_.load());
 }
 
-std::byte* Queue::reserve(std::size_t bytes) {
-    if (tail_ == nullptr || tail_offset_ + bytes + link_bytes > tail_->size) {
-        const std::size_t wanted = std::max(ChunkPool::standard, bytes + link_bytes);
-        Chunk* chunk = spare_.exchange(nullptr, std::memory_order_acquire);
-        if (chunk != nullptr && chunk->size < wanted) chunks().give(std::exchange(chunk, nullptr));
-        if (chunk == nullptr) chunk = chunks().take(wanted);
-        chunk->next = nullptr;
-        if (tail_ == nullptr) {
-            head_ = chunk;  // nothing was ever pushed, so no thread drains yet
-        } else {
-            tail_->next = chunk;
-            ::new (tail_->data() + tail_offset_) Operation(Step::next_chunk, 0, no_closure, 1, {});
-        }
-        tail_ = chunk;
-        tail_offset_ = 0;
+void Queue::add_chunk(std::size_t bytes) {
+    const std::size_t wanted = std::max(ChunkPool::standard, bytes + link_bytes);
+    Chunk* chunk = spare_.exchange(nullptr, std::memory_order_acquire);
+    if (chunk != nullptr && chunk->size < wanted) chunks().give(std::exchange(chunk, nullptr));
+    if (chunk == nullptr) chunk = chunks().take(wanted);
+    chunk->next = nullptr;
+    if (tail_ == nullptr) {
+        head_ = chunk;  // nothing was ever pushed, so no thread drains yet
+    } else {
+        tail_->next = chunk;
+        ::new (tail_->data() + tail_offset_) Operation(Step::next_chunk, 0, no_closure, 1, {});
     }
+    tail_ = chunk;
+    tail_offset_ = 0;
+}
+
+inline std::byte* Queue::reserve(std::size_t bytes) {
+    if (tail_ == nullptr || tail_offset_ + bytes + link_bytes > tail_->size) [[unlikely]]
+        add_chunk(bytes);
     std::byte* const room = tail_->data() + tail_offset_;
     tail_offset_ += bytes;
     // The cache lines ahead were last read by the core that drained this chunk before. Prefetching
@@ -58,14 +61,14 @@ std::byte* Queue::reserve(std::size_t bytes) {
     return room;
 }
 
-void Queue::put(Operation& op, void* self) noexcept {
+inline void Queue::put(Operation& op, void* self) noexcept {
     const OpType& type = op.type();
     if (type.size == 0) return;
     if (type.move != nullptr) type.move(self, op.closure());
     else __builtin_memcpy(op.closure(), self, type.size);
 }
 
-bool Queue::note_pushed(std::size_t count, bool counts) noexcept {
+inline bool Queue::note_pushed(std::size_t count, bool counts) noexcept {
     pushed_.store(pushed_.load(std::memory_order_relaxed) + count, std::memory_order_release);
     if (counts)
         stream_.submissions.store(stream_.submissions.load(std::memory_order_relaxed) + count,
@@ -73,8 +76,8 @@ bool Queue::note_pushed(std::size_t count, bool counts) noexcept {
     return !std::exchange(scheduled_, true);
 }
 
-bool Queue::append(Step step, const OpType& type, void* self, std::size_t count,
-                   const SourceLocation& where, bool counts) {
+inline bool Queue::append(Step step, const OpType& type, void* self, std::size_t count,
+                          const SourceLocation& where, bool counts) {
     const std::size_t bytes = padded(Operation::size_for(type, count));
     put(*::new (reserve(bytes)) Operation(step, bytes, type, count, where), self);
     return note_pushed(1, counts);

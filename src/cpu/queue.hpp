@@ -153,8 +153,9 @@ private:
     }
     bool add(Step step, const OpType& type, void* self, std::size_t count,
              const SourceLocation& where, bool counts);
-    std::byte* reserve(std::size_t bytes);
     // Call these with the lock held:
+    void add_chunk(std::size_t bytes);
+    std::byte* reserve(std::size_t bytes);
     bool append(Step step, const OpType& type, void* self, std::size_t count,
                 const SourceLocation& where, bool counts);
     bool append_all(std::initializer_list<Entry> entries);

@@ -132,7 +132,7 @@ Failure CpuBackend::reset_failure(StreamRecord& stream, std::uint64_t, const Sou
 void push_work(StreamRecord& stream, const OpType& type, void* self, std::size_t count,
                const SourceLocation& where) {
     Queue& queue = queue_of(stream);
-    while (!queue.push_unless_joined(type, self, count, where))
+    while (!queue.push_unless_joined(type, self, count, where)) [[unlikely]]
         if (!make_way(stream, where)) return queue.push(Step::work, type, self, count, where, true);
 }
 

@@ -69,7 +69,7 @@ public:
     void enqueue(StreamRecord& stream, const OpType& type, void* self, std::size_t count,
                  const SourceLocation& where) override;
     // launch/launch.cpp
-    void launch(StreamRecord& stream, const LaunchCall& call, std::size_t count) override;
+    void launch(StreamRecord& stream, const LaunchCall& call) override;
     void check_grid(StreamRecord& stream, const WorkType& type, const GridHead& head,
                     const GivenOptions& how, const SourceLocation& where) override;
     void copy(StreamRecord& stream, const Piece& to, const Piece& from,

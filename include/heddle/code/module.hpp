@@ -147,7 +147,7 @@ template <> struct LaunchTraits<ModuleKernel, LaunchGrid> {
     template <class A> static constexpr bool writes(std::size_t) noexcept {
         return is_written<KernelArg<A>>;
     }
-    static constexpr std::span<const std::size_t> extents(const LaunchGrid&) noexcept { return {}; }
+    static constexpr std::size_t count(const LaunchGrid&) noexcept { return 1; }
 
     // For nodes.
     static constexpr bool may_take_nothing = true;
@@ -179,9 +179,7 @@ struct LaunchTraits<ModuleKernel, Dim<N>> : LaunchTraits<ModuleKernel, LaunchGri
     template <class... A> static auto closure(ModuleKernel kernel, const Dim<N>& d, A&... args) {
         return LaunchTraits<ModuleKernel, LaunchGrid>::closure(kernel, grid_for(d), args...);
     }
-    static constexpr std::span<const std::size_t> extents(const Dim<N>& d) noexcept {
-        return d.extent;
-    }
+    static std::size_t count(const Dim<N>& d) { return count_of(d); }
 };
 
 }  // namespace detail

@@ -76,10 +76,10 @@ struct MemoryArgument {
 struct LaunchCall {
     const WorkType& type;
     void* closure;
-    void** addresses;  ///< room for as many as the closure has parts
+    void** addresses;   ///< room for as many as the closure has parts
+    std::size_t count;  ///< indices; 0: launches nothing; a grid: 1
     std::span<const MemoryArgument> memory;
-    std::span<OpAccess> accesses;          ///< of `memory`, for observers
-    std::span<const std::size_t> extents;  ///< of dim(); none for a grid
+    std::span<OpAccess> accesses;  ///< of `memory`, for observers
     const GivenOptions& how;
     const SourceLocation& where;
 };

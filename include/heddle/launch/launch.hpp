@@ -64,9 +64,7 @@ template <class K, int N> struct LaunchTraits<K, Dim<N>> {
     template <class A> static constexpr bool writes(std::size_t i) noexcept {
         return CallOperator<K>::Type::template writes<KernelArg<A>>(N + i);
     }
-    static constexpr std::span<const std::size_t> extents(const Dim<N>& d) noexcept {
-        return d.extent;
-    }
+    static std::size_t count(const Dim<N>& d) { return count_of(d); }
 
     // For nodes.
     static constexpr const void* tag = &kernel_tag<K, N>;
@@ -92,9 +90,9 @@ void describe_launch(const K& kernel, const S& shape, const Use& use, A&... args
     use(LaunchCall{*Traits::template type<A...>,
                    &closure,
                    addresses,
+                   Traits::count(shape),
                    {used.memory, used.count},
                    {used.accesses, used.count},
-                   Traits::extents(shape),
                    shape.how,
                    shape.where});
 }

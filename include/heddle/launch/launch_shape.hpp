@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 #include <limits>
+#include <span>
 
 #include <heddle/detail/location.hpp>
 #include <heddle/launch/launch_options.hpp>
@@ -72,6 +73,12 @@ inline constexpr auto max_indices =
 
 [[noreturn]] void throw_negative_extent(std::size_t extent, const SourceLocation& where);
 [[noreturn]] void throw_too_many_indices(const SourceLocation& where);
+
+/// Returns the product of the extents. Throws UsageError if it exceeds max_indices.
+std::size_t count_of(std::span<const std::size_t> extents, const SourceLocation& where);
+template <int N> std::size_t count_of(const Dim<N>& d) {
+    return N == 1 ? d.extent[0] : count_of(d.extent, d.where);
+}
 
 constexpr void check_extent(std::size_t extent, const SourceLocation& where) {
     if (extent > max_indices) [[unlikely]]

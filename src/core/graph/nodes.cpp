@@ -143,11 +143,11 @@ void give_work(NodeData& node, Work work, const SourceLocation& where) {
 
 namespace {
 /// Returns the work of a kernel that has been checked.
-Work work_of(const LaunchCall& call, std::size_t count) {
+Work work_of(const LaunchCall& call) {
     Work work;
     work.type = &call.type;
     work.closure = copy_closure(call.type, call.closure);
-    work.count = count;
+    work.count = call.count;
     work.options = call.how.options;
     for (const MemoryArgument& one : call.memory)
         if (one.block != nullptr) work.blocks.push_back(one.block);
@@ -164,14 +164,14 @@ void set_work(NodeData& node, Work work, const SourceLocation& where) try {
 }
 
 void set_kernel(NodeData& node, const LaunchCall& call) try {
-    const std::size_t count = check_launch(any_stream(node.device), call);
-    give_work(node, work_of(call, count), call.where);
+    check_launch(any_stream(node.device), call);
+    give_work(node, work_of(call), call.where);
 } catch (...) {
     detail::rethrow_as_error("args", call.where);
 }
 
 void change_kernel(NodeData& node, const LaunchCall& call, const Block* fresh) try {
-    Work work = work_of(call, node.work.count);
+    Work work = work_of(call);
     for (std::size_t i = 0; i < work.blocks.size(); ++i) {
         const auto same = std::ranges::find(node.work.blocks, work.blocks[i]);
         if (work.blocks[i] == fresh || same == node.work.blocks.end()) continue;

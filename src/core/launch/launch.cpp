@@ -1,6 +1,7 @@
 // The one way of all launches: checks, users of memory, recording, backend, observers. And the
 // errors of launches.
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -24,6 +25,11 @@ void* kernel_of(const LaunchCall& call) noexcept {
     return call.addresses[0];
 }
 
+bool record_work(StreamState& stream, const LaunchCall& call) {
+    return detail::record_work(stream, call.type, call.closure, call.count, call.memory,
+                               call.how.options, call.where);
+}
+
 [[noreturn]] void throw_not_compiled(const StreamState& stream, const LaunchCall& call) {
     usage_error({"launch", call.where, stream},
                 "the kernel {} was compiled without nvcc, so it runs on CPU devices only: compile "
@@ -32,7 +38,8 @@ void* kernel_of(const LaunchCall& call) noexcept {
                 kernel_name(call.type.op->pretty));
 }
 
-void notify_launch(StreamState& stream, const LaunchCall& call) noexcept {
+[[gnu::cold, gnu::noinline]] void notify_launch(StreamState& stream,
+                                                const LaunchCall& call) noexcept {
     const auto none = std::ranges::remove_if(
         call.accesses, [](const OpAccess& access) { return access.data == nullptr; });
     notify_on(stream, {.kind = OpKind::launch,
@@ -43,11 +50,11 @@ void notify_launch(StreamState& stream, const LaunchCall& call) noexcept {
 }  // namespace
 
 std::size_t count_of(std::span<const std::size_t> extents, const SourceLocation& where) {
-    std::size_t count = 1;
-    bool overflow = false, none = false;
-    for (const std::size_t n : extents) {
-        none |= n == 0;
-        overflow |= __builtin_mul_overflow(count, n, &count);
+    std::size_t count = extents.empty() ? 1 : extents[0];
+    bool overflow = false, none = count == 0;
+    for (std::size_t i = 1; i < extents.size(); ++i) {
+        none |= extents[i] == 0;
+        overflow |= __builtin_mul_overflow(count, extents[i], &count);
     }
     if (none) return 0;
     if (overflow || count > max_indices) [[unlikely]]
@@ -69,36 +76,58 @@ void check_grid(StreamState& stream, const WorkType& type, const GridHead& head,
     stream.backend->check_grid(record_of(stream), type, head, how, where);
 }
 
-std::size_t check_launch(StreamState& stream, const LaunchCall& call) {
-    const std::size_t count = count_of(call.extents, call.where);
-    if (call.type.kernel == KernelKind::portable) {
-        if (call.type.code == nullptr && stream.device.is_cuda()) [[unlikely]]
+void check_launch(StreamState& stream, const LaunchCall& call) {
+    if (call.type.kernel == KernelKind::portable) [[likely]] {
+        if (call.type.code == nullptr && !stream.device.is_cpu()) [[unlikely]]
             throw_not_compiled(stream, call);
-    } else if (count != 0) {
+    } else if (call.count != 0) {
         check_grid(stream, call.type, *static_cast<const GridHead*>(kernel_of(call)), call.how,
                    call.where);
     }
-    for (const MemoryArgument& one : call.memory) check_reach(one.block, stream, call.where);
-    if (count == 0) return 0;
-    for (const MemoryArgument& one : call.memory)
-        if (one.is_array && one.block == nullptr) [[unlikely]]
-            throw_no_array(call.where);
-    return count;
+    bool is_missing = false;
+    for (const MemoryArgument& one : call.memory) {
+        check_reach(one.block, stream, call.where);
+        is_missing |= one.is_array && one.block == nullptr;
+    }
+    if (is_missing && call.count != 0) [[unlikely]]
+        throw_no_array(call.where);
 }
 
-void submit_launch(StreamState& stream, const LaunchCall& call) try {
+namespace {
+/// Whether check_launch() need not look: a portable kernel and memory of the stream's device.
+bool is_plain(const StreamState& stream, const LaunchCall& call) noexcept {
+    if (call.type.code == nullptr && !stream.device.is_cpu()) return false;
+    if (call.type.kernel != KernelKind::portable) return false;
+    for (const auto& [block, is_array] : call.memory)
+        if (block == nullptr || !block->alive.load(std::memory_order_relaxed) ||
+            block->device != stream.device || block->kind != MemoryKind::device)
+            return false;
+    return true;
+}
+
+[[gnu::noinline]] void submit(StreamState& stream, const LaunchCall& call) {
     const Admission admission = admit(stream, "launch", call.where);
     if (admission == Admission::dropped) [[unlikely]]
         return;
-    const std::size_t count = check_launch(stream, call);
-    if (count == 0) return;
+    if (!is_plain(stream, call)) [[unlikely]]
+        check_launch(stream, call);
+    if (call.count == 0) return;
     for (const MemoryArgument& one : call.memory) note_use(one.block, stream);
-    if (admission != Admission::recorded || !record_work(stream, call.type, call.closure, count,
-                                                         call.memory, call.how.options, call.where))
-        [[likely]]
-        stream.backend->launch(record_of(stream), call, count);
+    if (admission == Admission::recorded && record_work(stream, call)) [[unlikely]] {
+    } else if (stream.device.is_cpu()) {
+        stream.backend->enqueue(record_of(stream), *call.type.op, call.closure, call.count,
+                                call.where);
+    } else {
+        stream.backend->launch(record_of(stream), call);
+    }
     if (is_observed()) [[unlikely]]
         notify_launch(stream, call);
+}
+}  // namespace
+
+// Apart from submit(), which a handler around its variables would make slower.
+void submit_launch(StreamState& stream, const LaunchCall& call) try {
+    submit(stream, call);
 } catch (...) {
     rethrow_as_error("launch", call.where);
 }
@@ -113,23 +142,39 @@ void enqueue(StreamState& state, const OpType& type, void* self, std::size_t cou
 // Closures, without their types -------------------------------------------------------------------
 
 namespace {
-/// The addresses of a closure's parts.
-std::vector<void*> parts_of(const WorkType& type, void* closure) {
-    std::vector<void*> to(type.parts());
-    type.addresses(closure, to.data());
-    return to;
-}
+/// The addresses of a closure's parts. Takes no memory for up to 16.
+class Parts {
+public:
+    Parts(const WorkType& type, void* closure) : many_(type.parts() > few ? type.parts() : 0) {
+        type.addresses(closure, many_.empty() ? few_ : many_.data());
+    }
+    void* operator[](std::size_t i) const noexcept { return many_.empty() ? few_[i] : many_[i]; }
+
+private:
+    static constexpr std::size_t few = 16;
+    std::vector<void*> many_;
+    void* few_[few];
+};
 }  // namespace
 
-const void* kernel_of(const Work& work) { return parts_of(*work.type, work.closure.get()).front(); }
+const void* kernel_of(const Work& work) { return Parts(*work.type, work.closure.get())[0]; }
 
 void read_extents(const Work& work, std::size_t* to) {
-    const std::vector<void*> parts = parts_of(*work.type, work.closure.get());
+    const Parts parts(*work.type, work.closure.get());
     for (std::size_t i = 0; i < work.type->dimensions; ++i)
         to[i] = *static_cast<const std::size_t*>(parts[1 + i]);
 }
 
 SharedClosure copy_closure(const WorkType& type, const void* from) {
+    struct alignas(std::max_align_t) Unit {
+        std::byte bytes[alignof(std::max_align_t)];
+    };
+    if (type.op->destroy == nullptr && type.op->align <= alignof(Unit)) {
+        // One allocation, which is zeroed.
+        auto made = std::make_shared<Unit[]>((type.op->size + sizeof(Unit) - 1) / sizeof(Unit));
+        type.copy(from, made.get());
+        return made;
+    }
     const std::align_val_t align{type.op->align};
     const auto give_back = [align](void* memory) { ::operator delete(memory, align); };
     std::unique_ptr<void, decltype(give_back)> memory(::operator new(type.op->size, align),
@@ -144,7 +189,7 @@ SharedClosure copy_closure(const WorkType& type, const void* from) {
 
 SharedClosure resized_closure(const Work& work, const std::size_t* extent) {
     SharedClosure made = copy_closure(*work.type, work.closure.get());
-    const std::vector<void*> parts = parts_of(*work.type, made.get());
+    const Parts parts(*work.type, made.get());
     for (std::size_t i = 0; i < work.type->dimensions; ++i)
         *static_cast<std::size_t*>(parts[1 + i]) = extent[i];
     return made;
@@ -152,7 +197,7 @@ SharedClosure resized_closure(const Work& work, const std::size_t* extent) {
 
 SharedClosure resized_closure(const Work& work, const LaunchGrid& grid) {
     SharedClosure made = copy_closure(*work.type, work.closure.get());
-    auto& head = *static_cast<GridHead*>(parts_of(*work.type, made.get()).front());
+    auto& head = *static_cast<GridHead*>(Parts(*work.type, made.get())[0]);
     head = {head.kernel, grid.grid, grid.block, grid.shared_bytes};
     return made;
 }

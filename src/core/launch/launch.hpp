@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <span>
 
 #include "core/base/errors.hpp"
 #include <heddle/detail/kernel_closures.hpp>
@@ -11,14 +10,11 @@
 
 namespace heddle::detail {
 
-/// Throws for what a launch on the stream may not be: kernel, shape, options, memory. Returns the
-/// number of indices; a grid counts as one. If it is 0, there is nothing to launch.
-std::size_t check_launch(StreamState& stream, const LaunchCall& call);
+/// Throws for what a launch on the stream may not be: kernel, grid, memory.
+void check_launch(StreamState& stream, const LaunchCall& call);
 /// The part of check_launch() for a grid.
 void check_grid(StreamState& stream, const WorkType& type, const GridHead& head,
                 const GivenOptions& how, const SourceLocation& where);
-/// Returns the number of indices. Throws UsageError if it exceeds max_indices.
-std::size_t count_of(std::span<const std::size_t> extents, const SourceLocation& where);
 
 /// Returns the address of the kernel in the closure: an object, or a GridHead.
 const void* kernel_of(const Work& work);

@@ -286,7 +286,7 @@ void CudaBackend::check_grid(StreamRecord& stream, const WorkType& type, const G
         check_module_options(stream, head, how.options, where);
 }
 
-void CudaBackend::launch(StreamRecord& stream, const LaunchCall& call, std::size_t) {
+void CudaBackend::launch(StreamRecord& stream, const LaunchCall& call) {
     if (call.type.code != nullptr) note_launch(stream, call);
     const KernelForm form = form_of(call.type, call.closure, call.addresses, stream.processors,
                                     call.how.options, call.where);
