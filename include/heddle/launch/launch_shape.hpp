@@ -77,7 +77,10 @@ inline constexpr auto max_indices =
 /// Returns the product of the extents. Throws UsageError if it exceeds max_indices.
 std::size_t count_of(std::span<const std::size_t> extents, const SourceLocation& where);
 template <int N> std::size_t count_of(const Dim<N>& d) {
-    return N == 1 ? d.extent[0] : count_of(d.extent, d.where);
+    if (N > 1) return count_of(d.extent, d.where);
+    if (d.extent[0] > max_indices) [[unlikely]]
+        throw_too_many_indices(d.where);
+    return d.extent[0];
 }
 
 constexpr void check_extent(std::size_t extent, const SourceLocation& where) {
