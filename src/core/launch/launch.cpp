@@ -40,11 +40,11 @@ bool record_work(StreamState& stream, const LaunchCall& call) {
 
 [[gnu::cold, gnu::noinline]] void notify_launch(StreamState& stream,
                                                 const LaunchCall& call) noexcept {
-    const auto none = std::ranges::remove_if(
-        call.accesses, [](const OpAccess& access) { return access.data == nullptr; });
+    const auto end = std::remove_if(call.accesses.begin(), call.accesses.end(),
+                                    [](const OpAccess& access) { return access.data == nullptr; });
     notify_on(stream, {.kind = OpKind::launch,
                        .name = name_of_kernel(call.type, kernel_of(call)),
-                       .accesses = {call.accesses.begin(), none.begin()},
+                       .accesses = {call.accesses.begin(), end},
                        .where = call.where});
 }
 }  // namespace
