@@ -14,7 +14,7 @@ std::atomic<bool> armed{false};
 std::atomic<bool> everywhere{false}, for_good{false};
 std::atomic<long> countdown{0}, failed{0};
 std::atomic<long> live{0};
-thread_local bool is_here = false;  // true in the thread that has made a Faults
+thread_local bool is_here = false;  // true in the thread that created the Faults
 thread_local bool is_own = false;
 
 bool fails() noexcept {

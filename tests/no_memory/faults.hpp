@@ -21,8 +21,8 @@ public:
     long count() const noexcept;
 };
 
-/// While it exists, allocations of this thread do not fail and are not counted. For the test's own
-/// allocations.
+/// While it exists, allocations of this thread do not fail and do not count towards `k`. For the
+/// test's own allocations.
 class OwnMemory {
 public:
     OwnMemory() noexcept;

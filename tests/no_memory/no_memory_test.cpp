@@ -1,5 +1,5 @@
-// Makes each allocation fail in turn: every call reports it or does its work, and leaves things as
-// they were.
+// Makes each allocation fail in turn. Every call must succeed or report the lack of memory, and the
+// same calls must work afterwards.
 #include <map>
 #include <new>
 #include <thread>
@@ -20,8 +20,8 @@ struct Outcome {
     std::string wrong;  ///< what went wrong; empty if nothing did
 };
 
-/// Counts reports of out_of_memory, which serve as well as exceptions, and other reports. Does not
-/// allocate in the hook.
+/// Counts reports of out_of_memory, which are as good as exceptions, and other reports. The hook
+/// does not allocate.
 class OnlyWantOfMemory {
 public:
     OnlyWantOfMemory()
@@ -78,7 +78,7 @@ std::string sweep(const Exercise& exercise, Fault fault, OnlyWantOfMemory& repor
     return without < 2 ? "it does not come to an end" : "";
 }
 
-/// The record of a closed stream keeps the capacity of its name. After this, all records have it.
+/// Gives every stream record a long name: a closed stream's record keeps the capacity of its name.
 void name_all_records() {
     constexpr int more_than_there_are = 3000;
     for (int i = 0; i < more_than_there_are; ++i)
@@ -100,7 +100,7 @@ void check_all(const std::vector<Scenario>& all) {
                                              : "one allocation of any thread"));
             CHECK(sweep(exercise, fault, reports) == "");
         }
-        // Caches grow to what is needed at most, and then no further.
+        // Caches may grow at first, but must stop growing.
         bool grows = true;
         for (int i = 0; i < 20 && grows && !scenario.can_poison; ++i) {
             synchronize();
@@ -115,7 +115,7 @@ void check_all(const std::vector<Scenario>& all) {
 
 }  // namespace
 
-// The first case: what the first wait of the process needs has not been made yet.
+// Must be the first case: the first wait of the process creates what later waits reuse.
 TEST_CASE("a thread blocks and is woken when there is no memory") {
     const auto done = heddle::detail::make_completion();
     std::thread completes([&] {

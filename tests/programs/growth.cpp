@@ -1,15 +1,18 @@
-// growth [PART=COUNT...] [allow=MIB]: does things again and again, and fails where memory grows
-// with their number. Compares the process's resident memory after the first quarter with that at
-// the end. Parts, and what one COUNT of them is:
+// growth [PART=COUNT...] [allow=MIB]: repeats calls, and fails if memory grows with their
+// number. Compares the process's resident memory after the first quarter with that at the end.
+// The parts, and what each does COUNT times:
 //
-//   operations  a host function, a fill or a wait, on streams that stay        batches  a batch of
-//   another shape streams     a stream that is destroyed with its work pending               failed
-//   a stream that fails, and is destroyed events      an event, recorded and waited for threads  a
-//   thread with a stream of its own arrays      an array used on two streams graphs   a capture,
-//   launched once
+//   operations  enqueues a host function, a fill or a wait on streams that persist
+//   streams     destroys a stream with its work pending
+//   events      records an event and waits for it
+//   arrays      uses an array on two streams
+//   graphs      captures a graph and launches it once
+//   batches     runs a batch whose shape differs each time
+//   failed      destroys a stream that has failed
+//   threads     runs a thread with its per-thread stream
 //
-// Without arguments: all parts, a few seconds. With arguments: those parts alone. On the default
-// device (HEDDLE_DEVICE).
+// Without arguments, runs all parts in a few seconds. With arguments, runs only those parts. Uses
+// the default device (HEDDLE_DEVICE).
 #include <heddle/heddle.hpp>
 
 #include <cstdio>
@@ -28,11 +31,11 @@ using namespace heddle;
 
 namespace {
 
-/// Resident memory in bytes, with all work done and nothing kept by the allocator.
+/// Waits for all work, trims the allocator and returns the resident memory in bytes.
 std::size_t resident() {
     try {
         synchronize_device(Device());
-    } catch (const Error&) {  // of streams that were to fail
+    } catch (const Error&) {  // from streams that fail on purpose
     }
     malloc_trim(0);
     std::ifstream file("/proc/self/statm");
@@ -41,12 +44,12 @@ std::size_t resident() {
     return pages * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
-/// How many rounds may be pending: their closures are memory too.
+/// The number of rounds that may be pending. It is limited because their closures use memory.
 constexpr std::size_t backlog = 256;
 
 struct Part {
     std::string_view name;
-    std::size_t count;  ///< where no other is given
+    std::size_t count;  ///< used when there are no arguments
     void (*round)(std::size_t i);
 };
 
@@ -106,7 +109,7 @@ void batch(std::size_t i) {
     static auto* const memory = new Array<int>(zeros<int>(first(), 64));
     const ScopedStream in(first(), {.wait_on_enter = false});
     (*batches)([&] {
-        // The bits of a number that is another one each time say what comes next.
+        // Each two bits of a number, which differs each time, choose an operation.
         for (std::size_t bits = i * 0x9e3779b9u & 0xfff; bits != 0; bits >>= 2) {
             if ((bits & 3) == 0) fill(*memory, static_cast<int>(i));
             else if ((bits & 3) == 1) launch_host([] {});
@@ -140,7 +143,7 @@ constexpr Part parts[] = {
     {"failed", 10'000, failed},         {"threads", 2'000, thread},
 };
 
-/// Whether the memory stayed within `allowed` bytes.
+/// Runs a part. Returns whether memory grew by at most `allowed` bytes.
 bool run(const Part& part, std::size_t count, std::size_t allowed) {
     std::size_t before = 0;
     for (std::size_t i = 0; i < count; ++i) {
@@ -164,7 +167,7 @@ bool run(const Part& part, std::size_t count, std::size_t allowed) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    set_report_hook([](const Error&) {});  // streams that fail when nobody looks any more
+    set_report_hook([](const Error&) {});  // ignores failures that nothing waited for
     std::size_t allowed = 4 << 20;
     std::vector<std::pair<const Part*, std::size_t>> chosen;
     for (int i = 1; i < argc; ++i) {

@@ -1,7 +1,7 @@
-// named_stream_costs: what a call with a named stream may not do (docs/internals.md, "What is read
-// on the hot path"), counted: it allocates nothing, locks no mutex, inserts no wait and does not
-// change what is current. A program of its own, because it puts counters in the place of `operator
-// new` and pthread_mutex_lock(). CPU devices only: a CUDA driver allocates as it likes.
+// named_stream_costs: checks that a call with a named stream does not allocate, lock a mutex,
+// insert a wait or change the current stream (docs/internals.md, "What is read on the hot path").
+// A separate program, because it replaces `operator new` and pthread_mutex_lock() to count calls.
+// CPU devices only, because a CUDA driver may allocate at any time.
 #include <heddle/heddle.hpp>
 
 #include <atomic>
@@ -53,7 +53,7 @@ struct Add {
     HEDDLE_FN void operator()(std::size_t i, View<int> x, int value) const { x[i] += value; }
 };
 
-/// Holds a stream until it goes, so that calls only enqueue.
+/// Holds a stream until it is destroyed, so that calls only enqueue.
 class Held {
 public:
     explicit Held(StreamRef stream) {
@@ -70,8 +70,8 @@ private:
 
 int failures = 0;
 
-/// What 200 calls cost on a stream that is held, after the first times, when all memory is there.
-/// Counting waits comes last: it observes, and observers cost.
+/// Checks what 200 calls cost on a held stream, after the first runs have allocated all memory.
+/// Count waits last, because counting them adds an observer, which has costs.
 template <class F> void check(bool count_waits, const char* name, StreamRef stream, F&& call) {
     std::size_t allocated = 0, locked = 0, waits = 0;
     const StreamRef current = current_stream();
@@ -89,7 +89,7 @@ template <class F> void check(bool count_waits, const char* name, StreamRef stre
             allocated = locked = 0;
         }
         stream.synchronize();
-        // A worker may keep a chunk of the queue's memory for a moment: then the next time has one
+        // A worker may still hold a chunk of the queue's memory. Then the next run allocates one
         // more.
         if (time >= 2 && allocated == 0) break;
     }
@@ -107,7 +107,7 @@ int main() {
     const Stream stream(device), other(device);
     Array<int> x = zeros<int>(stream, 100), y = zeros<int>(stream, 100), staging = pinned<int>(100);
     stream.synchronize();
-    // A different stream is current, which the calls are not to look at.
+    // Another stream is current, which the calls must ignore.
     const ScopedStream in(other);
     for (const bool waits : {false, true}) {
         check(waits, "launch", stream, [&] { launch(stream, Add{}, dim(100), x, 1); });

@@ -1,5 +1,5 @@
-// Generates programs. Before each access it adds the waits that the model says are missing, in one
-// of many ways.
+// Generates programs. Before each access, adds the waits that the model reports as missing, in a
+// form chosen at random.
 #include "model.hpp"
 #include "random.hpp"
 
@@ -49,7 +49,7 @@ private:
         return s;
     }
 
-    // Streams, buffers, events and graphs.
+    // Adds streams, buffers, events and graphs.
     void lay_out() {
         const int devices = static_cast<int>(program_.devices.size());
         for (int d = 0; d < devices; ++d) {
@@ -115,12 +115,12 @@ private:
         }
     }
 
-    /// Returns whether a stream can copy a buffer: CPU streams know no memory of GPUs.
+    /// Returns whether a stream can copy a buffer: CPU streams cannot access GPU memory.
     bool may_copy(int s, int b) const {
         return device(stream(s).device).is_cuda() || buffer(b).place != Place::device ||
                device(buffer(b).device).is_cpu();
     }
-    /// Returns whether kernels on a stream reach a buffer.
+    /// Returns whether kernels on a stream can access a buffer.
     bool reaches(int s, int b) const {
         const Device on = device(stream(s).device);
         if (buffer(b).place == Place::pinned) return true;
@@ -180,8 +180,8 @@ private:
 
     // Waits before a statement.
 
-    /// Makes stream `s` wait for everything that a statement needs. Returns false if there is no
-    /// way.
+    /// Makes stream `s` wait for all work that must precede a statement. Returns false if no stream
+    /// or event provides that order.
     bool order(int s, int from, int to, Block& out) {
         while (true) {
             const std::vector<Point> missing = model_->missing(s, from, to);
@@ -284,8 +284,8 @@ private:
         out.push_back(std::move(w));
     }
 
-    /// Adds a buffer that is about to be overwritten or freed to one that stays, so that an earlier
-    /// mistake leaves a trace. Skipped at random. Returns false if the caller must not go on.
+    /// Mixes a buffer that is about to be overwritten or freed into one that stays, so that an
+    /// earlier race shows in the result. Skipped at random. Returns false if the caller must stop.
     bool keep_trace(Block& out, int s, int gone, int not_to) {
         Statement trace = make(What::mix);
         trace.stream = s;
@@ -416,7 +416,7 @@ private:
         model_->access(s.id, s.stream, -1, s.to);
         writable_.push_back(s.to);
         readable_.push_back(s.to);
-        // The array is used, and leaves a trace, before anything else can happen to it.
+        // Kernels use the array and mix it with others before other statements can access it.
         Block body;
         for (int k = 1 + any(3); k > 0; --k) {
             Statement w = make(What::mix);
@@ -493,7 +493,7 @@ private:
             if (program_.buffers[b].flag && program_.buffers[b].device == d)
                 s.to = static_cast<int>(b);
         s.from = pick(readable_, [&](int b) { return reaches(s.stream, b); });
-        // The condition reveals only a bit or two of the number, so all of it leaves a trace first.
+        // The condition depends on one or two bits of the number, so keep a trace of all of it.
         if (s.from < 0 || !keep_trace(out, s.stream, s.from, -1)) return;
         if (!order(s.stream, s.from, s.to, out)) return;
         s.varies = 0;
@@ -508,7 +508,7 @@ private:
         out.push_back(std::move(s));
     }
 
-    /// Adds a stream that begins and ends in a condition's body.
+    /// Adds a stream that is created and destroyed in a condition's body.
     void add_side(int s, Block& body, Block& before) {
         Statement side = make(What::temporary);
         side.stream = new_stream(stream(s).device, StreamRole::temporary);
@@ -660,7 +660,7 @@ private:
     }
 
     /// Adds a kernel or host function on a pageable array. The host may then copy the array without
-    /// an explicit wait, even if the stream is gone by then.
+    /// an explicit wait, even if the stream has been destroyed by then.
     void add_pageable_work(Block& out) {
         const int d = static_cast<int>(program_.devices.size()) - 1;
         if (!device(d).is_cpu()) return;
@@ -694,8 +694,8 @@ private:
     std::vector<int> live_, writable_, readable_, kept_, pageable_;
     std::vector<int> current_;
     int current_device_ = 0, root_device_ = 0;
-    /// Whether temporary streams wait for another at their start and are waited for at their end,
-    /// because only the remaining streams join the rounds.
+    /// Whether each temporary stream waits for another at its start and is waited for at its end.
+    /// Needed for several rounds, because the barrier between them covers only persistent streams.
     bool joins_ = false;
     int budget_ = 0;
 };
@@ -711,8 +711,8 @@ void leave_nothing_out(Block& block) {
 
 Program generate(std::uint64_t seed, const std::vector<Device>& devices, GeneratorOptions options) {
     Program program = Generator(seed, devices, options).run();
-    // A host that reads a buffer knows how far its users have come. If the order relied on a
-    // statement that some rounds leave out, no statement is left out.
+    // Reading a buffer on the host also orders the host after the work on it. If an order relies on
+    // work that some rounds leave out, leave no statement out.
     if (Model::check(program, Mode::eager))
         for (Segment& segment : program.segments) leave_nothing_out(segment.body);
     return program;

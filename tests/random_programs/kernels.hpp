@@ -45,7 +45,7 @@ struct Decide {
     }
 };
 
-/// Decrements a positive number and sets others to 0. So a loop ends even if its number is
+/// Decrements a positive number and sets any other to 0. So a loop ends even if its number is
 /// overwritten, for example because a wait was left out.
 struct CountDown {
     HEDDLE_FN void operator()(std::size_t i, View<int> to) const {
@@ -72,7 +72,7 @@ struct HostWork {
                                      (from.empty() ? 0 : static_cast<Word>(from[i])));
     }
 };
-/// The same with a capture that has to be destroyed.
+/// A HostWork that also owns an object that must be destroyed.
 struct OwningHostWork {
     HostWork work;
     std::shared_ptr<Word> owned;

@@ -84,8 +84,8 @@ void Model::forget(int buffer) {
 void Model::wait_here(int stream) { host_.join(at(streams_, stream)); }
 void Model::wait_here_event(int event) { host_.join(at(events_, event)); }
 
-// heddle promises only that the buffer's users have come this far. In fact all work before them is
-// done as well.
+// heddle promises only that the work on the buffer has completed. In fact all work before it has
+// completed as well.
 void Model::look(int buffer) {
     const auto know = [&](const Point& p) {
         if (host_.of(p.stream) < p.count) host_.set(p.stream, p.count);
@@ -101,7 +101,7 @@ void Model::copy_across(int statement, int stream, int other, int from, int to) 
     wait(other, stream);
 }
 
-// The host accesses the pageable side, and waits for its users.
+// The host accesses the pageable array, after waiting for its users.
 void Model::copy_here(int statement, int stream, int from, int to) {
     const bool up = program_.buffers[static_cast<std::size_t>(from)].place == Place::pageable;
     look(up ? from : to);
@@ -125,8 +125,8 @@ std::optional<Race> Model::check(const Program& program, Mode mode, Strictness s
     return model.race_;
 }
 
-/// Orders all streams after the work of all streams: those that persist, and in a capture all that
-/// took part.
+/// Orders all streams after the work of the persistent streams, in a capture after the work of all
+/// its participants.
 void Model::barrier(int root) {
     for (std::size_t i = 0; i < streams_.size(); ++i)
         if (captures(mode_) || program_.streams[i].role == StreamRole::base)
@@ -134,7 +134,7 @@ void Model::barrier(int root) {
     for (Clock& clock : streams_) clock.join(at(streams_, root));
 }
 
-/// Models the flush of a batch: its participants continue after all of it.
+/// Models the flush of a batch: its participants' later work is ordered after all of it.
 void Model::sent() {
     if (mode_ == Mode::batch && strictness_ == Strictness::whatever) barrier(root_);
 }
@@ -189,8 +189,8 @@ void Model::condition(const Statement& s, int round) {
     std::vector<Clock> end;
     const std::vector<Clock> begin = streams_;
     const std::vector<unsigned> given = given_;
-    // Only one body runs: the operations of the other bodies count as done, for it and for what
-    // follows.
+    // Only one body runs. For it and for later work, the operations of the other bodies count as
+    // done.
     const auto know_bodies = [&] {
         for (std::size_t t = 0; t < given_.size(); ++t)
             if (given_[t] != given[t]) at(streams_, s.stream).set(static_cast<int>(t), given_[t]);
@@ -204,8 +204,8 @@ void Model::condition(const Statement& s, int round) {
         else
             for (std::size_t i = 0; i < end.size(); ++i) end[i].meet(streams_[i]);
     }
-    // The stream continues after all work enqueued on it, and after the streams of the body that
-    // ran.
+    // The stream's later work is ordered after all its earlier work, and after the streams of the
+    // body that ran.
     streams_ = end;
     know_bodies();
     at(current_, device_of(s.stream)) = before;
@@ -308,7 +308,7 @@ void Model::statement(const Statement& s, int round) {
         for (const Statement& step : at(program_.graphs, s.event).body)
             access(s.id, s.stream, step.from, step.to);
         at(graphs_, s.event) = at(streams_, s.stream);
-        if (!in_capture_) sent();  // the work that holds the stream was in the batch
+        if (!in_capture_) sent();  // the flushed batch includes the work that holds the stream
         break;
     case What::wait_here:
         sent();

@@ -39,7 +39,7 @@ struct Race {
 /// Which orders the model counts.
 enum class Strictness : std::uint8_t {
     promised,  ///< the orders that heddle promises
-    whatever,  ///< those and every other order that arises
+    whatever,  ///< those, and orders that hold in practice
 };
 
 class Model {
@@ -50,8 +50,8 @@ class Model {
 public:
     explicit Model(const Program& program, Strictness strictness = Strictness::promised);
 
-    /// Checks a whole program in a mode, with one wait left out. Returns a race, or nothing if
-    /// every two conflicting accesses are ordered.
+    /// Checks a whole program in a mode, optionally with one wait left out. Returns a race, or
+    /// nothing if all conflicting accesses are ordered.
     static std::optional<Race> check(const Program& program, Mode mode,
                                      Strictness strictness = Strictness::promised,
                                      WaitName left_out = {});
@@ -67,7 +67,7 @@ public:
     std::vector<Point> missing(int stream, int from, int to) const;
     /// Adds an operation to the model, and notes a race if its order is missing.
     void access(int statement, int stream, int from, int to);
-    void forget(int buffer);  ///< the buffer is freed or newly allocated
+    void forget(int buffer);  ///< call when the buffer is freed or allocated
     void wait_here(int stream);
     void wait_here_event(int event);
     void look(int buffer);
@@ -75,7 +75,7 @@ public:
     void copy_here(int statement, int stream, int from, int to);
     const Clock& clock(int stream) const { return streams_[static_cast<std::size_t>(stream)]; }
     const Clock& event_clock(int event) const { return events_[static_cast<std::size_t>(event)]; }
-    void know_stream();  ///< a stream was added to the program
+    void know_stream();  ///< call after adding a stream to the program
 
 private:
     struct Buffer {

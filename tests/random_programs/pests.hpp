@@ -14,7 +14,8 @@ namespace heddle_test::programs {
 struct PestsView {
     std::vector<StreamRef> streams;
     std::vector<const Array<int>*> constants;
-    /// Whether their own streams wait for the program's. Not in a capture, which they would join.
+    /// Whether the threads' own streams wait for the program's. False in a capture, which they
+    /// would join.
     bool wait_on_streams = true;
     bool whole_devices = true;
 };

@@ -13,7 +13,7 @@ namespace heddle_test::programs {
 
 using namespace heddle;
 
-/// Elements are ints, as conditions are. Arithmetic is done on unsigned numbers, which wrap around.
+/// Elements are ints, like conditions. Arithmetic uses unsigned numbers, which wrap around.
 using Word = std::uint32_t;
 
 enum class Place : std::uint8_t { device, pinned, pageable };
@@ -53,10 +53,9 @@ enum class What : std::uint8_t {
     record,       ///< records event on stream
     wait_event,   ///< stream waits for event
     mark,         ///< stream waits for a new event of other, destroyed at once
-    set_current,  ///< set_stream(stream), which waits for the stream before
-    /// A copy between devices without a named stream. Runs on the current stream of the
-    /// destination, or of the source if only that is on CUDA, and is ordered with both current
-    /// streams.
+    set_current,  ///< set_stream(stream), which waits for the previous stream
+    /// A copy between devices without a named stream. Runs on the destination's current stream, or
+    /// on the source's if only the source is on CUDA. Ordered with both current streams.
     copy_across,
     // Statements that contain others:
     scope,      ///< a ScopedStream
@@ -65,17 +64,17 @@ enum class What : std::uint8_t {
     local,      ///< an array that exists during the body
     thread,     ///< runs the body on another thread, joined at once
     condition,  ///< to = from % 2, then runs body 0 or 1
-    loop,       ///< to = from % 4, then runs body 0 until it is counted down
+    loop,       ///< to = from % 4, then runs body 0 that many times
     graph,      ///< launches Program::graphs[event]
     // Statements that make the host wait, only between segments:
     wait_here,        ///< waits for stream
     wait_here_event,  ///< waits for event
     wait_here_all,    ///< waits for the device of stream
     look,             ///< to_host(from), without a named stream
-    /// to = numbers derived from b, from pageable memory that is changed right afterwards.
+    /// to = numbers derived from b, copied from pageable memory that is overwritten at once.
     upload,
     download,  ///< copies from into pageable memory
-    /// to = from, where one is a pageable array that streams may still use.
+    /// to = from, where one of them is a pageable array that streams may still use.
     copy_here,
     make_anew,  ///< frees to, and allocates it again on stream
 };
@@ -148,7 +147,7 @@ inline bool captures(Mode mode) {
 }
 /// Returns whether rounds may leave statements out: not if one graph has to fit all rounds.
 inline bool changes_shape(Mode mode) { return !captures(mode); }
-/// Returns the round whose numbers are used: a graph that is launched again has those of its
+/// Returns the round whose numbers are used: a graph that is launched again uses those of its
 /// capture.
 inline int round_of(Mode mode, int round) {
     return captures(mode) && mode != Mode::update ? 0 : round;
@@ -181,8 +180,8 @@ struct GeneratorOptions {
     /// No other thread captures meanwhile, so the host may wait for whole devices.
     bool alone = true;
 };
-/// Returns the program of a seed, for devices of one kind; if that is CUDA, also with CPU streams
-/// if `devices` has a CPU device. The same on every machine for equal devices.
+/// Returns the program of a seed, for devices of one kind. A CPU device may follow CUDA devices,
+/// and adds CPU streams. Equal devices give the same program on every machine.
 Program generate(std::uint64_t seed, const std::vector<Device>& devices,
                  GeneratorOptions options = {});
 

@@ -1,5 +1,5 @@
-// Random programs with a determined result. However they are run, and whatever other threads query
-// and wait for meanwhile, the result is that of running the statements one after the other.
+// Random programs with a determined result: that of running their statements one after the other.
+// The result must not depend on the mode, nor on other threads that query and wait meanwhile.
 //
 // HEDDLE_RANDOM_SECONDS  time for all of these tests together (10)
 // HEDDLE_RANDOM_SEED     the first seed; "clock": a random one
@@ -83,7 +83,7 @@ std::string title(std::uint64_t seed, Mode mode, RunOptions options) {
 
 /// Returns what went wrong, with a program made as small as possible within some seconds.
 std::string report(const Program& program, Mode mode, RunOptions options, const std::string& why) {
-    // Printed at once: the failure may end the process before the program is small.
+    // Printed at once, because the process may crash while the program is being shrunk.
     std::cerr << title(program.seed, mode, options) << ": " << why << std::endl;
     const auto limit = Time::now() + std::chrono::seconds(20);
     std::string last = why;
@@ -151,7 +151,8 @@ struct Missed {
     Race race;
 };
 
-/// Returns the waits without which some two statements are not ordered at all.
+/// Returns each wait that leaves two conflicting statements unordered, even in practice, if it is
+/// left out.
 std::vector<Missed> needed_waits(const Program& program, Mode mode) {
     std::vector<WaitName> waits;
     for (const Segment& segment : program.segments) {
@@ -253,7 +254,7 @@ TEST_CASE("random programs with a needed wait left out do not come to what they 
             RunOptions options{.left_out = left_out.wait, .held = left_out.race.first};
             const Watch watch(title(seed, mode, options), [&] { return text_of(program); });
             ++programs;
-            // A busy machine gets another chance, with a longer hold.
+            // On a busy machine the race may not show, so retry with a longer hold.
             bool noticed = false;
             for (options.hold_ms = 15; !noticed && options.hold_ms < 200; options.hold_ms *= 4)
                 noticed = !failure(program, mode, options).empty();
@@ -268,8 +269,8 @@ TEST_CASE("random programs with a needed wait left out do not come to what they 
             std::cout << to_string(mode) << ": noticed in " << found << " of " << programs
                       << " programs" << std::endl;
         CAPTURE(to_string(mode), programs, missed);
-        // One mode alone runs few programs. A batch also orders more than required: all
-        // participants continue after its graph.
+        // One mode runs few programs, so the bound is low. A batch also orders more than required:
+        // all participants continue after its graph.
         CHECK(found * 10 >= programs * 7);
         all_programs += programs;
         all_found += found;

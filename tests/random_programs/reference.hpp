@@ -7,8 +7,8 @@
 
 namespace heddle_test::programs {
 
-/// The result of a program: every buffer that still exists at the end, and all that was read on the
-/// way.
+/// The result of a program: every buffer that still exists at the end, and every array that the
+/// host read on the way.
 struct Outcome {
     std::vector<std::vector<int>> buffers;
     std::vector<std::vector<int>> seen;

@@ -37,7 +37,7 @@ public:
         for (const GraphInfo& info : p.graphs) graphs_.push_back(made_before(info));
     }
 
-    /// Waits for all work, in whatever state the streams are, before the memory is freed.
+    /// Waits for all work before the memory is freed, even if streams have failed.
     ~Runner() {
         for (const Device d : program_.devices) {
             try {
@@ -500,7 +500,7 @@ private:
     const Program& program_;
     Mode mode_;
     RunOptions options_;
-    bool named_;  ///< whether every call names its stream, and scopes are waits
+    bool named_;  ///< whether every call names its stream, and waits replace scopes
     std::vector<std::optional<Stream>> owned_;
     std::vector<std::optional<StreamRef>> streams_;
     std::vector<Array<int>> buffers_;

@@ -13,7 +13,7 @@ struct RunOptions {
     bool alone = true;       ///< no other program runs
     WaitName left_out = {};  ///< the wait to leave out
     int hold_ms = 15;
-    /// The statement whose stream is held before it for hold_ms, or -1.
+    /// The statement before which its stream is held for hold_ms, or -1.
     int held = -1;
 };
 

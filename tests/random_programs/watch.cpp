@@ -48,7 +48,7 @@ public:
     }
 
     std::size_t begin(const std::string& title, std::function<std::string()> text) {
-        alarm(0);  // the suite's watchdog times whole tests only
+        alarm(0);  // disarms the suite's watchdog, which times whole tests
         const std::lock_guard lock(mutex_);
         std::snprintf(title_begun_last, sizeof title_begun_last, "%s", title.c_str());
         for (const int signal : {SIGSEGV, SIGBUS, SIGABRT}) std::signal(signal, say_and_crash);

@@ -1,5 +1,5 @@
-// Prints a program that hangs and ends the process. If the process crashes, prints the title of the
-// last program.
+// If a program hangs, prints it and ends the process. If the process crashes, prints the title of
+// the last program.
 #pragma once
 
 #include <functional>
