@@ -1,6 +1,6 @@
 // Launches of the kernels of kernels.hpp on arrays of int. They are compiled once, by nvcc where
-// there is CUDA (kernel_launches.cpp). A test that needs no other kernel includes this header in
-// place of kernels.hpp and is compiled as C++, which takes a quarter of the time.
+// there is CUDA (kernel_launches.cpp). A test that needs no other kernel includes this header
+// instead of kernels.hpp and is compiled as C++, which takes a quarter of the time.
 #pragma once
 
 #include <heddle/heddle.hpp>
@@ -9,8 +9,8 @@
 
 namespace heddle_test::shared {
 
-// The kernels' names. The launches below are more specialised than heddle's own, so they are
-// chosen.
+// Names of the kernels. The launches below are more specialised than heddle's own, so overload
+// resolution chooses them.
 enum class Set {};
 enum class Add {};
 enum class Multiply {};

@@ -1,6 +1,6 @@
-// The suite's main. HEDDLE_TEST_DEVICE names the kind of device under test; where the machine has
-// too few of them (HEDDLE_TEST_MIN_DEVICES, 1 if unset) the run says why and exits with the status
-// that CTest counts as skipped.
+// The suite's main. HEDDLE_TEST_DEVICE names the kind of device under test, HEDDLE_TEST_MIN_DEVICES
+// how many are needed (1 if unset). If there are fewer, the run prints the reason and exits with
+// the status that CTest counts as skipped.
 #if !__has_include(<catch2/catch_all.hpp>)
 #define CATCH_CONFIG_RUNNER
 #endif
@@ -37,7 +37,7 @@ std::string environment(const char* name, const char* otherwise) {
     return value != nullptr && *value != '\0' ? value : otherwise;
 }
 
-/// Why the devices asked for cannot be tested here; empty if they can.
+/// Returns why the requested devices cannot be tested here, or an empty string if they can.
 std::string reason_to_skip() {
     if (environment("HEDDLE_TEST_DEVICE", "cpu") != "cuda") return "";
     const int needed = std::atoi(environment("HEDDLE_TEST_MIN_DEVICES", "1").c_str());

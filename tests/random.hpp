@@ -11,8 +11,8 @@ namespace heddle_test {
 class Random {
 public:
     explicit Random(std::uint64_t seed) : engine_(seed) {}
-    /// A remainder, because std::uniform_int_distribution differs between standard libraries. All
-    /// numbers are as likely, up to n / 2^64.
+    /// Returns a remainder, because std::uniform_int_distribution differs between standard
+    /// libraries. All numbers are equally likely, up to n / 2^64.
     std::size_t below(std::size_t n) { return static_cast<std::size_t>(engine_() % n); }
 
 private:

@@ -18,8 +18,8 @@ namespace heddle_test {
 
 namespace {
 
-// CUDA loads a kernel at its first launch, and loading waits for running kernels. With a stream
-// held at a gate that could take for ever.
+// By default CUDA loads a kernel at its first launch, and loading waits for running kernels. While
+// a gate holds a stream, that could take forever.
 [[maybe_unused]] const int load_eagerly = setenv("CUDA_MODULE_LOADING", "EAGER", 0);
 
 // Streams share hardware queues, 8 by default. A stream that shares one with a held stream may wait
@@ -51,7 +51,7 @@ std::size_t repetitions(std::size_t on_cpu, std::size_t on_cuda) {
                                            : on_cpu;
 }
 
-// The host function makes the keeper a stream with submissions.
+// The empty host function gives the keeper a submission.
 Gate::Gate()
     : opened_(detail::make_completion()), keeper_(cpu_device(), {.priority = 0, .name = "gate"}) {
     detail::cpu_backend().await(detail::record_of(keeper_), opened_, Where());

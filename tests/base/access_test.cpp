@@ -1,5 +1,5 @@
-// What only the library does with public objects is out of users' reach. All of it is checked while
-// this file is compiled.
+// Users cannot reach the parts of public objects that only the library uses. Most checks are made
+// at compile time.
 #include "support.hpp"
 
 #include <memory>
@@ -37,7 +37,7 @@ static_assert(sizeof(StreamRef) == sizeof(void*) && std::is_trivially_copyable_v
 static_assert(std::is_trivially_copyable_v<View<int>> && std::is_trivially_copyable_v<Device>);
 static_assert(Access::block(Access::view<int>(nullptr, 0, nullptr)) == nullptr);
 
-// A range of an array's memory, or of a class derived from Array, is no host range.
+// Views, arrays and objects of classes derived from Array are not host ranges.
 struct Derived : Array<int> {};
 static_assert(!detail::HostRange<View<int>> && !detail::HostRange<Array<int>&> &&
               !detail::HostRange<Derived&> && detail::HostRange<std::vector<int>&>);

@@ -1,4 +1,4 @@
-// Errors as data, their classes, and the report hook.
+// Errors: their data, their classes, and the report hook.
 #include "support.hpp"
 
 #include <set>

@@ -1,4 +1,4 @@
-// fork(): what a child inherits is refused clearly; new streams of CPU devices work.
+// fork(): a child that uses inherited objects gets a clear error. New streams of CPU devices work.
 #include "child.hpp"
 #include "core/base/report.hpp"
 #include "core/seam/backend.hpp"
@@ -11,7 +11,7 @@ using namespace heddle_test;
 
 namespace {
 
-/// 0 if a new CPU stream does everything, else a number that says what went wrong.
+/// Returns 0 if a new CPU stream works, else the number of the check that failed.
 int use_a_new_stream() {
     const Stream s(cpu_device()), other(cpu_device());
     Array<int> x = full<int>(s, 10'000, 1);
@@ -60,7 +60,7 @@ TEST_CASE("the child of a fork is refused its parent's streams, clearly") {
     CHECK(child.signal == 0);
     CHECK(child.status == 0);
     launch_host(s, [] {});
-    s.synchronize();  // the parent goes on
+    s.synchronize();  // still works in the parent
 }
 
 TEST_CASE("the child of a fork is refused events that only its parent's work would reach") {
@@ -139,12 +139,12 @@ TEST_CASE("the child of a fork may destroy what it inherited") {
     });
     CHECK(child.signal == 0);
     CHECK(child.status == 0);
-    CHECK(to_host(*s, *x) == std::vector<int>(100, 7));  // the parent's are untouched
+    CHECK(to_host(*s, *x) == std::vector<int>(100, 7));  // the parent's array is unchanged
 }
 
 TEST_CASE("a child can be forked while other threads use heddle, and can use it too") {
     SKIP_IF_SANITIZED();
-    REQUIRE(use_a_new_stream() == 0);  // what is made at the first use of all is there
+    REQUIRE(use_a_new_stream() == 0);  // creates what heddle creates on first use
     std::atomic<bool> stop{false};
     std::vector<std::thread> threads;
     for (int t = 0; t < 3; ++t)
@@ -233,7 +233,7 @@ TEST_CASE("two threads may fork at the same time") {
         });
     for (std::thread& t : threads) t.join();
     CHECK(good == 40);
-    CHECK(use_a_new_stream() == 0);  // the parent has all of its locks
+    CHECK(use_a_new_stream() == 0);  // no lock is left locked in the parent
 }
 
 TEST_CASE("a process can be forked while its observers report errors") {
@@ -250,7 +250,7 @@ TEST_CASE("child: forks while observers report", "[.child]") {
             detail::report(UsageError({.message = "seen", .call = {}}));
         }
     } reporter;
-    std::atomic<std::uint64_t> told{0};  // the errors themselves would fill the memory
+    std::atomic<std::uint64_t> told{0};  // counts only: the errors themselves would fill memory
     const ReportHook before = set_report_hook([&](const Error&) { ++told; });
     add_observer(reporter);
     std::atomic<bool> stop{false};

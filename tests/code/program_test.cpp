@@ -1,5 +1,4 @@
-// Programs compiled at run time, as far as no GPU is needed: the compiler, its errors, and the
-// cache.
+// Programs compiled at run time, without a GPU: the compiler, its errors, and the cache.
 #include "child.hpp"
 #include "core/base/background.hpp"
 #include "core/code/program.hpp"
@@ -24,7 +23,7 @@ namespace {
 const char* const scale_source =
     "extern \"C\" __global__ void scale(float* x, float f) { x[threadIdx.x] *= f; }\n";
 
-/// Why nothing can be compiled here; empty if it can be.
+/// Returns why nothing can be compiled here, or an empty string if compilation works.
 std::string why_no_compiler() {
     const auto error =
         error_of([] { compile("", {.architecture = "compute_90", .cache = false}).wait(); });
@@ -34,7 +33,7 @@ std::string why_no_compiler() {
 #define SKIP_WITHOUT_COMPILER()                                                                    \
     if (const std::string why = why_no_compiler(); !why.empty()) HEDDLE_SKIP(why)
 
-/// A folder that is removed at the end.
+/// A temporary folder. The destructor removes it.
 struct Folder {
     std::string path;
     Folder() {
@@ -54,7 +53,7 @@ struct Folder {
     }
 };
 
-/// The cache is in a folder of its own while this lives.
+/// Puts the cache into a temporary folder while it exists.
 struct OwnCache : Folder {
     OwnCache() { setenv("HEDDLE_CACHE_DIR", path.c_str(), 1); }
     ~OwnCache() { unsetenv("HEDDLE_CACHE_DIR"); }
@@ -271,7 +270,7 @@ TEST_CASE("entries that were not used for longest go while all of them are too l
     last_used("a", 3);
     last_used("b", 2);
     last_used("c", 1);
-    REQUIRE(detail::read_entry(folder.path, "a"));  // which uses it
+    REQUIRE(detail::read_entry(folder.path, "a"));  // reading counts as use
     detail::write_entry(folder.path, "d", some_result(), 3 * size);
     CHECK(detail::read_entry(folder.path, "a"));
     CHECK_FALSE(detail::read_entry(folder.path, "b"));
@@ -279,7 +278,7 @@ TEST_CASE("entries that were not used for longest go while all of them are too l
     CHECK(detail::read_entry(folder.path, "d"));
     write(folder.path + "/not ours", std::string(5 * size, 'x'));
     detail::write_entry(folder.path, "d", some_result(), size);
-    CHECK(folder.entries().size() == 2);  // the newest, and what is not ours
+    CHECK(folder.entries().size() == 2);  // the newest entry, and the file that is not heddle's
     CHECK(detail::read_entry(folder.path, "d"));
 }
 
@@ -484,7 +483,7 @@ TEST_CASE("several processes compile the same program", "[program]") {
         INFO(result.output);
         CHECK(result.status == 0);
     }
-    CHECK(cache.entries().size() == 1);  // nothing half written is left
+    CHECK(cache.entries().size() == 1);  // no partly written file is left
     CHECK(compile(scale_source, for_90()).was_cached());
 }
 TEST_CASE("child: compiles", "[.child]") {

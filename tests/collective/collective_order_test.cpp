@@ -10,9 +10,9 @@ namespace {
 
 constexpr bool ways[] = {true, false};
 constexpr std::size_t small = 1000,
-                      sliced = 70'001;  // elements: the second goes the way of large arrays
+                      sliced = 70'001;  // elements; `sliced` counts as large
 
-/// A trial whose inputs can be given again without the host.
+/// A trial whose inputs can be restored from device memory.
 struct Again : Trial<float> {
     using Trial<float>::Trial;
     std::vector<Array<float>> fresh;
@@ -115,7 +115,7 @@ TEST_CASE("receivers of a small broadcast or a scatter do not wait for each othe
         Gate gate;
         gate.hold(t.streams[1]);
         t.run(group);
-        CHECK((to_host(t.streams[2], t.received(2)) == t.expected(2)));  // would not return
+        CHECK((to_host(t.streams[2], t.received(2)) == t.expected(2)));  // does not wait for rank 1
     }
 }
 
@@ -146,7 +146,7 @@ TEST_CASE("two groups work on the same devices at once", "[multi][collective]") 
     gate.hold(t.streams[0]);
     t.run(one);
     u.run(two);
-    CHECK(u.is_right());  // would not return
+    CHECK(u.is_right());  // hangs if it waits for the other group
     CHECK_FALSE(t.streams[1].is_complete());
     gate.open();
     CHECK(t.is_right());
@@ -156,8 +156,8 @@ TEST_CASE("one group serves calls on several sets of streams that are under way 
           "[multi][collective]") {
     SKIP_WITHOUT(2);
     const std::vector<Device> devices = devices_or_one();
-    // A CUDA driver copies between GPUs without access by way of the host, and there one copy waits
-    // for the other.
+    // Without peer access a CUDA driver copies between GPUs through host memory, where one copy
+    // waits for the other.
     DeviceGroup group = by_copies(devices, devices[0].is_cuda());
     Trial<float> t(Kind::all_reduce, devices, small, 0, true, ReduceOp::sum, 1);
     Trial<float> u(Kind::all_reduce, devices, small, 0, true, ReduceOp::sum, 2);
@@ -166,7 +166,7 @@ TEST_CASE("one group serves calls on several sets of streams that are under way 
     gate.hold(t.streams[0]);
     t.run(group);
     u.run(group);
-    CHECK(u.is_right());  // would not return
+    CHECK(u.is_right());  // hangs if it waits for the first call
     gate.open();
     CHECK(t.is_right());
 }
@@ -203,7 +203,7 @@ TEST_CASE("arrays may be given up right after a collective, and the group too",
             t.run(group);
         }
         t.a.clear();
-        std::vector<Array<float>> others;  // which would take over what was freed too early
+        std::vector<Array<float>> others;  // would reuse memory that was freed too early
         for (const Device d : devices) {
             const Stream s(d);
             for (int k = 0; k < 4; ++k) others.push_back(full<float>(s, small, -1));
@@ -238,7 +238,7 @@ TEST_CASE("a captured collective runs at every launch, with what its arrays hold
                         CHECK(t.is_right());
                     }
                     t.give(9);
-                    t.run(group);  // and the group goes on outside
+                    t.run(group);  // the group still works outside captures
                     CHECK(t.is_right());
                 }
     }

@@ -1,4 +1,4 @@
-// Numbers of 16 bits: conversions, and reductions of them.
+// 16-bit floating-point numbers: conversions and reductions.
 #include "collective/collective.hpp"
 #include "collective/float16.hpp"
 
@@ -13,7 +13,7 @@ using detail::Float16;
 
 namespace {
 
-/// Types as users have them: the library knows their bits only.
+/// Like users' own types: the library knows only their bits.
 struct MyHalf {
     std::uint16_t bits;
     bool operator==(const MyHalf&) const = default;
@@ -23,8 +23,8 @@ struct MyBrain {
     bool operator==(const MyBrain&) const = default;
 };
 
-/// The nearest value of a format with `precision` bits and the least exponent `least`, ties to
-/// even, computed in another way than the library does.
+/// Rounds `x` to a format with `precision` bits and the least exponent `least`, ties to even. The
+/// library computes this in another way.
 double nearest(double x, int precision, int least) {
     if (x == 0 || !std::isfinite(x)) return x;
     const int exponent = std::max(std::ilogb(x), least);
@@ -106,7 +106,7 @@ TEST_CASE("numbers of 16 bits are reduced as floats, and rounded once", "[multi]
     const auto half = [](float x) { return MyHalf{Float16::of(x).bits}; };
     const auto brain = [](float x) { return MyBrain{BFloat16::of(x).bits}; };
     const auto others = static_cast<float>(devices.size() - 1);
-    // 2048 + 1 is no half: with a rounding after each rank the sum would stay 2048.
+    // A half cannot hold 2048 + 1: if each addition were rounded, the sum would stay 2048.
     for (const std::size_t count : {1u, 1003u, 300'000u}) {
         CHECK(reduced(ReduceOp::sum, half, count) == half(2048.0f + others));
         CHECK(reduced(ReduceOp::sum, brain, count) == brain(2048.0f + others));

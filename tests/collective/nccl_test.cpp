@@ -1,4 +1,4 @@
-// Collectives by NCCL: groups of one process against heddle's copies, and communicators.
+// Collectives by NCCL: groups of one process, compared with heddle's copies, and communicators.
 #include "child.hpp"
 #include "collective/collective.hpp"
 #include "kernel_launches.hpp"
@@ -20,7 +20,7 @@ namespace {
         HEDDLE_SKIP(reason);                                                                       \
     if (test_devices().size() < (count)) HEDDLE_SKIP("needs " #count " GPUs")
 
-/// What went wrong on any rank: Catch2's own checks are for one thread.
+/// Collects what went wrong on any rank, because Catch2's checks are not thread-safe.
 class Wrong {
 public:
     void unless(bool right, Where where = {}) const {
@@ -33,8 +33,8 @@ private:
     Recorder seen_;
 };
 
-/// Runs body(rank, communicator, stream, wrong) on a thread for each rank, as processes would;
-/// returns what went wrong.
+/// Runs body(rank, communicator, stream, wrong) on one thread per rank, as processes would. Returns
+/// what went wrong.
 template <class F> Strings on_ranks(const std::vector<Device>& devices, F body) {
     const CommunicatorId id = CommunicatorId::make();
     const Wrong wrong;
@@ -46,15 +46,15 @@ template <class F> Strings on_ranks(const std::vector<Device>& devices, F body) 
             try {
                 communicator.emplace(id, i, devices.size(), devices[i]);
                 const Stream stream(devices[i]);
-                // A rank that is ahead keeps its GPU busy until the others come: what they allocate
-                // for the first time is allocated before.
+                // A rank that is ahead keeps its GPU busy until the others arrive. So each rank
+                // makes its first allocation before any rank starts.
                 (void)to_host(stream, full<int>(stream, 1 << 20, 0));
                 all_there.arrive_and_wait();
                 body(i, *communicator, stream, wrong);
                 stream.synchronize();
             } catch (const std::exception& error) {
                 wrong.add(error.what());
-                if (communicator) communicator->abort();  // or the others would wait for ever
+                if (communicator) communicator->abort();  // else the other ranks would wait forever
             }
         });
     for (std::thread& t : threads) t.join();
@@ -106,7 +106,7 @@ TEST_CASE("NCCL and copies give the same", "[multi][collective]") {
             for (const std::size_t parts : {0u, 1u, 1003u, 300'000u})
                 for (std::size_t root = 0; root < (has_root(kind) ? devices.size() : 1); ++root)
                     for (const ReduceOp op : {ReduceOp::sum, ReduceOp::max}) {
-                        // Integers: NCCL adds in an order of its own.
+                        // Integers, because NCCL may add in another order than heddle.
                         Trial<int> t(kind, devices, parts * devices.size(), root, in_place, op);
                         t.run(nccl);
                         INFO(name(kind) << " of " << t.count << ", root " << root << ", in place "
@@ -258,8 +258,8 @@ TEST_CASE("a communicator's collective in a capture runs at every launch", "[mul
                 launch(s, Multiply{}, dim(100), y, 10);
             });
             seen.unless(graph.size() == 3);
-            // A graph that runs waits for the other ranks', and what makes a graph ready may wait
-            // for what runs.
+            // A running graph waits for the other ranks' graphs, and instantiating or uploading a
+            // graph may wait for running work.
             graph.instantiate();
             graph.upload(s);
             s.synchronize();
@@ -297,7 +297,7 @@ TEST_CASE("a communicator of two processes, whose id goes from one to the other"
           "[multi][collective]") {
     SKIP_WITHOUT_NCCL(2);
     const CommunicatorId id =
-        CommunicatorId::make();  // this process has to stay until they have met
+        CommunicatorId::make();  // this process must live until the ranks have connected
     std::string text = "HEDDLE_TEST_ID=";
     for (const std::byte b : id.bytes) {
         char digits[3];

@@ -1,4 +1,4 @@
-// fork_join: branches side by side, ordered after what was before and before what follows.
+// fork_join: branches run concurrently, ordered after earlier work and before later work.
 #include "kernel_launches.hpp"
 #include "support.hpp"
 
@@ -88,7 +88,7 @@ TEST_CASE("branches do not wait for each other") {
         },
         [&](StreamRef s) {
             launch_host(s, [] {});
-            s.synchronize();  // would not return if it were behind the first
+            s.synchronize();  // would not return if it waited for the first branch
         });
     CHECK_FALSE(base.is_complete());
     gate.open();
@@ -169,7 +169,7 @@ TEST_CASE(
     CHECK(seen.seen().empty());
     before.open();
     REQUIRE(eventually(
-        [&] { return seen.seen().size() == 5; }));  // the fifth is held, and nothing else is
+        [&] { return seen.seen().size() == 5; }));  // the fifth call is held, and no other
     settle(test_device());
     CHECK_FALSE(seen.has("after"));
     last.open();
@@ -389,7 +389,7 @@ TEST_CASE("a branch on each device comes after the base, and the base after all 
         before.open();
         CHECK(eventually([&] {
             return seen.seen().size() == seen_before + all.size();
-        }));  // all but one, and "base"
+        }));  // "base", and all branches but the slow one
         for (const Device device : all) settle(device);
         CHECK(seen.seen().back() == "branch");
         in_branch.open();

@@ -1,4 +1,4 @@
-// Pipelines: results in order, backpressure, stages side by side, and what stops them.
+// Pipelines: order of results, backpressure, concurrent stages, and failures.
 #include "kernels.hpp"
 #include "support.hpp"
 
@@ -20,7 +20,7 @@ void twice_and_one(StreamRef stream, View<const int> in, View<int> out) {
     launch(stream, TwiceAndOne{}, dim(in.size()), in, out);
 }
 
-/// Reads 0, 1, 2, ... up to `total`, in pieces of at most `most`.
+/// Supplies the numbers below `total` in order, in pieces of at most `most`.
 struct Numbers {
     std::size_t total;
     std::size_t most = static_cast<std::size_t>(-1);
@@ -36,7 +36,7 @@ struct Numbers {
     }
 };
 
-/// Takes results, which must be those of Numbers.
+/// Counts results and pieces, and the results that are wrong for Numbers as input.
 struct Check {
     std::size_t seen = 0, wrong = 0, pieces = 0;
     void operator()(std::span<const int> piece) {
@@ -51,7 +51,7 @@ void fill_piece(Pipeline<int, int>& pipeline, int value) {
     pipeline.submit(slot.size());
 }
 
-/// That `device` is as good as new.
+/// Checks that `device` is still usable.
 void check_usable(Device device) {
     Check check;
     overlap<int, int>(device, Numbers{1000}, twice_and_one, std::ref(check), {.piece = 64});
@@ -62,7 +62,7 @@ void check_usable(Device device) {
     CHECK_NOTHROW(stream.synchronize());
 }
 
-/// The text of what a pipeline threw, wherever it was thrown.
+/// Returns the message of what `call` throws, or of its cause if it has one.
 template <class F> std::string text_of(F&& call) {
     try {
         call();
@@ -234,7 +234,7 @@ TEST_CASE("a reader gets ahead of held work by as many pieces as there are slots
     std::atomic<std::size_t> read{0}, done{0}, worst{0};
     Gate gate;
     std::thread opener([&] {
-        full.wait();  // all slots are in use, and nothing was done: the reader is held up now or
+        full.wait();  // all slots are in use and no work has completed: the reader blocks now or
                       // soon
         settle(test_device());
         opened.set();
@@ -289,18 +289,18 @@ TEST_CASE("no stage waits for a later one of other pieces") {
     Gate working, leaving;
     Pipeline<int, int> pipeline(test_device(), twice_and_one,
                                 {.depth = 3, .piece = 16, .in_place = false});
-    for (int i = 0; i < 3; ++i) fill_piece(pipeline, 0);  // all slots have their memory
+    for (int i = 0; i < 3; ++i) fill_piece(pipeline, 0);  // every slot has allocated its memory
     while (pipeline.pop()) {}
     leaving.hold(pipeline.copy_out_stream());
     fill_piece(pipeline, 1);
     REQUIRE(eventually(
-        [&] { return pipeline.work_stream().is_complete(); }));  // and its result is held
+        [&] { return pipeline.work_stream().is_complete(); }));  // its copy to the host is held
     working.hold(pipeline.work_stream());
     fill_piece(pipeline, 2);
     REQUIRE(eventually(
-        [&] { return pipeline.copy_in_stream().is_complete(); }));  // and its work is held
+        [&] { return pipeline.copy_in_stream().is_complete(); }));  // this piece's work is held
     CHECK_FALSE(pipeline.work_stream().is_complete());
-    const std::span<int> third = pipeline.acquire();  // and the host fills another
+    const std::span<int> third = pipeline.acquire();  // the host can fill another
     CHECK(third.size() == 16);
     CHECK_FALSE(pipeline.is_ready());
     leaving.open();
@@ -356,7 +356,7 @@ TEST_CASE("what enqueueing work throws stops the pipeline, and every later call 
         {.depth = 3, .piece = 16});
     fill_piece(pipeline, 1);
     CHECK_THROWS_AS(fill_piece(pipeline, 2), Boom);
-    CHECK(pipeline.work_stream().is_complete());  // waited for
+    CHECK(pipeline.work_stream().is_complete());  // the pipeline waited for it
     CHECK_THROWS_AS(pipeline.pop(), Boom);
     CHECK_THROWS_AS(pipeline.acquire(), Boom);
     CHECK_THROWS_AS(pipeline.is_ready(), Boom);
@@ -384,7 +384,7 @@ TEST_CASE("work that fails when it runs stops the pipeline with what it threw") 
               overlap<int, int>(test_device(), Numbers{640}, work, std::ref(check),
                                 {.piece = 64, .in_place = in_place});
           }) == "disk full");
-    CHECK(running == 1);  // the one that threw; nothing else is on its way
+    CHECK(running == 1);  // the one that threw; no other is pending
     CHECK(check.wrong == 0);
     CHECK(check.pieces <= failing);
     check_usable(test_device());
@@ -492,7 +492,7 @@ TEST_CASE("pieces can be sent from where they are, pinned or pageable") {
     while (const auto result = pipeline.pop()) check(*result);
     CHECK(check.seen == 200);
     CHECK(check.wrong == 0);
-    CHECK_THROWS_AS(pipeline.submit(fixed), UsageError);  // too many
+    CHECK_THROWS_AS(pipeline.submit(fixed), UsageError);  // more than a piece
     pipeline.submit(fixed.view().first(0));
     CHECK(pipeline.pending() == 0);
 }

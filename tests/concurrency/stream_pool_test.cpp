@@ -24,7 +24,7 @@ TEST_CASE("a pool made without a device is one of the current device") {
     CHECK(StreamPool().device() == test_devices().back());
 }
 
-// In a process of its own: another case may have made as many streams before.
+// Runs in its own process: another case may already have created as many streams.
 TEST_CASE("child: makes streams beside a busy device", "[.child]") {
     end_if_it_hangs();
     for (const Device d : test_devices()) reserve_streams(d, 100);
@@ -96,7 +96,7 @@ TEST_CASE("a stream that was returned with work to do is not the next lease whil
     const StreamPool::Lease next = pool.lease();
     CHECK(next.id() != busy);
     launch_host(next, [] {});
-    next.synchronize();  // not behind the other lease's work
+    next.synchronize();  // does not wait for the other lease's work
 }
 
 TEST_CASE("at its limit a pool leases a busy stream, and its earlier work goes first") {

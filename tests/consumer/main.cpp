@@ -1,4 +1,4 @@
-// A user's program: it knows heddle only as the target heddle::heddle.
+// A user's program. It uses heddle only through the CMake target heddle::heddle.
 #include <heddle/heddle.hpp>
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Graphs on CPU devices: among other work, and launched on several streams.
+// Graphs on CPU devices: beside other work, and launched on several streams.
 #include "support.hpp"
 
 using namespace heddle_test;

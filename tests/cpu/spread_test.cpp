@@ -1,28 +1,28 @@
-// Kernels that are worth several threads. On CUDA devices the same must hold, and does.
+// Kernels that are long enough for several threads. The same must hold on CUDA devices.
 #include "kernels.hpp"
 #include "support.hpp"
 
 namespace heddle_test {
 
-constexpr std::size_t many = 1'000'003;  // no multiple of anything
+constexpr std::size_t many = 1'000'003;  // a prime: not a multiple of any chunk size
 
-/// Takes a while. Odd after an even number of rounds, but the compiler does not know that, and
-/// cannot leave the loop out.
+/// Takes a while. The result is odd after an even number of rounds, but the compiler does not know
+/// that, so it cannot remove the loop.
 HEDDLE_FN inline unsigned work(std::size_t seed, int rounds) {
     unsigned x = static_cast<unsigned>(seed) | 1u;
     for (int round = 0; round < rounds; ++round) x = x * 1664525u + 1013904223u;
     return x;
 }
 
-/// y[i] += 1, and `rounds` of work, `more` at every thousandth index.
+/// y[i] += 1, after `rounds` rounds of work, or `more` at every thousandth index.
 struct Worked {
     HEDDLE_FN void operator()(std::size_t i, View<int> y, int rounds, int more) const {
         y[i] += work(i, i % 1000 == 999 ? more : rounds) != 0 ? 1 : 2;
     }
 };
 
-/// The first time every index takes a while. The second time the first index waits for the last:
-/// they run at the same time, or not at all.
+/// The first time, every index takes a while. The second time, the first index waits for the last,
+/// and counts in `met` if both run at the same time.
 struct Meeting {
     const Flag* last_begun;
     std::atomic<int>* met;
@@ -37,7 +37,7 @@ struct Meeting {
     }
 };
 
-/// Throws at one index.
+/// Throws at index `at`.
 struct ThrowThere {
     HEDDLE_FN void operator()(std::size_t i, std::size_t at) const {
 #ifndef __CUDA_ARCH__

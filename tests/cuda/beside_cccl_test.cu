@@ -1,9 +1,9 @@
-// A program may say `using namespace heddle` and use CUB, Thrust and libcu++ in the same file.
+// A program may write `using namespace heddle` and use CUB, Thrust and libcu++ in the same file.
 // nvcc's generated code names cuda::std, cub and thrust without leading colons, in the scope of
-// that directive: no name of heddle's may clash.
+// that directive. So no name of heddle may clash with them.
 #include <heddle/cuda.hpp>
 
-using namespace heddle;  // before the others' headers, where it can do most harm
+using namespace heddle;  // before the other headers, where it does most harm
 
 #include <cub/cub.cuh>
 
@@ -32,7 +32,7 @@ namespace {
 using heddle_test::Ints;
 using heddle_test::test_device;
 
-/// A kernel whose parameters have types of libcu++: the host code generated for it names them.
+/// A kernel whose parameters have libcu++ types, which its generated host code names.
 template <class F> __global__ void combine(F f, cuda::std::array<int, 2> addends, int* sum) {
     const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
     cuda::atomic_ref<int, cuda::thread_scope_device> shared(*sum);
@@ -43,7 +43,7 @@ struct Square {
     HEDDLE_FN int operator()(int x) const { return x * x; }
 };
 
-/// A portable kernel that is given one of libcu++'s function objects.
+/// A portable kernel that takes a libcu++ function object.
 struct Apply {
     template <class F> HEDDLE_FN void operator()(std::size_t i, F f, View<int> x) const {
         x[i] = f(x[i], 1);

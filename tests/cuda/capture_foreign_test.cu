@@ -1,5 +1,5 @@
-// Captures and batches of CUDA's own: __global__ functions, and work that others give a stream past
-// heddle.
+// Captures and batches that are specific to CUDA: __global__ functions, and work that others
+// enqueue on a stream without heddle.
 #include "../kernels.hpp"
 #include "../support.hpp"
 

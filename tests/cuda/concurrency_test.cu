@@ -1,4 +1,4 @@
-// Work that is said to run side by side really does: kernels that wait for each other's flags.
+// Work that heddle runs concurrently really overlaps: kernels wait for each other's flags.
 #include "../support.hpp"
 
 #include <heddle/cuda.hpp>
@@ -12,8 +12,8 @@ namespace {
 
 Device gpu() { return Device("cuda:0"); }
 
-/// Says that it is there, and waits, for some seconds at most, until `all` are. met[self] = 1 if
-/// they came.
+/// Increments *arrived and waits, for some seconds at most, until it is `all`. Then sets met[self]
+/// to 1, unless the time was up.
 __global__ void meet(int* arrived, int all, int* met, int self) {
     atomicAdd(arrived, 1);
     const long long begin = clock64();
@@ -76,8 +76,8 @@ TEST_CASE("leases of a pool run at the same time", "[cuda]") {
 
 TEST_CASE("pinned copies in both directions and a kernel are under way together", "[cuda]") {
     SKIP_WITHOUT_CUDA();
-    // The kernel ends only after both copies behind the gate have been made on other streams: their
-    // events say so.
+    // The kernel ends only after the fill, which is enqueued when both copies on other streams have
+    // completed.
     const Drained drained;
     const Stream compute(gpu()), up(gpu()), down(gpu());
     Array<int> arrived = zeros<int>(compute, 1), met = zeros<int>(compute, 1),
@@ -88,7 +88,7 @@ TEST_CASE("pinned copies in both directions and a kernel are under way together"
     launch(compute, meet, grid(1, 1), arrived, 2, met, 0);  // waits for the second arrival
     copy(up, x, in);
     copy(down, out, y);
-    up.synchronize();  // would wait for the kernel's limit if copies waited for kernels
+    up.synchronize();  // would return at the kernel's time limit if copies waited for kernels
     down.synchronize();
     const bool kernel_still_there = !compute.is_complete();
     fill(up, arrived, 2);
@@ -111,7 +111,7 @@ TEST_CASE("freeing and taking pinned memory does not wait for a busy GPU", "[cud
     }
     const bool kernel_still_there = !compute.is_complete();
     fill(other, arrived, 2);
-    CHECK(to_host(compute, met)[0] == 1);  // not given up: nothing above waited for the kernel
+    CHECK(to_host(compute, met)[0] == 1);  // not timed out: nothing above waited for the kernel
     CHECK(kernel_still_there);
 }
 

@@ -23,8 +23,8 @@ std::vector<std::byte> numbered(std::size_t bytes) {
     return all;
 }
 
-/// Rows of `bytes`, `first` bytes into the memory: whether each arrived, and nothing beside them
-/// was written.
+/// Copies rows of `bytes` to memory, beginning `first` bytes into it. Returns whether each row
+/// arrived and nothing else was written.
 bool is_copied(std::size_t bytes, std::size_t rows, std::size_t first, std::size_t to_gap,
                std::size_t from_gap, Stores stores) {
     const std::size_t to_pitch = bytes + to_gap, from_pitch = bytes + from_gap;

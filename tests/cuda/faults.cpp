@@ -1,4 +1,4 @@
-// Compiled as plain C++, because nvcc gives some functions of the runtime overloads.
+// Compiled as plain C++, because with nvcc some functions of the runtime are overloaded.
 #include "cuda/faults.hpp"
 
 #include <atomic>
@@ -78,7 +78,7 @@ int fault_in(const char* call) {
     return code_of_failure.load();
 }
 
-/// Does what has to happen although the call fails.
+/// Performs those effects of a call that it has even if it fails: none by default.
 void do_all_the_same(...) {}
 /// Only cudaStreamEndCapture() has these arguments: it ends the capture even if it fails.
 void do_all_the_same(cudaStream_t stream, cudaGraph_t* graph) {

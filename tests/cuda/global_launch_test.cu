@@ -39,7 +39,7 @@ __global__ void reverse_in_shared(int* data) {
     data[threadIdx.x] = scratch[blockDim.x - 1 - threadIdx.x];
 }
 
-/// As many kernels as there are numbers: a limit is raised once for each.
+/// One kernel per number: the limit on shared memory is raised once for each kernel.
 template <int> __global__ void last_of_shared(int* out, int count) {
     extern __shared__ int scratch[];
     scratch[count - 1] = count;
@@ -83,7 +83,7 @@ TEST_CASE("arguments are converted to what the __global__ function declares", "[
     SKIP_WITHOUT_CUDA();
     const Stream s(gpu());
     Array<float> in = full<float>(s, 100, 2.0f), out = zeros<float>(s, 100);
-    launch(s, scale, grid(1, 128), in, out, 3, 100);  // int for float and std::size_t
+    launch(s, scale, grid(1, 128), in, out, 3, 100);  // int arguments for float and std::size_t
     CHECK(to_host(s, out) == std::vector<float>(100, 6.0f));
 }
 
@@ -140,7 +140,7 @@ TEST_CASE("impossible grids and blocks are usage errors before the launch", "[cu
     CHECK(code_of(grid(1, 0)) == ErrorCode::usage);
     CHECK(code_of(grid(dim3(1, 65536), dim3(1))) == ErrorCode::usage);
     CHECK(code_of(grid(1, 32, std::size_t{1} << 30)) == ErrorCode::usage);
-    launch(s, write_indices, grid(1, 32), x, 10);  // the stream is as good as before
+    launch(s, write_indices, grid(1, 32), x, 10);  // the stream is still usable
     CHECK(to_host(s, x)[9] == 9);
 }
 

@@ -1,5 +1,5 @@
-// A kernel that fails takes its device with it for the rest of the process: each case runs in a
-// process of its own.
+// A kernel that fails makes its device unusable for the rest of the process, so each case runs in
+// its own process.
 #include "../child.hpp"
 #include "../support.hpp"
 
@@ -21,7 +21,7 @@ __global__ void write_nowhere(int* nowhere) { *nowhere = 1; }
 __global__ void trap() { asm("trap;"); }
 __global__ void harmless(int* data) { data[threadIdx.x] = 1; }
 
-/// Reports a failed expectation of a child by its exit status.
+/// Prints `what` and ends the child with exit status 1 unless `condition` holds.
 void expect(bool condition, const char* what) {
     if (condition) return;
     std::printf("not so: %s\n", what);

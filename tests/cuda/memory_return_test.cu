@@ -1,4 +1,4 @@
-// Memory comes back: whoever gave it up, and whatever other memory still waits for.
+// Freed memory returns to its pool, whoever freed it, and while other freed memory still waits.
 #include "../kernels.hpp"
 #include "../support.hpp"
 
@@ -16,7 +16,7 @@ namespace {
 
 Device gpu() { return Device("cuda:0"); }
 
-// In ints: sizes that other tests have no blocks of.
+// Sizes in ints. Other tests allocate no blocks of these sizes.
 constexpr std::size_t large = 1 << 20;
 constexpr std::size_t larger = 3 << 20;
 
@@ -58,7 +58,7 @@ TEST_CASE("what dies in host functions comes back in a loop that waits for event
         if (i % 2 == 0) done.synchronize();
         else CHECK(eventually([&] { return done.is_complete(); }));
     }
-    // The last one's function may be destroyed only after its event was seen.
+    // A host function may still exist for a while after its event was seen to complete.
     CHECK(used.size() <= 4);
     CHECK(eventually([&] { return pool_usage(gpu()).used <= before; }));
 }
@@ -74,7 +74,7 @@ TEST_CASE("what died in a host function comes back though nothing is asked of it
     const Flag ran;
     launch_host(s, [x = std::move(x), ran] { ran.set(); });
     REQUIRE(ran.wait());
-    CHECK(eventually([&] { return pool_usage(gpu()).used < before; }));  // which does no chores
+    CHECK(eventually([&] { return pool_usage(gpu()).used < before; }));  // this call runs no chores
 }
 
 TEST_CASE("memory that long waits hold up does not hold up other memory of several streams",
@@ -90,7 +90,7 @@ TEST_CASE("memory that long waits hold up does not hold up other memory of sever
         b.wait_stream(a);
         gate.hold(b);
         launch(b, Add{}, dim(1000), x, 1);
-    }  // each is freed behind its gate
+    }  // each array is freed while its gate holds work on it
     const Stream a(gpu()), b(gpu()), slow(gpu());
     Array<int> x = zeros<int>(a, large), y = zeros<int>(a, large);
     b.wait_stream(a);
@@ -101,9 +101,9 @@ TEST_CASE("memory that long waits hold up does not hold up other memory of sever
     launch(slow, Add{}, dim(large), y, 1);
     b.synchronize();
     const std::size_t before = pool_usage(gpu()).used;
-    x.reset();  // whose users are done
+    x.reset();  // its users have completed
     CHECK(eventually([&] { return pool_usage(gpu()).used + large * sizeof(int) <= before; }));
-    y.reset();  // whose users are not
+    y.reset();  // one of its users has not
     last.open();
     slow.synchronize();
     CHECK(eventually([&] { return pool_usage(gpu()).used + 2 * large * sizeof(int) <= before; }));
@@ -131,7 +131,7 @@ TEST_CASE(
         second.wait_event(event);
         other.join();
         next.hold(source);
-        event.record(source);  // what is watched stays the record before
+        event.record(source);  // the waits still refer to the record before
         gate.open();
         first.synchronize();
         second.synchronize();

@@ -1,4 +1,4 @@
-// Every native call of the CUDA backend fails once: what heddle says then, and that it works
+// Every native call of the CUDA backend fails once. heddle must report the failure, and work
 // afterwards.
 #include "../child.hpp"
 #include "../kernels.hpp"
@@ -28,7 +28,7 @@ void expect(bool right, const char* what) {
 }
 
 struct Element {
-    int words[25];  // 100 bytes: too large to travel with a launch
+    int words[25];  // 100 bytes: too large to be a launch's argument
     bool operator==(const Element&) const = default;
 };
 Element element(int value) {
@@ -269,7 +269,8 @@ constexpr Scenario scenarios[] = {{"streams", streams},
                                   {"kinds", kinds},
                                   {"foreign captures", foreign_captures}};
 
-/// Why the scenario, whose k-th call fails, did not go as it should; empty if it did.
+/// Runs the scenario with its k-th call failing. Returns what was wrong with the outcome, or an
+/// empty string.
 std::string attempt(const Scenario& scenario, std::uint64_t k, int code, OfThread whose,
                     bool& reached) {
     const Reports reports;
@@ -280,7 +281,7 @@ std::string attempt(const Scenario& scenario, std::uint64_t k, int code, OfThrea
         scenario.run();
         complete = true;
     } catch (const Error& error) {
-        // A capture that cannot be asked for is met by the next call, which says that there is one.
+        // If the query for a capture fails, the next call fails because of the capture.
         told = error.native_code() == code ||
                (failed_call() == "cuStreamGetCaptureInfo" &&
                 error.native_code() == cudaErrorStreamCaptureUnsupported);
@@ -293,7 +294,7 @@ std::string attempt(const Scenario& scenario, std::uint64_t k, int code, OfThrea
     for (const Device device : {cpu_device(), gpu()}) {
         try {
             synchronize_device(device);
-        } catch (const Error& error) {  // of what waits no more
+        } catch (const Error& error) {  // of work whose wait failed
             told = told || error.native_code() == code;
         }
     }
@@ -301,7 +302,7 @@ std::string attempt(const Scenario& scenario, std::uint64_t k, int code, OfThrea
     return complete || told ? "" : why;
 }
 
-/// The same without a failure.
+/// Runs the scenario without a failing call. Returns what was wrong, or an empty string.
 std::string attempt_whole(const Scenario& scenario) {
     const Reports reports;
     try {
@@ -317,10 +318,10 @@ std::string attempt_whole(const Scenario& scenario) {
 bool are_objects_gone(const std::map<std::string, long>& before) {
     const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(3);
     while (std::chrono::steady_clock::now() < limit) {
-        (void)Stream(gpu());  // does what was put off
+        (void)Stream(gpu());  // runs deferred cleanups
         trim_pool(gpu());
         const bool are_gone = std::ranges::all_of(objects_alive(), [&](const auto& object) {
-            // heddle's own streams are made when they are first needed: a few, and kept.
+            // heddle creates a few internal streams when they are first needed, and keeps them.
             const long own = object.first == "streams" ? 8 : 0;
             const auto known = before.find(object.first);
             return object.second <= (known != before.end() ? known->second : 0) + own;
@@ -354,7 +355,7 @@ TEST_CASE("child: native calls fail one by one", "[.child]") {
     for (const Scenario& scenario : scenarios) {
         if (scenario.name != std::string(name)) continue;
         for (int i = 0; i < 2; ++i)
-            REQUIRE(attempt_whole(scenario) == "");  // what is made once is made now
+            REQUIRE(attempt_whole(scenario) == "");  // creates what heddle creates only once
         const auto before = objects_alive();
         for (const int code : {int{cudaErrorUnknown}, int{cudaErrorMemoryAllocation}}) {
             for (const OfThread whose : {OfThread::mine, OfThread::others}) {
@@ -362,7 +363,7 @@ TEST_CASE("child: native calls fail one by one", "[.child]") {
                 bool reached = true;
                 for (std::uint64_t k = 1; k <= most && reached; ++k) {
                     std::fprintf(stderr, "%s, code %d, call %llu\n", name, code,
-                                 static_cast<unsigned long long>(k));  // what hung, if it hangs
+                                 static_cast<unsigned long long>(k));  // shows where it hung
                     const std::string first = attempt(scenario, k, code, whose, reached);
                     const std::string then = attempt_whole(scenario);
                     INFO(name << ": call " << k << " of "

@@ -1,4 +1,4 @@
-// Handles of native streams that are no streams any more.
+// Native handles of streams that have been destroyed.
 #include "cuda/device/context.hpp"
 #include "cuda/stream/native_event.hpp"
 #include "support.hpp"

@@ -1,4 +1,4 @@
-// Native handles in and out, and captures that others began.
+// Native handles, wrapped and handed out, and captures begun without heddle.
 #include "../support.hpp"
 
 #include <heddle/cuda.hpp>
@@ -14,7 +14,7 @@ Device gpu() { return Device("cuda:0"); }
 
 __global__ void add(int* data, int value) { data[threadIdx.x] += value; }
 
-/// A native stream of somebody else.
+/// A native stream that heddle did not create.
 struct Native {
     cudaStream_t handle = nullptr;
     Native() {
@@ -25,7 +25,7 @@ struct Native {
     Native(const Native&) = delete;
 };
 
-/// A capture that somebody else began on a stream; ended at the latest by the destructor.
+/// A capture begun on a stream without heddle. The destructor ends it if it is still open.
 struct Capture {
     explicit Capture(cudaStream_t stream) : stream_(stream) {
         check_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed),
@@ -179,7 +179,7 @@ TEST_CASE("a native event goes in and out", "[cuda]") {
         gate.open();
         wrapped.synchronize();
     }
-    CHECK(cudaEventQuery(theirs) == cudaSuccess);  // still theirs
+    CHECK(cudaEventQuery(theirs) == cudaSuccess);  // the wrapper did not destroy it
     cudaEventDestroy(theirs);
     b.synchronize();
 }
@@ -287,7 +287,7 @@ TEST_CASE("host waits on a capturing stream are refused, and the capture is not 
     CHECK_THROWS_AS(s.is_complete(), UsageError);
     CHECK_THROWS_AS(to_host(s, x), UsageError);
     launch_host(elsewhere, [] {});
-    elsewhere.synchronize();  // other streams are not concerned
+    elsewhere.synchronize();  // other streams are not affected
     launch(s, add, grid(1, 32), x, 1);
     const Event recorded = s.record_event();
     CHECK_THROWS_AS(recorded.synchronize(), UsageError);

@@ -12,7 +12,7 @@ namespace {
 #define SKIP_WITHOUT_CUDA()                                                                        \
     if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
 
-/// Runs until the host says so.
+/// Runs until the host sets *flag.
 __global__ void wait_for(const volatile int* flag) {
     while (*flag == 0) {}
 }
@@ -42,7 +42,7 @@ TEST_CASE("with a kernel running, preloaded kernels are launched and run", "[cud
     launch(s, FirstPortable{}, dim(32), y);
     copy(s, back.view().first(32), x);
     copy(s, back.view().subview(32, 32), y);
-    s.synchronize();  // the other kernel still runs: what waited for it would not come back
+    s.synchronize();  // would not return if it waited for the other kernel, which still runs
     CHECK_FALSE(busy.is_complete());
     CHECK(back.view()[0] == 7);
     CHECK(back.view()[63] == 8);

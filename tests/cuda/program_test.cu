@@ -49,7 +49,7 @@ __global__ void shared(float* x) {
 __global__ void nothing() {}
 )";
 
-/// Runs until the host says so.
+/// Runs until the host sets *flag.
 __global__ void hold_until(const volatile int* flag) {
     while (*flag == 0) {}
 }
@@ -136,7 +136,7 @@ TEST_CASE("kernels of modules are captured and batched", "[cuda][program]") {
     CHECK(to_host(s, x) == Floats(100, 36.0f));
     const ScopedStream in{s};
     Batch batch;
-    for (int i = 0; i < 3; ++i)  // the second and third have other arguments than the first
+    for (int i = 0; i < 3; ++i)  // with other arguments each time
         batch([&] {
             launch(scale, dim(100), x, 1.0f + static_cast<float>(i), 100);
             launch(scale, dim(100), x, 0.5f, 100);
@@ -263,7 +263,7 @@ TEST_CASE("with a kernel running, kernels of a preloaded module are launched and
     launch(busy, hold_until, grid(1, 1), flag.data());
     launch(s, kernels.kernel("scale"), dim(100), x, 3.0f, 100);
     copy(s, back, x);
-    s.synchronize();  // the other kernel still runs: what waited for it would not come back
+    s.synchronize();  // would not return if it waited for the other kernel, which still runs
     CHECK_FALSE(busy.is_complete());
     CHECK(back[99] == 3.0f);
     *open = 1;
@@ -283,8 +283,7 @@ TEST_CASE("load_when_idle loads nothing while a stream is held, and holds nobody
     const Program program = compile(gpu(), source, options());
     program.wait();
     const Module waiting = program.load_when_idle();
-    // Whatever this thread does on other streams goes on: had it been held by the load, the gate
-    // would never open.
+    // This thread can still use other streams. If the load blocked it, the gate would never open.
     for (int i = 0; i < 100; ++i) {
         launch(other, scale, dim(100), x, 1.0f, 100);
         other.synchronize();

@@ -1,4 +1,4 @@
-// Devices: names, what there is, what is known of it.
+// Devices: names, enumeration and properties.
 #include "support.hpp"
 
 #include <cstdlib>

@@ -1,11 +1,12 @@
-// Access between devices, and pools.
+// Access of devices to each other's memory, and memory pools.
 #include "kernel_launches.hpp"
 #include "support.hpp"
 
 using namespace heddle_test;
 
 namespace {
-/// Two devices of the kind under test that reach each other, or why there are none.
+/// Sets `a` and `b` to devices under test that can access each other. Returns an empty string, or
+/// why there are none.
 std::string pair_of(Device& a, Device& b) {
     const std::vector<Device> all = test_devices();
     if (all.size() < 2) return "needs two devices";

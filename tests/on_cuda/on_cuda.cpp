@@ -1,5 +1,5 @@
-// on_cuda PROGRAM ARGUMENT...: becomes the program if there is a CUDA device, and else says why not
-// and exits with the status that CTest counts as skipped.
+// on_cuda PROGRAM ARGUMENT...: executes the program if there is a CUDA device. Otherwise prints the
+// reason and exits with the status that CTest counts as skipped.
 #include <heddle/device/device.hpp>
 
 #include <unistd.h>
