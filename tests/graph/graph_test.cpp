@@ -185,7 +185,7 @@ TEST_CASE("what cannot be a graph is refused when it is built, by name") {
             b.after(a);
             CHECK(mentions(error_of([&] { (void)b.build(); }), "'a' is in another graph"));
         }
-        b.build().launch();  // it is in none any more
+        b.build().launch();  // `b` is no longer in any graph
         CHECK(to_host(x) == Ints(10, 2));
     }
     SECTION("an edge into a graph that is built") {
@@ -222,7 +222,7 @@ TEST_CASE("memory is freed after the graphs that were launched with it") {
         auto node = kernel_node(test_device(), AddTo{}, dim(1000), x, y);
         Graph graph = node.build();
         graph.launch(s);
-    }  // graph and array are gone, and it has not run
+    }  // graph and array are destroyed before the launch has run
     Array<int> z = full<int>(other, 1000, 9);
     gate.open();
     CHECK(to_host(s, y) == Ints(1000, 3));
@@ -347,8 +347,8 @@ TEST_CASE("ten thousand nodes run, in a chain and side by side") {
         CHECK(to_host(x) == Ints{2 * count});
     }
     SECTION("side by side") {
-        // Not so many on CUDA: after a launch of 10,000 side by side, cuStreamWaitEvent between
-        // streams of two GPUs crashes in the driver (580.159.04; so does plain CUDA).
+        // Fewer on CUDA: after a launch of 10,000 parallel nodes, cuStreamWaitEvent between streams
+        // of two GPUs crashes in the driver (580.159.04; in plain CUDA, too).
         const int count = test_device().is_cuda() ? 1'000 : 10'000;
         auto end = empty_node();
         for (int i = 0; i < count; ++i) end.after(host_node([&] { ++ran; }));

@@ -1,4 +1,4 @@
-// Memory of graphs, priorities of nodes, fills of any element, and giving graphs up.
+// Memory of graphs, priorities of nodes, fills with any element, and reset of graphs.
 #include "kernels.hpp"
 #include "support.hpp"
 
@@ -11,7 +11,7 @@ struct Three {
     bool operator==(const Three&) const = default;
 };
 
-/// Notes its name at the next place: only for tasks that run one after the other.
+/// Appends its name to `order`. Only for tasks that run one after the other.
 struct Ticket {
     HEDDLE_FN void operator()(std::size_t, View<int> next, View<int> order, int name) const {
         order[static_cast<std::size_t>(next[0]++)] = name;
@@ -315,7 +315,7 @@ TEST_CASE("a graph that was reset holds nothing, and what it was launched for go
     CHECK(mentions(error_of([&] { graph.launch(s); }), "holds nothing"));
     gate.open();
     CHECK(to_host(s, x) == Ints(10, 1));
-    graph = add.build();  // the node is in no graph any more
+    graph = add.build();  // the node is no longer in any graph
     graph.launch(s);
     CHECK(to_host(s, x) == Ints(10, 2));
 }

@@ -1,4 +1,4 @@
-// Host functions: order, what they may do, what they carry, what they throw.
+// Host functions: order, what they may do, what they capture, what they throw.
 #include "kernel_launches.hpp"
 #include "support.hpp"
 
@@ -47,7 +47,7 @@ TEST_CASE("any callable may be a host function") {
     launch_host(s, +[] { ++called; });
     launch_host(s, std::function<void()>([] { ++called; }));
     int result = 0;
-    launch_host(s, [&result]() mutable { return ++result; });  // what it returns is not looked at
+    launch_host(s, [&result]() mutable { return ++result; });  // the result is ignored
     s.synchronize();
     CHECK(called == 3);
     CHECK(result == 1);
@@ -76,7 +76,7 @@ TEST_CASE("what a host function carries keeps its alignment") {
     std::atomic<int> wrong{0};
     const Stream s(test_device());
     for (int i = 0; i < 100; ++i) {
-        launch_host(s, [] {});  // so that positions in a queue differ
+        launch_host(s, [] {});  // so that positions in the queue vary
         launch_host(s, [a = Aligned{}, &wrong] {
             wrong += reinterpret_cast<std::uintptr_t>(&a) % 64 != 0;
         });
@@ -171,12 +171,12 @@ TEST_CASE("a copy that would have to wait is refused in a host function before i
     s.synchronize();
     cpu.synchronize();
     CHECK(refused);
-    CHECK(destination == std::vector<int>(1000, 7));  // its owner may be gone by now
+    CHECK(destination == std::vector<int>(1000, 7));  // not written: its owner may be gone
 }
 
 TEST_CASE("after a host function its thread may wait again") {
-    // A thread that waits may run work of the stream it waits for; it is not "in a host function"
-    // afterwards.
+    // A thread that waits may run work of the stream. Afterwards it no longer counts as being in a
+    // host function.
     const Stream s(test_device());
     for (int i = 0; i < 100; ++i) {
         launch_host(s, [] {});
@@ -260,7 +260,7 @@ TEST_CASE("host functions of two CPU streams run at the same time") {
     const Drained drained;
     const Stream a(cpu_device()), b(cpu_device());
     if (cpu_workers() < 2) HEDDLE_SKIP("needs two CPU workers");
-    // Each waits for the other to have begun.
+    // Each function waits until the other one has started.
     const Flag a_runs, b_runs;
     bool a_met = false, b_met = false;
     launch_host(a, [&, a_runs, b_runs] {
@@ -271,7 +271,7 @@ TEST_CASE("host functions of two CPU streams run at the same time") {
         b_runs.set();
         b_met = a_runs.wait();
     });
-    // A waiting thread may run work itself: it is not to be one of the two.
+    // Polls, because a thread that waits may run work itself. Two workers must run the functions.
     REQUIRE(eventually([&] { return a.is_complete() && b.is_complete(); }));
     CHECK(a_met);
     CHECK(b_met);

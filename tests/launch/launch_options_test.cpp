@@ -1,4 +1,4 @@
-// Launch options and dependent launches: results do not depend on them; limits are told.
+// Launch options and dependent launches: they change no results, and limits are reported.
 #include "kernels.hpp"
 #include "support.hpp"
 
@@ -18,7 +18,7 @@ struct Count3 {
     }
 };
 
-/// y[i] = 2 * y[i] + i, after what came before; i is "loaded" before the wait.
+/// y[i] = 2 * y[i] + i, after the preceding kernel; i is "loaded" before the wait.
 struct Step {
     static constexpr bool waits_for_primary = true;
     HEDDLE_FN void operator()(std::size_t i, View<int> y) const {
@@ -29,7 +29,7 @@ struct Step {
     }
 };
 
-/// Lets dependents start, and writes after that.
+/// Lets dependent kernels start before it writes.
 struct LateWrite {
     HEDDLE_FN void operator()(std::size_t i, View<int> x, int value) const {
         trigger_dependents();
@@ -38,7 +38,7 @@ struct LateWrite {
         x[i] = spun == 1u ? value + 1 - 1 : value;
     }
 };
-/// y[i] += x[i], once the kernel before has written it.
+/// y[i] += x[i], after the preceding kernel has written x.
 struct TakeOver {
     static constexpr bool waits_for_primary = true;
     HEDDLE_FN void operator()(std::size_t i, View<const int> x, View<int> y) const {
@@ -118,7 +118,7 @@ TEST_CASE("nodes take the same options, and are refused with the same limits") {
     Array<int> x = zeros<int>(1000);
     kernel_node(Add{}, dim(1000).with({.shared_bytes = 60'000}), x, 1).build().launch();
     CHECK(to_host(x) == Ints(1000, 1));
-    if (test_device().is_cpu()) return;  // CPU devices go by none of the options
+    if (test_device().is_cpu()) return;  // CPU devices ignore the options
     const auto refused = [&](const LaunchOptions& options) {
         return error_of([&] {
             Graph graph = kernel_node(Add{}, dim(1000).with(options), x, 1).build();

@@ -34,7 +34,7 @@ struct Count3 {
 };
 
 struct Scale {
-    float factor;  // a kernel's own state goes with it
+    float factor;  // a kernel's members are copied with it
     HEDDLE_FN void operator()(std::size_t i, View<float> y) const { y[i] *= factor; }
 };
 
@@ -70,10 +70,10 @@ struct ThrowAlways {
     }
 };
 
-/// An HEDDLE_FN lambda is a kernel too. (In a function of its own: nvcc takes none in a test case.)
+/// A HEDDLE_FN lambda is a kernel, too. (In a function because nvcc accepts none in a test case.)
 inline void launch_a_lambda(StreamRef s, Array<int>& x) {
     int offset = 0;
-    offset += 5;  // no constant: it has to be captured
+    offset += 5;  // not a constant, so it must be captured
     launch(
         s, [offset] HEDDLE_FN(std::size_t i, View<int> y) { y[i] = static_cast<int>(i) + offset; },
         dim(x.size()), x);
@@ -176,7 +176,7 @@ TEST_CASE("extents whose product does not fit a number are refused, not dropped"
 }
 
 TEST_CASE("a negative extent is refused where it is written, and the message has it") {
-    const auto count = static_cast<std::size_t>(-3);  // what a negative number becomes
+    const auto count = static_cast<std::size_t>(-3);  // the result of converting a negative number
     const auto minus = static_cast<std::size_t>(-1);
     const unsigned line = __LINE__ + 1;
     const auto error = error_of([&] { (void)dim(count); });

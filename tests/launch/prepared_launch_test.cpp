@@ -1,4 +1,4 @@
-// Launches made ready once.
+// Prepared launches: prepared once, launched many times.
 #include "kernels.hpp"
 #include "support.hpp"
 

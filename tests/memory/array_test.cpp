@@ -32,7 +32,7 @@ TEST_CASE(
     const ScopedStream in{s};
     Array<int> x = full<int>(5, 3);
     CHECK(x.device() == test_devices().back());
-    CHECK_FALSE(s.is_complete());  // the fill is behind the gate
+    CHECK_FALSE(s.is_complete());  // the gate holds up the fill
     gate.open();
     CHECK(to_host(x) == std::vector<int>(5, 3));
 }
@@ -201,7 +201,7 @@ TEST_CASE("too much memory is OutOfMemory, and everything still works") {
 
 TEST_CASE("a size whose bytes do not fit a number is OutOfMemory, not a small allocation") {
     const Stream s(test_device());
-    const std::size_t wraps = std::numeric_limits<std::size_t>::max() / 8 + 2;  // times 8: 8
+    const std::size_t wraps = std::numeric_limits<std::size_t>::max() / 8 + 2;  // x 8 wraps to 8
     CHECK_THROWS_AS(empty<double>(s, wraps), OutOfMemory);
     CHECK_THROWS_AS(pageable<double>(wraps), OutOfMemory);
     CHECK_THROWS_AS(pinned<double>(wraps), OutOfMemory);

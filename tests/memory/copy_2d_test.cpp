@@ -14,8 +14,8 @@ std::vector<int> counting(std::size_t n) {
     return v;
 }
 
-/// The rectangle of `rows` x `columns` that begins at `from` in `source` written to `to` in
-/// `destination`.
+/// Returns `destination` after a rectangle of `rows` x `columns` was copied to its index `to` from
+/// index `from` of `source`.
 std::vector<int> pasted(std::vector<int> destination, std::size_t to, std::size_t to_pitch,
                         const std::vector<int>& source, std::size_t from, std::size_t from_pitch,
                         std::size_t rows, std::size_t columns) {

@@ -6,7 +6,7 @@ using namespace heddle_test;
 
 namespace {
 
-/// The streams that copies were enqueued on while it lives.
+/// Collects the streams on which copies are enqueued during its lifetime.
 class CopyWatch final : public Observer {
 public:
     CopyWatch() { add_observer(*this); }
@@ -124,7 +124,7 @@ TEST_CASE("what both devices' streams are given after a copy comes after it", "[
     b.synchronize();
     gate.hold(b);
     copy(y, x);
-    fill(a, x, 9);  // would spoil the source if it did not wait
+    fill(a, x, 9);  // would overwrite the source too early if it did not wait
     launch(b, Add{}, dim(1000), y, 10);
     settle(a.device());
     gate.open();
@@ -181,5 +181,5 @@ TEST_CASE("to_host waits for its own stream and for no other") {
     const Stream held(test_device()), s(test_device());
     gate.hold(held);
     launch_host(held, [] {});
-    CHECK(to_host(s, full<int>(s, 10, 1)) == std::vector<int>(10, 1));  // would not return
+    CHECK(to_host(s, full<int>(s, 10, 1)) == std::vector<int>(10, 1));  // not held up
 }

@@ -81,7 +81,7 @@ TEST_CASE("a copy waits its turn on its stream") {
     fill(s, x, 7);
     copy(s, y, x);
     const Stream other(test_device());
-    CHECK(to_host(other, y) == std::vector<int>(100, 2));  // held
+    CHECK(to_host(other, y) == std::vector<int>(100, 2));  // the gate holds up the copy
     gate.open();
     CHECK(to_host(s, y) == std::vector<int>(100, 7));
 }
@@ -167,7 +167,7 @@ TEST_CASE("a pageable array that a stream is still to write is copied from after
     other.synchronize();
     gate.hold(s);
     launch(s, Set{}, dim(100), host, 2);
-    other.wait_stream(s);  // as its user must say
+    other.wait_stream(s);  // the user has to order this
     std::thread opener([&] { gate.open(); });
     copy(other, x, host);
     opener.join();

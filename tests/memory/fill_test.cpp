@@ -20,7 +20,7 @@ struct Wide {
     bool operator==(const Wide&) const = default;
 };
 
-/// Fills the middle of an array, at several offsets and lengths, and looks at all of it.
+/// Counts the wrong fills of the middle of an array, at several offsets and lengths.
 template <class T> int wrongly_filled(const T& background, const T& value) {
     const Stream s(test_device());
     int wrong = 0;

@@ -1,7 +1,7 @@
-// What heddle writes to the host's variables is read again after it. This file is compiled at -O1:
-// GCC 12 then takes pointers that only pass through small aggregates for private, and goes on with
-// the value that it knows (include/heddle/memory/copy.hpp). So nothing else may see the variables:
-// each value is read into another one before it is checked.
+// After heddle has written to a host variable, the compiler must read the variable again. This file
+// is compiled at -O1: GCC 12 then treats pointers that only pass through small aggregates as
+// private, and reuses the value that it knows (include/heddle/memory/copy.hpp). So nothing else may
+// see the variables: each value is read into another one before it is checked.
 #include "kernels.hpp"
 #include "support.hpp"
 

@@ -19,7 +19,7 @@ using namespace heddle_test;
 
 namespace {
 
-/// Handles travel in the environment of child processes, as digits.
+/// Handles are passed in the environment of child processes, as hexadecimal digits.
 template <class H> std::string as_text(const H& handle) {
     const auto* bytes = reinterpret_cast<const unsigned char*>(&handle);
     std::string text;
@@ -123,9 +123,9 @@ TEST_CASE("child: fills a shared part", "[.child]") {
         Array<int> x = import_array<int>(given());
         CHECK(x.size() == 20);
         fill(s, x, 2);
-        Array<int> twice = import_array<int>(given());  // the same memory once more
+        Array<int> twice = import_array<int>(given());  // imports the same memory again
         CHECK(to_host(s, twice) == Ints(20, 2));
-    }  // let go of while the stream may still fill it
+    }  // destroyed while the stream may still fill it
     s.synchronize();
 }
 
@@ -161,7 +161,7 @@ TEST_CASE("what cannot be shared is refused, with what to do") {
     crooked.size = 1;
     crooked.check = detail::check_of(crooked);
     CHECK(mentions(error_of([&] { (void)import_array<int>(crooked); }), "not be aligned"));
-    EventHandle other_kind;  // which begins with the same members
+    EventHandle other_kind;  // begins with the same members
     static_assert(sizeof other_kind <= sizeof foreign);
     std::memcpy(static_cast<void*>(&other_kind), &foreign, sizeof other_kind);
     CHECK(mentions(error_of([&] { (void)import_event(other_kind); }),
@@ -200,11 +200,11 @@ TEST_CASE("memory of a shareable array that is gone serves the next one, and not
     const Stream s(test_device()), held(test_device());
     Gate gate;
     gate.hold(held);
-    constexpr std::size_t size = 5 << 20;  // of no other test
+    constexpr std::size_t size = 5 << 20;  // no other test uses this size
     const int* last = shareable<int>(test_device(), size).data();
     for (int i = 0; i < 3; ++i) {
         const int* next = nullptr;
-        CHECK(eventually([&] {  // users of the last one are looked at in the background
+        CHECK(eventually([&] {  // users of the last one are polled in the background
             const Array<int> x = shareable<int>(test_device(), size);
             next = x.data();
             return next == last;
@@ -319,7 +319,7 @@ TEST_CASE("child: records a shared event", "[.child]") {
     Event added = import_event(from_text<EventHandle>("HEDDLE_TEST_EVENT"));
     launch(s, Add{}, dim(10'000), x, 3);
     added.record(s);
-    // On CUDA whoever has recorded an event keeps it until nobody waits for it any more.
+    // On CUDA, the process that recorded an event must keep it until no process waits for it.
     const char* const file = std::getenv("HEDDLE_TEST_FILE");
     std::ofstream(file) << "recorded";
     CHECK(eventually([&] { return access(file, F_OK) != 0; }));
@@ -400,11 +400,11 @@ TEST_CASE("events of processes are parts of graphs, captures and batches as othe
     s.synchronize();
     SECTION("recorded and waited for by nodes") {
         Graph waits = wait_node(event).build();
-        waits.launch(s);  // never recorded: waits for nothing
+        waits.launch(s);  // the event was never recorded: no wait
         s.synchronize();
         Graph records =
             record_node(event).after(kernel_node(test_device(), Add{}, dim(100), x, 1)).build();
-        records.instantiate();  // which may wait for the device: not while a stream is held
+        records.instantiate();  // may wait for the device, so not while a stream is held
         Gate gate;
         gate.hold(s);
         records.launch(s);
@@ -423,7 +423,7 @@ TEST_CASE("events of processes are parts of graphs, captures and batches as othe
             record_external(s, event);
         });
         Graph waits = capture(other, [&] { wait_external(other, event); });
-        records.instantiate();  // which may wait for the device: not while a stream is held
+        records.instantiate();  // may wait for the device, so not while a stream is held
         waits.instantiate();
         Gate gate;
         gate.hold(s);
@@ -469,8 +469,8 @@ TEST_CASE("a wait for a shared event means the record that was newest when it wa
     event.synchronize();
 }
 
-// CUDA reaches the records of an interprocess event in the order they were made: the newer one's
-// stream waits for the older one's (docs/measurements.md).
+// On CUDA, the records of an interprocess event complete in the order in which they were made: the
+// newer record's stream waits for the older record's stream (docs/measurements.md).
 #define SKIP_WHERE_RECORDS_WAIT()                                                                  \
     if (test_device().is_cuda())                                                                   \
     HEDDLE_SKIP("on CUDA, a newer record of a shared event waits for an older one")
@@ -505,8 +505,8 @@ TEST_CASE("another process waits for the record of a shared event that was newes
                               {"HEDDLE_TEST_EVENT=" + handle, "HEDDLE_TEST_FILE=" + file});
     });
     const bool waits = eventually([&] { return access(file.c_str(), F_OK) == 0; });
-    event.record(b);       // reached at once
-    unlink(file.c_str());  // the child waits for this one too
+    event.record(b);       // completes at once
+    unlink(file.c_str());  // lets the child wait for this record, too
     const bool has_looked = eventually([&] { return access(file.c_str(), F_OK) == 0; });
     gate.open();
     other.join();
@@ -557,7 +557,7 @@ TEST_CASE("a shared event can be recorded again and again while its records are 
     Event event(test_device(), {.interprocess = true});
     Gate gate;
     gate.hold(s);
-    // A GPU's queue takes some thousand entries; then the next call waits on the host for room.
+    // A GPU's queue holds some thousand entries; if it is full, the next call blocks the host.
     const int records = test_device().is_cuda() ? 200 : 5000;
     for (int i = 0; i < records; ++i) event.record(s);
     waiter.wait_event(event);
@@ -635,7 +635,7 @@ TEST_CASE("child: goes on without its first thread", "[.child]") {
         s.synchronize();
         _exit(7);
     }).detach();
-    syscall(SYS_exit, 0);  // this thread's end alone, as pthread_exit() is
+    syscall(SYS_exit, 0);  // ends this thread only, as pthread_exit() does
 }
 
 TEST_CASE("the child of a process that waits for another process's event can wait for it too") {
@@ -666,7 +666,7 @@ TEST_CASE("child: waits as its own child does", "[.child]") {
     end_if_it_hangs();
     const Stream s(test_device());
     const Event event = import_event(from_text<EventHandle>("HEDDLE_TEST_EVENT"));
-    s.wait_event(event);  // a thread of this process looks at the event from here on
+    s.wait_event(event);  // from here on, a thread of this process polls the event
     const ChildResult child = run_forked([&] {
         const Stream mine(test_device());
         mine.wait_event(event);
@@ -681,7 +681,7 @@ TEST_CASE("child: waits as its own child does", "[.child]") {
 }
 
 namespace {
-/// A handle as an evil process of the same user would make it, with a right check.
+/// Forges a handle as a malicious process of the same user could, with a valid checksum.
 ArrayHandle forged_handle(int descriptor) {
     struct stat is {};
     REQUIRE(fstat(descriptor, &is) == 0);

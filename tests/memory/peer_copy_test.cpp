@@ -17,8 +17,7 @@ Ints counted_up(std::size_t n, int first = 0) {
     return values;
 }
 
-/// What `to` holds after the first `wide` elements of each of its rows were replaced by those of
-/// `from`.
+/// Returns `to` after a rectangle of `high` x `wide` elements was copied into it from `from`.
 Ints with_rectangle(Ints to, std::size_t to_at, std::size_t to_pitch, const Ints& from,
                     std::size_t from_at, std::size_t from_pitch, std::size_t high,
                     std::size_t wide) {
@@ -28,7 +27,7 @@ Ints with_rectangle(Ints to, std::size_t to_at, std::size_t to_pitch, const Ints
     return to;
 }
 
-/// Two devices, arrays on each, and what is in them.
+/// A stream and an array on each of two devices, and the expected contents of the arrays.
 struct Sides {
     Stream a, b;
     Array<int> on_a, on_b;
@@ -40,7 +39,7 @@ struct Sides {
         copy(b, on_b, in_b);
         synchronize();
     }
-    /// Copies of every shape from a to b on `stream`; each followed by a look at all of b.
+    /// Makes copies of every shape from a to b on `stream`, and checks all of b after each.
     void copy_every_shape(StreamRef stream) {
         const auto is = [&](const Ints& expected) {
             stream.synchronize();
@@ -184,7 +183,7 @@ TEST_CASE("memory given up while a copy from another device still reads it stays
         copy(b, target, source);
     }
     Array<int> taken =
-        full<int>(a, 10'000, 9);  // may be given the same memory, and then comes after the copy
+        full<int>(a, 10'000, 9);  // may get the same memory; if so, runs after the copy
     gate.open();
     CHECK(to_host(b, target) == Ints(10'000, 7));
     CHECK(to_host(a, taken) == Ints(10'000, 9));

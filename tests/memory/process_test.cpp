@@ -16,7 +16,7 @@ using namespace heddle_test;
 
 namespace {
 
-/// Runs a hidden test case; it must succeed and say nothing on standard error.
+/// Runs a hidden test case. It must succeed, and heddle must print nothing.
 void expect_clean(const std::string& name) {
     const ChildResult child = run_test_case(name);
     INFO(child.output);
@@ -25,7 +25,7 @@ void expect_clean(const std::string& name) {
     CHECK(child.output.find("heddle:") == std::string::npos);  // nothing reported
 }
 
-/// Objects of every sort with work pending.
+/// Objects of every kind, with work pending.
 struct Everything {
     Stream stream;
     Stream second;
@@ -96,7 +96,7 @@ TEST_CASE("child: exit with static objects made before heddle was used", "[.chil
 
 TEST_CASE("child: exit with a stream that is held for ever", "[.child]") {
     end_if_it_hangs();
-    static Gate* const gate = new Gate;  // never opened nor destroyed
+    static Gate* const gate = new Gate;  // never opened or destroyed
     static Stream s(test_device());
     gate->hold(s);
     launch_host(s, [] {});
@@ -168,12 +168,12 @@ TEST_CASE("exit inside of scopes does no harm") {
     const ChildResult child = run_test_case("child: exit inside of scopes");
     INFO(child.output);
     CHECK(child.signal == 0);
-    CHECK(child.status == 0);  // what is reported is another matter
+    CHECK(child.status == 0);  // failures may be reported
 }
 
 // The environment ---------------------------------------------------------------------------------
 
-/// Asks for the CPU devices before main, where HEDDLE_TEST_EARLY is set.
+/// The number of CPU devices, queried before main if HEDDLE_TEST_EARLY is set.
 const int asked_before_main =
     std::getenv("HEDDLE_TEST_EARLY") != nullptr ? device_count(DeviceKind::cpu) : 0;
 
@@ -263,7 +263,7 @@ TEST_CASE("a number in the environment that cannot be taken as it is is reported
 
     const auto without =
         run_test_case("child: says what devices there are", {"HEDDLE_CPU_THREADS="});
-    CHECK(without.output.find("heddle:") == std::string::npos);  // empty is the same as not set
+    CHECK(without.output.find("heddle:") == std::string::npos);  // an empty value counts as unset
     const std::size_t at = without.output.find("workers:") + 8;
     const std::string cores = without.output.substr(at, without.output.find('\n', at) - at);
     for (const char* value : {"abc", "2x", "1.5"})
@@ -312,8 +312,8 @@ TEST_CASE("without a report hook errors that cannot be thrown go to standard err
 }
 
 namespace {
-/// Synchronises a stream when it is destroyed, and lets the host function go on that the stream's
-/// work comes after.
+/// On destruction, releases the host function that the stream's work waits for, and then
+/// synchronises the stream.
 struct SynchronisesLate {
     Flag release;
     std::unique_ptr<Stream> stream;
@@ -338,7 +338,7 @@ bool main_thread_is_blocked() {
 
 TEST_CASE("child: waits after main for work that a worker makes ready as it ends", "[.child]") {
     end_if_it_hangs();
-    static SynchronisesLate late;  // older than the executor, so destroyed after it is closed
+    static SynchronisesLate late;  // made before the executor, so destroyed after its end
     static Stream slow(cpu_device());
     late.stream = std::make_unique<Stream>(cpu_device());
     const Flag running;

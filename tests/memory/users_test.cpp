@@ -1,5 +1,5 @@
-// Who uses an array: waits that heddle adds by itself are for all that its users were really given,
-// and for nobody else.
+// Users of an array are streams. The waits that heddle adds by itself cover all the work that was
+// really enqueued on the users, and no other stream.
 #include "kernel_launches.hpp"
 #include "support.hpp"
 
@@ -10,7 +10,7 @@ using namespace heddle_test;
 
 namespace {
 
-/// Opens a gate on another thread, soon after it was told to.
+/// Opens a gate on another thread, soon after now() is called.
 class OpensSoon {
 public:
     explicit OpensSoon(Gate& gate)
@@ -27,7 +27,7 @@ private:
     std::thread thread_;
 };
 
-/// A stream that lives in the record that was another one's. Null where none came to.
+/// Returns a new stream that reuses `record`, once another stream's, or nullopt if none does.
 std::optional<Stream> stream_in(const void* record) {
     Stream stream(test_device(), {.name = "stranger"});
     for (int made = 1; &detail::Access::state(stream) != record && made < 200000; ++made)
@@ -115,7 +115,7 @@ TEST_CASE("to_host does not wait for a stream in the record of one that used the
     const Gate gate;
     gate.hold(*stranger);
     const ScopedStream in(reader, {.wait_on_enter = false});
-    CHECK(to_host(x) == Ints(4, 1));  // the gate is closed
+    CHECK(to_host(x) == Ints(4, 1));  // returns while the gate is closed
 }
 
 TEST_CASE("a graph with memory of its own does not wait for a stream in the record of one that "
@@ -140,7 +140,7 @@ TEST_CASE("a graph with memory of its own does not wait for a stream in the reco
     const Gate gate;
     gate.hold(*stranger);
     graph.launch(s);
-    CHECK(to_host(s, out) == Ints(1, 2));  // the gate is closed
+    CHECK(to_host(s, out) == Ints(1, 2));  // returns while the gate is closed
 }
 
 TEST_CASE("to_host of an array that a capturing stream used before joins nothing") {
@@ -348,7 +348,7 @@ TEST_CASE("memory given up in a capture is not taken over beside a condition who
             s.wait_stream(inside);
         });
         x.reset();
-        const Array<int> y = full<int>(beside, 100, 7);  // has not waited for the condition
+        const Array<int> y = full<int>(beside, 100, 7);  // not ordered after the condition
         fresh = y.data();
         s.wait_stream(beside);
     });
@@ -419,7 +419,7 @@ TEST_CASE("to_host waits for a launch whose capture declared the use of the arra
     Array<int> x = pinned<int>(1);
     x[0] = 1;
     Graph graph = capture(s, [&] {
-        const Stream inner(test_device());  // gone before the launch
+        const Stream inner(test_device());  // destroyed before the launch
         inner.wait_stream(s);
         launch_host(inner, [data = x.data()] { *data = 2; });
         x.used_on(inner);

@@ -1,4 +1,4 @@
-// Observers: every operation is described, once, with its particulars.
+// Observers: every operation is described exactly once, with its details.
 #include "kernel_launches.hpp"
 #include "support.hpp"
 
@@ -8,7 +8,7 @@ using namespace heddle_test;
 
 namespace {
 
-/// An operation as it was described, with what its pointers pointed to.
+/// A copy of an operation's description, including what its pointers point to.
 struct Seen {
     OpKind kind;
     std::string name;
@@ -39,7 +39,7 @@ public:
                          op.where.line,
                          std::this_thread::get_id()});
     }
-    /// The operations of one kind, and forgets all.
+    /// Returns the operations of one kind, and forgets all operations.
     std::vector<Seen> take(OpKind kind) {
         const std::lock_guard lock(mutex_);
         std::vector<Seen> found;
@@ -66,7 +66,7 @@ TEST_CASE("a launch is described by its kernel's name, its stream and where it w
     REQUIRE(ops.size() == 1);
     CHECK_THAT(ops[0].name, contains("Add"));
     CHECK(ops[0].name.find("PortableOp") ==
-          std::string::npos);  // the user's name, not heddle's insides
+          std::string::npos);  // the user's name, not an internal one
     CHECK(ops[0].stream == s.id());
     CHECK(ops[0].line == line);
     CHECK_THAT(ops[0].file, contains("observer_test.cpp"));
@@ -94,7 +94,7 @@ TEST_CASE("a launch tells which arguments it reads and which it writes") {
 }
 
 TEST_CASE("what a kernel declares that it reads only is read only, whatever array is passed") {
-    // The kernel's own parameters say which memory is read and which is written.
+    // The types of the kernel's parameters say which memory is read and which is written.
     const Stream s(test_device());
     Array<int> x = zeros<int>(s, 10), y = zeros<int>(s, 10);
     Watch watch;
@@ -290,7 +290,7 @@ TEST_CASE("observers may come and go while other threads work") {
     const Stream mine(test_device());
     std::size_t missed = 0;
     for (int i = 0; i < 100; ++i) {
-        Watch watch;  // its memory is gone after each turn
+        Watch watch;  // its memory is released after each iteration
         launch_host(mine, [] {});
         bool found = false;
         for (const Seen& s : watch.take(OpKind::host_function))
@@ -315,7 +315,7 @@ TEST_CASE("every kind of operation has its own text") {
 }
 
 TEST_CASE("observers come and go while there is never a moment without a thread inside of one") {
-    // Each of two threads stays inside until the other one is inside too.
+    // Each of two threads stays in the observer until the other one has entered it, too.
     struct Overlapping final : Observer {
         std::atomic<std::uint64_t> visits[2] = {};
         std::atomic<bool> stop{false};

@@ -1,5 +1,4 @@
-// Batches: the order of eager code, graphs used again, and everything that makes a batch send
-// early.
+// Batches: the order of eager code, reuse of graphs, and everything that flushes a batch early.
 #include "kernel_launches.hpp"
 #include "support.hpp"
 
@@ -10,7 +9,7 @@ using How = BatchResult::How;
 
 namespace {
 
-/// On CPU devices too.
+/// Returns a batch that records on CPU devices, too.
 Batch recorded() { return Batch({.on_cpu = true}); }
 
 }  // namespace
@@ -179,7 +178,7 @@ TEST_CASE("a stream with work of its own is not recorded: it does what it would 
         seen.note(busy, "busy");
         launch_host([&] { seen.add("second"); });
     });
-    here.stream.synchronize();  // without the gate: the batch has nothing to do with it
+    here.stream.synchronize();  // does not depend on the gate
     CHECK(seen.seen() == Strings{"first", "second"});
     gate.open();
     busy.synchronize();
@@ -470,7 +469,7 @@ TEST_CASE("an event recorded in a batch and then elsewhere means the newest reco
         here.stream.record_event(event);
         other.record_event(event);
     });
-    event.synchronize();  // while the batch is held
+    event.synchronize();  // returns while the batch is held
     CHECK(event.is_complete());
     gate.open();
 }
@@ -487,7 +486,7 @@ TEST_CASE("a graph with memory of its own that a batch sends waits for who used 
     reader.wait_stream(here.stream);
     Gate gate;
     gate.hold(reader);
-    launch(reader, CopyKernel{}, dim(100), memory.view(), z);  // has still to see the 7
+    launch(reader, CopyKernel{}, dim(100), memory.view(), z);  // must still read the 7
     Flag ran;
     Batch step = recorded();
     step([&] {

@@ -1,4 +1,4 @@
-// Conditions in captures, and the same code outside of them.
+// Conditions in captures, and the same code outside captures.
 #include "kernels.hpp"
 #include "support.hpp"
 
@@ -11,7 +11,7 @@ struct CountDown {
     HEDDLE_FN void operator()(std::size_t, View<int> value) const { value[0] -= 1; }
 };
 
-/// Captured and launched, or done at once.
+/// Captures `body` and launches the graph, or calls `body` directly.
 void run(bool captured, StreamRef stream, const std::function<void()>& body) {
     if (!captured) return body();
     Graph graph = capture(stream, body);
@@ -218,7 +218,7 @@ TEST_CASE("a graph with conditions is destroyed without waiting for other stream
             capture(s, [&] { capture_if(s, value, [&] { launch(s, Add{}, dim(10), x, 1); }); });
         graph.launch(s);
         s.synchronize();
-        graph.launch(s);  // and again while it may be under way
+        graph.launch(s);  // the graph is destroyed while this launch may be running
     }
     CHECK(to_host(s, x) == Ints(10, 2));
     gate.open();

@@ -1,4 +1,4 @@
-// Captures: what is recorded, who takes part, what is refused, and what is left when one fails.
+// Captures: what is recorded, which streams take part, what is refused, and what a failure leaves.
 #include "kernels.hpp"
 #include "support.hpp"
 
@@ -8,7 +8,7 @@ using namespace heddle_test;
 
 namespace {
 
-/// A stream is usable: it runs what it is given.
+/// Returns whether the stream runs new work.
 bool works(StreamRef stream) {
     Flag ran;
     launch_host(stream, [ran] { ran.set(); });
@@ -95,7 +95,7 @@ TEST_CASE("another stream takes part by waiting, and has to be waited for") {
         b.wait_stream(a);
         CHECK(b.is_capturing());
         launch(b, AddTo{}, dim(20), x, y);
-        launch(a, AddTo{}, dim(20), x, z);  // beside it
+        launch(a, AddTo{}, dim(20), x, z);  // parallel to the launch on b
         a.wait_stream(b);
         launch(a, AddTo{}, dim(20), y, z);
     });

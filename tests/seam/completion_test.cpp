@@ -1,4 +1,4 @@
-// Completions: what CPU events and waits between kinds of devices are made of
+// Completions, of which CPU events and waits between CPU and CUDA streams are made
 // (src/core/base/completion.hpp).
 #include "core/seam/completion.hpp"
 #include "support.hpp"
@@ -88,7 +88,7 @@ TEST_CASE("a completion lives as long as there is a reference to it") {
     const CompletionRef third = std::move(first);
     CHECK_FALSE(static_cast<bool>(first));
     second = CompletionRef();
-    // Nothing else may be given the same completion meanwhile.
+    // No new completion may be the same one while `third` refers to it.
     std::vector<CompletionRef> others;
     for (int i = 0; i < 100; ++i) {
         others.push_back(make_completion());

@@ -24,7 +24,7 @@ TEST_CASE("a CUDA stream waits on a CPU stream", "[cross]") {
         std::fill(staging.data(), staging.data() + 100, 5);
     });
     cuda.wait_stream(cpu);
-    copy(cuda, x, staging);  // returns: nothing blocks
+    copy(cuda, x, staging);  // returns without blocking
     CHECK_FALSE(cuda.is_complete());
     release.set();
     CHECK(to_host(cuda, x) == std::vector<int>(100, 5));
@@ -185,7 +185,7 @@ TEST_CASE("arrays are copied between a CPU device and a GPU", "[cross]") {
     const ScopedStream in_cpu{cpu}, in_cuda{cuda};
     Array<int> here = empty<int>(cpu, n), there = empty<int>(cuda, n), back = zeros<int>(cpu, n);
     launch(cpu, Iota{}, dim(n), here);
-    copy(there, here);  // ordered after what the CPU stream was given
+    copy(there, here);  // ordered after the work on the CPU stream
     launch(cuda, Add{}, dim(n), there, 1);
     copy(back, there);
     const std::vector<int> result = to_host(cpu, back);

@@ -1,4 +1,4 @@
-// Events that measure time, that sleep, that other processes share; and what they refuse.
+// Event options: timing, blocking host waits, sharing between processes; and what is refused.
 #include "support.hpp"
 
 using namespace heddle_test;

@@ -1,4 +1,4 @@
-// Events: what a record means, to waits and to the host.
+// Events: what a record means for waits and for the host.
 #include "support.hpp"
 
 using namespace heddle_test;
@@ -51,7 +51,7 @@ TEST_CASE("what a stream is given after an event does not hold the event up") {
     const Event event = s.record_event();
     gate.hold(s);
     launch_host(s, [] {});
-    event.synchronize();  // would not return if it meant the whole stream
+    event.synchronize();  // would not return if it waited for the whole stream
     CHECK(event.is_complete());
     CHECK_FALSE(s.is_complete());
 }
@@ -155,7 +155,7 @@ TEST_CASE("many streams may wait for one event") {
     const Event event = source.record_event();
     std::vector<Stream> waiting;
     const int streams = static_cast<int>(
-        repetitions(64, 6));  // more held streams than hardware queues hold up the host
+        repetitions(64, 6));  // more held streams than hardware queues would block the host
     for (int i = 0; i < streams; ++i) {
         waiting.emplace_back(test_device());
         waiting.back().wait_event(event);
@@ -178,7 +178,7 @@ TEST_CASE("a stream may wait for many events") {
     std::vector<Stream> sources;
     const Stream s(test_device());
     const int streams = static_cast<int>(
-        repetitions(64, 6));  // more held streams than hardware queues hold up the host
+        repetitions(64, 6));  // more held streams than hardware queues would block the host
     for (int i = 0; i < streams; ++i) {
         sources.emplace_back(test_device());
         gate.hold(sources.back());
@@ -202,7 +202,7 @@ TEST_CASE("an event may be destroyed with its record and waits on it pending") {
         const Event event = a.record_event();
         b.wait_event(event);
     }
-    // Events made now may be the destroyed one again.
+    // New events may reuse the state of the destroyed one.
     const Stream idle(test_device());
     std::vector<Event> later;
     for (int i = 0; i < 20; ++i) later.push_back(idle.record_event());

@@ -1,4 +1,4 @@
-// Failures everywhere: exceptions at random places and memory that runs out, and heddle goes on.
+// Failures everywhere: exceptions at random places and exhausted memory. heddle must keep working.
 #include "kernel_launches.hpp"
 #include "random.hpp"
 #include "support.hpp"
@@ -114,7 +114,7 @@ TEST_CASE("what host functions carry is destroyed once, whatever fails, from man
 }
 
 TEST_CASE("memory that runs out in the middle of everything leaves everything usable") {
-    (void)error_of([] { synchronize(); });  // what earlier tests left behind is told here
+    (void)error_of([] { synchronize(); });  // throws failures that earlier tests left
     const Reports reports;
     std::atomic<int> wrong{0};
     std::vector<std::thread> threads;

@@ -1,4 +1,4 @@
-// What becomes of failures: listed, cleared, told in any case, once.
+// Failures: how they are listed, cleared and reported (exactly once), and on_completion().
 #include "support.hpp"
 
 #include "core/stream/registry.hpp"
@@ -24,7 +24,7 @@ const PoisonedStream* find(const std::vector<PoisonedStream>& all, StreamRef str
     return found != all.end() ? &*found : nullptr;
 }
 
-/// What is on its way to the hook has arrived, and failures that earlier cases left are gone.
+/// Waits until pending reports have reached the hook, and clears failures that earlier cases left.
 void let_all_be_told() { (void)clear_errors(); }
 
 /// Collects the reports of this case alone.
@@ -196,7 +196,7 @@ TEST_CASE("clear_errors is refused in host functions") {
     CHECK_THROWS_AS(std::rethrow_exception(error->cause()), UsageError);
 }
 
-// Telling -----------------------------------------------------------------------------------------
+// Reporting ---------------------------------------------------------------------------------------
 
 TEST_CASE("a failure that nobody was told of goes to the report hook with its stream, once") {
     const OwnReports told;
@@ -218,7 +218,7 @@ TEST_CASE("a failure that somebody was told of does not go to the report hook") 
     {
         const Stream s(test_device());
         poison(s);
-        // Its failure is known a moment before the driver calls it complete.
+        // heddle knows of the failure shortly before the driver reports the stream as complete.
         CHECK_THROWS_AS(eventually([&] { return s.is_complete(); }), WorkFailed);
     }
     {
@@ -339,7 +339,7 @@ TEST_CASE("streams that failed leave no record behind") {
     CHECK(records() - before < 2'000);
 }
 
-// In any case -------------------------------------------------------------------------------------
+// on_completion -----------------------------------------------------------------------------------
 
 TEST_CASE("on_completion is called in stream order, with null where all went well") {
     const Recorder seen;

@@ -1,4 +1,4 @@
-// Lifetime: streams and arrays destroyed with work to do, frees that wait, references that outlive.
+// Lifetime: streams and arrays destroyed with work pending, frees that wait, stale references.
 #include "kernels.hpp"
 #include "support.hpp"
 
@@ -7,7 +7,7 @@
 
 namespace heddle_test {
 
-/// Memory that heddle is not told of.
+/// Reads through a raw pointer, which heddle does not track.
 struct AddRaw {
     HEDDLE_FN void operator()(std::size_t i, const int* x, View<int> y) const { y[i] += x[i]; }
 };
@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t n = 50'000;
 
-/// Takes memory of the size that was just freed, on a stream that is not held, and writes on it.
+/// Allocates and writes arrays of the size that was just freed, on a stream that is not held.
 void overwrite_what_is_free(StreamRef s) {
     std::vector<Array<int>> arrays;
     for (int i = 0; i < 4; ++i) arrays.push_back(full<int>(s, n, -1));
@@ -107,7 +107,7 @@ TEST_CASE("an array that is freed while its own stream still has work on it keep
         held.synchronize();
         gate.hold(held);
         launch(held, AddTo{}, dim(n), x, result);
-    }  // freed: does not wait on the host
+    }  // freeing x does not block the host
     overwrite_what_is_free(other);
     gate.open();
     CHECK(to_host(held, result) == std::vector<int>(n, 5));
@@ -161,7 +161,7 @@ TEST_CASE("an array that many streams use is freed after all of them") {
         results.push_back(zeros<int>(users.back(), n));
         users.back().synchronize();
     }
-    // Only one of them, a different one each time, is still to use it.
+    // In each round, a different stream is the only one that has yet to use the array.
     for (std::size_t slow = 0; slow < users.size(); ++slow) {
         Gate gate;
         {
@@ -285,7 +285,7 @@ TEST_CASE("freed memory is used again: allocating and freeing without end does n
     const Stream s(test_device());
     const std::size_t size = std::size_t{64} << 20;
     const std::size_t rounds =
-        repetitions(400, 4000);  // 25 GB and more in all on a CPU device, 250 on a GPU
+        repetitions(400, 4000);  // in total 25 GB or more on a CPU device, 250 GB on a GPU
     for (std::size_t i = 0; i < rounds; ++i) {
         const Array<char> x = empty<char>(s, size);
         fill(s, View<char>(const_cast<char*>(x.data()), 1), 'x');

@@ -5,7 +5,7 @@ using namespace heddle_test;
 
 namespace {
 
-/// The waits that `call` inserted and elided.
+/// How many waits a call inserted, and how many it elided.
 struct Waits {
     std::uint64_t inserted, elided;
     bool operator==(const Waits&) const = default;
@@ -75,7 +75,7 @@ TEST_CASE("wait_stream does not hold up what the waiter was given before, nor th
     launch_host(d, [] {});
     c.wait_stream(d);
     launch_host(d, [] {});
-    d.synchronize();  // being waited for costs it nothing
+    d.synchronize();  // being waited for does not delay it
     CHECK(d.is_complete());
 }
 
@@ -87,7 +87,7 @@ TEST_CASE("order goes through chains of waits") {
     gate.hold(a);
     seen.note(a, "a");
     b.wait_stream(a);
-    c.wait_stream(b);  // b was given nothing but the wait
+    c.wait_stream(b);  // only the wait was enqueued on b
     seen.note(c, "c");
     settle(test_device());
     CHECK(seen.seen().empty());
@@ -188,7 +188,7 @@ TEST_CASE("every kind of work on the other stream makes the wait necessary again
     CHECK(waits_after([&] { fill(b, x, 1); }) == inserted);
     CHECK(waits_after([&] { copy(b, y, x); }) == inserted);
     CHECK(waits_after([&] { launch_host(b, [] {}); }) == inserted);
-    CHECK(waits_after([&] { const Event e = b.record_event(); }) == elided);  // a record is no work
+    CHECK(waits_after([&] { const Event e = b.record_event(); }) == elided);  // a record isn't work
 }
 
 TEST_CASE("a scope entered again from the same stream with nothing new waits for nothing") {
@@ -225,7 +225,7 @@ TEST_CASE("a wait on a new stream is never taken for one on a destroyed stream")
         const Stream b(test_device());
         launch_host(b, [] {});
         not_inserted += waits_of([&] { a.wait_stream(b); }) != inserted;
-        b.synchronize();  // so that its record may be used again at once
+        b.synchronize();  // so that its record may be reused at once
     }
     CHECK(not_inserted == 0);
 }
@@ -250,7 +250,7 @@ TEST_CASE("a stream that waits on more streams than it remembers still waits on 
     const Stream a(test_device());
     std::vector<Stream> others;
     for (int i = 0; i < 40; ++i)
-        others.emplace_back(test_device());  // before any is held: reserve_streams() says why
+        others.emplace_back(test_device());  // before any is held (see reserve_streams())
     for (const Stream& s : others) {
         gate.hold(s);
         launch_host(s, [] {});
@@ -296,7 +296,7 @@ TEST_CASE("a wait on an event is elided on the event's own stream, and stands fo
     launch_host(b, [] {});
     a.wait_event(event);
     CHECK(waits_of([&] { a.wait_stream(b); }) ==
-          inserted);  // one piece of work came after the record
+          inserted);  // one submission was enqueued after the record
     CHECK(waits_of([&] { a.wait_event(event); }) == inserted);
     CHECK(waits_of([&] { b.wait_event(event); }) == elided);
 }

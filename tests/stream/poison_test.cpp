@@ -1,4 +1,4 @@
-// Failed work: what is dropped, who learns of it, how to go on.
+// Failed work: what is dropped, where the failure is thrown, how to recover.
 #include "kernel_launches.hpp"
 #include "support.hpp"
 
@@ -112,7 +112,7 @@ TEST_CASE("every synchronisation on a poisoned stream throws its failure") {
     CHECK_THROWS_AS(synchronize(), WorkFailed);
     Array<int> x = zeros<int>(default_stream(test_device()), 4);
     CHECK_THROWS_AS(to_host(s, x), WorkFailed);
-    before.synchronize();  // what was done before the failure stays done
+    before.synchronize();  // work completed before the failure stays complete
     CHECK(before.is_complete());
 }
 

@@ -1,4 +1,4 @@
-// Scopes: what is current, what entering and leaving orders, what goes wrong.
+// Scopes: what is current, what is ordered on entry and exit, and errors.
 #include "kernel_launches.hpp"
 #include "support.hpp"
 
@@ -187,7 +187,7 @@ TEST_CASE("a scope whose stream dies inside it is left without harm") {
         CHECK_THROWS_AS(launch_host([] {}), UsageError);
     }
     CHECK(current_stream() == outer);
-    CHECK(reports.count() == 1);  // the wait on leaving could not be
+    CHECK(reports.count() == 1);  // the wait on exit was not possible
 }
 
 TEST_CASE("the current stream dying before a scope is entered is a usage error, not a crash") {
@@ -264,7 +264,7 @@ TEST_CASE("scopes nest deeply, or are refused clearly, and all of them are left"
 }
 
 TEST_CASE("a current stream that was destroyed is named, and left by set_stream without waiting") {
-    std::thread([] {  // a thread of its own: what it sets goes with it
+    std::thread([] {  // a new thread: its settings end with it
         set_device(test_device());
         {
             const Stream brief(test_device(), {.name = "brief"});
@@ -313,6 +313,6 @@ TEST_CASE("calls with a named stream run there whatever is current, and wait for
     launch(named, Add{}, dim(100), y, 1);
     launch_host(named, [] {});
     CHECK(counted.since().waits_inserted + counted.since().waits_elided == 0);
-    CHECK(to_host(named, y) == Ints(100, 2));  // not behind the gate
+    CHECK(to_host(named, y) == Ints(100, 2));  // returns while the gate is closed
     CHECK_FALSE(current.is_complete());
 }

@@ -85,7 +85,7 @@ TEST_CASE("move assignment gives up the stream that was there, and its work stil
 
 namespace {
 
-/// Every use of a stream that is none is refused.
+/// Checks that every use of an invalid stream reference is refused.
 void check_unusable(StreamRef none) {
     const Device d = test_device();
     const Stream good(d);
@@ -283,7 +283,7 @@ TEST_CASE("ten thousand streams work") {
     for (std::size_t i = 0; i < n; ++i) {
         streams.emplace_back(test_device());
         if (test_device().is_cpu())
-            gate.hold(streams.back());  // more held streams hold up a GPU's queues
+            gate.hold(streams.back());  // on a GPU, so many held streams would block its queues
         launch_host(streams.back(), [&] { ++ran; });
     }
     if (test_device().is_cpu()) CHECK(ran == 0);
@@ -318,7 +318,7 @@ TEST_CASE("among ready work of a CPU device the more urgent stream goes first") 
             "a GPU's priorities are hints to its scheduler: nothing follows from them for sure");
     const Recorder seen;
     const Drained drained;
-    // Every worker is kept busy; one is let go, and takes what is ready by priority.
+    // All workers are kept busy. Then one is released, and takes ready work by priority.
     const int workers = d.info().processors;
     std::vector<Flag> release(static_cast<std::size_t>(workers));
     std::atomic<int> busy{0};

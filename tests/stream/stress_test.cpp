@@ -1,5 +1,4 @@
-// Random programs, from fixed seeds: what the scopes promise must hold whatever is nested in
-// whatever.
+// Random programs, from fixed seeds: the guarantees of scopes must hold however they are nested.
 #include "kernels.hpp"
 #include "random.hpp"
 #include "support.hpp"
@@ -12,8 +11,8 @@ namespace {
 
 using Number = std::uint32_t;
 
-/// A program of one thread, in scopes that wait on entering and leaving: it must do what its
-/// statements say when they are read one after another, and so does the model on the host.
+/// A single-threaded program in scopes that wait on entry and exit. Its results must be those of
+/// its statements in program order, which the model on the host computes.
 class Scenario {
 public:
     Scenario(Device device, std::uint64_t seed) : device_(device), random_(seed) {
@@ -68,14 +67,14 @@ private:
             });
             ++steps_;
             break;
-        case 6:  // another array in its place: the old one is freed with work pending
+        case 6:  // replaces an array: the old one is freed with work pending
             arrays_[a] = full<Number>(size, value);
             model_[a] = value;
             break;
         case 7:
             if (random_.below(10) == 0) check(a);
             break;
-        case 8: {  // on another stream, by way of events
+        case 8: {  // work on another stream, ordered by events
             const Stream other(device_);
             other.wait_event(record_event());
             launch(other, Add{}, dim(size), arrays_[a], value);
@@ -95,14 +94,14 @@ private:
             block(depth);
             break;
         }
-        case 12:  // out of a scope by an exception
+        case 12:  // leaves a scope by an exception
             try {
                 const ScopedStream in{any_stream(), both_ways};
                 block(depth);
                 throw Boom("out");
             } catch (const Boom&) {}
             break;
-        default:  // branches on arrays of their own, of which one may throw
+        default:  // branches with one array each, of which one may throw
             try {
                 fork_join_n(arrays_.size(), [&](std::size_t i) {
                     launch(Add{}, dim(size), arrays_[i], value);

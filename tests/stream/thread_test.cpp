@@ -1,4 +1,4 @@
-// Threads: what is current belongs to the thread; everything may be used from many at once.
+// Threads: current streams and devices are per thread; all objects may be shared by threads.
 #include "kernel_launches.hpp"
 #include "support.hpp"
 
@@ -83,7 +83,7 @@ TEST_CASE("threads that share a stream each keep their own order on it") {
 
 TEST_CASE("the default stream takes work from all threads") {
     const Drained drained;
-    std::size_t ran = 0;  // a stream runs one thing at a time
+    std::size_t ran = 0;  // not atomic: a stream runs one function at a time
     const std::size_t n = repetitions(500, 100);
     on_threads(4, [&](int) {
         for (std::size_t i = 0; i < n; ++i)
@@ -143,7 +143,7 @@ TEST_CASE("a thread may wait for a stream that others keep giving work") {
             std::this_thread::yield();
         }
     });
-    // It waits for what was given until it asked, not for a moment of rest.
+    // synchronize() waits for work enqueued before the call, not until the stream is idle.
     for (int i = 0; i < 20; ++i) {
         const auto ran = std::make_shared<std::atomic<bool>>(false);
         launch_host(s, [ran] { *ran = true; });
@@ -161,7 +161,7 @@ TEST_CASE("per-thread streams of many threads are all different") {
     on_threads(16, [&](int t) {
         ids[static_cast<std::size_t>(t)] = Stream::per_thread(test_device()).id();
         if (++made == 16) all_made.set();
-        all_made.wait();  // all threads alive at once
+        all_made.wait();  // keeps all threads alive at once
     });
     std::sort(ids.begin(), ids.end());
     CHECK(std::unique(ids.begin(), ids.end()) == ids.end());

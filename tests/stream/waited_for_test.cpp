@@ -64,7 +64,7 @@ TEST_CASE("readers beside writers never see a wait that was not") {
     WaitedFor waited;
     std::atomic<bool> stop{false};
     std::atomic<int> wrong{0};
-    // Stream `id` is only ever waited for up to id * 1000.
+    // Stream `id` is never waited for beyond id * 1000.
     std::vector<std::thread> threads;
     for (std::uint64_t t = 0; t < 2; ++t)
         threads.emplace_back([&, t] {
@@ -94,8 +94,8 @@ TEST_CASE(
     WaitedFor waited;
     std::atomic<bool> stop{false};
     std::atomic<int> wrong{0};
-    // Both have the same place in the table. The one is only ever waited for up to 1, the other up
-    // to a million.
+    // Both ids have the same slot of the table. `one` is never waited for beyond 1, and `other`
+    // never beyond a million.
     constexpr std::uint64_t one = 1, other = 9;
     std::vector<std::thread> readers;
     for (int t = 0; t < 3; ++t)
