@@ -1,5 +1,5 @@
 // Completions, of which CPU events and waits between CPU and CUDA streams are made
-// (src/core/base/completion.hpp).
+// (src/core/seam/completion.hpp).
 #include "core/seam/completion.hpp"
 #include "support.hpp"
 
