@@ -22,6 +22,14 @@ std::string no_command(const CLI::App& app, const char* argument) {
     return fmt::format("heddle: {}: write {} (more: heddle --help)\n", wrong, names);
 }
 
+/// Returns the message for other wrong usage.
+std::string wrong_usage(const CLI::App* app, const CLI::Error& error) {
+    std::string command = "heddle";
+    for (const CLI::App* used : app->get_subcommands()) command += " " + used->get_name();
+    return fmt::format("heddle: {} (more: {} --help)\n", heddle::tool::one_line(error.what()),
+                       command);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -29,6 +37,7 @@ int main(int argc, char** argv) {
     CLI::App app{"Streams, events and scopes for CUDA and for CPUs, at work."};
     app.set_version_flag("--version", "heddle " HEDDLE_VERSION " (built " HEDDLE_CUDA_BUILT ")");
     app.require_subcommand(1);
+    app.failure_message(wrong_usage);
     app.footer(
         "HEDDLE_DEVICE in the environment names the default device: cpu, cuda, cuda:1, ...\n\n"
         "Exit status: 0 when all was done; 1 when something could not be done; 2 for wrong usage, "

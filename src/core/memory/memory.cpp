@@ -308,7 +308,7 @@ void throw_pitch_too_small(std::size_t columns, std::size_t pitch, Where where) 
 }
 
 void throw_out_of_range(std::size_t first, std::size_t count, std::size_t size, Where where) {
-    usage_error({"View", where}, "elements {} to {} + {} are not all within a view of {}", first,
+    usage_error({"subview", where}, "elements {} to {} + {} are not all within a view of {}", first,
                 first, count, size);
 }
 
