@@ -9,8 +9,8 @@
 #include <stdexcept>
 #include <string>
 
-#include <heddle/detail/location.hpp>
 #include <heddle/device/device.hpp>
+#include <heddle/location.hpp>
 
 namespace heddle {
 

@@ -20,8 +20,10 @@
 #include <heddle/launch/kernel.hpp>
 #include <heddle/launch/launch.hpp>
 #include <heddle/launch/launch_options.hpp>
+#include <heddle/launch/launch_shape.hpp>
 #include <heddle/launch/preload.hpp>
 #include <heddle/launch/prepared_launch.hpp>
+#include <heddle/location.hpp>
 #include <heddle/memory/array.hpp>
 #include <heddle/memory/copy.hpp>
 #include <heddle/memory/interprocess.hpp>

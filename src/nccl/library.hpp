@@ -5,7 +5,7 @@
 
 #include <nccl.h>
 
-#include <heddle/detail/location.hpp>
+#include <heddle/location.hpp>
 
 namespace heddle::detail {
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <utility>
 
-#include <heddle/detail/location.hpp>
+#include <heddle/location.hpp>
 
 namespace heddle {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <heddle/detail/access.hpp>
-#include <heddle/detail/location.hpp>
+#include <heddle/location.hpp>
 
 namespace heddle {
 

@@ -6,8 +6,8 @@
 #include <limits>
 #include <span>
 
-#include <heddle/detail/location.hpp>
 #include <heddle/launch/launch_options.hpp>
+#include <heddle/location.hpp>
 
 namespace heddle {
 

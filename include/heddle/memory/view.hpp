@@ -8,8 +8,8 @@
 
 #include <heddle/detail/access.hpp>
 #include <heddle/detail/block.hpp>
-#include <heddle/detail/location.hpp>
 #include <heddle/launch/kernel.hpp>
+#include <heddle/location.hpp>
 
 namespace heddle {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <heddle/detail/location.hpp>
+#include <heddle/location.hpp>
 
 struct _nvrtcProgram;
 
