@@ -41,6 +41,7 @@ public:
     }
     void enqueue(StreamRecord& stream, const OpType& type, void* self, std::size_t count,
                  const SourceLocation& where) override;
+    void launch(StreamRecord& stream, const LaunchCall& call) override;
 
     // events.cpp
     void wait_stream(StreamRecord& waiter, StreamRecord& other,

@@ -141,4 +141,8 @@ void CpuBackend::enqueue(StreamRecord& stream, const OpType& type, void* self, s
     push_work(stream, type, self, count, where);
 }
 
+void CpuBackend::launch(StreamRecord& stream, const LaunchCall& call) {
+    push_work(stream, *call.type.op, call.closure, call.count, call.where);
+}
+
 }  // namespace heddle::detail::cpu

@@ -50,6 +50,7 @@ class NoCuda final : public Backend {
     void enqueue(StreamRecord&, const OpType&, void*, std::size_t, const SourceLocation&) override {
         none();
     }
+    void launch(StreamRecord&, const LaunchCall&) override { none(); }
     void copy(StreamRecord&, const Piece&, const Piece&, const SourceLocation&) override { none(); }
     void fill(StreamRecord&, const Piece&, const void*, std::size_t,
               const SourceLocation&) override {

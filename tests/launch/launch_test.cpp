@@ -43,6 +43,16 @@ struct Settings {
     double b;
     char c[3];
 };
+struct alignas(64) Aligned {
+    int value;
+};
+struct SumOfMany {
+    HEDDLE_FN void operator()(std::size_t i, View<int> to, int a, int b, int c, int d, int e, int f,
+                              int g, int h, int j, int k, int l, int m, int n, int o, int p, int q,
+                              Aligned last) const {
+        to[i] = a + b + c + d + e + f + g + h + j + k + l + m + n + o + p + q + last.value;
+    }
+};
 struct ManyArguments {
     HEDDLE_FN void operator()(std::size_t i, bool flag, char c, short s, int n, std::int64_t l,
                               float f, double d, Settings set, View<const int> in,
@@ -219,6 +229,36 @@ TEST_CASE("arguments of every kind arrive") {
            Settings{8, 9.0, {0, 0, 10}}, in, out);
     CHECK(to_host(s, out) ==
           std::vector<double>(100, 1 + 2 + 3 + 4 + 5 + 6.5 + 7.25 + 8 + 9 + 10 + 1000));
+}
+
+TEST_CASE(
+    "a kernel with many arguments, one of them aligned to 64 bytes, is recorded and changed") {
+    const Stream s(test_device());
+    Array<int> x = zeros<int>(s, 100), y = zeros<int>(s, 100);
+    const auto launch_many = [&](Array<int>& to, int last) {
+        launch(s, SumOfMany{}, dim(10), to, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16,
+               Aligned{last});
+    };
+    constexpr int sum = 136;  // of 1 to 16
+    launch_many(x, 1000);
+    Graph captured = capture(s, [&] { launch_many(y, 2000); });
+    captured.launch(s);
+    CHECK(to_host(s, x)[9] == sum + 1000);
+    CHECK(to_host(s, y)[9] == sum + 2000);
+    CHECK(to_host(s, x)[10] == 0);
+
+    auto node = kernel_node(test_device(), SumOfMany{}, dim(10), x, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10,
+                            11, 12, 13, 14, 15, 16, Aligned{3000});
+    Graph graph = node.build();
+    graph.launch(s);
+    CHECK(to_host(s, x)[9] == sum + 3000);
+    node.dim(dim(20)).args(y, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, Aligned{4000});
+    graph.launch(s);
+    CHECK(to_host(s, y)[19] == sum + 4000);
+    CHECK(to_host(s, y)[20] == 0);
+    node.dim(dim(30));
+    graph.launch(s);
+    CHECK(to_host(s, y)[29] == sum + 4000);
 }
 
 TEST_CASE("an array, a constant array and views of them may stand for a view") {

@@ -31,8 +31,6 @@ template <class K>
 inline constexpr bool is_copied_as_bytes =
     std::is_trivially_copyable_v<K> || __nv_is_extended_host_device_lambda_closure_type(K);
 
-inline constexpr unsigned portable_block = 256;
-
 template <class K, class... P>
 __global__ void __launch_bounds__(portable_block) portable_1d(K kernel, std::size_t nx, P... args) {
     const std::size_t x = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;

@@ -9,6 +9,9 @@
 
 namespace heddle::detail {
 
+/// The most threads in a block of a portable kernel, which is compiled for so many.
+inline constexpr unsigned portable_block = 256;
+
 /// The CUDA code of a portable kernel.
 struct PortableCode {
     const void* function;                ///< the symbol of its __global__ function

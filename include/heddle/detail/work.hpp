@@ -19,7 +19,7 @@ namespace heddle::detail {
 
 enum class ConditionalKind : std::uint8_t { if_else, while_loop, switch_case };
 
-/// What launches a kernel: heddle's own for portable kernels, or the kernel itself.
+/// The kinds of kernels, and host functions.
 enum class KernelKind : std::uint8_t {
     none,       ///< a host function
     portable,   ///< an object with a HEDDLE_FN operator()

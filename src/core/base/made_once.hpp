@@ -23,7 +23,7 @@ private:
     };
 };
 
-/// Makes a T on first use and never destroys it: for a T that no constant expression makes. A
+/// Makes a T on first use and never destroys it: for a T without a constexpr constructor. A
 /// noexcept function may use it only once it is certain to have been made, since get() allocates
 /// (`made_at_load` below some of them sees to that). Define it constinit. Threads that race for the
 /// first use make one each and delete all but one, so none waits for another. (A function's static

@@ -172,9 +172,8 @@ public:
     /// Enqueues `count` operations of one type (heddle/detail/host_op.hpp). Counts one submission.
     virtual void enqueue(StreamRecord& stream, const OpType& type, void* self, std::size_t count,
                          const SourceLocation& where) = 0;
-    /// Launches a kernel that has been checked, on a CUDA device. (On a CPU device a kernel is
-    /// enqueued as other operations are.) Counts one submission. Throws if CUDA refuses it.
-    virtual void launch(StreamRecord&, const LaunchCall&) {}
+    /// Enqueues a kernel that has been checked. Counts one submission. Throws if CUDA refuses it.
+    virtual void launch(StreamRecord& stream, const LaunchCall& call) = 0;
     /// Throws for a grid that the CUDA device cannot have. Opts the kernel in to the dynamic shared
     /// memory that it asks for.
     virtual void check_grid(StreamRecord&, const WorkType&, const GridHead&, const GivenOptions&,

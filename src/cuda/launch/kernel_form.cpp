@@ -14,9 +14,6 @@ namespace heddle::detail::cu {
 
 namespace {
 
-/// Threads in a block of a portable kernel (detail/launch_nvcc.hpp compiles them for so many).
-constexpr unsigned portable_block = 256;
-
 struct Shape {
     dim3 grid, block;
 };
@@ -78,8 +75,6 @@ KernelForm form_of_portable(const WorkType& type, void** addresses, unsigned pro
     const Shape shape = shape_of({extent, type.dimensions}, processors, options, where);
     return {type.code().function, false, shape.grid, shape.block, options.shared_bytes, addresses};
 }
-
-dim3 dim3_of(const Extents& e) noexcept { return {e.x, e.y, e.z}; }
 
 }  // namespace
 

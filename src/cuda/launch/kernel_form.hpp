@@ -9,6 +9,8 @@
 
 namespace heddle::detail::cu {
 
+inline dim3 dim3_of(const Extents& e) noexcept { return {e.x, e.y, e.z}; }
+
 /// What CUDA needs for a launch. Refers to the closure, and to the addresses of its parts.
 struct KernelForm {
     const void* function = nullptr;

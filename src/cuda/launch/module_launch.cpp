@@ -51,8 +51,6 @@ struct Config {
     Config& operator=(const Config&) = delete;
 };
 
-dim3 dim3_of(const Extents& e) noexcept { return {e.x, e.y, e.z}; }
-
 /// Returns how many blocks of such a launch the device holds at once.
 std::size_t most_at_once(StreamState& stream, const GridHead& grid, const LaunchOptions& options,
                          const SourceLocation& where) {
