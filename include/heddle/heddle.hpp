@@ -28,6 +28,7 @@
 #include <heddle/memory/copy.hpp>
 #include <heddle/memory/interprocess.hpp>
 #include <heddle/memory/view.hpp>
+#include <heddle/observe/host_access.hpp>
 #include <heddle/observe/observer.hpp>
 #include <heddle/observe/stats.hpp>
 #include <heddle/recording/batch.hpp>
@@ -36,6 +37,7 @@
 #include <heddle/stream/failures.hpp>
 #include <heddle/stream/scope.hpp>
 #include <heddle/stream/stream.hpp>
+#include <heddle/timeline.hpp>
 
 /// Streams, events, scopes and graphs, for CUDA and for CPUs. Names in heddle::detail are not for
 /// users.

@@ -7,6 +7,8 @@
 #include "collective/fetch.kernel.hpp"
 #include "collective/nccl.hpp"
 #include "collective/reduce.hpp"
+#include "core/base/ids.hpp"
+#include "core/observe/calls.hpp"
 #include <heddle/collective/device_group.hpp>
 
 namespace heddle::detail {
@@ -78,6 +80,10 @@ private:
 
     // steps.cpp
     StreamRef stream(std::size_t rank) const { return Access::stream(*call_.streams[rank]); }
+    /// Tells observers whose share is enqueued while the mark lives.
+    ShareMark share_of(std::size_t rank) const noexcept {
+        return ShareMark(number_, static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(n_));
+    }
     void join_capture();
     void leave_capture();
     void mark(std::size_t rank, Moment moment);
@@ -119,6 +125,7 @@ private:
     GroupState& group_;
     const CollectiveCall& call_;
     const std::size_t n_;
+    const std::uint64_t number_ = next_id();  ///< of this collective, for observers
     std::vector<Scratch> scratch_ = {};
     std::array<Fetched, max_ranks> wanted_{};
     std::size_t wanted_count_ = 0;

@@ -54,6 +54,7 @@ void CollectiveRun::run() {
             ? call_.receive
             : call_.send;
     if (call_.kind != CollectiveKind::barrier && whole[0].size == 0) return;
+    const Because collective(WaitReason::collective);
     join_capture();
     switch (call_.kind) {
     case CollectiveKind::barrier: barrier(entered); break;

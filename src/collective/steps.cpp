@@ -38,11 +38,14 @@ void CollectiveRun::leave_capture() {
 }
 
 void CollectiveRun::mark(std::size_t rank, Moment moment) {
+    const ShareMark share = share_of(rank);
     stream(rank).record_event(group_.ranks[rank].*moment, call_.where);
 }
 
 void CollectiveRun::await(std::size_t rank, std::size_t other, Moment moment) {
-    if (rank != other) stream(rank).wait_event(group_.ranks[other].*moment, call_.where);
+    if (rank == other) return;
+    const ShareMark share = share_of(rank);
+    stream(rank).wait_event(group_.ranks[other].*moment, call_.where);
 }
 
 void CollectiveRun::await_all(std::size_t rank, Moment moment) {
@@ -69,6 +72,7 @@ void CollectiveRun::barrier(Moment moment) {
 
 void CollectiveRun::copy(std::size_t rank, const Part& to, const Part& from) {
     if (to.data == from.data || to.size == 0) return;
+    const ShareMark share = share_of(rank);
     copy_regions(stream(rank), {to.data, to.size * call_.element, to.owner},
                  {from.data, from.size * call_.element, from.owner}, call_.where);
 }
@@ -87,6 +91,7 @@ void CollectiveRun::fetch(std::size_t rank) {
         together = together && reaches(rank, wanted_[k].from);
     }
     if (together && bytes <= (on_cpu ? fetch_bytes_on_cpu : fetch_bytes)) {
+        const ShareMark share = share_of(rank);
         for (std::size_t k = 0; k < count; k += fetch_width)
             launch_fetch(stream(rank), &wanted_[k], std::min(fetch_width, count - k), call_.element,
                          call_.where);
@@ -157,6 +162,7 @@ void CollectiveRun::combine(std::size_t rank, const Part& to, std::size_t first)
 
 void CollectiveRun::combine_sources(std::size_t rank, const Part& to, const Part* sources,
                                     const Part& between) {
+    const ShareMark share = share_of(rank);
     const auto launch = [&](const Part& target, const Part* parts, std::size_t count, bool last) {
         const ReduceOp op = call_.op == ReduceOp::average && !last ? ReduceOp::sum : call_.op;
         launch_reduce(stream(rank), call_.type, op, target, parts, count, n_, call_.where);

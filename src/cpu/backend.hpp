@@ -42,6 +42,7 @@ public:
     void enqueue(StreamRecord& stream, const OpType& type, void* self, std::size_t count,
                  const SourceLocation& where) override;
     void launch(StreamRecord& stream, const LaunchCall& call) override;
+    void launch_timed(StreamRecord& stream, const LaunchCall& call, std::uint64_t id) override;
 
     // events.cpp
     void wait_stream(StreamRecord& waiter, StreamRecord& other,

@@ -1,9 +1,9 @@
 // The draining side of queues: one thread at a time, without the lock.
-#include <chrono>
 #include <utility>
 
 #include "core/base/failure.hpp"
 #include "core/base/host_function_mark.hpp"
+#include "core/observe/calls.hpp"
 #include "core/stream/registry.hpp"
 #include "core/stream/stream_errors.hpp"
 #include "cpu/queue.hpp"
@@ -24,7 +24,7 @@ void Queue::advance() noexcept {
     Next next = Next::more;
     for (int i = 0; i < most && next == Next::more; ++i) next = step();
     --depth;
-    if (next == Next::work || next == Next::more) executor().schedule(*this);
+    if (next != Next::idle && next != Next::suspended) executor().schedule(*this);
 }
 
 void Queue::help(const Completion& until) noexcept {
@@ -90,6 +90,12 @@ bool Queue::run_work(Operation& op) noexcept {
         return true;
     }
     Failure failure;
+    if (!execute(op, failure)) return false;
+    finish_work(op, std::move(failure));
+    return true;
+}
+
+inline bool Queue::execute(Operation& op, Failure& failure) noexcept {
     const std::size_t count = op.count();
     const InHostFunction mark;
     try {
@@ -101,14 +107,35 @@ bool Queue::run_work(Operation& op) noexcept {
     } catch (...) {
         failure = failure_of_throw(stream_, op.type(), op.where(), std::current_exception());
     }
+    return true;
+}
+
+bool Queue::run_timed(Operation& wish) noexcept {
+    const std::uint64_t id = static_cast<const TimeWish*>(wish.closure())->id;
+    step_over(wish);
+    Operation& op = next_operation();
+    if (failed_ && !op.type().is_cleanup) return run_work(op);  // it does not run
+    const RunsHostFunction mark(id);
+    if (op.type().is_host_function())
+        notify({.kind = OpKind::host_function_runs,
+                .name = op.type().pretty,
+                .stream = Access::stream(stream_),
+                .device = stream_.device,
+                .where = op.where()});
+    timed_id_ = id;
+    timed_from_ = now_ns();
+    Failure failure;
+    if (!execute(op, failure)) return false;
+    tell_times(1);
     finish_work(op, std::move(failure));
     return true;
 }
 
-std::int64_t now_ns() noexcept {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(
-               std::chrono::steady_clock::now().time_since_epoch())
-        .count();
+void Queue::tell_times(std::uint32_t workers) noexcept {
+    notify_run({.id = std::exchange(timed_id_, 0),
+                .start_ns = timed_from_,
+                .end_ns = now_ns(),
+                .workers = workers});
 }
 
 // Short kernels stay on this thread; longer ones are spread in pieces of at least about 5 µs. A
@@ -146,9 +173,9 @@ void Queue::learn_cost() noexcept {
 }
 
 void Queue::finish_spread() noexcept {
-    auto* op = reinterpret_cast<Operation*>(head_->data() + head_offset_);
     learn_cost();
-    finish_work(*op, spread_.take_failure());
+    if (timed_id_ != 0) tell_times(static_cast<std::uint32_t>(executor().workers()));
+    finish_work(next_operation(), spread_.take_failure());
 }
 
 bool Queue::is_done() noexcept {
@@ -174,7 +201,7 @@ bool Queue::is_done() noexcept {
 
 Queue::Next Queue::step() noexcept {
     if (!has_more()) return is_done() ? Next::idle : Next::more;
-    auto& op = *reinterpret_cast<Operation*>(head_->data() + head_offset_);
+    Operation& op = next_operation();
     switch (op.step()) {
     case Step::work: return Next::work;
     case Step::signal: {
@@ -194,6 +221,7 @@ Queue::Next Queue::step() noexcept {
         return Next::more;
     }
     case Step::recover: recover(op); return Next::more;
+    case Step::time: return Next::timed_work;
     case Step::next_chunk: {
         Chunk* empty = std::exchange(head_, head_->next);
         head_offset_ = 0;
@@ -230,8 +258,11 @@ void Queue::drain(const Completion* until) noexcept {
         switch (step()) {
         case Next::more: break;
         case Next::work:
-            if (!run_work(*reinterpret_cast<Operation*>(head_->data() + head_offset_)))
+            if (!run_work(next_operation()))
                 return;  // the thread that finishes it continues the queue
+            break;
+        case Next::timed_work:
+            if (!run_timed(next_operation())) return;  // likewise
             break;
         case Next::idle:
         case Next::suspended: return;

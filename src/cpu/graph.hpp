@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/clock.hpp"
 #include "core/graph/graph.hpp"
 #include "cpu/executor.hpp"
 #include "cpu/queue.hpp"
@@ -85,6 +86,9 @@ public:
         CompletionRef done;
     };
     std::vector<Record> records() const;
+    /// Lets observers know when the run and its tasks ran, as the graph launch with this id. Call
+    /// it before start().
+    void tell_times(std::uint64_t id) noexcept { timed_id_ = id; }
 
     /// Starts the run. The calling thread executes tasks until none is ready.
     void start() noexcept;
@@ -101,6 +105,7 @@ private:
         std::size_t end;
         std::size_t grain;
         std::atomic<std::size_t> pieces;  ///< number of pieces not yet done
+        std::int64_t from_ns = 0;         ///< when the task began, if observers want to know
         Wide* other = nullptr;            ///< guarded by lock_: the next one in wide_
 
         std::size_t left() const noexcept { return (end - next + grain - 1) / grain; }
@@ -173,6 +178,10 @@ private:
     }
     void fail(Failure failure) noexcept;
     void release() noexcept;
+    /// Returns the time if observers want it, else 0.
+    std::int64_t time() const noexcept { return timed_id_ != 0 ? now_ns() : 0; }
+    /// Tells observers when a task ran, or, with node -1, the whole run.
+    void tell_times(std::int64_t node, std::int64_t from_ns) const noexcept;
 
     std::shared_ptr<const Plan> plan_;
     StreamRecord& stream_;
@@ -202,6 +211,8 @@ private:
     std::atomic<int> references_{1};
     std::atomic<bool> failed_{false};
     Failure failure_;
+    std::uint64_t timed_id_ = 0;   ///< OpInfo::id of the launch, if observers want times; else 0
+    std::int64_t timed_from_ = 0;  ///< when it began
 };
 
 class CpuGraphExec final : public GraphExec {

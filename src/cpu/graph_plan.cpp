@@ -5,6 +5,7 @@
 
 #include "core/base/errors.hpp"
 #include "core/base/failure.hpp"
+#include "core/observe/calls.hpp"
 #include "core/stream/recorded_calls.hpp"
 #include "cpu/backend.hpp"
 #include "cpu/graph.hpp"
@@ -140,6 +141,7 @@ void CpuGraphExec::launch(StreamRecord& stream, const SourceLocation& where) {
     Queue& queue = queue_of(stream);
     CompletionRef done = make_completion(), over = make_completion();
     auto run = std::make_unique<GraphRun>(plan_, stream, queue.level(), done, over);
+    run->tell_times(timed_id());
     StartOp op{run.get()};
     CompletionRef last = last_;
     const std::vector<GraphRun::Record> records = run->records();

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/host_function_mark.hpp"
+#include "core/observe/calls.hpp"
 #include "core/stream/stream_errors.hpp"
 #include "cpu/backend.hpp"
 
@@ -42,7 +43,14 @@ std::vector<GraphRun::Record> GraphRun::records() const {
     return all;
 }
 
+void GraphRun::tell_times(std::int64_t node, std::int64_t from_ns) const noexcept {
+    if (timed_id_ == 0) [[likely]]
+        return;
+    notify_run({.id = timed_id_, .node = node, .start_ns = from_ns, .end_ns = now_ns()});
+}
+
 void GraphRun::start() noexcept {
+    timed_from_ = time();
     Ready ready;
     if (parent_ != nullptr ? parent_->is_failed() : stream_.has(stream_flag::poisoned))
         failed_.store(true, std::memory_order_relaxed);
@@ -77,6 +85,7 @@ void GraphRun::start() noexcept {
     if (shared_count_.load(std::memory_order_relaxed) > 1 && executor().workers() > 1)
         ask_for_help();
     const InHostFunction mark;
+    const RunsHostFunction parent(timed_id_);
     while (has_more(ready)) {
         run_next(ready);
         if (!ready.leave && !executor().more_urgent_ready(level())) continue;
@@ -97,6 +106,7 @@ void GraphRun::run() noexcept {
 
 void GraphRun::join() noexcept {
     const InHostFunction mark;
+    const RunsHostFunction parent(timed_id_);
     Ready ready;
     while (has_more(ready)) {
         run_next(ready);
@@ -148,6 +158,7 @@ void GraphRun::settle(Ready& ready) noexcept {
         const std::lock_guard lock(lock_);
         failure = std::move(failure_);
     }
+    tell_times(-1, timed_from_);
     done_->complete(std::move(failure));
     if (over_) over_->complete();
 }
@@ -287,20 +298,24 @@ void GraphRun::run_piece(const Piece& piece, Ready& ready) noexcept {
         fail(failure_of(task));
     }
     if (piece.wide->pieces.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+    tell_times(index, piece.wide->from_ns);
     delete piece.wide;
     finish(index, ready);
 }
 
 void GraphRun::run_item(std::uint32_t index, Ready& ready) noexcept {
+    const std::int64_t from_ns = time();
     try {
         if (!run_task(index, ready)) return;
     } catch (...) {
         fail(failure_of(plan_->tasks[index]));
     }
+    if (plan_->tasks[index].type != nullptr) tell_times(index, from_ns);
     finish(index, ready);
 }
 
 bool GraphRun::run_task(std::uint32_t index, Ready& ready) {
+    const std::int64_t from_ns = time();
     const Plan::Task& task = plan_->tasks[index];
     if (task.kind == NodeKind::record_event) {
         const auto at = std::ranges::find(plan_->events, index) - plan_->events.begin();
@@ -326,7 +341,7 @@ bool GraphRun::run_task(std::uint32_t index, Ready& ready) {
     if (done == task.count) return true;
     const std::size_t left = task.count - done;
     const std::size_t grain = left / (workers * 4) + 1, pieces = (left + grain - 1) / grain;
-    auto* wide = new (std::nothrow) Wide{index, done, task.count, grain, {pieces}};
+    auto* wide = new (std::nothrow) Wide{index, done, task.count, grain, {pieces}, from_ns};
     if (wide == nullptr) {
         task.type->run(task.self, done, task.count);  // run all of it here
         return true;

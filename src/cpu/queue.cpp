@@ -14,6 +14,7 @@ constexpr std::size_t link_bytes = padded(sizeof(Operation));
 const OpType no_closure{nullptr, nullptr, nullptr, 0, 1, "", "", false};
 
 const OpType signal_type = op_type<Signal>(nullptr, false, "record_event", "signal");
+const OpType time_type = op_type<TimeWish>(nullptr, true, "", "time");
 const OpType recover_type = op_type<Recovery>(nullptr, false, "clear_error", "recover");
 
 }  // namespace
@@ -68,10 +69,10 @@ inline void Queue::put(Operation& op, void* self) noexcept {
     else __builtin_memcpy(op.closure(), self, type.size);
 }
 
-inline bool Queue::note_pushed(std::size_t count, bool counts) noexcept {
+inline bool Queue::note_pushed(std::size_t count, std::size_t submissions) noexcept {
     pushed_.store(pushed_.load(std::memory_order_relaxed) + count, std::memory_order_release);
-    if (counts)
-        stream_.submissions.store(stream_.submissions.load(std::memory_order_relaxed) + count,
+    if (submissions != 0)
+        stream_.submissions.store(stream_.submissions.load(std::memory_order_relaxed) + submissions,
                                   std::memory_order_release);
     return !std::exchange(scheduled_, true);
 }
@@ -80,7 +81,7 @@ inline bool Queue::append(Step step, const OpType& type, void* self, std::size_t
                           const SourceLocation& where, bool counts) {
     const std::size_t bytes = padded(Operation::size_for(type, count));
     put(*::new (reserve(bytes)) Operation(step, bytes, type, count, where), self);
-    return note_pushed(1, counts);
+    return note_pushed(1, counts ? 1 : 0);
 }
 
 bool Queue::append_all(std::initializer_list<Entry> entries) {
@@ -95,7 +96,7 @@ bool Queue::append_all(std::initializer_list<Entry> entries) {
             entry.self);
         room += bytes_of(entry);
     }
-    return note_pushed(entries.size(), true);
+    return note_pushed(entries.size(), entries.size());
 }
 
 bool Queue::add(Step step, const OpType& type, void* self, std::size_t count,
@@ -127,6 +128,26 @@ bool Queue::push_unless_joined(const OpType& type, void* self, std::size_t count
         if (is_joined()) [[unlikely]]
             return false;
         schedule = append(Step::work, type, self, count, where, true);
+    }
+    if (schedule) advance();
+    return true;
+}
+
+bool Queue::push_timed_unless_joined(std::uint64_t id, const OpType& type, void* self,
+                                     std::size_t count, const SourceLocation& where) {
+    bool schedule = false;
+    TimeWish wish{id};
+    {
+        const std::lock_guard lock(lock_);
+        if (is_joined()) [[unlikely]]
+            return false;
+        // Both or none, side by side.
+        const std::size_t first = padded(Operation::size_for(time_type, 1));
+        const std::size_t second = padded(Operation::size_for(type, count));
+        std::byte* const room = reserve(first + second);
+        put(*::new (room) Operation(Step::time, first, time_type, 1, {}), &wish);
+        put(*::new (room + first) Operation(Step::work, second, type, count, where), self);
+        schedule = note_pushed(2, 1);
     }
     if (schedule) advance();
     return true;

@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <mutex>
 
+#include "core/base/clock.hpp"
 #include "core/seam/backend.hpp"
 #include "cpu/executor.hpp"
 #include "cpu/queue_memory.hpp"
@@ -19,6 +20,7 @@ enum class Step : std::uint8_t {
     signal,   ///< complete a Completion
     wait,     ///< continue when a Completion is done
     recover,  ///< clear the failure, in the queue and in the stream's record
+    time,     ///< an observer wants to know when the work behind it runs
     next_chunk,
 };
 
@@ -78,6 +80,11 @@ struct Recovery {
     std::shared_ptr<Fate> next;
 };
 
+/// The closure of a time step.
+struct TimeWish {
+    std::uint64_t id;  ///< OpInfo::id of the work behind it
+};
+
 class Queue final : public Runnable {
 public:
     Queue(StreamRecord& stream, int level);
@@ -90,6 +97,9 @@ public:
     /// Appends work, or returns false if the stream has the flag `joined`.
     bool push_unless_joined(const OpType& type, void* self, std::size_t count,
                             const SourceLocation& where);
+    /// The same, and observers are told when it runs, as the operation with this id.
+    bool push_timed_unless_joined(std::uint64_t id, const OpType& type, void* self,
+                                  std::size_t count, const SourceLocation& where);
     /// Waits until every push that has begun has ended.
     void finish_pushes() noexcept { const std::lock_guard lock(lock_); }
     void push_signal(CompletionRef done, bool timing);
@@ -159,7 +169,7 @@ private:
     bool append(Step step, const OpType& type, void* self, std::size_t count,
                 const SourceLocation& where, bool counts);
     bool append_all(std::initializer_list<Entry> entries);
-    bool note_pushed(std::size_t count, bool counts) noexcept;
+    bool note_pushed(std::size_t count, std::size_t submissions) noexcept;
     void put(Operation& op, void* self) noexcept;
     void recover(Operation& op) noexcept;
     void end() noexcept;  ///< deletes the queue
@@ -173,11 +183,19 @@ private:
     /// Returns true if nothing is left; the caller then no longer owns the queue. Returns false if
     /// more has been pushed.
     bool is_done() noexcept;
-    enum class Next : std::uint8_t { more, idle, suspended, work };
-    /// Executes the next step unless it is work. Returns `work` if a worker has to run the next
-    /// step. After `idle` and `suspended` the caller no longer owns the queue.
+    enum class Next : std::uint8_t { more, idle, suspended, work, timed_work };
+    /// Executes the next step unless it is work. Returns `work` or `timed_work` if a worker has to
+    /// run the next step. After `idle` and `suspended` the caller no longer owns the queue.
     Next step() noexcept;
-    bool run_work(Operation& op) noexcept;  ///< returns false if other threads will finish it
+    Operation& next_operation() noexcept {
+        return *reinterpret_cast<Operation*>(head_->data() + head_offset_);
+    }
+    /// These return false if other threads will finish the work.
+    bool run_work(Operation& op) noexcept;
+    bool run_timed(Operation& wish) noexcept;  ///< also runs the work behind it
+    bool execute(Operation& op, Failure& failure) noexcept;
+    /// Tells observers when the timed work ran, on so many workers.
+    void tell_times(std::uint32_t workers) noexcept;
     bool run_many(Operation& op);
     void learn_cost() noexcept;
     void finish_work(Operation& op, Failure failure) noexcept;
@@ -207,6 +225,9 @@ private:
     Waiting waiting_;
     Spread spread_;
     IndexCost cost_;  ///< of the last kernel over several indices
+    /// OpInfo::id of the work that runs, if observers want its times; else 0.
+    std::uint64_t timed_id_ = 0;
+    std::int64_t timed_from_ = 0;  ///< when it began
 
     /// Allocated now, because closing a stream must not fail.
     CompletionRef final_ = make_completion();
@@ -215,8 +236,5 @@ private:
 
 /// The type of a Step::wait, whose closure is a CompletionRef.
 extern const OpType wait_type;
-
-/// Returns the time of the steady clock in nanoseconds.
-std::int64_t now_ns() noexcept;
 
 }  // namespace heddle::detail::cpu

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/observe/calls.hpp"
 #include "core/stream/recorded_calls.hpp"
 #include "core/stream/registry.hpp"
 #include "cpu/backend.hpp"
@@ -129,11 +130,27 @@ Failure CpuBackend::reset_failure(StreamRecord& stream, std::uint64_t, const Sou
     return done->failure();
 }
 
-void push_work(StreamRecord& stream, const OpType& type, void* self, std::size_t count,
-               const SourceLocation& where) {
+namespace {
+void push_timed(std::uint64_t id, StreamRecord& stream, const OpType& type, void* self,
+                std::size_t count, const SourceLocation& where) {
+    Queue& queue = queue_of(stream);
+    while (!queue.push_timed_unless_joined(id, type, self, count, where))
+        if (!make_way(stream, where)) return queue.push(Step::work, type, self, count, where, true);
+}
+
+void push_untimed(StreamRecord& stream, const OpType& type, void* self, std::size_t count,
+                  const SourceLocation& where) {
     Queue& queue = queue_of(stream);
     while (!queue.push_unless_joined(type, self, count, where)) [[unlikely]]
         if (!make_way(stream, where)) return queue.push(Step::work, type, self, count, where, true);
+}
+}  // namespace
+
+void push_work(StreamRecord& stream, const OpType& type, void* self, std::size_t count,
+               const SourceLocation& where) {
+    if (const std::uint64_t id = timed_id(); id != 0) [[unlikely]]
+        return push_timed(id, stream, type, self, count, where);
+    push_untimed(stream, type, self, count, where);
 }
 
 void CpuBackend::enqueue(StreamRecord& stream, const OpType& type, void* self, std::size_t count,
@@ -142,7 +159,11 @@ void CpuBackend::enqueue(StreamRecord& stream, const OpType& type, void* self, s
 }
 
 void CpuBackend::launch(StreamRecord& stream, const LaunchCall& call) {
-    push_work(stream, *call.type.op, call.closure, call.count, call.where);
+    push_untimed(stream, *call.type.op, call.closure, call.count, call.where);
+}
+
+void CpuBackend::launch_timed(StreamRecord& stream, const LaunchCall& call, std::uint64_t id) {
+    push_timed(id, stream, *call.type.op, call.closure, call.count, call.where);
 }
 
 }  // namespace heddle::detail::cpu

@@ -2,12 +2,16 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <functional>
 #include <mutex>
+#include <string_view>
 
 #include "collective/nccl.hpp"
 #include "core/base/errors.hpp"
+#include "core/base/ids.hpp"
 #include "core/base/made_once.hpp"
 #include "core/base/report.hpp"
+#include "core/observe/calls.hpp"
 #include "core/stream/recorded_calls.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/device/gpu.hpp"
@@ -49,8 +53,8 @@ void check_result(const Nccl& f, ncclResult_t code, const char* call, Device dev
 
 class Rank final : public NcclRank {
 public:
-    Rank(const Nccl& functions, ncclComm_t comm, Device device) noexcept
-        : f_(functions), comm_(comm), device_(device) {}
+    Rank(const Nccl& functions, ncclComm_t comm, Device device, std::uint64_t communicator) noexcept
+        : f_(functions), comm_(comm), device_(device), communicator_(communicator) {}
     Rank(const Rank&) = delete;
     Rank& operator=(const Rank&) = delete;
     ~Rank() override {
@@ -80,6 +84,11 @@ public:
         f_.abort(comm);  // its result is of no use
     }
     void note_failure() noexcept { has_failed_ = true; }
+    /// Returns a number for the rank's next collective, the same as the communicator's other ranks
+    /// in this process return for theirs.
+    std::uint64_t next_collective() noexcept {
+        return communicator_ ^ collectives_.fetch_add(1, std::memory_order_relaxed);
+    }
 
     ncclComm_t comm(const char* call, const SourceLocation& where) const {
         const ncclComm_t comm = comm_.load();
@@ -93,6 +102,8 @@ private:
     std::atomic<ncclComm_t> comm_;
     Device device_;
     std::atomic<bool> has_failed_{false};
+    const std::uint64_t communicator_;  ///< the same for all its ranks
+    std::atomic<std::uint64_t> collectives_{1};
 };
 
 ncclDataType_t type_of(ElementType type) {
@@ -185,18 +196,29 @@ ncclResult_t enqueue_share(const Nccl& f, const NcclShare& share, ncclComm_t com
     return ncclSuccess;
 }
 
-void tell_observers(const NcclShare& share) {
+OpAccess access_of(const Part& part, std::size_t element, AccessMode mode) noexcept {
+    return {.data = part.data,
+            .bytes = part.size * element,
+            .allocation = allocation_of(part.owner),
+            .owner = part.owner,
+            .element = static_cast<std::uint32_t>(element),
+            .mode = mode};
+}
+
+void tell_observers(const NcclShare& share, std::uint64_t collective, bool is_recorded) noexcept {
+    const RankCall& call = share.call;
     OpAccess accesses[2];
     std::size_t used = 0;
-    if (share.call.sends)
-        accesses[used++] = {share.call.send.data, share.call.send.size * share.call.element, false};
-    if (share.call.receives)
-        accesses[used++] = {share.call.receive.data, share.call.receive.size * share.call.element,
-                            true};
-    notify_on(Access::state(share.stream), {.kind = OpKind::launch,
-                                            .name = share.call.call,
-                                            .accesses = {accesses, used},
-                                            .where = share.call.where});
+    if (call.sends) accesses[used++] = access_of(call.send, call.element, AccessMode::read);
+    if (call.receives) accesses[used++] = access_of(call.receive, call.element, AccessMode::write);
+    const ShareMark mark(collective, static_cast<std::uint32_t>(share.number),
+                         static_cast<std::uint32_t>(share.ranks));
+    notify_on(Access::state(share.stream),
+              {.kind = OpKind::collective,
+               .name = call.call,
+               .accesses = {accesses, used},
+               .where = call.where},
+              is_recorded);
 }
 
 }  // namespace
@@ -257,7 +279,9 @@ std::unique_ptr<NcclRank> nccl_join(const CommunicatorId& given, std::size_t ran
     ncclComm_t comm = nullptr;
     check_result(f, f.init_rank(&comm, static_cast<int>(size), id, static_cast<int>(rank)),
                  "ncclCommInitRank", device, where);
-    return std::make_unique<Rank>(f, comm, device);
+    const std::string_view bytes(reinterpret_cast<const char*>(given.bytes.data()),
+                                 given.bytes.size());
+    return std::make_unique<Rank>(f, comm, device, std::hash<std::string_view>()(bytes));
 }
 
 std::vector<std::unique_ptr<NcclRank>> nccl_join_all(const std::vector<Device>& devices,
@@ -272,9 +296,10 @@ std::vector<std::unique_ptr<NcclRank>> nccl_join_all(const std::vector<Device>& 
     const cu::InContext in(cu::gpu(indices[0], where));
     check_result(f, f.init_all(comms.data(), static_cast<int>(devices.size()), indices.data()),
                  "ncclCommInitAll", devices[0], where);
+    const std::uint64_t communicator = next_id();
     std::vector<std::unique_ptr<NcclRank>> ranks;
     for (std::size_t i = 0; i < devices.size(); ++i)
-        ranks.push_back(std::make_unique<Rank>(f, comms[i], devices[i]));
+        ranks.push_back(std::make_unique<Rank>(f, comms[i], devices[i], communicator));
     return ranks;
 }
 
@@ -311,11 +336,13 @@ void nccl_enqueue(const NcclShare* shares, std::size_t count) {
         for (std::size_t i = 0; i < count; ++i) static_cast<Rank*>(shares[i].rank)->note_failure();
         throw_error(info_of(f, code, name, device, where));
     }
+    const std::uint64_t number = static_cast<Rank*>(shares[0].rank)->next_collective();
     for (std::size_t i = 0; i < count; ++i) {
         StreamRecord& record = record_of(shares[i].stream);
-        if (is_captured(record)) capture_share(shares[i], record);
+        const bool is_recorded = is_captured(record);
+        if (is_recorded) capture_share(shares[i], record);
         else count_submission(record);
-        if (is_observed()) tell_observers(shares[i]);
+        if (is_observed()) tell_observers(shares[i], number, is_recorded);
     }
 }
 

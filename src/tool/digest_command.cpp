@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 #include <heddle/heddle.hpp>
+#include <heddle/timeline.hpp>
 
 #include "choose_device.hpp"
 #include "digest_pipeline.hpp"
@@ -25,6 +26,7 @@ struct CommandLine {
     std::vector<std::string> files;
     std::string device;
     std::string chunk;
+    std::string timeline;  ///< file to write; empty: none
     std::size_t depth = 0;
     bool serial = false;
     bool json = false;
@@ -68,6 +70,8 @@ public:
         if (!device) return status;
         const std::optional<DigestOptions> pipeline = pipeline_options(*device);
         if (!pipeline) return 1;
+        std::optional<timeline::Recording> recording;
+        if (!options_.timeline.empty()) recording.emplace();
         for (const std::string& path : options_.files) {
             if (signal_ != 0) break;
             try {
@@ -80,6 +84,7 @@ public:
                 failed_ = true;
             }
         }
+        if (recording) write(*recording);
         if (signal_ != 0) {
             fmt::print(stderr, "heddle: interrupted\n");
             return 128 + signal_;
@@ -89,6 +94,15 @@ public:
     }
 
 private:
+    void write(const timeline::Recording& recording) {
+        try {
+            recording.write(options_.timeline);
+        } catch (...) {
+            complain(options_.timeline, reason_of(std::current_exception()));
+            failed_ = true;
+        }
+    }
+
     std::optional<DigestOptions> pipeline_options(Device device) const {
         try {
             return DigestOptions{
@@ -191,6 +205,12 @@ std::string check_chunk(const std::string& text) {
     return {};
 }
 
+std::string check_timeline(const std::string& text) {
+    for (const std::string_view end : {".html", ".svg", ".json", ".trace"})
+        if (text.size() > end.size() && text.substr(text.size() - end.size()) == end) return {};
+    return "\"" + text + "\" is no timeline: let it end in .html, .svg, .json or .trace";
+}
+
 }  // namespace
 
 void add_digest_command(CLI::App& app, int& status) {
@@ -235,6 +255,11 @@ void add_digest_command(CLI::App& app, int& status) {
     command->add_option("--depth", options->depth, "Chunks in flight (default: 4)")
         ->type_name("N")
         ->check(CLI::Range(2, 64));
+    command
+        ->add_option("--timeline", options->timeline,
+                     "Write what ran when, and why it waited: a .html, .svg, .json or .trace file")
+        ->type_name("FILE")
+        ->check(check_timeline);
     command->add_flag("--serial", options->serial, "The same work without overlap, for comparison");
     command->add_flag("--json", options->json, "Print a JSON object for each file");
     command->add_flag("--quiet", options->quiet,

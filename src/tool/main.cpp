@@ -6,6 +6,7 @@
 #include "devices_command.hpp"
 #include "digest_command.hpp"
 #include "text.hpp"
+#include "timeline_command.hpp"
 
 namespace {
 
@@ -47,6 +48,7 @@ int main(int argc, char** argv) {
         "the signal when interrupted.");
     heddle::tool::add_digest_command(app, status);
     heddle::tool::add_devices_command(app, status);
+    heddle::tool::add_timeline_command(app, status);
     try {
         app.parse(argc, argv);
     } catch (const CLI::RequiredError& error) {

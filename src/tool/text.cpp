@@ -11,7 +11,45 @@ namespace {
 
 constexpr std::string_view units = "KMG";
 
+struct TimeUnit {
+    std::string_view name;
+    std::int64_t ns;
+};
+constexpr TimeUnit time_units[] = {
+    {"ns", 1}, {"us", 1'000}, {"\u00b5s", 1'000}, {"ms", 1'000'000}, {"s", 1'000'000'000}};
+
+/// Removes digits from the front. Returns nothing if there are none, or too many.
+std::optional<std::int64_t> take_digits(std::string_view& text) {
+    std::int64_t value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, value);
+    if (error != std::errc{} || text.front() == '-') return std::nullopt;
+    text.remove_prefix(static_cast<std::size_t>(rest - text.data()));
+    return value;
+}
+
 }  // namespace
+
+std::optional<std::chrono::nanoseconds> parse_time(std::string_view text) {
+    constexpr std::int64_t year = 31'556'952;  // seconds
+    const std::optional<std::int64_t> whole = take_digits(text);
+    if (!whole) return std::nullopt;
+    std::string_view decimals;
+    if (text.starts_with('.')) {
+        text.remove_prefix(1);
+        decimals = text;
+        if (!take_digits(text)) return std::nullopt;
+        decimals.remove_suffix(text.size());
+    }
+    for (const TimeUnit& unit : time_units) {
+        if (text != unit.name) continue;
+        if (*whole > year * (1'000'000'000 / unit.ns)) return std::nullopt;
+        std::int64_t ns = *whole * unit.ns, step = unit.ns;
+        for (const char digit : decimals) ns += (digit - '0') * (step /= 10);
+        return std::chrono::nanoseconds(ns);
+    }
+    return std::nullopt;
+}
 
 std::optional<std::uint64_t> parse_bytes(std::string_view text) {
     std::uint64_t value = 0;

@@ -2,6 +2,7 @@
 
 // Formats and parses text.
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -12,6 +13,10 @@ namespace heddle::tool {
 /// Parses "4096", "64K", "16M" or "1G" (also "16MiB"; powers of 1024) as bytes. Returns nothing for
 /// any other text.
 std::optional<std::uint64_t> parse_bytes(std::string_view text);
+
+/// Parses "800ns", "12.5us", "10ms" or "1.5s". Returns nothing for any other text, and for more
+/// than a year.
+std::optional<std::chrono::nanoseconds> parse_time(std::string_view text);
 
 /// Formats bytes in the largest of K, M and G that divides them: "16M".
 std::string exact_bytes(std::uint64_t bytes);

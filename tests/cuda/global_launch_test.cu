@@ -204,8 +204,8 @@ TEST_CASE("a launch of a __global__ function is described and counted", "[cuda]"
     CHECK_THAT(watch.name, contains("scale"));
     CHECK(watch.line == line);
     REQUIRE(watch.accesses.size() >= 2);
-    CHECK_FALSE(watch.accesses[0].writes);  // const float*
-    CHECK(watch.accesses[1].writes);
+    CHECK_FALSE(watch.accesses[0].writes());  // const float*
+    CHECK(watch.accesses[1].writes());
     s.synchronize();
 }
 

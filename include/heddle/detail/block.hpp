@@ -31,7 +31,7 @@ struct Block {
     /// Imported memory: the offset of `data` in the other process's allocation, in bytes.
     std::size_t offset = 0;
     std::atomic<bool> alive{false};
-    std::atomic<std::uint64_t> serial{0};  ///< differs for each allocation that used this block
+    std::atomic<std::uint64_t> serial{0};  ///< identifies the allocation that uses it for good
     std::atomic<std::uint32_t> owners{1};  ///< an Array, nodes of graphs, a batch
     /// The streams with work on this memory, by StreamState::key; 0: unused. They are keys because
     /// a closed stream's record is reused for another stream, which is not a user.
@@ -40,6 +40,11 @@ struct Block {
     /// The library's table of further users (core/memory/users.hpp).
     std::atomic<void*> more_users{nullptr};
 };
+
+/// Identifies the block's present allocation for good; 0 for none.
+inline std::uint64_t allocation_of(const Block* block) noexcept {
+    return block != nullptr ? block->serial.load(std::memory_order_relaxed) : 0;
+}
 
 void add_user(Block& block, StreamState& stream);  ///< slow path of note_use()
 [[noreturn]] void throw_dead_block(const Block& block, const char* call, Where where);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -28,6 +29,11 @@ struct OpType {
     /// If not null, called in place of run() with the failure of earlier work, null if none failed
     /// (heddle/stream/failures.hpp). May throw.
     void (*complete)(void* self, std::exception_ptr failure) = nullptr;
+
+    /// Whether it is a function of the user's that runs once on a host thread.
+    bool is_host_function() const noexcept {
+        return complete != nullptr || std::string_view(call) == "launch_host";
+    }
 };
 
 /// Enqueues an operation of `count` indices on `stream`: a kernel or host function on CPU devices,

@@ -32,6 +32,7 @@ template <class T> struct ViewTraits {
 template <class T> struct ViewTraits<View<T>> {
     static constexpr bool is_view = true;
     static constexpr bool writes = !std::is_const_v<T>;
+    static constexpr std::uint32_t element = sizeof(T);
 };
 
 template <class A> inline constexpr bool is_array = false;
@@ -75,15 +76,22 @@ struct CallOperator<K> {
 /// The arrays and views among a launch's arguments.
 template <std::size_t most> struct MemoryArguments {
     MemoryArgument memory[most + 1];
-    OpAccess accesses[most + 1];
     std::size_t count = 0;
 
-    template <class A> void add([[maybe_unused]] A& a, [[maybe_unused]] bool writes) noexcept {
-        if constexpr (ViewTraits<KernelArg<A>>::is_view) {
+    /// Adds the argument `index`, if it is an array or a view.
+    template <class A>
+    void add([[maybe_unused]] A& a, [[maybe_unused]] std::size_t index,
+             [[maybe_unused]] bool writes) noexcept {
+        using Traits = ViewTraits<KernelArg<A>>;
+        if constexpr (Traits::is_view) {
             const auto view = kernel_argument(a);
-            memory[count] = {Access::block(view), is_array<std::remove_const_t<A>>};
-            accesses[count++] = {view.data(), view.size_bytes(),
-                                 writes && ViewTraits<KernelArg<A>>::writes};
+            memory[count++] = {Access::block(view),
+                               view.data(),
+                               view.size_bytes(),
+                               Traits::element,
+                               static_cast<std::int8_t>(index < 127 ? index : 127),
+                               is_array<std::remove_const_t<A>>,
+                               writes && Traits::writes};
         }
     }
 };

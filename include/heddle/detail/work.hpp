@@ -64,12 +64,20 @@ struct Work {
     std::vector<Block*> blocks{};          ///< memory that it uses
     std::vector<std::uint64_t> serials{};  ///< Block::serial of `blocks` when the work was set
     LaunchOptions options{};               ///< for kernels
+    /// How it uses memory; empty unless observers were there when it was set.
+    std::vector<OpAccess> accesses{};
+    bool accesses_known = false;
 };
 
 /// The memory of an array or view among a kernel's arguments.
 struct MemoryArgument {
-    Block* block;   ///< null if heddle does not own the memory
-    bool is_array;  ///< an Array: without a block it holds nothing
+    Block* block;  ///< null if heddle does not own the memory
+    const void* data;
+    std::size_t bytes;
+    std::uint32_t element;  ///< bytes of an element
+    std::int8_t argument;   ///< its index among the kernel's arguments
+    bool is_array;          ///< an Array: without a block it holds nothing
+    bool writes;            ///< whether the kernel can write it
 };
 
 /// One launch of a kernel, or the launch that a node makes.
@@ -79,7 +87,6 @@ struct LaunchCall {
     void** addresses;   ///< room for as many as the closure has parts
     std::size_t count;  ///< indices; 0: launches nothing; a grid: 1
     std::span<const MemoryArgument> memory;
-    std::span<OpAccess> accesses;  ///< of `memory`, for observers
     const GivenOptions& how;
     const SourceLocation& where;
 };
@@ -87,6 +94,12 @@ struct LaunchCall {
 /// Checks a launch and enqueues it, or lets a capture or batch record it. All launches of kernels
 /// go through it.
 void submit_launch(StreamState& stream, const LaunchCall& call);
+
+/// Enqueues a host function, which the caller has had admitted, or lets a capture or batch record
+/// it. `memory` is what it uses. Moves the function out of `self`.
+void submit_host_function(StreamState& stream, Admission admission, const WorkType& type,
+                          void* self, std::span<const MemoryArgument> memory,
+                          const SourceLocation& where);
 
 /// Records work on a stream that is being recorded (Admission::recorded). Moves the closure out of
 /// `self`, or copies it, and notes the memory that it uses. Returns false if the stream is no

@@ -15,6 +15,7 @@
 #include <heddle/launch/launch_options.hpp>
 #include <heddle/launch/launch_shape.hpp>
 #include <heddle/memory/array.hpp>
+#include <heddle/observe/host_access.hpp>
 #include <heddle/observe/observer.hpp>
 #include <heddle/stream/scope.hpp>
 
@@ -86,13 +87,12 @@ void describe_launch(const K& kernel, const S& shape, const Use& use, A&... args
     void* addresses[1 + 3 + sizeof...(A)];
     MemoryArguments<sizeof...(A)> used;
     [[maybe_unused]] std::size_t i = 0;
-    (used.add(args, Traits::template writes<A>(i++)), ...);
+    ((used.add(args, i, Traits::template writes<A>(i)), ++i), ...);
     use(LaunchCall{*Traits::template type<A...>,
                    &closure,
                    addresses,
                    Traits::count(shape),
                    {used.memory, used.count},
-                   {used.accesses, used.count},
                    shape.how,
                    shape.where});
 }
@@ -138,6 +138,24 @@ void launch(const K& kernel, const S& shape, A&&... args) {
 
 }  // namespace HEDDLE_COMPILED_BY
 
+namespace detail {
+template <class F>
+void launch_host_function(StreamRef stream, F&& function, std::span<const MemoryArgument> memory,
+                          const SourceLocation& where) try {
+    using Operation = HostFunction<std::decay_t<F>>;
+    const CallMark mark("launch_host", where);
+    StreamState& state = Access::state(stream);
+    const Admission admission = admit(state, "launch_host", where);
+    if (admission == Admission::dropped) [[unlikely]]
+        return;
+    Operation operation{std::forward<F>(function)};
+    submit_host_function(state, admission, host_work_type<std::decay_t<F>>, &operation, memory,
+                         where);
+} catch (...) {
+    rethrow_as_error("launch_host", where);
+}
+}  // namespace detail
+
 /// Calls function() once on a host thread, in stream order. Asynchronous. The function is moved
 /// into the stream and destroyed after the call. An exception from it poisons the stream; on a
 /// poisoned stream it is not called.
@@ -145,25 +163,25 @@ void launch(const K& kernel, const S& shape, A&&... args) {
 /// The function may enqueue work on CPU streams. It must not wait for anything (UsageError), and on
 /// a CUDA stream it must not call CUDA.
 template <detail::HostCallable F>
-void launch_host(StreamRef stream, F&& function, Where where = {}) try {
-    using Operation = detail::HostFunction<std::decay_t<F>>;
-    detail::StreamState& state = detail::Access::state(stream);
-    const detail::Admission admission = detail::admit(state, "launch_host", where);
-    if (admission == detail::Admission::dropped) [[unlikely]]
-        return;
-    Operation operation{std::forward<F>(function)};
-    if (admission != detail::Admission::recorded ||
-        !detail::record_work(state, detail::host_work_type<std::decay_t<F>>, &operation, 1, {}, {},
-                             where)) [[likely]]
-        detail::enqueue(state, Operation::type, &operation, 1, where);
-    if (detail::is_observed()) [[unlikely]]
-        detail::notify_on(
-            state, {.kind = OpKind::host_function, .name = Operation::pretty(), .where = where});
-} catch (...) {
-    detail::rethrow_as_error("launch_host", where);
+void launch_host(StreamRef stream, F&& function, Where where = {}) {
+    detail::launch_host_function(stream, std::forward<F>(function), {}, where);
 }
 template <detail::HostCallable F> void launch_host(F&& function, Where where = {}) {
     launch_host(current_stream(), std::forward<F>(function), where);
+}
+
+/// The same for a function that says which arrays and views it uses, with reads() and writes(): it
+/// counts as a use of them, and observers see it.
+///
+///     launch_host(stream, [&] { total = sum(x); }, reads(x));
+template <detail::HostCallable F, std::same_as<DeclaredAccess>... A>
+void launch_host(StreamRef stream, F&& function, const DeclaredAccess& first, const A&... more) {
+    const detail::MemoryArgument memory[] = {first.memory(), more.memory()...};
+    detail::launch_host_function(stream, std::forward<F>(function), memory, first.where());
+}
+template <detail::HostCallable F, std::same_as<DeclaredAccess>... A>
+void launch_host(F&& function, const DeclaredAccess& first, const A&... more) {
+    launch_host(current_stream(), std::forward<F>(function), first, more...);
 }
 
 }  // namespace heddle

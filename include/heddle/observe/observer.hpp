@@ -21,37 +21,189 @@ enum class OpKind : std::uint8_t {
     free,
     record,
     wait,
-    wait_elided,  ///< a redundant wait that was left out
-    dropped,      ///< an operation on a poisoned stream
-    synchronize,
+    wait_elided,         ///< a redundant wait that was left out
+    dropped,             ///< an operation on a poisoned stream
+    synchronize,         ///< a host wait has ended
+    synchronize_begins,  ///< a host wait begins; the same thread's `synchronize` follows
+    query,               ///< a query that answered "complete"
+    collective,          ///< one device's share of a collective that NCCL runs
+    host_access,         ///< the host itself reads or writes memory, during the call
+    host_function_runs,  ///< a host function begins, on the thread that runs it
+    make_event,          ///< an event was made
+    export_event,        ///< an event was handed to other processes
+    import_event,        ///< an event of another process was imported
+    hand_out,            ///< a stream's native handle was handed out: its work cannot all be seen
+    wrap,                ///< a native stream was wrapped, or a native event
 };
+/// How many kinds there are.
+inline constexpr std::size_t op_kinds = static_cast<std::size_t>(OpKind::wrap) + 1;
 
 /// Returns the name of a kind, "wait_elided" for example.
 const char* to_string(OpKind kind) noexcept;
 
-/// Memory that an operation accesses; `writes` is false if it only reads.
+/// What became of an operation.
+enum class OpMode : std::uint8_t {
+    run,       ///< it was enqueued
+    captured,  ///< a capture recorded it: it runs when the graph is launched
+    batched,   ///< a batch recorded it: it runs when the batch is sent, as by a `graph_launch`
+};
+
+/// Returns the name of a mode.
+const char* to_string(OpMode mode) noexcept;
+
+/// Who wanted a wait, or the record that belongs to it.
+enum class WaitReason : std::uint8_t {
+    user,         ///< the program asked for it
+    scope_enter,  ///< a scope's stream waits for the one that it replaces
+    scope_exit,   ///< the restored stream waits for the scope's
+    fork,         ///< a branch waits for what was before the fork
+    join,         ///< what follows waits for a branch
+    copy,         ///< pageable memory: the host takes part in the copy
+    collective,
+    data,         ///< orders conflicting accesses
+    batch,        ///< streams that took part in a batch are ordered around its graph
+    free_memory,  ///< memory is freed after its users
+    graph,        ///< a launch is ordered around the users of memory that its graph owns
+    peer,         ///< copies between two devices
+    pipeline,
+    wait_reasons,  ///< how many there are, not one of them
+};
+
+/// Returns the name of a reason, "scope_enter" for example.
+const char* to_string(WaitReason reason) noexcept;
+
+/// How an operation uses memory.
+enum class AccessMode : std::uint8_t {
+    read,
+    write,       ///< overwrites it without reading
+    read_write,  ///< may do both: a kernel with a View<T>
+    concurrent,  ///< makes an order of its own, with atomics
+};
+
+/// Memory that an operation accesses: `rows` rows of `bytes` bytes, `pitch` bytes apart.
 struct OpAccess {
     /// Start of the memory.
-    const void* data;
-    /// Size of the memory.
-    std::size_t bytes;
-    /// Whether it is written; it may be read as well.
-    bool writes;
+    const void* data = nullptr;
+    /// Size of a row.
+    std::size_t bytes = 0;
+    /// Identifies the allocation for good; 0 for memory that heddle does not own.
+    std::uint64_t allocation = 0;
+    /// The allocation's record in the library, or null.
+    detail::Block* owner = nullptr;
+    /// Bytes between the starts of two rows; meaningless for one row.
+    std::size_t pitch = 0;
+    /// 1 unless the access is two-dimensional.
+    std::uint32_t rows = 1;
+    /// Bytes of an element; 0 if it is not known.
+    std::uint32_t element = 0;
+    /// What is done with it.
+    AccessMode mode = AccessMode::read;
+    /// Which of the kernel's arguments it is, from 0; -1 if it is none.
+    std::int8_t argument = -1;
+
+    /// Returns whether it may be written.
+    bool writes() const noexcept { return mode != AccessMode::read; }
+};
+
+/// One record of an event: an event has many in its life, and a wait means one of them.
+struct EventPoint {
+    /// Identifies the event for good; 0 for none.
+    std::uint64_t event = 0;
+    /// How often it had been recorded; 0: never.
+    std::uint64_t record = 0;
+    bool operator==(const EventPoint&) const = default;
+};
+
+/// A node of a launched graph, or an operation of a sent batch.
+struct GraphNodeInfo {
+    OpKind kind = OpKind::launch;  ///< of the operation that the node makes
+    const char* name = "";         ///< given by the user, or the kernel's
+    SourceLocation where = {};     ///< where it was made or captured
+    /// Nodes that precede it directly, by their index.
+    std::span<const std::uint32_t> after = {};
+    /// Known only if there was an observer when the node was made.
+    std::span<const OpAccess> accesses = {};
+    /// Whether `accesses` are all that it accesses.
+    bool accesses_known = false;
+    /// For nodes that record or wait for an event.
+    std::uint64_t event = 0;
+};
+
+/// What a graph launch runs. Immutable; observers may keep it by copying the pointer.
+struct GraphShape {
+    /// Identifies the shape for good: launches with the same id launch the same nodes.
+    std::uint64_t id = 0;
+    std::span<const GraphNodeInfo> nodes = {};  ///< in an order that respects the edges
 };
 
 /// Describes one enqueued operation. Pointers and spans are valid only during the on_op() call.
 struct OpInfo {
     /// What was enqueued, elided or dropped.
-    OpKind kind;
-    const char* name;       ///< the kernel's type or function; for copies "host to device", ...
+    OpKind kind = OpKind::launch;
+    OpMode mode = OpMode::run;  ///< whether it was enqueued or recorded
+    /// Of waits, records and host waits.
+    WaitReason reason = WaitReason::user;
+    /// The kernel's type or function; for copies "host to device" and the like.
+    const char* name = "";
     StreamRef stream = {};  ///< the stream it was enqueued on, if there is one
-    std::uint64_t sequence = 0;  ///< the stream's submissions, including this one
-    std::size_t bytes = 0;       ///< copied, filled, allocated or freed
-    StreamRef other = {};        ///< for waits: the stream waited for, if known
+    /// Its place in the stream: unique there, and greater than those of operations that were
+    /// described earlier.
+    std::uint64_t position = 0;
+    /// Identifies the operation in this process for good.
+    std::uint64_t id = 0;
+    /// When the call began, or for a second operation of one call when the first one was done:
+    /// nanoseconds of std::chrono::steady_clock. 0 unless an observer asked for times.
+    std::int64_t begin_ns = 0;
+    std::int64_t end_ns = 0;  ///< when it was done, likewise
+    /// Of synchronize_device(), and of allocations; else the stream's.
+    Device device = detail::Access::device(DeviceKind::cpu, 0);
+    std::size_t bytes = 0;  ///< copied, filled, allocated or freed
+    /// For waits and host waits: the stream waited for, if known.
+    StreamRef other = {};
+    std::uint64_t other_position = 0;  ///< of its last operation that the wait covers
+    /// For records: what was recorded. For waits and queries: the record that was meant.
+    EventPoint event = {};
+    /// The capture or batch that recorded it, or that a `graph_launch` sends; else 0.
+    std::uint64_t recording = 0;
+    /// The id of the host function that enqueued it, or 0.
+    std::uint64_t parent = 0;
+    /// Graph launches: what was launched, if it is known.
+    const GraphShape* shape = nullptr;
+    /// For a collective's operations: which collective; else 0.
+    std::uint64_t collective = 0;
+    std::uint32_t share = 0;   ///< whose share of the collective it is: the rank
+    std::uint32_t shares = 0;  ///< how many shares the collective has
     /// The memory that it uses, as far as its arguments say.
     std::span<const OpAccess> accesses = {};
     /// The user's call site.
     SourceLocation where = {};
+};
+
+/// Tells when an operation ran on a CPU device.
+struct OpRun {
+    /// OpInfo::id of the operation. This may come before the operation is described.
+    std::uint64_t id = 0;
+    /// Graph launches: the index of the node in the launched graph; else -1.
+    std::int64_t node = -1;
+    /// Nanoseconds of std::chrono::steady_clock.
+    std::int64_t start_ns = 0;
+    std::int64_t end_ns = 0;  ///< likewise
+    /// How many worker threads could share it: 1, or all.
+    std::uint32_t workers = 1;
+};
+
+/// A public call of the library that an observer sees begin.
+struct CallInfo {
+    const char* name = "";      ///< the function
+    SourceLocation where = {};  ///< the user's line
+};
+
+/// What an observer wants besides on_op(). What nobody asked for costs nothing.
+struct ObserverOptions {
+    /// Set OpInfo::begin_ns and end_ns, and call on_run().
+    bool times = false;
+    /// Call on_call_begin() and on_call_end().
+    bool calls = false;
 };
 
 /// Receives a call for each operation. Derive from it, and register with add_observer().
@@ -62,29 +214,64 @@ struct OpInfo {
 ///         }
 ///     };
 ///
-/// Thread-safety: several threads may be in on_op() at once.
+/// Thread-safety: several threads may be in these functions at once.
 class Observer {
 public:
     /// Called on the enqueuing thread after the operation was enqueued. Must not throw, enqueue
     /// work or wait for any. May query names and ids of streams.
     virtual void on_op(const OpInfo& op) noexcept = 0;
+    /// Called on the thread that ran an operation of a CPU device. The same is forbidden.
+    virtual void on_run(const OpRun&) noexcept {}
+    /// Called on the calling thread when a public call begins, and when it returns or throws. Calls
+    /// nest. The same is forbidden.
+    virtual void on_call_begin(const CallInfo&) noexcept {}
+    virtual void on_call_end() noexcept {}  ///< see on_call_begin()
 
 protected:
     ~Observer() = default;
 };
 
 /// Registers an observer. Thread-safe.
-void add_observer(Observer& observer);
-/// Unregisters an observer. Waits until all other threads that are in on_op() have left; the
+void add_observer(Observer& observer, ObserverOptions options = {});
+/// Unregisters an observer. Waits until all other threads that are in its functions have left; the
 /// observer can be destroyed then. Thread-safe.
 void remove_observer(Observer& observer);
 
 namespace detail {
-inline constinit std::atomic<bool> observed{false};
-void notify(const OpInfo& op) noexcept;
-/// The same for what was just enqueued on `stream`, which sets the op's stream and sequence.
-void notify_on(StreamState& stream, OpInfo op) noexcept;
-inline bool is_observed() noexcept { return observed.load(std::memory_order_relaxed); }
+/// What the observers want: a set of bits. 0 without observers.
+namespace observe {
+inline constexpr std::uint32_t ops = 1, times = 2, calls = 4;
+}
+inline constinit std::atomic<std::uint32_t> observed{0};
+void notify(OpInfo op) noexcept;
+/// The same for what was just enqueued on `stream`, or recorded by its capture or batch. Sets the
+/// op's stream, device, position and mode.
+void notify_on(StreamState& stream, OpInfo op, bool is_recorded = false) noexcept;
+inline bool is_observed() noexcept { return observed.load(std::memory_order_relaxed) != 0; }
+
+/// Marks a public call from its construction to its destruction. Costs one load unless an observer
+/// wants times or calls.
+class CallMark {
+public:
+    CallMark(const char* name, const SourceLocation& where) noexcept {
+        if (observed.load(std::memory_order_relaxed) > observe::ops) [[unlikely]]
+            begin(name, where);
+    }
+    ~CallMark() {
+        if (has_begun_) [[unlikely]]
+            end();
+    }
+    CallMark(const CallMark&) = delete;
+    CallMark& operator=(const CallMark&) = delete;
+
+private:
+    void begin(const char* name, const SourceLocation& where) noexcept;
+    void end() noexcept;
+    std::int64_t outer_begin_;
+    std::uint64_t outer_id_;
+    bool has_begun_ = false;
+    bool tells_;
+};
 }  // namespace detail
 
 }  // namespace heddle

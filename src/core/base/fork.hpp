@@ -9,6 +9,7 @@ namespace heddle::detail {
 
 /// The process-wide locks, in the order in which threads take them, outermost first.
 enum class ForkOrder {
+    recordings,
     observers,
     default_streams,
     branches,
@@ -25,6 +26,7 @@ enum class ForkOrder {
     tapes,
     recorders,
     batch_recorders,
+    kernel_names,
     report_hook,
     count
 };

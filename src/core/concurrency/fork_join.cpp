@@ -10,6 +10,7 @@
 #include "core/base/fork.hpp"
 #include "core/base/made_once.hpp"
 #include "core/base/report.hpp"
+#include "core/observe/calls.hpp"
 #include "core/stream/order.hpp"
 #include "core/stream/recorded_calls.hpp"
 #include "core/stream/registry.hpp"
@@ -133,6 +134,7 @@ Fork::Fork(StreamRef base, std::size_t count, Where where) try
     : impl_(new Impl{record_of(base), Event(base.device(), {}, where), {}, where}) {
     try {
         impl_->streams.reserve(count);
+        const Because fork(WaitReason::fork);
         detail::record_event(Access::state(impl_->fork), impl_->base, where);
     } catch (...) {
         delete impl_;
@@ -145,7 +147,7 @@ Fork::Fork(StreamRef base, std::size_t count, Where where) try
 StreamRef Fork::branch(Device device) try {
     StreamRecord& stream = branches().take(impl_->base, device, impl_->where);
     impl_->streams.push_back({&stream, stream.submissions.load(), 0});
-    order_after_event(stream, Access::state(impl_->fork), impl_->where);
+    order_after_event(stream, Access::state(impl_->fork), impl_->where, WaitReason::fork);
     impl_->streams.back().at_fork = stream.submissions.load();
     return Access::stream(stream);
 } catch (...) {
@@ -167,7 +169,7 @@ void Fork::join() try {
             !branch.stream->has(stream_flag::capturing | stream_flag::recording |
                                 stream_flag::handed_out | stream_flag::fallible))
             continue;
-        order_after_stream(impl_->base, *branch.stream, impl_->where);
+        order_after_stream(impl_->base, *branch.stream, impl_->where, WaitReason::join);
     }
 } catch (...) {
     rethrow_as_error("fork_join", impl_->where);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/base/errors.hpp"
+#include "core/observe/calls.hpp"
 
 namespace heddle::detail {
 namespace {
@@ -200,15 +201,7 @@ struct PipelineCore::State {
     std::size_t enqueue(std::size_t count, View<const std::byte> input, EnqueueWork* call,
                         void* callee, Where where) {
         Slot& slot = slot_of(submitted);
-        if (in_size != 0 && !in_place) {
-            const std::size_t bytes = count * in_size;
-            copy(copy_in, slot.device_in.view().first(bytes), input.first(bytes), where);
-            copy_in.record_event(slot.arrived, where);
-            work.wait_event(slot.arrived, where);
-        } else {
-            // The user may have made copy_in wait for the stream that fills the slot.
-            work.wait_stream(copy_in, where);
-        }
+        copy_piece_in(slot, count, input, where);
         const PieceMemory memory = memory_of(slot, count, input);
         std::size_t outputs = 0;
         {
@@ -224,17 +217,29 @@ struct PipelineCore::State {
         slot.elements = in_size != 0 ? count : outputs;
         if (in_size == 0 && outputs == 0) return 0;  // the end, not a piece
         ++submitted;
-        if (outputs == 0 || in_place) {
-            work.record_event(slot.done, where);
-            return outputs;
-        }
-        const std::size_t bytes = outputs * out_size;
+        copy_piece_out(slot, where);
+        return outputs;
+    }
+
+    void copy_piece_in(Slot& slot, std::size_t count, View<const std::byte> input, Where where) {
+        const Because pipeline(WaitReason::pipeline);
+        // The user may have made copy_in wait for the stream that fills the slot.
+        if (in_size == 0 || in_place) return work.wait_stream(copy_in, where);
+        const std::size_t bytes = count * in_size;
+        copy(copy_in, slot.device_in.view().first(bytes), input.first(bytes), where);
+        copy_in.record_event(slot.arrived, where);
+        work.wait_event(slot.arrived, where);
+    }
+
+    void copy_piece_out(Slot& slot, Where where) {
+        const Because pipeline(WaitReason::pipeline);
+        if (slot.outputs == 0 || in_place) return work.record_event(slot.done, where);
+        const std::size_t bytes = slot.outputs * out_size;
         work.record_event(slot.worked, where);
         copy_out.wait_event(slot.worked, where);
         copy(copy_out, slot.host_out.view().first(bytes), slot.device_out.view().first(bytes),
              where);
         copy_out.record_event(slot.done, where);
-        return outputs;
     }
 };
 

@@ -245,6 +245,7 @@ std::unique_ptr<GraphData> clone_graph(const GraphData& graph) {
 }
 
 void append_graph(GraphData& graph, const GraphData& more, const std::vector<std::size_t>& after) {
+    graph.shape = nullptr;
     const std::size_t had = graph.nodes.size();
     std::vector<std::uint32_t> first(after.begin(), after.end());
     if (after.empty()) {
@@ -316,6 +317,7 @@ void GraphData::expect_changes(std::size_t count) {
 }
 
 void GraphData::note_change(NodeData& node) noexcept {
+    shape = nullptr;
     blocks_known = false;
     if (exec != nullptr) changed.push_back(static_cast<std::uint32_t>(node.index));
 }

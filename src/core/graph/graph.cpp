@@ -10,7 +10,9 @@
 #include "core/base/errors.hpp"
 #include "core/base/kernel_name.hpp"
 #include "core/graph/graph.hpp"
+#include "core/graph/shape.hpp"
 #include "core/memory/memory.hpp"
+#include "core/stream/notify.hpp"
 #include "core/stream/order.hpp"
 #include "core/stream/recorded_calls.hpp"
 
@@ -189,7 +191,18 @@ void Graph::instantiate(Where where) try { instantiate_now(data(where), where); 
 
 void Graph::launch(Where where) { launch(current_stream(data(where).device), where); }
 
+namespace {
+void notify_graph(GraphData& graph, StreamRecord& stream, const SourceLocation& where,
+                  bool is_recorded) noexcept {
+    notify_on(
+        stream,
+        {.kind = OpKind::graph_launch, .name = "graph", .shape = shape_of(graph), .where = where},
+        is_recorded);
+}
+}  // namespace
+
 void Graph::launch(StreamRef ref, Where where) try {
+    const detail::CallMark mark("Graph::launch", where);
     GraphData& graph = data(where);
     StreamRecord& stream = detail::record_of(ref);
     check_stream(graph, stream, "launch", where);
@@ -204,8 +217,10 @@ void Graph::launch(StreamRef ref, Where where) try {
             throw_dead_array(graph, block, where);
         detail::note_use(block, stream);
     }
-    if (admission == detail::Admission::recorded && detail::record_graph(stream, graph, where))
+    if (admission == detail::Admission::recorded && detail::record_graph(stream, graph, where)) {
+        if (detail::is_observed()) notify_graph(graph, stream, where, true);
         return;
+    }
     if (graph.exec == nullptr || !graph.changed.empty()) instantiate_now(graph, where);
     if (graph.owned.empty()) [[likely]] {
         graph.exec->launch(stream, where);
@@ -214,18 +229,16 @@ void Graph::launch(StreamRef ref, Where where) try {
         // time waits for the users of that memory.
         const std::lock_guard one_at_a_time(detail::graph_memory_lock());
         for (const detail::Block* block : graph.owned)
-            detail::wait_for_users(stream, *block, where);
+            detail::wait_for_users(stream, *block, WaitReason::graph, where);
         graph.exec->launch(stream, where);
     }
-    const std::uint64_t given = stream.submissions.load(std::memory_order_acquire);
-    for (const NodeData* node : graph.records)
-        detail::note_record(*node->event, stream, given, 0, true);
     if (detail::is_observed()) [[unlikely]]
-        detail::notify({.kind = OpKind::graph_launch,
-                        .name = "graph",
-                        .stream = ref,
-                        .sequence = given,
-                        .where = where});
+        notify_graph(graph, stream, where, false);
+    const std::uint64_t given = stream.submissions.load(std::memory_order_acquire);
+    for (const NodeData* node : graph.records) {
+        detail::note_record(*node->event, stream, given, 0, true);
+        note_point(*node->event, stream);
+    }
 } catch (...) {
     detail::rethrow_as_error("launch", where);
 }

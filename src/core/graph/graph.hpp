@@ -16,6 +16,7 @@
 namespace heddle::detail {
 
 struct GraphData;
+class ShapeData;  // core/graph/shape.hpp
 
 /// A block, and its serial when the use was noted: which of its allocations is meant.
 struct BlockUse {
@@ -96,13 +97,14 @@ struct GraphData {
     std::vector<std::shared_ptr<NodeData>> nodes;          ///< in topological order
     std::vector<std::vector<std::uint32_t>> dependencies;  ///< of each node: indices
     std::shared_ptr<GraphExec> exec;
-    std::vector<std::uint32_t> changed;  ///< nodes whose changes `exec` does not have yet
-    std::vector<Block*> blocks;          ///< memory that the nodes use, each allocation once
-    std::vector<Block*> owned;           ///< memory that nodes own, each block once
-    std::vector<std::uint64_t> serials;  ///< of `blocks`, when the uses were noted
-    std::vector<NodeData*> records;      ///< nodes that record events
-    std::vector<NodeData*> events;       ///< nodes that record events or wait for them
-    bool blocks_known = false;           ///< `blocks`, `owned` and `serials` are up to date
+    std::vector<std::uint32_t> changed;      ///< nodes whose changes `exec` does not have yet
+    std::vector<Block*> blocks;              ///< memory that the nodes use, each allocation once
+    std::vector<Block*> owned;               ///< memory that nodes own, each block once
+    std::vector<std::uint64_t> serials;      ///< of `blocks`, when the uses were noted
+    std::vector<NodeData*> records;          ///< nodes that record events
+    std::vector<NodeData*> events;           ///< nodes that record events or wait for them
+    bool blocks_known = false;               ///< `blocks`, `owned` and `serials` are up to date
+    std::shared_ptr<const ShapeData> shape;  ///< for observers; null if it has to be made anew
 
     GraphData() = default;
     GraphData(const GraphData&) = delete;

@@ -1,6 +1,5 @@
 // The path of every launch: checks, users of memory, recording, backend, observers. Also copies of
 // closures, and the errors of launches.
-#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <memory>
@@ -13,9 +12,10 @@
 #include "core/base/errors.hpp"
 #include "core/base/kernel_name.hpp"
 #include "core/launch/launch.hpp"
-#include "core/observe/observers.hpp"
+#include "core/observe/calls.hpp"
 #include "core/seam/backend.hpp"
 #include "core/seam/code_backend.hpp"
+#include "core/stream/notify.hpp"
 
 namespace heddle::detail {
 
@@ -38,16 +38,42 @@ bool record_work(StreamState& stream, const LaunchCall& call) {
                 kernel_name(call.type.op->pretty));
 }
 
-[[gnu::cold, gnu::noinline]] void notify_launch(StreamState& stream,
-                                                const LaunchCall& call) noexcept {
-    const auto end = std::remove_if(call.accesses.begin(), call.accesses.end(),
-                                    [](const OpAccess& access) { return access.data == nullptr; });
-    notify_on(stream, {.kind = OpKind::launch,
-                       .name = name_of_kernel(call.type, kernel_of(call)),
-                       .accesses = {call.accesses.begin(), end},
-                       .where = call.where});
+/// Tells observers of an operation that uses this memory.
+void notify_described(StreamState& stream, OpInfo op, std::span<const MemoryArgument> memory,
+                      bool is_recorded) noexcept {
+    constexpr std::size_t most = 32;  // further arguments are not shown
+    // Not an array of accesses, which would be initialised, all of it.
+    alignas(OpAccess) std::byte room[most * sizeof(OpAccess)];
+    auto* const accesses = reinterpret_cast<OpAccess*>(room);
+    op.accesses = {accesses, describe_accesses(memory, {accesses, most})};
+    complete_and_notify_on(stream, op, is_recorded);
+}
+
+void notify_launch(StreamState& stream, const LaunchCall& call, bool is_recorded) noexcept {
+    notify_described(stream,
+                     {.kind = OpKind::launch,
+                      .name = name_of_kernel(call.type, kernel_of(call)),
+                      .where = call.where},
+                     call.memory, is_recorded);
 }
 }  // namespace
+
+std::size_t describe_accesses(std::span<const MemoryArgument> memory,
+                              std::span<OpAccess> to) noexcept {
+    std::size_t count = 0;
+    for (const MemoryArgument& one : memory) {
+        if (one.data == nullptr || count == to.size()) continue;
+        ::new (&to[count++])
+            OpAccess{.data = one.data,
+                     .bytes = one.bytes,
+                     .allocation = allocation_of(one.block),
+                     .owner = one.block,
+                     .element = one.element,
+                     .mode = one.writes ? AccessMode::read_write : AccessMode::read,
+                     .argument = one.argument};
+    }
+    return count;
+}
 
 std::size_t count_of(std::span<const std::size_t> extents, const SourceLocation& where) {
     std::size_t count = extents.empty() ? 1 : extents[0];
@@ -99,34 +125,80 @@ namespace {
 bool is_plain(const StreamState& stream, const LaunchCall& call) noexcept {
     if (call.type.code == nullptr && !stream.device.is_cpu()) return false;
     if (call.type.kernel != KernelKind::portable) return false;
-    for (const auto& [block, is_array] : call.memory)
+    for (const MemoryArgument& one : call.memory) {
+        const Block* const block = one.block;
         if (block == nullptr || !block->alive.load(std::memory_order_relaxed) ||
             block->device != stream.device || block->kind != MemoryKind::device)
             return false;
+    }
     return true;
 }
 
-[[gnu::noinline]] void submit(StreamState& stream, const LaunchCall& call) {
+enum class Outcome : std::uint8_t { nothing, enqueued, recorded };
+
+template <bool is_observed>
+[[gnu::noinline]] Outcome submit(StreamState& stream, const LaunchCall& call) {
     const Admission admission = admit(stream, "launch", call.where);
     if (admission == Admission::dropped) [[unlikely]]
-        return;
+        return Outcome::nothing;
     if (!is_plain(stream, call)) [[unlikely]]
         check_launch(stream, call);
-    if (call.count == 0) return;
+    if (call.count == 0) return Outcome::nothing;
     for (const MemoryArgument& one : call.memory) note_use(one.block, stream);
-    if (admission != Admission::recorded || !record_work(stream, call)) [[likely]]
-        stream.backend->launch(record_of(stream), call);
-    if (is_observed()) [[unlikely]]
-        notify_launch(stream, call);
+    if (admission == Admission::recorded && record_work(stream, call)) return Outcome::recorded;
+    if constexpr (is_observed) {
+        if (const std::uint64_t id = timed_id(); id != 0) {
+            stream.backend->launch_timed(record_of(stream), call, id);
+            return Outcome::enqueued;
+        }
+    }
+    stream.backend->launch(record_of(stream), call);
+    return Outcome::enqueued;
+}
+
+[[gnu::cold, gnu::noinline]] void submit_observed(StreamState& stream, const LaunchCall& call) {
+    const CallMark mark("launch", call.where);
+    const Outcome outcome = submit<true>(stream, call);
+    if (outcome != Outcome::nothing) notify_launch(stream, call, outcome == Outcome::recorded);
 }
 }  // namespace
 
 // submit() is a function of its own because an exception handler would keep its variables in
 // memory, which costs 4 ns a launch.
 void submit_launch(StreamState& stream, const LaunchCall& call) try {
-    submit(stream, call);
+    if (is_observed()) [[unlikely]]
+        return submit_observed(stream, call);
+    (void)submit<false>(stream, call);
 } catch (...) {
     rethrow_as_error("launch", call.where);
+}
+
+void submit_host_function(StreamState& stream, Admission admission, const WorkType& type,
+                          void* self, std::span<const MemoryArgument> memory,
+                          const SourceLocation& where) {
+    for (const MemoryArgument& one : memory) {
+        if (one.block != nullptr && !one.block->alive.load(std::memory_order_relaxed))
+            throw_dead_block(*one.block, "launch_host", where);
+        note_use(one.block, stream);
+    }
+    const bool is_recorded =
+        admission == Admission::recorded && record_work(stream, type, self, 1, memory, {}, where);
+    if (!is_recorded) [[likely]]
+        stream.backend->enqueue(record_of(stream), *type.op, self, 1, where);
+    if (is_observed()) [[unlikely]]
+        notify_described(stream,
+                         {.kind = OpKind::host_function, .name = type.op->pretty, .where = where},
+                         memory, is_recorded);
+}
+
+void notify_host_access(const MemoryArgument& memory, const SourceLocation& where) noexcept {
+    OpAccess access;
+    const std::size_t count = describe_accesses({&memory, 1}, {&access, 1});
+    notify({.kind = OpKind::host_access,
+            .name = "on_host",
+            .bytes = memory.bytes,
+            .accesses = {&access, count},
+            .where = where});
 }
 
 void enqueue(StreamState& state, const OpType& type, void* self, std::size_t count,

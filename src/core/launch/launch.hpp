@@ -10,6 +10,11 @@
 
 namespace heddle::detail {
 
+/// Describes a kernel's memory for observers. Makes as many accesses as there is room for in `to`,
+/// which need not be initialised, and returns how many.
+std::size_t describe_accesses(std::span<const MemoryArgument> memory,
+                              std::span<OpAccess> to) noexcept;
+
 /// Throws for what a launch on the stream may not be: kernel, grid, memory.
 void check_launch(StreamState& stream, const LaunchCall& call);
 /// The part of check_launch() for a grid.

@@ -77,6 +77,28 @@ Piece piece_of(const Region& region, const Place& place) {
 
 namespace {
 
+OpAccess access_of(const Region& region, AccessMode mode) noexcept {
+    return {.data = region.data,
+            .bytes = region.bytes,
+            .allocation = allocation_of(region.owner),
+            .owner = region.owner,
+            .pitch = region.rows == 1 ? region.bytes : region.pitch,
+            .rows = static_cast<std::uint32_t>(region.rows),
+            .mode = mode};
+}
+
+/// The host itself accesses pageable memory, during the call.
+void notify_host_access(const Region& region, AccessMode mode,
+                        const SourceLocation& where) noexcept {
+    const OpAccess access = access_of(region, mode);
+    notify({.kind = OpKind::host_access,
+            .reason = WaitReason::copy,
+            .name = mode == AccessMode::write ? "host writes" : "host reads",
+            .bytes = region.bytes * region.rows,
+            .accesses = {&access, 1},
+            .where = where});
+}
+
 const char* direction(const Place& to, const Place& from) {
     if (is_on_cuda(to))
         return is_on_cuda(from) ? (to.device == from.device ? "device to device" : "peer to peer")
@@ -96,32 +118,39 @@ void copy_placed(StreamRecord& stream, const Region& to, const Place& to_place, 
         usage_error(
             {"copy", where, stream},
             "a CPU stream cannot copy CUDA memory: name a stream of the CUDA device, or none");
-    const bool recorded = admission == Admission::recorded &&
-                          record_copy(stream, piece_of(to, to_place), piece_of(from, from_place),
-                                      to.owner, from.owner, where);
+    const bool is_recorded = admission == Admission::recorded &&
+                             record_copy(stream, piece_of(to, to_place), piece_of(from, from_place),
+                                         to.owner, from.owner, where);
     // The host itself reads or writes pageable memory, now: wait for its users.
     if (on_host(from_place)) settle(from.owner, where);
     if (on_host(to_place)) settle(to.owner, where);
     // Pageable memory is free again on return; the other side is in use until the copy completes.
     if (!on_host(to_place)) note_use(to.owner, stream);
     if (!on_host(from_place)) note_use(from.owner, stream);
-    if (!recorded)
+    if (!is_recorded)
         stream.backend->copy(stream, piece_of(to, to_place), piece_of(from, from_place), where);
-    if (on_host(to_place)) throw_known_failure(stream);
     if (is_observed()) {
-        const OpAccess accesses[] = {{to.data, extent(to), true}, {from.data, extent(from), false}};
-        notify_on(stream, {.kind = OpKind::copy,
-                           .name = direction(to_place, from_place),
-                           .bytes = to.bytes * to.rows,
-                           .accesses = accesses,
-                           .where = where});
+        const OpAccess accesses[] = {access_of(to, AccessMode::write),
+                                     access_of(from, AccessMode::read)};
+        notify_on(stream,
+                  {.kind = OpKind::copy,
+                   .name = direction(to_place, from_place),
+                   .bytes = to.bytes * to.rows,
+                   .accesses = accesses,
+                   .where = where},
+                  is_recorded);
+        // Behind the copy, whose id and time of call the backend knows.
+        if (on_host(to_place)) notify_host_access(to, AccessMode::write, where);
+        if (on_host(from_place)) notify_host_access(from, AccessMode::read, where);
     }
+    if (on_host(to_place)) throw_known_failure(stream);
 }
 
 }  // namespace
 
 void copy_regions(StreamRef stream, const Region& to, const Region& from,
                   const SourceLocation& where) try {
+    const CallMark mark("copy", where);
     check_usable(record_of(stream), "copy", where);
     if (check_regions(to, from, where))
         copy_placed(record_of(stream), to, place_of(to), from, place_of(from), where);
@@ -153,6 +182,7 @@ void check_copy_in_capture(StreamRecord& stream, StreamRecord& other, const Sour
 }  // namespace
 
 void copy_regions(const Region& to, const Region& from, const SourceLocation& where) try {
+    const CallMark mark("copy", where);
     if (!check_regions(to, from, where)) return;
     const Place to_place = place_of(to), from_place = place_of(from);
     const Device device = is_on_cuda(to_place)                  ? to_place.device
@@ -174,10 +204,10 @@ void copy_regions(const Region& to, const Region& from, const SourceLocation& wh
     // These waits are heddle's own, so no stream joins a capture by them. Streams outside a capture
     // are ordered by the graph's launches.
     if (both) check_copy_in_capture(record_of(stream), record_of(other), where);
-    if (both) stream.wait_stream(other, where);
+    if (both) order_after_stream(record_of(stream), record_of(other), where, WaitReason::peer);
     copy_placed(record_of(stream), to, to_place, from, from_place, where);
     if (both && (!is_captured(record_of(stream)) || is_captured(record_of(other))))
-        other.wait_stream(stream, where);
+        order_after_stream(record_of(other), record_of(stream), where, WaitReason::peer);
 } catch (...) {
     detail::rethrow_as_error("copy", where);
 }
@@ -195,16 +225,18 @@ void fill_placed(StreamRecord& stream, const Region& to, const Place& place, con
         usage_error({"fill", where, stream}, "work on {} cannot reach this memory", stream.device);
     note_use(to.owner, stream);
     const Piece piece = piece_of(to, place);
-    if (admission != Admission::recorded ||
-        !record_fill(stream, piece, value, size, to.owner, where))
-        stream.backend->fill(stream, piece, value, size, where);
+    const bool is_recorded = admission == Admission::recorded &&
+                             record_fill(stream, piece, value, size, to.owner, where);
+    if (!is_recorded) stream.backend->fill(stream, piece, value, size, where);
     if (is_observed()) {
-        const OpAccess access{to.data, extent(to), true};
-        notify_on(stream, {.kind = OpKind::fill,
-                           .name = "fill",
-                           .bytes = to.bytes * to.rows,
-                           .accesses = {&access, 1},
-                           .where = where});
+        const OpAccess access = access_of(to, AccessMode::write);
+        notify_on(stream,
+                  {.kind = OpKind::fill,
+                   .name = "fill",
+                   .bytes = to.bytes * to.rows,
+                   .accesses = {&access, 1},
+                   .where = where},
+                  is_recorded);
     }
 }
 
@@ -220,6 +252,7 @@ bool check_fill(const Region& to, const SourceLocation& where) {
 
 void fill_region(StreamRef stream, const Region& to, const void* value, std::size_t size,
                  const SourceLocation& where) try {
+    const CallMark mark("fill", where);
     check_usable(record_of(stream), "fill", where);
     if (check_fill(to, where)) fill_placed(record_of(stream), to, place_of(to), value, size, where);
 } catch (...) {
@@ -228,6 +261,7 @@ void fill_region(StreamRef stream, const Region& to, const void* value, std::siz
 
 void fill_region(const Region& to, const void* value, std::size_t size,
                  const SourceLocation& where) try {
+    const CallMark mark("fill", where);
     if (!check_fill(to, where)) return;
     const Place place = place_of(to);
     const StreamRef stream = current_stream(place.device);
@@ -243,7 +277,7 @@ StreamRef home_stream(const Block* owner, const void* data, const SourceLocation
     const StreamRef stream = current_stream(place_of(region).device);
     leave_to_host(record_of(stream), "to_host", where);
     // Its users may be writing to it.
-    if (owner != nullptr) wait_for_users(record_of(stream), *owner, where);
+    if (owner != nullptr) wait_for_users(record_of(stream), *owner, WaitReason::copy, where);
     return stream;
 } catch (...) {
     detail::rethrow_as_error("copy", where);

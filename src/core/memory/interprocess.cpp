@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include "core/base/errors.hpp"
+#include "core/base/ids.hpp"
 #include "core/memory/memory.hpp"
+#include "core/stream/notify.hpp"
 #include "core/stream/order.hpp"
 
 namespace heddle {
@@ -148,6 +150,18 @@ Block& import_block(const ArrayHandle& handle, std::size_t element, std::size_t 
 
 }  // namespace detail
 
+namespace {
+void notify_event(OpKind kind, const char* name, const detail::EventState& event,
+                  const SourceLocation& where) noexcept {
+    if (detail::is_observed())
+        detail::notify({.kind = kind,
+                        .name = name,
+                        .device = event.device,
+                        .event = detail::point_of(event),
+                        .where = where});
+}
+}  // namespace
+
 EventHandle export_event(const Event& event, Where where) try {
     detail::EventState& state = detail::Access::state(event, "export_event", where);
     if (!state.options.interprocess)
@@ -161,6 +175,7 @@ EventHandle export_event(const Event& event, Where where) try {
     state.recorded = true;  // other processes may have recorded it
     state.handed_out = true;
     state.countable = false;
+    notify_event(OpKind::export_event, "export_event", state, where);
     return handle;
 } catch (...) {
     detail::rethrow_as_error("export_event", where);
@@ -175,6 +190,8 @@ Event import_event(const EventHandle& handle, Where where) try {
     state->handed_out = true;
     state->recorded = true;
     state->backend->import_event(*state, handle, where);
+    state->uid = detail::next_id();
+    notify_event(OpKind::import_event, "import_event", *state, where);
     return detail::Access::make<Event>(*state.release());
 } catch (...) {
     detail::rethrow_as_error("import_event", where);

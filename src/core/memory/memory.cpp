@@ -10,9 +10,11 @@
 #include "core/base/errors.hpp"
 #include "core/base/fork.hpp"
 #include "core/base/host_function_mark.hpp"
+#include "core/base/ids.hpp"
 #include "core/base/report.hpp"
 #include "core/memory/memory.hpp"
 #include "core/memory/users.hpp"
+#include "core/stream/notify.hpp"
 #include "core/stream/order.hpp"
 #include "core/stream/recorded_calls.hpp"
 #include <heddle/detail/thread_state.hpp>
@@ -39,7 +41,7 @@ Block& take_block() {
             Block& block = *pool.free;
             pool.free = static_cast<Block*>(block.more_users.load(std::memory_order_relaxed));
             block.more_users.store(nullptr, std::memory_order_relaxed);
-            block.serial.fetch_add(1, std::memory_order_relaxed);
+            block.serial.store(next_id(), std::memory_order_relaxed);
             return block;
         }
     }
@@ -48,6 +50,7 @@ Block& take_block() {
     const std::lock_guard lock(pool.lock);
     for (int i = 1; i < slab; ++i)
         made[i].more_users.store(std::exchange(pool.free, &made[i]), std::memory_order_relaxed);
+    made[0].serial.store(next_id(), std::memory_order_relaxed);
     return made[0];
 }
 
@@ -70,13 +73,22 @@ std::size_t checked_bytes(std::size_t count, std::size_t element, const char* ca
     return bytes;
 }
 
-void notify_memory(OpKind kind, StreamState* stream, std::size_t bytes,
-                   const SourceLocation& where) {
-    notify({.kind = kind,
-            .name = kind == OpKind::allocate ? "allocate" : "free",
-            .stream = stream != nullptr ? Access::stream(*stream) : StreamRef(),
-            .bytes = bytes,
-            .where = where});
+/// `stream` is null for memory of the host, and shared memory.
+void notify_memory(OpKind kind, StreamState* stream, Block& block,
+                   const SourceLocation& where) noexcept {
+    const OpAccess access{.data = block.data,
+                          .bytes = block.bytes,
+                          .allocation = allocation_of(&block),
+                          .owner = &block,
+                          .mode = AccessMode::write};
+    const OpInfo op{.kind = kind,
+                    .name = kind == OpKind::allocate ? "allocate" : "free",
+                    .device = block.device,
+                    .bytes = block.bytes,
+                    .accesses = {&access, 1},
+                    .where = where};
+    if (stream != nullptr) notify_on(*stream, op);
+    else notify(op);
 }
 
 void open_shared(Block& block, Device device, std::size_t bytes, MemoryOrigin origin) noexcept {
@@ -95,12 +107,16 @@ Backend& pinned_backend() {
 }  // namespace
 
 Block& allocate(StreamRef ref, std::size_t count, std::size_t element, Where where) try {
+    const CallMark mark("empty", where);
     StreamRecord& stream = record_of(ref);
     check_usable(stream, "empty", where);
     const std::size_t bytes = checked_bytes(count, element, "empty", where);
     const bool recorded = stream.has(stream_flag::recording);
     if (recorded && bytes != 0)
-        if (Block* spare = take_spare(stream, bytes)) return *spare;
+        if (Block* spare = take_spare(stream, bytes)) {
+            if (is_observed()) notify_memory(OpKind::allocate, &stream, *spare, where);
+            return *spare;
+        }
     Block& block = take_block();
     StreamRecord& on = recorded ? allocating_stream(stream, where) : stream;
     try {
@@ -123,7 +139,7 @@ Block& allocate(StreamRef ref, std::size_t count, std::size_t element, Where whe
             throw;
         }
     }
-    if (is_observed()) notify_memory(OpKind::allocate, &stream, bytes, where);
+    if (is_observed()) notify_memory(OpKind::allocate, &stream, block, where);
     return block;
 } catch (...) {
     rethrow_as_error("empty", where);
@@ -141,7 +157,7 @@ Block& allocate_shared(Device device, std::size_t count, std::size_t element,
         throw;
     }
     open_shared(block, device, bytes, MemoryOrigin::shared);
-    if (is_observed()) notify_memory(OpKind::allocate, nullptr, bytes, where);
+    if (is_observed()) notify_memory(OpKind::allocate, nullptr, block, where);
     return block;
 } catch (...) {
     rethrow_as_error("shareable", where);
@@ -158,12 +174,14 @@ Block& import_shared(Device device, const ArrayHandle& handle, const SourceLocat
         throw;
     }
     open_shared(block, device, handle.bytes, MemoryOrigin::imported);
+    if (is_observed()) notify_memory(OpKind::allocate, nullptr, block, where);
     return block;
 } catch (...) {
     rethrow_as_error("import_array", where);
 }
 
 Block& allocate_host(MemoryKind kind, std::size_t count, std::size_t element, Where where) try {
+    const CallMark mark(kind == MemoryKind::pinned ? "pinned" : "pageable", where);
     const std::size_t bytes =
         checked_bytes(count, element, kind == MemoryKind::pinned ? "pinned" : "pageable", where);
     Block& block = take_block();
@@ -180,7 +198,7 @@ Block& allocate_host(MemoryKind kind, std::size_t count, std::size_t element, Wh
     block.kind = kind;
     block.owners.store(1, std::memory_order_relaxed);
     block.alive.store(true, std::memory_order_release);
-    if (is_observed()) notify_memory(OpKind::allocate, nullptr, bytes, where);
+    if (is_observed()) notify_memory(OpKind::allocate, nullptr, block, where);
     return block;
 } catch (...) {
     rethrow_as_error(kind == MemoryKind::pinned ? "pinned" : "pageable", where);
@@ -205,8 +223,7 @@ void free_block(Block& block, const Recorder* sent) noexcept {
             return;
         }
         if (is_observed())
-            notify_memory(OpKind::free, users.empty() ? nullptr : users.front().stream, block.bytes,
-                          {});
+            notify_memory(OpKind::free, users.empty() ? nullptr : users.front().stream, block, {});
         if (block.data != nullptr) {
             if (block.origin != MemoryOrigin::pool)
                 backend_of(block.device.kind())
@@ -235,9 +252,10 @@ void declare_use(Block& block, StreamRef stream, Where where) try {
     rethrow_as_error("used_on", where);
 }
 
-void wait_for_users(StreamRecord& stream, const Block& block, const SourceLocation& where) {
+void wait_for_users(StreamRecord& stream, const Block& block, WaitReason reason,
+                    const SourceLocation& where) {
     const Users users(block);
-    for (const StreamUse& use : users.all()) order_after_use(stream, use, where);
+    for (const StreamUse& use : users.all()) order_after_use(stream, use, where, reason);
 }
 
 bool used_on_cpu(const Block* block) {
@@ -259,7 +277,9 @@ void settle(const Block* block, const SourceLocation& where) {
             backend.fence(use, done);
             if (!done->is_done()) check_may_wait("copy (of pageable memory in use)", where);
         } else {
+            HostWait wait("wait for the memory's users", *use.stream, where, WaitReason::copy);
             backend.synchronize_use(use, where);
+            wait.end();
         }
     }
 }

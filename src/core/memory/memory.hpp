@@ -3,6 +3,7 @@
 
 #include "core/seam/records.hpp"
 #include <heddle/detail/block.hpp>
+#include <heddle/observe/observer.hpp>
 #include <heddle/stream/stream.hpp>
 
 namespace heddle {
@@ -17,7 +18,8 @@ Block& import_shared(Device device, const ArrayHandle& handle, const SourceLocat
 /// Orders `stream` after all work enqueued so far on every user of the block, including closed
 /// streams and streams of threads that ended. Flushes batches that record a user. `stream` joins no
 /// capture or batch.
-void wait_for_users(StreamRecord& stream, const Block& block, const SourceLocation& where);
+void wait_for_users(StreamRecord& stream, const Block& block, WaitReason reason,
+                    const SourceLocation& where);
 /// Frees a block that has no owner any more, after all work on its users; never blocks. An open
 /// batch that may have recorded work on the block keeps it instead and frees it later. `sent` is a
 /// batch that has flushed all it recorded on the block, or null.

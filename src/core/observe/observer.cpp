@@ -13,24 +13,32 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/clock.hpp"
 #include "core/base/fork.hpp"
+#include "core/base/ids.hpp"
 #include "core/base/kernel_name.hpp"
+#include "core/observe/calls.hpp"
 #include "core/observe/observers.hpp"
 
 namespace heddle {
 
 namespace {
 
+struct Entry {
+    Observer* observer;  ///< null: removed when there was no memory for a new list
+    ObserverOptions options;
+};
+
 struct List {
-    /// Null entries: observers removed when there was no memory for a new list.
-    std::vector<Observer*> all;
+    std::vector<Entry> all;
     List* next_retired = nullptr;
 };
 
 /// One per thread that enqueues while there are observers, so that such threads share no cache
 /// line. Never freed; when a thread ends, another thread reuses its visitor.
 struct alignas(64) Visitor {
-    /// Incremented on entry and on exit: odd while the thread is inside observers.
+    /// Incremented on entry and on exit: odd while the thread is inside observers. Written by that
+    /// thread alone.
     std::atomic<std::uint64_t> visits{0};
     std::atomic<bool> is_taken{true};
     Visitor* next = nullptr;
@@ -43,8 +51,8 @@ constinit std::atomic<const List*> current{nullptr};
 constinit List* retired = nullptr;  ///< lists that threads may still be reading
 constinit std::atomic<Visitor*> visitors{nullptr};
 
-// All atomics here are sequentially consistent: either a visitor sees the newest list, or the
-// thread that published that list sees the visitor inside.
+// Entering, publishing a list and looking for visitors are sequentially consistent: either a
+// visitor sees the newest list, or the thread that published that list sees the visitor inside.
 
 constinit thread_local Visitor* this_visitor = nullptr;
 constinit thread_local bool is_ending = false;
@@ -81,12 +89,14 @@ public:
             if (this_visitor == nullptr) return;
             if (!is_ending) at_end.is_made = true;
         }
-        if (this_visitor->depth++ == 0) this_visitor->visits.fetch_add(1);
+        if (this_visitor->depth++ == 0)  // sequentially consistent: before the list is read
+            this_visitor->visits.exchange(this_visitor->visits.load(std::memory_order_relaxed) + 1);
         list_ = current.load();
     }
     ~Visit() {
         if (this_visitor == nullptr || --this_visitor->depth != 0) return;
-        this_visitor->visits.fetch_add(1);
+        this_visitor->visits.store(this_visitor->visits.load(std::memory_order_relaxed) + 1,
+                                   std::memory_order_release);
         if (is_ending) give_visitor();
     }
     Visit(const Visit&) = delete;
@@ -109,58 +119,59 @@ void wait_for_visitors() noexcept {
     }
 }
 
+/// Returns what the observers of a list want, as bits of `observed`.
+std::uint32_t wishes_of(const List& list) noexcept {
+    std::uint32_t bits = list.all.empty() ? 0 : detail::observe::ops;
+    for (const Entry& one : list.all)
+        bits |= (one.options.times ? detail::observe::times : 0) |
+                (one.options.calls ? detail::observe::calls : 0);
+    return bits;
+}
+
 /// Publishes a changed copy of the list and retires the old one. Call with the mutex held.
 template <class F> void change(F&& function) {
     auto fresh = std::make_unique<List>();
     const List* const old = current.load();
     if (old != nullptr) fresh->all = old->all;
-    std::erase(fresh->all, nullptr);
+    std::erase_if(fresh->all, [](const Entry& one) { return one.observer == nullptr; });
     function(fresh->all);
-    detail::observed.store(!fresh->all.empty());
+    detail::observed.store(wishes_of(*fresh));
     current.store(fresh.release());
     if (old == nullptr) return;
     const_cast<List*>(old)->next_retired = retired;
     retired = const_cast<List*>(old);
 }
 
-}  // namespace
-
-const char* to_string(OpKind kind) noexcept {
-    switch (kind) {
-    case OpKind::launch: return "launch";
-    case OpKind::graph_launch: return "graph_launch";
-    case OpKind::host_function: return "host_function";
-    case OpKind::copy: return "copy";
-    case OpKind::fill: return "fill";
-    case OpKind::allocate: return "allocate";
-    case OpKind::free: return "free";
-    case OpKind::record: return "record";
-    case OpKind::wait: return "wait";
-    case OpKind::wait_elided: return "wait_elided";
-    case OpKind::dropped: return "dropped";
-    case OpKind::synchronize: return "synchronize";
-    }
-    return "?";
+/// Calls use(observer, options) for each observer.
+template <class F> void visit(F&& use) noexcept {
+    const Visit inside;
+    if (inside.list() == nullptr) return;
+    for (const Entry& one : inside.list()->all)
+        if (Observer* const observer =
+                std::atomic_ref(const_cast<Entry&>(one).observer).load(std::memory_order_acquire))
+            use(*observer, one.options);
 }
 
-void add_observer(Observer& observer) try {
+}  // namespace
+
+void add_observer(Observer& observer, ObserverOptions options) try {
     const std::lock_guard lock(mutex);
-    change([&](std::vector<Observer*>& all) { all.push_back(&observer); });
+    change([&](std::vector<Entry>& all) { all.push_back({&observer, options}); });
 } catch (...) {
     detail::rethrow_as_error("add_observer", {});
 }
 
 void remove_observer(Observer& observer) {
     List* unused = nullptr;
+    const auto is_it = [&](const Entry& one) { return one.observer == &observer; };
     {
         const std::lock_guard lock(mutex);
         try {
-            change([&](std::vector<Observer*>& all) { std::erase(all, &observer); });
+            change([&](std::vector<Entry>& all) { std::erase_if(all, is_it); });
         } catch (const std::bad_alloc&) {
-            const List* const list = current.load();
-            if (list != nullptr)
-                for (Observer*& one : const_cast<List*>(list)->all)
-                    if (one == &observer) std::atomic_ref(one).store(nullptr);
+            if (const List* const list = current.load())
+                for (Entry& one : const_cast<List*>(list)->all)
+                    if (is_it(one)) std::atomic_ref(one.observer).store(nullptr);
         }
         if (this_visitor == nullptr || this_visitor->depth == 0)
             unused = std::exchange(retired, nullptr);
@@ -175,8 +186,10 @@ namespace detail {
 void ensure_observer(Observer& observer) {
     const std::lock_guard lock(mutex);
     const List* const list = current.load();
-    if (list != nullptr && std::ranges::find(list->all, &observer) != list->all.end()) return;
-    change([&](std::vector<Observer*>& all) { all.push_back(&observer); });
+    if (list != nullptr &&
+        std::ranges::any_of(list->all, [&](const Entry& one) { return one.observer == &observer; }))
+        return;
+    change([&](std::vector<Entry>& all) { all.push_back({&observer, {}}); });
 }
 
 namespace {
@@ -191,24 +204,60 @@ void forget_observing_threads() noexcept {
 const ForkStepRegistration in_children{ForkStep::observers, &forget_observing_threads};
 }  // namespace
 
-void notify(const OpInfo& op) noexcept {
-    OpInfo described = op;
-    char name[1024];  // on the stack, so that nothing is allocated; longer names are truncated
-    if (op.kind == OpKind::launch || op.kind == OpKind::host_function) {
-        name[kernel_name_in(op.name).copy(name, sizeof name - 1)] = '\0';
-        described.name = name;
+void notify(OpInfo op) noexcept { complete_and_notify(op); }
+
+void complete_and_notify(OpInfo& op) noexcept {
+    ThreadCall& call = this_call;
+    op.id = call.id != 0 ? call.id : next_id();
+    op.parent = call.parent;
+    op.collective = call.collective;
+    op.share = call.share;
+    op.shares = call.shares;
+    if (op.reason == WaitReason::user) op.reason = call.reason;
+    if (op.kind == OpKind::launch || op.kind == OpKind::host_function ||
+        op.kind == OpKind::host_function_runs)
+        op.name = kept_kernel_name(op.name);
+    const bool is_timed = (observed.load(std::memory_order_relaxed) & observe::times) != 0;
+    if (is_timed) {
+        op.end_ns = now_ns();
+        op.begin_ns = call.begin_ns != 0 ? call.begin_ns : op.end_ns;
     }
-    const Visit visit;
-    if (visit.list() == nullptr) return;
-    for (Observer* const& one : visit.list()->all)
-        if (Observer* const observer = std::atomic_ref(const_cast<Observer*&>(one)).load())
-            observer->on_op(described);
+    visit([&](Observer& one, const ObserverOptions&) { one.on_op(op); });
+    if (call.begin_ns != 0) {  // what follows in this call is another operation
+        call.begin_ns = op.end_ns;
+        call.id = next_id();
+    }
 }
 
-void notify_on(StreamState& stream, OpInfo op) noexcept {
-    op.stream = Access::stream(stream);
-    op.sequence = stream.submissions.load(std::memory_order_relaxed);
-    notify(op);
+void notify_run(const OpRun& run) noexcept {
+    visit([&](Observer& one, const ObserverOptions& options) {
+        if (options.times) one.on_run(run);
+    });
+}
+
+void CallMark::begin(const char* name, const SourceLocation& where) noexcept {
+    const std::uint32_t wanted = observed.load(std::memory_order_relaxed);
+    has_begun_ = true;
+    outer_begin_ = this_call.begin_ns;
+    outer_id_ = this_call.id;
+    tells_ = (wanted & observe::calls) != 0;
+    if (tells_)
+        visit([&](Observer& one, const ObserverOptions& options) {
+            if (options.calls) one.on_call_begin({name, where});
+        });
+    if ((wanted & observe::times) == 0) return;
+    this_call.id = next_id();
+    this_call.begin_ns = now_ns();
+}
+
+void CallMark::end() noexcept {
+    // In an outer call, what follows begins now.
+    this_call.begin_ns = outer_begin_ != 0 ? now_ns() : 0;
+    this_call.id = outer_id_;
+    if (!tells_) return;
+    visit([&](Observer& one, const ObserverOptions& options) {
+        if (options.calls) one.on_call_end();
+    });
 }
 
 }  // namespace detail

@@ -26,7 +26,11 @@ public:
         case OpKind::wait: add(waits_inserted_); break;
         case OpKind::wait_elided: add(waits_elided_); break;
         case OpKind::dropped: add(dropped_); break;
-        case OpKind::synchronize: add(synchronizations_); break;
+        case OpKind::synchronize:
+            if (op.reason == WaitReason::user) add(synchronizations_);
+            break;
+        case OpKind::collective: add(launches_); break;
+        default: break;
         }
     }
 

@@ -7,6 +7,7 @@
 
 #include "core/base/errors.hpp"
 #include "core/base/report.hpp"
+#include "core/graph/shape.hpp"
 #include "core/recording/batch.hpp"
 #include "core/recording/batch_recorder.hpp"
 #include "core/stream/order.hpp"
@@ -50,6 +51,7 @@ void BatchRun::drop(std::size_t index, std::vector<std::shared_ptr<void>>& garba
 void BatchRun::launch(std::shared_ptr<Tape>& tape, StreamRecord& origin,
                       const SourceLocation& where, std::vector<std::shared_ptr<void>>& garbage) {
     using How = BatchResult::How;
+    const CallMark mark("batch", where);
     std::shared_ptr<Tape> fresh = new_tape();
     Entry* entry = find(*tape);
     How how = How::replayed;
@@ -91,7 +93,7 @@ void BatchRun::launch(std::shared_ptr<Tape>& tape, StreamRecord& origin,
     }
     if (entry == nullptr) {
         const auto graph = graph_of(tape, origin.device, where);
-        Entry made{tape, nullptr, origin.backend->instantiate(*graph, where)};
+        Entry made{tape, nullptr, origin.backend->instantiate(*graph, where), nullptr};
         entries_.reserve(entries_.size() + 1);
         if (entries_.size() >= remembered_) drop(0, garbage);
         entry = &entries_.emplace_back(std::move(made));
@@ -105,8 +107,22 @@ void BatchRun::launch(std::shared_ptr<Tape>& tape, StreamRecord& origin,
     // A replayed tape is plain bytes: clearing it calls no destructor of a user's closure.
     if (how == How::replayed) tape->clear();
     else garbage.push_back(std::exchange(tape, std::move(fresh)));
-    if (is_observed())
-        notify_on(origin, {.kind = OpKind::graph_launch, .name = "batch", .where = where});
+    if (is_observed()) notify(*entry, origin, where);
+}
+
+void BatchRun::notify(Entry& entry, StreamRecord& origin, const SourceLocation& where) noexcept {
+    try {
+        if (entry.shape == nullptr)
+            entry.shape =
+                std::make_shared<const ShapeData>(*graph_of(entry.tape, origin.device, where));
+    } catch (...) {
+        // Observers then do not learn of the nodes.
+    }
+    notify_on(origin, {.kind = OpKind::graph_launch,
+                       .name = "batch",
+                       .recording = recorder != nullptr ? recorder->id.load() : 0,
+                       .shape = entry.shape != nullptr ? &entry.shape->shape() : nullptr,
+                       .where = where});
 }
 
 }  // namespace detail

@@ -37,7 +37,9 @@ private:
         std::shared_ptr<Tape> tape;    ///< what the graph runs now
         std::shared_ptr<Tape> before;  ///< what it ran before its last update
         std::shared_ptr<GraphExec> exec;
+        std::shared_ptr<const ShapeData> shape;  ///< for observers; null until one is there
     };
+    void notify(Entry& entry, StreamRecord& origin, const SourceLocation& where) noexcept;
     Entry* find(const Tape& tape);
     void update(Entry& entry, const std::shared_ptr<Tape>& tape, const SourceLocation& where);
     void drop(std::size_t index, std::vector<std::shared_ptr<void>>& garbage) noexcept;

@@ -34,6 +34,7 @@ void Tape::clear() noexcept {
     nodes_.clear();
     events_.clear();
     options_.clear();
+    accesses_.clear();
     shape_ = 0;
     comparable_ = true;
 }
@@ -146,6 +147,19 @@ void Tape::add_block(Block& block) {
     ++ops_.back().blocks;
 }
 
+void Tape::set_accesses(std::span<const MemoryArgument> memory) {
+    std::vector<OpAccess> accesses(memory.size());
+    accesses.resize(describe_accesses(memory, accesses));
+    accesses_.push_back({ops_.size() - 1, std::move(accesses)});
+}
+
+bool Tape::take_accesses(std::size_t index, std::vector<OpAccess>& to) {
+    const auto found = std::ranges::lower_bound(accesses_, index, {}, &Noted::op);
+    if (found == accesses_.end() || found->op != index) return false;
+    to = std::move(found->accesses);
+    return true;
+}
+
 Tape::Position Tape::position() const noexcept {
     return {ops_.size(),    dependencies_.size(),
             blocks_.size(), nodes_.size(),
@@ -168,6 +182,7 @@ void Tape::go_back(const Position& before) noexcept {
     nodes_.resize(before.nodes);
     events_.erase(events_.begin() + static_cast<std::ptrdiff_t>(before.events), events_.end());
     options_.resize(before.options);
+    while (!accesses_.empty() && accesses_.back().op >= before.ops) accesses_.pop_back();
     for (std::size_t i = before.chunk + 1; i < chunks_.size(); ++i) chunks_[i].used = 0;
     if (before.chunk < chunks_.size()) chunks_[before.chunk].used = before.used;
     chunk_ = before.chunk;
@@ -341,6 +356,7 @@ std::unique_ptr<GraphData> graph_of(const std::shared_ptr<Tape>& tape, Device de
         if (op.early != 0) node->primaries.push_back(nodes[dependency[op.early - 1]].get());
         for (std::uint32_t d = 0; d < op.dependencies; ++d)
             node->after.push_back(nodes[*dependency++]);
+        node->work.accesses_known = tape->take_accesses(i, node->work.accesses);
         node->work.blocks.insert(node->work.blocks.end(), block, block + op.blocks);
         node->work.serials.insert(node->work.serials.end(), serial, serial + op.blocks);
         block += op.blocks;

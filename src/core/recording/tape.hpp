@@ -63,6 +63,11 @@ public:
     void set_fill(const Piece& to, const void* value, std::size_t size);
     void set_node(std::shared_ptr<NodeData> node);  ///< for kinds that only captures record
     void add_block(Block& block);
+    /// Notes how the newest operation uses memory. Only for observers: it does not matter when
+    /// tapes are compared.
+    void set_accesses(std::span<const MemoryArgument> memory);
+    /// Moves what set_accesses() noted of an operation to `to`. Returns false if it noted nothing.
+    bool take_accesses(std::size_t index, std::vector<OpAccess>& to);
 
     /// The end of the tape at some moment. go_back() removes the operations added since.
     /// Operations from before must not have been changed meanwhile.
@@ -135,6 +140,11 @@ private:
     std::vector<std::shared_ptr<NodeData>> nodes_;
     std::vector<EventOwner> events_;
     std::vector<LaunchOptions> options_;
+    struct Noted {
+        std::size_t op;
+        std::vector<OpAccess> accesses;
+    };
+    std::vector<Noted> accesses_;  ///< by `op`, growing
     std::uint64_t shape_ = 0;
     bool comparable_ = true;  ///< bytes say it all: no nodes, no closures with a move or destructor
 };

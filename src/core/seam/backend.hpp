@@ -174,6 +174,10 @@ public:
                          const SourceLocation& where) = 0;
     /// Enqueues a kernel that has been checked. Counts one submission. Throws if CUDA refuses it.
     virtual void launch(StreamRecord& stream, const LaunchCall& call) = 0;
+    /// The same. A backend that can tell when the kernel ran calls notify_run() with this id.
+    virtual void launch_timed(StreamRecord& stream, const LaunchCall& call, std::uint64_t) {
+        launch(stream, call);
+    }
     /// Throws for a grid that the CUDA device cannot have. Opts the kernel in to the dynamic shared
     /// memory that it asks for.
     virtual void check_grid(StreamRecord&, const WorkType&, const GridHead&, const GivenOptions&,

@@ -136,6 +136,10 @@ struct StreamRecord : StreamState {
     /// the message names streams that have some.
     std::atomic<std::uint64_t> seen_complete{0};
 
+    /// How many of its operations observers have been told of. It never falls, also when the record
+    /// becomes another stream's.
+    std::atomic<std::uint64_t> noted{0};
+
     StreamRecord* next_free = nullptr;
 
     bool has(std::uint32_t flag) const noexcept {
@@ -212,6 +216,11 @@ struct EventState {
     std::uint64_t capture_id = 0;
     /// The recorder, with that id, that has the newest record; else null.
     std::atomic<Recorder*> recorder{nullptr};
+    // For observers. Sending a batch leaves them as they are.
+    std::uint64_t uid = 0;                 ///< identifies the Event for good
+    std::uint64_t records = 0;             ///< how often calls and launched graphs recorded it
+    StreamRecord* noted_on = nullptr;      ///< where the newest record was made
+    std::uint64_t position = 0;            ///< StreamRecord::noted of that stream then
     std::atomic<void*> watched{nullptr};   ///< CUDA: the notification that polls `native` now
     std::atomic<std::uint32_t> owners{1};  ///< see EventOwner
     std::atomic<bool> alive{true};         ///< whether its Event exists

@@ -7,6 +7,7 @@
 #include "core/base/errors.hpp"
 #include "core/base/host_function_mark.hpp"
 #include "core/stream/event_pool.hpp"
+#include "core/stream/notify.hpp"
 #include "core/stream/order.hpp"
 #include "core/stream/recorded_calls.hpp"
 #include "core/stream/stream_errors.hpp"
@@ -44,6 +45,12 @@ Event::Event(Device device, EventOptions options, Where where) try {
     if (options.timing && options.interprocess)
         detail::usage_error({"Event", where, device}, "an interprocess event cannot have timing");
     state_ = &detail::take_event(device, options, where);
+    if (detail::is_observed())
+        detail::notify({.kind = OpKind::make_event,
+                        .name = "Event",
+                        .device = device,
+                        .event = detail::point_of(*state_),
+                        .where = where});
 } catch (...) {
     detail::rethrow_as_error("Event", where);
 }
@@ -74,6 +81,7 @@ bool Event::is_recorded(Where where) const {
 }
 
 void Event::record(StreamRef stream, Where where) try {
+    const detail::CallMark mark("record_event", where);
     detail::record_event(usable(state_, "record_event", where), detail::record_of(stream), where);
 } catch (...) {
     detail::rethrow_as_error("record_event", where);
@@ -86,6 +94,7 @@ bool Event::is_complete(Where where) const try {
     if (!may_query(event, where)) return false;
     check_not_captured(event, "is_complete", where);
     if (!event.backend->is_complete(event, where)) return false;
+    if (detail::is_observed()) detail::notify_query(event, where);
     throw_failure_of(event);
     return true;
 } catch (...) {
@@ -93,19 +102,16 @@ bool Event::is_complete(Where where) const try {
 }
 
 void Event::synchronize(Where where) const try {
+    const detail::CallMark mark("Event::synchronize", where);
     EventState& event = usable(state_, "synchronize", where);
     detail::check_may_wait("Event::synchronize", where);
     if (!event.is_recorded()) return;
     check_not_captured(event, "synchronize", where);
+    detail::HostWait wait("Event::synchronize", event, where);
     if (event.device.is_cuda())  // may wait for CPU work, which after exit() only this thread runs
         detail::help_at_exit_until([&] { return event.backend->is_complete(event, where); });
     event.backend->synchronize(event, where);
-    if (detail::is_observed())
-        detail::notify({.kind = OpKind::synchronize,
-                        .name = "Event::synchronize",
-                        .stream = event.stream != nullptr ? detail::Access::stream(*event.stream)
-                                                          : StreamRef(),
-                        .where = where});
+    wait.end();
     throw_failure_of(event);
 } catch (...) {
     detail::rethrow_as_error("Event::synchronize", where);

@@ -4,6 +4,7 @@
 
 #include "core/base/fork.hpp"
 #include "core/base/free_list.hpp"
+#include "core/base/ids.hpp"
 #include "core/stream/recorded_calls.hpp"
 #include <heddle/detail/thread_state.hpp>
 
@@ -43,12 +44,16 @@ EventState& take_event(Device device, EventOptions options, const SourceLocation
     if (EventState* const event = pool_of(device, options).take()) {
         event->owners.store(1, std::memory_order_relaxed);
         event->alive.store(true, std::memory_order_relaxed);
+        event->uid = next_id();
+        event->records = 0;
+        event->noted_on = nullptr;
         return *event;
     }
     auto event = std::make_unique<EventState>();
     event->backend = &backend_of(device.kind());
     event->device = device;
     event->options = options;
+    event->uid = next_id();
     event->backend->open_event(*event, where);
     return *event.release();
 }

@@ -98,15 +98,18 @@ std::vector<Device> used_devices() {
 
 void give_completion(StreamState& state, const WorkType& type, void* self,
                      const SourceLocation& where) try {
+    const CallMark mark("on_completion", where);
     StreamRecord& stream = record_of(state);
     const Admission admission = admit(state, "on_completion", where);
     // on_completion() is enqueued on poisoned streams too, after work that a batch has recorded.
     if (admission == Admission::dropped && stream.has(stream_flag::recording))
         send_batch_of(stream, where);
-    if (admission != Admission::recorded || !record_work(state, type, self, 1, {}, {}, where))
-        enqueue(state, *type.op, self, 1, where);
+    const bool is_recorded =
+        admission == Admission::recorded && record_work(state, type, self, 1, {}, {}, where);
+    if (!is_recorded) enqueue(state, *type.op, self, 1, where);
     if (is_observed())
-        notify_on(state, {.kind = OpKind::host_function, .name = type.op->pretty, .where = where});
+        notify_on(state, {.kind = OpKind::host_function, .name = type.op->pretty, .where = where},
+                  is_recorded);
 } catch (...) {
     detail::rethrow_as_error("on_completion", where);
 }

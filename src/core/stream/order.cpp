@@ -2,6 +2,7 @@
 #include "core/base/errors.hpp"
 
 #include "core/stream/event_pool.hpp"
+#include "core/stream/notify.hpp"
 #include "core/stream/recorded_calls.hpp"
 #include "core/stream/stream_errors.hpp"
 #include <heddle/detail/thread_state.hpp>
@@ -47,18 +48,9 @@ void check_captures(StreamRecord& waiter, StreamRecord* other, const Captures& c
         name);
 }
 
-[[gnu::cold, gnu::noinline]] void notify_wait(OpKind kind, const char* name, StreamRecord& waiter,
-                                              StreamRecord* other, const SourceLocation& where) {
-    notify_on(waiter, {.kind = kind,
-                       .name = name,
-                       .other = other != nullptr ? Access::stream(*other) : StreamRef(),
-                       .where = where});
-}
-
-void note_wait(OpKind kind, const char* name, StreamRecord& waiter, StreamRecord* other,
-               const SourceLocation& where) {
+void note_wait(StreamRecord& waiter, const WaitNote& wait, const SourceLocation& where) {
     if (is_observed()) [[unlikely]]
-        notify_wait(kind, name, waiter, other, where);
+        notify_wait(waiter, wait, where);
 }
 
 /// Returns whether the stream's device is lost, so that nothing can be enqueued on it any more.
@@ -133,10 +125,13 @@ void throw_known_failure(StreamRecord& stream) {
     if (failure != nullptr) throw_failure(failure, &stream);
 }
 
-void order_after_stream(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where) {
+void order_after_stream(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where,
+                        WaitReason reason) {
+    WaitNote note{.name = "wait_stream", .other = &other, .reason = reason};
     if (&waiter == &other) {
         if (waiter.has(stream_flag::dead)) check_usable(waiter, "wait_stream", where);
-        note_wait(OpKind::wait_elided, "wait_stream", waiter, &other, where);
+        note.is_elided = true;
+        note_wait(waiter, note, where);
         return;
     }
     const std::uint32_t flags =
@@ -147,7 +142,8 @@ void order_after_stream(StreamRecord& waiter, StreamRecord& other, const SourceL
         check_usable(waiter, "wait_stream", where);
         check_usable(other, "wait_stream", where);
         if ((flags & stream_flag::recording) != 0 && record_stream_wait(waiter, other, where)) {
-            note_wait(OpKind::wait, "wait_stream", waiter, &other, where);
+            note.is_recorded = true;
+            note_wait(waiter, note, where);
             return;
         }
         if (is_lost(waiter)) return;
@@ -163,14 +159,15 @@ void order_after_stream(StreamRecord& waiter, StreamRecord& other, const SourceL
     const bool may_have_failed = (flags & (stream_flag::poisoned | stream_flag::fallible)) != 0;
     if (trusted && waiter.waited.covers(other_id, given) &&
         (!may_have_failed || other.known_failure() == nullptr)) {
-        note_wait(OpKind::wait_elided, "wait_stream", waiter, &other, where);
+        note.is_elided = true;
+        note_wait(waiter, note, where);
         return;
     }
     insert_stream_wait(waiter, other, where);
     if (trusted) waiter.waited.note(other_id, given);
     if (other.has(stream_flag::fallible)) [[unlikely]]
         waiter.depend_on(other, other_id, given);
-    note_wait(OpKind::wait, "wait_stream", waiter, &other, where);
+    note_wait(waiter, note, where);
 }
 
 void enqueue_stream_wait(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where) {
@@ -178,22 +175,31 @@ void enqueue_stream_wait(StreamRecord& waiter, StreamRecord& other, const Source
     const bool trusted = !other.has(stream_flag::handed_out);
     // Read before the record: the note must not claim more than the wait covers.
     const std::uint64_t given = other.submissions.load(std::memory_order_acquire);
-    if (trusted && waiter.waited.covers(other_id, given)) return;
+    WaitNote note{.name = "wait_stream", .other = &other, .reason = WaitReason::batch};
+    if (trusted && waiter.waited.covers(other_id, given)) {
+        note.is_elided = true;
+        note_wait(waiter, note, where);
+        return;
+    }
     insert_stream_wait(waiter, other, where);
     if (trusted) waiter.waited.note(other_id, given);
     if (other.has(stream_flag::fallible)) [[unlikely]]
         waiter.depend_on(other, other_id, given);
+    note_wait(waiter, note, where);
 }
 
-void order_after_use(StreamRecord& waiter, const StreamUse& use, const SourceLocation& where) {
+void order_after_use(StreamRecord& waiter, const StreamUse& use, const SourceLocation& where,
+                     WaitReason reason) {
     StreamRecord& other = *use.stream;
     if ((&other == &waiter && use.is_same()) || other.has(stream_flag::forked)) return;
     send_batch_of(other, where);
     const bool trusted = !other.has(stream_flag::handed_out);
     const std::uint64_t given = other.submissions.load(std::memory_order_acquire);
     if (!use.is_same()) return;  // another stream by now: all work of the user has completed
+    WaitNote note{.name = "wait_stream", .other = &other, .reason = reason};
     if (trusted && waiter.waited.covers(use.id, given)) {
-        note_wait(OpKind::wait_elided, "wait_stream", waiter, &other, where);
+        note.is_elided = true;
+        note_wait(waiter, note, where);
         return;
     }
     if (waiter.backend == other.backend) {
@@ -207,19 +213,24 @@ void order_after_use(StreamRecord& waiter, const StreamUse& use, const SourceLoc
     if (trusted) waiter.waited.note(use.id, given);
     if (other.has(stream_flag::fallible)) [[unlikely]]
         waiter.depend_on(other, use.id, given);
-    note_wait(OpKind::wait, "wait_stream", waiter, &other, where);
+    note_wait(waiter, note, where);
 }
 
-void order_after_event(StreamRecord& waiter, EventState& event, const SourceLocation& where) {
+void order_after_event(StreamRecord& waiter, EventState& event, const SourceLocation& where,
+                       WaitReason reason) {
     check_usable(waiter, "wait_event", where);
+    WaitNote note{.name = "wait_event", .event = &event, .reason = reason};
     if (!event.is_recorded()) {
-        note_wait(OpKind::wait_elided, "wait_event (never recorded)", waiter, nullptr, where);
+        note.name = "wait_event (never recorded)";
+        note.is_elided = true;
+        note_wait(waiter, note, where);
         return;
     }
     if ((event.recorder.load(std::memory_order_acquire) != nullptr ||
          waiter.has(stream_flag::recording)) &&
         record_event_wait(waiter, event, where)) [[unlikely]] {
-        note_wait(OpKind::wait, "wait_event", waiter, nullptr, where);
+        note.is_recorded = true;
+        note_wait(waiter, note, where);
         return;
     }
     if (is_recorder_id(event.capture_id) && capture_of(waiter) != event.capture_id) [[unlikely]]
@@ -241,14 +252,15 @@ void order_after_event(StreamRecord& waiter, EventState& event, const SourceLoca
     // Elided only for the stream's own events. Eliding by submission counts, as in wait_stream(),
     // is not done for events (docs/adr/0002).
     if (trusted && own) {
-        note_wait(OpKind::wait_elided, "wait_event", waiter, other, where);
+        note.is_elided = true;
+        note_wait(waiter, note, where);
         return;
     }
     if (waiter.backend == event.backend) waiter.backend->wait(waiter, event, where);
     else waiter.backend->await(waiter, event.backend->completion_of(event, where), where);
     if (event.fate != nullptr) [[unlikely]]
         waiter.depend_on(event.fate, event.submissions);
-    note_wait(OpKind::wait, "wait_event", waiter, other, where);
+    note_wait(waiter, note, where);
 }
 
 void note_record(EventState& event, StreamRecord& stream, std::uint64_t given,
@@ -265,12 +277,6 @@ void note_record(EventState& event, StreamRecord& stream, std::uint64_t given,
     else if (event.fate != nullptr) [[unlikely]] event.fate = nullptr;
 }
 
-namespace {
-[[gnu::cold, gnu::noinline]] void notify_record(StreamRecord& stream, const SourceLocation& where) {
-    notify_on(stream, {.kind = OpKind::record, .name = "record_event", .where = where});
-}
-}  // namespace
-
 void record_event(EventState& event, StreamRecord& stream, const SourceLocation& where) {
     record_event(event, stream, false, where);
 }
@@ -286,7 +292,8 @@ void record_event(EventState& event, StreamRecord& stream, bool external,
     if ((event.recorder.load(std::memory_order_acquire) != nullptr ||
          stream.has(stream_flag::recording)) &&
         record_event_point(event, stream, external, where)) [[unlikely]] {
-        if (is_observed()) notify_record(stream, where);
+        note_point(event, stream);
+        if (is_observed()) notify_record(stream, event, where, true);
         return;
     }
     const bool open = !careful || !stream.has(stream_flag::handed_out | stream_flag::capturing);
@@ -295,7 +302,8 @@ void record_event(EventState& event, StreamRecord& stream, bool external,
     if (!careful || !is_lost(stream)) [[likely]]
         event.backend->record(event, stream, where);
     note_record(event, stream, given, capture, open);
-    if (is_observed()) notify_record(stream, where);
+    note_point(event, stream);
+    if (is_observed()) notify_record(stream, event, where, false);
 }
 
 Admission admit_slowly(StreamState& state, const char* call, Where where) try {

@@ -4,22 +4,28 @@
 
 #include "core/base/errors.hpp"
 #include "core/seam/backend.hpp"
+#include <heddle/observe/observer.hpp>
 
 namespace heddle::detail {
 
+// Each tells observers of the wait, and why it was made.
+
 /// Implements StreamRef::wait_stream(): orders work enqueued on `waiter` from now on after all work
 /// already enqueued on `other`. Throws UsageError if a capture forbids it.
-void order_after_stream(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where);
+void order_after_stream(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where,
+                        WaitReason reason = WaitReason::user);
 /// The same on the native streams, whether or not a recorder has them: orders `waiter` after work
 /// that was enqueued on `other`, not after recorded work.
 void enqueue_stream_wait(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where);
 /// Adds a wait of heddle's own. The stream of `use` may be open, closed or gone, or belong to
 /// another thread. Flushes a batch that records the stream. For a captured stream, waits only for
 /// work that was enqueued, not for recorded work. `waiter` joins no capture or batch.
-void order_after_use(StreamRecord& waiter, const StreamUse& use, const SourceLocation& where);
+void order_after_use(StreamRecord& waiter, const StreamUse& use, const SourceLocation& where,
+                     WaitReason reason);
 /// Implements StreamRef::wait_event(): orders work enqueued on `waiter` from now on after the
 /// event's newest record. Throws UsageError if a capture forbids it.
-void order_after_event(StreamRecord& waiter, EventState& event, const SourceLocation& where);
+void order_after_event(StreamRecord& waiter, EventState& event, const SourceLocation& where,
+                       WaitReason reason = WaitReason::user);
 
 /// Records `event` on `stream` and notes the record in the event. Throws UsageError if they are of
 /// different devices.

@@ -5,6 +5,7 @@
 
 #include "core/base/fork.hpp"
 #include "core/base/made_once.hpp"
+#include "core/observe/start.hpp"
 #include "core/stream/recorded_calls.hpp"
 #include <heddle/detail/thread_state.hpp>
 
@@ -98,6 +99,7 @@ StreamRecord& new_stream_record(Device device) {
 
 StreamRecord& open_stream(Device device, int priority, std::string name,
                           const SourceLocation& where) {
+    start_observers();
     const int processors = device.info().processors;  // may throw, so before anything to undo
     StreamRecord& record = new_stream_record(device);
     record.priority = priority;

@@ -6,6 +6,7 @@
 #include "core/base/errors.hpp"
 #include "core/base/fork.hpp"
 #include "core/base/report.hpp"
+#include "core/stream/order.hpp"
 #include "core/stream/registry.hpp"
 
 namespace heddle {
@@ -120,7 +121,10 @@ void set_stream(StreamRef stream, SetStreamOptions options, Where where) try {
     if (!stream) (void)detail::admit_slowly(detail::Access::state(stream), "set_stream", where);
     ThreadState& thread = detail::this_thread_state();
     const Device device = stream.device();
-    if (options.wait) stream.wait_stream(current_stream(device), where);
+    if (options.wait)
+        detail::order_after_stream(detail::record_of(stream),
+                                   detail::record_of(current_stream(device)), where,
+                                   WaitReason::scope_enter);
     detail::StreamState*& slot = stream_slot(thread, device);
     save_set(thread,
              {.kind = SavedState::Kind::set,
@@ -218,10 +222,13 @@ ScopedDevice::ScopedDevice(Device device, Where where) : ScopeBase(where) { chan
 
 ScopedStream::ScopedStream(StreamRef stream, ScopeOptions options, Where where) try
     : ScopeBase(where), stream_(stream), wait_on_exit_(options.wait_on_exit) {
+    const detail::CallMark mark("ScopedStream", where);
     if (!stream) [[unlikely]]
         (void)detail::admit_slowly(detail::Access::state(stream), "ScopedStream", where);
     const StreamRef replaced = current_stream(stream.device());
-    if (options.wait_on_enter) stream.wait_stream(replaced, where);
+    if (options.wait_on_enter)
+        detail::order_after_stream(detail::record_of(stream), detail::record_of(replaced), where,
+                                   WaitReason::scope_enter);
     change_device(stream.device());
     change_stream(stream);
 } catch (...) {
@@ -231,7 +238,9 @@ ScopedStream::ScopedStream(StreamRef stream, ScopeOptions options, Where where) 
 ScopedStream::~ScopedStream() {
     if (!leave() || !wait_on_exit_) return;
     try {
-        current_stream(stream_.device()).wait_stream(stream_, where_);
+        const detail::CallMark mark("ScopedStream::~ScopedStream", where_);
+        detail::order_after_stream(detail::record_of(current_stream(stream_.device())),
+                                   detail::record_of(stream_), where_, WaitReason::scope_exit);
     } catch (...) {
         detail::report(std::current_exception());
     }

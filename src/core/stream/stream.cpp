@@ -6,6 +6,7 @@
 #include <heddle/stream/scope.hpp>
 
 #include "core/base/host_function_mark.hpp"
+#include "core/stream/notify.hpp"
 #include "core/stream/order.hpp"
 #include "core/stream/recorded_calls.hpp"
 #include "core/stream/registry.hpp"
@@ -17,12 +18,6 @@ using detail::record_of;
 using detail::StreamRecord;
 
 namespace {
-void notify_synchronize(StreamRecord& stream, const SourceLocation& where) {
-    if (detail::is_observed())
-        detail::notify_on(stream,
-                          {.kind = OpKind::synchronize, .name = "synchronize", .where = where});
-}
-
 /// This thread's own streams, closed when it ends.
 struct ThreadStreams {
     StreamRecord* streams[2][detail::max_devices] = {};
@@ -43,12 +38,14 @@ std::string StreamRef::name() const try { return record_of(*state_).display_name
 }
 
 void StreamRef::wait_stream(StreamRef other, Where where) const try {
+    const detail::CallMark mark("wait_stream", where);
     detail::order_after_stream(record_of(*state_), record_of(*other.state_), where);
 } catch (...) {
     detail::rethrow_as_error("wait_stream", where);
 }
 
 void StreamRef::wait_event(const Event& event, Where where) const try {
+    const detail::CallMark mark("wait_event", where);
     detail::order_after_event(record_of(*state_), detail::Access::state(event, "wait_event", where),
                               where);
 } catch (...) {
@@ -56,6 +53,7 @@ void StreamRef::wait_event(const Event& event, Where where) const try {
 }
 
 Event StreamRef::record_event(EventOptions options, Where where) const try {
+    const detail::CallMark mark("record_event", where);
     detail::check_usable(record_of(*state_), "record_event", where);
     Event event(device(), options, where);
     detail::record_event(detail::Access::state(event), record_of(*state_), where);
@@ -65,6 +63,7 @@ Event StreamRef::record_event(EventOptions options, Where where) const try {
 }
 
 void StreamRef::record_event(Event& event, Where where) const try {
+    const detail::CallMark mark("record_event", where);
     detail::record_event(detail::Access::state(event, "record_event", where), record_of(*state_),
                          where);
 } catch (...) {
@@ -72,15 +71,17 @@ void StreamRef::record_event(Event& event, Where where) const try {
 }
 
 void StreamRef::synchronize(Where where) const try {
+    const detail::CallMark mark("synchronize", where);
     StreamRecord& stream = record_of(*state_);
     detail::check_usable(stream, "synchronize", where);
     detail::check_may_wait("synchronize", where);
     detail::check_not_capturing(stream, "synchronize", where);
     const std::uint64_t given = stream.submissions.load(std::memory_order_acquire);
+    detail::HostWait wait("synchronize", stream, where);
     if (stream.device.is_cuda())  // may wait for CPU work, which after exit() only this thread runs
         detail::help_at_exit_until([&] { return stream.backend->is_complete(stream, where); });
     stream.backend->synchronize(stream, where);
-    notify_synchronize(stream, where);
+    wait.end();
     if (stream.has(detail::stream_flag::poisoned | detail::stream_flag::fallible)) [[unlikely]] {
         detail::throw_known_failure(stream);
         stream.forget_dependencies(given);
@@ -94,9 +95,11 @@ bool StreamRef::is_complete(Where where) const try {
     detail::check_usable(stream, "is_complete", where);
     if (!detail::may_query(stream, "is_complete", where)) return false;
     detail::check_not_capturing(stream, "is_complete", where);
-    const bool complete = stream.backend->is_complete(stream, where);
-    if (complete) detail::throw_known_failure(stream);
-    return complete;
+    const std::uint64_t covered = detail::noted_on(stream);
+    if (!stream.backend->is_complete(stream, where)) return false;
+    if (detail::is_observed()) detail::notify_query(stream, covered, where);
+    detail::throw_known_failure(stream);
+    return true;
 } catch (...) {
     detail::rethrow_as_error("is_complete", where);
 }
@@ -125,7 +128,9 @@ std::exception_ptr StreamRef::clear_error(Where where) const try {
     detail::check_may_wait("clear_error", where);
     detail::check_not_capturing(stream, "clear_error", where);
     const std::uint64_t given = stream.submissions.load(std::memory_order_acquire);
+    detail::HostWait wait("clear_error", stream, where);
     stream.backend->synchronize(stream, where);
+    wait.end();
     const detail::Failure known = stream.known_failure();
     // Made before the failure is cleared: if memory runs out here, the failure is not lost.
     const std::exception_ptr told = known != nullptr ? detail::to_be_told(known) : nullptr;
@@ -185,6 +190,7 @@ void record_event(Event& event, Where where) { event.record(where); }
 void synchronize_stream(StreamRef stream, Where where) { stream.synchronize(where); }
 
 void synchronize_device(Device device, Where where) try {
+    const detail::CallMark mark("synchronize_device", where);
     detail::check_may_wait("synchronize_device", where);
     detail::for_each_stream([&](StreamRecord& stream) {
         if (stream.device != device ||
@@ -197,10 +203,10 @@ void synchronize_device(Device device, Where where) try {
             detail::check_not_capturing(stream, "synchronize_device", where);
         else detail::send_batch_of(stream, where);
     });
+    detail::HostWait wait("synchronize_device", device, where);
     const detail::Failure of_closed =
         detail::backend_of(device.kind()).synchronize_device(device.index(), where);
-    if (detail::is_observed())
-        detail::notify({.kind = OpKind::synchronize, .name = "synchronize_device", .where = where});
+    wait.end();
     detail::Failure first;
     detail::for_each_stream([&](StreamRecord& stream) {
         if (first == nullptr && stream.device == device &&

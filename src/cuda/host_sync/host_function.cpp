@@ -12,6 +12,7 @@
 #include "core/base/host_function_mark.hpp"
 #include "core/base/kernel_name.hpp"
 #include "core/base/report.hpp"
+#include "core/stream/notify.hpp"
 #include "core/stream/stream_errors.hpp"
 #include "cuda/backend.hpp"
 #include "cuda/device/context.hpp"
@@ -31,6 +32,7 @@ struct HostNode {
     SourceLocation where;
     bool in_graph;  ///< belongs to a graph, which may run it many times
     void* closure;
+    std::uint64_t timed_id;      ///< OpInfo::id, if observers want to know when it runs; else 0
     std::atomic<int> owners{1};  ///< the stream and, if there is one, the LossWatch
     /// For functions that are called even if the device is lost.
     std::atomic<bool> is_called{false};
@@ -56,7 +58,8 @@ HostNode* make_node(StreamRecord& stream, const OpType& type, void* self, std::s
         throw;
     }
     const std::uint64_t at = stream.submissions.load(std::memory_order_acquire) + 1;
-    return ::new (memory) HostNode{&stream, &type, count, at, where, false, closure, {1}, {false}};
+    return ::new (memory)
+        HostNode{&stream, &type, count, at, where, false, closure, timed_id(), {1}, {false}};
 }
 
 void destroy_node(HostNode* node) noexcept {
@@ -89,9 +92,13 @@ void run_node(void* data) {
     InHostFunction marked;  // refuses waits
     // No CUDA call is allowed here: what destructors release is deferred.
     InCallback in;
-    if (node->type->complete == nullptr || node->in_graph || !node->is_called.exchange(true))
-        call(*node->stream, node->at, *node->type, node->closure, node->count, node->where,
-             nullptr);
+    {
+        const HostFunctionRun run(node->in_graph ? 0 : node->timed_id, *node->stream, *node->type,
+                                  node->where);
+        if (node->type->complete == nullptr || node->in_graph || !node->is_called.exchange(true))
+            call(*node->stream, node->at, *node->type, node->closure, node->count, node->where,
+                 nullptr);
+    }
     if (!node->in_graph) destroy_node(node);
 }
 

@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "core/base/errors.hpp"
+#include "core/base/ids.hpp"
 #include "core/base/made_once.hpp"
+#include "core/observe/start.hpp"
 #include "core/stream/recorded_calls.hpp"
 #include "core/stream/registry.hpp"
 #include "cuda/backend.hpp"
@@ -117,6 +119,8 @@ cudaStream_t native_handle(StreamRef stream, Where where) {
         cu::remember_handle(record, where);
         record.set(stream_flag::handed_out);
         note_handed_out(record, where);
+        if (is_observed())
+            notify_on(record, {.kind = OpKind::hand_out, .name = "native_handle", .where = where});
     }
     return cu::native_of(record);
 }
@@ -128,6 +132,12 @@ cudaEvent_t native_handle(const Event& event, Where where) {
     cu::refuse_forked("native_handle", where);
     cu::stop_watching(state, where);
     state.handed_out = true;
+    if (is_observed())
+        notify({.kind = OpKind::hand_out,
+                .name = "native_handle",
+                .device = state.device,
+                .event = {state.uid, state.records},
+                .where = where});
     return cu::native_of(state);
 }
 
@@ -140,6 +150,7 @@ Stream wrap_stream(cudaStream_t native, Where where) {
 Stream wrap_stream(cudaStream_t native, Device device, Where where) {
     check_is_cuda(device, "wrap_stream", "stream", where);
     cu::refuse_forked("wrap_stream", where);
+    start_observers();
     cu::Gpu& g = cu::gpu(device.index(), where);
     if (native == nullptr)
         native = cudaStreamLegacy;  // the same stream, by a handle that all functions accept
@@ -164,6 +175,8 @@ Stream wrap_stream(cudaStream_t native, Device device, Where where) {
     record.set(stream_flag::handed_out);
     record.clear(stream_flag::dead);
     known = &record;
+    if (is_observed())
+        notify_on(record, {.kind = OpKind::wrap, .name = "wrap_stream", .where = where});
     return Access::make<Stream>(record);
 }
 
@@ -177,6 +190,13 @@ Event wrap_event(cudaEvent_t native, Device device, Where where) {
     state->recorded = true;
     state->owns_native = false;
     state->handed_out = true;
+    state->uid = next_id();
+    if (is_observed())
+        notify({.kind = OpKind::wrap,
+                .name = "wrap_event",
+                .device = device,
+                .event = {state->uid, 0},
+                .where = where});
     return Access::make<Event>(*state);
 }
 

@@ -1,0 +1,104 @@
+// What it costs the calling thread that somebody looks: calls with an observer that does nothing,
+// beside the same calls without one. Figures are for one call.
+
+#include <optional>
+
+#include <heddle/heddle.hpp>
+
+#include "devices.hpp"
+#include "measure.hpp"
+#include "report.hpp"
+
+using namespace heddle;
+using bench::repeat;
+using bench::Side;
+
+namespace {
+
+struct Quiet final : Observer {
+    void on_op(const OpInfo& op) noexcept override { bench::keep(op); }
+};
+
+struct ThreeViews {
+    HEDDLE_FN void operator()(std::size_t i, View<const float> x, View<const float> y,
+                              View<float> z) const {
+        z[i] = x[i] + y[i];
+    }
+};
+
+constexpr bench::Batches enqueuing{.calls = 100, .pairs = 4000, .seconds = 1.0};
+constexpr bench::Batches host_only{.calls = 2000, .pairs = 1000, .seconds = 0.5};
+
+class Rows {
+public:
+    Rows(bench::Report& report, Device device) : report_(report), device_(device) {}
+
+    void add_all() {
+        const Stream s{device_}, other{device_};
+        const Array<float> x = zeros<float>(s, 32), y = zeros<float>(s, 32);
+        Array<float> z = zeros<float>(s, 32);
+        Event event{device_};
+        const auto start = repeat([&] { launch(s, ThreeViews{}, dim(32), x, y, z); });
+        add("launch of three views", start, {}, enqueuing);
+        add("launch of three views, with times", start, {.times = true}, enqueuing);
+        record("launch of three views", start, {}, enqueuing);
+        record("launch of three views, without accesses", start, {.accesses = false}, enqueuing);
+        record("wait_stream, elided", repeat([&] { other.wait_stream(s); }), {}, enqueuing);
+        add("launch_host", repeat([&] { launch_host(s, [] {}); }), {}, enqueuing);
+        add("record_event", repeat([&] { s.record_event(event); }), {}, enqueuing);
+        add("wait_stream, elided", repeat([&] { other.wait_stream(s); }), {}, host_only);
+    }
+
+private:
+    /// The same calls, with and without an observer.
+    void add(const char* name, std::function<void(int)> run, ObserverOptions options,
+             const bench::Batches& batches) {
+        const auto settle = [device = device_] { synchronize_device(device); };
+        Quiet quiet;
+        const Side observed{.run = run,
+                            .settle =
+                                [&] {
+                                    remove_observer(quiet);
+                                    settle();
+                                },
+                            .prepare = [&] { add_observer(quiet, options); }};
+        report_.compare(std::string(name) + ", observed", device_.name(), observed,
+                        {"not observed", {.run = run, .settle = settle}}, batches);
+    }
+
+    /// The same calls, recorded for a timeline and not.
+    void record(const char* name, std::function<void(int)> run, timeline::RecordingOptions options,
+                const bench::Batches& batches) {
+        const auto settle = [device = device_] { synchronize_device(device); };
+        options.limit = 10'000;  // a full recording, whose memory is warm
+        std::optional<timeline::Recording> recording(options);
+        run(50'000);
+        settle();
+        recording.reset();
+        const Side recorded{.run = run,
+                            .settle =
+                                [&] {
+                                    settle();
+                                    recording.reset();
+                                },
+                            .prepare =
+                                [&] {
+                                    recording.emplace(options);
+                                    run(10);
+                                }};
+        report_.compare(std::string(name) + ", recorded", device_.name(), recorded,
+                        {"not recorded", {.run = run, .settle = settle}}, batches);
+    }
+
+    bench::Report& report_;
+    Device device_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    bench::Report report("bench_observing", argc, argv);
+    for (const Device device : bench::chosen_devices(report))
+        report.attempt(device.name(), [&] { Rows(report, device).add_all(); });
+    return report.finish();
+}

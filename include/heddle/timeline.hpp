@@ -1,0 +1,120 @@
+// The timeline: what was enqueued where, when it ran, and why it waited. Recorded by the program,
+// or by HEDDLE_TIMELINE; `heddle timeline` is convert() and summary() as a command.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <heddle/location.hpp>
+#include <heddle/memory/array.hpp>
+
+namespace heddle::detail {
+/// Implements timeline::name_array(). `block` may be null.
+void name_memory(const Block* block, std::string_view name);
+}  // namespace heddle::detail
+
+/// Recordings of a program's operations, and what is made from them.
+namespace heddle::timeline {
+
+/// Options of a Recording.
+struct RecordingOptions {
+    /// How many operations are kept, about; the oldest ones make room for later ones.
+    std::size_t limit = 1'000'000;
+    /// Record the memory that operations use.
+    bool accesses = true;
+};
+
+/// Records what the process enqueues, from its construction on: where it was written, when the call
+/// began and ended, and for CPU devices when the work ran.
+///
+///     timeline::Recording recording;
+///     step();
+///     synchronize();
+///     recording.write("run.html");
+///
+/// There may be several at a time. In a child of fork() it records nothing more. Thread-safe.
+///
+/// A program need not be changed: with HEDDLE_TIMELINE=run.html in its environment it is recorded
+/// from its first stream on, and the file is written when it exits. Options follow after commas:
+/// `limit=NUMBER`, `no-accesses`.
+class Recording {
+public:
+    /// Begins a recording. Throws UsageError for a limit of 0.
+    [[nodiscard]] explicit Recording(RecordingOptions options = {}, Where where = {});
+    Recording(Recording&&) noexcept;
+    Recording& operator=(Recording&&) noexcept;
+    ~Recording();
+
+    /// Ends the recording. What was recorded can still be written.
+    void stop() noexcept;
+    /// Writes what was recorded so far, as convert() does. Throws UsageError for an extension that
+    /// it does not know, and NativeError if the file cannot be written.
+    void write(const std::string& file, Where where = {}) const;
+    /// Returns what was recorded so far as text, as timeline::summary() does.
+    std::string summary(Where where = {}) const;
+
+private:
+    struct Impl;
+    const Impl& impl(const char* call, Where where) const;
+    std::unique_ptr<Impl> impl_;
+};
+
+/// Marks a stretch of the calling thread, from its construction to its destruction, that recordings
+/// show under this name. Costs a nanosecond if nothing is recorded. The name must outlive it.
+class Range {
+public:
+    /// Begins the stretch.
+    [[nodiscard]] explicit Range(const char* name) noexcept;
+    ~Range();
+    Range(const Range&) = delete;
+    Range& operator=(const Range&) = delete;
+
+private:
+    const char* name_;
+    std::int64_t begin_ns_;
+};
+
+/// Names the calling thread in the recordings that are going on.
+void name_thread(std::string_view name);
+
+/// Names an array in the recordings that are going on, until it is freed. Does nothing for memory
+/// that heddle does not own.
+template <class T> void name_array(View<T> view, std::string_view name) {
+    detail::name_memory(detail::Access::block(view), name);
+}
+template <class T> void name_array(const Array<T>& array, std::string_view name) {
+    detail::name_memory(detail::Access::block(array), name);
+}
+
+/// Selects a stretch of a recording. Times count from the recording's base, as they do in all that
+/// is made from it: the page, the picture and the JSON.
+struct ConvertOptions {
+    /// Leaves out what ended before; not set: nothing.
+    std::optional<std::chrono::nanoseconds> from = {};
+    /// Leaves out what began later; not set: nothing.
+    std::optional<std::chrono::nanoseconds> to = {};
+};
+
+/// Makes a file from a recorded trace. The extension of `output` says which:
+/// - .html: a page that shows the timeline, in one file that loads nothing else
+/// - .svg: a still picture of it
+/// - .json: Chrome's trace format, for ui.perfetto.dev and chrome://tracing
+/// - .trace: a trace again, of the stretch
+///
+/// The file appears when it is complete, and replaces one of that name; after an error, that one is
+/// as it was. Throws UsageError for another extension, a stretch without anything in it, or if
+/// `trace_file` is no complete trace; NativeError if a file cannot be read or written. Thread-safe.
+void convert(const std::string& trace_file, const std::string& output, ConvertOptions options = {},
+             Where where = {});
+
+/// Returns what a recorded trace shows, as text of some 60 lines of at most 100 columns: where the
+/// time went, for each stream and along the critical path, and the longest waits with their places.
+/// Throws as convert() does. Thread-safe.
+std::string summary(const std::string& trace_file, ConvertOptions options = {}, Where where = {});
+
+}  // namespace heddle::timeline

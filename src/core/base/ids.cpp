@@ -1,0 +1,26 @@
+#include "core/base/ids.hpp"
+
+#include <atomic>
+
+namespace heddle::detail {
+
+namespace {
+constexpr std::uint64_t block = 4096;
+constinit std::atomic<std::uint64_t> next_block{1};
+
+struct Ids {
+    std::uint64_t next = 0;
+    std::uint64_t end = 0;
+};
+constinit thread_local Ids ids;
+}  // namespace
+
+std::uint64_t next_id() noexcept {
+    if (ids.next == ids.end) [[unlikely]] {
+        ids.next = next_block.fetch_add(block, std::memory_order_relaxed);
+        ids.end = ids.next + block;
+    }
+    return ids.next++;
+}
+
+}  // namespace heddle::detail

@@ -1,0 +1,15 @@
+// Observers that environment variables ask for.
+#pragma once
+
+namespace heddle::detail {
+
+/// Starts what HEDDLE_TIMELINE and HEDDLE_NVTX ask for. The first call counts; it comes when the
+/// first stream is made. (src/timeline/start.cpp) What is wrong in the variables goes to the report
+/// hook.
+void start_observers() noexcept;
+
+/// Names threads, streams and calls for NVIDIA's tools, from now on. Throws Unsupported if the
+/// build has no NVTX. (src/cuda/observe/nvtx.cpp, or src/no_cuda/nvtx.cpp in its place)
+void start_nvtx();
+
+}  // namespace heddle::detail

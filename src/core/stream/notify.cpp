@@ -1,0 +1,118 @@
+#include "core/stream/notify.hpp"
+
+#include "core/base/clock.hpp"
+#include "core/stream/recorded_calls.hpp"
+
+namespace heddle::detail {
+
+void notify_on(StreamState& stream, OpInfo op, bool is_recorded) noexcept {
+    complete_and_notify_on(stream, op, is_recorded);
+}
+
+void complete_and_notify_on(StreamState& state, OpInfo& op, bool is_recorded) noexcept {
+    StreamRecord& stream = record_of(state);
+    op.stream = Access::stream(state);
+    op.device = state.device;
+    op.position = stream.noted.fetch_add(1, std::memory_order_acq_rel) + 1;
+    if (is_recorded) {
+        op.mode = is_captured(stream) ? OpMode::captured : OpMode::batched;
+        op.recording = recorder_id(stream);
+    }
+    complete_and_notify(op);
+}
+
+namespace {
+void set_target(OpInfo& op, StreamRecord& stream) noexcept {
+    op.other = Access::stream(stream);
+    op.other_position = noted_on(stream);
+}
+
+void set_target(OpInfo& op, const EventState& event) noexcept {
+    op.event = point_of(event);
+    if (event.noted_on == nullptr) return;
+    op.other = Access::stream(*event.noted_on);
+    op.other_position = event.position;
+}
+}  // namespace
+
+[[gnu::cold]] void notify_wait(StreamRecord& waiter, const WaitNote& wait,
+                               const SourceLocation& where) noexcept {
+    OpInfo op{.kind = wait.is_elided ? OpKind::wait_elided : OpKind::wait,
+              .reason = wait.reason,
+              .name = wait.name,
+              .where = where};
+    if (wait.event != nullptr) set_target(op, *wait.event);
+    else if (wait.other != nullptr) set_target(op, *wait.other);
+    complete_and_notify_on(waiter, op, wait.is_recorded);
+}
+
+[[gnu::cold]] void notify_record(StreamRecord& stream, const EventState& event,
+                                 const SourceLocation& where, bool is_recorded) noexcept {
+    notify_on(
+        stream,
+        {.kind = OpKind::record, .name = "record_event", .event = point_of(event), .where = where},
+        is_recorded);
+}
+
+OpInfo host_wait(const char* name, StreamRecord& stream, const SourceLocation& where) noexcept {
+    OpInfo op{
+        .name = name, .stream = Access::stream(stream), .device = stream.device, .where = where};
+    set_target(op, stream);
+    return op;
+}
+
+OpInfo host_wait(const char* name, const EventState& event, const SourceLocation& where) noexcept {
+    OpInfo op{.name = name, .device = event.device, .where = where};
+    set_target(op, event);
+    op.stream = op.other;
+    return op;
+}
+
+OpInfo host_wait(const char* name, Device device, const SourceLocation& where) noexcept {
+    return {.name = name, .device = device, .where = where};
+}
+
+void notify_query(StreamRecord& stream, std::uint64_t covered,
+                  const SourceLocation& where) noexcept {
+    OpInfo op = host_wait("is_complete", stream, where);
+    op.kind = OpKind::query;
+    op.other_position = covered;
+    complete_and_notify(op);
+}
+
+void notify_query(const EventState& event, const SourceLocation& where) noexcept {
+    OpInfo op = host_wait("Event::is_complete", event, where);
+    op.kind = OpKind::query;
+    complete_and_notify(op);
+}
+
+HostFunctionRun::HostFunctionRun(std::uint64_t id, StreamRecord& stream, const OpType& type,
+                                 const SourceLocation& where) noexcept
+    : mark_(id), id_(id) {
+    if (id_ == 0) [[likely]]
+        return;
+    notify({.kind = OpKind::host_function_runs,
+            .name = type.pretty,
+            .stream = Access::stream(stream),
+            .device = stream.device,
+            .where = where});
+    from_ns_ = now_ns();
+}
+
+HostFunctionRun::~HostFunctionRun() {
+    if (id_ != 0) notify_run({.id = id_, .start_ns = from_ns_, .end_ns = now_ns()});
+}
+
+void HostWait::begin() noexcept {
+    op_->kind = OpKind::synchronize_begins;
+    complete_and_notify(*op_);
+}
+
+void HostWait::end() noexcept {
+    if (!op_) [[likely]]
+        return;
+    op_->kind = OpKind::synchronize;
+    complete_and_notify(*op_);
+}
+
+}  // namespace heddle::detail

@@ -1,0 +1,94 @@
+// Describes waits, records and host waits to observers.
+#pragma once
+
+#include <optional>
+
+#include <heddle/observe/observer.hpp>
+
+#include <heddle/detail/host_op.hpp>
+
+#include "core/observe/calls.hpp"
+#include "core/seam/records.hpp"
+
+namespace heddle::detail {
+
+/// Returns how many operations of the stream observers have been told of: the position of the
+/// newest one.
+inline std::uint64_t noted_on(const StreamRecord& stream) noexcept {
+    return stream.noted.load(std::memory_order_acquire);
+}
+
+/// Notes for observers that the event was recorded.
+inline void note_point(EventState& event, StreamRecord& stream) noexcept {
+    ++event.records;
+    event.noted_on = &stream;
+    event.position = noted_on(stream);
+}
+/// Returns the event's newest record, as observers know it.
+inline EventPoint point_of(const EventState& event) noexcept { return {event.uid, event.records}; }
+
+/// Like notify_on(), without a copy of the description.
+void complete_and_notify_on(StreamState& stream, OpInfo& op, bool is_recorded) noexcept;
+
+/// A wait of one stream, for observers.
+struct WaitNote {
+    const char* name;
+    StreamRecord* other = nullptr;  ///< waited for, if known
+    /// For events: the record that is meant, and the stream's position then.
+    const EventState* event = nullptr;
+    WaitReason reason = WaitReason::user;
+    bool is_elided = false;
+    bool is_recorded = false;  ///< a capture or batch recorded it
+};
+void notify_wait(StreamRecord& waiter, const WaitNote& wait, const SourceLocation& where) noexcept;
+
+void notify_record(StreamRecord& stream, const EventState& event, const SourceLocation& where,
+                   bool is_recorded) noexcept;
+
+/// What the host waits for, or asks about. It covers what was enqueued when this was called.
+OpInfo host_wait(const char* name, StreamRecord& stream, const SourceLocation& where) noexcept;
+OpInfo host_wait(const char* name, const EventState& event, const SourceLocation& where) noexcept;
+OpInfo host_wait(const char* name, Device device, const SourceLocation& where) noexcept;
+/// Tell observers that a query answered "complete". `covered`: noted_on(stream) before the query.
+void notify_query(StreamRecord& stream, std::uint64_t covered,
+                  const SourceLocation& where) noexcept;
+void notify_query(const EventState& event, const SourceLocation& where) noexcept;
+
+/// Tells observers that a host function begins on this thread, and, when it is destroyed, when it
+/// ran. What the thread enqueues meanwhile comes from that function. Does nothing if `id`, from
+/// timed_id(), is 0.
+class HostFunctionRun {
+public:
+    HostFunctionRun(std::uint64_t id, StreamRecord& stream, const OpType& type,
+                    const SourceLocation& where) noexcept;
+    ~HostFunctionRun();
+    HostFunctionRun(const HostFunctionRun&) = delete;
+    HostFunctionRun& operator=(const HostFunctionRun&) = delete;
+
+private:
+    const RunsHostFunction mark_;
+    const std::uint64_t id_;
+    std::int64_t from_ns_ = 0;
+};
+
+/// Tells observers of a host wait: that it begins, and that it ended. A wait that throws does not
+/// end. Costs one load without observers.
+class HostWait {
+public:
+    template <class Target>
+    HostWait(const char* name, Target&& target, const SourceLocation& where,
+             WaitReason reason = WaitReason::user) noexcept {
+        if (!is_observed()) [[likely]]
+            return;
+        op_ = host_wait(name, target, where);
+        op_->reason = reason;
+        begin();
+    }
+    void end() noexcept;
+
+private:
+    void begin() noexcept;
+    std::optional<OpInfo> op_;
+};
+
+}  // namespace heddle::detail

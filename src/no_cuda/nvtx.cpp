@@ -1,0 +1,12 @@
+// Replaces src/cuda/observe/nvtx.cpp in a build without CUDA.
+#include "core/base/errors.hpp"
+#include "core/observe/start.hpp"
+
+namespace heddle::detail {
+
+void start_nvtx() {
+    coded_error(ErrorCode::unsupported, {"HEDDLE_NVTX", {}},
+                "heddle was built without CUDA, whose headers bring NVTX");
+}
+
+}  // namespace heddle::detail

@@ -1,0 +1,79 @@
+// Writes the events of Chrome's trace format, part by part: the beginning with its row and times,
+// then the name and the category, then the arguments.
+#pragma once
+
+#include <ostream>
+#include <string_view>
+
+#include "timeline/file/chrome_rows.hpp"
+#include "timeline/file/json_out.hpp"
+#include "timeline/trace.hpp"
+
+namespace heddle::detail {
+
+class ChromeOut : public JsonOut {
+public:
+    /// Times are written relative to `origin`.
+    ChromeOut(std::ostream& to, Moment origin) : JsonOut(to), origin_(origin) {}
+
+    /// Says something of a row, or of a process: that is a row with the thread 0.
+    void begin_metadata(ChromeRow row, std::string_view name) {
+        begin("M", row);
+        raw(",\"name\":\"").raw(name).raw("\"");
+        begin_arguments();
+    }
+    void begin_event(std::string_view phase, ChromeRow row, Moment at) {
+        begin(phase, row);
+        raw(",\"ts\":").micros(since(at));
+    }
+    void begin_slice(ChromeRow row, Moment begin, Moment end) {
+        begin_event("X", row, begin);
+        raw(",\"dur\":").micros(distance(begin, end));
+    }
+    /// `name` is JSON. More categories may follow, each after a comma, and end_title().
+    void begin_title(std::string_view name, std::string_view category) {
+        raw(",\"name\":").raw(name).raw(",\"cat\":\"").raw(category);
+    }
+    /// Begins the arguments, too.
+    void end_title() {
+        raw("\"");
+        begin_arguments();
+    }
+    void end_event() { raw("}}"); }
+
+    /// The argument's JSON follows.
+    JsonOut& argument(std::string_view name) {
+        raw(is_first_argument_ ? "\"" : ",\"").raw(name).raw("\":");
+        is_first_argument_ = false;
+        return *this;
+    }
+    void word(std::string_view name, std::string_view word) {
+        argument(name).raw("\"").raw(word).raw("\"");
+    }
+    /// Nothing for 0, which means that there is none.
+    void count(std::string_view name, std::uint64_t value) {
+        if (value != 0) argument(name).number(value);
+    }
+
+    std::uint64_t since(Moment moment) const { return distance(origin_, moment); }
+    static std::uint64_t distance(Moment from, Moment to) {
+        return to < from ? 0 : static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from);
+    }
+
+private:
+    void begin(std::string_view phase, ChromeRow row) {
+        raw(is_first_ ? "\n{\"ph\":\"" : ",\n{\"ph\":\"").raw(phase);
+        raw("\",\"pid\":").number(row.process);
+        if (row.thread != 0) raw(",\"tid\":").number(row.thread);
+        is_first_ = false;
+    }
+    void begin_arguments() {
+        raw(",\"args\":{");
+        is_first_argument_ = true;
+    }
+
+    const Moment origin_;
+    bool is_first_ = true, is_first_argument_ = true;
+};
+
+}  // namespace heddle::detail

@@ -1,0 +1,75 @@
+#include "timeline/file/output.hpp"
+
+#include <algorithm>
+#include <ostream>
+#include <utility>
+
+#include "timeline/file/chrome_json.hpp"
+#include "timeline/file/cut.hpp"
+#include "timeline/file/new_file.hpp"
+#include "timeline/file/trace_file.hpp"
+#include "timeline/page/page.hpp"
+#include "timeline/page/svg.hpp"
+#include "timeline/solve/solution.hpp"
+#include "timeline/solve/words.hpp"
+
+namespace heddle::detail {
+
+namespace {
+
+[[noreturn]] void throw_empty(const Trace& trace, const Stretch& stretch, const ErrorSite& site) {
+    const Stretch all;
+    usage_error(site, "nothing happened from {} to {}: the recording is from {} to {}",
+                duration_text(stretch.from == all.from ? trace.begin : stretch.from),
+                duration_text(stretch.to == all.to ? trace.end : stretch.to),
+                duration_text(trace.begin), duration_text(trace.end));
+}
+
+/// The gaps at the picture's edges keep their reasons: all of the trace is solved, and a stretch of
+/// it drawn.
+void write_svg_of(std::ostream& to, const Trace& trace, const Stretch& stretch,
+                  const ErrorSite& site) {
+    const Solution solution = solve(trace);
+    SvgOptions options;
+    if (!stretch.is_all()) {
+        if (stretch.to < solution.begin || stretch.from > solution.end)
+            throw_empty(trace, stretch, site);
+        options.from = std::max(stretch.from, solution.begin);
+        options.to = std::max(std::min(stretch.to, solution.end), options.from + 1);
+    }
+    write_svg(to, trace, solution, options);
+}
+
+}  // namespace
+
+OutputFormat format_of(const std::string& path, const ErrorSite& site) {
+    const auto ends_with = [&](std::string_view extension) { return path.ends_with(extension); };
+    if (ends_with(".html")) return OutputFormat::html;
+    if (ends_with(".json")) return OutputFormat::json;
+    if (ends_with(".svg")) return OutputFormat::svg;
+    if (ends_with(".trace")) return OutputFormat::trace;
+    usage_error(site, "\"{}\" names no format: let it end in .html, .svg, .json or .trace", path);
+}
+
+void cut_to(Trace& trace, const Stretch& stretch, const ErrorSite& site) {
+    if (stretch.is_all()) return;
+    Trace part = cut(trace, stretch.from, stretch.to);
+    if (part.ops.empty() && part.ranges.empty()) throw_empty(trace, stretch, site);
+    trace = std::move(part);
+}
+
+void write_output(Trace trace, const Stretch& stretch, const std::string& path,
+                  const ErrorSite& site) {
+    const OutputFormat format = format_of(path, site);
+    NewFile file(path, site);
+    if (format != OutputFormat::svg) cut_to(trace, stretch, site);
+    switch (format) {
+    case OutputFormat::html: write_page(file.stream(), trace, solve(trace)); break;
+    case OutputFormat::json: write_chrome_json(file.stream(), trace, solve(trace)); break;
+    case OutputFormat::svg: write_svg_of(file.stream(), trace, stretch, site); break;
+    case OutputFormat::trace: write_trace(file.stream(), trace); break;
+    }
+    file.keep();
+}
+
+}  // namespace heddle::detail

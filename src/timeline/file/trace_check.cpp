@@ -1,0 +1,154 @@
+#include "timeline/file/trace_check.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/base/format.hpp"
+#include "timeline/file/trace_columns.hpp"
+
+namespace heddle::detail {
+
+namespace {
+
+/// Distances between moments fit into 64 bits, and so do their sums with the base.
+constexpr Moment farthest = Moment{1} << 61;
+
+/// The checks of one trace. `what_` names the kind of row being checked, `row_` counts it.
+class TraceCheck {
+public:
+    explicit TraceCheck(const Trace& trace) : trace_(trace) {}
+
+    void run() {
+        if (trace_.strings.empty() || !trace_.strings.front().empty())
+            throw BadTrace("its first string is not the empty one");
+        moment(trace_.base_ns), moment(trace_.base_realtime_ns);
+        moment(trace_.begin), moment(trace_.end);
+        rows("device", trace_.devices, [this](const TraceDevice& device) {
+            string(device.name), moment(device.clock_error);
+            if (device.clock > TraceClock::cupti) fail("clock", to_bits(device.clock));
+        });
+        rows("stream", trace_.streams, [this](const TraceStream& stream) {
+            string(stream.name), index("device", stream.device, trace_.devices);
+        });
+        rows("thread", trace_.threads, [this](const TraceThread& one) { string(one.name); });
+        rows("access", trace_.accesses, [this](const TraceAccess& access) {
+            string(access.name);
+            if (access.mode > AccessMode::concurrent) fail("mode", to_bits(access.mode));
+        });
+        rows("operation", trace_.ops, [this](const TraceOp& one) { operation(one); });
+        rows("graph", trace_.graphs, [this](const TraceGraph& one) { graph(one); });
+        rows("range", trace_.ranges, [this](const TraceRange& range) {
+            string(range.name), index("thread", range.thread, trace_.threads);
+            moment(range.begin), moment(range.end);
+        });
+        node_runs();
+    }
+
+private:
+    template <class Row, class Check>
+    void rows(std::string_view what, const std::vector<Row>& all, Check check) {
+        what_ = what;
+        row_ = 0;
+        for (const Row& one : all) check(one), ++row_;
+    }
+
+    [[noreturn, gnu::cold]] void fail(std::string_view part, std::uint64_t value) const {
+        throw BadTrace(
+            detail::format("{} {} has the {} {}, which there is not", what_, row_, part, value));
+    }
+    template <class Row>
+    void index(std::string_view part, TraceIndex value, const std::vector<Row>& of) const {
+        if (value >= of.size()) fail(part, value);
+    }
+    template <class Row>
+    void index_or_none(std::string_view part, TraceIndex value, const std::vector<Row>& of) const {
+        if (value != no_index) index(part, value, of);
+    }
+    void string(TraceIndex value) const { index("string", value, trace_.strings); }
+    void moment(Moment value) const {
+        if (value > farthest || value < -farthest)
+            throw BadTrace(detail::format("{} {} has the moment {}, which no clock has shown",
+                                          what_, row_, value));
+    }
+    void known_moment(Moment value) const {
+        if (value != unknown_moment) moment(value);
+    }
+    void kind(OpKind value) const {
+        if (to_bits(value) >= op_kinds) fail("kind", to_bits(value));
+    }
+    void accesses(std::uint32_t first, std::uint32_t count) const {
+        if (first > trace_.accesses.size() || count > trace_.accesses.size() - first)
+            fail("access", std::uint64_t{first} + count);
+    }
+
+    void operation(const TraceOp& op) const {
+        kind(op.kind);
+        if (op.mode > OpMode::batched) fail("mode", to_bits(op.mode));
+        if (op.reason >= WaitReason::wait_reasons) fail("reason", to_bits(op.reason));
+        string(op.name), string(op.file);
+        index_or_none("thread", op.thread, trace_.threads);
+        index_or_none("stream", op.stream, trace_.streams);
+        index_or_none("device", op.device, trace_.devices);
+        index_or_none("stream", op.other, trace_.streams);
+        index_or_none("graph", op.graph, trace_.graphs);
+        known_moment(op.call_begin), known_moment(op.call_end);
+        known_moment(op.start), known_moment(op.end);
+        accesses(op.first_access, op.accesses);
+    }
+
+    void graph(const TraceGraph& graph) const {
+        for (const TraceNode& node : graph.nodes) {
+            string(node.name), string(node.file);
+            kind(node.kind);
+            accesses(node.first_access, node.accesses);
+            for (const std::uint32_t before : node.after) index("node", before, graph.nodes);
+        }
+        if (has_circle(graph))
+            throw BadTrace(
+                detail::format("nodes of graph {} precede each other in a circle", row_));
+    }
+
+    /// Removes nodes behind which there are no others, until none is left or all are in circles.
+    static bool has_circle(const TraceGraph& graph) {
+        std::vector<std::uint32_t> followers(graph.nodes.size()), last;
+        for (const TraceNode& node : graph.nodes)
+            for (const std::uint32_t before : node.after) ++followers[before];
+        for (std::uint32_t i = 0; i < followers.size(); ++i)
+            if (followers[i] == 0) last.push_back(i);
+        for (std::size_t i = 0; i < last.size(); ++i)
+            for (const std::uint32_t before : graph.nodes[last[i]].after)
+                if (--followers[before] == 0) last.push_back(before);
+        return last.size() != graph.nodes.size();
+    }
+
+    /// The launches of some runs may be among the lost operations.
+    void node_runs() {
+        std::unordered_map<std::uint64_t, std::size_t> nodes;  // of launches
+        if (!trace_.node_runs.empty())
+            for (const TraceOp& op : trace_.ops)
+                if (op.graph != no_index) {
+                    const std::size_t own = trace_.graphs[op.graph].nodes.size();
+                    std::size_t& least = nodes.try_emplace(op.id, own).first->second;
+                    least = std::min(least, own);
+                }
+        rows("run of a node", trace_.node_runs, [&](const TraceNodeRun& run) {
+            known_moment(run.start), known_moment(run.end);
+            const auto found = nodes.find(run.launch);
+            if (found != nodes.end() && run.node >= found->second) fail("node", run.node);
+        });
+    }
+
+    const Trace& trace_;
+    std::string_view what_ = "recording";
+    std::size_t row_ = 0;
+};
+
+}  // namespace
+
+void check_trace(const Trace& trace) { TraceCheck(trace).run(); }
+
+}  // namespace heddle::detail

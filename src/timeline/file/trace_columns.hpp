@@ -1,0 +1,195 @@
+// Tables of numbers as columns of bytes. A table is the number of its rows, then its columns, each
+// with its length; a column is a varint for each row. Rows that repeat or continue the one before
+// cost next to nothing: what is kept are differences to a prediction, and zeros are counted.
+//
+// A later minor version may add columns behind the others. Readers ignore those that they do not
+// know, and take zeros for those that are missing.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "timeline/trace.hpp"
+
+namespace heddle::detail {
+
+/// The contents of a trace file are not what write_trace() writes. Says what is wrong.
+struct BadTrace : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+/// Returns a small number for a small difference of either sign.
+constexpr std::uint64_t zigzag(std::uint64_t difference) noexcept {
+    return (difference << 1) ^ (0 - (difference >> 63));
+}
+constexpr std::uint64_t undo_zigzag(std::uint64_t code) noexcept {
+    return (code >> 1) ^ (0 - (code & 1));
+}
+
+/// Returns zigzag(value - predicted) with one exception: `none` is 0. The codes between make way.
+constexpr std::uint64_t code_unless(std::uint64_t value, std::uint64_t none,
+                                    std::uint64_t predicted) noexcept {
+    const std::uint64_t code = zigzag(value - predicted), of_none = zigzag(none - predicted);
+    return code == of_none ? 0 : code < of_none ? code + 1 : code;
+}
+constexpr std::uint64_t undo_code_unless(std::uint64_t code, std::uint64_t none,
+                                         std::uint64_t predicted) noexcept {
+    if (code == 0) return none;
+    const std::uint64_t of_none = zigzag(none - predicted);
+    return predicted + undo_zigzag(code <= of_none ? code - 1 : code);
+}
+
+/// Appends seven bits a byte, the lowest first. The last byte is below 0x80.
+void put_varint(std::string& to, std::uint64_t value);
+/// Removes a varint from the front. Throws BadTrace if there is none.
+std::uint64_t take_varint(std::string_view& from);
+
+/// Returns a number or an enumerator as 64 bits.
+template <class T> constexpr std::uint64_t to_bits(T value) noexcept {
+    if constexpr (std::is_enum_v<T>) return to_bits(static_cast<std::underlying_type_t<T>>(value));
+    else return static_cast<std::uint64_t>(value);
+}
+/// Returns the T whose to_bits() this is. Throws BadTrace if there is none.
+template <class T> constexpr T from_bits(std::uint64_t bits) {
+    const T value = static_cast<T>(bits);
+    if (to_bits(value) != bits) throw BadTrace("a number is too large");
+    return value;
+}
+
+/// A column being written. The zeros at its end are left out.
+class ColumnWriter {
+public:
+    void put(std::uint64_t value) {
+        if (value == 0) {
+            ++zeros_;
+            return;
+        }
+        if (zeros_ != 0) put_zeros();
+        put_one(value);
+    }
+    /// The same with a byte or more for each value, whatever it is.
+    void put_one(std::uint64_t value) {
+        if (value < 0x80) bytes_.push_back(static_cast<char>(value));
+        else put_varint(bytes_, value);
+    }
+    const std::string& bytes() const noexcept { return bytes_; }
+
+private:
+    void put_zeros();
+    std::string bytes_;
+    std::uint64_t zeros_ = 0;  ///< that were put since the last other value
+};
+
+/// A column being read. Behind its end are zeros.
+class ColumnReader {
+public:
+    explicit ColumnReader(std::string_view bytes) noexcept : rest_(bytes) {}
+    /// Throws BadTrace.
+    std::uint64_t take() {
+        if (zeros_ != 0) return --zeros_, 0;
+        if (rest_.empty()) return 0;
+        const auto first = static_cast<unsigned char>(rest_.front());
+        if (first >= 0x80) return take_long();
+        rest_.remove_prefix(1);
+        return first;
+    }
+    std::size_t bytes_left() const noexcept { return rest_.size(); }
+
+private:
+    std::uint64_t take_long();
+    std::string_view rest_;
+    std::uint64_t zeros_ = 0;  ///< of a run, that are still to be taken
+};
+
+/// A table being written. One column, by default the first, has a byte or more for each row: no
+/// damaged file makes its reader allocate more rows than it has bytes.
+class TableWriter {
+public:
+    explicit TableWriter(std::size_t full_column = 0) noexcept : full_(full_column) {}
+    /// Begins a row. Its values follow, column by column.
+    void begin_row() noexcept {
+        ++rows_;
+        column_ = 0;
+    }
+    /// An integer of any width, a bool or an enumerator.
+    template <class T> void number(const T& value) { put(to_bits(value)); }
+    /// An index; none costs nothing.
+    void index(const TraceIndex& value) { put(static_cast<TraceIndex>(value + 1)); }
+    /// What is mostly about as large as `predicted`.
+    template <class T> void near(const T& value, std::uint64_t predicted) {
+        put(zigzag(to_bits(value) - predicted));
+    }
+    /// The same where `none` costs nothing.
+    template <class T>
+    void near_unless(const T& value, std::type_identity_t<T> none, std::uint64_t predicted) {
+        put(code_unless(to_bits(value), to_bits(none), predicted));
+    }
+    std::string bytes() const;
+
+private:
+    void put(std::uint64_t value) {
+        if (column_ == columns_.size()) columns_.emplace_back();
+        ColumnWriter& column = columns_[column_];
+        if (column_++ == full_) column.put_one(value);
+        else column.put(value);
+    }
+    std::vector<ColumnWriter> columns_;
+    std::size_t column_ = 0, full_;
+    std::uint64_t rows_ = 0;
+};
+
+/// A table being read. Its members mirror TableWriter's, so that one function can name the columns
+/// for both. All throw BadTrace.
+class TableReader {
+public:
+    /// Checks that the full column has bytes for all rows.
+    explicit TableReader(std::string_view bytes, std::size_t full_column = 0);
+    std::size_t rows() const noexcept { return rows_; }
+    void begin_row() noexcept { column_ = 0; }
+    template <class T> void number(T& value) { value = from_bits<T>(take()); }
+    void index(TraceIndex& value) {
+        const auto number = from_bits<TraceIndex>(take());
+        value = number - 1;
+    }
+    template <class T> void near(T& value, std::uint64_t predicted) {
+        value = from_bits<T>(predicted + undo_zigzag(take()));
+    }
+    template <class T>
+    void near_unless(T& value, std::type_identity_t<T> none, std::uint64_t predicted) {
+        value = from_bits<T>(undo_code_unless(take(), to_bits(none), predicted));
+    }
+    /// Call after the last row. Checks that the columns have no more of them.
+    void finish() const;
+
+private:
+    std::uint64_t take() {
+        const std::size_t column = column_++;
+        return column < columns_.size() ? columns_[column].take() : 0;
+    }
+    std::vector<ColumnReader> columns_;
+    std::size_t column_ = 0, rows_ = 0;
+};
+
+/// Returns the values that `name_columns(columns, row)` names, for hashing and comparing.
+class RowValues {
+public:
+    template <class T> void number(const T& value) { values_[count_++] = to_bits(value); }
+    void index(const TraceIndex& value) { number(value); }
+    template <class T> void near(const T& value, std::uint64_t) { number(value); }
+    std::uint64_t hash() const noexcept;
+    bool operator==(const RowValues&) const = default;
+
+private:
+    static constexpr std::size_t most = 16;
+    std::uint64_t values_[most] = {};
+    std::size_t count_ = 0;
+};
+
+}  // namespace heddle::detail

@@ -1,0 +1,265 @@
+// What the page knows of operations, in columns. Operations that differ in their times alone share
+// a "site": most programs have few.
+#include <array>
+#include <map>
+#include <unordered_map>
+
+#include "timeline/page/look.hpp"
+#include "timeline/page/page_data.hpp"
+
+namespace heddle::detail {
+
+namespace {
+
+using Numbers = std::vector<std::int64_t>;
+
+std::int64_t or_minus_one(TraceIndex index) {
+    return index == no_index ? -1 : static_cast<std::int64_t>(index);
+}
+
+/// Distinct rows of numbers, in the order of their first appearance.
+template <std::size_t width> class DistinctRows {
+public:
+    using Row = std::array<std::int64_t, width>;
+
+    std::int64_t number_of(const Row& row) {
+        const auto [found, is_new] =
+            numbers_.try_emplace(row, static_cast<std::int64_t>(rows_.size()));
+        if (is_new) rows_.push_back(row);
+        return found->second;
+    }
+    void add_to(PageColumns& columns, const std::array<const char*, width>& names) const {
+        Numbers column(rows_.size());
+        for (std::size_t i = 0; i < width; ++i) {
+            for (std::size_t row = 0; row < rows_.size(); ++row) column[row] = rows_[row][i];
+            columns.add(names[i], column);
+        }
+    }
+
+private:
+    struct Hash {
+        std::size_t operator()(const Row& row) const {
+            std::uint64_t hash = 0;
+            for (const std::int64_t value : row) {
+                hash = (hash ^ static_cast<std::uint64_t>(value)) * 0x9e3779b97f4a7c15u;
+                hash ^= hash >> 32;
+            }
+            return hash;
+        }
+    };
+    std::unordered_map<Row, std::int64_t, Hash> numbers_;
+    std::vector<Row> rows_;
+};
+
+/// Lists of accesses: each list and each access is written once.
+class AccessLists {
+public:
+    explicit AccessLists(const Trace& trace) : trace_(trace) { add({}); }
+
+    std::int64_t number_of(std::uint32_t first, std::uint32_t count) {
+        if (count == 0) return 0;
+        Numbers list;
+        for (std::uint32_t i = first; i < first + count; ++i)
+            list.push_back(number_of(trace_.accesses[i]));
+        const auto found = numbers_.find(list);
+        return found != numbers_.end() ? found->second : add(list);
+    }
+    void add_to(PageColumns& columns) const {
+        columns.add("listSize", sizes_);
+        columns.add("listItem", items_);
+        accesses_.add_to(columns,
+                         {"accessHigh", "accessLow", "accessBytes", "accessPitch", "accessRows",
+                          "accessElement", "accessMode", "accessArgument", "accessName"});
+    }
+
+private:
+    std::int64_t add(const Numbers& list) {
+        const auto number = static_cast<std::int64_t>(sizes_.size());
+        numbers_.emplace(list, number);
+        sizes_.push_back(static_cast<std::int64_t>(list.size()));
+        items_.insert(items_.end(), list.begin(), list.end());
+        return number;
+    }
+    std::int64_t number_of(const TraceAccess& a) {
+        return accesses_.number_of({static_cast<std::int64_t>(a.data >> 32),
+                                    static_cast<std::int64_t>(a.data & 0xffffffffu),
+                                    static_cast<std::int64_t>(a.bytes),
+                                    static_cast<std::int64_t>(a.pitch), a.rows, a.element,
+                                    static_cast<std::int64_t>(a.mode), a.argument, a.name});
+    }
+    const Trace& trace_;
+    std::map<Numbers, std::int64_t> numbers_;
+    Numbers sizes_, items_;
+    DistinctRows<9> accesses_;
+};
+
+/// Small numbers for ids, in the order of their first appearance; 0 stays 0.
+class SmallNumbers {
+public:
+    std::int64_t number_of(std::uint64_t id) {
+        if (id == 0) return 0;
+        return numbers_.try_emplace(id, static_cast<std::int64_t>(numbers_.size()) + 1)
+            .first->second;
+    }
+
+private:
+    std::unordered_map<std::uint64_t, std::int64_t> numbers_;
+};
+
+void add_sites(PageColumns& columns, const Trace& trace, AccessLists& lists) {
+    DistinctRows<16> sites;
+    Numbers numbers;
+    numbers.reserve(trace.ops.size());
+    for (const TraceOp& op : trace.ops)
+        numbers.push_back(sites.number_of(
+            {static_cast<std::int64_t>(op.kind), static_cast<std::int64_t>(op.mode),
+             static_cast<std::int64_t>(op.reason), static_cast<std::int64_t>(class_of(trace, op)),
+             op.name, op.file, op.line, or_minus_one(op.thread), or_minus_one(op.stream),
+             or_minus_one(op.device), or_minus_one(op.other), static_cast<std::int64_t>(op.bytes),
+             or_minus_one(op.graph), lists.number_of(op.first_access, op.accesses), op.share,
+             op.shares}));
+    columns.add("opSite", numbers);
+    sites.add_to(columns,
+                 {"siteKind", "siteMode", "siteReason", "siteClass", "siteName", "siteFile",
+                  "siteLine", "siteThread", "siteStream", "siteDevice", "siteOther", "siteBytes",
+                  "siteGraph", "siteList", "siteShare", "siteShares"});
+}
+
+/// Calls whose times are not known have a length of -1.
+void add_calls(PageColumns& columns, const Trace& trace, const Picture& picture) {
+    Numbers begins, lengths, lanes;
+    std::int64_t before = 0;
+    for (std::size_t i = 0; i < trace.ops.size(); ++i) {
+        const TraceOp& op = trace.ops[i];
+        const bool is_known = op.call_begin != unknown_moment && op.call_end != unknown_moment;
+        before = is_known ? op.call_begin : before;
+        begins.push_back(before);
+        lengths.push_back(is_known ? op.call_end - op.call_begin : -1);
+        lanes.push_back(or_minus_one(picture.call_lanes[i]));
+    }
+    columns.add("opCall", begins);
+    columns.add("opCallLength", lengths);
+    columns.add("opCallLane", lanes);
+}
+
+void add_links(PageColumns& columns, const Trace& trace) {
+    std::unordered_map<std::uint64_t, TraceIndex> functions;
+    for (TraceIndex i = 0; i < trace.ops.size(); ++i)
+        if (trace.ops[i].kind == OpKind::host_function) functions.emplace(trace.ops[i].id, i);
+    SmallNumbers collectives, recordings;
+    Numbers parents, collective, recording;
+    for (TraceIndex i = 0; i < trace.ops.size(); ++i) {
+        const TraceOp& op = trace.ops[i];
+        const auto parent = op.parent == 0 ? functions.end() : functions.find(op.parent);
+        parents.push_back(relative_index(i, parent == functions.end() ? no_index : parent->second));
+        collective.push_back(collectives.number_of(op.collective));
+        recording.push_back(recordings.number_of(op.recording));
+    }
+    columns.add("opParent", parents);
+    columns.add("opCollective", collective);
+    columns.add("opRecording", recording);
+}
+
+void add_arrows(PageColumns& columns, const std::vector<Arrow>& arrows) {
+    Numbers waits, from, to, starts, lengths, flags;
+    for (const Arrow& arrow : arrows) {
+        waits.push_back(arrow.wait);
+        from.push_back(relative_index(arrow.wait, arrow.from));
+        to.push_back(relative_index(arrow.wait, arrow.to));
+        starts.push_back(arrow.to_start);
+        lengths.push_back(arrow.to_start - arrow.from_end);
+        flags.push_back((arrow.held_up ? 1 : 0) | (arrow.is_backwards ? 2 : 0));
+    }
+    columns.add("arrowWait", waits);
+    columns.add("arrowFrom", from);
+    columns.add("arrowTo", to);
+    columns.add("arrowStart", starts);
+    columns.add("arrowLength", lengths);
+    columns.add("arrowFlags", flags);
+}
+
+void add_critical(PageColumns& columns, const std::vector<CriticalStep>& steps) {
+    Numbers kinds, ops, begins, lengths;
+    for (const CriticalStep& step : steps) {
+        kinds.push_back(static_cast<std::int64_t>(step.kind));
+        ops.push_back(or_minus_one(step.op));
+        begins.push_back(step.begin);
+        lengths.push_back(step.end - step.begin);
+    }
+    columns.add("criticalKind", kinds);
+    columns.add("criticalOp", ops);
+    columns.add("criticalBegin", begins);
+    columns.add("criticalLength", lengths);
+}
+
+void add_ranges(PageColumns& columns, const Trace& trace, const Picture& picture) {
+    Numbers threads, names, begins, lengths, lanes;
+    for (std::size_t i = 0; i < trace.ranges.size(); ++i) {
+        const TraceRange& range = trace.ranges[i];
+        threads.push_back(range.thread);
+        names.push_back(range.name);
+        begins.push_back(range.begin);
+        lengths.push_back(range.end - range.begin);
+        lanes.push_back(or_minus_one(picture.range_lanes[i]));
+    }
+    columns.add("rangeThread", threads);
+    columns.add("rangeName", names);
+    columns.add("rangeBegin", begins);
+    columns.add("rangeLength", lengths);
+    columns.add("rangeLane", lanes);
+}
+
+void add_nodes(PageColumns& columns, const Trace& trace, AccessLists& lists) {
+    Numbers graphs, classes, names, files, lines, accesses;
+    for (std::size_t graph = 0; graph < trace.graphs.size(); ++graph)
+        for (const TraceNode& node : trace.graphs[graph].nodes) {
+            graphs.push_back(static_cast<std::int64_t>(graph));
+            classes.push_back(
+                static_cast<std::int64_t>(class_of(node.kind, trace.text(node.name))));
+            names.push_back(node.name);
+            files.push_back(node.file);
+            lines.push_back(node.line);
+            accesses.push_back(lists.number_of(node.first_access, node.accesses));
+        }
+    columns.add("nodeGraph", graphs);
+    columns.add("nodeClass", classes);
+    columns.add("nodeName", names);
+    columns.add("nodeFile", files);
+    columns.add("nodeLine", lines);
+    columns.add("nodeList", accesses);
+}
+
+}  // namespace
+
+void PageColumns::add(std::string_view name, std::span<const std::int64_t> values) {
+    const ColumnEntry entry = append_column(bytes_, values);
+    const char* type = entry.least >= 0 && entry.most <= 0xff                ? "u8"
+                       : entry.least >= INT32_MIN && entry.most <= INT32_MAX ? "i32"
+                                                                             : "f64";
+    if (!directory_.empty()) directory_ += ",\n";
+    ((directory_ += "[\"") += name) += "\",";
+    directory_ += std::to_string(static_cast<int>(entry.code)) + ',' + std::to_string(entry.count) +
+                  ',' + std::to_string(entry.bytes) + ",\"" + type + "\"]";
+}
+
+std::int64_t relative_index(TraceIndex base, TraceIndex index) {
+    if (index == no_index) return 0;
+    const auto back = static_cast<std::int64_t>(base) - static_cast<std::int64_t>(index);
+    return back > 0 ? back : back - 1;
+}
+
+void add_page_columns(PageColumns& columns, const Trace& trace, const Solution& solution,
+                      const Picture& picture) {
+    AccessLists lists(trace);
+    add_sites(columns, trace, lists);
+    add_nodes(columns, trace, lists);
+    lists.add_to(columns);
+    add_calls(columns, trace, picture);
+    add_links(columns, trace);
+    add_row_columns(columns, trace, solution);
+    add_arrows(columns, solution.arrows);
+    add_critical(columns, solution.critical);
+    add_ranges(columns, trace, picture);
+}
+
+}  // namespace heddle::detail

@@ -1,0 +1,41 @@
+// The data of the page: a head in JSON, and columns of numbers.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "timeline/page/columns.hpp"
+#include "timeline/page/picture.hpp"
+#include "timeline/solve/solution.hpp"
+
+namespace heddle::detail {
+
+/// Columns, one behind the other.
+class PageColumns {
+public:
+    void add(std::string_view name, std::span<const std::int64_t> values);
+    /// Returns [["opSite", code, values, bytes, type], ...]; the type is "u8", "i32" or "f64".
+    std::string directory() const { return '[' + directory_ + ']'; }
+    const std::string& bytes() const { return bytes_; }
+
+private:
+    std::string directory_, bytes_;
+};
+
+/// Adds all that the page knows of operations, bars, gaps, arrows, accesses and ranges.
+void add_page_columns(PageColumns& columns, const Trace& trace, const Solution& solution,
+                      const Picture& picture);
+/// Part of it: bars and gaps. The ends of gaps are written as distances from the bars beside them,
+/// which are nearly always 0.
+void add_row_columns(PageColumns& columns, const Trace& trace, const Solution& solution);
+
+/// Returns 0 for no_index; else a number that is small where `index` is near `base`.
+std::int64_t relative_index(TraceIndex base, TraceIndex index);
+
+/// Returns the head: names, rows, totals, and the directory of the columns.
+std::string page_head(const Trace& trace, const Solution& solution, const Picture& picture,
+                      const PageColumns& columns);
+
+}  // namespace heddle::detail

@@ -1,0 +1,148 @@
+// The head of the page's data: what there is little of, in JSON.
+#include "timeline/page/escape.hpp"
+#include "timeline/page/look.hpp"
+#include "timeline/page/page_data.hpp"
+
+namespace heddle::detail {
+
+namespace {
+
+std::string quoted(std::string_view text) {
+    std::string json;
+    append_json(json, text);
+    return json;
+}
+
+/// Returns [f(first), f(second), ...].
+template <class Items, class F> std::string list(const Items& items, F f) {
+    std::string json = "[";
+    for (const auto& item : items) {
+        if (json.size() > 1) json += ',';
+        json += f(item);
+    }
+    return json + ']';
+}
+
+/// Returns ["launch", ...] for an enumeration's values from 0 to `count`.
+template <class Value> std::string names(std::size_t count) {
+    std::string json = "[";
+    for (std::size_t i = 0; i < count; ++i)
+        json += (i == 0 ? "" : ",") + quoted(to_string(static_cast<Value>(i)));
+    return json + ']';
+}
+
+/// Makes an object of JSON values.
+class Object {
+public:
+    Object& add(const char* name, const std::string& value) {
+        json_ += json_.empty() ? "{\"" : ",\"";
+        ((json_ += name) += "\":") += value;
+        return *this;
+    }
+    template <std::integral Number> Object& add(const char* name, Number value) {
+        return add(name, std::to_string(value));
+    }
+    std::string json() const { return json_ + '}'; }
+
+private:
+    std::string json_;
+};
+
+std::string look_json(const Look& look) {
+    return Object()
+        .add("key", quoted(look.key))
+        .add("label", quoted(look.label))
+        .add("brief", quoted(look.brief))
+        .json();
+}
+
+std::string brief_names_json() {
+    Object names;
+    for (const BriefName& name : brief_names())
+        names.add(std::string(name.name).c_str(), quoted(name.brief));
+    return names.json();
+}
+
+std::string device_json(const Trace& trace, const TraceDevice& device) {
+    return Object()
+        .add("label", quoted(device_label(device)))
+        .add("name", quoted(trace.text(device.name)))
+        .add("clock", quoted(clock_words(device.clock)))
+        .add("clockIsKnown", device.clock == TraceClock::none ? 0 : 1)
+        .add("error", device.clock_error)
+        .json();
+}
+
+std::string streams_json(const Trace& trace) {
+    std::string json = "[";
+    for (TraceIndex i = 0; i < trace.streams.size(); ++i)
+        json += (i == 0 ? "" : ",") + Object()
+                                          .add("label", quoted(stream_label(trace, i)))
+                                          .add("device", trace.streams[i].device)
+                                          .add("priority", trace.streams[i].priority)
+                                          .json();
+    return json + ']';
+}
+
+std::string row_json(const PictureRow& row) {
+    return Object()
+        .add("isThread", row.is_thread ? 1 : 0)
+        .add("index", row.index)
+        .add("rangeLanes", row.range_lanes)
+        .add("lanes", row.lanes)
+        .json();
+}
+
+std::string totals_json(const RowTotals& totals) {
+    return Object()
+        .add("stream", totals.stream)
+        .add("operations", totals.operations)
+        .add("busy", totals.busy)
+        .add("idle", list(totals.idle, [](Moment idle) { return std::to_string(idle); }))
+        .json();
+}
+
+std::string graph_json(const TraceGraph& graph) {
+    const auto node = [](const TraceNode& n) {
+        return list(n.after, [](std::uint32_t before) { return std::to_string(before); });
+    };
+    return Object()
+        .add("isBatch", graph.is_batch ? 1 : 0)
+        .add("after", list(graph.nodes, node))
+        .json();
+}
+
+}  // namespace
+
+std::string page_head(const Trace& trace, const Solution& solution, const Picture& picture,
+                      const PageColumns& columns) {
+    return Object()
+        .add("program", quoted(trace.program))
+        .add("begin", solution.begin)
+        .add("end", solution.end)
+        .add("startedAt", trace.base_realtime_ns)
+        .add("lost", trace.lost_ops)
+        .add("backwards", solution.backward_arrows)
+        .add("emptyStreams", picture.empty_streams)
+        .add("notes", list(trace.notes, quoted))
+        .add("kinds", names<OpKind>(op_kinds))
+        .add("modes", names<OpMode>(3))
+        .add("reasons", names<WaitReason>(static_cast<std::size_t>(WaitReason::wait_reasons)))
+        .add("classes", list(bar_looks(), look_json))
+        .add("gapLooks", list(gap_looks(), look_json))
+        .add("briefNames", brief_names_json())
+        .add("gapReasons", names<GapReason>(static_cast<std::size_t>(GapReason::count_)))
+        .add("devices", list(trace.devices,
+                             [&](const TraceDevice& device) { return device_json(trace, device); }))
+        .add("streams", streams_json(trace))
+        .add("threads",
+             list(trace.threads, [&](const TraceThread& t) { return quoted(trace.text(t.name)); }))
+        .add("graphs", list(trace.graphs, graph_json))
+        .add("rows", list(picture.rows, row_json))
+        .add("totals", list(solution.rows, totals_json))
+        .add("strings", list(trace.strings, quoted))
+        .add("columns", columns.directory())
+        .json();
+}
+
+}  // namespace heddle::detail

@@ -1,0 +1,51 @@
+// Level of detail: bars narrower than a pixel become one block.
+#pragma once
+
+#include <vector>
+
+#include "timeline/page/look.hpp"
+#include "timeline/page/picture.hpp"
+
+namespace heddle::detail {
+
+/// A bar, a call or a range on its lane.
+struct PictureBar {
+    Moment start = 0, end = 0;
+    BarClass look = BarClass::kernel;
+    std::uint32_t item = 0;  ///< index of the bar, operation or range
+};
+
+struct PictureLane {
+    std::size_t row = 0;     ///< in Picture::rows
+    std::uint32_t lane = 0;  ///< in the row
+    bool has_ranges = false;
+    std::vector<PictureBar> bars;  ///< in order of time
+};
+
+/// The stretch of time that is shown, and where.
+struct TimeScale {
+    Moment from = 0, to = 1;
+    double left = 0, width = 1;  ///< in pixels
+    double x(Moment moment) const {
+        return left + width * (static_cast<double>(moment - from) / static_cast<double>(to - from));
+    }
+};
+
+struct PictureBlock {
+    double x0 = 0, x1 = 0;
+    std::size_t lane = 0;
+    PictureBar bar;  ///< the first one
+    std::size_t bars = 1;
+    double share = 1;  ///< of the block's time in which something ran
+};
+
+/// Returns the lanes of the picture, with what lies in the stretch.
+std::vector<PictureLane> lanes_of(const Trace& trace, const Solution& solution,
+                                  const Picture& picture, Moment from, Moment to);
+
+/// Returns at most `most` blocks, or one for each lane: as fine as that allows, and no finer than
+/// a pixel.
+std::vector<PictureBlock> blocks_of(const std::vector<PictureLane>& lanes, const TimeScale& scale,
+                                    std::size_t most);
+
+}  // namespace heddle::detail

@@ -1,0 +1,119 @@
+'use strict';
+
+// Numbers and names in words.
+
+const timeUnits = [['s', 1e9], ['ms', 1e6], ['µs', 1e3], ['ns', 1]];
+const unitOf = (ns) => timeUnits.find((unit) => Math.abs(ns) >= unit[1]) ?? timeUnits[3];
+
+/// Returns a length of time with three digits or more: "12.3 µs".
+function timeWords(ns) {
+    const [name, size] = unitOf(ns);
+    const value = ns / size, digits = Math.abs(value);
+    return `${value.toFixed(size === 1 || digits >= 100 ? 0 : digits >= 10 ? 1 : 2)} ${name}`;
+}
+
+/// Returns a moment as exactly as ticks that are `step` ns apart need it: "12.345 ms".
+function axisWords(moment, step) {
+    if (moment === 0) return '0';
+    const [name, size] = unitOf(moment);
+    let decimals = 0;
+    for (let part = size; part > 1 && part > step * 1.0001; part /= 10) ++decimals;
+    return `${(moment / size).toFixed(decimals)} ${name}`;
+}
+
+/// Returns the moment to the nanosecond, in the unit that suits it.
+const momentWords = (moment) => axisWords(moment, 1);
+
+function bytesWords(bytes) {
+    for (const [name, size] of [['GB', 1e9], ['MB', 1e6], ['kB', 1e3]])
+        if (bytes >= size) return `${(bytes / size).toPrecision(3)} ${name}`;
+    return `${bytes} B`;
+}
+
+const countWords = (count, one, many = `${one}s`) =>
+    `${count.toLocaleString('en').replaceAll(',', ' ')} ${count === 1 ? one : many}`;
+const shareWords = (part, whole) => (whole > 0 ? `${((part / whole) * 100).toFixed(1)} %` : '–');
+const placeWords = (file, line) => (file ? `${file.replace(/^.*[/\\]/, '')}:${line}` : '');
+
+/// Returns bytes per nanosecond as "12.3 GB/s".
+const rateWords = (bytes, ns) => (ns > 0 ? `${(bytes / ns).toPrecision(3)} GB/s` : '');
+
+const kindWords = (model, op) => model.head.kinds[model.siteKind[model.opSite[op]]];
+const plain = (word) => word.replaceAll('_', ' ');
+const capital = (word) => word[0].toUpperCase() + word.slice(1);
+
+/// Returns "main of cuda:0".
+function streamWords({head}, stream) {
+    const {label, device} = head.streams[stream];
+    return `${label} of ${head.devices[device].label}`;
+}
+
+function opLabel(model, op) {
+    const name = model.text[model.siteName[model.opSite[op]]];
+    return name || plain(kindWords(model, op));
+}
+
+/// Returns what a bar shows: the operation, or the node of its graph.
+function barLabel(model, bar) {
+    const node = nodeOfBar(model, bar);
+    return node < 0 ? opLabel(model, model.barOp[bar]) : model.text[model.nodeName[node]] || 'node';
+}
+
+/// Returns [short, full], or nothing if the place is not known.
+function opPlace(model, op) {
+    const site = model.opSite[op];
+    const file = model.text[model.siteFile[site]], line = model.siteLine[site];
+    return file ? [placeWords(file, line), `${file}:${line}`] : null;
+}
+
+/// Returns where an operation ran: its stream, with the device if another one has a stream of that
+/// name and this is not `device`; or the thread that made a call of the host's own.
+function opRowLabel(model, op, device = -1) {
+    const site = model.opSite[op], stream = model.siteStream[site];
+    if (stream < 0) return model.head.threads[model.siteThread[site]] ?? 'host';
+    const {label, device: own} = model.head.streams[stream];
+    const isClear = own === device || !model.sharedLabels.has(label);
+    return isClear ? label : streamWords(model, stream);
+}
+
+/// Returns the reason of a gap in a few words: "waited for Hash on main".
+function gapWords(model, gap) {
+    const words = model.head.gapLooks[model.gapReason[gap]].label;
+    const cause = model.gapCause[gap];
+    if (cause < 0) return words;
+    const link = words === 'waited' ? ' for ' : ': ';
+    const {device} = model.head.streams[model.gapStream[gap]];
+    return `${words}${link}${opLabel(model, cause)} on ${opRowLabel(model, cause, device)}`;
+}
+
+/// Returns the reason of a gap in a sentence. The keys are those of gap_looks() in C++.
+function gapSentence(model, gap) {
+    const op = model.gapOp[gap];
+    const name = op < 0 ? 'the next operation' : opLabel(model, op);
+    const took = op < 0 ? '' : ` It took ${timeWords(model.opCallLength[op])}.`;
+    const sentences = {
+        'nothing-enqueued': op < 0 ? 'Nothing more was enqueued on this stream.'
+            : `All that was enqueued had run. The host enqueued ${name} later.`,
+        'launched-late': `The host came late with ${name}: nothing else was enqueued here.`,
+        'queue-full': `The call that enqueued ${name} was blocked, as the queue was full.${took}`,
+        'loading-code': `The call that enqueued ${name} loaded code.${took}`,
+        waited: `Before ${name}, the stream waited for another one.`,
+        'device-busy': 'Work of other streams filled the device.',
+        'no-worker': 'All workers of the device were busy.',
+        'launch-latency': `The launch itself: from the call, or the last wait, to ${name}.`,
+    };
+    return sentences[model.head.gapLooks[model.gapReason[gap]].key];
+}
+
+/// Why there was a wait, by the names of its reasons.
+const waitReasons = {
+    user: 'The program asked for this wait', scope_enter: 'The program entered a scope',
+    scope_exit: 'The program left a scope', fork: 'A branch follows what was before its fork',
+    join: 'What follows a join waits for its branches',
+    copy: 'The host takes part in copies of pageable memory',
+    collective: 'All streams of a collective take part',
+    data: 'This wait orders conflicting accesses', batch: 'A batch is ordered around its streams',
+    free_memory: 'Memory is freed after its users',
+    graph: 'The graph owns memory that others use', peer: 'A copy between devices needs both',
+    pipeline: 'A stage of a pipeline follows the one before',
+};

@@ -1,0 +1,49 @@
+// Makes a trace of what threads have recorded.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "timeline/record/log.hpp"
+#include "timeline/trace.hpp"
+
+namespace heddle::detail {
+
+class TraceCollector {
+public:
+    using Names = std::unordered_map<std::uint64_t, std::string>;
+
+    /// Fills `trace`, whose base is set. `memory_names`: by allocation.
+    TraceCollector(Trace& trace, const RecordTables& tables, const Names& memory_names)
+        : trace_(trace), tables_(tables), memory_names_(memory_names) {}
+
+    /// Adds one thread's records, under this name.
+    void add(const ThreadLog& log, const std::string& name);
+    /// Brings the operations in order, with their times. Call it once, at the end.
+    void finish();
+
+private:
+    struct Run {
+        std::uint64_t id;
+        std::int64_t node;
+        Moment start, end;
+        std::uint32_t workers;
+    };
+    Moment moment(std::int64_t ns) const noexcept { return ns - trace_.base_ns; }
+    void add_ops(const Slot* slots, std::size_t count, TraceIndex thread);
+    /// Reads one operation. Returns how many slots it takes.
+    std::size_t add_op(const Slot* slot, TraceIndex thread);
+    void add_access(const AccessSlot& slot);
+    void give_times();
+    void name_memory();
+
+    Trace& trace_;
+    const RecordTables& tables_;
+    const Names& memory_names_;
+    std::vector<Run> runs_;
+    std::vector<std::pair<TraceIndex, std::string>> thread_names_;
+};
+
+}  // namespace heddle::detail

@@ -1,0 +1,67 @@
+// What one thread has recorded, and what it remembers so that recording is quick.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "timeline/record/slots.hpp"
+#include "timeline/record/tables.hpp"
+
+namespace heddle::detail {
+
+/// Tables and limits that all threads of a recording share.
+struct RecordTables {
+    StringTable strings;
+    StreamTable streams{strings};
+    GraphTable graphs{strings};
+    ChunkLimit limit;
+};
+
+/// One thread's part of a recording. That thread writes it; another may read it.
+class ThreadLog {
+public:
+    ThreadLog(RecordTables& tables, std::string name)
+        : name_(std::move(name)), tables_(tables), ops_(tables.limit), runs_(tables.limit),
+          ranges_(tables.limit) {}
+
+    /// Throw std::bad_alloc; what they recorded is complete or missing then.
+    void add(const OpInfo& op, bool with_accesses);
+    void add(const OpRun& run);
+    void add_range(std::int64_t begin_ns, std::int64_t end_ns, std::string_view name);
+
+    const std::string& name() const noexcept { return name_; }
+    const SlotList& ops() const noexcept { return ops_; }
+    const SlotList& runs() const noexcept { return runs_; }
+    const SlotList& ranges() const noexcept { return ranges_; }
+    /// How many operations were recorded, including those that made room for later ones.
+    std::uint64_t op_count() const noexcept { return op_count_.load(std::memory_order_relaxed); }
+
+private:
+    /// Remembers indices by the addresses of texts. An address may get another text.
+    class Lately {
+    public:
+        TraceIndex index_of(const char* text, StringTable& strings);
+
+    private:
+        struct One {
+            const char* address = nullptr;
+            StringTable::Kept kept{0, ""};
+        };
+        One all_[64];
+    };
+    TraceIndex index_of(StreamRef stream);
+
+    const std::string name_;
+    RecordTables& tables_;
+    SlotList ops_, runs_, ranges_;
+    std::atomic<std::uint64_t> op_count_{0};
+    Lately lately_;
+    struct SeenStream {
+        std::uint64_t id = 0;
+        TraceIndex index = 0;
+    };
+    SeenStream streams_[16];
+};
+
+}  // namespace heddle::detail

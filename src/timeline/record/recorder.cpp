@@ -1,0 +1,156 @@
+#include "timeline/record/recorder.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <ctime>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/base/clock.hpp"
+#include "core/base/fork.hpp"
+#include "core/base/format.hpp"
+#include "core/base/ids.hpp"
+#include "timeline/record/collect.hpp"
+
+namespace heddle::detail {
+
+namespace {
+
+/// The logs that this thread used last, newest first. Their recorders may be gone, so they are
+/// found by id.
+struct UsedLog {
+    std::uint64_t recorder = 0;
+    ThreadLog* log = nullptr;
+};
+constinit thread_local UsedLog used_logs[8];
+
+ThreadLog* find_log(std::uint64_t recorder) noexcept {
+    for (UsedLog& one : used_logs) {
+        if (one.recorder != recorder) continue;
+        if (&one != used_logs) std::rotate(used_logs, &one, &one + 1);
+        return used_logs[0].log;
+    }
+    return nullptr;
+}
+
+void remember_log(std::uint64_t recorder, ThreadLog& log) noexcept {
+    std::rotate(used_logs, std::end(used_logs) - 1, std::end(used_logs));
+    used_logs[0] = {recorder, &log};
+}
+
+std::int64_t realtime_ns() noexcept {
+    timespec now{};
+    clock_gettime(CLOCK_REALTIME, &now);
+    return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+/// Returns the name that the thread was given, "main" for the first thread, or "" for others.
+std::string name_of_this_thread(const std::string& program) {
+    if (syscall(SYS_gettid) == getpid()) return "main";
+    char name[64] = "";
+    (void)pthread_getname_np(pthread_self(), name, sizeof name);
+    // Threads inherit their creator's name, which is the program's.
+    return program.compare(0, 15, name) == 0 ? "" : name;
+}
+
+std::string program_name() {
+    const std::string path = program_invocation_name != nullptr ? program_invocation_name : "";
+    return path.substr(path.find_last_of('/') + 1);
+}
+
+}  // namespace
+
+TimelineRecorder::TimelineRecorder(const Options& options)
+    : options_(options), id_(next_id()), process_(forks()), base_ns_(now_ns()),
+      base_realtime_ns_(realtime_ns()) {
+    // An operation takes two to five slots.
+    tables_.limit.most = options.most_operations * 3 / SlotList::chunk_slots + 4;
+    add_observer(*this, {.times = true});
+}
+
+TimelineRecorder::~TimelineRecorder() { stop(); }
+
+void TimelineRecorder::stop() noexcept {
+    if (end_ns_.exchange(now_ns()) != 0) return;
+    remove_observer(*this);
+}
+
+ThreadLog& TimelineRecorder::make_log() {
+    const std::string program = program_name();
+    std::string name = name_of_this_thread(program);
+    const std::lock_guard lock(mutex_);
+    if (name.empty()) name = format("thread {}", logs_.size() + 1);
+    return *logs_.emplace_back(std::make_unique<ThreadLog>(tables_, std::move(name)));
+}
+
+ThreadLog* TimelineRecorder::this_log() noexcept {
+    if (forks() != process_) return nullptr;
+    if (ThreadLog* const log = find_log(id_)) [[likely]]
+        return log;
+    try {
+        ThreadLog& made = make_log();
+        remember_log(id_, made);
+        return &made;
+    } catch (...) {
+        return nullptr;
+    }
+}
+
+void TimelineRecorder::on_op(const OpInfo& op) noexcept {
+    ThreadLog* const log = this_log();
+    try {
+        if (log != nullptr) return log->add(op, options_.accesses);
+    } catch (...) {  // there is no memory
+    }
+    lost_.fetch_add(1, std::memory_order_relaxed);
+}
+
+void TimelineRecorder::on_run(const OpRun& run) noexcept {
+    ThreadLog* const log = this_log();
+    try {
+        if (log != nullptr) log->add(run);
+    } catch (...) {  // there is no memory: the operation has no times
+    }
+}
+
+void TimelineRecorder::add_range(std::int64_t begin_ns, std::int64_t end_ns,
+                                 std::string_view name) noexcept {
+    ThreadLog* const log = this_log();
+    try {
+        if (log != nullptr) log->add_range(begin_ns, end_ns, name);
+    } catch (...) {  // there is no memory
+    }
+}
+
+void TimelineRecorder::name_thread(std::string_view name) {
+    if (ThreadLog* const log = this_log()) {
+        const std::lock_guard lock(mutex_);
+        thread_names_[log] = name;
+    }
+}
+
+void TimelineRecorder::name_memory(std::uint64_t allocation, std::string_view name) {
+    const std::lock_guard lock(mutex_);
+    memory_names_[allocation] = name;
+}
+
+Trace TimelineRecorder::trace() const {
+    Trace trace;
+    trace.base_ns = base_ns_;
+    trace.base_realtime_ns = base_realtime_ns_;
+    const std::int64_t end = end_ns_.load();
+    trace.end = (end != 0 ? end : now_ns()) - base_ns_;
+    trace.program = program_name();
+    const std::lock_guard lock(mutex_);
+    TraceCollector collector(trace, tables_, memory_names_);
+    for (const auto& log : logs_) {
+        const auto given = thread_names_.find(log.get());
+        collector.add(*log, given != thread_names_.end() ? given->second : log->name());
+    }
+    collector.finish();
+    trace.lost_ops += lost_.load();
+    return trace;
+}
+
+}  // namespace heddle::detail

@@ -1,0 +1,34 @@
+#include "timeline/record/slots.hpp"
+
+#include <new>
+
+namespace heddle::detail {
+
+bool SlotList::add_chunk() noexcept {
+    const std::lock_guard lock(mutex_);
+    const bool is_full = limit_.taken.load(std::memory_order_relaxed) >= limit_.most;
+    if (!is_full || chunks_.size() < 2) {
+        try {
+            auto chunk = std::make_unique<Chunk>();
+            // A ring begins anywhere: the new chunk goes behind the newest one.
+            chunks_.insert(chunks_.begin() + static_cast<std::ptrdiff_t>(first_), std::move(chunk));
+            last_ = chunks_[first_].get();
+            first_ = (first_ + 1) % chunks_.size();
+            limit_.taken.fetch_add(1, std::memory_order_relaxed);
+        } catch (const std::bad_alloc&) {
+            if (chunks_.empty()) return false;
+            last_ = nullptr;
+        }
+    } else {
+        last_ = nullptr;
+    }
+    if (last_ == nullptr) {  // the oldest one becomes the newest
+        last_ = chunks_[first_].get();
+        first_ = (first_ + 1) % chunks_.size();
+    }
+    last_->used.store(0, std::memory_order_release);
+    last_used_ = 0;
+    return true;
+}
+
+}  // namespace heddle::detail

@@ -1,0 +1,128 @@
+// What a thread has recorded: slots of 64 bytes in chunks, written by that thread alone and read by
+// whoever collects the recording.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "timeline/trace.hpp"
+
+namespace heddle::detail {
+
+/// One operation, without what is rare. What follows it in the chunk: a RareSlot if `has_rare`,
+/// then `accesses` AccessSlots.
+struct OpSlot {
+    std::uint64_t id;
+    std::int64_t begin_ns;
+    std::uint32_t duration_ns;  ///< of the call, cut off after 4 s
+    std::uint32_t name, file, line;
+    std::uint64_t position;
+    std::uint64_t amount;  ///< waits: the other stream's position; else bytes
+    std::uint32_t stream, other;
+    OpKind kind;
+    OpMode mode;
+    WaitReason reason;
+    bool has_rare;
+    std::uint32_t accesses;
+};
+static_assert(sizeof(OpSlot) == 64);
+
+struct RareSlot {
+    std::uint64_t event, recording, parent, collective;
+    std::uint32_t generation, graph, share, shares;
+    std::uint32_t device, unused;
+    std::uint64_t unused_too;
+};
+static_assert(sizeof(RareSlot) == 64);
+
+struct AccessSlot {
+    std::uint64_t data, bytes, block, pitch;
+    std::uint32_t rows, element;
+    AccessMode mode;
+    std::int8_t argument;
+    std::uint8_t unused[22];
+};
+static_assert(sizeof(AccessSlot) == 64);
+
+/// When an operation of a CPU device ran, or, with a node, when that node of a graph did.
+struct RunSlot {
+    std::uint64_t id;
+    std::int64_t node, start_ns, end_ns;
+    std::uint32_t workers, unused[7];
+};
+static_assert(sizeof(RunSlot) == 64);
+
+/// A range that the program named.
+struct RangeSlot {
+    std::int64_t begin_ns, end_ns;
+    std::uint32_t name;
+    std::uint32_t unused[11];
+};
+static_assert(sizeof(RangeSlot) == 64);
+
+union Slot {
+    OpSlot op;
+    RareSlot rare;
+    AccessSlot access;
+    RunSlot run;
+    RangeSlot range;
+};
+
+/// How many chunks the threads of a recording may have together.
+struct ChunkLimit {
+    std::size_t most = 0;
+    std::atomic<std::size_t> taken{0};
+};
+
+/// Slots in the order in which one thread wrote them. Groups of slots that belong together are
+/// never split between chunks, so that the oldest chunk can be dropped. One thread writes; another
+/// may read at the same time.
+class SlotList {
+public:
+    static constexpr std::size_t chunk_slots = 1024;
+
+    explicit SlotList(ChunkLimit& limit) noexcept : limit_(limit) {}
+
+    /// Returns room for `count` slots, at most a chunk's, or null if there is no memory. They can
+    /// be read after publish().
+    Slot* reserve(std::size_t count) noexcept {
+        if (last_ == nullptr || last_used_ + count > chunk_slots) [[unlikely]]
+            if (!add_chunk()) return nullptr;
+        return &last_->slots[last_used_];
+    }
+    void publish(std::size_t count) noexcept {
+        last_used_ += static_cast<std::uint32_t>(count);
+        last_->used.store(last_used_, std::memory_order_release);
+    }
+
+    /// Calls use(slots, count) for each chunk, oldest first.
+    template <class F> void read(F&& use) const {
+        const std::lock_guard lock(mutex_);
+        for (std::size_t i = 0; i < chunks_.size(); ++i) {
+            const Chunk& chunk = *chunks_[(first_ + i) % chunks_.size()];
+            use(chunk.slots, static_cast<std::size_t>(chunk.used.load(std::memory_order_acquire)));
+        }
+    }
+
+private:
+    struct Chunk {
+        std::atomic<std::uint32_t> used{0};
+        Slot slots[chunk_slots];
+    };
+    /// Makes a chunk, or empties the oldest one. Returns false if there is no memory.
+    bool add_chunk() noexcept;
+
+    ChunkLimit& limit_;
+    mutable std::mutex mutex_;                    ///< guards the next two
+    std::vector<std::unique_ptr<Chunk>> chunks_;  ///< a ring
+    std::size_t first_ = 0;                       ///< the oldest one
+    // The writer's own.
+    Chunk* last_ = nullptr;
+    std::uint32_t last_used_ = 0;
+};
+
+}  // namespace heddle::detail

@@ -1,0 +1,117 @@
+// The recording that HEDDLE_TIMELINE asks for. It is written when the program exits.
+#include <atomic>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include <heddle/timeline.hpp>
+
+#include "core/base/errors.hpp"
+#include "core/base/fork.hpp"
+#include "core/base/report.hpp"
+#include "core/observe/start.hpp"
+#include "timeline/file/output.hpp"
+
+namespace heddle::detail {
+
+namespace {
+
+/// HEDDLE_TIMELINE: a file, and options behind commas.
+struct Wish {
+    std::string file;
+    timeline::RecordingOptions options;
+};
+
+std::size_t number_in(std::string_view text, const ErrorSite& site) {
+    std::size_t used = 0;
+    std::size_t number = 0;
+    try {
+        number = std::stoull(std::string(text), &used);
+    } catch (const std::exception&) {  // reported below
+    }
+    const bool is_number = text.find_first_not_of("0123456789") == std::string_view::npos;
+    if (!is_number || used == 0 || used != text.size() || number == 0)
+        usage_error(
+            site,
+            "'limit={}' is not a number of operations, like limit=1000000; nothing is recorded",
+            text);
+    return number;
+}
+
+Wish read(std::string_view text, const ErrorSite& site) {
+    Wish wish;
+    bool is_first = true;
+    while (!text.empty() || is_first) {
+        const std::size_t comma = std::min(text.find(','), text.size());
+        const std::string_view part = text.substr(0, comma);
+        text.remove_prefix(std::min(comma + 1, text.size()));
+        if (std::exchange(is_first, false)) wish.file = part;
+        else if (part == "no-accesses") wish.options.accesses = false;
+        else if (part.substr(0, 6) == "limit=")
+            wish.options.limit = number_in(part.substr(6), site);
+        else
+            usage_error(site,
+                        "'{}' is no option: behind the file there may be limit=NUMBER and "
+                        "no-accesses, after commas; nothing is recorded",
+                        part);
+    }
+    format_of(wish.file, site);
+    const std::filesystem::path folder = std::filesystem::path(wish.file).parent_path();
+    if (!folder.empty() && !std::filesystem::is_directory(folder))
+        usage_error(site, "there is no folder \"{}\"; nothing is recorded", folder.string());
+    return wish;
+}
+
+/// Never destroyed: threads may enqueue until the process is gone.
+timeline::Recording* recording = nullptr;
+std::string file;
+int process = 0;
+
+void write_at_exit() noexcept {
+    if (forks() != process) return;  // a child: its parent writes
+    try {
+        recording->stop();
+        recording->write(file, SourceLocation{});
+    } catch (...) {
+        report(std::current_exception());
+    }
+}
+
+void start_timeline(std::string_view text) {
+    const ErrorSite site("HEDDLE_TIMELINE", {});
+    Wish wish = read(text, site);
+    auto made = std::make_unique<timeline::Recording>(wish.options, SourceLocation{});
+    file = std::move(wish.file);
+    process = forks();
+    recording = made.release();
+    (void)std::atexit(&write_at_exit);
+}
+
+/// Calls function(value) if the variable is set, and reports what it throws.
+template <class F> void if_set(const char* variable, F&& function) noexcept {
+    const char* const value = std::getenv(variable);
+    if (value == nullptr || *value == '\0') return;
+    try {
+        function(value);
+    } catch (...) {
+        report(std::current_exception());
+    }
+}
+
+constinit std::atomic<bool> has_started{false};
+
+}  // namespace
+
+void start_observers() noexcept {
+    if (has_started.load(std::memory_order_relaxed) || has_started.exchange(true)) return;
+    if_set("HEDDLE_TIMELINE", start_timeline);
+    if_set("HEDDLE_NVTX", [](std::string_view value) {
+        if (value != "0") start_nvtx();
+    });
+}
+
+}  // namespace heddle::detail

@@ -1,0 +1,69 @@
+// What the threads of a recording share: strings, streams and graphs, each known by an index.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "timeline/trace.hpp"
+
+namespace heddle::detail {
+
+/// Strings that are kept once. Thread-safe. Index 0 is the empty string.
+class StringTable {
+public:
+    struct Kept {
+        TraceIndex index;
+        const char* text;  ///< valid as long as the table
+    };
+    StringTable();
+    Kept keep(std::string_view text);
+    std::vector<std::string> all() const;
+
+private:
+    mutable std::mutex mutex_;
+    std::deque<std::string> texts_;
+    std::unordered_map<std::string_view, TraceIndex> index_;
+};
+
+/// The streams and devices that were seen. Thread-safe.
+class StreamTable {
+public:
+    explicit StreamTable(StringTable& strings) : strings_(strings) {}
+    TraceIndex keep(StreamRef stream);
+    TraceIndex keep(Device device);
+    std::vector<TraceStream> streams() const;
+    std::vector<TraceDevice> devices() const;
+
+private:
+    TraceIndex index_of(Device device);  ///< call with the mutex held
+    StringTable& strings_;
+    mutable std::mutex mutex_;
+    std::vector<TraceStream> streams_;
+    std::unordered_map<std::uint64_t, TraceIndex> index_;  ///< by id
+    std::vector<TraceDevice> devices_;
+};
+
+/// The graphs that were launched, with their nodes' accesses. Thread-safe.
+class GraphTable {
+public:
+    explicit GraphTable(StringTable& strings) : strings_(strings) {}
+    TraceIndex keep(const GraphShape& shape, bool is_batch);
+    /// Adds the graphs to a trace, and their accesses.
+    void write(Trace& trace) const;
+
+private:
+    StringTable& strings_;
+    mutable std::mutex mutex_;
+    std::vector<TraceGraph> graphs_;
+    std::vector<TraceAccess> accesses_;
+    std::unordered_map<std::uint64_t, TraceIndex> index_;  ///< by id
+};
+
+TraceAccess trace_access(const OpAccess& access) noexcept;
+
+}  // namespace heddle::detail

@@ -1,0 +1,124 @@
+// The critical path: backwards from what ended last, always to what was needed last.
+#include <algorithm>
+
+#include "timeline/solve/solving.hpp"
+
+namespace heddle::detail {
+
+namespace {
+
+/// Finds the last host wait on a thread that really waited.
+class HostWaits {
+public:
+    explicit HostWaits(const Solving& solving)
+        : trace_(solving.trace), waits_(solving.trace.threads.size()) {
+        for (std::size_t i = 0; i < trace_.ops.size(); ++i) {
+            const TraceOp& op = trace_.ops[i];
+            const Moment target_end = solving.end_of(solving.targets[i]);
+            if (op.kind != OpKind::synchronize || op.thread >= waits_.size() ||
+                !is_known(target_end) || !is_known(op.call_end) || target_end <= op.call_begin)
+                continue;
+            waits_[op.thread].emplace_back(op.call_end, static_cast<TraceIndex>(i));
+        }
+        for (auto& waits : waits_)
+            if (!std::is_sorted(waits.begin(), waits.end())) std::sort(waits.begin(), waits.end());
+    }
+    /// Returns the last one that ended until then, or no_index.
+    TraceIndex last_on(TraceIndex thread, Moment until) const {
+        if (thread >= waits_.size()) return no_index;
+        const auto& waits = waits_[thread];
+        const auto next = std::upper_bound(waits.begin(), waits.end(), std::pair(until, no_index));
+        return next == waits.begin() ? no_index : (next - 1)->second;
+    }
+
+private:
+    const Trace& trace_;
+    std::vector<std::vector<std::pair<Moment, TraceIndex>>> waits_;  ///< of each thread
+};
+
+class PathFinder {
+public:
+    explicit PathFinder(const Solving& solving)
+        : solving_(solving), host_waits_(solving), was_passed_(solving.trace.ops.size()) {}
+
+    std::vector<CriticalStep> find() {
+        TraceIndex op = last_to_end();
+        if (op == no_index) return {};
+        at_ = solving_.ran[op].end;
+        while (op != no_index && !was_passed_[op]) {
+            was_passed_[op] = true;
+            step(CriticalStep::Kind::runs, op, solving_.ran[op].start);
+            op = go_before(op);
+        }
+        std::reverse(steps_.begin(), steps_.end());
+        return std::move(steps_);
+    }
+
+private:
+    TraceIndex last_to_end() const {
+        TraceIndex last = no_index;
+        for (std::size_t i = 0; i < solving_.ran.size(); ++i)
+            if (solving_.ran[i].end > solving_.end_of(last)) last = static_cast<TraceIndex>(i);
+        return last;
+    }
+
+    /// Adds the stretch from `begin` to where the path has come so far. Adds nothing if that is
+    /// empty, or if `begin` is not known.
+    void step(CriticalStep::Kind kind, TraceIndex op, Moment begin) {
+        if (begin >= at_ || !is_known(begin)) return;
+        steps_.push_back({kind, op, begin, std::exchange(at_, begin)});
+    }
+
+    /// Adds what was between the start of `op` and the end of what it needed last: its way to the
+    /// device, and before that the host. Returns what it needed last.
+    TraceIndex go_before(TraceIndex op) {
+        const TraceOp& described = solving_.trace.ops[op];
+        const Needs& needs = solving_.needs[op];
+        TraceIndex last = needs.before;
+        if (const TraceIndex target = solving_.target_of(needs.wait);
+            solving_.end_of(target) > solving_.end_of(last))
+            last = target;
+        const Moment free = std::min(solving_.end_of(last), at_);
+        const Moment call_begin = sane(described.call_begin);
+        const Moment call_end = std::max(call_begin, sane(described.call_end));
+        step(CriticalStep::Kind::waits, op, std::max(free, call_end));
+        if (call_begin > free || last == no_index) return go_along_thread(op);
+        step(CriticalStep::Kind::host, op, free);
+        return last;
+    }
+
+    /// The host's call came last: adds what its thread did since it was last held up itself.
+    /// Returns what held it up.
+    TraceIndex go_along_thread(TraceIndex op) {
+        const TraceOp& described = solving_.trace.ops[op];
+        const Moment called = sane(described.call_begin);
+        if (!is_known(called)) return no_index;
+        const TraceIndex wait = host_waits_.last_on(described.thread, called);
+        const TraceIndex parent = solving_.host_functions.find(described.parent);
+        const bool parent_is_known = parent != no_index && is_known(solving_.ran[parent].end);
+        const Moment waited = wait != no_index ? solving_.trace.ops[wait].call_end : unknown_moment;
+        if (parent_is_known && solving_.ran[parent].start >= waited) {
+            step(CriticalStep::Kind::host, op, called);
+            return parent;
+        }
+        step(CriticalStep::Kind::host, op, wait != no_index ? waited : solving_.begin);
+        if (wait == no_index) return no_index;
+        const TraceIndex target = solving_.targets[wait];
+        step(CriticalStep::Kind::waits, wait, solving_.ran[target].end);
+        return target;
+    }
+
+    const Solving& solving_;
+    const HostWaits host_waits_;
+    std::vector<bool> was_passed_;
+    std::vector<CriticalStep> steps_;  ///< from the last one back
+    Moment at_ = 0;                    ///< where the path has come
+};
+
+}  // namespace
+
+std::vector<CriticalStep> critical_path(const Solving& solving) {
+    return PathFinder(solving).find();
+}
+
+}  // namespace heddle::detail

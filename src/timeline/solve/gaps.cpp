@@ -1,0 +1,127 @@
+// Why nothing ran: each idle stretch of a row is cut into parts with one reason each.
+#include <algorithm>
+
+#include "timeline/solve/device_load.hpp"
+#include "timeline/solve/slow_calls.hpp"
+#include "timeline/solve/solving.hpp"
+
+namespace heddle::detail {
+
+namespace {
+
+/// On a CUDA device, an operation may start this late for no other reason than the launch itself.
+/// An H200 takes 1 to 3 us.
+constexpr Moment usual_latency = 5'000;  // ns
+
+class GapMaker {
+public:
+    GapMaker(const Solving& solving, Solution& solution)
+        : solving_(solving), trace_(solving.trace), solution_(solution), slow_(solving.trace),
+          load_(solving.trace, solution.bars) {}
+
+    /// Fills the row with the gaps between its bars.
+    void fill_row(std::span<const Bar> bars, RowTotals& row) {
+        row_ = &row;
+        Moment at = solution_.begin;
+        for (const Bar& bar : bars) {
+            if (bar.run != no_index) continue;  // its graph's bar spans it
+            if (bar.start > at) explain(bar.op, at, bar.start);
+            at = std::max(at, bar.end);
+        }
+        begin_ = at;
+        cut({.end = solution_.end, .reason = GapReason::nothing_enqueued});
+        Moment idle = 0;
+        for (const Moment one : row.idle) idle += one;
+        row.busy = solution_.end - solution_.begin - idle;
+    }
+
+private:
+    /// Makes the stretch from `begin_` to `gap.end` a gap, and goes on behind it.
+    void cut(Gap gap) {
+        if (gap.end <= begin_) return;
+        gap.stream = row_->stream;
+        gap.begin = std::exchange(begin_, gap.end);
+        row_->idle[static_cast<std::size_t>(gap.reason)] += gap.end - gap.begin;
+        solution_.gaps.push_back(gap);
+    }
+    void cut(Moment end, GapReason reason, TraceIndex cause = no_index,
+             TraceIndex wait = no_index) {
+        cut({.end = std::min(end, start_),
+             .reason = reason,
+             .op = op_,
+             .cause = cause,
+             .wait = wait});
+    }
+
+    /// Says why `op` started at `start`, when its stream had been idle since `idle_since`.
+    void explain(TraceIndex op, Moment idle_since, Moment start) {
+        op_ = op;
+        begin_ = idle_since;
+        start_ = start;
+        cut_late_call();
+        const Needs& needs = solving_.needs[op];
+        const TraceIndex target = solving_.target_of(needs.wait);
+        cut(solving_.end_of(target), GapReason::waited, target, needs.wait);
+        cut_start();
+    }
+
+    /// The host came late, by itself or because the call took long.
+    void cut_late_call() {
+        const TraceOp& op = trace_.ops[op_];
+        const TraceIndex parent = solving_.host_functions.find(op.parent);
+        if (const auto slow = slow_.reason_of(op_)) {
+            cut(op.call_begin, GapReason::launched_late, parent);
+            cut(op.call_end, *slow);
+        }
+        cut(std::max(sane(op.call_begin), sane(op.call_end)), GapReason::launched_late, parent);
+    }
+
+    /// The call had returned and all waits were satisfied.
+    void cut_start() {
+        if (begin_ >= start_) return;
+        const TraceIndex device = device_of(trace_, row_->stream);
+        const bool is_cuda = device != no_index && trace_.devices[device].is_cuda;
+        const Moment left = start_ - begin_;
+        if (!is_cuda || left > usual_latency) {
+            if (const TraceIndex unseen = solving_.needs[op_].unseen; unseen != no_index)
+                cut(start_, GapReason::waited, no_index, unseen);
+            const auto [full, last] = load_.around(op_, begin_, start_);
+            if (full >= left - full)
+                cut(last, is_cuda ? GapReason::device_busy : GapReason::no_worker);
+        }
+        cut(start_, GapReason::launch_latency);
+    }
+
+    const Solving& solving_;
+    const Trace& trace_;
+    Solution& solution_;
+    const SlowCalls slow_;
+    const DeviceLoad load_;
+    RowTotals* row_ = nullptr;
+    TraceIndex op_ = no_index;      ///< the operation behind the stretch
+    Moment begin_ = 0, start_ = 0;  ///< what is left of the stretch
+};
+
+}  // namespace
+
+void make_gaps(const Solving& solving, Solution& solution) {
+    const Trace& trace = solving.trace;
+    solution.rows.resize(trace.streams.size());
+    for (TraceIndex i = 0; i < trace.ops.size(); ++i) {
+        const TraceOp& op = trace.ops[i];
+        if (op.stream < trace.streams.size() && is_work(op) &&
+            (is_known(solving.end_of(i)) || has_no_clock(trace, op.stream)))
+            ++solution.rows[op.stream].operations;
+    }
+    GapMaker maker(solving, solution);
+    std::size_t begin = 0;
+    for (TraceIndex stream = 0; stream < trace.streams.size(); ++stream) {
+        solution.rows[stream].stream = stream;
+        std::size_t end = begin;
+        while (end < solution.bars.size() && solution.bars[end].stream == stream) ++end;
+        maker.fill_row({solution.bars.data() + begin, end - begin}, solution.rows[stream]);
+        begin = end;
+    }
+}
+
+}  // namespace heddle::detail

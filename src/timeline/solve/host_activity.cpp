@@ -1,0 +1,182 @@
+#include "timeline/solve/host_activity.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "core/base/format.hpp"
+#include "timeline/solve/trace_parts.hpp"
+#include "timeline/solve/words.hpp"
+
+namespace heddle::detail {
+
+HostActivity::HostActivity(const Trace& trace)
+    : trace_(trace), host_functions_(trace, OpKind::host_function), calls_(trace.threads.size()),
+      ranges_(trace.threads.size()) {
+    add_calls();
+    add_ranges();
+}
+
+void HostActivity::add_calls() {
+    for (std::size_t i = 0; i < trace_.ops.size(); ++i) {
+        const TraceOp& op = trace_.ops[i];
+        if (op.thread >= calls_.size() || !is_known(op.call_begin) || !is_known(op.call_end) ||
+            op.call_end < op.call_begin)
+            continue;
+        calls_[op.thread].push_back({op.call_begin, op.call_end, static_cast<TraceIndex>(i)});
+    }
+    const auto is_before = [](const Call& a, const Call& b) { return a.begin < b.begin; };
+    for (auto& calls : calls_)
+        if (!std::is_sorted(calls.begin(), calls.end(), is_before))
+            std::stable_sort(calls.begin(), calls.end(), is_before);
+}
+
+void HostActivity::add_ranges() {
+    for (const TraceRange& range : trace_.ranges)
+        if (range.thread < ranges_.size() && is_known(range.begin) && is_known(range.end) &&
+            range.begin < range.end)
+            ranges_[range.thread].push_back({range.begin, range.end, range.name, 0});
+    for (auto& ranges : ranges_) {
+        std::sort(ranges.begin(), ranges.end(), [](const Range& a, const Range& b) {
+            return std::pair(a.begin, b.end) < std::pair(b.begin, a.end);
+        });
+        std::vector<std::size_t> open;
+        for (std::size_t i = 0; i < ranges.size(); ++i) {
+            while (!open.empty() && ranges[open.back()].end <= ranges[i].begin) open.pop_back();
+            ranges[i].parent = open.empty() ? i : open.back();
+            open.push_back(i);
+        }
+    }
+}
+
+TraceIndex HostActivity::range_at(TraceIndex thread, Moment moment) const {
+    const auto& ranges = ranges_[thread];
+    const auto next =
+        std::upper_bound(ranges.begin(), ranges.end(), moment,
+                         [](Moment value, const Range& one) { return value < one.begin; });
+    if (next == ranges.begin()) return no_index;
+    auto i = static_cast<std::size_t>(next - ranges.begin()) - 1;
+    while (ranges[i].end <= moment && ranges[i].parent != i) i = ranges[i].parent;
+    return ranges[i].end > moment ? ranges[i].name : no_index;
+}
+
+HostStretch HostActivity::on(TraceIndex thread, Moment begin, Moment end,
+                             const OwnCode& own) const {
+    HostStretch found;
+    if (thread >= calls_.size() || begin >= end) return found;
+    const auto& calls = calls_[thread];
+    auto call = std::lower_bound(calls.begin(), calls.end(), begin,
+                                 [](const Call& one, Moment value) { return one.begin < value; });
+    if (call != calls.begin()) --call;  // it may reach into the stretch
+
+    Moment at = begin, longest_wait = 0, longest_call = 0;
+    TraceIndex before = no_index;
+    const auto own_until = [&](Moment until, TraceIndex next) {
+        if (until <= at) return;
+        found.own += until - at;
+        if (own) own(until - at, before, next);
+        if (until - at > found.own_end - found.own_begin) {
+            found.own_begin = at;
+            found.own_end = until;
+            found.own_after = before;
+            found.own_before = next;
+        }
+        at = until;
+    };
+    for (; call != calls.end() && call->begin < end; ++call) {
+        own_until(call->begin, call->op);
+        before = call->op;
+        const Moment took = std::min(call->end, end) - at;
+        if (call->end <= at || took < 0) continue;
+        const bool is_wait = trace_.ops[call->op].kind == OpKind::synchronize;
+        (is_wait ? found.waiting : found.calling) += took;
+        ++(is_wait ? found.waits : found.calls);
+        Moment& longest = is_wait ? longest_wait : longest_call;
+        if (took >= longest) {
+            longest = took;
+            (is_wait ? found.longest_wait : found.longest_call) = call->op;
+        }
+        at += took;
+    }
+    own_until(end, call != calls.end() ? call->op : no_index);
+    return found;
+}
+
+namespace {
+
+std::string place_of(const Trace& trace, TraceIndex op) {
+    return fit_end(place_text(trace, trace.ops[op].file, trace.ops[op].line), 40);
+}
+
+std::string own_words(const Trace& trace, const HostStretch& did, const std::string& range) {
+    std::string text = "its own code " + duration_text(did.own);
+    const Moment longest = did.own_end - did.own_begin;
+    std::string detail;
+    if (did.own_after != no_index && did.own_before != no_index)
+        detail = format("from {} to {}", place_of(trace, did.own_after),
+                        place_of(trace, did.own_before));
+    else if (did.own_before != no_index) detail = "before " + place_of(trace, did.own_before);
+    else if (did.own_after != no_index) detail = "after " + place_of(trace, did.own_after);
+    if (!detail.empty() && longest < did.own) detail = duration_text(longest) + " " + detail;
+    if (!range.empty()) detail += (detail.empty() ? "in '" : ", in '") + fit(range, 40) + "'";
+    return detail.empty() ? text : text + " (" + detail + ")";
+}
+
+std::string wait_words(const Trace& trace, const HostStretch& did) {
+    const TraceOp& op = trace.ops[did.longest_wait];
+    const std::string& name = text_of(trace, op.name);
+    return format("{}{} {} ({})", name.empty() ? "synchronize" : fit(name, 40),
+                  did.waits > 1 ? format(" and {} more", count_text(did.waits - 1, "wait", "waits"))
+                                : "",
+                  duration_text(did.waiting), place_of(trace, did.longest_wait));
+}
+
+std::string call_words(const Trace& trace, const HostStretch& did) {
+    const TraceOp& op = trace.ops[did.longest_call];
+    return format("{} {} (the longest: {} at {})", count_text(did.calls, "call", "calls"),
+                  duration_text(did.calling), to_string(op.kind),
+                  place_of(trace, did.longest_call));
+}
+
+}  // namespace
+
+std::string HostActivity::words(TraceIndex thread, Moment begin, Moment end) const {
+    const HostStretch did = on(thread, begin, end);
+    const TraceIndex range =
+        did.own > 0 ? range_at(thread, std::midpoint(did.own_begin, did.own_end)) : no_index;
+    std::vector<std::pair<Moment, std::string>> parts;
+    const Moment least = (end - begin) / 100;
+    if (did.own > least)
+        parts.emplace_back(did.own, own_words(trace_, did, text_of(trace_, range)));
+    if (did.waits > 0 && did.waiting > least)
+        parts.emplace_back(did.waiting, wait_words(trace_, did));
+    if (did.calls > 0 && did.calling > least)
+        parts.emplace_back(did.calling, call_words(trace_, did));
+    std::sort(parts.rbegin(), parts.rend());
+    std::string text;
+    for (const auto& [time, part] : parts) text += (text.empty() ? "" : ", ") + part;
+    return text;
+}
+
+std::string HostActivity::during(const Gap& gap) const {
+    if (gap.op >= trace_.ops.size()) return "";
+    const TraceOp& op = trace_.ops[gap.op];
+    if (op.thread >= calls_.size() || !is_known(gap.begin) || !is_known(gap.end)) return "";
+    Moment begin = gap.begin;
+    std::string text = fit(thread_text(trace_, op.thread), 40) + ": ";
+    if (const TraceIndex parent = host_functions_.find(op.parent); parent != no_index) {
+        const TraceOp& function = trace_.ops[parent];
+        text = fit(name_text(trace_, function), 60) + ": ";
+        if (is_known(function.start) && function.start > begin) {
+            const Moment start = std::min(function.start, gap.end);
+            text += "not begun for " + duration_text(start - begin) + (start < gap.end ? ", " : "");
+            begin = start;
+        }
+    }
+    return text + words(op.thread, begin, gap.end);
+}
+
+std::string what_the_host_did(const Trace& trace, const Gap& gap) {
+    return HostActivity(trace).during(gap);
+}
+
+}  // namespace heddle::detail

@@ -1,0 +1,38 @@
+// Which calls took far longer than such calls usually take, and why.
+#pragma once
+
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "timeline/solve/solution.hpp"
+
+namespace heddle::detail {
+
+/// A call is slow if it took at least 50 us and over ten times as long as usual for its kind on its
+/// device. Usual is the lower tenth of the calls: where a queue stays full, most calls are blocked.
+///
+/// A slow call that launches a kernel for the first time on its device loads code, unless a later
+/// launch of the same kernel was about as slow.
+class SlowCalls {
+public:
+    explicit SlowCalls(const Trace& trace);
+
+    /// Returns queue_full or loading_code for slow calls.
+    std::optional<GapReason> reason_of(TraceIndex op) const;
+
+private:
+    struct Kernel {
+        TraceIndex first = no_index;  ///< its first launch
+        Moment fastest_later = 0;
+        bool has_later = false;
+    };
+    void find_kernels();
+    void find_usual_times();
+
+    const Trace& trace_;
+    std::unordered_map<std::uint64_t, Kernel> kernels_;  ///< by device and name
+    std::vector<Moment> usual_;                          ///< by device and kind; negative: unknown
+};
+
+}  // namespace heddle::detail

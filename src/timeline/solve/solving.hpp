@@ -1,0 +1,101 @@
+// What the parts of solve() share.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "timeline/solve/ops_by_id.hpp"
+#include "timeline/solve/solution.hpp"
+#include "timeline/solve/trace_parts.hpp"
+
+namespace heddle::detail {
+
+/// When an operation ran.
+struct Ran {
+    Moment start = unknown_moment, end = unknown_moment;
+    bool start_is_deduced = false;
+};
+
+/// A run of a node of a launched graph, with a start, an end that is not before it, and a bar.
+struct NodeRun {
+    TraceIndex op = 0;   ///< the launch
+    TraceIndex run = 0;  ///< in Trace::node_runs
+};
+
+/// Returns the node runs by launch, then start. Leaves out runs whose launch or times are unknown.
+std::vector<NodeRun> find_node_runs(const Trace& trace);
+
+/// Returns for each operation when it ran, as far as it was measured. A launched graph spans its
+/// nodes. Unknown ends of operations that did start are left open.
+std::vector<Ran> measured_times(const Trace& trace, const std::vector<NodeRun>& nodes);
+
+/// The operations that matter in the order of their streams: work with times, waits and records.
+class StreamOrder {
+public:
+    StreamOrder(const Trace& trace, const std::vector<Ran>& ran);
+
+    /// Returns the stream's operations, indices in Trace::ops.
+    std::span<const TraceIndex> of(TraceIndex stream) const noexcept {
+        return {ops_.data() + first_[stream], first_[stream + 1] - first_[stream]};
+    }
+    /// Returns the place of the stream's first operation among those of all streams.
+    std::size_t first(TraceIndex stream) const noexcept { return first_[stream]; }
+    /// Returns how many operations of the stream have that position or an earlier one.
+    std::size_t covered(TraceIndex stream, std::uint64_t position) const noexcept;
+    TraceIndex streams() const noexcept { return static_cast<TraceIndex>(first_.size() - 1); }
+    std::size_t size() const noexcept { return ops_.size(); }
+
+private:
+    void sort(TraceIndex stream, const Trace& trace);
+
+    std::vector<TraceIndex> ops_;
+    std::vector<std::uint64_t> positions_;  ///< of each of them
+    std::vector<std::size_t> first_;        ///< of each stream, and the end
+};
+
+/// What an operation needed before it could start, besides its call.
+struct Needs {
+    TraceIndex before = no_index;  ///< the last operation before it on its stream
+    TraceIndex wait = no_index;    ///< of the waits between the two, the one satisfied last
+    TraceIndex unseen = no_index;  ///< a wait between the two for work that no recording sees
+};
+
+/// A trace, and what is known of it so far.
+struct Solving {
+    /// Does all that bars, arrows and gaps are made from.
+    explicit Solving(const Trace& trace);
+
+    /// Returns when an operation ended, or unknown_moment, which is before all other moments.
+    Moment end_of(TraceIndex op) const noexcept {
+        return op < ran.size() ? ran[op].end : unknown_moment;
+    }
+    /// Returns what a wait waited for, or no_index.
+    TraceIndex target_of(TraceIndex wait) const noexcept {
+        return wait < targets.size() ? targets[wait] : no_index;
+    }
+
+    const Trace& trace;
+    const OpsById host_functions;
+    std::vector<NodeRun> nodes;
+    std::vector<Ran> ran;  ///< of each operation
+    StreamOrder order;
+    std::vector<TraceIndex> targets;  ///< of each operation that is a wait: what it waited for
+    std::vector<Needs> needs;         ///< of each operation that ran
+    Moment begin = 0, end = 0;        ///< of the whole picture
+};
+
+/// Fills `targets` and `needs`.
+void follow_waits(Solving& solving);
+/// Fills the ends of operations that did not end, and the starts of those whose end alone was
+/// measured: the latest moment of what they needed, but at most their end.
+void fill_times(Solving& solving);
+
+std::vector<Bar> make_bars(const Solving& solving);
+std::vector<Arrow> make_arrows(const Solving& solving);
+/// Fills `solution.gaps` and `solution.rows` from its bars.
+void make_gaps(const Solving& solving, Solution& solution);
+std::vector<CriticalStep> critical_path(const Solving& solving);
+
+}  // namespace heddle::detail

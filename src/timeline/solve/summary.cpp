@@ -1,0 +1,212 @@
+// What `heddle timeline --summary` prints.
+#include <algorithm>
+
+#include "core/base/format.hpp"
+#include "timeline/solve/headline.hpp"
+#include "timeline/solve/longest_waits.hpp"
+#include "timeline/solve/path_shares.hpp"
+#include "timeline/solve/trace_parts.hpp"
+#include "timeline/solve/words.hpp"
+
+namespace heddle::detail {
+
+namespace {
+
+constexpr std::size_t columns = 100;
+constexpr std::size_t most_waits = 10, most_shares = 8;
+
+std::string device_text(const Trace& trace, TraceIndex device) {
+    if (device >= trace.devices.size()) return "?";
+    return format("{}:{}", trace.devices[device].is_cuda ? "cuda" : "cpu",
+                  trace.devices[device].index);
+}
+
+/// Returns lines of words. All but the first are indented.
+std::string wrapped(const std::string& text, std::size_t indent) {
+    std::string lines;
+    std::size_t used = 0, begin = 0;
+    while (begin < text.size()) {
+        const std::size_t end = std::min(text.find(' ', begin), text.size());
+        const std::string word = text.substr(begin, end - begin);
+        if (used > indent && used + 1 + columns_of(word) > columns) {
+            lines += "\n" + std::string(indent, ' ');
+            used = indent;
+        } else if (begin > 0) {
+            lines += " ";
+            ++used;
+        }
+        lines += word;
+        used += columns_of(word);
+        begin = end + 1;
+    }
+    return lines + "\n";
+}
+
+/// Cuts off what is beyond the last column.
+std::string fit_lines(const std::string& text) {
+    std::string lines;
+    for (std::size_t begin = 0; begin < text.size();) {
+        const std::size_t end = std::min(text.find('\n', begin), text.size());
+        lines += fit(std::string_view(text).substr(begin, end - begin), columns) + "\n";
+        begin = end + 1;
+    }
+    return lines;
+}
+
+std::string recording_text(const Trace& trace, const Solution& solution) {
+    std::uint64_t operations = 0, streams = 0;
+    for (const RowTotals& row : solution.rows) {
+        operations += row.operations;
+        streams += row.operations > 0;
+    }
+    std::string text = "Recorded";
+    if (!trace.program.empty()) text += " " + fit_end(trace.program, 60);
+    text += format(
+        ": {}, {} that ran on {}, called by {}.", duration_text(solution.end - solution.begin),
+        count_text(operations, "operation", "operations"), count_text(streams, "stream", "streams"),
+        count_text(trace.threads.size(), "thread", "threads"));
+    return wrapped(text, 0);
+}
+
+std::string shares_text(const Trace& trace, const PathShares& path) {
+    struct Share {
+        Moment time;
+        std::string text;
+    };
+    std::vector<Share> shares;
+    for (const WorkShare& share : path.operations) {
+        const TraceOp& op = trace.ops[share.op];
+        std::string text =
+            fit(name_text(trace, op), 44) + " on " + fit(stream_text(trace, op.stream), 20);
+        if (share.count > 1) text += format(", {} times", share.count);
+        shares.push_back({share.time, std::move(text)});
+    }
+    for (std::size_t reason = 0; reason < path.idle.size(); ++reason)
+        shares.push_back({path.idle[reason], to_string(static_cast<GapReason>(reason))});
+    std::stable_sort(shares.begin(), shares.end(),
+                     [](const Share& a, const Share& b) { return a.time > b.time; });
+    std::string text;
+    Moment rest = path.whole;
+    for (std::size_t i = 0; i < shares.size() && i < most_shares && shares[i].time > 0; ++i) {
+        rest -= shares[i].time;
+        text += format("  {:>8}  {:>6}  {}\n", duration_text(shares[i].time),
+                       share_text(shares[i].time, path.whole), shares[i].text);
+    }
+    if (rest > 0)
+        text +=
+            format("  {:>8}  {:>6}  the rest\n", duration_text(rest), share_text(rest, path.whole));
+    return text;
+}
+
+std::string row_text(const Trace& trace, const Solution& solution, const RowTotals& row) {
+    const Moment whole = solution.end - solution.begin;
+    const TraceIndex device = device_of(trace, row.stream);
+    std::string text =
+        format("  {} {}: {}, busy {} ({}), idle {}", device_text(trace, device),
+               fit(stream_text(trace, row.stream), 40),
+               count_text(row.operations, "operation", "operations"), duration_text(row.busy),
+               share_text(row.busy, whole), duration_text(whole - row.busy));
+    std::vector<std::pair<Moment, std::size_t>> reasons;
+    for (std::size_t i = 0; i < row.idle.size(); ++i)
+        if (row.idle[i] > 0) reasons.emplace_back(row.idle[i], i);
+    std::sort(reasons.rbegin(), reasons.rend());
+    const char* before = ": ";
+    for (const auto& [time, reason] : reasons) {
+        text += format("{}{} {} ({})", before, to_string(static_cast<GapReason>(reason)),
+                       duration_text(time), share_text(time, whole));
+        before = ", ";
+    }
+    if (device != no_index && trace.devices[device].clock == TraceClock::none)
+        text += ". Its times were not measured";
+    return wrapped(text + ".", 6);
+}
+
+std::string rows_text(const Trace& trace, const Solution& solution) {
+    std::string text;
+    std::uint64_t unused = 0;
+    for (const RowTotals& row : solution.rows) {
+        if (row.operations > 0) text += row_text(trace, solution, row);
+        else ++unused;
+    }
+    if (unused > 0)
+        text += format("  {} had no operation.\n", count_text(unused, "stream", "streams"));
+    return text;
+}
+
+std::string clock_text(TraceClock clock) {
+    switch (clock) {
+    case TraceClock::none: return "times were not measured";
+    case TraceClock::workers: return "times by the threads that ran the work";
+    case TraceClock::events: return "ends by timing events, starts deduced";
+    case TraceClock::cupti: return "times by CUPTI";
+    }
+    return "?";
+}
+
+std::string quality_text(const Trace& trace, const Solution& solution) {
+    std::string text;
+    for (std::size_t i = 0; i < trace.devices.size(); ++i) {
+        const TraceDevice& device = trace.devices[i];
+        std::string line = format("  {}: {}", device_text(trace, static_cast<TraceIndex>(i)),
+                                  clock_text(device.clock));
+        if (device.clock != TraceClock::none && device.clock_error > 0)
+            line += ", within " + duration_text(device.clock_error) + " of the host's clock";
+        text += line + ".\n";
+    }
+    const auto backward = static_cast<std::uint64_t>(
+        std::count_if(solution.arrows.begin(), solution.arrows.end(),
+                      [](const Arrow& arrow) { return arrow.is_backwards; }));
+    if (solution.backward_arrows > 0)
+        text += format("  {} backwards in time by less than that.\n",
+                       count_text(solution.backward_arrows, "wait goes", "waits go"));
+    if (backward > solution.backward_arrows)
+        text += wrapped(
+            format("  {} backwards in time by more than that: times near it are wrong.",
+                   count_text(backward - solution.backward_arrows, "wait goes", "waits go")),
+            2);
+    std::uint64_t dropped = 0, pending = 0;
+    for (const TraceOp& op : trace.ops) {
+        dropped += op.kind == OpKind::dropped;
+        pending += op.stream < trace.streams.size() && is_work(op);
+    }
+    for (const RowTotals& row : solution.rows) pending -= std::min(pending, row.operations);
+    if (pending > 0)
+        text += wrapped(format("  {} not run when the recording ended: synchronize before.",
+                               count_text(pending, "operation had", "operations had")),
+                        2);
+    if (dropped > 0)
+        text += format("  {} dropped: their streams had failed.\n",
+                       count_text(dropped, "operation was", "operations were"));
+    if (trace.lost_ops > 0)
+        text += wrapped(format("  The oldest {} not kept: there was no room for more.",
+                               count_text(trace.lost_ops, "operation was", "operations were")),
+                        2);
+    for (const std::string& note : trace.notes) text += wrapped("  " + note, 2);
+    return text;
+}
+
+void add_part(std::string& text, const std::string& title, const std::string& part) {
+    if (!part.empty()) text += "\n" + title + "\n" + part;
+}
+
+}  // namespace
+
+std::string summary_of(const Trace& trace, const Solution& solution) {
+    const HostActivity host(trace);
+    const PathShares path(trace, solution, host);
+    const std::string whole = duration_text(path.whole);
+    std::string text = wrapped(headline(trace, solution, path), 0) + "\n";
+    text += recording_text(trace, solution);
+    if (path.whole > 0) {
+        add_part(text, "The longest chain of what had to follow one another, " + whole + ":",
+                 shares_text(trace, path));
+        add_part(text, "The same chain in order of time:", path_in_order(trace, solution));
+    }
+    add_part(text, "Streams:", rows_text(trace, solution));
+    add_part(text, "The longest waits:",
+             text_of_waits(trace, longest_waits(trace, solution, most_waits)));
+    add_part(text, "How exact this is:", quality_text(trace, solution));
+    return fit_lines(text);
+}
+
+}  // namespace heddle::detail

@@ -1,0 +1,152 @@
+// What a recording holds: streams, threads, operations, and the times at which they ran. Plain
+// data: the recorder makes it, trace files keep it, and everything that is drawn or printed is
+// computed from it.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <heddle/observe/observer.hpp>
+
+namespace heddle::detail {
+
+/// A moment in nanoseconds since the trace's `base_ns`, on the host's monotonic clock.
+using Moment = std::int64_t;
+inline constexpr Moment unknown_moment = std::numeric_limits<Moment>::min();
+
+/// An index into one of the trace's vectors.
+using TraceIndex = std::uint32_t;
+inline constexpr TraceIndex no_index = ~TraceIndex{0};
+
+/// Where the times of a device's operations come from.
+enum class TraceClock : std::uint8_t {
+    none,     ///< they are not known
+    workers,  ///< the threads that ran the work read the host's clock
+    events,   ///< timing events behind operations: ends are known, starts are deduced
+    cupti,    ///< CUPTI's records of starts and ends
+};
+
+struct TraceDevice {
+    bool is_cuda = false;
+    int index = 0;
+    TraceIndex name = 0;  ///< string: "NVIDIA H200", for example
+    TraceClock clock = TraceClock::none;
+    /// How far its moments may be off the host's clock, in either direction.
+    Moment clock_error = 0;
+    unsigned processors = 1;  ///< CPU devices: their workers
+    bool operator==(const TraceDevice&) const = default;
+};
+
+struct TraceStream {
+    std::uint64_t id = 0;  ///< StreamRef::id()
+    TraceIndex device = 0;
+    int priority = 0;
+    TraceIndex name = 0;
+    bool operator==(const TraceStream&) const = default;
+};
+
+/// A thread of the host that made calls.
+struct TraceThread {
+    TraceIndex name = 0;  ///< string: "main", "thread 3", or the name that it was given
+    bool operator==(const TraceThread&) const = default;
+};
+
+struct TraceAccess {
+    std::uint64_t data = 0;   ///< address
+    std::uint64_t bytes = 0;  ///< of a row
+    std::uint64_t block = 0;  ///< identifies the allocation for good; 0: heddle does not own it
+    std::uint64_t pitch = 0;
+    std::uint32_t rows = 1;
+    std::uint32_t element = 0;  ///< bytes of an element; 0 if it is not known
+    AccessMode mode = AccessMode::read;
+    std::int8_t argument = -1;  ///< which argument of the kernel, from 0
+    TraceIndex name = 0;        ///< string: the array's name, if it was given one
+    bool operator==(const TraceAccess&) const = default;
+};
+
+struct TraceOp {
+    std::uint64_t id = 0;  ///< OpInfo::id; 0 for none
+    OpKind kind = OpKind::launch;
+    OpMode mode = OpMode::run;
+    WaitReason reason = WaitReason::user;
+    TraceIndex name = 0, file = 0;  ///< strings
+    std::uint32_t line = 0;         ///< 0: not known
+    TraceIndex thread = no_index;   ///< that made the call
+    TraceIndex stream = no_index;   ///< none: the host's own, a synchronize_device() for example
+    TraceIndex device = no_index;   ///< of synchronize_device(), or of the stream
+    std::uint64_t position = 0;     ///< in its stream: unique there, and growing
+    Moment call_begin = unknown_moment, call_end = unknown_moment;
+    /// When it ran. The end may be known without the start.
+    Moment start = unknown_moment, end = unknown_moment;
+    std::uint64_t bytes = 0;
+    /// Waits: the stream waited for, and the position of its last operation that the wait covers.
+    TraceIndex other = no_index;
+    std::uint64_t other_position = 0;
+    std::uint64_t event = 0;       ///< records and waits of events: which event, or 0
+    std::uint32_t generation = 0;  ///< which record of it
+    std::uint64_t recording = 0;   ///< the capture or batch it was recorded in, or 0
+    std::uint64_t parent = 0;      ///< TraceOp::id of the host function that enqueued it, or 0
+    TraceIndex graph = no_index;   ///< graph launches: what was launched
+    std::uint32_t share = 0, shares = 0;  ///< of a collective: this share of so many
+    std::uint64_t collective = 0;         ///< the same for all shares of one collective, or 0
+    std::uint32_t workers = 0;            ///< CPU devices: how many could share it; 0: not known
+    std::uint32_t first_access = 0, accesses = 0;
+    bool operator==(const TraceOp&) const = default;
+};
+
+/// A node of a graph or of a sent batch.
+struct TraceNode {
+    TraceIndex name = 0, file = 0;
+    std::uint32_t line = 0;
+    OpKind kind = OpKind::launch;
+    std::uint32_t first_access = 0, accesses = 0;
+    std::vector<std::uint32_t> after;  ///< nodes that precede it directly
+    bool operator==(const TraceNode&) const = default;
+};
+
+struct TraceGraph {
+    std::uint64_t id = 0;
+    bool is_batch = false;
+    std::vector<TraceNode> nodes;
+    bool operator==(const TraceGraph&) const = default;
+};
+
+/// A run of one node of a launched graph.
+struct TraceNodeRun {
+    std::uint64_t launch = 0;  ///< TraceOp::id of the launch
+    std::uint32_t node = 0;    ///< in the launch's graph
+    Moment start = unknown_moment, end = unknown_moment;
+    bool operator==(const TraceNodeRun&) const = default;
+};
+
+/// A stretch of a host thread that its program named.
+struct TraceRange {
+    TraceIndex thread = 0, name = 0;
+    Moment begin = 0, end = 0;
+    bool operator==(const TraceRange&) const = default;
+};
+
+struct Trace {
+    /// CLOCK_MONOTONIC and CLOCK_REALTIME at moment 0.
+    std::int64_t base_ns = 0, base_realtime_ns = 0;
+    Moment begin = 0, end = 0;  ///< of the recording
+    std::string program;
+    std::vector<std::string> strings{""};  ///< interned; 0 is the empty one
+    std::vector<TraceDevice> devices;
+    std::vector<TraceStream> streams;
+    std::vector<TraceThread> threads;
+    std::vector<TraceOp> ops;  ///< by `call_end`, as far as it is known
+    std::vector<TraceAccess> accesses;
+    std::vector<TraceGraph> graphs;
+    std::vector<TraceNodeRun> node_runs;
+    std::vector<TraceRange> ranges;
+    std::uint64_t lost_ops = 0;      ///< the oldest ones, for which there was no room
+    std::vector<std::string> notes;  ///< what a reader should know: "CUPTI was taken by ..."
+
+    const std::string& text(TraceIndex string) const { return strings[string]; }
+    bool operator==(const Trace&) const = default;
+};
+
+}  // namespace heddle::detail

@@ -1,0 +1,172 @@
+#include "timeline/page/page.hpp"
+
+#include "catch.hpp"
+
+#include <chrono>
+#include <sstream>
+
+#include "timeline/page/escape.hpp"
+#include "timeline/page/look.hpp"
+#include "timeline/page/page_data.hpp"
+#include "timeline/page_samples.hpp"
+
+using namespace heddle_test;
+using detail::Picture;
+using detail::PictureRow;
+
+namespace {
+
+std::string page_of(const Sample& sample) {
+    std::ostringstream out;
+    detail::write_page(out, sample.trace, sample.solution);
+    return out.str();
+}
+
+std::size_t count(std::string_view text, std::string_view part) {
+    std::size_t found = 0;
+    for (std::size_t at = 0; (at = text.find(part, at)) != std::string_view::npos; ++at) ++found;
+    return found;
+}
+
+/// Returns what stands between two texts of the page.
+std::string between(const std::string& page, std::string_view begin, std::string_view end) {
+    const std::size_t from = page.find(begin) + begin.size();
+    return page.substr(from, page.find(end, from) - from);
+}
+
+bool is_utf8(std::string_view text) {
+    std::string escaped;
+    detail::append_json(escaped, text);
+    return count(escaped, "\ufffd") == count(text, "\ufffd");
+}
+
+}  // namespace
+
+TEST_CASE("a page is one file that may load nothing", "[timeline]") {
+    const std::string page = page_of(tiny_sample());
+    CHECK_THAT(page, contains("default-src 'none'"));
+    CHECK(count(page, "http") ==
+          count(page, "http-equiv") + count(page, "http://www.w3.org/2000/svg"));
+    for (const char* loads : {" src=", " href=", "@import", "url(http", "fetch(", "import("})
+        CHECK(count(page, loads) == 0);
+}
+
+TEST_CASE("the parts of a page are all filled in", "[timeline]") {
+    const std::string page = page_of(tiny_sample());
+    for (const char* part : {"@title@", "@style@", "@still@", "@head@", "@columns@", "@scripts@"})
+        CHECK(count(page, part) == 0);
+    CHECK(count(page, "<noscript>") == 1);
+    CHECK_THAT(between(page, "<noscript>", "</noscript>"), contains("<svg"));
+    CHECK(page.ends_with("</html>\n"));
+}
+
+TEST_CASE("names cannot break out of a page", "[timeline]") {
+    const std::string page = page_of(hostile_sample()), plain = page_of(tiny_sample());
+    for (const char* tag :
+         {"<script", "</script", "<style", "</style", "<noscript", "</noscript", "<!--", "<img"})
+        CHECK(count(page, tag) == count(plain, tag));
+    CHECK(count(page, "const page = {") == 1);  // a name that looks like a part is not filled in
+    CHECK_THAT(between(page, "<title>", "</title>"), contains("&lt;/script&gt;"));
+}
+
+TEST_CASE("a page is UTF-8 without control characters", "[timeline]") {
+    const std::string page = page_of(hostile_sample());
+    CHECK(is_utf8(page));
+    CHECK(std::ranges::none_of(page, [](char c) { return c >= 0 && c < ' ' && c != '\n'; }));
+}
+
+TEST_CASE("an empty recording makes a page", "[timeline]") {
+    CHECK_THAT(page_of({}), contains("Nothing was recorded."));
+}
+
+TEST_CASE("a recording of one operation makes a page", "[timeline]") {
+    SampleMaker make("one");
+    make.add_stream(make.add_device("", 0, detail::TraceClock::workers, 0), "");
+    make.add_thread("main");
+    make.launch(0, "Hash", 5);
+    const std::string head = between(page_of(make.finish()), "id=\"head\">", "</script>");
+    CHECK_THAT(head, contains(R"("label":"stream 1")"));
+    CHECK_THAT(head, contains(R"(["opSite",0,1,1,"u8"])"));
+}
+
+TEST_CASE("calls whose times are not known are not shown", "[timeline]") {
+    Sample sample = tiny_sample();
+    for (detail::TraceOp& op : sample.trace.ops) op.call_begin = detail::unknown_moment;
+    const Picture picture = detail::picture_of(sample.trace, sample.solution);
+    CHECK(std::ranges::none_of(picture.rows, &PictureRow::is_thread));
+    CHECK(is_utf8(page_of(sample)));
+}
+
+TEST_CASE("rows are the host's threads, then streams by device", "[timeline]") {
+    const Sample sample = realistic_sample();
+    const Picture picture = detail::picture_of(sample.trace, sample.solution);
+    std::string rows;
+    for (const PictureRow& row : picture.rows)
+        rows += row.is_thread ? sample.trace.text(sample.trace.threads[row.index].name) + " | "
+                              : detail::stream_label(sample.trace, row.index) + " " +
+                                    std::to_string(row.device) + " | ";
+    CHECK(rows == "main | reader | up 0 | main 0 | down 0 | up 1 | main 1 | down 1 | checks 2 | ");
+}
+
+TEST_CASE("streams on which nothing ran have no row, but are counted", "[timeline]") {
+    const Sample sample = tiny_sample();
+    const Picture picture = detail::picture_of(sample.trace, sample.solution);
+    CHECK(picture.rows.size() == 3);
+    CHECK(picture.empty_streams == 1);
+}
+
+TEST_CASE("calls and ranges that contain others get lanes of their own", "[timeline]") {
+    Sample sample = tiny_sample();
+    auto& ops = sample.trace.ops;
+    ops[5].call_begin = ops[4].call_begin - 1;  // the last call contains the one before
+    const Picture picture = detail::picture_of(sample.trace, sample.solution);
+    CHECK(picture.call_lanes[3] == 0);
+    CHECK(picture.call_lanes[5] != picture.call_lanes[4]);
+    CHECK(picture.rows[0].lanes == 2);
+}
+
+TEST_CASE("an index beside its base is a small number", "[timeline]") {
+    CHECK(detail::relative_index(10, detail::no_index) == 0);
+    CHECK(detail::relative_index(10, 7) == 3);
+    CHECK(detail::relative_index(10, 10) == -1);
+    CHECK(detail::relative_index(10, 12) == -3);
+}
+
+TEST_CASE("operations that differ in their times alone share a site", "[timeline]") {
+    SampleMaker make("sites");
+    make.add_stream(make.add_device("", 0, detail::TraceClock::cupti, 0), "main");
+    make.add_thread("main");
+    for (Moment i = 0; i < 100; ++i) make.launch(0, i % 2 == 0 ? "Hash" : "Reduce", 1'000 + i);
+    CHECK_THAT(page_of(make.finish()), contains(R"(["siteName",0,2,)"));
+}
+
+TEST_CASE("gaps that lie between bars take next to no bytes", "[timeline]") {
+    SampleMaker make("gaps");
+    make.add_stream(make.add_device("", 0, detail::TraceClock::cupti, 0), "main");
+    make.add_thread("main");
+    for (Moment i = 0; i < 1'000; ++i) {
+        make.launch(0, "Hash", 1'000 + i % 7);
+        make.pass(10'000);
+    }
+    Sample sample = make.finish();
+    std::erase_if(sample.solution.gaps, [](const detail::Gap& gap) {
+        return gap.reason != detail::GapReason::launched_late;
+    });
+    detail::PageColumns columns;
+    detail::add_row_columns(columns, sample.trace, sample.solution);
+    const std::size_t with = columns.bytes().size();
+    sample.solution.gaps.clear();
+    detail::PageColumns without;
+    detail::add_row_columns(without, sample.trace, sample.solution);
+    CHECK(with - without.bytes().size() < 8'000);
+}
+
+// Too slow for each run: heddle_tests "[slow]".
+TEST_CASE("a page of a million operations is small and soon written", "[timeline][slow][.]") {
+    const Sample sample = large_sample(1'000'000);
+    const auto began = std::chrono::steady_clock::now();
+    const std::string page = page_of(sample);
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - began;
+    CHECK(page.size() <= 24'000'000);
+    CHECK(seconds.count() <= 2);
+}

@@ -1,0 +1,330 @@
+// What a recording holds of what a program enqueued.
+#include "child.hpp"
+#include "kernel_launches.hpp"
+#include "support.hpp"
+
+#include "core/base/clock.hpp"
+#include "timeline/record/recorder.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+using namespace heddle_test;
+using heddle::detail::no_index;
+using heddle::detail::now_ns;
+using heddle::detail::TimelineRecorder;
+using heddle::detail::Trace;
+using heddle::detail::TraceOp;
+using heddle::detail::unknown_moment;
+
+namespace {
+
+std::vector<TraceOp> of_kind(const Trace& trace, OpKind kind) {
+    std::vector<TraceOp> found;
+    for (const TraceOp& op : trace.ops)
+        if (op.kind == kind) found.push_back(op);
+    return found;
+}
+
+std::uint64_t stream_id(const Trace& trace, const TraceOp& op) {
+    return op.stream == no_index ? 0 : trace.streams.at(op.stream).id;
+}
+
+}  // namespace
+
+TEST_CASE("a recorded operation has its place, its stream and its name") {
+    const Stream s(test_device(), {.priority = 0, .name = "main work"});
+    Array<int> x = zeros<int>(s, 10);
+    TimelineRecorder recorder({});
+    const unsigned line = __LINE__ + 1;
+    launch(s, Add{}, dim(10), x, 1);
+    const Trace trace = recorder.trace();
+    const std::vector<TraceOp> launches = of_kind(trace, OpKind::launch);
+    REQUIRE(launches.size() == 1);
+    const TraceOp& op = launches[0];
+    CHECK_THAT(trace.text(op.name), contains("Add"));
+    CHECK_THAT(trace.text(op.file), contains("recorder_test.cpp"));
+    CHECK(op.line == line);
+    CHECK(stream_id(trace, op) == s.id());
+    CHECK(trace.text(trace.streams[op.stream].name) == "main work");
+    CHECK(trace.devices.at(op.device).is_cuda == test_device().is_cuda());
+    CHECK(op.call_begin >= 0);
+    CHECK(op.call_end >= op.call_begin);
+    CHECK(op.call_end <= trace.end);
+    REQUIRE(op.accesses == 1);
+    const heddle::detail::TraceAccess& access = trace.accesses.at(op.first_access);
+    CHECK(access.data == reinterpret_cast<std::uintptr_t>(x.data()));
+    CHECK(access.bytes == 10 * sizeof(int));
+    CHECK(access.argument == 0);
+    s.synchronize();
+}
+
+TEST_CASE("work of a CPU device ran within its recorded times") {
+    const Stream s(cpu_device());
+    TimelineRecorder recorder({});
+    std::int64_t begun = 0, ended = 0;
+    launch_host(s, [&] {
+        begun = now_ns();
+        ended = now_ns();
+    });
+    s.synchronize();
+    const Trace trace = recorder.trace();
+    const std::vector<TraceOp> functions = of_kind(trace, OpKind::host_function);
+    REQUIRE(functions.size() == 1);
+    CHECK(functions[0].start >= functions[0].call_begin);
+    CHECK(functions[0].start + trace.base_ns <= begun);
+    CHECK(functions[0].end + trace.base_ns >= ended);
+    const std::vector<TraceOp> waits = of_kind(trace, OpKind::synchronize);
+    REQUIRE(waits.size() == 1);
+    CHECK(waits[0].call_end >= functions[0].end);
+}
+
+TEST_CASE("kernels that several workers share are one operation with one span") {
+    const Stream s(cpu_device());
+    Array<int> x = zeros<int>(s, 1 << 20);
+    TimelineRecorder recorder({});
+    for (int i = 0; i < 10; ++i) launch(s, Add{}, dim(x.size()), x, 1);
+    s.synchronize();
+    const Trace trace = recorder.trace();
+    const std::vector<TraceOp> launches = of_kind(trace, OpKind::launch);
+    REQUIRE(launches.size() == 10);
+    for (std::size_t i = 0; i < launches.size(); ++i) {
+        CHECK(launches[i].start != unknown_moment);
+        CHECK(launches[i].end >= launches[i].start);
+        if (i != 0) CHECK(launches[i].start >= launches[i - 1].end);
+    }
+}
+
+TEST_CASE("a copy of pageable memory has its call and its run, and the host's access none") {
+    const Stream s(cpu_device());
+    std::vector<int> host(1 << 16, 1);
+    Array<int> x = empty<int>(s, host.size());
+    TimelineRecorder recorder({});
+    copy(s, x, host);
+    s.synchronize();
+    const Trace trace = recorder.trace();
+    const std::vector<TraceOp> copies = of_kind(trace, OpKind::copy);
+    const std::vector<TraceOp> accesses = of_kind(trace, OpKind::host_access);
+    REQUIRE(copies.size() == 1);
+    REQUIRE(accesses.size() == 1);
+    CHECK(copies[0].end != unknown_moment);
+    CHECK(copies[0].start >= copies[0].call_begin);
+    CHECK(accesses[0].call_begin >= copies[0].call_end);
+}
+
+TEST_CASE("a wait is recorded with what it waited for") {
+    const Stream a(test_device()), b(test_device());
+    TimelineRecorder recorder({});
+    launch_host(b, [] {});
+    const Event event = b.record_event();
+    a.wait_event(event);
+    const Trace trace = recorder.trace();
+    const std::vector<TraceOp> waits = of_kind(trace, OpKind::wait);
+    const std::vector<TraceOp> records = of_kind(trace, OpKind::record);
+    const std::vector<TraceOp> functions = of_kind(trace, OpKind::host_function);
+    REQUIRE(waits.size() == 1);
+    REQUIRE(records.size() == 1);
+    REQUIRE(functions.size() == 1);
+    CHECK(waits[0].event == records[0].event);
+    CHECK(waits[0].generation == records[0].generation);
+    REQUIRE(waits[0].other != no_index);
+    CHECK(trace.streams[waits[0].other].id == b.id());
+    CHECK(waits[0].other_position >= functions[0].position);
+    a.synchronize();
+}
+
+TEST_CASE("the nodes of a launched graph have their times") {
+    const Stream s(cpu_device());
+    Array<int> x = zeros<int>(s, 10);
+    Graph graph;
+    {
+        ScopedCapture capture(s);
+        for (int i = 0; i < 3; ++i) launch(s, Add{}, dim(10), x, 1);
+        graph = capture.end();
+    }
+    TimelineRecorder recorder({});
+    graph.launch(s);
+    graph.launch(s);
+    s.synchronize();
+    const Trace trace = recorder.trace();
+    const std::vector<TraceOp> launches = of_kind(trace, OpKind::graph_launch);
+    REQUIRE(launches.size() == 2);
+    REQUIRE(launches[0].graph != no_index);
+    CHECK(launches[0].graph == launches[1].graph);
+    const heddle::detail::TraceGraph& shape = trace.graphs.at(launches[0].graph);
+    CHECK_FALSE(shape.is_batch);
+    REQUIRE(shape.nodes.size() == 3);
+    CHECK_THAT(trace.text(shape.nodes[0].name), contains("Add"));
+    CHECK(shape.nodes[2].after == std::vector<std::uint32_t>{1});
+    REQUIRE(trace.node_runs.size() == 6);
+    for (const heddle::detail::TraceNodeRun& run : trace.node_runs) {
+        const TraceOp& launched = launches[run.launch == launches[0].id ? 0 : 1];
+        CHECK(run.launch == launched.id);
+        CHECK(run.start >= launched.start);
+        CHECK(run.end <= launched.end);
+    }
+}
+
+TEST_CASE("what a capture records does not run, and what a batch records runs once") {
+    const Stream s(cpu_device());
+    Array<int> x = zeros<int>(s, 10);
+    TimelineRecorder recorder({});
+    {
+        ScopedCapture capture(s);
+        launch(s, Add{}, dim(10), x, 1);
+        (void)capture.end();
+    }
+    Batch batch({.on_cpu = true});
+    {
+        ScopedBatch scope(batch, s);
+        launch(s, Add{}, dim(10), x, 1);
+    }
+    s.synchronize();
+    const Trace trace = recorder.trace();
+    const std::vector<TraceOp> launches = of_kind(trace, OpKind::launch);
+    REQUIRE(launches.size() == 2);
+    CHECK(launches[0].mode == OpMode::captured);
+    CHECK(launches[0].start == unknown_moment);
+    CHECK(launches[1].mode == OpMode::batched);
+    CHECK(launches[1].start == unknown_moment);
+    const std::vector<TraceOp> sent = of_kind(trace, OpKind::graph_launch);
+    REQUIRE(sent.size() == 1);
+    CHECK(sent[0].recording == launches[1].recording);
+    CHECK(sent[0].end != unknown_moment);
+    CHECK(trace.graphs.at(sent[0].graph).is_batch);
+    CHECK(trace.node_runs.size() == 1);
+}
+
+TEST_CASE("a dropped operation is recorded as dropped, without times") {
+    const Stream s(cpu_device());
+    poison(s);
+    TimelineRecorder recorder({});
+    launch_host(s, [] {});
+    const Trace trace = recorder.trace();
+    const std::vector<TraceOp> dropped = of_kind(trace, OpKind::dropped);
+    REQUIRE(dropped.size() == 1);
+    CHECK(dropped[0].start == unknown_moment);
+}
+
+TEST_CASE("operations of several threads are recorded with their threads") {
+    const Stream s(cpu_device());
+    TimelineRecorder recorder({});
+    recorder.name_thread("first");
+    launch_host(s, [] {});
+    std::thread([&] {
+        recorder.name_thread("second");
+        launch_host(s, [] {});
+    }).join();
+    std::thread([&] { launch_host(s, [] {}); }).join();
+    const Trace trace = recorder.trace();
+    std::set<std::string> names;
+    for (const TraceOp& op : of_kind(trace, OpKind::host_function))
+        names.insert(trace.text(trace.threads.at(op.thread).name));
+    CHECK(names.size() == 3);
+    CHECK(names.count("first") == 1);
+    CHECK(names.count("second") == 1);
+    s.synchronize();
+}
+
+TEST_CASE("a full recording keeps the newest operations and says how many are lost") {
+    const Stream s(cpu_device());
+    TimelineRecorder recorder({.most_operations = 1000, .accesses = false});
+    constexpr std::uint64_t count = 100'000;
+    for (std::uint64_t i = 0; i < count; ++i) s.wait_stream(s);
+    (void)s.record_event();
+    const Trace trace = recorder.trace();
+    CHECK(trace.ops.size() >= 1000);
+    CHECK(trace.ops.size() < 20'000);
+    const std::uint64_t recorded = count + 2;  // the event is made and recorded
+    CHECK(trace.lost_ops + trace.ops.size() == recorded);
+    CHECK(of_kind(trace, OpKind::record).size() == 1);
+    const std::vector<TraceOp> waits = of_kind(trace, OpKind::wait_elided);
+    for (std::size_t i = 1; i < waits.size(); ++i)
+        if (waits[i].position != waits[i - 1].position + 1) FAIL("a gap at " << i);
+}
+
+TEST_CASE("two recordings at a time see the same") {
+    const Stream s(cpu_device());
+    TimelineRecorder first({});
+    launch_host(s, [] {});
+    {
+        TimelineRecorder second({});
+        launch_host(s, [] {});
+        s.synchronize();
+        CHECK(of_kind(second.trace(), OpKind::host_function).size() == 1);
+    }
+    launch_host(s, [] {});
+    s.synchronize();
+    const Trace trace = first.trace();
+    CHECK(of_kind(trace, OpKind::host_function).size() == 3);
+    for (const TraceOp& op : of_kind(trace, OpKind::host_function)) CHECK(op.end != unknown_moment);
+}
+
+TEST_CASE("a stopped recording records nothing more, and stays readable") {
+    const Stream s(cpu_device());
+    TimelineRecorder recorder({});
+    launch_host(s, [] {});
+    s.synchronize();
+    recorder.stop();
+    launch_host(s, [] {});
+    s.synchronize();
+    CHECK(of_kind(recorder.trace(), OpKind::host_function).size() == 1);
+    recorder.stop();
+}
+
+TEST_CASE("arrays have the names that they were given") {
+    const Stream s(cpu_device());
+    TimelineRecorder recorder({});
+    Array<int> x = zeros<int>(s, 10), y = zeros<int>(s, 10);
+    recorder.name_memory(heddle::detail::allocation_of(heddle::detail::Access::block(x)), "halo");
+    launch(s, AddTo{}, dim(10), x, y);
+    const Trace trace = recorder.trace();
+    const std::vector<TraceOp> launches = of_kind(trace, OpKind::launch);
+    REQUIRE(launches.size() == 1);
+    REQUIRE(launches[0].accesses == 2);
+    CHECK(trace.text(trace.accesses[launches[0].first_access].name) == "halo");
+    CHECK(trace.text(trace.accesses[launches[0].first_access + 1].name).empty());
+    s.synchronize();
+}
+
+TEST_CASE("ranges of the program are recorded with their thread") {
+    TimelineRecorder recorder({});
+    const std::int64_t begin = now_ns();
+    recorder.add_range(begin, begin + 5, "assembly");
+    const Trace trace = recorder.trace();
+    REQUIRE(trace.ranges.size() == 1);
+    CHECK(trace.text(trace.ranges[0].name) == "assembly");
+    CHECK(trace.ranges[0].end - trace.ranges[0].begin == 5);
+    REQUIRE(trace.threads.size() == 1);
+    CHECK(trace.ranges[0].thread == 0);
+}
+
+TEST_CASE("threads enqueue while a recording is read") {
+    const Drained drained;
+    TimelineRecorder recorder({.most_operations = 2000});
+    std::atomic<bool> stop{false};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 3; ++t)
+        threads.emplace_back([&] {
+            const Stream s(cpu_device());
+            Array<int> x = zeros<int>(s, 10);
+            while (!stop) {
+                launch(s, Add{}, dim(10), x, 1);
+                s.synchronize();
+            }
+        });
+    std::size_t seen = 0;
+    for (int i = 0; i < 50; ++i) {
+        const Trace trace = recorder.trace();
+        seen += trace.ops.size();
+        for (const TraceOp& op : trace.ops)
+            if (op.name >= trace.strings.size() || op.file >= trace.strings.size() ||
+                (op.stream != no_index && op.stream >= trace.streams.size()) ||
+                op.first_access + op.accesses > trace.accesses.size())
+                FAIL("an operation names what the trace does not hold");
+    }
+    stop = true;
+    for (std::thread& one : threads) one.join();
+    CHECK(eventually([&] { return !recorder.trace().ops.empty() || seen != 0; }));
+}

@@ -1,0 +1,163 @@
+// Recordings as programs make them: the public class, and HEDDLE_TIMELINE.
+#include "child.hpp"
+#include "kernel_launches.hpp"
+#include "support.hpp"
+
+#include <heddle/timeline.hpp>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+using namespace heddle_test;
+
+namespace {
+
+/// A new folder that is removed with all it holds.
+struct Folder {
+    std::filesystem::path path;
+    Folder() {
+        std::string name = (std::filesystem::temp_directory_path() / "heddle.XXXXXX").string();
+        REQUIRE(mkdtemp(name.data()) != nullptr);
+        path = name;
+    }
+    ~Folder() { std::filesystem::remove_all(path); }
+    Folder(const Folder&) = delete;
+    Folder& operator=(const Folder&) = delete;
+    std::string file(const char* name) const { return (path / name).string(); }
+};
+
+std::string content(const std::string& file) {
+    std::ifstream in(file, std::ios::binary);
+    std::ostringstream all;
+    all << in.rdbuf();
+    return all.str();
+}
+
+void work_a_little() {
+    const Stream s(cpu_device(), {.priority = 0, .name = "a stream"});
+    Array<int> x = zeros<int>(s, 10);
+    timeline::name_array(x, "an array");
+    const timeline::Range range("a range");
+    launch(s, Add{}, dim(10), x, 1);
+    s.synchronize();
+}
+
+}  // namespace
+
+TEST_CASE("a recording is written in each format") {
+    const Folder folder;
+    timeline::Recording recording;
+    work_a_little();
+    for (const char* name : {"run.html", "run.json", "run.svg", "run.trace"}) {
+        recording.write(folder.file(name));
+        CHECK_FALSE(content(folder.file(name)).empty());
+    }
+    const std::string json = content(folder.file("run.json"));
+    for (const char* text : {"a stream", "an array", "a range", "Add", "recording_test.cpp"})
+        CHECK_THAT(json, contains(text));
+    CHECK_THAT(content(folder.file("run.svg")), contains("<svg"));
+    // A file made from the trace says the same.
+    timeline::convert(folder.file("run.trace"), folder.file("again.json"));
+    CHECK_THAT(content(folder.file("again.json")), contains("a stream"));
+    CHECK_THAT(timeline::summary(folder.file("run.trace")), contains("a stream"));
+    CHECK_THAT(recording.summary(), contains("a stream"));
+}
+
+TEST_CASE("a recording that was stopped can still be written") {
+    const Folder folder;
+    timeline::Recording recording;
+    work_a_little();
+    recording.stop();
+    recording.write(folder.file("run.trace"));
+    CHECK_THAT(timeline::summary(folder.file("run.trace")), contains("a stream"));
+}
+
+TEST_CASE("a recording refuses a name that says no format, and writes nothing") {
+    const Folder folder;
+    const timeline::Recording recording;
+    CHECK_THROWS_AS(recording.write(folder.file("run.txt")), UsageError);
+    CHECK_THROWS_AS(recording.write(""), UsageError);
+    CHECK_THROWS_AS(recording.write(folder.file("none/run.json")), Error);
+    CHECK(std::filesystem::is_empty(folder.path));
+}
+
+TEST_CASE("a recording that was moved from refuses to be written") {
+    timeline::Recording recording;
+    const timeline::Recording moved = std::move(recording);
+    recording.stop();
+    CHECK_THROWS_AS(recording.write("run.html"), UsageError);
+    CHECK_THROWS_AS(recording.summary(), UsageError);
+}
+
+TEST_CASE("names and ranges outside of a recording are nothing") {
+    const timeline::Range range("nobody sees it");
+    timeline::name_thread("nobody");
+    Array<int> x = pinned<int>(10);
+    timeline::name_array(x, "nothing");
+    timeline::name_array(View<int>(), "nothing at all");
+}
+
+TEST_CASE("an empty recording can be written") {
+    const Folder folder;
+    const timeline::Recording recording;
+    for (const char* name : {"run.html", "run.json", "run.svg", "run.trace"})
+        CHECK_NOTHROW(recording.write(folder.file(name)));
+    CHECK_FALSE(recording.summary().empty());
+}
+
+TEST_CASE("child: works a little", "[.child]") { work_a_little(); }
+
+TEST_CASE("HEDDLE_TIMELINE writes a file when the program exits") {
+    const Folder folder;
+    const ChildResult child =
+        run_test_case("child: works a little", {"HEDDLE_TIMELINE=" + folder.file("run.trace")});
+    INFO(child.output);
+    CHECK(child.status == 0);
+    CHECK_THAT(timeline::summary(folder.file("run.trace")), contains("a stream"));
+}
+
+TEST_CASE("HEDDLE_TIMELINE takes options behind commas") {
+    const Folder folder;
+    const ChildResult child =
+        run_test_case("child: works a little",
+                      {"HEDDLE_TIMELINE=" + folder.file("run.json") + ",limit=100,no-accesses"});
+    CHECK(child.status == 0);
+    const std::string json = content(folder.file("run.json"));
+    CHECK_THAT(json, contains("a stream"));
+    CHECK(json.find("an array") == std::string::npos);
+}
+
+TEST_CASE("what is wrong in HEDDLE_TIMELINE is told once, and the program goes on") {
+    for (const char* wrong : {"run.txt", "run.html,fast", "run.html,limit=none", "run.html,limit=0",
+                              "run.html,limit=-1", ",limit=5", "no folder/run.html"}) {
+        const ChildResult child =
+            run_test_case("child: works a little", {"HEDDLE_TIMELINE=" + std::string(wrong)});
+        INFO(wrong << ": " << child.output);
+        CHECK(child.status == 0);
+        CHECK_THAT(child.output, contains("HEDDLE_TIMELINE"));
+    }
+}
+
+TEST_CASE("child: forks while it is recorded", "[.child]") {
+    work_a_little();
+    const ChildResult child = run_forked([]() -> int {
+        work_a_little();
+        // LeakSanitizer takes for leaked what the threads hold that a child does not have.
+        if (HEDDLE_TEST_SANITIZED) return 0;
+        std::exit(0);  // would write the file again
+    });
+    CHECK(child.status == 0);
+    work_a_little();
+}
+
+TEST_CASE("the child of a fork neither records nor writes the file") {
+    const Folder folder;
+    const ChildResult child = run_test_case("child: forks while it is recorded",
+                                            {"HEDDLE_TIMELINE=" + folder.file("run.trace")});
+    INFO(child.output);
+    CHECK(child.status == 0);
+    CHECK_THAT(timeline::summary(folder.file("run.trace")), contains("a stream"));
+}
