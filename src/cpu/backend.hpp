@@ -81,7 +81,7 @@ public:
     void export_shared(const void* base, ArrayHandle& handle, const SourceLocation& where) override;
     void* import_shared(int device, const ArrayHandle& handle,
                         const SourceLocation& where) override;
-    void free_shared(const SharedMemory& memory, const StreamUse* users,
+    bool free_shared(const SharedMemory& memory, const StreamUse* users,
                      std::size_t user_count) noexcept override;
 
     // memory.cpp
@@ -96,10 +96,10 @@ public:
     void fill(StreamRecord& stream, const Piece& to, const void* value, std::size_t size,
               const SourceLocation& where) override;
     void* allocate(StreamRecord& stream, std::size_t bytes, const SourceLocation& where) override;
-    void free(void* data, std::size_t bytes, int device, const StreamUse* users,
+    bool free(void* data, std::size_t bytes, int device, const StreamUse* users,
               std::size_t user_count) noexcept override;
     void* allocate_pinned(std::size_t bytes, const SourceLocation& where) override;
-    void free_pinned(void* data, std::size_t bytes, const StreamUse* users,
+    bool free_pinned(void* data, std::size_t bytes, const StreamUse* users,
                      std::size_t user_count) noexcept override;
     bool classify(const void*, Place&) noexcept override { return false; }
 };
@@ -116,17 +116,15 @@ void wait_for(const StreamUse& use, Completion& done);
 /// A block of memory that is freed later. Created together with the memory, because freeing must
 /// not fail.
 struct Kept {
-    Kept* next;
     void* base;
     std::size_t bytes;
     int device;
     void (*give_back)(Kept& memory) noexcept;
 };
 using GiveBack = decltype(Kept::give_back);
-/// Frees the memory once all work enqueued so far on `users` is done. Never blocks. (memory.cpp)
-void give_back_after(Kept& memory, const StreamUse* users, std::size_t user_count) noexcept;
-/// Retries the frees that could not be scheduled because the host was out of memory.
-void give_back_kept() noexcept;
+/// Frees the memory once all work enqueued so far on `users` is done, like Backend::free().
+/// (memory.cpp)
+bool give_back_after(Kept& memory, const StreamUse* users, std::size_t user_count) noexcept;
 
 /// Enqueues work on the stream. If the stream has joined a batch in the meantime, flushes that
 /// batch first.

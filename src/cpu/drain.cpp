@@ -4,6 +4,7 @@
 #include "core/base/failure.hpp"
 #include "core/base/host_function_mark.hpp"
 #include "core/observe/calls.hpp"
+#include "core/stream/notify.hpp"
 #include "core/stream/registry.hpp"
 #include "core/stream/stream_errors.hpp"
 #include "cpu/queue.hpp"
@@ -115,13 +116,9 @@ bool Queue::run_timed(Operation& wish) noexcept {
     step_over(wish);
     Operation& op = next_operation();
     if (failed_ && !op.type().is_cleanup) return run_work(op);  // it does not run
-    const RunsHostFunction mark(id);
-    if (op.type().is_host_function())
-        notify({.kind = OpKind::host_function_runs,
-                .name = op.type().pretty,
-                .stream = Access::stream(stream_),
-                .device = stream_.device,
-                .where = op.where()});
+    const InHostFunction mark;
+    const RunsOperation parent(id);
+    if (op.type().is_host_function()) notify_host_function_runs(stream_, op.type(), op.where());
     timed_id_ = id;
     timed_from_ = now_ns();
     Failure failure;

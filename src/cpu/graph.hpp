@@ -88,7 +88,7 @@ public:
     std::vector<Record> records() const;
     /// Lets observers know when the run and its tasks ran, as the graph launch with this id. Call
     /// it before start().
-    void tell_times(std::uint64_t id) noexcept { timed_id_ = id; }
+    void want_times(std::uint64_t id) noexcept { timed_id_ = id; }
 
     /// Starts the run. The calling thread executes tasks until none is ready.
     void start() noexcept;
@@ -154,7 +154,7 @@ private:
     void run_item(std::uint32_t task, Ready& ready) noexcept;
     Failure failure_of(const Plan::Task& task) noexcept;  ///< call only in a catch handler
     /// Both return false if the task is not finished: it continues in pieces, or later.
-    bool run_task(std::uint32_t task, Ready& ready);
+    bool run_task(std::uint32_t task, std::int64_t from_ns, Ready& ready);
     bool run_branch(std::uint32_t task, Ready& ready);
     /// Returns false if the completion of the pass will continue the node.
     bool run_pass(Pass& pass, const std::shared_ptr<const Plan>& body);
@@ -181,7 +181,7 @@ private:
     /// Returns the time if observers want it, else 0.
     std::int64_t time() const noexcept { return timed_id_ != 0 ? now_ns() : 0; }
     /// Tells observers when a task ran, or, with node -1, the whole run.
-    void tell_times(std::int64_t node, std::int64_t from_ns) const noexcept;
+    void tell_times(std::int64_t node, std::int64_t from_ns, int workers = 1) const noexcept;
 
     std::shared_ptr<const Plan> plan_;
     StreamRecord& stream_;

@@ -141,7 +141,7 @@ void CpuGraphExec::launch(StreamRecord& stream, const SourceLocation& where) {
     Queue& queue = queue_of(stream);
     CompletionRef done = make_completion(), over = make_completion();
     auto run = std::make_unique<GraphRun>(plan_, stream, queue.level(), done, over);
-    run->tell_times(timed_id());
+    run->want_times(timed_id());
     StartOp op{run.get()};
     CompletionRef last = last_;
     const std::vector<GraphRun::Record> records = run->records();

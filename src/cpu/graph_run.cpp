@@ -43,10 +43,14 @@ std::vector<GraphRun::Record> GraphRun::records() const {
     return all;
 }
 
-void GraphRun::tell_times(std::int64_t node, std::int64_t from_ns) const noexcept {
+void GraphRun::tell_times(std::int64_t node, std::int64_t from_ns, int workers) const noexcept {
     if (timed_id_ == 0) [[likely]]
         return;
-    notify_run({.id = timed_id_, .node = node, .start_ns = from_ns, .end_ns = now_ns()});
+    notify_run({.id = timed_id_,
+                .node = node,
+                .start_ns = from_ns,
+                .end_ns = now_ns(),
+                .workers = static_cast<std::uint32_t>(workers)});
 }
 
 void GraphRun::start() noexcept {
@@ -85,7 +89,7 @@ void GraphRun::start() noexcept {
     if (shared_count_.load(std::memory_order_relaxed) > 1 && executor().workers() > 1)
         ask_for_help();
     const InHostFunction mark;
-    const RunsHostFunction parent(timed_id_);
+    const RunsOperation parent(timed_id_);
     while (has_more(ready)) {
         run_next(ready);
         if (!ready.leave && !executor().more_urgent_ready(level())) continue;
@@ -106,7 +110,7 @@ void GraphRun::run() noexcept {
 
 void GraphRun::join() noexcept {
     const InHostFunction mark;
-    const RunsHostFunction parent(timed_id_);
+    const RunsOperation parent(timed_id_);
     Ready ready;
     while (has_more(ready)) {
         run_next(ready);
@@ -298,7 +302,7 @@ void GraphRun::run_piece(const Piece& piece, Ready& ready) noexcept {
         fail(failure_of(task));
     }
     if (piece.wide->pieces.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-    tell_times(index, piece.wide->from_ns);
+    tell_times(index, piece.wide->from_ns, executor().workers());
     delete piece.wide;
     finish(index, ready);
 }
@@ -306,7 +310,7 @@ void GraphRun::run_piece(const Piece& piece, Ready& ready) noexcept {
 void GraphRun::run_item(std::uint32_t index, Ready& ready) noexcept {
     const std::int64_t from_ns = time();
     try {
-        if (!run_task(index, ready)) return;
+        if (!run_task(index, from_ns, ready)) return;
     } catch (...) {
         fail(failure_of(plan_->tasks[index]));
     }
@@ -314,8 +318,7 @@ void GraphRun::run_item(std::uint32_t index, Ready& ready) noexcept {
     finish(index, ready);
 }
 
-bool GraphRun::run_task(std::uint32_t index, Ready& ready) {
-    const std::int64_t from_ns = time();
+bool GraphRun::run_task(std::uint32_t index, std::int64_t from_ns, Ready& ready) {
     const Plan::Task& task = plan_->tasks[index];
     if (task.kind == NodeKind::record_event) {
         const auto at = std::ranges::find(plan_->events, index) - plan_->events.begin();

@@ -26,7 +26,7 @@ struct Shared {
 
     void* add(SharedFile file, std::size_t bytes, int device) {
         void* const base = file.data();
-        const Kept kept{nullptr, base, bytes, device, &give_back};
+        const Kept kept{base, bytes, device, &give_back};
         const std::lock_guard lock(mutex);
         files.emplace(base, Mapping{std::move(file), kept});
         return base;
@@ -75,13 +75,13 @@ void* CpuBackend::import_shared(int device, const ArrayHandle& handle,
                         handle.bytes, device);
 }
 
-void CpuBackend::free_shared(const SharedMemory& memory, const StreamUse* users,
+bool CpuBackend::free_shared(const SharedMemory& memory, const StreamUse* users,
                              std::size_t user_count) noexcept {
     Shared& all = shared();
     std::unique_lock lock(all.mutex);
     Kept& kept = all.files.find(memory.base)->second.kept;
     lock.unlock();
-    give_back_after(kept, users, user_count);
+    return give_back_after(kept, users, user_count);
 }
 
 }  // namespace heddle::detail::cpu

@@ -24,7 +24,6 @@ struct alignas(cache_line) Header {
 
 void* allocate_host(std::size_t bytes, const char* call, Device device, GiveBack give_back,
                     const SourceLocation& where) {
-    give_back_kept();
     // Cache-line alignment only. With page alignment glibc returned the end of the heap to the
     // system and took it anew for every block: 7 µs for 1 MB.
     const std::size_t alignment = cache_line;
@@ -36,7 +35,7 @@ void* allocate_host(std::size_t bytes, const char* call, Device device, GiveBack
         coded_error(ErrorCode::out_of_memory, {call, where, device},
                     "could not allocate {} bytes of host memory (available: {})", bytes,
                     cpu_backend().free_memory(0));
-    auto* const header = ::new (base) Header{{nullptr, base, bytes, device.index(), give_back}};
+    auto* const header = ::new (base) Header{{base, bytes, device.index(), give_back}};
     return header + 1;
 }
 Kept& kept_of(void* data) noexcept { return (static_cast<Header*>(data) - 1)->kept; }
@@ -281,58 +280,26 @@ void give_back_after(Kept& memory, const std::vector<CompletionRef>& pending) {
     later->one_less();
 }
 
-/// Memory that could not be freed, because waiting for its users needs memory too.
-std::atomic<Kept*> all_kept{nullptr};
-
-void keep(Kept& memory) noexcept {
-    memory.next = all_kept.load(std::memory_order_relaxed);
-    while (!all_kept.compare_exchange_weak(memory.next, &memory, std::memory_order_release,
-                                           std::memory_order_relaxed)) {}
-}
-
 }  // namespace
 
-void give_back_kept() noexcept {
-    if (all_kept.load(std::memory_order_relaxed) == nullptr) [[likely]]
-        return;
-    Kept* next = all_kept.exchange(nullptr, std::memory_order_acquire);
-    while (Kept* const memory = next) {
-        next = memory->next;
-        try {
-            // Its users are no longer known: waits for all streams.
-            std::vector<CompletionRef> pending;
-            for_each_stream([&](StreamRecord& stream) {
-                if (stream.backend == nullptr || stream.has(stream_flag::forked)) return;
-                const StreamUse use{&stream, stream.id.load(std::memory_order_acquire)};
-                if (CompletionRef done = pending_anywhere(use)) pending.push_back(std::move(done));
-            });
-            give_back_after(*memory, pending);
-        } catch (...) {
-            keep(*memory);
-        }
-    }
+bool give_back_after(Kept& memory, const StreamUse* users, std::size_t user_count) noexcept try {
+    std::vector<CompletionRef> pending;
+    for (std::size_t i = 0; i < user_count; ++i)
+        if (CompletionRef done = pending_anywhere(users[i])) pending.push_back(std::move(done));
+    give_back_after(memory, pending);
+    return true;
+} catch (...) {
+    return false;
 }
 
-void give_back_after(Kept& memory, const StreamUse* users, std::size_t user_count) noexcept {
-    give_back_kept();
-    try {
-        std::vector<CompletionRef> pending;
-        for (std::size_t i = 0; i < user_count; ++i)
-            if (CompletionRef done = pending_anywhere(users[i])) pending.push_back(std::move(done));
-        give_back_after(memory, pending);
-    } catch (...) {
-        keep(memory);
-    }
-}
-
-void CpuBackend::free(void* data, std::size_t, int, const StreamUse* users,
+bool CpuBackend::free(void* data, std::size_t, int, const StreamUse* users,
                       std::size_t user_count) noexcept {
-    give_back_after(kept_of(data), users, user_count);
+    return give_back_after(kept_of(data), users, user_count);
 }
 
-void CpuBackend::free_pinned(void* data, std::size_t, const StreamUse* users,
+bool CpuBackend::free_pinned(void* data, std::size_t, const StreamUse* users,
                              std::size_t user_count) noexcept {
-    give_back_after(kept_of(data), users, user_count);
+    return give_back_after(kept_of(data), users, user_count);
 }
 
 }  // namespace heddle::detail::cpu

@@ -97,7 +97,6 @@ bool CpuBackend::is_complete(StreamRecord& stream, const SourceLocation&) {
 }
 
 Failure CpuBackend::synchronize_device(int device, const SourceLocation&) {
-    give_back_kept();
     std::vector<CompletionRef> pending;
     for_each_stream([&](StreamRecord& stream) {
         if (stream.device == Access::device(DeviceKind::cpu, device))

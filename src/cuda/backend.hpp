@@ -33,6 +33,7 @@ public:
     void trim_pool(int device, std::size_t keep, const SourceLocation& where) override;
     Failure synchronize_device(int device, const SourceLocation& where) override;
     void poll_outstanding() noexcept override;
+    void tell_ended_runs() noexcept override;
     bool help_at_exit(const Completion& done) noexcept override;
     void after_fork() noexcept override;
 
@@ -70,6 +71,7 @@ public:
                  const SourceLocation& where) override;
     // launch/launch.cpp
     void launch(StreamRecord& stream, const LaunchCall& call) override;
+    void launch_timed(StreamRecord& stream, const LaunchCall& call, std::uint64_t id) override;
     void check_grid(StreamRecord& stream, const WorkType& type, const GridHead& head,
                     const GivenOptions& how, const SourceLocation& where) override;
     void copy(StreamRecord& stream, const Piece& to, const Piece& from,
@@ -85,7 +87,7 @@ public:
     void export_shared(const void* base, ArrayHandle& handle, const SourceLocation& where) override;
     void* import_shared(int device, const ArrayHandle& handle,
                         const SourceLocation& where) override;
-    void free_shared(const SharedMemory& memory, const StreamUse* users,
+    bool free_shared(const SharedMemory& memory, const StreamUse* users,
                      std::size_t user_count) noexcept override;
 
     // graph/graph.cpp, stream/external_work.cpp
@@ -99,10 +101,10 @@ public:
 
     // memory/memory.cpp
     void* allocate(StreamRecord& stream, std::size_t bytes, const SourceLocation& where) override;
-    void free(void* data, std::size_t bytes, int device, const StreamUse* users,
+    bool free(void* data, std::size_t bytes, int device, const StreamUse* users,
               std::size_t user_count) noexcept override;
     void* allocate_pinned(std::size_t bytes, const SourceLocation& where) override;
-    void free_pinned(void* data, std::size_t bytes, const StreamUse* users,
+    bool free_pinned(void* data, std::size_t bytes, const StreamUse* users,
                      std::size_t user_count) noexcept override;
     bool classify(const void* data, Place& place) noexcept override;
 };

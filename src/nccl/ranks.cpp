@@ -15,6 +15,7 @@
 #include "core/stream/recorded_calls.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/device/gpu.hpp"
+#include "cuda/observe/timing.hpp"
 #include "nccl/library.hpp"
 #include <heddle/cuda.hpp>
 #include <heddle/device/memory_access.hpp>
@@ -342,6 +343,7 @@ void nccl_enqueue(const NcclShare* shares, std::size_t count) {
         const bool is_recorded = is_captured(record);
         if (is_recorded) capture_share(shares[i], record);
         else count_submission(record);
+        if (!is_recorded) cu::time_end(record);
         if (is_observed()) tell_observers(shares[i], number, is_recorded);
     }
 }

@@ -75,11 +75,17 @@ class NoCuda final : public Backend {
     void* allocate_shared(int, std::size_t, const SourceLocation&) override { none(); }
     void export_shared(const void*, ArrayHandle&, const SourceLocation&) override { none(); }
     void* import_shared(int, const ArrayHandle&, const SourceLocation&) override { none(); }
-    void free_shared(const SharedMemory&, const StreamUse*, std::size_t) noexcept override {}
+    bool free_shared(const SharedMemory&, const StreamUse*, std::size_t) noexcept override {
+        return true;
+    }
     void* allocate(StreamRecord&, std::size_t, const SourceLocation&) override { none(); }
-    void free(void*, std::size_t, int, const StreamUse*, std::size_t) noexcept override {}
+    bool free(void*, std::size_t, int, const StreamUse*, std::size_t) noexcept override {
+        return true;
+    }
     void* allocate_pinned(std::size_t, const SourceLocation&) override { none(); }
-    void free_pinned(void*, std::size_t, const StreamUse*, std::size_t) noexcept override {}
+    bool free_pinned(void*, std::size_t, const StreamUse*, std::size_t) noexcept override {
+        return true;
+    }
     bool classify(const void*, Place&) noexcept override { return false; }
     void after_fork() noexcept override {}
 };

@@ -1,4 +1,6 @@
 // What observers learn of the host: waits, queries, host functions, calls, times.
+#include "core/base/host_function_mark.hpp"
+#include "core/observe/calls.hpp"
 #include "kernel_launches.hpp"
 #include "observe/watch.hpp"
 
@@ -188,4 +190,19 @@ TEST_CASE("calls are told when they begin and end, also when they throw") {
     CHECK_THROWS_AS(copy(s, x, y), UsageError);
     CHECK(watch.calls() == Strings{"launch_host", "end", "copy", "end"});
     s.synchronize();
+}
+
+TEST_CASE("work that a waiting thread runs knows nothing of the wait") {
+    const detail::Because waits(WaitReason::copy);
+    const detail::ShareMark shares(7, 1, 2);
+    {
+        const detail::InHostFunction runs;
+        CHECK(detail::this_call().reason == WaitReason::user);
+        CHECK(detail::this_call().shares == 0);
+        const detail::RunsOperation parent(5);
+        CHECK(detail::this_call().parent == 5);
+    }
+    CHECK(detail::this_call().reason == WaitReason::copy);
+    CHECK(detail::this_call().collective == 7);
+    CHECK(detail::this_call().parent == 0);
 }

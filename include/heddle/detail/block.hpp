@@ -36,7 +36,7 @@ struct Block {
     /// The streams with work on this memory, by StreamState::key; 0: unused. They are keys because
     /// a closed stream's record is reused for another stream, which is not a user.
     std::atomic<std::uint64_t> users[inline_users] = {};
-    Block* next_kept = nullptr;  ///< in the list of a batch that frees it later
+    Block* next_kept = nullptr;  ///< in a list of blocks that are freed later
     /// The library's table of further users (core/memory/users.hpp).
     std::atomic<void*> more_users{nullptr};
 };
@@ -47,6 +47,8 @@ inline std::uint64_t allocation_of(const Block* block) noexcept {
 }
 
 void add_user(Block& block, StreamState& stream);  ///< slow path of note_use()
+/// Frees the blocks that could not be freed before for want of memory.
+void free_unfreed_blocks() noexcept;
 [[noreturn]] void throw_dead_block(const Block& block, const char* call, Where where);
 [[noreturn]] void throw_no_array(Where where);
 [[noreturn]] void throw_wrong_device(const Block& block, const StreamState& stream, Where where);

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include <heddle/stream/stream.hpp>
@@ -179,17 +180,28 @@ struct OpInfo {
     SourceLocation where = {};
 };
 
-/// Tells when an operation ran on a CPU device.
+/// Tells when an operation ran.
 struct OpRun {
+    static constexpr std::int64_t unknown = std::numeric_limits<std::int64_t>::min();
     /// OpInfo::id of the operation. This may come before the operation is described.
     std::uint64_t id = 0;
     /// Graph launches: the index of the node in the launched graph; else -1.
     std::int64_t node = -1;
-    /// Nanoseconds of std::chrono::steady_clock.
+    /// Nanoseconds of `clock`. The start may be `unknown`: as soon as what it came after was done.
     std::int64_t start_ns = 0;
-    std::int64_t end_ns = 0;  ///< likewise
-    /// How many worker threads could share it: 1, or all.
+    std::int64_t end_ns = 0;  ///< likewise, but always known
+    /// How many worker threads could share it: 1, or all. 1 for a graph launch as a whole.
     std::uint32_t workers = 1;
+    /// -1: std::chrono::steady_clock. Else the clock of the CUDA device with this index, as timing
+    /// events show it, which Observer::on_clock() relates to the host's.
+    int clock = -1;
+};
+
+/// A CUDA device's clock showed `device_ns` between two moments of std::chrono::steady_clock. All
+/// in nanoseconds; the device's count from any moment.
+struct ClockReading {
+    int device = 0;  ///< its index
+    std::int64_t before_ns = 0, device_ns = 0, after_ns = 0;
 };
 
 /// A public call of the library that an observer sees begin.
@@ -200,7 +212,8 @@ struct CallInfo {
 
 /// What an observer wants besides on_op(). What nobody asked for costs nothing.
 struct ObserverOptions {
-    /// Set OpInfo::begin_ns and end_ns, and call on_run().
+    /// Set OpInfo::begin_ns and end_ns, and call on_run() and on_clock(). On CUDA devices that
+    /// takes a timing event behind each operation.
     bool times = false;
     /// Call on_call_begin() and on_call_end().
     bool calls = false;
@@ -220,8 +233,12 @@ public:
     /// Called on the enqueuing thread after the operation was enqueued. Must not throw, enqueue
     /// work or wait for any. May query names and ids of streams.
     virtual void on_op(const OpInfo& op) noexcept = 0;
-    /// Called on the thread that ran an operation of a CPU device. The same is forbidden.
+    /// Called when an operation has run: on CPU devices on the thread that ran it, for CUDA devices
+    /// soon after, on any thread. The same is forbidden.
     virtual void on_run(const OpRun&) noexcept {}
+    /// Called on any thread, each second while operations of a CUDA device are timed. The same is
+    /// forbidden.
+    virtual void on_clock(const ClockReading&) noexcept {}
     /// Called on the calling thread when a public call begins, and when it returns or throws. Calls
     /// nest. The same is forbidden.
     virtual void on_call_begin(const CallInfo&) noexcept {}

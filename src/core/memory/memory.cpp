@@ -11,7 +11,6 @@
 #include "core/base/fork.hpp"
 #include "core/base/host_function_mark.hpp"
 #include "core/base/ids.hpp"
-#include "core/base/report.hpp"
 #include "core/memory/memory.hpp"
 #include "core/memory/users.hpp"
 #include "core/stream/notify.hpp"
@@ -32,8 +31,12 @@ constinit BlockPool block_pool;
 const ForkRegistration registered{ForkOrder::blocks, block_pool.lock};
 BlockPool& blocks() { return block_pool; }
 
+/// Blocks whose memory could not be freed, because that takes memory too. Linked by next_kept.
+constinit std::atomic<Block*> unfreed{nullptr};
+
 // Free blocks are linked through `more_users`.
 Block& take_block() {
+    free_unfreed_blocks();
     BlockPool& pool = blocks();
     {
         const std::lock_guard lock(pool.lock);
@@ -214,34 +217,54 @@ void release(Block& block) noexcept {
     free_block(block, nullptr);
 }
 
-void free_block(Block& block, const Recorder* sent) noexcept {
-    try {
+namespace {
+
+/// Returns false if there is no memory for it; nothing has happened then.
+bool free_memory(const Block& block, std::span<const StreamUse> users) noexcept {
+    if (block.data == nullptr) return true;
+    Backend& backend = backend_of(block.device.kind());
+    if (block.origin != MemoryOrigin::pool)
+        return backend.free_shared({static_cast<std::byte*>(block.data) - block.offset, block.bytes,
+                                    block.device.index(), block.origin == MemoryOrigin::imported},
+                                   users.data(), users.size());
+    if (block.kind == MemoryKind::device)
+        return backend.free(block.data, block.bytes, block.device.index(), users.data(),
+                            users.size());
+    return (block.kind == MemoryKind::pinned ? pinned_backend() : cpu_backend())
+        .free_pinned(block.data, block.bytes, users.data(), users.size());
+}
+
+void free_or_keep(Block& block, std::span<const StreamUse> users) noexcept {
+    if (free_memory(block, users)) return give_block(block);
+    block.next_kept = unfreed.load(std::memory_order_relaxed);
+    while (!unfreed.compare_exchange_weak(block.next_kept, &block, std::memory_order_release,
+                                          std::memory_order_relaxed)) {}
+}
+
+}  // namespace
+
+void free_unfreed_blocks() noexcept {
+    if (unfreed.load(std::memory_order_relaxed) == nullptr) [[likely]]
+        return;
+    Block* next = unfreed.exchange(nullptr, std::memory_order_acquire);
+    while (next != nullptr) {
+        Block& block = *std::exchange(next, next->next_kept);
         StreamUse few[Block::inline_users];
-        const std::span<const StreamUse> users = final_users(block, few);
-        if (keep_for_batch(block, users, sent)) {
-            block.owners.store(1, std::memory_order_relaxed);  // now the batch owns it
-            return;
-        }
-        if (is_observed())
-            notify_memory(OpKind::free, users.empty() ? nullptr : users.front().stream, block, {});
-        if (block.data != nullptr) {
-            if (block.origin != MemoryOrigin::pool)
-                backend_of(block.device.kind())
-                    .free_shared({static_cast<std::byte*>(block.data) - block.offset, block.bytes,
-                                  block.device.index(), block.origin == MemoryOrigin::imported},
-                                 users.data(), users.size());
-            else if (block.kind == MemoryKind::device)
-                backend_of(block.device.kind())
-                    .free(block.data, block.bytes, block.device.index(), users.data(),
-                          users.size());
-            else
-                (block.kind == MemoryKind::pinned ? pinned_backend() : cpu_backend())
-                    .free_pinned(block.data, block.bytes, users.data(), users.size());
-        }
-        give_block(block);
-    } catch (...) {
-        report(std::current_exception());
+        free_or_keep(block, final_users(block, few));
     }
+}
+
+void free_block(Block& block, const Recorder* sent) noexcept {
+    free_unfreed_blocks();
+    StreamUse few[Block::inline_users];
+    const std::span<const StreamUse> users = final_users(block, few);
+    if (keep_for_batch(block, users, sent)) {
+        block.owners.store(1, std::memory_order_relaxed);  // now the batch owns it
+        return;
+    }
+    if (is_observed())
+        notify_memory(OpKind::free, users.empty() ? nullptr : users.front().stream, block, {});
+    free_or_keep(block, users);
 }
 
 void declare_use(Block& block, StreamRef stream, Where where) try {
@@ -276,6 +299,8 @@ void settle(const Block* block, const SourceLocation& where) {
             const CompletionRef done = make_completion();
             backend.fence(use, done);
             if (!done->is_done()) check_may_wait("copy (of pageable memory in use)", where);
+        } else if (!use.is_same()) {
+            backend.synchronize_use(use, where);  // the record is another stream's now
         } else {
             HostWait wait("wait for the memory's users", *use.stream, where, WaitReason::copy);
             backend.synchronize_use(use, where);

@@ -23,6 +23,7 @@ void wait_for_users(StreamRecord& stream, const Block& block, WaitReason reason,
 /// Frees a block that has no owner any more, after all work on its users; never blocks. An open
 /// batch that may have recorded work on the block keeps it instead and frees it later. `sent` is a
 /// batch that has flushed all it recorded on the block, or null.
+/// If freeing needs memory and there is none, later calls try again.
 void free_block(Block& block, const Recorder* sent) noexcept;
 /// Returns whether a CPU stream is a user of the block. `block` may be null.
 bool used_on_cpu(const Block* block);

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
+#include <heddle/detail/thread_state.hpp>
 #include <heddle/observe/observer.hpp>
 
 namespace heddle::detail {
@@ -11,29 +13,36 @@ namespace heddle::detail {
 struct ThreadCall {
     std::int64_t begin_ns = 0;  ///< when it, or its last operation, was done; 0: not wanted
     std::uint64_t id = 0;       ///< of its next operation; 0: not wanted
-    std::uint64_t parent = 0;   ///< the host function that this thread runs, or 0
+    std::uint64_t parent = 0;   ///< the operation that this thread runs, or 0
     WaitReason reason = WaitReason::user;
     std::uint64_t collective = 0;  ///< see OpInfo
     std::uint32_t share = 0, shares = 0;
 };
-inline constinit thread_local ThreadCall this_call;
+/// As for ThreadStates: a thread that waits may run work of streams, which has calls of its own.
+inline constinit thread_local ThreadCall thread_calls[2];
+
+inline ThreadCall& this_call() noexcept {
+    return thread_calls[thread_states.in_host_function ? 1 : 0];
+}
 
 /// Returns the id that the call's next operation will have, or 0 if no observer wants to know when
 /// that runs. A backend that can measure it calls notify_run() with it.
-inline std::uint64_t timed_id() noexcept { return this_call.id; }
+inline std::uint64_t timed_id() noexcept { return this_call().id; }
 
 /// Like notify(), without a copy: sets what the thread's call says of the operation.
 void complete_and_notify(OpInfo& op) noexcept;
 /// Tells observers when an operation ran. Thread-safe.
 void notify_run(const OpRun& run) noexcept;
+/// Tells observers what a device's clock showed. Thread-safe.
+void notify_clock(const ClockReading& reading) noexcept;
 
 /// Gives a reason to the waits and records that this thread makes during its lifetime.
 class Because {
 public:
-    explicit Because(WaitReason reason) noexcept : before_(this_call.reason) {
-        this_call.reason = reason;
+    explicit Because(WaitReason reason) noexcept : before_(this_call().reason) {
+        this_call().reason = reason;
     }
-    ~Because() { this_call.reason = before_; }
+    ~Because() { this_call().reason = before_; }
     Because(const Because&) = delete;
     Because& operator=(const Because&) = delete;
 
@@ -45,15 +54,17 @@ private:
 class ShareMark {
 public:
     ShareMark(std::uint64_t collective, std::uint32_t share, std::uint32_t shares) noexcept
-        : before_(this_call) {
-        this_call.collective = collective;
-        this_call.share = share;
-        this_call.shares = shares;
+        : before_(this_call()) {
+        ThreadCall& call = this_call();
+        call.collective = collective;
+        call.share = share;
+        call.shares = shares;
     }
     ~ShareMark() {
-        this_call.collective = before_.collective;
-        this_call.share = before_.share;
-        this_call.shares = before_.shares;
+        ThreadCall& call = this_call();
+        call.collective = before_.collective;
+        call.share = before_.share;
+        call.shares = before_.shares;
     }
     ShareMark(const ShareMark&) = delete;
     ShareMark& operator=(const ShareMark&) = delete;
@@ -62,18 +73,18 @@ private:
     ThreadCall before_;
 };
 
-/// Marks this thread as running the host function with this id (0: none that observers know).
-class RunsHostFunction {
+/// Marks this thread as running the operation with this id (0: none that observers know), which
+/// may enqueue others. Make it within InHostFunction.
+class RunsOperation {
 public:
-    explicit RunsHostFunction(std::uint64_t id) noexcept : before_(this_call) {
-        this_call = {.parent = id};
-    }
-    ~RunsHostFunction() { this_call = before_; }
-    RunsHostFunction(const RunsHostFunction&) = delete;
-    RunsHostFunction& operator=(const RunsHostFunction&) = delete;
+    explicit RunsOperation(std::uint64_t id) noexcept
+        : before_(std::exchange(this_call().parent, id)) {}
+    ~RunsOperation() { this_call().parent = before_; }
+    RunsOperation(const RunsOperation&) = delete;
+    RunsOperation& operator=(const RunsOperation&) = delete;
 
 private:
-    ThreadCall before_;
+    const std::uint64_t before_;
 };
 
 }  // namespace heddle::detail

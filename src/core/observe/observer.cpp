@@ -207,7 +207,7 @@ const ForkStepRegistration in_children{ForkStep::observers, &forget_observing_th
 void notify(OpInfo op) noexcept { complete_and_notify(op); }
 
 void complete_and_notify(OpInfo& op) noexcept {
-    ThreadCall& call = this_call;
+    ThreadCall& call = this_call();
     op.id = call.id != 0 ? call.id : next_id();
     op.parent = call.parent;
     op.collective = call.collective;
@@ -235,25 +235,33 @@ void notify_run(const OpRun& run) noexcept {
     });
 }
 
+void notify_clock(const ClockReading& reading) noexcept {
+    visit([&](Observer& one, const ObserverOptions& options) {
+        if (options.times) one.on_clock(reading);
+    });
+}
+
 void CallMark::begin(const char* name, const SourceLocation& where) noexcept {
     const std::uint32_t wanted = observed.load(std::memory_order_relaxed);
     has_begun_ = true;
-    outer_begin_ = this_call.begin_ns;
-    outer_id_ = this_call.id;
+    ThreadCall& call = this_call();
+    outer_begin_ = call.begin_ns;
+    outer_id_ = call.id;
     tells_ = (wanted & observe::calls) != 0;
     if (tells_)
         visit([&](Observer& one, const ObserverOptions& options) {
             if (options.calls) one.on_call_begin({name, where});
         });
     if ((wanted & observe::times) == 0) return;
-    this_call.id = next_id();
-    this_call.begin_ns = now_ns();
+    call.id = next_id();
+    call.begin_ns = now_ns();
 }
 
 void CallMark::end() noexcept {
     // In an outer call, what follows begins now.
-    this_call.begin_ns = outer_begin_ != 0 ? now_ns() : 0;
-    this_call.id = outer_id_;
+    ThreadCall& call = this_call();
+    call.begin_ns = outer_begin_ != 0 ? now_ns() : 0;
+    call.id = outer_id_;
     if (!tells_) return;
     visit([&](Observer& one, const ObserverOptions& options) {
         if (options.calls) one.on_call_end();

@@ -174,7 +174,8 @@ public:
                          const SourceLocation& where) = 0;
     /// Enqueues a kernel that has been checked. Counts one submission. Throws if CUDA refuses it.
     virtual void launch(StreamRecord& stream, const LaunchCall& call) = 0;
-    /// The same. A backend that can tell when the kernel ran calls notify_run() with this id.
+    /// The same. A backend that can tell when the kernel ran calls notify_run() with this id, at
+    /// latest in tell_ended_runs() after its end.
     virtual void launch_timed(StreamRecord& stream, const LaunchCall& call, std::uint64_t) {
         launch(stream, call);
     }
@@ -212,14 +213,15 @@ public:
     virtual void* allocate(StreamRecord& stream, std::size_t bytes,
                            const SourceLocation& where) = 0;
     /// Frees memory from allocate() after all work enqueued so far on `users`. Never blocks.
-    /// `users` are distinct streams of any backend; some may be closed or gone.
-    virtual void free(void* data, std::size_t bytes, int device, const StreamUse* users,
-                      std::size_t user_count) noexcept = 0;
-    /// Allocates page-locked host memory. free_pinned() frees it after all work enqueued so far on
-    /// `users`; it never blocks and may cache the memory.
+    /// `users` are distinct streams of any backend; some may be closed or gone. Returns false if
+    /// this itself needs memory and there is none: then nothing has happened, and the caller has to
+    /// try again later.
+    [[nodiscard]] virtual bool free(void* data, std::size_t bytes, int device,
+                                    const StreamUse* users, std::size_t user_count) noexcept = 0;
+    /// Allocates page-locked host memory. free_pinned() frees it like free(), and may cache it.
     virtual void* allocate_pinned(std::size_t bytes, const SourceLocation& where) = 0;
-    virtual void free_pinned(void* data, std::size_t bytes, const StreamUse* users,
-                             std::size_t user_count) noexcept = 0;
+    [[nodiscard]] virtual bool free_pinned(void* data, std::size_t bytes, const StreamUse* users,
+                                           std::size_t user_count) noexcept = 0;
     /// Allocates memory that other processes can map. `bytes` > 0.
     virtual void* allocate_shared(int device, std::size_t bytes, const SourceLocation& where) = 0;
     /// Fills in the handle by which another process can import the memory.
@@ -228,10 +230,12 @@ public:
     /// Maps memory that another process exported.
     virtual void* import_shared(int device, const ArrayHandle& handle,
                                 const SourceLocation& where) = 0;
-    /// Frees allocated memory, or unmaps imported memory, after all work enqueued so far on
-    /// `users`. Never blocks.
-    virtual void free_shared(const SharedMemory& memory, const StreamUse* users,
-                             std::size_t user_count) noexcept = 0;
+    /// Frees allocated memory, or unmaps imported memory, like free().
+    [[nodiscard]] virtual bool free_shared(const SharedMemory& memory, const StreamUse* users,
+                                           std::size_t user_count) noexcept = 0;
+
+    /// Tells observers of all timed operations that have ended, if the backend tells them later.
+    virtual void tell_ended_runs() noexcept {}
 
     /// Finds where an address is that heddle does not own. Returns false if this backend does not
     /// know the address.

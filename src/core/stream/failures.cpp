@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include <heddle/detail/thread_state.hpp>
+#include <heddle/detail/work.hpp>
 #include <heddle/observe/observer.hpp>
 
 #include "core/base/host_function_mark.hpp"
@@ -104,12 +105,7 @@ void give_completion(StreamState& state, const WorkType& type, void* self,
     // on_completion() is enqueued on poisoned streams too, after work that a batch has recorded.
     if (admission == Admission::dropped && stream.has(stream_flag::recording))
         send_batch_of(stream, where);
-    const bool is_recorded =
-        admission == Admission::recorded && record_work(state, type, self, 1, {}, {}, where);
-    if (!is_recorded) enqueue(state, *type.op, self, 1, where);
-    if (is_observed())
-        notify_on(state, {.kind = OpKind::host_function, .name = type.op->pretty, .where = where},
-                  is_recorded);
+    submit_host_function(state, admission, type, self, {}, where);
 } catch (...) {
     detail::rethrow_as_error("on_completion", where);
 }

@@ -5,6 +5,8 @@
 
 namespace heddle::detail {
 
+void tell_ended_runs() noexcept { cuda_backend().tell_ended_runs(); }
+
 void notify_on(StreamState& stream, OpInfo op, bool is_recorded) noexcept {
     complete_and_notify_on(stream, op, is_recorded);
 }
@@ -86,16 +88,21 @@ void notify_query(const EventState& event, const SourceLocation& where) noexcept
     complete_and_notify(op);
 }
 
-HostFunctionRun::HostFunctionRun(std::uint64_t id, StreamRecord& stream, const OpType& type,
-                                 const SourceLocation& where) noexcept
-    : mark_(id), id_(id) {
-    if (id_ == 0) [[likely]]
-        return;
+void notify_host_function_runs(StreamRecord& stream, const OpType& type,
+                               const SourceLocation& where) noexcept {
     notify({.kind = OpKind::host_function_runs,
             .name = type.pretty,
             .stream = Access::stream(stream),
             .device = stream.device,
             .where = where});
+}
+
+HostFunctionRun::HostFunctionRun(std::uint64_t id, StreamRecord& stream, const OpType& type,
+                                 const SourceLocation& where) noexcept
+    : mark_(id), id_(id) {
+    if (id_ == 0) [[likely]]
+        return;
+    notify_host_function_runs(stream, type, where);
     from_ns_ = now_ns();
 }
 

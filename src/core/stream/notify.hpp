@@ -27,6 +27,9 @@ inline void note_point(EventState& event, StreamRecord& stream) noexcept {
 /// Returns the event's newest record, as observers know it.
 inline EventPoint point_of(const EventState& event) noexcept { return {event.uid, event.records}; }
 
+/// Tells observers of all timed operations of CUDA devices that have ended.
+void tell_ended_runs() noexcept;
+
 /// Like notify_on(), without a copy of the description.
 void complete_and_notify_on(StreamState& stream, OpInfo& op, bool is_recorded) noexcept;
 
@@ -54,6 +57,10 @@ void notify_query(StreamRecord& stream, std::uint64_t covered,
                   const SourceLocation& where) noexcept;
 void notify_query(const EventState& event, const SourceLocation& where) noexcept;
 
+/// Tells observers that a host function begins on this thread, within RunsOperation.
+void notify_host_function_runs(StreamRecord& stream, const OpType& type,
+                               const SourceLocation& where) noexcept;
+
 /// Tells observers that a host function begins on this thread, and, when it is destroyed, when it
 /// ran. What the thread enqueues meanwhile comes from that function. Does nothing if `id`, from
 /// timed_id(), is 0.
@@ -66,7 +73,7 @@ public:
     HostFunctionRun& operator=(const HostFunctionRun&) = delete;
 
 private:
-    const RunsHostFunction mark_;
+    const RunsOperation mark_;
     const std::uint64_t id_;
     std::int64_t from_ns_ = 0;
 };

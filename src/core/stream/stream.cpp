@@ -1,6 +1,7 @@
 // Stream and StreamRef, and waits for whole devices. How a stream is closed is in registry.cpp.
 #include <heddle/stream/stream.hpp>
 
+#include <heddle/detail/block.hpp>
 #include <heddle/detail/thread_state.hpp>
 #include <heddle/observe/observer.hpp>
 #include <heddle/stream/scope.hpp>
@@ -203,6 +204,7 @@ void synchronize_device(Device device, Where where) try {
             detail::check_not_capturing(stream, "synchronize_device", where);
         else detail::send_batch_of(stream, where);
     });
+    detail::free_unfreed_blocks();
     detail::HostWait wait("synchronize_device", device, where);
     const detail::Failure of_closed =
         detail::backend_of(device.kind()).synchronize_device(device.index(), where);

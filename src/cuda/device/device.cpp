@@ -12,6 +12,7 @@
 #include "cuda/device/context.hpp"
 #include "cuda/device/deferred.hpp"
 #include "cuda/host_sync/watcher.hpp"
+#include "cuda/observe/timing.hpp"
 #include "cuda/stream/native_event.hpp"
 
 namespace heddle::detail {
@@ -259,6 +260,8 @@ void CudaBackend::poll_outstanding() noexcept {
         do_chores(*g);
     }
 }
+
+void CudaBackend::tell_ended_runs() noexcept { tell_timed_ops(); }
 
 bool CudaBackend::help_at_exit(const Completion&) noexcept {
     return !is_forked() && !in_callback && look_at_exit();

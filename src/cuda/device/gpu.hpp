@@ -70,7 +70,8 @@ struct Gpu {
     Failure failure;  ///< why the device is lost; set before `lost`
 
     std::mutex event_mutex;
-    std::vector<cudaEvent_t> free_events;  ///< without timing; reused, never destroyed
+    std::size_t made_events = 0;           ///< without timing; reused, never destroyed
+    std::vector<cudaEvent_t> free_events;  ///< of these; has room for all
 
     std::atomic<std::size_t> chores{0};  ///< number of elements in the three lists below
     std::mutex chores_mutex;             ///< guards the next five

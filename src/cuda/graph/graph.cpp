@@ -14,6 +14,7 @@
 #include "cuda/host_sync/fence.hpp"
 #include "cuda/host_sync/host_function.hpp"
 #include "cuda/host_sync/signal.hpp"
+#include "cuda/observe/timing.hpp"
 #include "cuda/stream/native_event.hpp"
 
 namespace heddle::detail::cu {
@@ -256,6 +257,7 @@ void CudaGraphExec::launch(StreamRecord& stream, const SourceLocation& where) {
     // From here on only the launch may fail: the next launch would take a turn left without a
     // launch.
     OnStream on(gpu_, stream.native);
+    const TimedOp timed(stream);
     const cudaStream_t native = native_of(stream);
     if (!hosts_.empty()) {
         push_turns(stream);

@@ -15,6 +15,7 @@
 #include "cuda/launch/launch_options.hpp"
 #include "cuda/launch/module_launch.hpp"
 #include "cuda/launch/preload.hpp"
+#include "cuda/observe/timing.hpp"
 #include <heddle/cuda.hpp>
 
 namespace heddle::detail {
@@ -299,6 +300,11 @@ void CudaBackend::launch(StreamRecord& stream, const LaunchCall& call) {
     if (code != cudaSuccess) [[unlikely]]
         throw_launch_failed(stream, name_of_kernel(call.type, call.addresses[0]), code, call.where);
     count_submission(stream);
+}
+
+void CudaBackend::launch_timed(StreamRecord& stream, const LaunchCall& call, std::uint64_t id) {
+    const TimedOp timed(stream, id);
+    launch(stream, call);
 }
 
 }  // namespace cu

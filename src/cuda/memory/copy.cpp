@@ -10,6 +10,7 @@
 #include "cuda/memory/copy_parts.hpp"
 #include "cuda/memory/parallel_memcpy.hpp"
 #include "cuda/memory/staging.hpp"
+#include "cuda/observe/timing.hpp"
 #include "cuda/stream/native_event.hpp"
 
 namespace heddle::detail::cu {
@@ -143,6 +144,7 @@ void CudaBackend::copy(StreamRecord& stream, const Piece& to_piece, const Piece&
     Piece to = to_piece, from = from_piece;
     flatten(to, from);
     if (to.bytes == 0 || to.rows == 0) return;
+    const TimedOp timed(stream);
     Gpu& g = gpu_of(stream);
     const Side to_side = side_of(to.place), from_side = side_of(from.place);
     const auto direct = [](Side s) { return s == Side::device || s == Side::pinned; };

@@ -9,6 +9,7 @@
 #include "cuda/host_sync/host_function.hpp"
 #include "cuda/memory/memory_kernels.hpp"
 #include "cuda/memory/staging.hpp"
+#include "cuda/observe/timing.hpp"
 #include "cuda/stream/native_event.hpp"
 
 #include "core/base/errors.hpp"
@@ -73,6 +74,7 @@ void CudaBackend::fill(StreamRecord& stream, const Piece& piece, const void* val
     if (to.rows > 1 && to.pitch == to.bytes)
         to = {piece.data, piece.bytes * piece.rows, 1, piece.bytes * piece.rows};
     if (to.bytes == 0 || to.rows == 0) return;
+    const TimedOp timed(stream);
     Gpu& g = gpu_of(stream);
     const bool reachable = piece.place.device.is_cuda() || piece.place.kind == MemoryKind::pinned;
     if (!reachable) {

@@ -158,43 +158,48 @@ void* CudaBackend::import_shared(int device, const ArrayHandle& handle,
     return data;
 }
 
-void CudaBackend::free_shared(const SharedMemory& memory, const StreamUse* users,
-                              std::size_t user_count) noexcept {
+bool CudaBackend::free_shared(const SharedMemory& memory, const StreamUse* users,
+                              std::size_t user_count) noexcept try {
     Gpu* g = gpu_if_used(memory.device);
-    if (is_forked() || g == nullptr || g->lost.load(std::memory_order_acquire)) return;
-    try {
-        // As with pool memory: no CUDA call in callbacks, and no events in captures.
-        if (in_callback || any_capturing(users, user_count))
-            return defer(*g,
-                         [this, memory, list = std::vector<StreamUse>(users, users + user_count)] {
-                             free_shared(memory, list.data(), list.size());
-                         });
-        RelaxedCapture relaxed;
-        auto fences = std::make_shared<Fences>();
-        for (std::size_t i = 0; i < user_count; ++i) {
-            try {
-                add_fence(*fences, users[i]);
-            } catch (...) {
-                report(std::current_exception());
-                const CompletionRef done = make_completion();
-                Fence& fence = fences->emplace_back();
-                fence.done = done;
-                users[i].stream->backend->fence(users[i], done);
-            }
-        }
-        // Allocated now, because nothing may fail later.
-        const auto one = std::make_shared<std::list<SharedMemory>>(1, memory);
-        poll_in_background([one, fences] {
-            RelaxedCapture here;
-            if (!passed(*fences)) return false;
-            keep(*one);
-            return true;
+    if (is_forked() || g == nullptr || g->lost.load(std::memory_order_acquire)) return true;
+    // As with pool memory: no CUDA call in callbacks, and no events in captures.
+    if (in_callback || any_capturing(users, user_count)) {
+        defer(*g, [this, memory, list = std::vector<StreamUse>(users, users + user_count)] {
+            if (!free_shared(memory, list.data(), list.size())) throw std::bad_alloc();
         });
-        static std::once_flag once;
-        std::call_once(once, end_background_at_exit);
-    } catch (...) {
-        report(std::current_exception());  // the memory stays allocated: it may be in use
+        return true;
     }
+    RelaxedCapture relaxed;
+    auto fences = std::make_shared<Fences>();
+    for (std::size_t i = 0; i < user_count; ++i) {
+        try {
+            add_fence(*fences, users[i]);
+        } catch (const std::bad_alloc&) {
+            throw;
+        } catch (...) {
+            report(std::current_exception());
+            const CompletionRef done = make_completion();
+            Fence& fence = fences->emplace_back();
+            fence.done = done;
+            users[i].stream->backend->fence(users[i], done);
+        }
+    }
+    // Allocated now, because nothing may fail later.
+    const auto one = std::make_shared<std::list<SharedMemory>>(1, memory);
+    poll_in_background([one, fences] {
+        RelaxedCapture here;
+        if (!passed(*fences)) return false;
+        keep(*one);
+        return true;
+    });
+    static std::once_flag once;
+    std::call_once(once, end_background_at_exit);
+    return true;
+} catch (const std::bad_alloc&) {
+    return false;
+} catch (...) {
+    report(std::current_exception());
+    return true;  // the memory stays allocated: it may be in use
 }
 
 EventHandle CudaBackend::export_event(EventState& event, const SourceLocation& where) {

@@ -221,12 +221,15 @@ void free_after(Gpu& g, void* data, const StreamUse* users, std::size_t user_cou
 }
 
 /// Frees memory, or defers that. In a callback no CUDA call is allowed. In a capture, a free or an
-/// event would become part of the graph. Tries up to `attempts` more times if it fails.
+/// event would become part of the graph. Tries up to `attempts` more times if it fails. Throws only
+/// for want of memory; nothing has happened then.
 void free_when_allowed(Gpu& g, void* data, std::vector<StreamUse> users, int attempts) {
     if (g.lost.load(std::memory_order_acquire)) return;
     if (!in_callback && !any_capturing(users.data(), users.size())) {
         try {
             return free_after(g, data, users.data(), users.size());
+        } catch (const std::bad_alloc&) {
+            throw;
         } catch (...) {
             report(std::current_exception());
             if (attempts == 0) return;  // the memory stays allocated: it may be in use
@@ -240,26 +243,28 @@ void free_when_allowed(Gpu& g, void* data, std::vector<StreamUse> users, int att
 
 }  // namespace
 
-void CudaBackend::free(void* data, std::size_t, int device, const StreamUse* users,
-                       std::size_t user_count) noexcept {
+bool CudaBackend::free(void* data, std::size_t, int device, const StreamUse* users,
+                       std::size_t user_count) noexcept try {
     Gpu* g = gpu_if_used(device);
-    if (is_forked() || g == nullptr || g->lost.load(std::memory_order_acquire)) return;
-    try {
-        if (!in_callback && !any_capturing(users, user_count)) {
-            try {
-                free_after(*g, data, users, user_count);
-                return user_count == 1 ? void() : do_chores(*g);
-            } catch (...) {
-                report(std::current_exception());  // retried a few times below
-            }
+    if (is_forked() || g == nullptr || g->lost.load(std::memory_order_acquire)) return true;
+    if (!in_callback && !any_capturing(users, user_count)) {
+        try {
+            free_after(*g, data, users, user_count);
+            if (user_count != 1) do_chores(*g);
+            return true;
+        } catch (const std::bad_alloc&) {
+            throw;
+        } catch (...) {
+            report(std::current_exception());  // retried a few times below
         }
-        constexpr int attempts = 2;
-        defer(*g, [g, data, list = std::vector<StreamUse>(users, users + user_count)] {
-            free_when_allowed(*g, data, list, attempts);
-        });
-    } catch (...) {
-        report(std::current_exception());  // the memory stays allocated: it may be in use
     }
+    constexpr int attempts = 2;
+    defer(*g, [g, data, list = std::vector<StreamUse>(users, users + user_count)] {
+        free_when_allowed(*g, data, list, attempts);
+    });
+    return true;
+} catch (const std::bad_alloc&) {
+    return false;
 }
 
 void* CudaBackend::allocate_pinned(std::size_t bytes, const SourceLocation& where) {
@@ -271,29 +276,32 @@ void* CudaBackend::allocate_pinned(std::size_t bytes, const SourceLocation& wher
     return pinned_cache().take(bytes, where);
 }
 
-void CudaBackend::free_pinned(void* data, std::size_t bytes, const StreamUse* users,
-                              std::size_t user_count) noexcept {
-    if (is_forked()) return;
-    try {
-        if (in_callback || any_capturing(users, user_count)) {
-            for (std::size_t i = 0; i < user_count; ++i) {
-                if (!users[i].stream->device.is_cuda()) continue;
-                return defer(
-                    gpu_of(*users[i].stream),
-                    [this, data, bytes, list = std::vector<StreamUse>(users, users + user_count)] {
-                        free_pinned(data, bytes, list.data(), list.size());
-                    });
-            }
+bool CudaBackend::free_pinned(void* data, std::size_t bytes, const StreamUse* users,
+                              std::size_t user_count) noexcept try {
+    if (is_forked()) return true;
+    if (in_callback || any_capturing(users, user_count)) {
+        for (std::size_t i = 0; i < user_count; ++i) {
+            if (!users[i].stream->device.is_cuda()) continue;
+            defer(gpu_of(*users[i].stream),
+                  [this, data, bytes, list = std::vector<StreamUse>(users, users + user_count)] {
+                      if (!free_pinned(data, bytes, list.data(), list.size()))
+                          throw std::bad_alloc();
+                  });
+            return true;
         }
-        Fences fences;
-        if (user_count != 0) {
-            RelaxedCapture relaxed;
-            for (std::size_t i = 0; i < user_count; ++i) add_fence(fences, users[i]);
-        }
-        pinned_cache().give(data, std::move(fences));
-    } catch (...) {
-        report(std::current_exception());  // the block is not reused: it may be in use
     }
+    Fences fences;
+    if (user_count != 0) {
+        RelaxedCapture relaxed;
+        for (std::size_t i = 0; i < user_count; ++i) add_fence(fences, users[i]);
+    }
+    pinned_cache().give(data, std::move(fences));
+    return true;
+} catch (const std::bad_alloc&) {
+    return false;
+} catch (...) {
+    report(std::current_exception());
+    return true;  // the block is not reused: it may be in use
 }
 
 bool CudaBackend::classify(const void* data, Place& place) noexcept {

@@ -71,11 +71,25 @@ void* PinnedCache::take(std::size_t bytes, const SourceLocation& where) {
         std::lock_guard lock(mutex_);
         if (void* found = find(capacity, most)) return found;
     } while (std::exchange(again, false) && do_all_chores());
-    void* fresh =
-        capacity <= from_slab ? cut_from_slab(capacity, where) : allocate(capacity, where);
-    std::lock_guard lock(mutex_);
-    capacity_.emplace(fresh, capacity);  // if this throws, the block is leaked
-    return fresh;
+    return make_block(capacity, where);
+}
+
+void PinnedCache::IdleList::add(Block& block) noexcept {
+    block.next = nullptr;
+    *end = &block;
+    end = &block.next;
+}
+
+PinnedCache::Block& PinnedCache::IdleList::remove(Block** at) noexcept {
+    Block& block = **at;
+    if (end == &block.next) end = at;
+    *at = block.next;
+    return block;
+}
+
+std::size_t PinnedCache::class_of(std::size_t capacity) noexcept {
+    return static_cast<std::size_t>(std::bit_width(std::min(capacity, large + 1) - 1) -
+                                    std::bit_width(smallest - 1));
 }
 
 void* PinnedCache::find(std::size_t bytes, std::size_t most) noexcept {
@@ -83,16 +97,26 @@ void* PinnedCache::find(std::size_t bytes, std::size_t most) noexcept {
     // are held up. HeldUp queries each stream that is behind once, so that a thousand blocks behind
     // one stalled stream cost one query.
     HeldUp held_up;
-    for (auto list = idle_.lower_bound(bytes); list != idle_.end() && list->first <= most; ++list) {
-        auto& blocks = list->second;
-        for (auto block = blocks.begin(); block != blocks.end(); ++block) {
-            if (!passed(block->fences, held_up)) continue;
-            void* data = block->data;
-            blocks.erase(block);
-            return data;
-        }
+    IdleList& list = idle_[class_of(bytes)];
+    for (Block** at = &list.first; *at != nullptr; at = &(*at)->next) {
+        Block& block = **at;
+        if (block.capacity < bytes || block.capacity > most) continue;
+        if (passed(block.fences, held_up)) return list.remove(at).data;
     }
     return nullptr;
+}
+
+void* PinnedCache::make_block(std::size_t capacity, const SourceLocation& where) {
+    // First what takes memory: then nothing that has been pinned can be lost.
+    std::map<void*, Block> single;
+    single[nullptr].capacity = capacity;
+    auto block = single.extract(nullptr);
+    void* const data =
+        capacity <= from_slab ? cut_from_slab(capacity, where) : allocate(capacity, where);
+    block.key() = block.mapped().data = data;
+    const std::lock_guard lock(mutex_);
+    blocks_.insert(std::move(block));
+    return data;
 }
 
 void* PinnedCache::allocate(std::size_t bytes, const SourceLocation& where) {
@@ -131,32 +155,28 @@ void* PinnedCache::cut_from_slab(std::size_t bytes, const SourceLocation& where)
 }
 
 bool PinnedCache::release_idle() noexcept {
-    std::vector<void*> released;
-    try {
-        std::lock_guard lock(mutex_);
+    std::map<void*, Block> released;
+    {
+        const std::lock_guard lock(mutex_);
         HeldUp held_up;
-        for (auto list = idle_.upper_bound(from_slab); list != idle_.end(); ++list) {
-            std::erase_if(list->second, [&](Idle& block) {
-                if (!passed(block.fences, held_up)) return false;
-                released.push_back(block.data);
-                capacity_.erase(block.data);
-                return true;
-            });
+        for (std::size_t i = class_of(from_slab) + 1; i < idle_.size(); ++i) {
+            for (Block** at = &idle_[i].first; *at != nullptr;) {
+                if (passed((*at)->fences, held_up))
+                    released.insert(blocks_.extract(idle_[i].remove(at).data));
+                else at = &(*at)->next;
+            }
         }
-    } catch (...) {
-        report(std::current_exception());
     }
-    for (void* data : released) note_failure(api.cudaFreeHost(data), "cudaFreeHost", -1);
+    for (const auto& [data, block] : released)
+        note_failure(api.cudaFreeHost(data), "cudaFreeHost", -1);
     return !released.empty();
 }
 
 void PinnedCache::give(void* data, Fences fences) noexcept {
-    try {
-        std::lock_guard lock(mutex_);
-        idle_[capacity_.at(data)].push_back({data, std::move(fences)});
-    } catch (...) {
-        report(std::current_exception());
-    }
+    const std::lock_guard lock(mutex_);
+    Block& block = blocks_.find(data)->second;
+    block.fences = std::move(fences);
+    idle_[class_of(block.capacity)].add(block);
 }
 
 }  // namespace heddle::detail::cu

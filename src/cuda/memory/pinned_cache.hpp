@@ -2,11 +2,10 @@
 // busy device. So the cache releases memory only when no more can be pinned (docs/adr/0204).
 #pragma once
 
+#include <array>
 #include <cstddef>
-#include <deque>
 #include <map>
 #include <mutex>
-#include <unordered_map>
 
 #include "cuda/host_sync/fence.hpp"
 
@@ -19,24 +18,36 @@ public:
     /// is none even after idle blocks were released.
     void* take(std::size_t bytes, const SourceLocation& where);
 
-    /// Gives a block back, for reuse after the fences. If that fails, the block is leaked.
+    /// Gives a block back, for reuse after the fences.
     void give(void* data, Fences fences) noexcept;
 
 private:
-    struct Idle {
-        void* data;
-        Fences fences;
+    struct Block {
+        void* data = nullptr;
+        std::size_t capacity = 0;
+        Fences fences;          ///< of an idle block
+        Block* next = nullptr;  ///< of its idle list
+    };
+    /// Idle blocks, the one returned first in front.
+    struct IdleList {
+        Block* first = nullptr;
+        Block** end = &first;
+        void add(Block& block) noexcept;
+        Block& remove(Block** at) noexcept;  ///< `at`: the pointer to the block
     };
 
-    void* find(std::size_t bytes, std::size_t most) noexcept;  ///< returns null if none is free
+    static std::size_t class_of(std::size_t capacity) noexcept;  ///< index of its idle list
+    /// Returns an idle block of `bytes` to `most` bytes, or null if none is free.
+    void* find(std::size_t bytes, std::size_t most) noexcept;
+    void* make_block(std::size_t capacity, const SourceLocation& where);
     void* allocate(std::size_t bytes, const SourceLocation& where);
     void* cut_from_slab(std::size_t bytes, const SourceLocation& where);
     bool release_idle() noexcept;
 
-    std::mutex mutex_;  ///< guards the next two; not held across calls that may block
-    std::unordered_map<void*, std::size_t> capacity_;  ///< of all blocks, idle or not
-    /// By capacity, the block returned first in front.
-    std::map<std::size_t, std::deque<Idle>> idle_;
+    std::mutex mutex_;               ///< guards the next two; not held across calls that may block
+    std::map<void*, Block> blocks_;  ///< by their data; idle or not
+    /// For each power of two from 4 KiB to 64 MiB, and for larger blocks.
+    std::array<IdleList, 16> idle_;
 
     std::mutex slab_mutex_;  ///< guards the next two
     std::byte* slab_ = nullptr;

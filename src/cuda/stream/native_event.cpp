@@ -14,6 +14,10 @@ cudaEvent_t take_event(Gpu& g, const SourceLocation& where) {
             g.free_events.pop_back();
             return event;
         }
+        // give_event() may take no memory.
+        const std::size_t made = g.made_events + 1;
+        if (made > g.free_events.capacity()) g.free_events.reserve(2 * made);
+        g.made_events = made;
     }
     InContext in(g);
     cudaEvent_t event = nullptr;
@@ -24,12 +28,8 @@ cudaEvent_t take_event(Gpu& g, const SourceLocation& where) {
 
 void give_event(Gpu& g, cudaEvent_t event) noexcept {
     if (event == nullptr) return;
-    try {
-        std::lock_guard lock(g.event_mutex);
-        g.free_events.push_back(event);
-    } catch (...) {
-        // no memory for the list: the event is leaked
-    }
+    const std::lock_guard lock(g.event_mutex);
+    g.free_events.push_back(event);
 }
 
 bool is_reached(Gpu& g, cudaEvent_t event) noexcept {

@@ -10,10 +10,13 @@ void TraceCollector::add(const ThreadLog& log, const std::string& name) {
     const std::size_t before = trace_.ops.size();
     log.ops().read([&](const Slot* slots, std::size_t count) { add_ops(slots, count, thread); });
     log.runs().read([&](const Slot* slots, std::size_t count) {
+        for (std::size_t i = 0; i < count; ++i) add_run(slots[i].run);
+    });
+    log.clocks().read([&](const Slot* slots, std::size_t count) {
         for (std::size_t i = 0; i < count; ++i) {
-            const RunSlot& run = slots[i].run;
-            runs_.push_back(
-                {run.id, run.node, moment(run.start_ns), moment(run.end_ns), run.workers});
+            const ClockSlot& one = slots[i].clock;
+            readings_.push_back(
+                {one.device, moment(one.before_ns), one.device_ns, moment(one.after_ns)});
         }
     });
     const std::size_t ranges = trace_.ranges.size();
@@ -29,6 +32,14 @@ void TraceCollector::add(const ThreadLog& log, const std::string& name) {
     if (found == 0 && trace_.ranges.size() == ranges) return;  // a worker that only ran work
     trace_.threads.emplace_back();
     thread_names_.emplace_back(thread, name);
+}
+
+void TraceCollector::add_run(const RunSlot& run) {
+    if (run.clock >= 0)
+        device_runs_.push_back({run.clock, run.id,
+                                run.start_ns != OpRun::unknown ? run.start_ns : unknown_moment,
+                                run.end_ns});
+    else runs_.push_back({run.id, run.node, moment(run.start_ns), moment(run.end_ns), run.workers});
 }
 
 void TraceCollector::add_ops(const Slot* slots, std::size_t count, TraceIndex thread) {
@@ -97,6 +108,7 @@ void TraceCollector::finish() {
         if (op.stream != no_index) op.device = trace_.streams[op.stream].device;
     std::ranges::stable_sort(trace_.ops, {}, &TraceOp::call_end);
     give_times();
+    give_device_times(trace_, device_runs_, readings_);
     name_memory();
 }
 

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "timeline/record/device_times.hpp"
 #include "timeline/record/log.hpp"
 #include "timeline/trace.hpp"
 
@@ -36,6 +37,7 @@ private:
     /// Reads one operation. Returns how many slots it takes.
     std::size_t add_op(const Slot* slot, TraceIndex thread);
     void add_access(const AccessSlot& slot);
+    void add_run(const RunSlot& slot);
     void give_times();
     void name_memory();
 
@@ -43,6 +45,8 @@ private:
     const RecordTables& tables_;
     const Names& memory_names_;
     std::vector<Run> runs_;
+    std::vector<DeviceRun> device_runs_;
+    std::vector<DeviceReading> readings_;
     std::vector<std::pair<TraceIndex, std::string>> thread_names_;
 };
 

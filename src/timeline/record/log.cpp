@@ -96,9 +96,15 @@ void ThreadLog::add(const OpInfo& op, bool with_accesses) {
 }
 
 void ThreadLog::add(const OpRun& run) {
-    slot_or_throw(runs_.reserve(1)).run = {run.id,     run.node,    run.start_ns,
-                                           run.end_ns, run.workers, {}};
+    slot_or_throw(runs_.reserve(1)).run = {
+        run.id, run.node, run.start_ns, run.end_ns, run.workers, run.clock, {}};
     runs_.publish(1);
+}
+
+void ThreadLog::add(const ClockReading& reading) {
+    slot_or_throw(clocks_.reserve(1)).clock = {
+        reading.before_ns, reading.device_ns, reading.after_ns, reading.device, {}};
+    clocks_.publish(1);
 }
 
 void ThreadLog::add_range(std::int64_t begin_ns, std::int64_t end_ns, std::string_view name) {

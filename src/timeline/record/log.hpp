@@ -23,16 +23,18 @@ class ThreadLog {
 public:
     ThreadLog(RecordTables& tables, std::string name)
         : name_(std::move(name)), tables_(tables), ops_(tables.limit), runs_(tables.limit),
-          ranges_(tables.limit) {}
+          clocks_(tables.limit), ranges_(tables.limit) {}
 
     /// Throw std::bad_alloc; what they recorded is complete or missing then.
     void add(const OpInfo& op, bool with_accesses);
     void add(const OpRun& run);
+    void add(const ClockReading& reading);
     void add_range(std::int64_t begin_ns, std::int64_t end_ns, std::string_view name);
 
     const std::string& name() const noexcept { return name_; }
     const SlotList& ops() const noexcept { return ops_; }
     const SlotList& runs() const noexcept { return runs_; }
+    const SlotList& clocks() const noexcept { return clocks_; }
     const SlotList& ranges() const noexcept { return ranges_; }
     /// How many operations were recorded, including those that made room for later ones.
     std::uint64_t op_count() const noexcept { return op_count_.load(std::memory_order_relaxed); }
@@ -54,7 +56,7 @@ private:
 
     const std::string name_;
     RecordTables& tables_;
-    SlotList ops_, runs_, ranges_;
+    SlotList ops_, runs_, clocks_, ranges_;
     std::atomic<std::uint64_t> op_count_{0};
     Lately lately_;
     struct SeenStream {

@@ -11,6 +11,7 @@
 #include "core/base/fork.hpp"
 #include "core/base/format.hpp"
 #include "core/base/ids.hpp"
+#include "core/stream/notify.hpp"
 #include "timeline/record/collect.hpp"
 
 namespace heddle::detail {
@@ -72,6 +73,7 @@ TimelineRecorder::TimelineRecorder(const Options& options)
 TimelineRecorder::~TimelineRecorder() { stop(); }
 
 void TimelineRecorder::stop() noexcept {
+    if (end_ns_.load() == 0) tell_ended_runs();
     if (end_ns_.exchange(now_ns()) != 0) return;
     remove_observer(*this);
 }
@@ -114,6 +116,14 @@ void TimelineRecorder::on_run(const OpRun& run) noexcept {
     }
 }
 
+void TimelineRecorder::on_clock(const ClockReading& reading) noexcept {
+    ThreadLog* const log = this_log();
+    try {
+        if (log != nullptr) log->add(reading);
+    } catch (...) {  // there is no memory
+    }
+}
+
 void TimelineRecorder::add_range(std::int64_t begin_ns, std::int64_t end_ns,
                                  std::string_view name) noexcept {
     ThreadLog* const log = this_log();
@@ -136,6 +146,7 @@ void TimelineRecorder::name_memory(std::uint64_t allocation, std::string_view na
 }
 
 Trace TimelineRecorder::trace() const {
+    if (end_ns_.load() == 0) tell_ended_runs();
     Trace trace;
     trace.base_ns = base_ns_;
     trace.base_realtime_ns = base_realtime_ns_;

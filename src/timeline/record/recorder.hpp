@@ -32,6 +32,7 @@ public:
 
     void on_op(const OpInfo& op) noexcept override;
     void on_run(const OpRun& run) noexcept override;
+    void on_clock(const ClockReading& reading) noexcept override;
 
     /// Records a stretch of the calling thread.
     void add_range(std::int64_t begin_ns, std::int64_t end_ns, std::string_view name) noexcept;

@@ -48,13 +48,23 @@ struct AccessSlot {
 };
 static_assert(sizeof(AccessSlot) == 64);
 
-/// When an operation of a CPU device ran, or, with a node, when that node of a graph did.
+/// When an operation ran, or, with a node, when that node of a graph did.
 struct RunSlot {
     std::uint64_t id;
     std::int64_t node, start_ns, end_ns;
-    std::uint32_t workers, unused[7];
+    std::uint32_t workers;
+    std::int32_t clock;  ///< -1, or the CUDA device by whose clock the times are
+    std::uint32_t unused[6];
 };
 static_assert(sizeof(RunSlot) == 64);
+
+/// What a CUDA device's clock showed.
+struct ClockSlot {
+    std::int64_t before_ns, device_ns, after_ns;
+    std::int32_t device;
+    std::uint32_t unused[9];
+};
+static_assert(sizeof(ClockSlot) == 64);
 
 /// A range that the program named.
 struct RangeSlot {
@@ -69,6 +79,7 @@ union Slot {
     RareSlot rare;
     AccessSlot access;
     RunSlot run;
+    ClockSlot clock;
     RangeSlot range;
 };
 

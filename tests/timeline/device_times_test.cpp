@@ -1,0 +1,123 @@
+// Times by the clocks of CUDA devices, brought onto the host's clock.
+#include "timeline/record/device_times.hpp"
+
+#include <cmath>
+#include <cstdlib>
+#include <vector>
+
+#include "catch.hpp"
+
+using namespace heddle::detail;
+
+namespace {
+
+constexpr Moment us = 1000, ms = 1000 * us;
+
+/// The device's clock runs 40 ppm fast and began at another moment.
+std::int64_t shown_at(Moment host) {
+    return host + 7'000'000'123 + std::llround(40e-6 * static_cast<double>(host));
+}
+
+/// A stream of one CUDA device, whose operations run for 20 us each, 5 us after their calls.
+struct Made {
+    Trace trace;
+    std::vector<DeviceRun> runs;
+    std::vector<DeviceReading> readings;
+    std::vector<Moment> starts, ends;  ///< of each operation, as they really were
+
+    Made() {
+        trace.devices.push_back({.is_cuda = true, .index = 3});
+        trace.streams.push_back({.id = 1, .device = 0});
+    }
+    void run(Moment called, bool with_start) {
+        TraceOp op;
+        op.id = 100 + trace.ops.size();
+        op.stream = 0;
+        op.position = trace.ops.size() + 1;
+        op.call_begin = called;
+        op.call_end = called + 3 * us;
+        trace.ops.push_back(op);
+        starts.push_back(called + 5 * us);
+        ends.push_back(called + 25 * us);
+        runs.push_back({3, op.id, with_start ? shown_at(starts.back()) : unknown_moment,
+                        shown_at(ends.back())});
+    }
+    /// The host sees the end of all so far, `late` after it.
+    void synchronize(Moment late) {
+        TraceOp op;
+        op.kind = heddle::OpKind::synchronize;
+        op.other = 0;
+        op.other_position = trace.ops.back().position;
+        op.call_begin = trace.ops.back().call_end;
+        op.call_end = ends.back() + late;
+        trace.ops.push_back(op);
+        starts.push_back(unknown_moment);
+        ends.push_back(unknown_moment);
+    }
+    void read_clock(Moment host) {
+        readings.push_back({3, host, shown_at(host + 3 * us), host + 6 * us});
+    }
+    void give() { give_device_times(trace, runs, readings); }
+    Moment error() const { return trace.devices[0].clock_error; }
+};
+
+bool is_near(Moment is, Moment should, Moment error) { return std::abs(is - should) <= error; }
+
+}  // namespace
+
+TEST_CASE("device times are right within the error that is told") {
+    Made made;
+    for (int i = 0; i < 3000; ++i) {
+        const Moment now = i * ms;
+        if (i % 1000 == 0) made.read_clock(now);
+        made.run(now + 100 * us, i % 2 == 0);
+    }
+    made.read_clock(3000 * ms);
+    made.give();
+    CHECK(made.error() <= 4 * us);
+    CHECK(made.trace.devices[0].clock == TraceClock::events);
+    for (std::size_t i = 0; i < made.trace.ops.size(); ++i) {
+        const TraceOp& op = made.trace.ops[i];
+        if (!is_near(op.end, made.ends[i], made.error())) FAIL("end of operation " << i);
+        if (i % 2 != 0) REQUIRE(op.start == unknown_moment);
+        else if (!is_near(op.start, made.starts[i], made.error())) FAIL("start of " << i);
+        if (op.start != unknown_moment && op.start < op.call_begin) FAIL("before the call: " << i);
+    }
+}
+
+TEST_CASE("calls and host waits bound a device's clock where it was never read") {
+    Made made;
+    for (int i = 0; i < 100; ++i) {
+        made.run(i * ms, true);
+        made.synchronize(4 * us);
+    }
+    made.give();
+    CHECK(made.error() <= 6 * us);
+    CHECK(is_near(made.trace.ops[0].end, made.ends[0], made.error()));
+}
+
+TEST_CASE("a wait for earlier work says nothing of later work") {
+    Made made;
+    made.read_clock(0);
+    made.run(100 * us, true);
+    made.synchronize(1 * us);
+    made.trace.ops.back().other_position = 1;
+    made.run(110 * us, true);  // ends after that wait
+    made.trace.ops[1].call_end = made.ends[0] + 1 * us;
+    made.give();
+    CHECK(is_near(made.trace.ops[2].end, made.ends[2], made.error()));
+}
+
+TEST_CASE("runs of operations that were lost, and of other devices, change nothing") {
+    Made made;
+    made.trace.devices.push_back({.is_cuda = false, .index = 3, .clock = TraceClock::workers});
+    made.run(100 * us, true);
+    made.read_clock(0);
+    const Trace before = made.trace;
+    made.runs = {{3, 5, unknown_moment, 17}, {9, 100, 3, 17}};
+    made.give();
+    CHECK(made.trace == before);
+    made.runs.clear();
+    made.give();
+    CHECK(made.trace == before);
+}
