@@ -17,7 +17,8 @@ bad 1 'heddle: timeline: "missing" cannot be read: No such file or directory' mi
 mkdir directory
 bad 1 'heddle: timeline: "directory" cannot be read: Is a directory' directory
 : >empty.trace
-bad 1 'heddle: timeline: "empty.trace" is empty: the program ended before it was written' empty.trace
+bad 1 'heddle: timeline: "empty.trace" is empty: the program ended before it was written' \
+    empty.trace
 echo '{"traceEvents": []}' >run.json
 bad 1 '"run.json" is not a trace of heddle (it begins with "{"traceEvent"): heddle writes JSON' \
     run.json
