@@ -58,8 +58,8 @@ TEST_CASE("a stream without operations has had nothing enqueued") {
     t.launch(used, "k").called(0, 1).ran(1, 40);
     const Solution s = solve(t.trace(0, 100));
     CHECK(idle_of(s, unused) == std::vector<Idle>{{0, 100, GapReason::nothing_enqueued}});
-    CHECK(idle_of(s, used) == std::vector<Idle>{{0, 1, GapReason::launched_late},
-                                                {40, 100, GapReason::nothing_enqueued}});
+    CHECK(idle_of(s, used) ==
+          std::vector<Idle>{{0, 1, GapReason::launched_late}, {40, 100, GapReason::after_last}});
     CHECK(s.rows[unused].idle[static_cast<std::size_t>(GapReason::nothing_enqueued)] == 100);
     CHECK(s.rows[used].busy == 39);
 }
@@ -279,8 +279,9 @@ TEST_CASE("the host's own code, waits and calls during a gap are told in words")
     const Solution s = solve(trace);
     const HostActivity host(trace);
     CHECK(host.during(s.gaps[2]) ==
-          "main: its own code 50.0 us (from a.cpp:11 to a.cpp:14, in 'assembly'), "
-          "synchronize 30.0 us (a.cpp:11), 1 call 5.00 us (the longest: launch at a.cpp:14)");
+          "main: its own code 50.0 \u00b5s (from a.cpp:11 to a.cpp:14, in 'assembly'), "
+          "synchronize 30.0 \u00b5s (a.cpp:11), 1 call 5.00 \u00b5s (the longest: launch at "
+          "a.cpp:14)");
     CHECK(host.during(s.gaps.back()).empty());  // nothing follows
 }
 

@@ -241,7 +241,7 @@ Sample SampleMaker::finish() {
     if (solution.bars.size() < 10'000) add_critical_path();
     for (TraceIndex stream = 0; stream < trace.streams.size(); ++stream) {
         Moment from = ends_[stream].end;
-        if (from > 0) add_gap(stream, no_index, from, solution.end, GapReason::nothing_enqueued);
+        if (from > 0) add_gap(stream, no_index, from, solution.end, GapReason::after_last);
     }
     const auto by_row = [](const auto& a, const auto& b) { return a.stream < b.stream; };
     std::ranges::stable_sort(solution.bars, [](const auto& a, const auto& b) {

@@ -9,9 +9,7 @@ namespace heddle::detail {
 
 namespace {
 
-std::string place_of(const Trace& trace, TraceIndex op) {
-    return fit_end(place_text(trace, trace.ops[op].file, trace.ops[op].line), 60);
-}
+std::string place_of(const Trace& trace, TraceIndex op) { return place_text(trace, trace.ops[op]); }
 
 /// Returns "61 % (7.60 ms) of the longest chain of 12.4 ms".
 std::string of_chain(const PathShares& path, Moment part) {
@@ -85,16 +83,14 @@ std::string idle_text(const Trace& trace, const PathShares& path, GapReason reas
         return "The latency of launches is the biggest reason: it takes " + share +
                ". Larger kernels, or a graph, make fewer or shorter ones.";
     case GapReason::nothing_enqueued:
+    case GapReason::after_last:
     case GapReason::count_: break;
     }
     return "The longest chain takes " + share + ".";
 }
 
-}  // namespace
-
-std::string headline(const Trace& trace, const Solution& solution, const PathShares& path) {
-    if (solution.bars.empty()) return "There is no operation whose time is known.";
-    if (path.whole <= 0) return "No operation took any time.";
+/// Returns the biggest reason for the time that the path took, and the next one.
+std::string reasons_text(const Trace& trace, const PathShares& path) {
     const auto most = std::max_element(path.idle.begin(), path.idle.end());
     const auto reason = static_cast<GapReason>(most - path.idle.begin());
     const bool is_work = path.work >= *most;
@@ -104,6 +100,17 @@ std::string headline(const Trace& trace, const Solution& solution, const PathSha
     text += format(" Next is {}: {} ({}).", is_work ? to_string(reason) : "the work itself",
                    share_text(second, path.whole), duration_text(second));
     return is_work && reason == GapReason::launched_late ? text + host_text(trace, path) : text;
+}
+
+}  // namespace
+
+std::string headline(const Trace& trace, const Solution& solution, const PathShares& path,
+                     const std::vector<Cause>& causes) {
+    if (solution.bars.empty()) return "There is no operation whose time is known.";
+    if (path.whole <= 0) return "No operation took any time.";
+    const std::string reasons = reasons_text(trace, path);
+    if (causes.empty()) return reasons;
+    return cause_text(trace, causes.front(), path.whole) + " " + reasons;
 }
 
 }  // namespace heddle::detail
