@@ -18,7 +18,8 @@
 namespace heddle::detail {
 
 /// Records from its construction to its destruction. A launch of three views on a CPU device takes
-/// 132 ns longer for it, 93 ns without `accesses`. In a process that fork() made it records nothing.
+/// 132 ns longer for it, 93 ns without `accesses`. In a process that fork() made it records
+/// nothing.
 class TimelineRecorder final : public Observer {
 public:
     struct Options {
