@@ -206,7 +206,7 @@ TEST_CASE("the summary says how exact it is and what is missing") {
     trace.lost_ops = 1234;
     trace.notes = {"CUPTI was taken by another tool"};
     const std::string text = summary(trace);
-    CHECK_THAT(text, contains("cuda:0: times by events, starts deduced, within 1.30 \u00b5s"));
+    CHECK_THAT(text, contains("cuda:0: ends by timing events, within 1.30 \u00b5s"));
     CHECK_THAT(text, contains("cuda:1: times not measured."));
     CHECK_THAT(text, contains("1 operation was dropped"));
     CHECK_THAT(text, contains("The oldest 1234 operations were not kept"));

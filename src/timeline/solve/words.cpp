@@ -134,7 +134,7 @@ const char* clock_text(TraceClock clock) noexcept {
     switch (clock) {
     case TraceClock::none: return "times not measured";
     case TraceClock::workers: return "times by its workers";
-    case TraceClock::events: return "times by events, starts deduced";
+    case TraceClock::events: return "ends by timing events";
     case TraceClock::cupti: return "times by CUPTI";
     }
     return "?";

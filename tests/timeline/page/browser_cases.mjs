@@ -53,7 +53,7 @@ cases['a page shows all rows and arrows'] = async (tab, at) => {
     assert.equal(arrows.bold, 2);
     assert.equal(await countOf(tab, '#arrows .arrow.bold'), 2);
     assert.ok(firstPaint > 0);
-    assert.match(await text(tab, '#facts'), /clock of cuda:0: ±1.30 µs \(times by events/);
+    assert.match(await text(tab, '#facts'), /clock of cuda:0: ±1.30 µs \(ends by timing events\)/);
     assert.match(await text(tab, '#facts'), /1 stream without work/);
 };
 
