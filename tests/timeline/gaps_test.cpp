@@ -48,6 +48,13 @@ struct Cuda : TraceBuilder {
         for (int i = 0; i < 10; ++i, now += 10 * us)
             launch(main, kernel).called(now, now + 2 * us).ran(now + 3 * us, now + 10 * us);
     }
+    /// Returns how a kernel's stream is idle last if the kernel starts after 60 us, while another
+    /// stream runs an operation of that kind until `end`.
+    Idle idle_beside(OpKind kind, Moment end) {
+        op(kind, other, "beside").called(0, 2 * us).ran(3 * us, end);
+        launch(main, "k").called(2 * us, 4 * us).ran(60 * us, 110 * us);
+        return idle_of(solve(trace(0, 110 * us)), main).back();
+    }
 };
 
 }  // namespace
@@ -205,19 +212,15 @@ TEST_CASE("a CUDA stream that could not start while others' kernels ran found th
 }
 
 TEST_CASE("a CUDA device is not busy for a kernel because of a copy") {
-    Cuda t;
-    t.copy(t.other, "host to device").called(0, 2 * us).ran(3 * us, 100 * us);
-    t.launch(t.main, "k").called(2 * us, 4 * us).ran(60 * us, 110 * us);
-    CHECK(idle_of(solve(t.trace(0, 110 * us)), t.main).back() ==
+    CHECK(Cuda().idle_beside(OpKind::copy, 100 * us) ==
           Idle{4 * us, 60 * us, GapReason::launch_latency});
 }
 
 TEST_CASE("a CUDA device is not busy if others' kernels ran for less than half of the time") {
-    Cuda t;
-    t.launch(t.other, "small").called(0, 2 * us).ran(3 * us, 31 * us);
-    t.launch(t.main, "k").called(2 * us, 4 * us).ran(60 * us, 110 * us);
-    CHECK(idle_of(solve(t.trace(0, 110 * us)), t.main).back() ==
+    CHECK(Cuda().idle_beside(OpKind::launch, 31 * us) ==
           Idle{4 * us, 60 * us, GapReason::launch_latency});
+    CHECK(Cuda().idle_beside(OpKind::launch, 60 * us) ==
+          Idle{4 * us, 60 * us, GapReason::device_busy});
 }
 
 TEST_CASE("a launch takes some us, whatever else runs on a CUDA device") {

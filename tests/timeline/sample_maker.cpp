@@ -4,13 +4,6 @@
 
 namespace heddle_test {
 
-using detail::GapReason;
-using detail::no_index;
-using heddle::AccessMode;
-using heddle::OpKind;
-using heddle::OpMode;
-using heddle::WaitReason;
-
 namespace {
 constexpr Moment call_time = 2'200, launch_latency = 1'900;
 }
