@@ -39,6 +39,14 @@ void remember_log(std::uint64_t recorder, ThreadLog& log) noexcept {
     used_logs[0] = {recorder, &log};
 }
 
+/// Returns a number that no other thread of the process has had.
+std::uint64_t number_of_this_thread() noexcept {
+    static constinit std::atomic<std::uint64_t> count{0};
+    static constinit thread_local std::uint64_t number = 0;
+    if (number == 0) number = count.fetch_add(1, std::memory_order_relaxed) + 1;
+    return number;
+}
+
 std::int64_t realtime_ns() noexcept {
     timespec now{};
     clock_gettime(CLOCK_REALTIME, &now);
@@ -76,12 +84,16 @@ void TimelineRecorder::stop() noexcept {
     remove_observer(*this);
 }
 
-ThreadLog& TimelineRecorder::make_log() {
+ThreadLog& TimelineRecorder::find_or_make_log() {
     const std::string program = program_name();
     std::string name = name_of_this_thread(program);
     const std::lock_guard lock(mutex_);
+    // A thread forgets the logs of all but a few recordings.
+    ThreadLog*& log = logs_of_threads_[number_of_this_thread()];
+    if (log != nullptr) return *log;
     if (name.empty()) name = format("thread {}", logs_.size() + 1);
-    return *logs_.emplace_back(std::make_unique<ThreadLog>(tables_, std::move(name)));
+    log = logs_.emplace_back(std::make_unique<ThreadLog>(tables_, std::move(name))).get();
+    return *log;
 }
 
 ThreadLog* TimelineRecorder::this_log() noexcept {
@@ -89,7 +101,7 @@ ThreadLog* TimelineRecorder::this_log() noexcept {
     if (ThreadLog* const log = find_log(id_)) [[likely]]
         return log;
     try {
-        ThreadLog& made = make_log();
+        ThreadLog& made = find_or_make_log();
         remember_log(id_, made);
         return &made;
     } catch (...) {

@@ -4,6 +4,8 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <tuple>
+#include <utility>
 
 #include "core/base/format.hpp"
 #include "timeline/solve/needless_waits.hpp"
@@ -18,6 +20,8 @@ namespace {
 constexpr std::uint64_t least_count = 4;
 /// Of the critical path; what takes less is not worth the first sentence.
 constexpr Moment least_share = 5;  // a fifth
+/// So many waits of a place are looked at; the others are taken to be like them.
+constexpr std::size_t most_asked = 16;
 
 /// Adds up one kind of cause by places in the source.
 class Places {
@@ -168,18 +172,34 @@ private:
             add_to(Cause::Kind::host_waits, trip.wait, std::min(trip.time, 4 * *middle));
     }
 
-    /// Waits for which the streams of the path were idle.
+    /// Waits for which the streams of the path were idle, by place, waiter and other stream.
     void add_stream_waits() {
+        std::map<std::tuple<TraceIndex, std::uint32_t, TraceIndex, TraceIndex>,
+                 std::vector<const Gap*>>
+            places;
         for (const Gap& gap : solution_.gaps) {
             if (gap.reason != GapReason::waited || gap.op == no_index || gap.cause == no_index ||
                 gap.wait == no_index || !is_on_path_[gap.op] || !is_on_path_[gap.cause])
                 continue;
-            const bool is_copy = trace_.ops[gap.op].kind == OpKind::copy;
-            const bool was_copy = trace_.ops[gap.cause].kind == OpKind::copy;
-            if (needless_.seems_needless(gap.wait))
-                add_to(Cause::Kind::needless_waits, gap.wait, gap.end - gap.begin);
-            else if (is_copy != was_copy) add_to(Cause::Kind::turns, gap.wait, gap.end - gap.begin);
+            const TraceOp& wait = trace_.ops[gap.wait];
+            places[{wait.file, wait.line, wait.stream, wait.other}].push_back(&gap);
         }
+        for (const auto& [place, gaps] : places) {
+            const auto is_needless = [&](const Gap* gap) {
+                return needless_.seems_needless(gap->wait);
+            };
+            const std::size_t asked = std::min(gaps.size(), most_asked);
+            const bool all_are = std::all_of(
+                gaps.begin(), gaps.begin() + static_cast<std::ptrdiff_t>(asked), is_needless);
+            for (const Gap* const gap : gaps) add_stream_wait(*gap, all_are);
+        }
+    }
+
+    void add_stream_wait(const Gap& gap, bool is_needless) {
+        const bool is_copy = trace_.ops[gap.op].kind == OpKind::copy;
+        const bool was_copy = trace_.ops[gap.cause].kind == OpKind::copy;
+        if (is_needless) add_to(Cause::Kind::needless_waits, gap.wait, gap.end - gap.begin);
+        else if (is_copy != was_copy) add_to(Cause::Kind::turns, gap.wait, gap.end - gap.begin);
     }
 
     const Trace& trace_;

@@ -1,7 +1,6 @@
 #include "timeline/solve/needless_waits.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include "timeline/solve/trace_parts.hpp"
 
@@ -9,8 +8,8 @@ namespace heddle::detail {
 
 namespace {
 
-/// More operations on one side of a wait are not compared.
-constexpr std::size_t most_operations = 200;
+/// More on one side of a wait is not compared.
+constexpr std::size_t most_operations = 64, most_uses = 512;
 
 bool uses_memory(OpKind kind) noexcept {
     switch (kind) {
@@ -35,8 +34,26 @@ void NeedlessWaits::order_streams() {
         if (const TraceOp& op = trace_.ops[i];
             op.stream < streams_.size() && op.mode == OpMode::run)
             streams_[op.stream].push_back(i);
-    for (auto& ops : streams_)
+    for (auto& ops : streams_) {
         std::ranges::stable_sort(ops, {}, [&](TraceIndex i) { return trace_.ops[i].position; });
+        find_windows(ops);
+    }
+}
+
+void NeedlessWaits::find_windows(std::span<const TraceIndex> ops) {
+    struct Last {
+        TraceIndex wait = no_index;
+        std::uint64_t covered = 0;
+    };
+    std::unordered_map<TraceIndex, Last> others;  // by stream
+    for (const TraceIndex i : ops) {
+        const TraceOp& op = trace_.ops[i];
+        if (!is_wait(op.kind)) continue;
+        Last& last = others[op.other];
+        if (last.wait != no_index) windows_[last.wait].next_wait = op.position;
+        windows_[i].covered_before = last.covered;
+        last = {i, std::max(last.covered, op.other_position)};
+    }
 }
 
 bool NeedlessWaits::seems_needless(TraceIndex index) {
@@ -46,16 +63,7 @@ bool NeedlessWaits::seems_needless(TraceIndex index) {
         wait.stream >= trace_.streams.size() || wait.other >= trace_.streams.size())
         return false;
     order_streams();
-    std::uint64_t covered_before = 0, next_wait = std::numeric_limits<std::uint64_t>::max();
-    for (const TraceIndex i : streams_[wait.stream]) {
-        const TraceOp& op = trace_.ops[i];
-        if (!is_wait(op.kind) || op.other != wait.other || i == index) continue;
-        if (op.position > wait.position) {
-            next_wait = op.position;
-            break;
-        }
-        covered_before = std::max(covered_before, op.other_position);
-    }
+    const auto& [covered_before, next_wait] = windows_[index];
     if (waits_for_others(wait.other, covered_before, wait.other_position, wait.stream))
         return false;
     const auto before = uses(wait.other, covered_before, wait.other_position);
@@ -107,6 +115,7 @@ bool NeedlessWaits::add_uses(const TraceOp& op, Uses& uses) const {
 bool NeedlessWaits::add_uses(std::uint32_t first, std::uint32_t count, Uses& uses) const {
     if (count == 0 || first > trace_.accesses.size() || count > trace_.accesses.size() - first)
         return false;
+    if (uses.size() + count > most_uses) return false;
     for (std::uint32_t i = first; i < first + count; ++i) {
         const TraceAccess& access = trace_.accesses[i];
         const std::uint64_t rows = access.rows == 0 ? 0 : access.rows - 1u;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "timeline/trace.hpp"
@@ -28,7 +29,14 @@ private:
     };
     using Uses = std::vector<Use>;
 
+    /// What a wait covers that earlier ones do not, and what it orders that later ones do not.
+    struct Window {
+        std::uint64_t covered_before = 0;  ///< position on the other stream
+        std::uint64_t next_wait = ~std::uint64_t{0};
+    };
+
     void order_streams();
+    void find_windows(std::span<const TraceIndex> ops);
     /// Returns what the stream's operations between two positions use, without the first one and
     /// with the last; nothing if that is not known.
     std::optional<Uses> uses(TraceIndex stream, std::uint64_t after, std::uint64_t last) const;
@@ -43,6 +51,7 @@ private:
 
     const Trace& trace_;
     std::vector<std::vector<TraceIndex>> streams_;  ///< operations of each one, by position
+    std::unordered_map<TraceIndex, Window> windows_;
 };
 
 }  // namespace heddle::detail
