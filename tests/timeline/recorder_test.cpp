@@ -244,6 +244,13 @@ TEST_CASE("a full recording keeps the newest operations and says how many are lo
         if (waits[i].position != waits[i - 1].position + 1) FAIL("a gap at " << i);
 }
 
+TEST_CASE("a recording with an enormous limit keeps all") {
+    const Stream s(cpu_device());
+    TimelineRecorder recorder({.most_operations = ~std::size_t{0} / 3 + 1, .accesses = false});
+    for (int i = 0; i < 20'000; ++i) s.wait_stream(s);
+    CHECK(recorder.trace().lost_ops == 0);
+}
+
 TEST_CASE("two recordings at a time see the same") {
     const Stream s(cpu_device());
     TimelineRecorder first({});

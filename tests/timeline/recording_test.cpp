@@ -135,6 +135,21 @@ TEST_CASE("HEDDLE_TIMELINE writes a file when the program exits") {
     CHECK_THAT(timeline::summary(folder.file("run.trace")), contains("a stream"));
 }
 
+TEST_CASE("child: works a little, and goes to another folder", "[.child]") {
+    work_a_little();
+    std::filesystem::current_path("/");
+}
+
+TEST_CASE("HEDDLE_TIMELINE's file is in the folder in which the program began") {
+    const Folder folder;
+    const std::string file = std::filesystem::relative(folder.file("run.trace")).string();
+    const ChildResult child = run_test_case("child: works a little, and goes to another folder",
+                                            {"HEDDLE_TIMELINE=" + file});
+    INFO(child.output);
+    CHECK(child.status == 0);
+    CHECK_THAT(timeline::summary(folder.file("run.trace")), contains("a stream"));
+}
+
 TEST_CASE("HEDDLE_TIMELINE takes options behind commas") {
     const Folder folder;
     const ChildResult child =

@@ -68,9 +68,8 @@ public:
     void add_to(PageColumns& columns) const {
         columns.add("listSize", sizes_);
         columns.add("listItem", items_);
-        accesses_.add_to(columns,
-                         {"accessHigh", "accessLow", "accessBytes", "accessPitch", "accessRows",
-                          "accessElement", "accessMode", "accessArgument", "accessName"});
+        accesses_.add_to(columns, {"accessHigh", "accessLow", "accessBytes", "accessRows",
+                                   "accessMode", "accessArgument", "accessName"});
     }
 
 private:
@@ -84,14 +83,13 @@ private:
     std::int64_t number_of(const TraceAccess& a) {
         return accesses_.number_of({static_cast<std::int64_t>(a.data >> 32),
                                     static_cast<std::int64_t>(a.data & 0xffffffffu),
-                                    static_cast<std::int64_t>(a.bytes),
-                                    static_cast<std::int64_t>(a.pitch), a.rows, a.element,
+                                    static_cast<std::int64_t>(a.bytes), a.rows,
                                     static_cast<std::int64_t>(a.mode), a.argument, a.name});
     }
     const Trace& trace_;
     std::map<Numbers, std::int64_t> numbers_;
     Numbers sizes_, items_;
-    DistinctRows<9> accesses_;
+    DistinctRows<7> accesses_;
 };
 
 /// Small numbers for ids, in the order of their first appearance; 0 stays 0.
@@ -108,7 +106,7 @@ private:
 };
 
 void add_sites(PageColumns& columns, const Trace& trace, AccessLists& lists) {
-    DistinctRows<16> sites;
+    DistinctRows<15> sites;
     Numbers numbers;
     numbers.reserve(trace.ops.size());
     for (const TraceOp& op : trace.ops)
@@ -116,14 +114,12 @@ void add_sites(PageColumns& columns, const Trace& trace, AccessLists& lists) {
             {static_cast<std::int64_t>(op.kind), static_cast<std::int64_t>(op.mode),
              static_cast<std::int64_t>(op.reason), static_cast<std::int64_t>(class_of(trace, op)),
              op.name, op.file, op.line, or_minus_one(op.thread), or_minus_one(op.stream),
-             or_minus_one(op.device), or_minus_one(op.other), static_cast<std::int64_t>(op.bytes),
-             or_minus_one(op.graph), lists.number_of(op.first_access, op.accesses), op.share,
-             op.shares}));
+             or_minus_one(op.device), static_cast<std::int64_t>(op.bytes), or_minus_one(op.graph),
+             lists.number_of(op.first_access, op.accesses), op.share, op.shares}));
     columns.add("opSite", numbers);
-    sites.add_to(columns,
-                 {"siteKind", "siteMode", "siteReason", "siteClass", "siteName", "siteFile",
-                  "siteLine", "siteThread", "siteStream", "siteDevice", "siteOther", "siteBytes",
-                  "siteGraph", "siteList", "siteShare", "siteShares"});
+    sites.add_to(columns, {"siteKind", "siteMode", "siteReason", "siteClass", "siteName",
+                           "siteFile", "siteLine", "siteThread", "siteStream", "siteDevice",
+                           "siteBytes", "siteGraph", "siteList", "siteShare", "siteShares"});
 }
 
 /// Calls whose times are not known have a length of -1.

@@ -2,6 +2,7 @@
 #include "timeline/page/escape.hpp"
 #include "timeline/page/look.hpp"
 #include "timeline/page/page_data.hpp"
+#include "timeline/solve/headline.hpp"
 #include "timeline/solve/words.hpp"
 
 namespace heddle::detail {
@@ -116,10 +117,7 @@ std::string graph_json(const TraceGraph& graph) {
     const auto node = [](const TraceNode& n) {
         return list(n.after, [](std::uint32_t before) { return std::to_string(before); });
     };
-    return Object()
-        .add("isBatch", graph.is_batch ? 1 : 0)
-        .add("after", list(graph.nodes, node))
-        .json();
+    return Object().add("after", list(graph.nodes, node)).json();
 }
 
 }  // namespace
@@ -128,6 +126,7 @@ std::string page_head(const Trace& trace, const Solution& solution, const Pictur
                       const PageColumns& columns) {
     return Object()
         .add("program", quoted(trace.program))
+        .add("headline", quoted(headline(trace, solution)))
         .add("begin", solution.begin)
         .add("end", solution.end)
         .add("startedAt", trace.base_realtime_ns)

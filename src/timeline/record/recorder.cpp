@@ -73,7 +73,7 @@ TimelineRecorder::TimelineRecorder(const Options& options)
     : options_(options), id_(next_id()), process_(forks()), base_ns_(now_ns()),
       base_realtime_ns_(realtime_ns()) {
     // An operation takes two to five slots.
-    tables_.limit.most = options.most_operations * 3 / SlotList::chunk_slots + 4;
+    tables_.limit.most = (options.most_operations / SlotList::chunk_slots + 1) * 3 + 4;
     add_observer(*this, {.times = true});
 }
 

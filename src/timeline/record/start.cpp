@@ -1,5 +1,6 @@
 // The recording that HEDDLE_TIMELINE asks for. It is written when the program exits, or when it
 // ends by std::terminate().
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -120,9 +121,9 @@ void write_at_terminate() noexcept {
 
 void start_timeline(std::string_view text) {
     const ErrorSite site("HEDDLE_TIMELINE", {});
-    Wish wish = read(text, site);
+    const Wish wish = read(text, site);
     auto made = std::make_unique<timeline::Recording>(wish.options, SourceLocation{});
-    file = std::move(wish.file);
+    file = std::filesystem::absolute(wish.file).string();  // the program may change its folder
     process = forks();
     recording = made.release();
     (void)std::atexit(&write_at_exit);

@@ -117,4 +117,10 @@ std::string headline(const Trace& trace, const Solution& solution, const PathSha
     return cause_text(trace, causes.front(), path.whole) + " " + reasons;
 }
 
+std::string headline(const Trace& trace, const Solution& solution) {
+    const HostActivity host(trace);
+    return headline(trace, solution, PathShares(trace, solution, host),
+                    find_causes(trace, solution, host));
+}
+
 }  // namespace heddle::detail

@@ -13,5 +13,7 @@ namespace heddle::detail {
 /// that the critical path took, and what may be done about it.
 std::string headline(const Trace& trace, const Solution& solution, const PathShares& path,
                      const std::vector<Cause>& causes);
+/// The same from the beginning.
+std::string headline(const Trace& trace, const Solution& solution);
 
 }  // namespace heddle::detail

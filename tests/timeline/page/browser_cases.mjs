@@ -55,6 +55,7 @@ cases['a page shows all rows and arrows'] = async (tab, at) => {
     assert.ok(firstPaint > 0);
     assert.match(await text(tab, '#facts'), /clock of cuda:0: ±1.30 µs \(ends by timing events\)/);
     assert.match(await text(tab, '#facts'), /1 stream without work/);
+    assert.match(await text(tab, '#why'), /Where the time went.* biggest reason/);
 };
 
 cases['what bars say is drawn above the arrows'] = async (tab, at) => {

@@ -14,10 +14,10 @@ const {makeModel} = load('makeModel');
 
 const columnNames = `opSite opCall opCallLength opCallLane opParent opCollective opRecording
     siteKind siteMode siteReason siteClass siteName siteFile siteLine siteThread siteStream
-    siteDevice siteOther siteBytes siteGraph siteList siteShare siteShares
+    siteDevice siteBytes siteGraph siteList siteShare siteShares
     nodeGraph nodeClass nodeName nodeFile nodeLine nodeList
-    listSize listItem accessHigh accessLow accessBytes accessPitch accessRows accessElement
-    accessMode accessArgument accessName
+    listSize listItem accessHigh accessLow accessBytes accessRows accessMode
+    accessArgument accessName
     barOp barStream barLane barNode barLead barLength barDeduced
     gapStream gapBar gapBegin gapEnd gapReason gapOp gapCause gapWait
     arrowWait arrowFrom arrowTo arrowStart arrowLength arrowFlags

@@ -172,7 +172,6 @@ function accessesOf(model, list) {
         return {
             address: (BigInt(model.accessHigh[i]) << 32n) + BigInt(model.accessLow[i]),
             bytes: model.accessBytes[i] * model.accessRows[i],
-            rows: model.accessRows[i],
             mode: model.head.accessModes[model.accessMode[i]],
             argument: model.accessArgument[i],
             name: model.text[model.accessName[i]],

@@ -159,9 +159,10 @@ function whyNothing(model) {
         make('small', {}, `${streamWords(model, model.gapStream[gap])}, before `,
             `${opLabel(model, model.gapOp[gap])} `, placeElement(model, model.gapOp[gap]))));
     return [
-        make('h2', {}, 'Longest idle stretches'),
-        items.length ? make('ul', {class: 'links'}, ...items)
-            : nothing('No stream was idle between two operations.'),
+        make('h2', {}, 'Where the time went'),
+        make('p', {}, model.head.headline),
+        section('Longest idle stretches', items.length ? make('ul', {class: 'links'}, ...items)
+            : nothing('No stream was idle between two operations.')),
         section('Select', make('p', {}, 'Click a bar or a hatched gap to see why it is there. ' +
             'The wheel zooms, dragging pans, and ? lists the keys.')),
         model.rows.length ? section('Legend', legend(model)) : '',
