@@ -151,3 +151,19 @@ TEST_CASE("the headline names copies and kernels that take turns") {
     }
     CHECK_THAT(headline_of(t.all()), contains("First to mend: copies and kernels take turns."));
 }
+
+TEST_CASE("the headline counts waits while the critical path is at what they wait for") {
+    TraceBuilder t;
+    const auto main = t.stream("main"), down = t.stream("down");
+    for (int i = 0; i < 5; ++i) {
+        const Moment now = i * 100 * us;
+        t.launch(main, "long").called(2 * i, 2 * i + 1).ran(now, now + 90 * us);
+        t.launch(main, "last").called(2 * i + 1, 2 * i + 2).ran(now + 90 * us, now + 94 * us);
+        t.wait(down, main).called(2 * i + 1, 2 * i + 2);
+        t.copy(down, "device to host")
+            .called(2 * i + 1, 2 * i + 2)
+            .ran(now + 94 * us, now + 100 * us);
+        t.wait(main, down).called(2 * i + 1, 2 * i + 2);
+    }
+    CHECK_FALSE(names_a_cause(headline_of(t.trace(0, 500 * us))));  // 10 % of the path
+}

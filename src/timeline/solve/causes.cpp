@@ -106,7 +106,7 @@ class CauseFinder {
 public:
     CauseFinder(const Trace& trace, const Solution& solution, const HostActivity& host)
         : trace_(trace), solution_(solution), host_(host), copies_(trace), needless_(trace),
-          is_on_path_(trace.ops.size()) {}
+          runs_(trace.ops.size()) {}
 
     std::vector<Cause> find() {
         for (const CriticalStep& step : solution_.critical) add(step);
@@ -139,7 +139,7 @@ private:
         const Moment length = step.end - step.begin;
         switch (step.kind) {
         case CriticalStep::Kind::runs:
-            is_on_path_[step.op] = true;
+            runs_[step.op] = &step;
             if (copies_.is_one(step.op)) add_to(Cause::Kind::pageable_copies, step.op, length);
             if (trip_) trips_.push_back(*trip_);
             trip_.reset();
@@ -179,7 +179,7 @@ private:
             places;
         for (const Gap& gap : solution_.gaps) {
             if (gap.reason != GapReason::waited || gap.op == no_index || gap.cause == no_index ||
-                gap.wait == no_index || !is_on_path_[gap.op] || !is_on_path_[gap.cause])
+                gap.wait == no_index || runs_[gap.op] == nullptr || runs_[gap.cause] == nullptr)
                 continue;
             const TraceOp& wait = trace_.ops[gap.wait];
             places[{wait.file, wait.line, wait.stream, wait.other}].push_back(&gap);
@@ -195,11 +195,15 @@ private:
         }
     }
 
+    /// What counts is how long the stream was idle while the path was at what it waited for.
     void add_stream_wait(const Gap& gap, bool is_needless) {
+        const CriticalStep& run = *runs_[gap.cause];
+        const Moment time = std::min(gap.end, run.end) - std::max(gap.begin, run.begin);
+        if (time <= 0) return;
         const bool is_copy = trace_.ops[gap.op].kind == OpKind::copy;
         const bool was_copy = trace_.ops[gap.cause].kind == OpKind::copy;
-        if (is_needless) add_to(Cause::Kind::needless_waits, gap.wait, gap.end - gap.begin);
-        else if (is_copy != was_copy) add_to(Cause::Kind::turns, gap.wait, gap.end - gap.begin);
+        if (is_needless) add_to(Cause::Kind::needless_waits, gap.wait, time);
+        else if (is_copy != was_copy) add_to(Cause::Kind::turns, gap.wait, time);
     }
 
     const Trace& trace_;
@@ -207,7 +211,7 @@ private:
     const HostActivity& host_;
     const PageableCopies copies_;
     NeedlessWaits needless_;
-    std::vector<bool> is_on_path_;  ///< of each operation
+    std::vector<const CriticalStep*> runs_;  ///< of each operation that is on the path
     std::optional<RoundTrip> trip_;
     std::vector<RoundTrip> trips_;
     std::array<Places, static_cast<std::size_t>(Cause::Kind::count_)> places_;
