@@ -201,13 +201,14 @@ TEST_CASE("the summary says how exact it is and what is missing") {
     Cuda t;
     t.run("k", us, 10 * us);
     t.op(OpKind::dropped, t.main, "k");
-    t.stream("quiet", t.cuda_device(TraceClock::none));
+    t.launch(t.stream("quiet", t.cuda_device(TraceClock::none)), "k").called(t.now, t.now + us);
     Trace trace = t.trace(0, t.now);
     trace.lost_ops = 1234;
     trace.notes = {"CUPTI was taken by another tool"};
     const std::string text = summary(trace);
     CHECK_THAT(text, contains("cuda:0: ends by timing events, within 1.30 \u00b5s"));
     CHECK_THAT(text, contains("cuda:1: times not measured."));
+    CHECK_THAT(text, contains("cuda:1 quiet: 1 operation, times not measured.\n"));
     CHECK_THAT(text, contains("1 operation was dropped"));
     CHECK_THAT(text, contains("The oldest 1234 operations were not kept"));
     CHECK_THAT(text, contains("CUPTI was taken by another tool"));

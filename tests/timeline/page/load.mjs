@@ -32,7 +32,8 @@ export function modelOf(head, columns) {
     const all = Object.fromEntries(columnNames.map((name) => [name, new Int32Array(0)]));
     for (const [name, values] of Object.entries(columns)) all[name] = Float64Array.from(values);
     return makeModel({
-        begin: 0, end: 1000, timeUnits, kinds: ['launch', 'dropped'], modes: ['run'], reasons: ['user'],
+        begin: 0, end: 1000, timeUnits,
+        kinds: ['launch', 'dropped'], modes: ['run'], reasons: ['user'],
         classes: [{key: 'kernel', label: 'kernel'}, {key: 'copy', label: 'copy'}],
         gapLooks: [{key: 'waited', label: 'waited'}, {key: 'launched-late', label: 'late'}],
         devices: [{label: 'cuda:0', name: ''}], streams: [], threads: [], graphs: [], rows: [],
