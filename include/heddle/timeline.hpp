@@ -65,7 +65,7 @@ private:
 };
 
 /// Marks a stretch of the calling thread, from its construction to its destruction, that recordings
-/// show under this name. Costs a nanosecond if nothing is recorded.
+/// show under this name. Costs a few nanoseconds if nothing is recorded.
 class Range {
 public:
     /// Begins the stretch. The name is a literal, or outlives the range: it is not copied.
