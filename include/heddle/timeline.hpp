@@ -40,8 +40,8 @@ struct RecordingOptions {
 /// There may be several at a time. In a child of fork() it records nothing more. Thread-safe.
 ///
 /// A program need not be changed: with HEDDLE_TIMELINE=run.html in its environment it is recorded
-/// from its first stream on, and the file is written when it exits. Options follow after commas:
-/// `limit=NUMBER`, `no-accesses`.
+/// from its first stream on, and the file is written when it exits: at the end of main(), by
+/// exit(), or by std::terminate(). Options follow after commas: `limit=NUMBER`, `no-accesses`.
 class Recording {
 public:
     /// Begins a recording. Throws UsageError for a limit of 0.
@@ -65,18 +65,22 @@ private:
 };
 
 /// Marks a stretch of the calling thread, from its construction to its destruction, that recordings
-/// show under this name. Costs a nanosecond if nothing is recorded. The name must outlive it.
+/// show under this name. Costs a few nanoseconds if nothing is recorded.
 class Range {
 public:
-    /// Begins the stretch.
+    /// Begins the stretch. The name is a literal, or outlives the range: it is not copied.
     [[nodiscard]] explicit Range(const char* name) noexcept;
+    /// The same with a name that is copied, if something is recorded. Without memory for the copy
+    /// the stretch is not shown.
+    [[nodiscard]] explicit Range(std::string_view name) noexcept;
     ~Range();
     Range(const Range&) = delete;
     Range& operator=(const Range&) = delete;
 
 private:
-    const char* name_;
-    std::int64_t begin_ns_;
+    const char* name_ = nullptr;  ///< null: copy_
+    std::int64_t begin_ns_;       ///< 0: nothing is recorded
+    std::string copy_;
 };
 
 /// Names the calling thread in the recordings that are going on.

@@ -17,6 +17,7 @@
 #include "interrupt.hpp"
 #include "progress.hpp"
 #include "text.hpp"
+#include "timeline_command.hpp"
 #include "json/json.hpp"
 
 namespace heddle::tool {
@@ -206,9 +207,8 @@ std::string check_chunk(const std::string& text) {
 }
 
 std::string check_timeline(const std::string& text) {
-    for (const std::string_view end : {".html", ".svg", ".json", ".trace"})
-        if (text.size() > end.size() && text.substr(text.size() - end.size()) == end) return {};
-    return "\"" + text + "\" is no timeline: let it end in .html, .svg, .json or .trace";
+    constexpr std::string_view ends[] = {".html", ".svg", ".json", ".trace"};
+    return check_name(text, ends);
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 #include "timeline_command.hpp"
 
+#include <chrono>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,25 +31,25 @@ struct CommandLine {
     }
 };
 
+/// Also reads times as the summary and the page write them: "12.3 µs".
+std::optional<std::chrono::nanoseconds> time_of(std::string text) {
+    if (const std::size_t space = text.find(' '); space != std::string::npos) text.erase(space, 1);
+    if (const std::size_t micro = text.find("\xc2\xb5"); micro != std::string::npos)
+        text.replace(micro, 2, "u");
+    return parse_time(text);
+}
+
 std::string check_time(const std::string& text) {
-    if (parse_time(text)) return {};
+    if (time_of(text)) return {};
     const bool has_unit = !text.empty() && (text.back() < '0' || text.back() > '9');
     return fmt::format("\"{}\" {}; write 10ms, 1.5s, 250us or 800ns", text,
                        has_unit ? "is not a time" : "has no unit");
 }
 
-/// Returns a check that a file's name ends in `extension`: the library goes by it.
-auto ends_in(std::string_view extension) {
-    return [extension](const std::string& file) {
-        if (file.ends_with(extension) && file.size() > extension.size()) return std::string();
-        return fmt::format("the name \"{}\" must end in {}", file, extension);
-    };
-}
-
 int run(const CommandLine& line) {
     timeline::ConvertOptions stretch;
-    if (!line.from.empty()) stretch.from = parse_time(line.from);
-    if (!line.to.empty()) stretch.to = parse_time(line.to);
+    if (!line.from.empty()) stretch.from = time_of(line.from);
+    if (!line.to.empty()) stretch.to = time_of(line.to);
     if (stretch.from && stretch.to && *stretch.from > *stretch.to) {
         fmt::print(stderr, "heddle: timeline: --from {} is after --to {}\n", line.from, line.to);
         return 2;
@@ -70,6 +72,16 @@ int run(const CommandLine& line) {
 
 }  // namespace
 
+std::string check_name(std::string_view file, std::span<const std::string_view> ends) {
+    std::string all;
+    for (std::size_t i = 0; i < ends.size(); ++i) {
+        if (file.ends_with(ends[i]) && file.size() > ends[i].size()) return {};
+        all += i == 0 ? "" : i + 1 == ends.size() ? " or " : ", ";
+        all += ends[i];
+    }
+    return fmt::format("the name \"{}\" must end in {}", file, all);
+}
+
 void add_timeline_command(CLI::App& app, int& status) {
     auto line = std::make_shared<CommandLine>();
     CLI::App* command = app.add_subcommand("timeline", "Show what a recorded program did when");
@@ -83,9 +95,11 @@ void add_timeline_command(CLI::App& app, int& status) {
                     "between --from\n"
                     "and --to; 2 for wrong usage.");
     command->add_option("TRACE", line->trace, "A recorded trace")->required()->type_name("");
-    const auto add_output = [&](const char* name, std::string& file, const char* extension,
+    const auto add_output = [&](const char* name, std::string& file, std::string_view end,
                                 const char* description) {
-        command->add_option(name, file, description)->type_name("FILE")->check(ends_in(extension));
+        command->add_option(name, file, description)
+            ->type_name("FILE")
+            ->check([end](const std::string& named) { return check_name(named, {&end, 1}); });
     };
     add_output("--html", line->html, ".html", "Write a page that shows the timeline, in one file");
     add_output("--svg", line->svg, ".svg", "Write a still picture");
@@ -94,12 +108,11 @@ void add_timeline_command(CLI::App& app, int& status) {
     add_output("--trace", line->part, ".trace", "Write the stretch as a trace again");
     command->add_flag("--summary", line->summary,
                       "Print where the time went, and the longest waits");
-    command->add_option("--from", line->from, "Leave out what ended before this time")
-        ->type_name("TIME")
-        ->check(check_time);
-    command->add_option("--to", line->to, "Leave out what began after this time")
-        ->type_name("TIME")
-        ->check(check_time);
+    const auto add_time = [&](const char* name, std::string& time, const char* description) {
+        command->add_option(name, time, description)->type_name("TIME")->check(check_time);
+    };
+    add_time("--from", line->from, "Leave out what ended before this time");
+    add_time("--to", line->to, "Leave out what began after this time");
     command->callback([line, &status] { status = run(*line); });
 }
 

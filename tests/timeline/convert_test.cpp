@@ -107,8 +107,14 @@ TEST_CASE("a summary is that of the solution", "[timeline]") {
     const Folder folder;
     CHECK(timeline::summary(folder.path("run.trace")) ==
           detail::summary_of(folder.trace, detail::solve(folder.trace)));
-    CHECK(timeline::summary(folder.path("run.trace"), {.from = 100us, .to = 200us}) !=
-          timeline::summary(folder.path("run.trace")));
+    const std::string part =
+        timeline::summary(folder.path("run.trace"), {.from = 100us, .to = 200us});
+    CHECK_THAT(part, contains("This is a part of a recording: what ran before it or after it"));
+    folder.convert("part.trace", {.from = 100us, .to = 200us});
+    const Trace again = folder.read("part.trace");
+    CHECK(again.notes.size() == folder.trace.notes.size() + 1);
+    timeline::convert(folder.path("part.trace"), folder.path("less.trace"), {.from = 120us});
+    CHECK(folder.read("less.trace").notes == again.notes);
 }
 
 TEST_CASE("a file that is replaced is whole or as it was", "[timeline]") {

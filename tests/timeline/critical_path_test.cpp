@@ -24,8 +24,22 @@ std::ostream& operator<<(std::ostream& out, const Step& step) {
                << step.end;
 }
 
-std::vector<Step> path_of(const Trace& trace) {
-    std::vector<Step> path;
+using Path = std::vector<Step>;
+
+Path operator+(Path path, const Path& more) {
+    path.insert(path.end(), more.begin(), more.end());
+    return path;
+}
+
+/// The host calls, the operation starts after a while, and runs.
+Path launched(TraceIndex op, Moment from, Moment called, Moment start, Moment end) {
+    return {{Kind::host, op, from, called},
+            {Kind::waits, op, called, start},
+            {Kind::runs, op, start, end}};
+}
+
+Path path_of(const Trace& trace) {
+    Path path;
     for (const CriticalStep& step : solve(trace).critical)
         path.push_back({step.kind, step.op, step.begin, step.end});
     return path;
@@ -39,10 +53,7 @@ TEST_CASE("the critical path goes along a stream that was never idle") {
     const TraceIndex a = t.launch(main, "a").called(0, 1).ran(2, 20);
     const TraceIndex b = t.launch(main, "b").called(1, 2).ran(20, 50);
     t.launch(side, "short").called(2, 3).ran(4, 40);
-    CHECK(path_of(t.trace(0, 60)) == std::vector<Step>{{Kind::host, a, 0, 1},
-                                                       {Kind::waits, a, 1, 2},
-                                                       {Kind::runs, a, 2, 20},
-                                                       {Kind::runs, b, 20, 50}});
+    CHECK(path_of(t.trace(0, 60)) == (launched(a, 0, 1, 2, 20) + Path{{Kind::runs, b, 20, 50}}));
 }
 
 TEST_CASE("the critical path goes through the wait that was satisfied last") {
@@ -52,11 +63,8 @@ TEST_CASE("the critical path goes through the wait that was satisfied last") {
     t.launch(main, "a").called(1, 2).ran(3, 20);
     t.wait(main, up).called(2, 3);
     const TraceIndex b = t.launch(main, "b").called(3, 4).ran(53, 60);
-    CHECK(path_of(t.trace(0, 60)) == std::vector<Step>{{Kind::host, copy, 0, 1},
-                                                       {Kind::waits, copy, 1, 2},
-                                                       {Kind::runs, copy, 2, 50},
-                                                       {Kind::waits, b, 50, 53},
-                                                       {Kind::runs, b, 53, 60}});
+    CHECK(path_of(t.trace(0, 60)) ==
+          (launched(copy, 0, 1, 2, 50) + Path{{Kind::waits, b, 50, 53}, {Kind::runs, b, 53, 60}}));
 }
 
 TEST_CASE("the critical path goes along the host's thread to what held that up") {
@@ -65,13 +73,8 @@ TEST_CASE("the critical path goes along the host's thread to what held that up")
     const TraceIndex a = t.launch(main, "a").called(0, 1).ran(2, 20);
     const TraceIndex wait = t.synchronize(main).called(1, 22);
     const TraceIndex b = t.launch(main, "b").called(40, 42).ran(45, 60);
-    CHECK(path_of(t.trace(0, 60)) == std::vector<Step>{{Kind::host, a, 0, 1},
-                                                       {Kind::waits, a, 1, 2},
-                                                       {Kind::runs, a, 2, 20},
-                                                       {Kind::waits, wait, 20, 22},
-                                                       {Kind::host, b, 22, 42},
-                                                       {Kind::waits, b, 42, 45},
-                                                       {Kind::runs, b, 45, 60}});
+    CHECK(path_of(t.trace(0, 60)) == (launched(a, 0, 1, 2, 20) + Path{{Kind::waits, wait, 20, 22}} +
+                                      launched(b, 22, 42, 45, 60)));
 }
 
 TEST_CASE("a host wait on another thread, or one that did not wait, holds no call up") {
@@ -81,9 +84,7 @@ TEST_CASE("a host wait on another thread, or one that did not wait, holds no cal
     t.synchronize(main).called(1, 22).on_thread(t.thread("other"));
     t.synchronize(main).called(25, 26);
     const TraceIndex b = t.launch(main, "b").called(40, 42).ran(45, 60);
-    CHECK(path_of(t.trace(0, 60)) == std::vector<Step>{{Kind::host, b, 0, 42},
-                                                       {Kind::waits, b, 42, 45},
-                                                       {Kind::runs, b, 45, 60}});
+    CHECK(path_of(t.trace(0, 60)) == launched(b, 0, 42, 45, 60));
 }
 
 TEST_CASE("the critical path goes through the host function that enqueued an operation") {
@@ -92,12 +93,8 @@ TEST_CASE("the critical path goes through the host function that enqueued an ope
     const auto read = t.host_function(up, "read").called(0, 1).ran(3, 50);
     const TraceIndex kernel =
         t.launch(main, "k").from(read).on_thread(t.thread("worker")).called(30, 32).ran(35, 60);
-    CHECK(path_of(t.trace(0, 60)) == std::vector<Step>{{Kind::host, read, 0, 1},
-                                                       {Kind::waits, read, 1, 3},
-                                                       {Kind::runs, read, 3, 30},
-                                                       {Kind::host, kernel, 30, 32},
-                                                       {Kind::waits, kernel, 32, 35},
-                                                       {Kind::runs, kernel, 35, 60}});
+    CHECK(path_of(t.trace(0, 60)) ==
+          (launched(read, 0, 1, 3, 30) + launched(kernel, 30, 32, 35, 60)));
 }
 
 TEST_CASE("a call that was blocked while the stream ran does not lead away from the stream") {
@@ -105,19 +102,15 @@ TEST_CASE("a call that was blocked while the stream ran does not lead away from 
     const auto main = t.stream("main");
     const TraceIndex a = t.launch(main, "a").called(0, 2).ran(3, 500);
     const TraceIndex b = t.launch(main, "b").called(5, 510).ran(512, 600);
-    CHECK(path_of(t.trace(0, 600)) == std::vector<Step>{{Kind::host, a, 0, 2},
-                                                        {Kind::waits, a, 2, 3},
-                                                        {Kind::runs, a, 3, 500},
-                                                        {Kind::host, b, 500, 510},
-                                                        {Kind::waits, b, 510, 512},
-                                                        {Kind::runs, b, 512, 600}});
+    CHECK(path_of(t.trace(0, 600)) ==
+          (launched(a, 0, 2, 3, 500) + launched(b, 500, 510, 512, 600)));
 }
 
 TEST_CASE("the critical path begins with the first operation if nothing is known of its call") {
     TraceBuilder t;
     const auto main = t.stream("main");
     const TraceIndex a = t.launch(main, "a").ran(5, 20);
-    CHECK(path_of(t.trace(0, 60)) == std::vector<Step>{{Kind::runs, a, 5, 20}});
+    CHECK(path_of(t.trace(0, 60)) == Path{{Kind::runs, a, 5, 20}});
 }
 
 TEST_CASE("operations that overlap count once") {
@@ -125,9 +118,8 @@ TEST_CASE("operations that overlap count once") {
     const auto main = t.stream("main");
     const TraceIndex a = t.launch(main, "a").called(0, 1).ran(1, 20);
     const TraceIndex b = t.launch(main, "b").called(1, 2).ran(15, 50);
-    CHECK(path_of(t.trace(0, 60)) == std::vector<Step>{{Kind::host, a, 0, 1},
-                                                       {Kind::runs, a, 1, 15},
-                                                       {Kind::runs, b, 15, 50}});
+    CHECK(path_of(t.trace(0, 60)) ==
+          Path{{Kind::host, a, 0, 1}, {Kind::runs, a, 1, 15}, {Kind::runs, b, 15, 50}});
 }
 
 TEST_CASE("the critical path has no holes and ends with what ended last") {

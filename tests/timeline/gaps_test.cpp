@@ -48,6 +48,13 @@ struct Cuda : TraceBuilder {
         for (int i = 0; i < 10; ++i, now += 10 * us)
             launch(main, kernel).called(now, now + 2 * us).ran(now + 3 * us, now + 10 * us);
     }
+    /// Returns how a kernel's stream is idle last if the kernel starts after 60 us, while another
+    /// stream runs an operation of that kind until `end`.
+    Idle idle_beside(OpKind kind, Moment end) {
+        op(kind, other, "beside").called(0, 2 * us).ran(3 * us, end);
+        launch(main, "k").called(2 * us, 4 * us).ran(60 * us, 110 * us);
+        return idle_of(solve(trace(0, 110 * us)), main).back();
+    }
 };
 
 }  // namespace
@@ -58,8 +65,8 @@ TEST_CASE("a stream without operations has had nothing enqueued") {
     t.launch(used, "k").called(0, 1).ran(1, 40);
     const Solution s = solve(t.trace(0, 100));
     CHECK(idle_of(s, unused) == std::vector<Idle>{{0, 100, GapReason::nothing_enqueued}});
-    CHECK(idle_of(s, used) == std::vector<Idle>{{0, 1, GapReason::launched_late},
-                                                {40, 100, GapReason::nothing_enqueued}});
+    CHECK(idle_of(s, used) ==
+          std::vector<Idle>{{0, 1, GapReason::launched_late}, {40, 100, GapReason::after_last}});
     CHECK(s.rows[unused].idle[static_cast<std::size_t>(GapReason::nothing_enqueued)] == 100);
     CHECK(s.rows[used].busy == 39);
 }
@@ -205,19 +212,15 @@ TEST_CASE("a CUDA stream that could not start while others' kernels ran found th
 }
 
 TEST_CASE("a CUDA device is not busy for a kernel because of a copy") {
-    Cuda t;
-    t.copy(t.other, "host to device").called(0, 2 * us).ran(3 * us, 100 * us);
-    t.launch(t.main, "k").called(2 * us, 4 * us).ran(60 * us, 110 * us);
-    CHECK(idle_of(solve(t.trace(0, 110 * us)), t.main).back() ==
+    CHECK(Cuda().idle_beside(OpKind::copy, 100 * us) ==
           Idle{4 * us, 60 * us, GapReason::launch_latency});
 }
 
 TEST_CASE("a CUDA device is not busy if others' kernels ran for less than half of the time") {
-    Cuda t;
-    t.launch(t.other, "small").called(0, 2 * us).ran(3 * us, 31 * us);
-    t.launch(t.main, "k").called(2 * us, 4 * us).ran(60 * us, 110 * us);
-    CHECK(idle_of(solve(t.trace(0, 110 * us)), t.main).back() ==
+    CHECK(Cuda().idle_beside(OpKind::launch, 31 * us) ==
           Idle{4 * us, 60 * us, GapReason::launch_latency});
+    CHECK(Cuda().idle_beside(OpKind::launch, 60 * us) ==
+          Idle{4 * us, 60 * us, GapReason::device_busy});
 }
 
 TEST_CASE("a launch takes some us, whatever else runs on a CUDA device") {
@@ -279,8 +282,9 @@ TEST_CASE("the host's own code, waits and calls during a gap are told in words")
     const Solution s = solve(trace);
     const HostActivity host(trace);
     CHECK(host.during(s.gaps[2]) ==
-          "main: its own code 50.0 us (from a.cpp:11 to a.cpp:14, in 'assembly'), "
-          "synchronize 30.0 us (a.cpp:11), 1 call 5.00 us (the longest: launch at a.cpp:14)");
+          "main: its own code 50.0 \u00b5s (from a.cpp:11 to a.cpp:14, in 'assembly'), "
+          "synchronize 30.0 \u00b5s (a.cpp:11), 1 call 5.00 \u00b5s (the longest: launch at "
+          "a.cpp:14)");
     CHECK(host.during(s.gaps.back()).empty());  // nothing follows
 }
 

@@ -2,13 +2,6 @@
 
 namespace heddle_test {
 
-using detail::GapReason;
-using detail::no_index;
-using heddle::AccessMode;
-using heddle::OpKind;
-using heddle::OpMode;
-using heddle::WaitReason;
-
 Sample tiny_sample() {
     SampleMaker make("tiny");
     const TraceIndex device = make.add_device("NVIDIA H200", 0, detail::TraceClock::events, 1300);

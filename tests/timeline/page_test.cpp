@@ -9,6 +9,7 @@
 #include "timeline/page/look.hpp"
 #include "timeline/page/page_data.hpp"
 #include "timeline/page_samples.hpp"
+#include "timeline/solve/words.hpp"
 
 using namespace heddle_test;
 using detail::Picture;
@@ -103,7 +104,7 @@ TEST_CASE("rows are the host's threads, then streams by device", "[timeline]") {
     std::string rows;
     for (const PictureRow& row : picture.rows)
         rows += row.is_thread ? sample.trace.text(sample.trace.threads[row.index].name) + " | "
-                              : detail::stream_label(sample.trace, row.index) + " " +
+                              : detail::stream_text(sample.trace, row.index) + " " +
                                     std::to_string(row.device) + " | ";
     CHECK(rows == "main | reader | up 0 | main 0 | down 0 | up 1 | main 1 | down 1 | checks 2 | ");
 }

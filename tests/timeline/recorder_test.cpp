@@ -244,6 +244,13 @@ TEST_CASE("a full recording keeps the newest operations and says how many are lo
         if (waits[i].position != waits[i - 1].position + 1) FAIL("a gap at " << i);
 }
 
+TEST_CASE("a recording with an enormous limit keeps all") {
+    const Stream s(cpu_device());
+    TimelineRecorder recorder({.most_operations = ~std::size_t{0} / 3 + 1, .accesses = false});
+    for (int i = 0; i < 20'000; ++i) s.wait_stream(s);
+    CHECK(recorder.trace().lost_ops == 0);
+}
+
 TEST_CASE("two recordings at a time see the same") {
     const Stream s(cpu_device());
     TimelineRecorder first({});
@@ -259,6 +266,35 @@ TEST_CASE("two recordings at a time see the same") {
     const Trace trace = first.trace();
     CHECK(of_kind(trace, OpKind::host_function).size() == 3);
     for (const TraceOp& op : of_kind(trace, OpKind::host_function)) CHECK(op.end != unknown_moment);
+}
+
+TEST_CASE("many recordings at a time have one row for each thread") {
+    std::vector<std::unique_ptr<TimelineRecorder>> recorders;
+    for (int i = 0; i < 12; ++i)
+        recorders.push_back(
+            std::make_unique<TimelineRecorder>(TimelineRecorder::Options{.most_operations = 100}));
+    const Stream s(cpu_device());
+    for (int i = 0; i < 3; ++i) s.wait_stream(s);
+    for (const auto& recorder : recorders) {
+        const Trace trace = recorder->trace();
+        CHECK(trace.threads.size() == 1);
+        CHECK(of_kind(trace, OpKind::wait_elided).size() == 3);
+    }
+}
+
+TEST_CASE("a call that takes longer than 32 bits of nanoseconds keeps its length") {
+    TimelineRecorder recorder({});
+    const std::int64_t begin = now_ns(), second = 1'000'000'000;
+    for (const std::int64_t length : {4 * second, 5 * second, 3600 * second})
+        recorder.on_op({.kind = OpKind::synchronize,
+                        .name = "synchronize",
+                        .begin_ns = begin,
+                        .end_ns = begin + length});
+    const Trace trace = recorder.trace();
+    std::vector<std::int64_t> lengths;
+    for (const TraceOp& op : of_kind(trace, OpKind::synchronize))
+        lengths.push_back(op.call_end - op.call_begin);
+    CHECK(lengths == std::vector<std::int64_t>{4 * second, 5 * second, 3600 * second});
 }
 
 TEST_CASE("a stopped recording records nothing more, and stays readable") {

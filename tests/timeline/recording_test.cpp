@@ -10,6 +10,8 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <stdexcept>
+#include <thread>
 
 using namespace heddle_test;
 
@@ -92,8 +94,22 @@ TEST_CASE("a recording that was moved from refuses to be written") {
     CHECK_THROWS_AS(recording.summary(), UsageError);
 }
 
+TEST_CASE("a range keeps a copy of a name that is no literal") {
+    timeline::Recording recording;
+    const Folder folder;
+    {
+        std::string name = "step 17 of a long and winding name";
+        const timeline::Range copied(name), also(std::string_view("in a view"));
+        name.assign(name.size(), 'x');
+    }
+    recording.write(folder.file("run.json"));
+    const std::string json = content(folder.file("run.json"));
+    CHECK_THAT(json, contains("step 17 of a long and winding name"));
+    CHECK_THAT(json, contains("in a view"));
+}
+
 TEST_CASE("names and ranges outside of a recording are nothing") {
-    const timeline::Range range("nobody sees it");
+    const timeline::Range range("nobody sees it"), copied(std::string("nor it"));
     timeline::name_thread("nobody");
     Array<int> x = pinned<int>(10);
     timeline::name_array(x, "nothing");
@@ -119,6 +135,21 @@ TEST_CASE("HEDDLE_TIMELINE writes a file when the program exits") {
     CHECK_THAT(timeline::summary(folder.file("run.trace")), contains("a stream"));
 }
 
+TEST_CASE("child: works a little, and goes to another folder", "[.child]") {
+    work_a_little();
+    std::filesystem::current_path("/");
+}
+
+TEST_CASE("HEDDLE_TIMELINE's file is in the folder in which the program began") {
+    const Folder folder;
+    const std::string file = std::filesystem::relative(folder.file("run.trace")).string();
+    const ChildResult child = run_test_case("child: works a little, and goes to another folder",
+                                            {"HEDDLE_TIMELINE=" + file});
+    INFO(child.output);
+    CHECK(child.status == 0);
+    CHECK_THAT(timeline::summary(folder.file("run.trace")), contains("a stream"));
+}
+
 TEST_CASE("HEDDLE_TIMELINE takes options behind commas") {
     const Folder folder;
     const ChildResult child =
@@ -139,6 +170,21 @@ TEST_CASE("what is wrong in HEDDLE_TIMELINE is told once, and the program goes o
         CHECK(child.status == 0);
         CHECK_THAT(child.output, contains("HEDDLE_TIMELINE"));
     }
+}
+
+TEST_CASE("child: ends by an exception that nobody catches", "[.child]") {
+    work_a_little();
+    std::thread([] { throw std::runtime_error("nobody catches it"); }).join();
+}
+
+TEST_CASE("HEDDLE_TIMELINE writes a file when nobody catches an exception") {
+    const Folder folder;
+    const ChildResult child = run_test_case("child: ends by an exception that nobody catches",
+                                            {"HEDDLE_TIMELINE=" + folder.file("run.trace")});
+    INFO(child.output);
+    CHECK(child.status != 0);
+    CHECK_THAT(child.output, contains("nobody catches it"));  // as without a recording
+    CHECK_THAT(timeline::summary(folder.file("run.trace")), contains("a stream"));
 }
 
 TEST_CASE("child: forks while it is recorded", "[.child]") {

@@ -4,13 +4,6 @@
 
 namespace heddle_test {
 
-using detail::GapReason;
-using detail::no_index;
-using heddle::AccessMode;
-using heddle::OpKind;
-using heddle::OpMode;
-using heddle::WaitReason;
-
 namespace {
 constexpr Moment call_time = 2'200, launch_latency = 1'900;
 }
@@ -241,7 +234,7 @@ Sample SampleMaker::finish() {
     if (solution.bars.size() < 10'000) add_critical_path();
     for (TraceIndex stream = 0; stream < trace.streams.size(); ++stream) {
         Moment from = ends_[stream].end;
-        if (from > 0) add_gap(stream, no_index, from, solution.end, GapReason::nothing_enqueued);
+        if (from > 0) add_gap(stream, no_index, from, solution.end, GapReason::after_last);
     }
     const auto by_row = [](const auto& a, const auto& b) { return a.stream < b.stream; };
     std::ranges::stable_sort(solution.bars, [](const auto& a, const auto& b) {

@@ -11,8 +11,14 @@
 namespace heddle_test {
 
 namespace detail = heddle::detail;
+using detail::GapReason;
 using detail::Moment;
+using detail::no_index;
 using detail::TraceIndex;
+using heddle::AccessMode;
+using heddle::OpKind;
+using heddle::OpMode;
+using heddle::WaitReason;
 
 struct Sample {
     detail::Trace trace;
@@ -37,30 +43,27 @@ public:
     void pass(Moment time) { clocks_[thread_] += time; }
     Moment now() const { return clocks_[thread_]; }
     /// The next call takes that much longer, and the gap that follows from it has that reason.
-    void delay_call(Moment time, detail::GapReason reason) {
-        delay_ = time, delay_reason_ = reason;
-    }
+    void delay_call(Moment time, GapReason reason) { delay_ = time, delay_reason_ = reason; }
 
     /// Enqueues an operation that runs for `length`. Returns its index.
-    TraceIndex run(TraceIndex stream, heddle::OpKind kind, std::string_view name, Moment length,
+    TraceIndex run(TraceIndex stream, OpKind kind, std::string_view name, Moment length,
                    std::uint64_t bytes = 0);
     TraceIndex launch(TraceIndex stream, std::string_view name, Moment length) {
-        return run(stream, heddle::OpKind::launch, name, length);
+        return run(stream, OpKind::launch, name, length);
     }
     /// Makes `stream` wait for what `other` was given so far. Returns the wait.
-    TraceIndex wait(TraceIndex stream, TraceIndex other,
-                    heddle::WaitReason reason = heddle::WaitReason::user);
+    TraceIndex wait(TraceIndex stream, TraceIndex other, WaitReason reason = WaitReason::user);
     /// The host waits for the stream. Returns the wait.
     TraceIndex synchronize(TraceIndex stream);
     /// Enqueues what never runs: a captured operation, or a dropped one.
-    TraceIndex call(TraceIndex stream, heddle::OpKind kind, std::string_view name,
-                    heddle::OpMode mode = heddle::OpMode::run);
+    TraceIndex call(TraceIndex stream, OpKind kind, std::string_view name,
+                    OpMode mode = OpMode::run);
     /// Launches the graph; its nodes run two at a time.
     TraceIndex launch_graph(TraceIndex stream, TraceIndex graph, Moment length);
     TraceIndex add_graph(const std::vector<std::string>& nodes);
     /// The last operation accesses memory.
-    void access(std::string_view name, std::uint64_t address, std::uint64_t bytes,
-                heddle::AccessMode mode, int argument);
+    void access(std::string_view name, std::uint64_t address, std::uint64_t bytes, AccessMode mode,
+                int argument);
     /// Names what the thread has done since `begin`.
     void range(std::string_view name, Moment begin);
 
@@ -72,14 +75,14 @@ public:
 
 private:
     struct StreamEnd {
-        TraceIndex op = detail::no_index;  ///< the last one that runs
+        TraceIndex op = no_index;  ///< the last one that runs
         Moment end = 0;
         std::vector<TraceIndex> arrows;  ///< of waits that nothing followed yet
     };
-    TraceIndex enqueue(TraceIndex stream, heddle::OpKind kind, std::string_view name);
+    TraceIndex enqueue(TraceIndex stream, OpKind kind, std::string_view name);
     void add_gaps(TraceIndex stream, TraceIndex op, Moment start);
-    void add_gap(TraceIndex stream, TraceIndex op, Moment& from, Moment to,
-                 detail::GapReason reason, TraceIndex wait = detail::no_index);
+    void add_gap(TraceIndex stream, TraceIndex op, Moment& from, Moment to, GapReason reason,
+                 TraceIndex wait = no_index);
     void place_bar(TraceIndex stream, TraceIndex op, Moment start, Moment length);
     void add_critical_path();
 
@@ -89,7 +92,7 @@ private:
     TraceIndex thread_ = 0;
     std::uint32_t line_ = 1;
     Moment delay_ = 0;
-    detail::GapReason delay_reason_ = detail::GapReason::queue_full;
+    GapReason delay_reason_ = GapReason::queue_full;
 };
 
 }  // namespace heddle_test

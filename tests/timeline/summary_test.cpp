@@ -58,7 +58,7 @@ TEST_CASE("the summary begins with the biggest reason: the work itself") {
     t.run("large", us, 200 * us);
     const std::string text = summary(t.trace(0, t.now));
     CHECK(first_line(text).find("The work itself is the biggest reason") == 0);
-    CHECK_THAT(text, contains("large on main: 200 us, 1 run"));
+    CHECK_THAT(text, contains("large on main: 200 \u00b5s, 1 run"));
 }
 
 TEST_CASE("the summary begins with the biggest reason: the host's own code, and where") {
@@ -112,9 +112,11 @@ TEST_CASE("the summary says for each stream what it was busy and idle for") {
     t.stream("spare", t.device);
     t.run("k", 99 * us, 50 * us);
     const std::string text = unwrapped(summary(t.trace(0, 200 * us)));
-    CHECK_THAT(text, contains("cuda:0 main: 1 operation, busy 50.0 us (25 %), idle 150 us: "
-                              "launched late 101 us (50 %), nothing enqueued 48.0 us (24 %), "
-                              "launch latency 1.00 us (0.5 %)."));
+    CHECK_THAT(
+        text,
+        contains("cuda:0 main: 1 operation, busy 50.0 \u00b5s (25 %), idle 150 \u00b5s: "
+                 "launched late 101 \u00b5s (50 %), after the last operation 48.0 \u00b5s (24 %), "
+                 "launch latency 1.00 \u00b5s (0.5 %)."));
     CHECK_THAT(text, contains("1 stream had no operation."));
 }
 
@@ -136,7 +138,7 @@ TEST_CASE("the summary names both places of the longest waits, the longest first
     }
     t.synchronize(t.main).called(t.now, t.now + us).at("end.cpp", 1);
     const std::string text = summary(t.trace(0, t.now + us));
-    CHECK_THAT(text, contains("   1.03 ms  main for up (data), 12 waits, the longest 86.0 us\n"
+    CHECK_THAT(text, contains("   1.03 ms  main for up (data), 12 waits, the longest 86.0 \u00b5s\n"
                               "            wait  hash.cpp:40\n"
                               "            for   read.cpp:12  copy host to device\n"));
 }
@@ -199,13 +201,14 @@ TEST_CASE("the summary says how exact it is and what is missing") {
     Cuda t;
     t.run("k", us, 10 * us);
     t.op(OpKind::dropped, t.main, "k");
-    t.stream("quiet", t.cuda_device(TraceClock::none));
+    t.launch(t.stream("quiet", t.cuda_device(TraceClock::none)), "k").called(t.now, t.now + us);
     Trace trace = t.trace(0, t.now);
     trace.lost_ops = 1234;
     trace.notes = {"CUPTI was taken by another tool"};
     const std::string text = summary(trace);
-    CHECK_THAT(text, contains("cuda:0: ends by timing events, starts deduced, within 1.30 us"));
-    CHECK_THAT(text, contains("cuda:1: times were not measured."));
+    CHECK_THAT(text, contains("cuda:0: ends by timing events, within 1.30 \u00b5s"));
+    CHECK_THAT(text, contains("cuda:1: times not measured."));
+    CHECK_THAT(text, contains("cuda:1 quiet: 1 operation, times not measured.\n"));
     CHECK_THAT(text, contains("1 operation was dropped"));
     CHECK_THAT(text, contains("The oldest 1234 operations were not kept"));
     CHECK_THAT(text, contains("CUPTI was taken by another tool"));
@@ -238,14 +241,33 @@ TEST_CASE("the summary has at most 100 columns, whatever the names are") {
 TEST_CASE("durations have three digits and a unit") {
     CHECK(duration_text(0) == "0 ns");
     CHECK(duration_text(999) == "999 ns");
-    CHECK(duration_text(1234) == "1.23 us");
-    CHECK(duration_text(99'940) == "99.9 us");
-    CHECK(duration_text(99'960) == "100 us");
-    CHECK(duration_text(999'499) == "999 us");
+    CHECK(duration_text(1234) == "1.23 \u00b5s");
+    CHECK(duration_text(99'940) == "99.9 \u00b5s");
+    CHECK(duration_text(99'960) == "100 \u00b5s");
+    CHECK(duration_text(999'499) == "999 \u00b5s");
     CHECK(duration_text(999'600) == "1.00 ms");
     CHECK(duration_text(4'000'000'000) == "4.00 s");
     CHECK(duration_text(3'600'000'000'000) == "3600 s");
+    CHECK(duration_text(61'500'000'000) == "61.5 s");
     CHECK(duration_text(-5) == "-5 ns");
+}
+
+TEST_CASE("a place is the file with its folder, and is never cut within a name") {
+    TraceBuilder t;
+    const auto op = t.launch(t.stream("main"), "k");
+    const auto text = [&](const std::string& file, std::size_t columns = 60) {
+        op.at(file, 12);
+        return place_text(t.raw(), *op, columns);
+    };
+    CHECK(text("/home/user/project/src/solver.cpp") == "src/solver.cpp:12");
+    CHECK(text("src/solver.cpp") == "src/solver.cpp:12");
+    CHECK(text("solver.cpp") == "solver.cpp:12");
+    CHECK(text("/solver.cpp") == "/solver.cpp:12");
+    CHECK(text("C:\\project\\src\\solver.cpp") == "src\\solver.cpp:12");
+    CHECK(text("/home/user/a_long_folder/solver.cpp", 20) == "solver.cpp:12");
+    CHECK(text("") == "(place unknown)");
+    CHECK(columns_of(text("/x/" + std::string(90, 'n') + ".cpp")) == 60);
+    CHECK(full_place_text(t.raw(), t.string("/x/y/z.cpp"), 7) == "/x/y/z.cpp:7");
 }
 
 TEST_CASE("shares say when they are small") {

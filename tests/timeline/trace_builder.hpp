@@ -58,6 +58,14 @@ public:
             (*this)->parent = host_function->id;
             return *this;
         }
+        /// Uses 64 bytes at that address. Call it before the next operation is made.
+        const Op& uses(std::uint64_t data, AccessMode mode = AccessMode::read_write) const {
+            std::vector<TraceAccess>& all = builder_->made_.accesses;
+            if ((*this)->accesses++ == 0)
+                (*this)->first_access = static_cast<std::uint32_t>(all.size());
+            all.push_back({.data = data, .bytes = 64, .mode = mode});
+            return *this;
+        }
         const Op& mode(OpMode mode) const {
             (*this)->mode = mode;
             return *this;

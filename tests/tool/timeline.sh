@@ -17,7 +17,8 @@ bad 1 'heddle: timeline: "missing" cannot be read: No such file or directory' mi
 mkdir directory
 bad 1 'heddle: timeline: "directory" cannot be read: Is a directory' directory
 : >empty.trace
-bad 1 'heddle: timeline: "empty.trace" is empty: the program ended before it was written' empty.trace
+bad 1 'heddle: timeline: "empty.trace" is empty: the program ended before it was written' \
+    empty.trace
 echo '{"traceEvents": []}' >run.json
 bad 1 '"run.json" is not a trace of heddle (it begins with "{"traceEvent"): heddle writes JSON' \
     run.json
@@ -38,6 +39,10 @@ run timeline --help
 same "help: status" "$status" 0
 contains "help: environment" "$out" "HEDDLE_TIMELINE=run.trace"
 
+# Times as they are printed.
+bad 1 'is not a trace of heddle' run.json --from '1.5 µs' --to '12.3 ms'
+bad 2 '"12.3 mµs" is not a time' run.json --to '12.3 mµs'
+
 # A run that was recorded, in all forms.
 pattern 300000 >input
 HEDDLE_TIMELINE=run.trace "$heddle" digest --quiet input >digests
@@ -56,7 +61,8 @@ same "digest --timeline: status" "$status" 0
 if ! [ -s direct.html ]; then fail "direct.html was not written"; fi
 run digest --timeline direct.txt input
 same "digest --timeline direct.txt: status" "$status" 2
-contains "digest --timeline direct.txt: message" "$err" 'let it end in .html, .svg, .json or .trace'
+contains "digest --timeline direct.txt: message" "$err" \
+    'the name "direct.txt" must end in .html, .svg, .json or .trace'
 run digest --quiet --timeline none/run.html input
 same "digest --timeline none/run.html: status" "$status" 1
 contains "digest --timeline none/run.html: message" "$err" 'none/run.html'

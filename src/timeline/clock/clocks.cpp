@@ -50,7 +50,8 @@ bool ClockMap::is_in_step(std::size_t index, double x) const {
 /// Returns what may be at a moment in a second, behind it, or before the first second.
 ClockRange ClockMap::range_at(std::size_t index, double x) const {
     const Second& second = seconds_[index];
-    const bool is_before = x<second.first.x, is_behind = x> second.last.x;
+    const bool is_before = x < second.first.x;
+    const bool is_behind = x > second.last.x;
     if (!is_before && !is_behind) return between(second.first, second.last, x);
     const std::size_t next = is_before ? index - 1 : index + 1;
     if (next >= seconds_.size()) return second.lines.at(x);

@@ -31,20 +31,15 @@ Moment first_moment(const Trace& trace, const Solution& solution,
 }
 
 std::string device_name(const Trace& trace, const TraceDevice& device) {
-    const std::string name = detail::format("{}:{}", device.is_cuda ? "cuda" : "cpu", device.index);
+    const std::string name = device_text(device);
     const std::string& model = trace.text(device.name);
     return model.empty() ? name : name + " " + model;
 }
 
 std::string clock_words(const TraceDevice& device) {
-    const std::string error = ", within " + duration_text(device.clock_error);
-    switch (device.clock) {
-    case TraceClock::none: return "no times of operations";
-    case TraceClock::workers: return "times by the workers";
-    case TraceClock::events: return "times by events, starts deduced" + error;
-    case TraceClock::cupti: return "times by CUPTI" + error;
-    }
-    return "";
+    const std::string words = clock_text(device.clock);
+    const bool has_error = device.clock_error != 0 && device.clock != TraceClock::none;
+    return has_error ? words + ", within " + duration_text(device.clock_error) : words;
 }
 
 class ChromeJson {

@@ -14,16 +14,6 @@ std::uint64_t key_of(const Trace& trace, const TraceOp& op) {
     return std::uint64_t{op.name} << 16 | static_cast<std::uint64_t>(op.kind) << 1 | is_batch;
 }
 
-std::string_view mode_text(AccessMode mode) {
-    switch (mode) {
-    case AccessMode::read: return "reads";
-    case AccessMode::write: return "writes";
-    case AccessMode::read_write: return "reads and writes";
-    case AccessMode::concurrent: return "updates";
-    }
-    return "?";
-}
-
 /// Returns the text of that key, which `make` makes the first time.
 template <class Texts, class Make>
 const std::string& cached(Texts& texts, std::uint64_t key, Make make) {
@@ -63,7 +53,7 @@ const std::string& ChromeText::call(const TraceOp& op) {
 const std::string& ChromeText::place(TraceIndex file, std::uint32_t line) {
     return cached(places_, std::uint64_t{file} << 32 | line, [&] {
         const bool is_known = !trace_.text(file).empty();
-        return is_known ? in_json(place_text(trace_, file, line)) : std::string();
+        return is_known ? in_json(full_place_text(trace_, file, line)) : std::string();
     });
 }
 
@@ -76,7 +66,7 @@ const std::string& ChromeText::access(TraceIndex access) {
 }
 
 std::string ChromeText::words_of(const TraceAccess& access) const {
-    std::string text(mode_text(access.mode));
+    std::string text(access_text(access.mode));
     if (const std::string& name = trace_.text(access.name); !name.empty()) text += " " + name;
     text += ": ";
     if (access.rows != 1)

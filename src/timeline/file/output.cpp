@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ostream>
+#include <string_view>
 #include <utility>
 
 #include "timeline/file/chrome_json.hpp"
@@ -16,6 +17,9 @@
 namespace heddle::detail {
 
 namespace {
+
+constexpr std::string_view part_note =
+    "This is a part of a recording: what ran before it or after it is left out.";
 
 [[noreturn]] void throw_empty(const Trace& trace, const Stretch& stretch, const ErrorSite& site) {
     const Stretch all;
@@ -56,6 +60,8 @@ void cut_to(Trace& trace, const Stretch& stretch, const ErrorSite& site) {
     Trace part = cut(trace, stretch.from, stretch.to);
     if (part.ops.empty() && part.ranges.empty()) throw_empty(trace, stretch, site);
     trace = std::move(part);
+    if (std::ranges::find(trace.notes, part_note) == trace.notes.end())
+        trace.notes.emplace_back(part_note);
 }
 
 void write_output(Trace trace, const Stretch& stretch, const std::string& path,

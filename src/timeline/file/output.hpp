@@ -23,7 +23,8 @@ enum class OutputFormat { html, json, svg, trace };
 /// Returns the format that the extension of `path` names. Throws UsageError if it names none.
 OutputFormat format_of(const std::string& path, const ErrorSite& site);
 
-/// Removes from the trace what is not in the stretch. Throws UsageError if nothing is left of it.
+/// Removes from the trace what is not in the stretch, and notes that it is a part. Throws
+/// UsageError if nothing is left of it.
 void cut_to(Trace& trace, const Stretch& stretch, const ErrorSite& site);
 
 /// Writes the stretch to a file, which appears when it is complete. Changes the trace. Throws

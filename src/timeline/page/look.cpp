@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <string_view>
 
+#include "timeline/solve/words.hpp"
+
 namespace heddle::detail {
 
 namespace {
@@ -27,16 +29,20 @@ constexpr Look bars[] = {
 };
 static_assert(std::size(bars) == static_cast<std::size_t>(BarClass::count_));
 
+constexpr Look gap_look(const char* key, GapReason reason, const char* colour, const char* brief) {
+    return {key, to_string(reason), colour, brief};
+}
 // Three families: what the host did, what was waited for, and what the device did.
 constexpr Look gaps[] = {
-    {"nothing-enqueued", "nothing enqueued", "#8a94a0", "idle"},
-    {"launched-late", "launched late", "#c58a1d", "late"},
-    {"queue-full", "queue full", "#a5650f", "full"},
-    {"loading-code", "loading code", "#dcae52", "code"},
-    {"waited", "waited", "#d1495b", "wait"},
-    {"device-busy", "device busy", "#4f86bd", "busy"},
-    {"no-worker", "no worker free", "#76a3cc", "busy"},
-    {"launch-latency", "launch latency", "#9484bd", "latency"},
+    gap_look("nothing-enqueued", GapReason::nothing_enqueued, "#8a94a0", "idle"),
+    gap_look("after-last", GapReason::after_last, "#a7b0ba", "end"),
+    gap_look("launched-late", GapReason::launched_late, "#c58a1d", "late"),
+    gap_look("queue-full", GapReason::queue_full, "#a5650f", "full"),
+    gap_look("loading-code", GapReason::loading_code, "#dcae52", "code"),
+    gap_look("waited", GapReason::waited, "#d1495b", "wait"),
+    gap_look("device-busy", GapReason::device_busy, "#4f86bd", "busy"),
+    gap_look("no-worker", GapReason::no_worker, "#76a3cc", "busy"),
+    gap_look("launch-latency", GapReason::launch_latency, "#9484bd", "latency"),
 };
 static_assert(std::size(gaps) == static_cast<std::size_t>(GapReason::count_));
 
@@ -44,24 +50,6 @@ constexpr BriefName briefs[] = {
     {"host to device", "H2D"}, {"device to host", "D2H"}, {"device to device", "D2D"},
     {"peer to peer", "P2P"},   {"host to host", "H2H"},
 };
-
-struct Unit {
-    const char* name;
-    double ns;
-};
-constexpr Unit units[] = {{"s", 1e9}, {"ms", 1e6}, {"\xc2\xb5s", 1e3}, {"ns", 1}};
-
-Unit unit_of(double ns) {
-    const auto* unit =
-        std::ranges::find_if(units, [ns](const Unit& u) { return std::abs(ns) >= u.ns; });
-    return unit == std::end(units) ? units[std::size(units) - 1] : *unit;
-}
-
-std::string fixed(double value, int decimals, const char* unit) {
-    std::array<char, 64> text{};
-    std::snprintf(text.data(), text.size(), "%.*f %s", decimals, value, unit);
-    return text.data();
-}
 
 }  // namespace
 
@@ -113,26 +101,6 @@ std::string label_of(const Trace& trace, const TraceOp& op) {
     return name.empty() ? to_string(op.kind) : name;
 }
 
-std::string stream_label(const Trace& trace, TraceIndex stream) {
-    const TraceStream& s = trace.streams[stream];
-    const std::string& name = trace.text(s.name);
-    return name.empty() ? "stream " + std::to_string(s.id) : name;
-}
-
-std::string device_label(const TraceDevice& device) {
-    return (device.is_cuda ? "cuda:" : "cpu:") + std::to_string(device.index);
-}
-
-const char* clock_words(TraceClock clock) noexcept {
-    switch (clock) {
-    case TraceClock::workers: return "read by its workers";
-    case TraceClock::events: return "timing events";
-    case TraceClock::cupti: return "CUPTI";
-    case TraceClock::none: break;
-    }
-    return "times not known";
-}
-
 std::string gap_words(const Trace& trace, const Gap& gap) {
     const auto reason = static_cast<std::size_t>(gap.reason);
     std::string words = reason < std::size(gaps) ? gaps[reason].label : "";
@@ -142,28 +110,25 @@ std::string gap_words(const Trace& trace, const Gap& gap) {
     words += label_of(trace, cause);
     if (cause.stream == no_index) return words;
     const TraceIndex device = trace.streams[cause.stream].device;
-    words += " on " + stream_label(trace, cause.stream);
+    words += " on " + stream_text(trace, cause.stream);
     return device == trace.streams[gap.stream].device
                ? words
-               : words + " of " + device_label(trace.devices[device]);
-}
-
-std::string duration_words(Moment length) {
-    const auto ns = static_cast<double>(length);
-    const Unit unit = unit_of(ns);
-    const double value = ns / unit.ns;
-    const double digits = std::abs(value);
-    return fixed(value, unit.ns == 1 || digits >= 100 ? 0 : digits >= 10 ? 1 : 2, unit.name);
+               : words + " of " + device_text(trace.devices[device]);
 }
 
 std::string axis_words(Moment moment, Moment step) {
     if (moment == 0) return "0";
     const auto ns = static_cast<double>(moment);
-    const Unit unit = unit_of(ns);
+    const auto units = time_units();
+    const auto found =
+        std::ranges::find_if(units, [ns](const TimeUnit& one) { return std::abs(ns) >= one.ns; });
+    const TimeUnit& unit = found == units.end() ? units.back() : *found;
     int decimals = 0;
     for (double size = unit.ns; size > 1 && size > static_cast<double>(step) * 1.0001; size /= 10)
         ++decimals;
-    return fixed(ns / unit.ns, decimals, unit.name);
+    std::array<char, 64> text{};
+    std::snprintf(text.data(), text.size(), "%.*f %s", decimals, ns / unit.ns, unit.name);
+    return text.data();
 }
 
 }  // namespace heddle::detail

@@ -39,7 +39,7 @@ struct Look {
 
 /// Returns the looks of the classes in their order.
 std::span<const Look> bar_looks() noexcept;
-/// Returns the looks of the gaps by reason: their labels are short, and the colour is the
+/// Returns the looks of the gaps by reason: their labels are to_string()'s, and the colour is the
 /// hatching's.
 std::span<const Look> gap_looks() noexcept;
 
@@ -60,12 +60,6 @@ bool is_shown_as_call(const TraceOp& op) noexcept;
 
 /// Returns the operation's name, or that of its kind if it has none.
 std::string label_of(const Trace& trace, const TraceOp& op);
-/// Returns "main", or "stream 3" for a stream without a name.
-std::string stream_label(const Trace& trace, TraceIndex stream);
-/// Returns "cuda:0".
-std::string device_label(const TraceDevice& device);
-/// Returns where the times of a device come from: "timing events".
-const char* clock_words(TraceClock clock) noexcept;
 
 /// Names that everybody shortens: "host to device" is "H2D".
 struct BriefName {
@@ -77,8 +71,6 @@ std::span<const BriefName> brief_names() noexcept;
 /// that was another one.
 std::string gap_words(const Trace& trace, const Gap& gap);
 
-/// Returns a length of time in the unit that suits it, with three digits or more: "12.3 µs".
-std::string duration_words(Moment length);
 /// Returns the moment for an axis whose ticks are `step` ns apart: "12.345 ms".
 std::string axis_words(Moment moment, Moment step);
 

@@ -6,6 +6,7 @@
 
 #include "timeline/page/look.hpp"
 #include "timeline/page/page_data.hpp"
+#include "timeline/solve/ops_by_id.hpp"
 
 namespace heddle::detail {
 
@@ -67,9 +68,8 @@ public:
     void add_to(PageColumns& columns) const {
         columns.add("listSize", sizes_);
         columns.add("listItem", items_);
-        accesses_.add_to(columns,
-                         {"accessHigh", "accessLow", "accessBytes", "accessPitch", "accessRows",
-                          "accessElement", "accessMode", "accessArgument", "accessName"});
+        accesses_.add_to(columns, {"accessHigh", "accessLow", "accessBytes", "accessRows",
+                                   "accessMode", "accessArgument", "accessName"});
     }
 
 private:
@@ -83,14 +83,13 @@ private:
     std::int64_t number_of(const TraceAccess& a) {
         return accesses_.number_of({static_cast<std::int64_t>(a.data >> 32),
                                     static_cast<std::int64_t>(a.data & 0xffffffffu),
-                                    static_cast<std::int64_t>(a.bytes),
-                                    static_cast<std::int64_t>(a.pitch), a.rows, a.element,
+                                    static_cast<std::int64_t>(a.bytes), a.rows,
                                     static_cast<std::int64_t>(a.mode), a.argument, a.name});
     }
     const Trace& trace_;
     std::map<Numbers, std::int64_t> numbers_;
     Numbers sizes_, items_;
-    DistinctRows<9> accesses_;
+    DistinctRows<7> accesses_;
 };
 
 /// Small numbers for ids, in the order of their first appearance; 0 stays 0.
@@ -107,7 +106,7 @@ private:
 };
 
 void add_sites(PageColumns& columns, const Trace& trace, AccessLists& lists) {
-    DistinctRows<16> sites;
+    DistinctRows<15> sites;
     Numbers numbers;
     numbers.reserve(trace.ops.size());
     for (const TraceOp& op : trace.ops)
@@ -115,118 +114,78 @@ void add_sites(PageColumns& columns, const Trace& trace, AccessLists& lists) {
             {static_cast<std::int64_t>(op.kind), static_cast<std::int64_t>(op.mode),
              static_cast<std::int64_t>(op.reason), static_cast<std::int64_t>(class_of(trace, op)),
              op.name, op.file, op.line, or_minus_one(op.thread), or_minus_one(op.stream),
-             or_minus_one(op.device), or_minus_one(op.other), static_cast<std::int64_t>(op.bytes),
-             or_minus_one(op.graph), lists.number_of(op.first_access, op.accesses), op.share,
-             op.shares}));
+             or_minus_one(op.device), static_cast<std::int64_t>(op.bytes), or_minus_one(op.graph),
+             lists.number_of(op.first_access, op.accesses), op.share, op.shares}));
     columns.add("opSite", numbers);
-    sites.add_to(columns,
-                 {"siteKind", "siteMode", "siteReason", "siteClass", "siteName", "siteFile",
-                  "siteLine", "siteThread", "siteStream", "siteDevice", "siteOther", "siteBytes",
-                  "siteGraph", "siteList", "siteShare", "siteShares"});
+    sites.add_to(columns, {"siteKind", "siteMode", "siteReason", "siteClass", "siteName",
+                           "siteFile", "siteLine", "siteThread", "siteStream", "siteDevice",
+                           "siteBytes", "siteGraph", "siteList", "siteShare", "siteShares"});
 }
 
 /// Calls whose times are not known have a length of -1.
 void add_calls(PageColumns& columns, const Trace& trace, const Picture& picture) {
-    Numbers begins, lengths, lanes;
+    PageTable<3> calls({"opCall", "opCallLength", "opCallLane"});
     std::int64_t before = 0;
     for (std::size_t i = 0; i < trace.ops.size(); ++i) {
         const TraceOp& op = trace.ops[i];
         const bool is_known = op.call_begin != unknown_moment && op.call_end != unknown_moment;
         before = is_known ? op.call_begin : before;
-        begins.push_back(before);
-        lengths.push_back(is_known ? op.call_end - op.call_begin : -1);
-        lanes.push_back(or_minus_one(picture.call_lanes[i]));
+        calls.add_row({before, is_known ? op.call_end - op.call_begin : -1,
+                       or_minus_one(picture.call_lanes[i])});
     }
-    columns.add("opCall", begins);
-    columns.add("opCallLength", lengths);
-    columns.add("opCallLane", lanes);
+    calls.add_to(columns);
 }
 
 void add_links(PageColumns& columns, const Trace& trace) {
-    std::unordered_map<std::uint64_t, TraceIndex> functions;
-    for (TraceIndex i = 0; i < trace.ops.size(); ++i)
-        if (trace.ops[i].kind == OpKind::host_function) functions.emplace(trace.ops[i].id, i);
+    const OpsById functions(trace, OpKind::host_function);
     SmallNumbers collectives, recordings;
-    Numbers parents, collective, recording;
+    PageTable<3> links({"opParent", "opCollective", "opRecording"});
     for (TraceIndex i = 0; i < trace.ops.size(); ++i) {
         const TraceOp& op = trace.ops[i];
-        const auto parent = op.parent == 0 ? functions.end() : functions.find(op.parent);
-        parents.push_back(relative_index(i, parent == functions.end() ? no_index : parent->second));
-        collective.push_back(collectives.number_of(op.collective));
-        recording.push_back(recordings.number_of(op.recording));
+        links.add_row({relative_index(i, functions.find(op.parent)),
+                       collectives.number_of(op.collective), recordings.number_of(op.recording)});
     }
-    columns.add("opParent", parents);
-    columns.add("opCollective", collective);
-    columns.add("opRecording", recording);
+    links.add_to(columns);
 }
 
 void add_arrows(PageColumns& columns, const std::vector<Arrow>& arrows) {
-    Numbers waits, from, to, starts, lengths, flags;
-    for (const Arrow& arrow : arrows) {
-        waits.push_back(arrow.wait);
-        from.push_back(relative_index(arrow.wait, arrow.from));
-        to.push_back(relative_index(arrow.wait, arrow.to));
-        starts.push_back(arrow.to_start);
-        lengths.push_back(arrow.to_start - arrow.from_end);
-        flags.push_back((arrow.held_up ? 1 : 0) | (arrow.is_backwards ? 2 : 0));
-    }
-    columns.add("arrowWait", waits);
-    columns.add("arrowFrom", from);
-    columns.add("arrowTo", to);
-    columns.add("arrowStart", starts);
-    columns.add("arrowLength", lengths);
-    columns.add("arrowFlags", flags);
+    PageTable<6> table(
+        {"arrowWait", "arrowFrom", "arrowTo", "arrowStart", "arrowLength", "arrowFlags"});
+    for (const Arrow& arrow : arrows)
+        table.add_row({arrow.wait, relative_index(arrow.wait, arrow.from),
+                       relative_index(arrow.wait, arrow.to), arrow.to_start,
+                       arrow.to_start - arrow.from_end,
+                       (arrow.held_up ? 1 : 0) | (arrow.is_backwards ? 2 : 0)});
+    table.add_to(columns);
 }
 
 void add_critical(PageColumns& columns, const std::vector<CriticalStep>& steps) {
-    Numbers kinds, ops, begins, lengths;
-    for (const CriticalStep& step : steps) {
-        kinds.push_back(static_cast<std::int64_t>(step.kind));
-        ops.push_back(or_minus_one(step.op));
-        begins.push_back(step.begin);
-        lengths.push_back(step.end - step.begin);
-    }
-    columns.add("criticalKind", kinds);
-    columns.add("criticalOp", ops);
-    columns.add("criticalBegin", begins);
-    columns.add("criticalLength", lengths);
+    PageTable<4> table({"criticalKind", "criticalOp", "criticalBegin", "criticalLength"});
+    for (const CriticalStep& step : steps)
+        table.add_row({static_cast<std::int64_t>(step.kind), or_minus_one(step.op), step.begin,
+                       step.end - step.begin});
+    table.add_to(columns);
 }
 
 void add_ranges(PageColumns& columns, const Trace& trace, const Picture& picture) {
-    Numbers threads, names, begins, lengths, lanes;
+    PageTable<5> table({"rangeThread", "rangeName", "rangeBegin", "rangeLength", "rangeLane"});
     for (std::size_t i = 0; i < trace.ranges.size(); ++i) {
         const TraceRange& range = trace.ranges[i];
-        threads.push_back(range.thread);
-        names.push_back(range.name);
-        begins.push_back(range.begin);
-        lengths.push_back(range.end - range.begin);
-        lanes.push_back(or_minus_one(picture.range_lanes[i]));
+        table.add_row({range.thread, range.name, range.begin, range.end - range.begin,
+                       or_minus_one(picture.range_lanes[i])});
     }
-    columns.add("rangeThread", threads);
-    columns.add("rangeName", names);
-    columns.add("rangeBegin", begins);
-    columns.add("rangeLength", lengths);
-    columns.add("rangeLane", lanes);
+    table.add_to(columns);
 }
 
 void add_nodes(PageColumns& columns, const Trace& trace, AccessLists& lists) {
-    Numbers graphs, classes, names, files, lines, accesses;
+    PageTable<6> table({"nodeGraph", "nodeClass", "nodeName", "nodeFile", "nodeLine", "nodeList"});
     for (std::size_t graph = 0; graph < trace.graphs.size(); ++graph)
-        for (const TraceNode& node : trace.graphs[graph].nodes) {
-            graphs.push_back(static_cast<std::int64_t>(graph));
-            classes.push_back(
-                static_cast<std::int64_t>(class_of(node.kind, trace.text(node.name))));
-            names.push_back(node.name);
-            files.push_back(node.file);
-            lines.push_back(node.line);
-            accesses.push_back(lists.number_of(node.first_access, node.accesses));
-        }
-    columns.add("nodeGraph", graphs);
-    columns.add("nodeClass", classes);
-    columns.add("nodeName", names);
-    columns.add("nodeFile", files);
-    columns.add("nodeLine", lines);
-    columns.add("nodeList", accesses);
+        for (const TraceNode& node : trace.graphs[graph].nodes)
+            table.add_row({static_cast<std::int64_t>(graph),
+                           static_cast<std::int64_t>(class_of(node.kind, trace.text(node.name))),
+                           node.name, node.file, node.line,
+                           lists.number_of(node.first_access, node.accesses)});
+    table.add_to(columns);
 }
 
 }  // namespace

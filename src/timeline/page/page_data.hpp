@@ -1,6 +1,8 @@
 // The data of the page: a head in JSON, and columns of numbers.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,6 +24,23 @@ public:
 
 private:
     std::string directory_, bytes_;
+};
+
+/// Columns of one table, row by row.
+template <std::size_t width> class PageTable {
+public:
+    explicit PageTable(const std::array<const char*, width>& names) : names_(names) {}
+
+    void add_row(const std::array<std::int64_t, width>& row) {
+        for (std::size_t i = 0; i < width; ++i) values_[i].push_back(row[i]);
+    }
+    void add_to(PageColumns& columns) const {
+        for (std::size_t i = 0; i < width; ++i) columns.add(names_[i], values_[i]);
+    }
+
+private:
+    std::array<const char*, width> names_;
+    std::array<std::vector<std::int64_t>, width> values_;
 };
 
 /// Adds all that the page knows of operations, bars, gaps, arrows, accesses and ranges.

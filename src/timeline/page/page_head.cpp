@@ -2,6 +2,8 @@
 #include "timeline/page/escape.hpp"
 #include "timeline/page/look.hpp"
 #include "timeline/page/page_data.hpp"
+#include "timeline/solve/headline.hpp"
+#include "timeline/solve/words.hpp"
 
 namespace heddle::detail {
 
@@ -63,11 +65,20 @@ std::string brief_names_json() {
     return names.json();
 }
 
+constexpr AccessMode access_modes[] = {AccessMode::read, AccessMode::write, AccessMode::read_write,
+                                       AccessMode::concurrent};
+std::string access_json(AccessMode mode) { return quoted(access_text(mode)); }
+
+/// Returns ["ms", 1000000].
+std::string unit_json(const TimeUnit& unit) {
+    return '[' + quoted(unit.name) + ',' + std::to_string(static_cast<std::int64_t>(unit.ns)) + ']';
+}
+
 std::string device_json(const Trace& trace, const TraceDevice& device) {
     return Object()
-        .add("label", quoted(device_label(device)))
+        .add("label", quoted(device_text(device)))
         .add("name", quoted(trace.text(device.name)))
-        .add("clock", quoted(clock_words(device.clock)))
+        .add("clock", quoted(clock_text(device.clock)))
         .add("clockIsKnown", device.clock == TraceClock::none ? 0 : 1)
         .add("error", device.clock_error)
         .json();
@@ -77,7 +88,7 @@ std::string streams_json(const Trace& trace) {
     std::string json = "[";
     for (TraceIndex i = 0; i < trace.streams.size(); ++i)
         json += (i == 0 ? "" : ",") + Object()
-                                          .add("label", quoted(stream_label(trace, i)))
+                                          .add("label", quoted(stream_text(trace, i)))
                                           .add("device", trace.streams[i].device)
                                           .add("priority", trace.streams[i].priority)
                                           .json();
@@ -106,10 +117,7 @@ std::string graph_json(const TraceGraph& graph) {
     const auto node = [](const TraceNode& n) {
         return list(n.after, [](std::uint32_t before) { return std::to_string(before); });
     };
-    return Object()
-        .add("isBatch", graph.is_batch ? 1 : 0)
-        .add("after", list(graph.nodes, node))
-        .json();
+    return Object().add("after", list(graph.nodes, node)).json();
 }
 
 }  // namespace
@@ -118,6 +126,7 @@ std::string page_head(const Trace& trace, const Solution& solution, const Pictur
                       const PageColumns& columns) {
     return Object()
         .add("program", quoted(trace.program))
+        .add("headline", quoted(headline(trace, solution)))
         .add("begin", solution.begin)
         .add("end", solution.end)
         .add("startedAt", trace.base_realtime_ns)
@@ -131,7 +140,8 @@ std::string page_head(const Trace& trace, const Solution& solution, const Pictur
         .add("classes", list(bar_looks(), look_json))
         .add("gapLooks", list(gap_looks(), look_json))
         .add("briefNames", brief_names_json())
-        .add("gapReasons", names<GapReason>(static_cast<std::size_t>(GapReason::count_)))
+        .add("accessModes", list(access_modes, access_json))
+        .add("timeUnits", list(time_units(), unit_json))
         .add("devices", list(trace.devices,
                              [&](const TraceDevice& device) { return device_json(trace, device); }))
         .add("streams", streams_json(trace))

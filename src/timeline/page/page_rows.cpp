@@ -7,31 +7,21 @@ namespace heddle::detail {
 
 namespace {
 
-using Numbers = std::vector<std::int64_t>;
-
 void add_bars(PageColumns& columns, const Trace& trace, const Solution& solution) {
-    Numbers ops, streams, lanes, nodes, leads, lengths, deduced;
+    PageTable<7> table(
+        {"barOp", "barStream", "barLane", "barNode", "barLead", "barLength", "barDeduced"});
     TraceIndex stream = no_index;
     Moment before = 0;
     for (const Bar& bar : solution.bars) {
         before = bar.stream == stream ? before : solution.begin;
         stream = bar.stream;
-        ops.push_back(bar.op);
-        streams.push_back(bar.stream);
-        lanes.push_back(bar.lane);
-        nodes.push_back(bar.run == no_index ? 0 : trace.node_runs[bar.run].node + std::int64_t{1});
-        leads.push_back(bar.start - before);
-        lengths.push_back(bar.end - bar.start);
-        deduced.push_back(bar.start_is_deduced ? 1 : 0);
+        const std::int64_t node =
+            bar.run == no_index ? 0 : trace.node_runs[bar.run].node + std::int64_t{1};
+        table.add_row({bar.op, bar.stream, bar.lane, node, bar.start - before, bar.end - bar.start,
+                       bar.start_is_deduced ? 1 : 0});
         before = bar.end;
     }
-    columns.add("barOp", ops);
-    columns.add("barStream", streams);
-    columns.add("barLane", lanes);
-    columns.add("barNode", nodes);
-    columns.add("barLead", leads);
-    columns.add("barLength", lengths);
-    columns.add("barDeduced", deduced);
+    table.add_to(columns);
 }
 
 /// Walks the bars of a stream, and says between which times a gap must lie.
@@ -76,29 +66,19 @@ private:
 };
 
 void add_gaps(PageColumns& columns, const Solution& solution) {
-    Numbers streams, bars, begins, ends, reasons, ops, causes, waits;
+    PageTable<8> table(
+        {"gapStream", "gapBar", "gapBegin", "gapEnd", "gapReason", "gapOp", "gapCause", "gapWait"});
     GapGuess guess(solution);
     for (const Gap& gap : solution.gaps) {
         guess.move_to(gap);
-        streams.push_back(gap.stream);
-        bars.push_back(guess.bar());
-        begins.push_back(gap.begin - guess.begin());
-        ends.push_back(gap.end - guess.end());
-        reasons.push_back(static_cast<std::int64_t>(gap.reason));
-        ops.push_back((gap.op == no_index ? -1 : std::int64_t{gap.op}) - guess.op());
         const TraceIndex base = gap.op == no_index ? 0 : gap.op;
-        causes.push_back(relative_index(base, gap.cause));
-        waits.push_back(relative_index(base, gap.wait));
+        table.add_row({gap.stream, guess.bar(), gap.begin - guess.begin(), gap.end - guess.end(),
+                       static_cast<std::int64_t>(gap.reason),
+                       (gap.op == no_index ? -1 : std::int64_t{gap.op}) - guess.op(),
+                       relative_index(base, gap.cause), relative_index(base, gap.wait)});
         guess.leave(gap);
     }
-    columns.add("gapStream", streams);
-    columns.add("gapBar", bars);
-    columns.add("gapBegin", begins);
-    columns.add("gapEnd", ends);
-    columns.add("gapReason", reasons);
-    columns.add("gapOp", ops);
-    columns.add("gapCause", causes);
-    columns.add("gapWait", waits);
+    table.add_to(columns);
 }
 
 }  // namespace

@@ -101,10 +101,13 @@ Picture picture_of(const Trace& trace, const Solution& solution) {
                 {.is_thread = true, .index = i, .range_lanes = ranges[i].count(), .lanes = lanes});
     }
     const std::vector<std::uint32_t> lanes = stream_lanes(trace, solution);
-    for (TraceIndex device = 0; device < trace.devices.size(); ++device)
-        for (TraceIndex i = 0; i < trace.streams.size(); ++i)
-            if (trace.streams[i].device == device && lanes[i] != 0)
-                picture.rows.push_back({.index = i, .device = device, .lanes = lanes[i]});
+    const std::size_t threads = picture.rows.size();
+    for (TraceIndex i = 0; i < trace.streams.size(); ++i)
+        if (lanes[i] != 0)
+            picture.rows.push_back(
+                {.index = i, .device = trace.streams[i].device, .lanes = lanes[i]});
+    std::ranges::stable_sort(picture.rows.begin() + static_cast<std::ptrdiff_t>(threads),
+                             picture.rows.end(), {}, &PictureRow::device);
     picture.empty_streams = static_cast<std::size_t>(std::ranges::count(lanes, 0u));
     return picture;
 }

@@ -11,6 +11,7 @@
 #include "core/base/errors.hpp"
 #include "timeline/page/svg_blocks.hpp"
 #include "timeline/page/svg_writer.hpp"
+#include "timeline/solve/words.hpp"
 
 namespace heddle::detail {
 
@@ -28,7 +29,8 @@ std::string hatching(const Look& look) {
     return std::string("fill=\"url(#heddle-") + look.key + ")\"";
 }
 
-/// Makes one picture. What is drawn goes to `body_`, as the height is known at the end.
+/// Makes one picture. What is drawn goes to `body_`, as the height is known at the end, and what
+/// bars and gaps say to `labels_`, so that no arrow covers it.
 class SvgPicture {
 public:
     SvgPicture(const Trace& trace, const Solution& solution, const SvgOptions& options)
@@ -56,7 +58,7 @@ public:
         SvgWriter writer(out);
         writer.begin(width_, height_, "Timeline of " + trace_.program);
         writer.rect(class_attribute("ground"), 0, width_, 0, height_);
-        out << body_.str();
+        out << body_.str() << labels_.str();
         writer.end();
     }
 
@@ -83,8 +85,8 @@ private:
     const Picture picture_;
     double width_, height_ = 0;
     TimeScale scale_;
-    std::ostringstream body_;
-    SvgWriter draw_{body_};
+    std::ostringstream body_, labels_;
+    SvgWriter draw_{body_}, label_{labels_};
     std::vector<double> tops_;                            ///< of rows
     std::vector<std::size_t> stream_rows_, thread_rows_;  ///< as many as there are rows: none
     std::vector<bool> used_ = std::vector<bool>(bar_looks().size());
@@ -103,7 +105,7 @@ void SvgPicture::place_rows() {
             std::string words = "host threads";
             if (!row.is_thread) {
                 const TraceDevice& d = trace_.devices[row.device];
-                words = device_label(d);
+                words = device_text(d);
                 if (!trace_.text(d.name).empty()) words += ", " + trace_.text(d.name);
             }
             draw_.text(6, y + 16, "head", fitted(words, width_));
@@ -136,7 +138,7 @@ void SvgPicture::draw_rows() {
         draw_.rect(class_attribute("row"), label_width, width_ - right_margin, tops_[i],
                    row_height(row));
         const std::string label = row.is_thread ? trace_.text(trace_.threads[row.index].name)
-                                                : stream_label(trace_, row.index);
+                                                : stream_text(trace_, row.index);
         draw_.text(14, tops_[i] + row_height(row) / 2 + 4, "", fitted(label, label_width - 18));
     }
 }
@@ -163,14 +165,14 @@ void SvgPicture::draw_gap(const Gap& gap) {
     const double y = tops_[stream_rows_[gap.stream]] + 3, height = stream_lane - 6;
     const double x0 = scale_.x(std::max(gap.begin, scale_.from));
     const double x1 = scale_.x(std::min(gap.end, scale_.to)), middle = (x0 + x1) / 2;
-    const std::string words = gap_words(trace_, gap), time = duration_words(gap.end - gap.begin);
+    const std::string words = gap_words(trace_, gap), time = duration_text(gap.end - gap.begin);
     draw_.rect(hatching(look), x0, x1, y, height, words + ", " + time);
     for (const std::string& text :
          {words + "  " + time, words, std::string(look.label), std::string(look.brief)}) {
         const double half = text_width(text) / 2 + 4;
         if (2 * half > x1 - x0 - 6) continue;
-        draw_.rect(class_attribute("row"), middle - half, middle + half, y, height);
-        draw_.text(middle, y + 12, "in", fitted(text, 2 * half));
+        label_.rect(class_attribute("row"), middle - half, middle + half, y, height);
+        label_.text(middle, y + 12, "in", fitted(text, 2 * half));
         return;
     }
 }
@@ -194,7 +196,7 @@ std::string SvgPicture::label_of_block(const PictureLane& lane, const PictureBlo
 
 std::string SvgPicture::title_of(const PictureLane& lane, const PictureBlock& block) const {
     if (block.bars == 1)
-        return label_of_block(lane, block) + ", " + duration_words(block.bar.end - block.bar.start);
+        return label_of_block(lane, block) + ", " + duration_text(block.bar.end - block.bar.start);
     const long percent = std::lround(block.share * 100);
     return std::to_string(block.bars) + " bars, busy " + std::to_string(percent) + " %";
 }
@@ -216,8 +218,8 @@ void SvgPicture::draw_block(const PictureLane& lane, const PictureBlock& block) 
     std::string label = label_of_block(lane, block);
     for (const BriefName& name : brief_names())
         if (label == name.name && text_width(label) > width - 6) label = name.brief;
-    draw_.text(block.x0 + 4, y + height / 2 + 4, lane.has_ranges ? "" : "on",
-               fitted(label, width - 6));
+    label_.text(block.x0 + 4, y + height / 2 + 4, lane.has_ranges ? "" : "on",
+                fitted(label, width - 6));
 }
 
 void SvgPicture::draw_blocks() {

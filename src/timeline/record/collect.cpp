@@ -75,6 +75,7 @@ std::size_t TraceCollector::add_op(const Slot* slot, TraceIndex thread) {
         op.shares = rare.shares;
         op.graph = rare.graph;
         op.device = rare.device;
+        if (rare.long_duration_ns != 0) op.call_end = op.call_begin + rare.long_duration_ns;
     }
     op.first_access = static_cast<std::uint32_t>(trace_.accesses.size());
     op.accesses = from.accesses;

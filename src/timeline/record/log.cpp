@@ -12,9 +12,15 @@ namespace {
 /// More are left out, so that an operation always fits a chunk.
 constexpr std::size_t most_accesses = 128;
 
+constexpr auto longest_short = std::int64_t{std::numeric_limits<std::uint32_t>::max()};
+
+std::int64_t duration_of(const OpInfo& op) noexcept {
+    return std::max<std::int64_t>(op.end_ns - op.begin_ns, 0);
+}
+
 bool is_rare(const OpInfo& op) noexcept {
     return op.event.event != 0 || op.recording != 0 || op.parent != 0 || op.shares != 0 ||
-           op.shape != nullptr || !op.stream;
+           op.shape != nullptr || !op.stream || duration_of(op) > longest_short;
 }
 
 bool is_wait(const OpInfo& op) noexcept { return static_cast<bool>(op.other); }
@@ -61,11 +67,10 @@ void ThreadLog::add(const OpInfo& op, bool with_accesses) {
     const TraceIndex device = rare && !op.stream ? tables_.streams.keep(op.device) : no_index;
     const std::size_t count = 1 + (rare ? 1 : 0) + accesses;
     Slot* to = &slot_or_throw(ops_.reserve(count));
-    constexpr auto longest = std::int64_t{std::numeric_limits<std::uint32_t>::max()};
+    const std::int64_t duration = duration_of(op);
     (to++)->op = {.id = op.id,
                   .begin_ns = op.begin_ns,
-                  .duration_ns =
-                      static_cast<std::uint32_t>(std::min(op.end_ns - op.begin_ns, longest)),
+                  .duration_ns = static_cast<std::uint32_t>(std::min(duration, longest_short)),
                   .name = name,
                   .file = file,
                   .line = op.where.line,
@@ -89,7 +94,7 @@ void ThreadLog::add(const OpInfo& op, bool with_accesses) {
                         .shares = op.shares,
                         .device = device,
                         .unused = 0,
-                        .unused_too = 0};
+                        .long_duration_ns = duration > longest_short ? duration : 0};
     for (std::size_t i = 0; i < accesses; ++i) (to++)->access = access_slot(op.accesses[i]);
     ops_.publish(count);
     op_count_.store(op_count_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);

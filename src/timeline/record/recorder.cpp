@@ -40,6 +40,14 @@ void remember_log(std::uint64_t recorder, ThreadLog& log) noexcept {
     used_logs[0] = {recorder, &log};
 }
 
+/// Returns a number that no other thread of the process has had.
+std::uint64_t number_of_this_thread() noexcept {
+    static constinit std::atomic<std::uint64_t> count{0};
+    static constinit thread_local std::uint64_t number = 0;
+    if (number == 0) number = count.fetch_add(1, std::memory_order_relaxed) + 1;
+    return number;
+}
+
 std::int64_t realtime_ns() noexcept {
     timespec now{};
     clock_gettime(CLOCK_REALTIME, &now);
@@ -66,7 +74,7 @@ TimelineRecorder::TimelineRecorder(const Options& options)
     : options_(options), id_(next_id()), process_(forks()), base_ns_(now_ns()),
       base_realtime_ns_(realtime_ns()) {
     // An operation takes two to five slots.
-    tables_.limit.most = options.most_operations * 3 / SlotList::chunk_slots + 4;
+    tables_.limit.most = (options.most_operations / SlotList::chunk_slots + 1) * 3 + 4;
     add_observer(*this, {.times = true});
 }
 
@@ -78,12 +86,16 @@ void TimelineRecorder::stop() noexcept {
     remove_observer(*this);
 }
 
-ThreadLog& TimelineRecorder::make_log() {
+ThreadLog& TimelineRecorder::find_or_make_log() {
     const std::string program = program_name();
     std::string name = name_of_this_thread(program);
     const std::lock_guard lock(mutex_);
+    // A thread forgets the logs of all but a few recordings.
+    ThreadLog*& log = logs_of_threads_[number_of_this_thread()];
+    if (log != nullptr) return *log;
     if (name.empty()) name = format("thread {}", logs_.size() + 1);
-    return *logs_.emplace_back(std::make_unique<ThreadLog>(tables_, std::move(name)));
+    log = logs_.emplace_back(std::make_unique<ThreadLog>(tables_, std::move(name))).get();
+    return *log;
 }
 
 ThreadLog* TimelineRecorder::this_log() noexcept {
@@ -91,7 +103,7 @@ ThreadLog* TimelineRecorder::this_log() noexcept {
     if (ThreadLog* const log = find_log(id_)) [[likely]]
         return log;
     try {
-        ThreadLog& made = make_log();
+        ThreadLog& made = find_or_make_log();
         remember_log(id_, made);
         return &made;
     } catch (...) {

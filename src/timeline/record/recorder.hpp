@@ -17,8 +17,9 @@
 
 namespace heddle::detail {
 
-/// Records from its construction to its destruction. Costs each thread that enqueues about 60 ns an
-/// operation. In a process that fork() made it records nothing.
+/// Records from its construction to its destruction. A launch of three views on a CPU device takes
+/// 132 ns longer for it, 93 ns without `accesses`. In a process that fork() made it records
+/// nothing.
 class TimelineRecorder final : public Observer {
 public:
     struct Options {
@@ -49,7 +50,7 @@ public:
 private:
     /// Returns the calling thread's log, or null if there is no memory, or in a forked process.
     ThreadLog* this_log() noexcept;
-    ThreadLog& make_log();
+    ThreadLog& find_or_make_log();
 
     const Options options_;
     const std::uint64_t id_;
@@ -60,6 +61,7 @@ private:
     std::atomic<std::uint64_t> lost_{0};  ///< for want of memory
     mutable std::mutex mutex_;            ///< guards what follows
     std::vector<std::unique_ptr<ThreadLog>> logs_;
+    std::unordered_map<std::uint64_t, ThreadLog*> logs_of_threads_;  ///< by the thread's number
     std::unordered_map<const ThreadLog*, std::string> thread_names_;
     std::unordered_map<std::uint64_t, std::string> memory_names_;
 };

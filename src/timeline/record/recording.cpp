@@ -65,13 +65,24 @@ std::string Recording::summary(Where where) const try {
 }
 
 Range::Range(const char* name) noexcept
-    : name_(name), begin_ns_(detail::has_live_recorders() ? detail::now_ns() : 0) {}
+    : name_(name != nullptr ? name : ""),
+      begin_ns_(detail::has_live_recorders() ? detail::now_ns() : 0) {}
+
+Range::Range(std::string_view name) noexcept : begin_ns_(0) {
+    if (!detail::has_live_recorders()) return;
+    try {
+        copy_ = name;
+        begin_ns_ = detail::now_ns();
+    } catch (...) {  // there is no memory
+    }
+}
 
 Range::~Range() {
     if (begin_ns_ == 0) return;
     const std::int64_t end_ns = detail::now_ns();
+    const std::string_view name = name_ != nullptr ? std::string_view(name_) : copy_;
     detail::for_each_live_recorder(
-        [&](TimelineRecorder& one) { one.add_range(begin_ns_, end_ns, name_); });
+        [&](TimelineRecorder& one) { one.add_range(begin_ns_, end_ns, name); });
 }
 
 void name_thread(std::string_view name) try {

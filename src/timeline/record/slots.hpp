@@ -18,7 +18,7 @@ namespace heddle::detail {
 struct OpSlot {
     std::uint64_t id;
     std::int64_t begin_ns;
-    std::uint32_t duration_ns;  ///< of the call, cut off after 4 s
+    std::uint32_t duration_ns;  ///< of the call; RareSlot::long_duration_ns if that is not 0
     std::uint32_t name, file, line;
     std::uint64_t position;
     std::uint64_t amount;  ///< waits: the other stream's position; else bytes
@@ -35,7 +35,7 @@ struct RareSlot {
     std::uint64_t event, recording, parent, collective;
     std::uint32_t generation, graph, share, shares;
     std::uint32_t device, unused;
-    std::uint64_t unused_too;
+    std::int64_t long_duration_ns;  ///< of calls that took over 4 s
 };
 static_assert(sizeof(RareSlot) == 64);
 

@@ -1,12 +1,17 @@
-// The recording that HEDDLE_TIMELINE asks for. It is written when the program exits.
+// The recording that HEDDLE_TIMELINE asks for. It is written when the program exits, or when it
+// ends by std::terminate().
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <future>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <utility>
 
 #include <heddle/timeline.hpp>
 
@@ -70,25 +75,59 @@ Wish read(std::string_view text, const ErrorSite& site) {
 timeline::Recording* recording = nullptr;
 std::string file;
 int process = 0;
+constinit std::atomic<bool> is_written{false};
+std::terminate_handler next_handler = nullptr;
 
-void write_at_exit() noexcept {
-    if (forks() != process) return;  // a child: its parent writes
+/// Returns whether the caller is the one that writes.
+bool may_write() noexcept {
+    return forks() == process &&  // a child: its parent writes
+           !is_written.exchange(true);
+}
+
+void write_recording() noexcept {
     try {
-        recording->stop();
         recording->write(file, SourceLocation{});
     } catch (...) {
         report(std::current_exception());
     }
 }
 
+void write_at_exit() noexcept {
+    if (!may_write()) return;
+    recording->stop();
+    write_recording();
+}
+
+/// Writes on another thread, and waits for it only so long: the one that ends the program may hold
+/// a lock that writing needs. So it does not stop the recording either.
+void write_at_terminate() noexcept {
+    constexpr std::chrono::seconds longest{20};
+    if (may_write()) {
+        try {
+            std::promise<void> promise;
+            const std::future<void> written = promise.get_future();
+            std::thread([promise = std::move(promise)]() mutable {
+                write_recording();
+                promise.set_value();
+            }).detach();
+            written.wait_for(longest);
+        } catch (...) {
+            report(std::current_exception());
+        }
+    }
+    if (next_handler != nullptr) next_handler();
+    std::abort();
+}
+
 void start_timeline(std::string_view text) {
     const ErrorSite site("HEDDLE_TIMELINE", {});
-    Wish wish = read(text, site);
+    const Wish wish = read(text, site);
     auto made = std::make_unique<timeline::Recording>(wish.options, SourceLocation{});
-    file = std::move(wish.file);
+    file = std::filesystem::absolute(wish.file).string();  // the program may change its folder
     process = forks();
     recording = made.release();
     (void)std::atexit(&write_at_exit);
+    next_handler = std::set_terminate(&write_at_terminate);
 }
 
 /// Calls function(value) if the variable is set, and reports what it throws.

@@ -29,7 +29,8 @@ public:
             at = std::max(at, bar.end);
         }
         begin_ = at;
-        cut({.end = solution_.end, .reason = GapReason::nothing_enqueued});
+        cut({.end = solution_.end,
+             .reason = bars.empty() ? GapReason::nothing_enqueued : GapReason::after_last});
         Moment idle = 0;
         for (const Moment one : row.idle) idle += one;
         row.busy = solution_.end - solution_.begin - idle;

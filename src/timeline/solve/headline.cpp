@@ -9,9 +9,7 @@ namespace heddle::detail {
 
 namespace {
 
-std::string place_of(const Trace& trace, TraceIndex op) {
-    return fit_end(place_text(trace, trace.ops[op].file, trace.ops[op].line), 60);
-}
+std::string place_of(const Trace& trace, TraceIndex op) { return place_text(trace, trace.ops[op]); }
 
 /// Returns "61 % (7.60 ms) of the longest chain of 12.4 ms".
 std::string of_chain(const PathShares& path, Moment part) {
@@ -64,12 +62,13 @@ std::string loading_text(const Trace& trace, const PathShares& path, Moment time
                          place_of(trace, path.loaded.front()));
 }
 
-std::string idle_text(const Trace& trace, const PathShares& path, GapReason reason, Moment time) {
+/// `more` follows if the host is the reason.
+std::string idle_text(const Trace& trace, const PathShares& path, GapReason reason, Moment time,
+                      const std::string& more) {
     const std::string share = of_chain(path, time);
     switch (reason) {
     case GapReason::launched_late:
-        return "The host is the biggest reason: it came late for " + share + "." +
-               host_text(trace, path);
+        return "The host is the biggest reason: it came late for " + share + "." + more;
     case GapReason::loading_code: return loading_text(trace, path, time);
     case GapReason::queue_full:
         return "Blocked calls are the biggest reason: they took " + share +
@@ -85,25 +84,43 @@ std::string idle_text(const Trace& trace, const PathShares& path, GapReason reas
         return "The latency of launches is the biggest reason: it takes " + share +
                ". Larger kernels, or a graph, make fewer or shorter ones.";
     case GapReason::nothing_enqueued:
+    case GapReason::after_last:
     case GapReason::count_: break;
     }
     return "The longest chain takes " + share + ".";
 }
 
-}  // namespace
-
-std::string headline(const Trace& trace, const Solution& solution, const PathShares& path) {
-    if (solution.bars.empty()) return "There is no operation whose time is known.";
-    if (path.whole <= 0) return "No operation took any time.";
+/// Returns the biggest reason for the time that the path took, and the next one. What the host did
+/// is left out if a cause was named before.
+std::string reasons_text(const Trace& trace, const PathShares& path, bool has_cause) {
     const auto most = std::max_element(path.idle.begin(), path.idle.end());
     const auto reason = static_cast<GapReason>(most - path.idle.begin());
     const bool is_work = path.work >= *most;
-    std::string text = is_work ? work_text(trace, path) : idle_text(trace, path, reason, *most);
+    const std::string more = has_cause ? "" : host_text(trace, path);
+    std::string text =
+        is_work ? work_text(trace, path) : idle_text(trace, path, reason, *most, more);
     const Moment second = is_work ? *most : path.work;
     if (second < path.whole / 10) return text;
     text += format(" Next is {}: {} ({}).", is_work ? to_string(reason) : "the work itself",
                    share_text(second, path.whole), duration_text(second));
-    return is_work && reason == GapReason::launched_late ? text + host_text(trace, path) : text;
+    return is_work && reason == GapReason::launched_late ? text + more : text;
+}
+
+}  // namespace
+
+std::string headline(const Trace& trace, const Solution& solution, const PathShares& path,
+                     const std::vector<Cause>& causes) {
+    if (solution.bars.empty()) return "There is no operation whose time is known.";
+    if (path.whole <= 0) return "No operation took any time.";
+    const std::string reasons = reasons_text(trace, path, !causes.empty());
+    if (causes.empty()) return reasons;
+    return cause_text(trace, causes.front(), path.whole) + " " + reasons;
+}
+
+std::string headline(const Trace& trace, const Solution& solution) {
+    const HostActivity host(trace);
+    return headline(trace, solution, PathShares(trace, solution, host),
+                    find_causes(trace, solution, host));
 }
 
 }  // namespace heddle::detail

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "core/base/format.hpp"
 #include "timeline/solve/trace_parts.hpp"
@@ -59,52 +60,70 @@ TraceIndex HostActivity::range_at(TraceIndex thread, Moment moment) const {
     return ranges[i].end > moment ? ranges[i].name : no_index;
 }
 
+namespace {
+
+/// Adds up a stretch from its begin to its end.
+class StretchMaker {
+public:
+    StretchMaker(Moment begin, const HostActivity::OwnCode& tell) : at_(begin), tell_(tell) {}
+
+    /// The thread ran its own code until it called `next`.
+    void own_until(Moment until, TraceIndex next) {
+        if (until <= at_) return;
+        made_.own += until - at_;
+        if (tell_) tell_(until - at_, before_, next);
+        if (until - at_ > made_.own_end - made_.own_begin) {
+            made_.own_begin = at_;
+            made_.own_end = until;
+            made_.own_after = before_;
+            made_.own_before = next;
+        }
+        at_ = until;
+    }
+    /// The thread was in this call until then.
+    void call_until(Moment until, TraceIndex op, bool is_wait) {
+        before_ = op;
+        if (until <= at_) return;
+        const Moment took = until - std::exchange(at_, until);
+        (is_wait ? made_.waiting : made_.calling) += took;
+        ++(is_wait ? made_.waits : made_.calls);
+        Moment& longest = is_wait ? longest_wait_ : longest_call_;
+        if (took < longest) return;
+        longest = took;
+        (is_wait ? made_.longest_wait : made_.longest_call) = op;
+    }
+    const HostStretch& made() const { return made_; }
+
+private:
+    HostStretch made_;
+    Moment at_, longest_wait_ = 0, longest_call_ = 0;
+    TraceIndex before_ = no_index;
+    const HostActivity::OwnCode& tell_;
+};
+
+}  // namespace
+
 HostStretch HostActivity::on(TraceIndex thread, Moment begin, Moment end,
                              const OwnCode& own) const {
-    HostStretch found;
-    if (thread >= calls_.size() || begin >= end) return found;
+    if (thread >= calls_.size() || begin >= end) return {};
     const auto& calls = calls_[thread];
     auto call = std::lower_bound(calls.begin(), calls.end(), begin,
                                  [](const Call& one, Moment value) { return one.begin < value; });
     if (call != calls.begin()) --call;  // it may reach into the stretch
-
-    Moment at = begin, longest_wait = 0, longest_call = 0;
-    TraceIndex before = no_index;
-    const auto own_until = [&](Moment until, TraceIndex next) {
-        if (until <= at) return;
-        found.own += until - at;
-        if (own) own(until - at, before, next);
-        if (until - at > found.own_end - found.own_begin) {
-            found.own_begin = at;
-            found.own_end = until;
-            found.own_after = before;
-            found.own_before = next;
-        }
-        at = until;
-    };
+    StretchMaker maker(begin, own);
     for (; call != calls.end() && call->begin < end; ++call) {
-        own_until(call->begin, call->op);
-        before = call->op;
-        const Moment took = std::min(call->end, end) - at;
-        if (call->end <= at || took < 0) continue;
-        const bool is_wait = trace_.ops[call->op].kind == OpKind::synchronize;
-        (is_wait ? found.waiting : found.calling) += took;
-        ++(is_wait ? found.waits : found.calls);
-        Moment& longest = is_wait ? longest_wait : longest_call;
-        if (took >= longest) {
-            longest = took;
-            (is_wait ? found.longest_wait : found.longest_call) = call->op;
-        }
-        at += took;
+        maker.own_until(call->begin, call->op);
+        maker.call_until(std::min(call->end, end), call->op,
+                         trace_.ops[call->op].kind == OpKind::synchronize);
     }
-    own_until(end, call != calls.end() ? call->op : no_index);
-    return found;
+    maker.own_until(end, call != calls.end() ? call->op : no_index);
+    return maker.made();
 }
 
 namespace {
 
 std::string place_of(const Trace& trace, TraceIndex op) {
-    return fit_end(place_text(trace, trace.ops[op].file, trace.ops[op].line), 40);
+    return place_text(trace, trace.ops[op], 40);
 }
 
 std::string own_words(const Trace& trace, const HostStretch& did, const std::string& range) {

@@ -50,10 +50,6 @@ private:
     std::map<Key, WaitShare> all_;
 };
 
-std::string place_of(const Trace& trace, const TraceOp& op) {
-    return fit_end(place_text(trace, op.file, op.line), 60);
-}
-
 std::string waiter_text(const Trace& trace, const WaitShare& share) {
     const TraceOp& op = trace.ops[share.wait];
     if (share.is_host) return "the host's thread " + fit(thread_text(trace, op.thread), 30);
@@ -68,10 +64,10 @@ std::string text_of(const Trace& trace, const WaitShare& share) {
     if (op.reason != WaitReason::user) text += format(" ({})", to_string(op.reason));
     if (share.count > 1)
         text += format(", {} waits, the longest {}", share.count, duration_text(share.longest));
-    text += format("\n            wait  {}\n", place_of(trace, op));
+    text += format("\n            wait  {}\n", place_text(trace, op));
     if (share.from == no_index) return text;
     const TraceOp& source = trace.ops[share.from];
-    return text + format("            for   {}  {}\n", place_of(trace, source),
+    return text + format("            for   {}  {}\n", place_text(trace, source),
                          fit(name_text(trace, source), 20));
 }
 

@@ -98,7 +98,7 @@ std::vector<Part> parts_of(const Trace& trace, const std::vector<Line>& lines) {
 
 std::string text_of(const Trace& trace, const Line& line) {
     const TraceOp& op = trace.ops[line.op];
-    const std::string place = fit_end(place_text(trace, op.file, op.line), 36);
+    const std::string place = place_text(trace, op, 36);
     const std::string name = fit(name_text(trace, op), 30);
     const std::string stream = fit(stream_text(trace, op.stream), 14);
     if (line.kind == CriticalStep::Kind::host)

@@ -36,7 +36,8 @@ struct Arrow {
 
 /// Why nothing ran on a stream.
 enum class GapReason : std::uint8_t {
-    nothing_enqueued,  ///< the host enqueued nothing more (at the end of the row: nothing to do)
+    nothing_enqueued,  ///< nothing ever ran on the stream
+    after_last,        ///< all that ran had ended
     launched_late,     ///< the host came late with the next operation
     queue_full,        ///< the call that enqueued it was blocked
     loading_code,      ///< the call that enqueued it loaded code
@@ -46,8 +47,22 @@ enum class GapReason : std::uint8_t {
     launch_latency,    ///< the rest: from the call's end, or the last wait's, to the start
     count_
 };
-/// Returns the reason in words: "waited for another stream".
-const char* to_string(GapReason reason) noexcept;
+/// Returns the reason in words: "launched late".
+constexpr const char* to_string(GapReason reason) noexcept {
+    switch (reason) {
+    case GapReason::nothing_enqueued: return "nothing enqueued";
+    case GapReason::after_last: return "after the last operation";
+    case GapReason::launched_late: return "launched late";
+    case GapReason::queue_full: return "queue full";
+    case GapReason::loading_code: return "loading code";
+    case GapReason::waited: return "waited";
+    case GapReason::device_busy: return "device busy";
+    case GapReason::no_worker: return "no worker free";
+    case GapReason::launch_latency: return "launch latency";
+    case GapReason::count_: break;
+    }
+    return "?";
+}
 
 struct Gap {
     TraceIndex stream = 0;

@@ -8,21 +8,6 @@
 
 namespace heddle::detail {
 
-const char* to_string(GapReason reason) noexcept {
-    switch (reason) {
-    case GapReason::nothing_enqueued: return "nothing enqueued";
-    case GapReason::launched_late: return "launched late";
-    case GapReason::queue_full: return "the call was blocked";
-    case GapReason::loading_code: return "the call loaded code";
-    case GapReason::waited: return "waited for another stream";
-    case GapReason::device_busy: return "device busy";
-    case GapReason::no_worker: return "no worker free";
-    case GapReason::launch_latency: return "launch latency";
-    case GapReason::count_: break;
-    }
-    return "?";
-}
-
 Solution solve(const Trace& trace) {
     const Solving solving(trace);
     Solution solution;

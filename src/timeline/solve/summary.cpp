@@ -16,9 +16,7 @@ constexpr std::size_t columns = 100;
 constexpr std::size_t most_waits = 10, most_shares = 8;
 
 std::string device_text(const Trace& trace, TraceIndex device) {
-    if (device >= trace.devices.size()) return "?";
-    return format("{}:{}", trace.devices[device].is_cuda ? "cuda" : "cpu",
-                  trace.devices[device].index);
+    return device < trace.devices.size() ? device_text(trace.devices[device]) : "?";
 }
 
 /// Returns lines of words. All but the first are indented.
@@ -101,6 +99,11 @@ std::string shares_text(const Trace& trace, const PathShares& path) {
 std::string row_text(const Trace& trace, const Solution& solution, const RowTotals& row) {
     const Moment whole = solution.end - solution.begin;
     const TraceIndex device = device_of(trace, row.stream);
+    if (row.busy == 0 && has_no_clock(trace, row.stream))
+        return wrapped(format("  {} {}: {}, times not measured.", device_text(trace, device),
+                              fit(stream_text(trace, row.stream), 40),
+                              count_text(row.operations, "operation", "operations")),
+                       6);
     std::string text =
         format("  {} {}: {}, busy {} ({}), idle {}", device_text(trace, device),
                fit(stream_text(trace, row.stream), 40),
@@ -133,22 +136,11 @@ std::string rows_text(const Trace& trace, const Solution& solution) {
     return text;
 }
 
-std::string clock_text(TraceClock clock) {
-    switch (clock) {
-    case TraceClock::none: return "times were not measured";
-    case TraceClock::workers: return "times by the threads that ran the work";
-    case TraceClock::events: return "ends by timing events, starts deduced";
-    case TraceClock::cupti: return "times by CUPTI";
-    }
-    return "?";
-}
-
 std::string quality_text(const Trace& trace, const Solution& solution) {
     std::string text;
     for (std::size_t i = 0; i < trace.devices.size(); ++i) {
         const TraceDevice& device = trace.devices[i];
-        std::string line = format("  {}: {}", device_text(trace, static_cast<TraceIndex>(i)),
-                                  clock_text(device.clock));
+        std::string line = format("  {}: {}", device_text(device), clock_text(device.clock));
         if (device.clock != TraceClock::none && device.clock_error > 0)
             line += ", within " + duration_text(device.clock_error) + " of the host's clock";
         text += line + ".\n";
@@ -195,7 +187,8 @@ std::string summary_of(const Trace& trace, const Solution& solution) {
     const HostActivity host(trace);
     const PathShares path(trace, solution, host);
     const std::string whole = duration_text(path.whole);
-    std::string text = wrapped(headline(trace, solution, path), 0) + "\n";
+    const std::vector<Cause> causes = find_causes(trace, solution, host);
+    std::string text = wrapped(headline(trace, solution, path, causes), 0) + "\n";
     text += recording_text(trace, solution);
     if (path.whole > 0) {
         add_part(text, "The longest chain of what had to follow one another, " + whole + ":",

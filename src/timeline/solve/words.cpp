@@ -1,6 +1,6 @@
 #include "timeline/solve/words.hpp"
 
-#include <cmath>
+#include <algorithm>
 #include <cstdint>
 
 #include "core/base/format.hpp"
@@ -26,24 +26,37 @@ std::size_t offset_of(std::string_view text, std::size_t character) noexcept {
     return text.size();
 }
 
+constexpr TimeUnit units[] = {{"s", 1e9}, {"ms", 1e6}, {"\xc2\xb5s", 1e3}, {"ns", 1}};
+
 std::string three_digits(double number) {
     if (number < 9.995) return format("{:.2f}", number);
     return number < 99.95 ? format("{:.1f}", number) : format("{:.0f}", number);
 }
 
+/// Returns the last parts of a path, with what is between them.
+std::string_view last_parts(std::string_view path, std::size_t parts) noexcept {
+    std::size_t begin = path.size();
+    while (parts-- > 0 && begin != std::string_view::npos && begin > 0)
+        begin = path.find_last_of("/\\", begin - 1);
+    return path.substr(begin == std::string_view::npos || begin == 0 ? 0 : begin + 1);
+}
+
+std::string with_line(std::string_view file, std::uint32_t line) {
+    return line == 0 ? std::string(file) : format("{}:{}", file, line);
+}
+
 }  // namespace
+
+std::span<const TimeUnit> time_units() noexcept { return units; }
 
 std::string duration_text(Moment ns) {
     if (ns < 0) return "-" + duration_text(ns == unknown_moment ? 0 : -ns);
     if (ns < 1000) return format("{} ns", ns);
-    double number = static_cast<double>(ns) / 1e3;
-    const char* unit = "us";
-    for (const char* const next : {"ms", "s"}) {
-        if (number < 999.5) break;
-        number /= 1e3;
-        unit = next;
-    }
-    return three_digits(number) + " " + unit;
+    const auto number = static_cast<double>(ns);
+    // Of which there is one, as it will be rounded.
+    const auto* const unit =
+        std::ranges::find_if(units, [&](const TimeUnit& one) { return number >= 0.9995 * one.ns; });
+    return three_digits(number / unit->ns) + " " + unit->name;
 }
 
 std::string share_text(Moment part, Moment whole) {
@@ -88,10 +101,17 @@ std::string name_text(const Trace& trace, const TraceOp& op) {
     }
 }
 
-std::string place_text(const Trace& trace, TraceIndex file, std::uint32_t line) {
+std::string full_place_text(const Trace& trace, TraceIndex file, std::uint32_t line) {
     const std::string& name = text_of(trace, file);
+    return name.empty() ? "(place unknown)" : with_line(name, line);
+}
+
+std::string place_text(const Trace& trace, const TraceOp& op, std::size_t columns) {
+    const std::string& name = text_of(trace, op.file);
     if (name.empty()) return "(place unknown)";
-    return line == 0 ? name : format("{}:{}", name, line);
+    const std::string place = with_line(last_parts(name, 2), op.line);
+    if (columns_of(place) <= columns) return printable(place);
+    return fit_end(with_line(last_parts(name, 1), op.line), columns);
 }
 
 std::string stream_text(const Trace& trace, TraceIndex stream) {
@@ -104,6 +124,30 @@ std::string thread_text(const Trace& trace, TraceIndex thread) {
     if (thread >= trace.threads.size()) return "?";
     const std::string& name = text_of(trace, trace.threads[thread].name);
     return name.empty() ? format("thread {}", thread) : name;
+}
+
+std::string device_text(const TraceDevice& device) {
+    return format("{}:{}", device.is_cuda ? "cuda" : "cpu", device.index);
+}
+
+const char* clock_text(TraceClock clock) noexcept {
+    switch (clock) {
+    case TraceClock::none: return "times not measured";
+    case TraceClock::workers: return "times by its workers";
+    case TraceClock::events: return "ends by timing events";
+    case TraceClock::cupti: return "times by CUPTI";
+    }
+    return "?";
+}
+
+const char* access_text(AccessMode mode) noexcept {
+    switch (mode) {
+    case AccessMode::read: return "reads";
+    case AccessMode::write: return "writes";
+    case AccessMode::read_write: return "reads and writes";
+    case AccessMode::concurrent: return "updates";
+    }
+    return "?";
 }
 
 }  // namespace heddle::detail

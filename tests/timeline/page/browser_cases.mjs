@@ -53,8 +53,22 @@ cases['a page shows all rows and arrows'] = async (tab, at) => {
     assert.equal(arrows.bold, 2);
     assert.equal(await countOf(tab, '#arrows .arrow.bold'), 2);
     assert.ok(firstPaint > 0);
-    assert.match(await text(tab, '#facts'), /clock of cuda:0: ±1.30 µs \(timing events\)/);
+    assert.match(await text(tab, '#facts'), /clock of cuda:0: ±1.30 µs \(ends by timing events\)/);
     assert.match(await text(tab, '#facts'), /1 stream without work/);
+    assert.match(await text(tab, '#why'), /Where the time went.* biggest reason/);
+};
+
+cases['what bars say is drawn above the arrows'] = async (tab, at) => {
+    await open(tab, at('realistic.html'));
+    const drawn = await tab.run(`(() => {
+        const {texts, arrows} = heddle.page.elements;
+        const {data} = texts.getContext('2d').getImageData(0, 0, texts.width, texts.height);
+        const ink = data.reduce((sum, value, i) => sum + (i % 4 === 3 && value > 0 ? 1 : 0), 0);
+        const isAbove = arrows.compareDocumentPosition(texts) & Node.DOCUMENT_POSITION_FOLLOWING;
+        return {ink, isAbove: isAbove !== 0, events: getComputedStyle(texts).pointerEvents};
+    })()`);
+    assert.ok(drawn.ink > 1000 && drawn.isAbove, JSON.stringify(drawn));
+    assert.equal(drawn.events, 'none');
 };
 
 cases['a page may load nothing'] = async (tab, at) => {
@@ -153,7 +167,7 @@ cases['a click says why'] = async (tab, at) => {
     const why = await text(tab, '#why');
     for (const words of ['Hash', 'pipeline.cpp:15', 'waited', 'Held up by host to device on up',
         'This wait orders conflicting accesses, at pipeline.cpp:14', 'cuda:0 (NVIDIA H200)',
-        'Ran for', '30.0 µs', 'chunk', '2.00 MB', '0x7f0000001000', 'reads, writes'])
+        'Ran for', '30.0 µs', 'chunk', '2.00 MB', '0x7f0000001000', 'reads and writes'])
         assert.ok(why.includes(words), `the panel has "${words}": ${why}`);
     assert.equal(await countOf(tab, '#arrows .chosen'), 1);
     await tab.run(`[...document.querySelectorAll('#why button')]
@@ -168,6 +182,7 @@ cases['gaps, calls and ranges can be selected'] = async (tab, at) => {
     await press(tab, '#why .links button');
     assert.ok((await state(tab)).selection.gap >= 0);
     assert.match(await text(tab, '#why'), /Meanwhile on thread main/);
+    assert.match(await text(tab, '#why'), /It was enqueued at pipeline.cpp:\d+\./);
     const {top, left} = await tab.run(
         '(({top, left}) => ({top, left}))(heddle.page.elements.bars.getBoundingClientRect())');
     const [thread] = (await state(tab)).rows;

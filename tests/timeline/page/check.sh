@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# check.sh MAKE_PAGES: the tests of the timeline's page. Its scripts alone need node 20 or newer; the
-# page itself needs a Chromium too. What cannot be tested here is skipped, and says so.
+# check.sh MAKE_PAGES: the tests of the timeline's page. Its scripts alone need node 20 or newer;
+# the page itself needs a Chromium too. What cannot be tested here is skipped, and says so.
 set -euo pipefail
 make_pages=$(realpath "$1")
 cd "$(dirname "$0")"

@@ -14,22 +14,26 @@ const {makeModel} = load('makeModel');
 
 const columnNames = `opSite opCall opCallLength opCallLane opParent opCollective opRecording
     siteKind siteMode siteReason siteClass siteName siteFile siteLine siteThread siteStream
-    siteDevice siteOther siteBytes siteGraph siteList siteShare siteShares
+    siteDevice siteBytes siteGraph siteList siteShare siteShares
     nodeGraph nodeClass nodeName nodeFile nodeLine nodeList
-    listSize listItem accessHigh accessLow accessBytes accessPitch accessRows accessElement
-    accessMode accessArgument accessName
+    listSize listItem accessHigh accessLow accessBytes accessRows accessMode
+    accessArgument accessName
     barOp barStream barLane barNode barLead barLength barDeduced
     gapStream gapBar gapBegin gapEnd gapReason gapOp gapCause gapWait
     arrowWait arrowFrom arrowTo arrowStart arrowLength arrowFlags
     criticalKind criticalOp criticalBegin criticalLength
     rangeThread rangeName rangeBegin rangeLength rangeLane`.split(/\s+/);
 
+/// As in the head of each page.
+export const timeUnits = [['s', 1e9], ['ms', 1e6], ['µs', 1e3], ['ns', 1]];
+
 /// Returns a model of these columns; all others are empty.
 export function modelOf(head, columns) {
     const all = Object.fromEntries(columnNames.map((name) => [name, new Int32Array(0)]));
     for (const [name, values] of Object.entries(columns)) all[name] = Float64Array.from(values);
     return makeModel({
-        begin: 0, end: 1000, kinds: ['launch', 'dropped'], modes: ['run'], reasons: ['user'],
+        begin: 0, end: 1000, timeUnits,
+        kinds: ['launch', 'dropped'], modes: ['run'], reasons: ['user'],
         classes: [{key: 'kernel', label: 'kernel'}, {key: 'copy', label: 'copy'}],
         gapLooks: [{key: 'waited', label: 'waited'}, {key: 'launched-late', label: 'late'}],
         devices: [{label: 'cuda:0', name: ''}], streams: [], threads: [], graphs: [], rows: [],

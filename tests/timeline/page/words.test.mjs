@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {load} from './load.mjs';
+import {load, timeUnits} from './load.mjs';
 
-const {timeWords, axisWords, bytesWords, rateWords, shareWords, placeWords, countWords} = load(
-    'timeWords', 'axisWords', 'bytesWords', 'rateWords', 'shareWords', 'placeWords', 'countWords');
+const {useWordsOf, timeWords, axisWords, bytesWords, rateWords, shareWords, placeWords,
+    countWords} = load('useWordsOf', 'timeWords', 'axisWords', 'bytesWords', 'rateWords',
+    'shareWords', 'placeWords', 'countWords');
+useWordsOf({timeUnits});
 
-test('lengths of time have three digits or more', () => {
+test('lengths of time have three digits, as in C++', () => {
     assert.deepEqual([0, 7, 999, 1234, 12345, 123456, 1234567, 61.5e9].map(timeWords),
         ['0 ns', '7 ns', '999 ns', '1.23 µs', '12.3 µs', '123 µs', '1.23 ms', '61.5 s']);
+    assert.deepEqual([99940, 99960, 999499, 999600, 3.6e12].map(timeWords),
+        ['99.9 µs', '100 µs', '999 µs', '1.00 ms', '3600 s']);
     assert.equal(timeWords(-1500), '-1.50 µs');
 });
 

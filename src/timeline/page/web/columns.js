@@ -1,6 +1,6 @@
 'use strict';
 
-// Columns of numbers: src/timeline/columns.hpp says how they are written.
+// Columns of numbers: src/timeline/page/columns.hpp says how they are written.
 
 const arrayTypes = {u8: Uint8Array, i32: Int32Array, f64: Float64Array};
 

@@ -1,6 +1,7 @@
 'use strict';
 
-// Draws bars, gaps and the axis on canvases.
+// Draws bars, gaps and the axis on canvases. What bars and gaps say is drawn on `texts`, a canvas
+// above the arrows, unless it is dimmed: then on the one that dims.
 
 const fontOf = (size, weight = 400) => `${weight} ${size}px system-ui, -apple-system, sans-serif`;
 const labelWidths = new Map();
@@ -85,17 +86,17 @@ function gapText(context, model, gap, room) {
         .find((text) => widthOf(context, text) <= room) ?? '';
 }
 
-function drawGap(context, theme, model, {x0, x1, gap}, y, height) {
+function drawGap({context, texts}, theme, model, {x0, x1, gap}, y, height) {
     context.fillStyle = theme.gaps[model.gapReason[gap]];
     context.fillRect(x0, y + 4, x1 - x0, height - 8);
-    context.font = fontOf(11);
-    const text = gapText(context, model, gap, x1 - x0 - 14);
+    texts.font = fontOf(11);
+    const text = gapText(texts, model, gap, x1 - x0 - 14);
     if (!text) return;
-    const width = widthOf(context, text), x = (x0 + x1 - width) / 2;
-    context.fillStyle = theme.row;
-    context.fillRect(x - 5, y + 4, width + 10, height - 8);
-    context.fillStyle = theme.ink;
-    context.fillText(text, x, y + height / 2 + 0.5);
+    const width = widthOf(texts, text), x = (x0 + x1 - width) / 2;
+    texts.fillStyle = theme.row;
+    texts.fillRect(x - 5, y + 4, width + 10, height - 8);
+    texts.fillStyle = theme.ink;
+    texts.fillText(text, x, y + height / 2 + 0.5);
 }
 
 const gapLength = (model, gap) => model.gapEndAt[gap] - model.gapBeginAt[gap];
@@ -139,7 +140,7 @@ function drawLabel(context, theme, model, lane, block, y, height) {
     context.globalAlpha = 1;
 }
 
-function drawBlock(context, theme, model, lane, block, y, height, memory) {
+function drawBlock({context, texts}, theme, model, lane, block, y, height, memory) {
     const isMany = block.last > block.first + 1;
     const isThin = lane.kind === 'bar' && block.look === memory;
     const inset = isThin ? Math.floor(height / 3) : 1;
@@ -156,24 +157,25 @@ function drawBlock(context, theme, model, lane, block, y, height, memory) {
     if (isMany || isThin) return;
     if (width > 5 && isDeduced(model, lane, block))
         drawDeducedEdge(context, theme, block.x0, y + inset, width, height - 2 * inset);
-    drawLabel(context, theme, model, lane, block, y, height);
+    drawLabel(texts, theme, model, lane, block, y, height);
 }
 
 /// Draws the rows of a plan. `scroll` is how far they are scrolled up. With `dim`, what is drawn
 /// later stands out.
-function drawRows(context, theme, model, plan, view, scroll, dim) {
+function drawRows({context, texts}, theme, model, plan, view, scroll, dim) {
     const memory = model.head.classes.findIndex((look) => look.key === 'memory');
-    context.textBaseline = 'middle';
+    const layers = {context, texts: dim ? context : texts};
+    context.textBaseline = texts.textBaseline = 'middle';
     for (const planned of plan.rows)
         drawRowGround(context, theme, planned, planned.row.top - scroll, view.width);
     drawGrid(context, theme, view);
     for (const {row, lanes, gaps} of plan.rows) {
         const y = row.top - scroll;
-        for (const gap of gaps) drawGap(context, theme, model, gap, y, row.laneHeight);
+        for (const gap of gaps) drawGap(layers, theme, model, gap, y, row.laneHeight);
         lanes.forEach((blocks, i) => {
             const laneTop = y + i * row.laneHeight;
             for (const block of blocks)
-                drawBlock(context, theme, model, row.bars[i], block, laneTop, row.laneHeight,
+                drawBlock(layers, theme, model, row.bars[i], block, laneTop, row.laneHeight,
                     memory);
         });
     }

@@ -21,10 +21,10 @@ const page = {
         view.width = Math.max(elements.bars.clientWidth, 1);
         const isSeen = (row) => row.top + row.height > scroll && row.top < scroll + height;
         const plan = planFrame(model, view, isSeen);
-        const context = contextOf(elements.bars);
-        drawRows(context, theme, model, plan, view, scroll, page.highlight !== null);
+        const layers = {context: contextOf(elements.bars), texts: contextOf(elements.texts)};
+        drawRows(layers, theme, model, plan, view, scroll, page.highlight !== null);
         let marked = 0;
-        if (page.highlight) marked = page.drawHighlight(context, isSeen, scroll);
+        if (page.highlight) marked = page.drawHighlight(layers, isSeen, scroll);
         drawAxis(contextOf(elements.axis), theme, view);
         drawOverview(contextOf(elements.overview), theme, model, view);
         const arrows = drawOverlay(elements.arrows, model, view, scroll,
@@ -40,7 +40,7 @@ const page = {
     },
 
     /// Draws matches, or the critical path, again over what was dimmed.
-    drawHighlight(context, isSeen, scroll) {
+    drawHighlight(layers, isSeen, scroll) {
         const rows = page.model.rows.map((row, i) => ({...row, bars: page.highlight[i]}));
         const none = new Int32Array(page.model.firstGap.length);
         const part = {...page.model, rows, firstGap: none};
@@ -50,7 +50,7 @@ const page = {
             lanes.forEach((blocks, i) => {
                 const y = row.top - scroll + i * row.laneHeight;
                 for (const block of blocks)
-                    drawBlock(context, page.theme, part, row.bars[i], {...block, share: 1}, y,
+                    drawBlock(layers, page.theme, part, row.bars[i], {...block, share: 1}, y,
                         row.laneHeight, memory);
             });
         return plan.rectangles;

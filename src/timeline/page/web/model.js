@@ -110,7 +110,7 @@ function addArrows(model) {
     model.arrowsByHeld = largest(model.arrowHeld, 4000);
 }
 
-/// Indices by ascending value. Typed arrays of plain numbers sort fast: the index rides along.
+/// Indices by ascending value.
 function sortedIndices(values) {
     const order = Int32Array.from(values, (_, i) => i);
     let isSorted = true;
@@ -141,6 +141,7 @@ function groupStarts(groups, count) {
 
 /// Returns the model: the head, its columns by name, and what follows from them.
 function makeModel(head, columns) {
+    useWordsOf(head);
     const model = {head, text: head.strings, ...columns};
     const labels = head.streams.map((stream) => stream.label);
     model.sharedLabels = new Set(labels.filter((label, i) => labels.indexOf(label) !== i));
@@ -166,14 +167,12 @@ function makeModel(head, columns) {
 
 /// Returns the accesses of a list, as objects.
 function accessesOf(model, list) {
-    const modes = ['reads', 'writes', 'reads, writes', 'atomics'];
     const access = (item) => {
         const i = model.listItem[item];
         return {
             address: (BigInt(model.accessHigh[i]) << 32n) + BigInt(model.accessLow[i]),
             bytes: model.accessBytes[i] * model.accessRows[i],
-            rows: model.accessRows[i],
-            mode: modes[model.accessMode[i]],
+            mode: model.head.accessModes[model.accessMode[i]],
             argument: model.accessArgument[i],
             name: model.text[model.accessName[i]],
         };

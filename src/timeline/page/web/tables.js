@@ -85,7 +85,9 @@ function shareStrip(model, totals) {
 
 function idleTable(model) {
     const {head} = model, whole = head.end - head.begin;
-    const rows = head.totals.filter((totals) => totals.operations > 0);
+    const isKnown = ({stream, busy}) =>
+        busy > 0 || head.devices[head.streams[stream].device].clockIsKnown;
+    const rows = head.totals.filter((totals) => totals.operations > 0 && isKnown(totals));
     if (!rows.length) return nothing('No operation ran on a stream, or no times are known.');
     const used = head.gapLooks.map((look, i) => i)
         .filter((i) => rows.some((totals) => totals.idle[i] > 0));
@@ -154,12 +156,13 @@ function whyNothing(model) {
     const items = model.longest.map((gap) => make('li', {},
         link(gapWords(model, gap), {gap}),
         make('span', {}, timeWords(gapLength(model, gap))),
-        make('small', {}, `${streamWords(model, model.gapStream[gap])}, before ` +
-            opLabel(model, model.gapOp[gap]))));
+        make('small', {}, `${streamWords(model, model.gapStream[gap])}, before `,
+            `${opLabel(model, model.gapOp[gap])} `, placeElement(model, model.gapOp[gap]))));
     return [
-        make('h2', {}, 'Longest idle stretches'),
-        items.length ? make('ul', {class: 'links'}, ...items)
-            : nothing('No stream was idle between two operations.'),
+        make('h2', {}, 'Where the time went'),
+        make('p', {}, model.head.headline),
+        section('Longest idle stretches', items.length ? make('ul', {class: 'links'}, ...items)
+            : nothing('No stream was idle between two operations.')),
         section('Select', make('p', {}, 'Click a bar or a hatched gap to see why it is there. ' +
             'The wheel zooms, dragging pans, and ? lists the keys.')),
         model.rows.length ? section('Legend', legend(model)) : '',

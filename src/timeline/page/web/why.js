@@ -9,10 +9,20 @@ function gapElement(model, gap) {
     return make('div', {class: 'reason', style: `--look: var(--${look.key})`},
         make('b', {}, swatch(look.key, true), `${look.label} ${timeWords(gapLength(model, gap))}`),
         make('p', {}, gapSentence(model, gap)),
+        placeOfCall(model, gap),
         cause < 0 ? '' : make('p', {}, 'Held up by ', opLink(model, cause),
             ` on ${opRowLabel(model, cause)}.`),
         wait < 0 ? '' : make('p', {}, ...waitWords(model, wait)),
         meanwhile(model, gap));
+}
+
+const isMadeByHost = (key) => ['launched-late', 'queue-full', 'loading-code'].includes(key);
+
+/// Where in the source the call is that the gap is about.
+function placeOfCall(model, gap) {
+    const op = model.gapOp[gap], {key} = model.head.gapLooks[model.gapReason[gap]];
+    const place = op < 0 || !isMadeByHost(key) ? null : placeElement(model, op);
+    return place ? make('p', {}, 'It was enqueued at ', place, '.') : '';
 }
 
 /// Why there was a wait, and where in the source.
@@ -25,9 +35,8 @@ function waitWords(model, wait) {
 
 /// What the calling thread did in a gap that the host made.
 function meanwhile(model, gap) {
-    const op = model.gapOp[gap], key = model.head.gapLooks[model.gapReason[gap]].key;
-    const isHosts = key === 'launched-late' || key === 'nothing-enqueued';
-    const thread = op < 0 || !isHosts ? -1 : model.siteThread[model.opSite[op]];
+    const op = model.gapOp[gap], {key} = model.head.gapLooks[model.gapReason[gap]];
+    const thread = op < 0 || key !== 'launched-late' ? -1 : model.siteThread[model.opSite[op]];
     if (thread < 0) return '';
     const [begin, end] = [model.gapBeginAt[gap], model.gapEndAt[gap]];
     const longest = longestCalls(model, thread, begin, end);

@@ -1,21 +1,24 @@
 'use strict';
 
-// Numbers and names in words.
+// Numbers and names in words. Which words there are, C++ says (solve/words.hpp): they come with the
+// data.
 
-const timeUnits = [['s', 1e9], ['ms', 1e6], ['µs', 1e3], ['ns', 1]];
-const unitOf = (ns) => timeUnits.find((unit) => Math.abs(ns) >= unit[1]) ?? timeUnits[3];
+let timeUnits = [];  // [name, ns], the largest first
 
-/// Returns a length of time with three digits or more: "12.3 µs".
+function useWordsOf(head) { ({timeUnits} = head); }
+
+/// Returns a length of time with three digits: "12.3 µs". The same as duration_text() in C++.
 function timeWords(ns) {
-    const [name, size] = unitOf(ns);
-    const value = ns / size, digits = Math.abs(value);
-    return `${value.toFixed(size === 1 || digits >= 100 ? 0 : digits >= 10 ? 1 : 2)} ${name}`;
+    if (ns < 0) return `-${timeWords(-ns)}`;
+    const [name, size] = timeUnits.find((unit) => ns >= 0.9995 * unit[1]) ?? timeUnits.at(-1);
+    const value = ns / size;
+    return `${value.toFixed(size === 1 || value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2)} ${name}`;
 }
 
 /// Returns a moment as exactly as ticks that are `step` ns apart need it: "12.345 ms".
 function axisWords(moment, step) {
     if (moment === 0) return '0';
-    const [name, size] = unitOf(moment);
+    const [name, size] = timeUnits.find((unit) => Math.abs(moment) >= unit[1]) ?? timeUnits.at(-1);
     let decimals = 0;
     for (let part = size; part > 1 && part > step * 1.0001; part /= 10) ++decimals;
     return `${(moment / size).toFixed(decimals)} ${name}`;
@@ -81,7 +84,8 @@ function gapWords(model, gap) {
     const words = model.head.gapLooks[model.gapReason[gap]].label;
     const cause = model.gapCause[gap];
     if (cause < 0) return words;
-    const link = words === 'waited' ? ' for ' : ': ';
+    const isWait = model.head.gapLooks[model.gapReason[gap]].key === 'waited';
+    const link = isWait ? ' for ' : ': ';
     const {device} = model.head.streams[model.gapStream[gap]];
     return `${words}${link}${opLabel(model, cause)} on ${opRowLabel(model, cause, device)}`;
 }
@@ -92,8 +96,8 @@ function gapSentence(model, gap) {
     const name = op < 0 ? 'the next operation' : opLabel(model, op);
     const took = op < 0 ? '' : ` It took ${timeWords(model.opCallLength[op])}.`;
     const sentences = {
-        'nothing-enqueued': op < 0 ? 'Nothing more was enqueued on this stream.'
-            : `All that was enqueued had run. The host enqueued ${name} later.`,
+        'nothing-enqueued': 'Nothing ran on this stream.',
+        'after-last': 'All that was enqueued on this stream had run.',
         'launched-late': `The host came late with ${name}: nothing else was enqueued here.`,
         'queue-full': `The call that enqueued ${name} was blocked, as the queue was full.${took}`,
         'loading-code': `The call that enqueued ${name} loaded code.${took}`,

@@ -1,0 +1,128 @@
+#include "timeline/solve/needless_waits.hpp"
+
+#include <algorithm>
+
+#include "timeline/solve/trace_parts.hpp"
+
+namespace heddle::detail {
+
+namespace {
+
+/// More on one side of a wait is not compared.
+constexpr std::size_t most_operations = 64, most_uses = 512;
+
+bool uses_memory(OpKind kind) noexcept {
+    switch (kind) {
+    case OpKind::launch:
+    case OpKind::graph_launch:
+    case OpKind::host_function:
+    case OpKind::copy:
+    case OpKind::fill:
+    case OpKind::collective: return true;
+    default: return false;
+    }
+}
+
+bool is_wait(OpKind kind) noexcept { return kind == OpKind::wait || kind == OpKind::wait_elided; }
+
+}  // namespace
+
+void NeedlessWaits::order_streams() {
+    if (!streams_.empty()) return;
+    streams_.resize(trace_.streams.size());
+    for (TraceIndex i = 0; i < trace_.ops.size(); ++i)
+        if (const TraceOp& op = trace_.ops[i];
+            op.stream < streams_.size() && op.mode == OpMode::run)
+            streams_[op.stream].push_back(i);
+    for (auto& ops : streams_) {
+        std::ranges::stable_sort(ops, {}, [&](TraceIndex i) { return trace_.ops[i].position; });
+        find_windows(ops);
+    }
+}
+
+void NeedlessWaits::find_windows(std::span<const TraceIndex> ops) {
+    struct Last {
+        TraceIndex wait = no_index;
+        std::uint64_t covered = 0;
+    };
+    std::unordered_map<TraceIndex, Last> others;  // by stream
+    for (const TraceIndex i : ops) {
+        const TraceOp& op = trace_.ops[i];
+        if (!is_wait(op.kind)) continue;
+        Last& last = others[op.other];
+        if (last.wait != no_index) windows_[last.wait].next_wait = op.position;
+        windows_[i].covered_before = last.covered;
+        last = {i, std::max(last.covered, op.other_position)};
+    }
+}
+
+bool NeedlessWaits::seems_needless(TraceIndex index) {
+    if (index >= trace_.ops.size()) return false;
+    const TraceOp& wait = trace_.ops[index];
+    if (wait.kind != OpKind::wait || wait.reason != WaitReason::user ||
+        wait.stream >= trace_.streams.size() || wait.other >= trace_.streams.size())
+        return false;
+    order_streams();
+    const auto& [covered_before, next_wait] = windows_[index];
+    if (waits_for_others(wait.other, covered_before, wait.other_position, wait.stream))
+        return false;
+    const auto before = uses(wait.other, covered_before, wait.other_position);
+    const auto behind = uses(wait.stream, wait.position, next_wait);
+    if (!before || !behind || before->empty() || behind->empty()) return false;
+    return std::ranges::none_of(*before, [&](const Use& a) {
+        return std::ranges::any_of(*behind, [&](const Use& b) {
+            return (a.is_write || b.is_write) && a.begin < b.end && b.begin < a.end;
+        });
+    });
+}
+
+std::span<const TraceIndex> NeedlessWaits::between(TraceIndex stream, std::uint64_t after,
+                                                   std::uint64_t last) const {
+    const auto& ops = streams_[stream];
+    const auto position_of = [&](TraceIndex i) { return trace_.ops[i].position; };
+    const auto first = std::ranges::upper_bound(ops, after, {}, position_of);
+    const auto end = std::ranges::upper_bound(ops, std::max(after, last), {}, position_of);
+    return {first, end};
+}
+
+std::optional<NeedlessWaits::Uses> NeedlessWaits::uses(TraceIndex stream, std::uint64_t after,
+                                                       std::uint64_t last) const {
+    const auto ops = between(stream, after, last);
+    if (ops.size() > most_operations) return std::nullopt;
+    Uses found;
+    for (const TraceIndex op : ops)
+        if (!add_uses(trace_.ops[op], found)) return std::nullopt;
+    return found;
+}
+
+bool NeedlessWaits::waits_for_others(TraceIndex stream, std::uint64_t after, std::uint64_t last,
+                                     TraceIndex known) const {
+    return std::ranges::any_of(between(stream, after, last), [&](TraceIndex i) {
+        return trace_.ops[i].kind == OpKind::wait && trace_.ops[i].other != known;
+    });
+}
+
+/// Returns false if it is not known what the operation uses.
+bool NeedlessWaits::add_uses(const TraceOp& op, Uses& uses) const {
+    if (!uses_memory(op.kind)) return true;
+    if (op.kind != OpKind::graph_launch) return add_uses(op.first_access, op.accesses, uses);
+    if (op.graph >= trace_.graphs.size()) return false;
+    return std::ranges::all_of(trace_.graphs[op.graph].nodes, [&](const TraceNode& node) {
+        return !uses_memory(node.kind) || add_uses(node.first_access, node.accesses, uses);
+    });
+}
+
+bool NeedlessWaits::add_uses(std::uint32_t first, std::uint32_t count, Uses& uses) const {
+    if (count == 0 || first > trace_.accesses.size() || count > trace_.accesses.size() - first)
+        return false;
+    if (uses.size() + count > most_uses) return false;
+    for (std::uint32_t i = first; i < first + count; ++i) {
+        const TraceAccess& access = trace_.accesses[i];
+        const std::uint64_t rows = access.rows == 0 ? 0 : access.rows - 1u;
+        uses.push_back({access.data, access.data + rows * access.pitch + access.bytes,
+                        access.mode != AccessMode::read});
+    }
+    return true;
+}
+
+}  // namespace heddle::detail
