@@ -302,7 +302,6 @@ bool can_be_timed(StreamRecord& stream) noexcept {
     if (stream.native == nullptr || is_forked() ||
         gpu_of(stream).lost.load(std::memory_order_acquire))
         return false;
-    const RelaxedCapture relaxed;
     return capture_of(stream) == 0;
 }
 

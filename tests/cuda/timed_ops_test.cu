@@ -1,0 +1,164 @@
+// When operations ran on CUDA devices, as recordings know it from timing events.
+#include "../support.hpp"
+
+#include <cstdint>
+#include <vector>
+
+#include <heddle/cuda.hpp>
+
+#include "timeline/record/recorder.hpp"
+
+using namespace heddle_test;
+using heddle::detail::TimelineRecorder;
+using heddle::detail::Trace;
+using heddle::detail::TraceClock;
+using heddle::detail::TraceOp;
+using heddle::detail::unknown_moment;
+
+namespace {
+
+#define SKIP_WITHOUT_CUDA()                                                                        \
+    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
+
+constexpr std::int64_t us = 1000;
+
+/// Runs for so many nanoseconds of the GPU's own timer.
+__global__ void spin_ns(std::uint64_t ns) {
+    std::uint64_t begin = 0, now = 0;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin));
+    do asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    while (now - begin < ns);
+}
+
+Device gpu() { return Device("cuda:0"); }
+
+void spin(StreamRef stream, std::int64_t ns) {
+    launch(stream, spin_ns, grid(1, 1), static_cast<std::uint64_t>(ns));
+}
+
+std::vector<TraceOp> of_kind(const Trace& trace, OpKind kind) {
+    std::vector<TraceOp> found;
+    for (const TraceOp& op : trace.ops)
+        if (op.kind == kind) found.push_back(op);
+    return found;
+}
+
+const heddle::detail::TraceDevice& the_device(const Trace& trace) {
+    for (const auto& device : trace.devices)
+        if (device.is_cuda) return device;
+    throw std::runtime_error("the trace has no CUDA device");
+}
+
+}  // namespace
+
+TEST_CASE("kernels of a GPU have the times that they took, on the host's clock", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const Stream s(gpu());
+    spin(s, us);
+    s.synchronize();
+    TimelineRecorder recorder({});
+    for (int i = 0; i < 10; ++i) spin(s, 300 * us);
+    s.synchronize();
+    const Trace trace = recorder.trace();
+    CHECK(the_device(trace).clock == TraceClock::events);
+    const std::int64_t error = the_device(trace).clock_error;
+    CHECK(error <= 10 * us);
+    const std::vector<TraceOp> kernels = of_kind(trace, OpKind::launch);
+    REQUIRE(kernels.size() == 10);
+    const std::vector<TraceOp> waits = of_kind(trace, OpKind::synchronize);
+    REQUIRE(waits.size() == 1);
+    CHECK(kernels[0].start != unknown_moment);  // the stream was idle
+    CHECK(kernels[0].start >= kernels[0].call_begin);
+    CHECK(kernels[0].end - kernels[0].start >= 290 * us);
+    CHECK(kernels[5].start == unknown_moment);
+    for (std::size_t i = 1; i < kernels.size(); ++i)
+        CHECK(kernels[i].end - kernels[i - 1].end >= 290 * us);
+    CHECK(kernels.back().end <= waits[0].call_end + error);
+}
+
+TEST_CASE("copies, fills and launched graphs of a GPU have times, and what is captured has none",
+          "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const Stream s(gpu());
+    Array<int> x = zeros<int>(s, 1 << 20), y = zeros<int>(s, 1 << 20);
+    auto host = pinned<int>(1 << 20);
+    s.synchronize();
+    TimelineRecorder recorder({});
+    Graph graph;
+    {
+        ScopedCapture capture(s);
+        spin(s, 50 * us);
+        copy(s, y, x);
+        graph = capture.end();
+    }
+    graph.launch(s);
+    copy(s, host, x);
+    fill(s, x, 3);
+    s.synchronize();
+    const Trace trace = recorder.trace();
+    REQUIRE(of_kind(trace, OpKind::launch).size() == 1);
+    CHECK(of_kind(trace, OpKind::launch)[0].end == unknown_moment);
+    const std::vector<TraceOp> graphs = of_kind(trace, OpKind::graph_launch),
+                               copies = of_kind(trace, OpKind::copy),
+                               fills = of_kind(trace, OpKind::fill);
+    REQUIRE(graphs.size() == 1);
+    REQUIRE(copies.size() == 2);
+    REQUIRE(fills.size() == 1);
+    CHECK(copies[0].end == unknown_moment);
+    CHECK(graphs[0].end != unknown_moment);
+    CHECK(graphs[0].end < copies[1].end);
+    CHECK(copies[1].end < fills[0].end);
+}
+
+TEST_CASE("a kernel on a stream that became idle has a start of its own", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const Stream s(gpu());
+    TimelineRecorder recorder({});
+    for (int i = 0; i < 3; ++i) {
+        spin(s, 20 * us);
+        s.synchronize();
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    for (const TraceOp& op : of_kind(recorder.trace(), OpKind::launch)) {
+        CHECK(op.start != unknown_moment);
+        CHECK(op.start >= op.call_begin);
+    }
+}
+
+TEST_CASE("nothing of a GPU is timed unless an observer wants times", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    struct Counting final : Observer {
+        std::atomic<int> runs{0};
+        void on_op(const OpInfo&) noexcept override {}
+        void on_run(const OpRun&) noexcept override { ++runs; }
+    } counting;
+    const Stream s(gpu());
+    add_observer(counting);
+    spin(s, us);
+    s.synchronize();
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    remove_observer(counting);
+    CHECK(counting.runs == 0);
+}
+
+TEST_CASE("recordings begin and end, and streams come and go, while GPU streams work", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    std::atomic<bool> stop{false};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 3; ++t)
+        threads.emplace_back([&] {
+            while (!stop) {
+                const Stream s(gpu());
+                for (int i = 0; i < 20; ++i) spin(s, 2 * us);
+                if (t == 0) s.synchronize();
+            }
+        });
+    for (int i = 0; i < 20; ++i) {
+        TimelineRecorder recorder({});
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        for (const TraceOp& op : recorder.trace().ops)
+            if (op.start != unknown_moment && op.end < op.start) FAIL("ends before it starts");
+    }
+    stop = true;
+    for (std::thread& one : threads) one.join();
+}
