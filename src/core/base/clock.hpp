@@ -1,16 +1,17 @@
 // The host's clock, in nanoseconds.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
+#include <ctime>
 
 namespace heddle::detail {
 
-/// Returns the time of std::chrono::steady_clock in nanoseconds.
+/// Returns the time of std::chrono::steady_clock in nanoseconds. (libstdc++'s is CLOCK_MONOTONIC,
+/// behind one more call.)
 inline std::int64_t now_ns() noexcept {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(
-               std::chrono::steady_clock::now().time_since_epoch())
-        .count();
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
 }  // namespace heddle::detail

@@ -51,7 +51,6 @@ struct Lately {
 };
 constexpr std::size_t lately_size = 64;
 constinit thread_local Lately lately[lately_size];
-constinit thread_local char cut_off[256];
 
 const Names::value_type& find(const char* pretty) {
     const std::lock_guard lock(names_mutex);
@@ -68,8 +67,7 @@ const char* kept_kernel_name(const char* pretty) noexcept {
         try {
             one = {pretty, &find(pretty)};
         } catch (...) {
-            cut_off[kernel_name_in(pretty).copy(cut_off, sizeof cut_off - 1)] = '\0';
-            return cut_off;
+            return pretty;
         }
     }
     return one.found->second.c_str();

@@ -12,8 +12,8 @@ std::string_view kernel_name_in(const char* pretty) noexcept;
 std::string kernel_name(const char* pretty);
 
 /// Returns the same name with a terminating null. It stays valid for the life of the process: each
-/// name is made once. If there is no memory, it is cut off after 255 characters and valid until
-/// this thread's next call. Costs a few nanoseconds for a name that this thread saw lately.
+/// name is made once. If there is no memory, it is `pretty` itself. Costs a few nanoseconds for a
+/// name that this thread saw lately.
 const char* kept_kernel_name(const char* pretty) noexcept;
 
 }  // namespace heddle::detail

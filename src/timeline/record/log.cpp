@@ -38,10 +38,21 @@ AccessSlot access_slot(const OpAccess& access) noexcept {
 
 }  // namespace
 
-TraceIndex ThreadLog::Lately::index_of(const char* text, StringTable& strings) {
-    One& one = all_[(reinterpret_cast<std::uintptr_t>(text) >> 3) % std::size(all_)];
-    if (one.address != text || std::strcmp(one.kept.text, text) != 0) [[unlikely]]
-        one = {text, strings.keep(text)};
+ThreadLog::Lately::One& ThreadLog::Lately::place_of(const char* text) noexcept {
+    return all_[(reinterpret_cast<std::uintptr_t>(text) >> 3) % std::size(all_)];
+}
+
+TraceIndex ThreadLog::Lately::index_of_name(const char* name, StringTable& strings) {
+    One& one = place_of(name);
+    if (one.address != name) [[unlikely]]
+        one = {name, strings.keep(name)};
+    return one.kept.index;
+}
+
+TraceIndex ThreadLog::Lately::index_of_file(const char* file, StringTable& strings) {
+    One& one = place_of(file);
+    if (one.address != file || std::strcmp(one.kept.text, file) != 0) [[unlikely]]
+        one = {file, strings.keep(file)};
     return one.kept.index;
 }
 
@@ -59,8 +70,8 @@ void ThreadLog::add(const OpInfo& op, bool with_accesses) {
         with_accesses ? std::min(op.accesses.size(), most_accesses) : std::size_t{0};
     const bool rare = is_rare(op);
     // All that may throw comes first.
-    const TraceIndex name = lately_.index_of(op.name, tables_.strings);
-    const TraceIndex file = lately_.index_of(op.where.file, tables_.strings);
+    const TraceIndex name = lately_.index_of_name(op.name, tables_.strings);
+    const TraceIndex file = lately_.index_of_file(op.where.file, tables_.strings);
     const TraceIndex stream = index_of(op.stream), other = index_of(op.other);
     const TraceIndex graph =
         op.shape != nullptr ? tables_.graphs.keep(*op.shape, op.recording != 0) : no_index;

@@ -40,16 +40,20 @@ public:
     std::uint64_t op_count() const noexcept { return op_count_.load(std::memory_order_relaxed); }
 
 private:
-    /// Remembers indices by the addresses of texts. An address may get another text.
+    /// Remembers indices by the addresses of texts.
     class Lately {
     public:
-        TraceIndex index_of(const char* text, StringTable& strings);
+        /// Names of operations stay as long as the process.
+        TraceIndex index_of_name(const char* name, StringTable& strings);
+        /// A file's name goes with its library, and the address may get another text.
+        TraceIndex index_of_file(const char* file, StringTable& strings);
 
     private:
         struct One {
             const char* address = nullptr;
             StringTable::Kept kept{0, ""};
         };
+        One& place_of(const char* text) noexcept;
         One all_[64];
     };
     TraceIndex index_of(StreamRef stream);

@@ -9,7 +9,7 @@ bool SlotList::add_chunk() noexcept {
     const bool is_full = limit_.taken.load(std::memory_order_relaxed) >= limit_.most;
     if (!is_full || chunks_.size() < 2) {
         try {
-            auto chunk = std::make_unique<Chunk>();
+            auto chunk = std::make_unique_for_overwrite<Chunk>();
             // A ring begins anywhere: the new chunk goes behind the newest one.
             chunks_.insert(chunks_.begin() + static_cast<std::ptrdiff_t>(first_), std::move(chunk));
             last_ = chunks_[first_].get();
