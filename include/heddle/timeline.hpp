@@ -1,12 +1,10 @@
 // The timeline: what was enqueued where, when it ran, and why it waited. Recorded by the program,
-// or by HEDDLE_TIMELINE; `heddle timeline` is convert() and summary() as a command.
+// or by HEDDLE_TIMELINE. What is made of recorded files: heddle/timeline_files.hpp.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -52,8 +50,8 @@ public:
 
     /// Ends the recording. What was recorded can still be written.
     void stop() noexcept;
-    /// Writes what was recorded so far, as convert() does. Throws UsageError for an extension that
-    /// it does not know, and NativeError if the file cannot be written.
+    /// Writes what was recorded so far, as timeline::convert() does. Throws UsageError for an
+    /// extension that it does not know, and NativeError if the file cannot be written.
     void write(const std::string& file, Where where = {}) const;
     /// Returns what was recorded so far as text, as timeline::summary() does.
     std::string summary(Where where = {}) const;
@@ -94,31 +92,5 @@ template <class T> void name_array(View<T> view, std::string_view name) {
 template <class T> void name_array(const Array<T>& array, std::string_view name) {
     detail::name_memory(detail::Access::block(array), name);
 }
-
-/// Selects a stretch of a recording. Times count from the recording's base, as they do in all that
-/// is made from it: the page, the picture and the JSON.
-struct ConvertOptions {
-    /// Leaves out what ended before; not set: nothing.
-    std::optional<std::chrono::nanoseconds> from = {};
-    /// Leaves out what began later; not set: nothing.
-    std::optional<std::chrono::nanoseconds> to = {};
-};
-
-/// Makes a file from a recorded trace. The extension of `output` says which:
-/// - .html: a page that shows the timeline, in one file that loads nothing else
-/// - .svg: a still picture of it
-/// - .json: Chrome's trace format, for ui.perfetto.dev and chrome://tracing
-/// - .trace: a trace again, of the stretch
-///
-/// The file appears when it is complete, and replaces one of that name; after an error, that one is
-/// as it was. Throws UsageError for another extension, a stretch without anything in it, or if
-/// `trace_file` is no complete trace; NativeError if a file cannot be read or written. Thread-safe.
-void convert(const std::string& trace_file, const std::string& output, ConvertOptions options = {},
-             Where where = {});
-
-/// Returns what a recorded trace shows, as text of some 60 lines of at most 100 columns: where the
-/// time went, for each stream and along the critical path, and the longest waits with their places.
-/// Throws as convert() does. Thread-safe.
-std::string summary(const std::string& trace_file, ConvertOptions options = {}, Where where = {});
 
 }  // namespace heddle::timeline

@@ -111,7 +111,7 @@ TEST_CASE("everything that decides what a source compiles to is in its key", "[p
         key("s", base, "2"),
         with([](ProgramOptions& o) { o.options = {"-DN=2"}; }),
         with([](ProgramOptions& o) { o.options = {"-DN=1", "-DN=1"}; }),
-        with([](ProgramOptions& o) { o.headers["a.h"] = "int b;"; }),
+        with([](ProgramOptions& o) { o.headers = {{"a.h", "int b;"}}; }),
         with([](ProgramOptions& o) { o.headers = {{"b.h", "int a;"}}; }),
         with([](ProgramOptions& o) { o.names = {"f<float>"}; }),
         with([](ProgramOptions& o) { o.architecture = "sm_80"; }),
@@ -358,6 +358,13 @@ TEST_CASE("a program is compiled for an architecture that is named, without a GP
     CHECK(code.log().empty());
     const Program text = compile(scale_source, {.architecture = "compute_90", .cache = false});
     CHECK_THAT(text.image(), contains(".visible .entry scale"));
+}
+
+TEST_CASE("two headers of one name are refused", "[program]") {
+    SKIP_WITHOUT_COMPILER();
+    CHECK_THROWS_AS(compile(scale_source, {.headers = {{"a.h", "int a;"}, {"a.h", ""}},
+                                           .architecture = "compute_90"}),
+                    UsageError);
 }
 
 TEST_CASE("headers, options and names of templates reach the compiler", "[program]") {

@@ -1,9 +1,9 @@
 // Programs: CUDA C++ source compiled at run time, and loaded as modules.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <heddle/code/module.hpp>
@@ -17,8 +17,8 @@ struct ProgramOptions {
     /// Options of the compiler (NVRTC): "-I/usr/local/cuda/include", "--use_fast_math", "-DN=4".
     /// Without a "-std" the source is C++20.
     std::vector<std::string> options = {};
-    /// Headers that the source can `#include`, besides files: name to text.
-    std::map<std::string, std::string> headers = {};
+    /// Headers that the source can `#include`, besides files: names, each once, and texts.
+    std::vector<std::pair<std::string, std::string>> headers = {};
     /// Template instances to compile, as the source would name them: "my::scale<float>". Kernels
     /// that are not templates are always compiled.
     std::vector<std::string> names = {};

@@ -1,7 +1,6 @@
 // Pipelines: copy pieces of input to a device, process them and copy results back, overlapped.
 #pragma once
 
-#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -114,7 +113,8 @@ std::size_t enqueue_work(void* work, StreamRef stream, const PieceMemory& m) {
     } else if constexpr (std::is_void_v<In>) {
         return count_outputs(call, m.out_count, stream, out);
     } else {
-        return count_outputs(call, std::min(m.in_count, m.out_count), stream, in, out);
+        const std::size_t most = m.in_count < m.out_count ? m.in_count : m.out_count;
+        return count_outputs(call, most, stream, in, out);
     }
 }
 
@@ -218,8 +218,9 @@ public:
         std::size_t taken = 0;
         while (taken < elements.size() && !(has_out && is_full())) {
             const std::span<InElement> slot = acquire(where);
+            const std::size_t left = elements.size() - taken;
             const std::span<const InElement> part =
-                elements.subspan(taken, std::min(slot.size(), elements.size() - taken));
+                elements.subspan(taken, left < slot.size() ? left : slot.size());
             std::memcpy(slot.data(), part.data(), part.size_bytes());
             submit(part.size(), where);
             taken += part.size();

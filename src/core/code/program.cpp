@@ -2,6 +2,7 @@
 #include "core/base/errors.hpp"
 
 #include <algorithm>
+#include <string_view>
 #include <unistd.h>
 
 #include "core/base/background.hpp"
@@ -87,6 +88,13 @@ void check_options(const ProgramOptions& options, const SourceLocation& where) {
             if (option.starts_with(name))
                 usage_error({"compile", where},
                             "the option \"{}\" belongs into ProgramOptions::architecture", option);
+    std::vector<std::string_view> names;
+    for (const auto& [name, text] : options.headers) {
+        if (std::ranges::find(names, name) != names.end())
+            usage_error({"compile", where}, "two of ProgramOptions::headers have the name \"{}\"",
+                        name);
+        names.push_back(name);
+    }
     const std::string& wanted = options.architecture;
     if (!wanted.empty() && !wanted.starts_with("sm_") && !wanted.starts_with("compute_"))
         usage_error({"compile", where},

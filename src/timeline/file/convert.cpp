@@ -3,7 +3,7 @@
 #include <fstream>
 #include <string>
 
-#include <heddle/timeline.hpp>
+#include <heddle/timeline_files.hpp>
 
 #include "core/base/errors.hpp"
 #include "timeline/file/output.hpp"
