@@ -1,12 +1,18 @@
 // Observers that environment variables ask for.
 #pragma once
 
+#include <string_view>
+
 namespace heddle::detail {
 
-/// Starts what HEDDLE_TIMELINE and HEDDLE_NVTX ask for. The first call counts; it comes when the
+/// Starts what HEDDLE_TIMELINE, HEDDLE_CHECK and HEDDLE_NVTX ask for. The first call counts; it comes when the
 /// first stream is made. (src/timeline/start.cpp) What is wrong in the variables goes to the report
 /// hook.
 void start_observers() noexcept;
+
+/// Starts the check that this value of HEDDLE_CHECK asks for; it ends with the process. Throws
+/// UsageError for a word that it does not know. (src/check/start.cpp)
+void start_check(std::string_view value);
 
 /// Names threads, streams and calls for NVIDIA's tools, from now on. Throws Unsupported if the
 /// build has no NVTX. (src/cuda/observe/nvtx.cpp, or src/no_cuda/nvtx.cpp in its place)

@@ -148,6 +148,7 @@ constinit std::atomic<bool> has_started{false};
 void start_observers() noexcept {
     if (has_started.load(std::memory_order_relaxed) || has_started.exchange(true)) return;
     if_set("HEDDLE_TIMELINE", start_timeline);
+    if_set("HEDDLE_CHECK", start_check);
     if_set("HEDDLE_NVTX", [](std::string_view value) {
         if (value != "0") start_nvtx();
     });

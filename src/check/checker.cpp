@@ -1,0 +1,134 @@
+#include "check/checker.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+#include "core/base/fork.hpp"
+#include "core/base/made_once.hpp"
+#include "core/base/report.hpp"
+
+namespace heddle::detail {
+
+namespace {
+
+/// The function that on_race() gave, if any.
+struct RaceHook {
+    std::mutex mutex;
+    RaceFunction function;
+};
+constinit MadeOnce<RaceHook> race_hook;
+
+constinit thread_local int off_depth = 0;
+
+/// Returns whether the operation's accesses count inside a ScopedOff: allocations do.
+bool always_counts(OpKind kind) noexcept {
+    return kind == OpKind::allocate || kind == OpKind::free;
+}
+
+}  // namespace
+
+void set_race_function(RaceFunction function) {
+    RaceHook& hook = race_hook.get();
+    const std::lock_guard lock(hook.mutex);
+    hook.function = std::move(function);
+}
+
+bool is_check_off() noexcept { return off_depth > 0; }
+
+Checker::Checker(const check::Options& options) : options_(options), process_(forks()) {
+    add_observer(*this);
+}
+
+Checker::~Checker() { stop(); }
+
+void Checker::stop() noexcept {
+    {
+        const std::lock_guard lock(mutex_);
+        if (std::exchange(has_stopped_, true)) return;
+    }
+    remove_observer(*this);
+    try {
+        News news;
+        {
+            const std::lock_guard lock(mutex_);
+            engine_.finish();
+            news = take_news();
+        }
+        tell(news);
+    } catch (...) {
+        report(std::current_exception());
+    }
+}
+
+check::Summary Checker::summary() const {
+    const std::lock_guard lock(mutex_);
+    return summary_;
+}
+
+void Checker::on_op(const OpInfo& info) noexcept try {
+    if (forks() != process_) return;
+    News news;
+    {
+        const std::lock_guard lock(mutex_);
+        if (has_stopped_) return;
+        if (info.stream) names_.keep(info.stream);
+        CheckOp op = adapter_.convert(info);
+        if (off_depth > 0 && !always_counts(info.kind)) {
+            op.accesses.clear();
+            op.shape = nullptr;
+        }
+        engine_.add(op);
+        ++summary_.operations;
+        if (!engine_.findings().empty()) [[unlikely]]
+            news = take_news();
+    }
+    if (!news.races.empty() || !news.faults.empty()) [[unlikely]]
+        tell(news);
+} catch (...) {
+    // An order that is missing here would become a false alarm.
+    const std::lock_guard lock(mutex_);
+    if (!std::exchange(has_stopped_, true)) report(std::current_exception());
+}
+
+Checker::News Checker::take_news() {
+    News news;
+    for (const Finding& finding : engine_.findings()) {
+        if (!log_.add(finding)) continue;
+        if (finding.kind == FindingKind::elision_fault) {
+            ++summary_.faults;
+            news.faults += fault_text(finding, *this);
+            continue;
+        }
+        ++(finding.is_certain ? summary_.certain : summary_.possible);
+        if (finding.is_certain || options_.strict) news.races.push_back(race_of(finding, *this));
+    }
+    engine_.findings().clear();
+    return news;
+}
+
+void Checker::tell(const News& news) const {
+    RaceFunction function;
+    {
+        RaceHook& hook = race_hook.get();
+        const std::lock_guard lock(hook.mutex);
+        function = hook.function;
+    }
+    if (!news.faults.empty()) std::fputs(news.faults.c_str(), stderr);
+    for (const check::Race& race : news.races) {
+        if (function) function(race);
+        else std::fputs(race.text.c_str(), stderr);
+    }
+    if (!options_.abort) return;
+    for (const check::Race& race : news.races)
+        if (race.certain) std::abort();
+}
+
+}  // namespace heddle::detail
+
+namespace heddle::check {
+
+ScopedOff::ScopedOff() noexcept { ++detail::off_depth; }
+ScopedOff::~ScopedOff() { --detail::off_depth; }
+
+}  // namespace heddle::check

@@ -1,0 +1,71 @@
+// The check that is going on: takes what observers are told to the engine, and tells what it finds.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <heddle/check.hpp>
+#include <heddle/observe/observer.hpp>
+
+#include "check/engine.hpp"
+#include "check/finding.hpp"
+#include "check/op_adapter.hpp"
+#include "check/report.hpp"
+#include "check/sites.hpp"
+#include "check/stream_names.hpp"
+
+namespace heddle::detail {
+
+/// Where races go instead of stderr; may be null.
+using RaceFunction = std::function<void(const check::Race&)>;
+
+/// Checks from its construction to its destruction. In a process that fork() made it checks
+/// nothing. Thread-safe.
+class Checker final : public Observer, private ReportNames {
+public:
+    explicit Checker(const check::Options& options);
+    ~Checker();
+    Checker(const Checker&) = delete;
+    Checker& operator=(const Checker&) = delete;
+
+    void on_op(const OpInfo& op) noexcept override;
+
+    /// Ends the check. summary() is complete then.
+    void stop() noexcept;
+    check::Summary summary() const;
+
+private:
+    const Site& site(SiteId id) const override { return sites_[id]; }
+    std::string stream(std::uint64_t id) const override { return names_.full(id); }
+    std::string short_stream(std::uint64_t id) const override { return names_.name(id); }
+
+    struct News {
+        std::vector<check::Race> races;
+        std::string faults;  ///< of heddle
+    };
+    /// Takes the engine's findings. Call it with the mutex held.
+    News take_news();
+    void tell(const News& news) const;
+
+    const check::Options options_;
+    const int process_;
+    mutable std::mutex mutex_;  ///< guards what follows
+    bool has_stopped_ = false;
+    SiteTable sites_;
+    StreamNames names_;
+    OpAdapter adapter_{sites_};
+    CheckEngine engine_;
+    FindingLog log_;
+    check::Summary summary_;
+};
+
+/// Sets where all checks tell races. Thread-safe.
+void set_race_function(RaceFunction function);
+
+/// Returns whether the calling thread is inside a check::ScopedOff.
+bool is_check_off() noexcept;
+
+}  // namespace heddle::detail

@@ -1,0 +1,127 @@
+// The functions of heddle::check, and the check that HEDDLE_CHECK asks for.
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <unistd.h>
+#include <utility>
+
+#include <heddle/check.hpp>
+
+#include "check/checker.hpp"
+#include "core/base/errors.hpp"
+#include "core/base/fork.hpp"
+#include "core/observe/start.hpp"
+#include "core/stream/notify.hpp"
+
+namespace heddle {
+
+namespace detail {
+
+namespace {
+
+/// Never destroyed: threads may enqueue until the process is gone.
+constinit std::mutex mutex;
+std::shared_ptr<Checker>* running = nullptr;  ///< guarded by the mutex
+
+std::shared_ptr<Checker> running_check() {
+    const std::lock_guard lock(mutex);
+    return running != nullptr ? *running : nullptr;
+}
+
+constexpr int status_of_races = 66;
+bool exits = false;
+bool is_strict = false;
+int process = 0;
+
+void end_at_exit() noexcept {
+    const std::shared_ptr<Checker> checker = running_check();
+    if (checker == nullptr || forks() != process) return;
+    checker->stop();
+    const check::Summary found = checker->summary();
+    if (found.certain == 0 && found.possible == 0 && found.faults == 0) return;
+    std::fputs(summary_text(found, is_strict).c_str(), stderr);
+    if (!exits || found.certain == 0) return;
+    std::fflush(nullptr);
+    _exit(status_of_races);
+}
+
+/// Reads HEDDLE_CHECK: words, separated by commas.
+check::Options read_options(std::string_view text, const ErrorSite& site) {
+    check::Options options;
+    while (!text.empty()) {
+        const std::size_t comma = std::min(text.find(','), text.size());
+        const std::string_view word = text.substr(0, comma);
+        text.remove_prefix(std::min(comma + 1, text.size()));
+        if (word == "strict") options.strict = true;
+        else if (word == "abort") options.abort = true;
+        else if (word == "exit") exits = true;
+        else if (word != "1")
+            usage_error(site,
+                        "'{}' is none of 1, strict, abort, exit, which commas may separate; "
+                        "nothing is checked",
+                        word);
+    }
+    return options;
+}
+
+}  // namespace
+
+void start_check(std::string_view text) {
+    if (text == "0") return;
+    const check::Options options = read_options(text, ErrorSite("HEDDLE_CHECK", {}));
+    is_strict = options.strict;
+    process = forks();
+    check::start(options, SourceLocation{});
+    (void)std::atexit(&end_at_exit);
+}
+
+}  // namespace detail
+
+namespace check {
+
+void start(Options options, Where where) try {
+    const std::lock_guard lock(detail::mutex);
+    if (detail::running != nullptr)
+        detail::usage_error({"check::start", where}, "a check is going on already");
+    auto made = std::make_unique<std::shared_ptr<detail::Checker>>();
+    *made = std::make_shared<detail::Checker>(options);
+    detail::running = made.release();
+} catch (...) {
+    detail::rethrow_as_error("check::start", where);
+}
+
+Summary stop() {
+    std::unique_ptr<std::shared_ptr<detail::Checker>> ended;
+    {
+        const std::lock_guard lock(detail::mutex);
+        ended.reset(std::exchange(detail::running, nullptr));
+    }
+    if (ended == nullptr) return {};
+    (*ended)->stop();
+    return (*ended)->summary();
+}
+
+Summary summary() {
+    const auto checker = detail::running_check();
+    return checker != nullptr ? checker->summary() : Summary{};
+}
+
+void on_race(std::function<void(const Race&)> function) {
+    detail::set_race_function(std::move(function));
+}
+
+void synchronized(StreamRef stream, Where where) {
+    detail::HostWait wait("check::synchronized", detail::record_of(stream), where);
+    wait.end();
+}
+
+void synchronized(Device device, Where where) {
+    detail::HostWait wait("check::synchronized", device, where);
+    wait.end();
+}
+
+}  // namespace check
+
+}  // namespace heddle

@@ -1,0 +1,46 @@
+#include "check/stream_names.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/base/format.hpp"
+
+namespace heddle::detail {
+
+namespace {
+constexpr std::size_t most = 4096;
+}
+
+void StreamNames::keep(StreamRef stream) {
+    const std::uint64_t id = stream.id();
+    if (id == last_) return;
+    last_ = id;
+    if (const auto known = all_.find(id); known != all_.end()) {
+        known->second.used = ++uses_;
+        return;
+    }
+    if (all_.size() == most) forget_half();
+    all_[id] = {stream.name(), stream.device().name(), ++uses_};
+}
+
+void StreamNames::forget_half() {
+    std::vector<std::uint64_t> used;
+    used.reserve(all_.size());
+    for (const auto& [id, known] : all_) used.push_back(known.used);
+    const auto middle = used.begin() + static_cast<std::ptrdiff_t>(used.size() / 2);
+    std::ranges::nth_element(used, middle);
+    std::erase_if(all_, [&](const auto& one) { return one.second.used < *middle; });
+}
+
+std::string StreamNames::name(std::uint64_t id) const {
+    const auto known = all_.find(id);
+    return known != all_.end() ? known->second.name : format("stream {}", id);
+}
+
+std::string StreamNames::full(std::uint64_t id) const {
+    const auto known = all_.find(id);
+    if (known == all_.end()) return format("stream {}", id);
+    return format("{} of {}", known->second.name, known->second.device);
+}
+
+}  // namespace heddle::detail

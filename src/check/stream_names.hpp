@@ -1,0 +1,31 @@
+// Names of the streams that reports may speak of.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+
+#include <heddle/stream/stream.hpp>
+
+namespace heddle::detail {
+
+/// Remembers the streams that were used last.
+class StreamNames {
+public:
+    void keep(StreamRef stream);
+    std::string name(std::uint64_t id) const;  ///< "main"
+    std::string full(std::uint64_t id) const;  ///< "main of cuda:0"
+
+private:
+    struct Known {
+        std::string name, device;
+        std::uint64_t used = 0;
+    };
+    void forget_half();
+
+    std::unordered_map<std::uint64_t, Known> all_;
+    std::uint64_t uses_ = 0;
+    std::uint64_t last_ = 0;  ///< the stream that was kept last
+};
+
+}  // namespace heddle::detail

@@ -1,0 +1,211 @@
+// heddle::check and HEDDLE_CHECK on streams of the device under test.
+#include <heddle/check.hpp>
+
+#include "child.hpp"
+#include "kernel_launches.hpp"
+#include "support.hpp"
+
+using namespace heddle_test;
+
+namespace {
+
+/// A check that keeps the races.
+class Checked {
+public:
+    explicit Checked(check::Options options = {}) {
+        check::on_race([this](const check::Race& race) {
+            const std::lock_guard lock(mutex_);
+            races_.push_back(race);
+        });
+        check::start(options);
+    }
+    ~Checked() {
+        (void)check::stop();
+        check::on_race(nullptr);
+    }
+    Checked(const Checked&) = delete;
+    Checked& operator=(const Checked&) = delete;
+
+    check::Summary end() { return check::stop(); }
+    std::vector<check::Race> races() {
+        const std::lock_guard lock(mutex_);
+        return races_;
+    }
+
+private:
+    std::mutex mutex_;
+    std::vector<check::Race> races_;
+};
+
+constexpr std::size_t size = 100;
+
+}  // namespace
+
+TEST_CASE("on_race_gets_data") {
+    const Drained drained;
+    const Stream a({.name = "halo"}), b({.name = "main"});
+    Array<int> x = zeros<int>(a, size);
+    a.synchronize();
+    Checked checked;
+    launch(a, Add{}, dim(size), x, 1);
+    const unsigned line = __LINE__ - 1;
+    launch(b, Add{}, dim(size), x, 1);
+    const check::Summary found = checked.end();
+    CHECK(found.certain == 1);
+    CHECK(found.possible == 0);
+    CHECK(found.operations >= 2);
+    REQUIRE(checked.races().size() == 1);
+    const check::Race race = checked.races().front();
+    CHECK(race.kind == check::RaceKind::write_after_write);
+    CHECK(race.certain);
+    CHECK(race.first.where.line == line);
+    CHECK(race.second.where.line == line + 2);
+    CHECK_THAT(race.first.where.file, contains("check_test.cpp"));
+    CHECK_THAT(race.first.stream, contains("halo of "));
+    CHECK(race.first.argument == 0);
+    CHECK(race.data == x.data());
+    CHECK(race.bytes == size * sizeof(int));
+    CHECK_THAT(race.text, contains("main.wait_stream(halo);"));
+    a.synchronize();
+    b.synchronize();
+}
+
+TEST_CASE("a program whose streams wait is silent") {
+    const Drained drained;
+    const Stream a, b;
+    Checked checked({.strict = true});
+    Array<int> x = zeros<int>(a, size);
+    launch(a, Add{}, dim(size), x, 1);
+    b.wait_stream(a);
+    launch(b, Add{}, dim(size), x, 1);
+    const Event done = b.record_event();
+    a.wait_event(done);
+    launch(a, Add{}, dim(size), x, 1);
+    const std::vector<int> back = to_host(a, x);
+    CHECK(back[0] == 3);
+    a.synchronize();
+    x.reset();
+    const check::Summary found = checked.end();
+    for (const check::Race& race : checked.races()) UNSCOPED_INFO(race.text);
+    CHECK(found.certain == 0);
+    CHECK(found.possible == 0);
+    CHECK(found.faults == 0);
+}
+
+TEST_CASE("same_pair_is_counted_not_repeated") {
+    const Drained drained;
+    const Stream a, b;
+    Array<int> x = zeros<int>(a, size);
+    synchronize();
+    Checked checked;
+    for (int i = 0; i < 5; ++i) {
+        launch(a, Add{}, dim(size), x, 1);
+        launch(b, Add{}, dim(size), x, 1);
+    }
+    synchronize();
+    CHECK(checked.end().certain <= 2);  // each of the two may be the earlier one
+}
+
+TEST_CASE("what is enqueued within ScopedOff accesses nothing, and orders as always") {
+    const Drained drained;
+    const Stream a, b;
+    Array<int> x = zeros<int>(a, size), y = zeros<int>(a, size);
+    synchronize();
+    Checked checked;
+    {
+        const check::ScopedOff off;
+        launch(a, Add{}, dim(size), x, 1);
+    }
+    launch(b, Add{}, dim(size), x, 1);
+    launch(a, Add{}, dim(size), y, 1);
+    {
+        const check::ScopedOff off;
+        b.wait_stream(a);
+    }
+    launch(b, Add{}, dim(size), y, 1);
+    synchronize();
+    CHECK(checked.end().certain == 0);
+}
+
+TEST_CASE("synchronized() counts as a host wait") {
+    const Drained drained;
+    const Stream a, b;
+    Array<int> x = zeros<int>(a, size);
+    synchronize();
+    Checked checked;
+    launch(a, Add{}, dim(size), x, 1);
+    check::synchronized(a);
+    launch(b, Add{}, dim(size), x, 1);
+    check::synchronized(test_device());
+    launch(a, Add{}, dim(size), x, 1);
+    CHECK(checked.end().certain == 0);
+    synchronize();
+}
+
+TEST_CASE("stopped_and_started") {
+    const Drained drained;
+    const Stream a, b;
+    Array<int> x = zeros<int>(a, size);
+    synchronize();
+    CHECK(check::stop().operations == 0);
+    {
+        Checked checked;
+        CHECK_THROWS_AS(check::start(), UsageError);
+        launch(a, Add{}, dim(size), x, 1);
+        CHECK(check::summary().operations == 1);
+    }
+    launch(b, Add{}, dim(size), x, 1);
+    Checked again;
+    launch(a, Add{}, dim(size), x, 1);  // what was enqueued before is not known
+    CHECK(again.end().certain == 0);
+    synchronize();
+}
+
+TEST_CASE("child: enqueues a race", "[.child]") {
+    const Stream a, b;
+    Array<int> x = zeros<int>(a, size);
+    a.synchronize();
+    launch(a, Add{}, dim(size), x, 1);
+    launch(b, Add{}, dim(size), x, 1);
+    std::printf("after the race\n");
+    std::fflush(stdout);
+    a.synchronize();
+    b.synchronize();
+}
+
+TEST_CASE("HEDDLE_CHECK prints races and a summary, and leaves the exit status") {
+    const ChildResult child = run_test_case("child: enqueues a race", {"HEDDLE_CHECK=1"});
+    INFO(child.output);
+    CHECK(child.status == 0);
+    CHECK_THAT(child.output, contains("heddle check: RACE (write after write)"));
+    CHECK_THAT(child.output, contains("heddle check: 1 race, 0 possible"));
+}
+
+TEST_CASE("exit_status_66") {
+    const ChildResult child = run_test_case("child: enqueues a race", {"HEDDLE_CHECK=strict,exit"});
+    INFO(child.output);
+    CHECK(child.status == 66);
+    CHECK_THAT(child.output, contains("after the race"));
+}
+
+TEST_CASE("abort_stops_at_the_call") {
+    const ChildResult child = run_test_case("child: enqueues a race", {"HEDDLE_CHECK=abort"});
+    INFO(child.output);
+    CHECK(child.status != 0);
+    CHECK_THAT(child.output, contains("heddle check: RACE"));
+    CHECK(child.output.find("after the race") == std::string::npos);
+}
+
+TEST_CASE("HEDDLE_CHECK refuses what it does not know, and checks nothing") {
+    const ChildResult child = run_test_case("child: enqueues a race", {"HEDDLE_CHECK=loud"});
+    INFO(child.output);
+    CHECK(child.status == 0);
+    CHECK_THAT(child.output, contains("'loud' is none of 1, strict, abort, exit"));
+    CHECK(child.output.find("RACE") == std::string::npos);
+}
+
+TEST_CASE("HEDDLE_CHECK=0 checks nothing") {
+    const ChildResult child = run_test_case("child: enqueues a race", {"HEDDLE_CHECK=0"});
+    CHECK(child.status == 0);
+    CHECK(child.output.find("heddle check") == std::string::npos);
+}

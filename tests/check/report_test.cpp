@@ -1,0 +1,160 @@
+// What reports of races say.
+#include "check/report.hpp"
+
+#include <map>
+
+#include "support.hpp"
+
+using namespace heddle_test;
+using heddle::detail::Finding;
+using heddle::detail::FindingKind;
+using heddle::detail::KnownOrder;
+using heddle::detail::race_of;
+using heddle::detail::Site;
+using heddle::detail::SiteId;
+
+namespace {
+
+enum : SiteId { pack = 1, relax, record, wait, made, host, notify, send, freed };
+
+class SomeNames final : public heddle::detail::ReportNames {
+public:
+    const Site& site(SiteId id) const override { return sites_.at(id); }
+    std::string stream(std::uint64_t id) const override { return short_stream(id) + " of cuda:0"; }
+    std::string short_stream(std::uint64_t id) const override { return id == 7 ? "halo" : "main"; }
+
+private:
+    std::map<SiteId, Site> sites_{{pack, {OpKind::launch, "PackHalo", "src/solver.cpp", 71}},
+                                  {relax, {OpKind::launch, "Relax", "src/solver.cpp", 88}},
+                                  {record, {OpKind::record, "record_event", "solver.cpp", 64}},
+                                  {wait, {OpKind::wait, "wait_event", "solver.cpp", 66}},
+                                  {made, {OpKind::allocate, "empty", "/a/b/solver.cpp", 40}},
+                                  {host, {OpKind::host_access, "on_host", "main.cpp", 55}},
+                                  {notify, {OpKind::host_function, "Notify", "io.cpp", 40}},
+                                  {send, {OpKind::copy, "device to device", "link.cpp", 61}},
+                                  {freed, {OpKind::free, "free", "", 0}}};
+};
+
+Finding a_finding(FindingKind kind) {
+    return {.kind = kind,
+            .first = {.stream = 7,
+                      .position = 412,
+                      .site = pack,
+                      .mode = AccessMode::read,
+                      .argument = 1},
+            .second = {.stream = 8,
+                       .position = 977,
+                       .site = relax,
+                       .mode = AccessMode::read_write,
+                       .argument = 0},
+            .begin = 0x1000,
+            .end = 0x1000 + 4096 * 4,
+            .allocation = 5,
+            .allocation_begin = 0x1000,
+            .element = 4,
+            .made = made};
+}
+
+std::string text_of(const Finding& finding) { return race_of(finding, SomeNames()).text; }
+
+}  // namespace
+
+TEST_CASE("report_names_both_places_argument_elements") {
+    const std::string text = text_of(a_finding(FindingKind::write_after_read));
+    CHECK_THAT(text, contains("heddle check: RACE (write after read): 'Relax' may overwrite what "
+                              "'PackHalo' still reads\n"));
+    CHECK_THAT(text, contains("PackHalo, kernel on stream halo of cuda:0, enqueued at "
+                              "solver.cpp:71\n      reads it through its 2nd argument\n"));
+    CHECK_THAT(text, contains("Relax, kernel on stream main of cuda:0, enqueued at solver.cpp:88\n"
+                              "      reads and writes it through its 1st argument\n"));
+    CHECK_THAT(text, contains("elements [0, 4096) of the array made at solver.cpp:40\n"));
+    CHECK_THAT(text, contains("Nothing orders the two.\n"));
+    CHECK_THAT(text, contains("after solver.cpp:71 and before solver.cpp:88, for example      "
+                              "main.wait_stream(halo);\n"));
+    CHECK_THAT(text, contains("[kind=write_after_read certain=1 first=halo of cuda:0#412 "
+                              "second=main of cuda:0#977 bytes=0x1000+16384]\n"));
+}
+
+TEST_CASE("report_says_recorded_too_early") {
+    Finding finding = a_finding(FindingKind::read_after_write);
+    finding.order = {.kind = KnownOrder::Kind::wait, .record = record, .wait = wait};
+    CHECK_THAT(text_of(finding), contains("the wait at solver.cpp:66 is for an event that was "
+                                          "recorded at solver.cpp:64, before solver.cpp:71"));
+}
+
+TEST_CASE("report_says_never_recorded") {
+    Finding finding = a_finding(FindingKind::read_after_write);
+    finding.order = {.kind = KnownOrder::Kind::never_recorded, .wait = wait};
+    CHECK_THAT(text_of(finding), contains("had never been recorded when solver.cpp:66 waited"));
+}
+
+TEST_CASE("a report of the host's access asks for a host wait") {
+    Finding finding = a_finding(FindingKind::host_read_after_write);
+    finding.first.mode = AccessMode::write;
+    finding.second = {.site = host, .mode = AccessMode::read};
+    const std::string text = text_of(finding);
+    CHECK_THAT(text, contains("the host may read what 'PackHalo' has not written yet"));
+    CHECK_THAT(text, contains("  the host, at main.cpp:55\n      reads it\n"));
+    CHECK_THAT(text, contains("before main.cpp:55, for example      halo.synchronize();"));
+    CHECK_THAT(text, contains("second=host#0"));
+}
+
+TEST_CASE("a possible race names what may make the order") {
+    Finding finding = a_finding(FindingKind::write_after_read);
+    finding.is_certain = false;
+    finding.leak = notify;
+    const std::string text = text_of(finding);
+    CHECK_THAT(text, contains("POSSIBLE RACE"));
+    CHECK_THAT(text, contains("Unless Notify at io.cpp:40 makes that order"));
+}
+
+TEST_CASE("a report of freed memory says to keep it, or to declare its use") {
+    Finding finding = a_finding(FindingKind::free_before_use);
+    finding.first.site = send;
+    finding.second.site = freed;
+    finding.freed = freed;
+    const std::string text = text_of(finding);
+    CHECK_THAT(text, contains("memory is freed that the copy device to device may still read"));
+    CHECK_THAT(text, contains("array.used_on(stream) at link.cpp:61"));
+    CHECK_THAT(text, contains("freed at an unknown place"));
+}
+
+TEST_CASE("a race in a graph asks for an edge") {
+    Finding finding = a_finding(FindingKind::write_after_write);
+    finding.in_graph = true;
+    CHECK_THAT(text_of(finding), contains("RACE in a graph"));
+    CHECK_THAT(text_of(finding), contains("an edge from the node of solver.cpp:71"));
+}
+
+TEST_CASE("memory that heddle does not own is named by its address") {
+    Finding finding = a_finding(FindingKind::write_after_write);
+    finding.allocation = 0;
+    finding.made = 0;
+    CHECK_THAT(text_of(finding),
+               contains("16384 bytes at 0x1000 of memory that heddle does not own\n"));
+}
+
+TEST_CASE("each kind of finding has a race with words") {
+    for (const FindingKind kind :
+         {FindingKind::write_after_write, FindingKind::write_after_read,
+          FindingKind::read_after_write, FindingKind::host_write_after_write,
+          FindingKind::host_write_after_read, FindingKind::host_read_after_write,
+          FindingKind::use_before_allocation, FindingKind::free_before_use,
+          FindingKind::use_after_free, FindingKind::reuse}) {
+        const check::Race race = race_of(a_finding(kind), SomeNames());
+        INFO(race.text);
+        CHECK_THAT(race.text, contains("Missing: "));
+        CHECK(race.text.find("''") == std::string::npos);
+        CHECK(race.first.where.line == 71);
+    }
+}
+
+TEST_CASE("summary_counts_possible") {
+    check::Summary summary{.certain = 3, .possible = 1, .operations = 18204};
+    CHECK(heddle::detail::summary_text(summary, false) ==
+          "heddle check: 3 races, 1 possible (HEDDLE_CHECK=strict shows them); 18204 operations "
+          "checked\n");
+    summary.faults = 2;
+    CHECK_THAT(heddle::detail::summary_text(summary, true),
+               contains("3 races, 1 possible, 2 faults of heddle; "));
+}
