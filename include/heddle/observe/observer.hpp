@@ -182,12 +182,13 @@ struct OpInfo {
 
 /// Tells when an operation ran.
 struct OpRun {
+    /// What `start_ns` is if the start is not known.
     static constexpr std::int64_t unknown = std::numeric_limits<std::int64_t>::min();
     /// OpInfo::id of the operation. This may come before the operation is described.
     std::uint64_t id = 0;
     /// Graph launches: the index of the node in the launched graph; else -1.
     std::int64_t node = -1;
-    /// Nanoseconds of `clock`. The start may be `unknown`: as soon as what it came after was done.
+    /// Nanoseconds of `clock`, or `unknown`: as soon as what it came after was done.
     std::int64_t start_ns = 0;
     std::int64_t end_ns = 0;  ///< likewise, but always known
     /// How many worker threads could share it: 1, or all. 1 for a graph launch as a whole.
@@ -197,11 +198,12 @@ struct OpRun {
     int clock = -1;
 };
 
-/// A CUDA device's clock showed `device_ns` between two moments of std::chrono::steady_clock. All
-/// in nanoseconds; the device's count from any moment.
+/// What a CUDA device's clock showed between two moments of the host's. All in nanoseconds.
 struct ClockReading {
-    int device = 0;  ///< its index
-    std::int64_t before_ns = 0, device_ns = 0, after_ns = 0;
+    int device = 0;              ///< the device's index
+    std::int64_t before_ns = 0;  ///< before the reading, of std::chrono::steady_clock
+    std::int64_t device_ns = 0;  ///< what it showed, counted from any moment
+    std::int64_t after_ns = 0;   ///< after the reading, of std::chrono::steady_clock
 };
 
 /// A public call of the library that an observer sees begin.
