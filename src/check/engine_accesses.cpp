@@ -101,7 +101,7 @@ bool CheckEngine::is_expected(const Access& second, const Conflict& conflict) co
     if (abandoned_.contains(first.epoch.word())) return true;
     if (second.mark.is_free)
         return first.is_free || first.by_allocation || !first.is_raw || second.stream == nullptr;
-    if (first.is_free && second.mark.by_allocation) return conflict.is_freed;
+    if (first.is_free && second.mark.by_allocation) return conflict.is_ordered;
     return false;
 }
 

@@ -8,15 +8,15 @@
 
 namespace heddle::detail {
 
-/// An earlier access that is not ordered before a new one.
+/// An earlier access that does not go with a new one.
 struct Conflict {
     Mark first;
     std::uint64_t begin = 0,
                   end = 0;  ///< common bytes, or what spans them if the access is strided
     /// False if it is not known whether there are common bytes.
     bool is_certain = true;
-    /// The memory had been freed by `first`, with or without an order.
-    bool is_freed = false;
+    /// There is an order, but `first` freed the memory.
+    bool is_ordered = false;
 };
 
 /// Accesses in rows.

@@ -8,8 +8,8 @@ namespace heddle::detail {
 
 /// `mode` and `by` are of the later access.
 inline FindingKind kind_of(const Conflict& conflict, OpKind first, AccessMode mode, OpKind by) {
-    if (conflict.is_freed || conflict.first.is_free) return FindingKind::use_after_free;
     if (by == OpKind::allocate) return FindingKind::reuse;
+    if (conflict.first.is_free) return FindingKind::use_after_free;
     if (by == OpKind::free) return FindingKind::free_before_use;
     if (first == OpKind::allocate) return FindingKind::use_before_allocation;
     const bool reads = mode == AccessMode::read, by_host = by == OpKind::host_access;

@@ -222,6 +222,12 @@ public:
         ops.back().graph = graph != 0 ? graph : ++ids_;
         return line;
     }
+    Line send_batch(StreamName stream, std::uint64_t of_recording) {
+        const Line line = add(OpKind::graph_launch, stream);
+        ops.back().mode = OpMode::run;
+        ops.back().recording = of_recording;
+        return line;
+    }
     std::uint64_t number() { return ++ids_; }
 
     /// What the checker says of the list.
