@@ -1,0 +1,117 @@
+// Parts of an allocation, each with its last write and its readers.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "check/check_op.hpp"
+#include "check/clock.hpp"
+
+namespace heddle::detail {
+
+/// An access that a cell remembers.
+struct Mark {
+    Epoch epoch;
+    SiteId site = 0;
+    AccessMode mode = AccessMode::read;
+    std::int8_t argument = -1;
+    bool is_free : 1 = false;        ///< the memory was freed
+    bool by_allocation : 1 = false;  ///< the memory was allocated
+    bool is_raw : 1 = false;         ///< by a plain pointer: heddle did not know of the use
+
+    explicit operator bool() const noexcept { return static_cast<bool>(epoch); }
+    bool operator==(const Mark&) const = default;
+};
+
+/// Whether two accesses to one byte need an order.
+inline bool conflicts(AccessMode a, AccessMode b) noexcept {
+    if (a == AccessMode::read || a == AccessMode::concurrent) return a != b;
+    return true;
+}
+
+/// Reads since the last write, and concurrent accesses: two in place, more elsewhere.
+class Readers {
+public:
+    Readers() = default;
+    Readers(const Readers& from);
+    Readers(Readers&&) noexcept = default;
+    Readers& operator=(const Readers& from);
+    Readers& operator=(Readers&&) noexcept = default;
+    ~Readers() = default;
+
+    template <class F> void for_each(F&& f) const {
+        for (const Mark& mark : here_)
+            if (mark) f(mark);
+        if (more_ == nullptr) return;
+        for (const Mark& mark : *more_) f(mark);
+    }
+    void add(const Mark& mark);
+    /// Removes each mark for which f(mark) is true.
+    template <class F> void remove_if(F&& f) {
+        for (Mark& mark : here_)
+            if (mark && f(mark)) mark = {};
+        if (more_ == nullptr) return;
+        std::erase_if(*more_, f);
+        if (more_->empty()) more_.reset();
+    }
+    void clear() noexcept;
+    bool operator==(const Readers& other) const;
+
+private:
+    Mark here_[2];
+    std::unique_ptr<std::vector<Mark>> more_;
+};
+
+/// Bytes [begin, end), all with the same past.
+struct Cell {
+    std::uint64_t begin = 0, end = 0;
+    Mark write;
+    Readers readers;
+
+    bool has_same_past(const Cell& other) const {
+        return write == other.write && readers == other.readers;
+    }
+};
+
+/// Cells that do not overlap, in order: one in place, a sorted vector for a few, a tree for many.
+class CellStore {
+public:
+    static constexpr std::size_t most_few = 64;
+
+    std::size_t size() const noexcept;
+    /// Returns the cell if [begin, end) is exactly one cell that has no neighbours next to it.
+    Cell* lone(std::uint64_t begin, std::uint64_t end) noexcept;
+    /// Removes the cells that overlap [begin, end) or end or begin at its borders, and appends them
+    /// in order.
+    void take(std::uint64_t begin, std::uint64_t end, std::vector<Cell>& to);
+    /// Adds cells, in order, where there are none.
+    void put(std::vector<Cell>& cells);
+    /// Calls f(const Cell&) for each cell that overlaps [begin, end).
+    template <class F> void for_each(std::uint64_t begin, std::uint64_t end, F&& f) const {
+        if (many_.empty()) {
+            for (auto at = first_few(begin); at != few_.end() && at->begin < end; ++at)
+                if (at->end > begin) f(*at);
+            if (has_one_ && one_.begin < end && one_.end > begin) f(one_);
+            return;
+        }
+        for (auto at = first_of_many(begin); at != many_.end() && at->second.begin < end; ++at)
+            if (at->second.end > begin) f(at->second);
+    }
+
+private:
+    std::vector<Cell>::const_iterator first_few(std::uint64_t begin) const;
+    std::map<std::uint64_t, Cell>::const_iterator first_of_many(std::uint64_t begin) const;
+    void take_few(std::uint64_t begin, std::uint64_t end, std::vector<Cell>& to);
+    void take_many(std::uint64_t begin, std::uint64_t end, std::vector<Cell>& to);
+    void put_few(std::vector<Cell>& cells);
+    void put_many(std::vector<Cell>& cells);
+
+    Cell one_;
+    bool has_one_ = false;  ///< then there are no others
+    std::vector<Cell> few_;
+    std::map<std::uint64_t, Cell> many_;  ///< by begin
+};
+
+}  // namespace heddle::detail

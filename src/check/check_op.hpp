@@ -1,0 +1,84 @@
+// What the ordering checker reads: a list of operations, as plain data.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <heddle/observe/observer.hpp>
+
+namespace heddle::detail {
+
+/// Stands for an operation's name, kind and place in the source; see SiteTable. 0 is none.
+using SiteId = std::uint32_t;
+
+/// Memory that an operation accesses: `rows` rows of `bytes` bytes, `pitch` bytes apart.
+struct CheckAccess {
+    std::uint64_t data = 0;  ///< address
+    std::uint64_t bytes = 0;
+    std::uint64_t pitch = 0;
+    /// Identifies the allocation for good; 0 for memory that heddle does not own, or that was
+    /// reached by a plain pointer.
+    std::uint64_t allocation = 0;
+    std::uint32_t rows = 1;
+    std::uint32_t element = 0;  ///< bytes of an element; 0 if it is not known
+    AccessMode mode = AccessMode::read;
+    std::int8_t argument = -1;
+
+    bool is_strided() const noexcept { return rows > 1 && pitch != bytes; }
+    /// One past the last byte.
+    std::uint64_t end() const noexcept { return data + (rows - 1) * pitch + bytes; }
+};
+
+/// A node of a launched graph. A node that belongs to a body of a conditional node comes after that
+/// one, next to the others of its body, and precedes what the conditional node precedes.
+struct CheckNode {
+    static constexpr std::uint32_t no_node = ~std::uint32_t{0};
+
+    OpKind kind = OpKind::launch;
+    SiteId site = 0;
+    std::vector<std::uint32_t> after;  ///< nodes that precede it directly, by their index
+    std::vector<CheckAccess> accesses;
+    bool accesses_known = true;
+    std::uint64_t event = 0;         ///< that it records or waits for
+    std::uint32_t inside = no_node;  ///< the conditional node in whose body it is
+    std::uint32_t alternative = 0;   ///< which body: only one of them runs
+};
+
+/// What a graph launch runs. Immutable.
+struct CheckShape {
+    std::uint64_t id = 0;  ///< never that of another shape
+    std::vector<CheckNode> nodes;
+};
+
+/// An operation, in the words of OpInfo. Streams are known by their ids; 0 is the host.
+struct CheckOp {
+    OpKind kind = OpKind::launch;
+    OpMode mode = OpMode::run;
+    WaitReason reason = WaitReason::user;
+    /// It may tell somebody, in a way that cannot be seen, that it ran: a host function, a kernel
+    /// that writes a flag.
+    bool may_signal = false;
+    /// Allocations: the memory comes from a cache of heddle's own, so whoever had it before has to
+    /// be ordered before.
+    bool from_own_cache = false;
+    SiteId site = 0;
+    std::uint32_t thread = 0;  ///< that enqueued it
+    std::uint32_t device = 0;  ///< of the stream, or of synchronize_device()
+    std::uint64_t id = 0;
+    std::uint64_t stream = 0;
+    std::uint64_t position = 0;
+    std::uint64_t other = 0;  ///< of waits: the stream waited for
+    std::uint64_t other_position = 0;
+    EventPoint event = {};
+    std::uint64_t recording = 0;
+    std::uint64_t parent = 0;  ///< the id of the host function that enqueued it
+    std::uint64_t graph = 0;   ///< graph launches: which graph, whose launches run one by one
+    std::shared_ptr<const CheckShape> shape;
+    std::uint64_t collective = 0;
+    std::uint32_t share = 0, shares = 0;
+    std::vector<CheckAccess> accesses;
+};
+
+}  // namespace heddle::detail

@@ -1,0 +1,149 @@
+// The ordering checker: finds accesses to common memory that nothing orders.
+#pragma once
+
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "check/events.hpp"
+#include "check/leaks.hpp"
+#include "check/memory.hpp"
+#include "check/shape.hpp"
+#include "check/streams.hpp"
+
+namespace heddle::detail {
+
+/// Takes operations one by one, in the order in which they were enqueued, and says which of them
+/// access memory that an earlier one accesses too, without an order between the two. A function of
+/// the operations alone: it asks no device and no clock. Not for use by several threads at once.
+class CheckEngine {
+public:
+    /// Appends what the operation shows to findings().
+    void add(const CheckOp& op);
+    /// A batch was abandoned: what it had recorded since it was last sent will not run.
+    void abandon(std::uint64_t recording);
+    /// There will be no further operations: appends what had to wait for them.
+    void finish();
+
+    /// The caller may clear them.
+    std::vector<Finding>& findings() noexcept { return findings_; }
+
+    struct Sizes {
+        std::size_t streams, slots, events, allocations, freed;
+    };
+    Sizes sizes() const noexcept {
+        return {streams_.size(), streams_.slots(), events_.size(), memory_.size(), memory_.freed()};
+    }
+
+private:
+    /// An operation while it is added.
+    struct Step {
+        const CheckOp& op;
+        StreamTrack* stream;  ///< null: the host
+        Epoch epoch;
+    };
+    /// What a graph, or a host function, did last.
+    struct Past {
+        Moment moment;
+        SiteId site = 0;
+        template <class F> void each_moment(F&& f) const { f(moment); }
+    };
+    /// What is known of a launched graph's shape.
+    struct KnownShape {
+        ShapeUse use;
+        std::vector<std::uint64_t> streams;  ///< numbers of the parts, as if they were streams
+        template <class F> void each_moment(F&&) const {}
+    };
+    struct Share {
+        std::uint64_t stream;
+        Epoch epoch;
+    };
+    /// A collective of which not all shares are known.
+    struct Collective {
+        std::vector<Share> shares;
+        Clock entered;  ///< what precedes its shares
+        std::vector<Finding> held;
+    };
+    struct HostWait {
+        Clock reaches;
+        SiteId site = 0;
+    };
+
+    // engine.cpp
+    void add_on_stream(const CheckOp& op);
+    void add_on_host(const CheckOp& op);
+    void add_work(const Step& step);
+    void remember_work(const Step& step);
+    Step begin(const CheckOp& op);
+    void come_from(StreamTrack& stream, const CheckOp& op);
+
+    // engine_order.cpp: records, waits, host waits
+    void record(const Step& step);
+    void wait(const Step& step);
+    void note_wait(const Step& step, const EventRecord* record);
+    bool needs_wait(const Step& step, const StreamTrack& other) const;
+    void tell_elision_fault(const Step& step, const StreamTrack& other);
+    /// Returns what a wait or query covers, as a clock.
+    Clock target_of(const CheckOp& op);
+    Moment moment_on(std::uint64_t stream, std::uint64_t position);
+    Clock device_clock(std::uint32_t device);
+    void begin_host_wait(const CheckOp& op);
+    void end_host_wait(const CheckOp& op);
+    void raise_floor(const Clock& reaches, SiteId site);
+    void tie_event(const CheckOp& op);
+
+    // engine_accesses.cpp: what operations access, and what that conflicts with
+    struct Access {
+        const CheckOp& op;
+        const CheckAccess& access;
+        Mark mark;
+        Order order;
+        StreamTrack* stream;
+    };
+    void access_all(const Step& step);
+    void access_by_host(const CheckOp& op);
+    void access(const CheckOp& op, const CheckAccess& access, const Mark& mark, const Order& order,
+                StreamTrack* stream);
+    void tell(const Access& second, const AllocationTrack& memory);
+    void tell_one(const Access& second, const AllocationTrack& memory, const Conflict& conflict,
+                  std::size_t first_finding);
+    bool is_expected(const Access& second, const Conflict& conflict) const;
+    SiteId leak_of(const Access& second, Epoch first) const;
+    FindingSide side_of(const Mark& mark);
+    KnownOrder order_between(StreamTrack* first, const StreamTrack* second) const;
+    void allocate(const CheckOp& op, StreamTrack* stream, Epoch epoch);
+    void free(const CheckOp& op, StreamTrack* stream, Epoch epoch);
+    void become_host_access(const CheckOp& op, const CheckAccess& access);
+
+    // engine_graphs.cpp: graph launches, batches, collectives
+    void launch_graph(const Step& step);
+    void launch_parts(const Step& step, const KnownShape& shape);
+    void join_events(Clock& clock, const std::vector<std::uint64_t>& events);
+    KnownShape& known_shape(const CheckShape& shape);
+    void access_part(const Step& step, const ShapePart& part, Epoch epoch, const Clock& before);
+    void sent_batch(std::uint64_t recording);
+    void share(const Step& step);
+    void end_collective(Collective& collective, bool is_complete);
+
+    StreamTable streams_;
+    HostFloor floor_;
+    Position host_position_ = 0;
+    EventTable events_;
+    MemoryTable memory_;
+    Leaks leaks_;
+    Clock exported_;  ///< what precedes the records of exported events
+    Recent<Past> functions_{1024};
+    Recent<Past> graphs_{256};
+    Recent<KnownShape> shapes_{64};
+    std::unordered_map<std::uint64_t, Collective> collectives_;      ///< open ones
+    std::unordered_map<std::uint64_t, std::vector<Epoch>> batched_;  ///< by recording, not sent yet
+    std::unordered_set<std::uint64_t> abandoned_;                    ///< words of epochs
+    std::unordered_map<std::uint32_t, HostWait> host_waits_;         ///< begun, by thread
+    std::unordered_map<std::uint32_t, Epoch> copies_;                ///< each thread's newest
+    std::vector<SiteId> host_wait_sites_;                            ///< by slot, the newest
+    std::vector<Conflict> conflicts_;
+    std::vector<std::unique_ptr<AllocationTrack>> former_;
+    std::vector<Finding> findings_;
+};
+
+}  // namespace heddle::detail

@@ -1,0 +1,184 @@
+// The memory that operations access, and what the checker says of it.
+#include "check/engine.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "check/kinds.hpp"
+
+namespace heddle::detail {
+
+namespace {
+
+bool overwrites(const CheckAccess& access) noexcept {
+    return access.mode == AccessMode::write || access.mode == AccessMode::read_write;
+}
+
+Mark mark_of(const CheckOp& op, const CheckAccess& access, Epoch epoch) noexcept {
+    return {.epoch = epoch,
+            .site = op.site,
+            .mode = access.mode,
+            .argument = access.argument,
+            .is_free = op.kind == OpKind::free,
+            .by_allocation = op.kind == OpKind::allocate,
+            .is_raw = access.allocation == 0};
+}
+
+}  // namespace
+
+void CheckEngine::access_all(const Step& step) {
+    const Order order{&step.stream->clock, &floor_, step.stream->slot};
+    // Writes first: a read of what the operation itself writes says nothing new.
+    for (const bool writes : {true, false})
+        for (const CheckAccess& one : step.op.accesses)
+            if (overwrites(one) == writes)
+                access(step.op, one, mark_of(step.op, one, step.epoch), order, step.stream);
+}
+
+void CheckEngine::access_by_host(const CheckOp& op) {
+    const Past* const function = op.parent != 0 ? functions_.find(op.parent) : nullptr;
+    Clock known;
+    if (function != nullptr) known.join(function->moment.before, function->moment.at, floor_);
+    else if (op.parent != 0) known = functions_.forgotten();
+    const Epoch epoch{host_slot, ++host_position_};
+    for (const CheckAccess& one : op.accesses) {
+        if (op.reason == WaitReason::copy) become_host_access(op, one);
+        access(op, one, mark_of(op, one, epoch), {&known, &floor_, host_slot}, nullptr);
+    }
+}
+
+/// The copy that this thread enqueued last reads or writes pageable memory: that is over when the
+/// call returns.
+void CheckEngine::become_host_access(const CheckOp& op, const CheckAccess& access) {
+    const auto copy = copies_.find(op.thread);
+    if (copy == copies_.end()) return;
+    memory_.of(access).history.forget(access.data, access.end(), copy->second);
+}
+
+void CheckEngine::access(const CheckOp& op, const CheckAccess& access, const Mark& mark,
+                         const Order& order, StreamTrack* stream) {
+    if (access.bytes == 0) return;
+    AllocationTrack& memory = memory_.of(access);
+    conflicts_.clear();
+    memory.history.add(access, mark, order, conflicts_);
+    if (!conflicts_.empty()) [[unlikely]]
+        tell({op, access, mark, order, stream}, memory);
+}
+
+void CheckEngine::allocate(const CheckOp& op, StreamTrack* stream, Epoch epoch) {
+    for (const CheckAccess& one : op.accesses) {
+        former_.clear();
+        AllocationTrack& memory = memory_.allocate(one, op.site, former_);
+        const Mark mark = mark_of(op, one, epoch);
+        const Clock nothing;
+        const Order order{stream != nullptr ? &stream->clock : &nothing, &floor_, epoch.slot()};
+        for (const auto& old : former_) {
+            if (!op.from_own_cache || !old->is_freed) continue;  // the driver orders its own pools
+            conflicts_.clear();
+            old->history.add(one, mark, order, conflicts_);
+            if (!conflicts_.empty()) tell({op, one, mark, order, stream}, *old);
+        }
+        conflicts_.clear();
+        memory.history.add(one, mark, order, conflicts_);
+    }
+}
+
+void CheckEngine::free(const CheckOp& op, StreamTrack* stream, Epoch epoch) {
+    for (const CheckAccess& one : op.accesses) {
+        AllocationTrack& memory = memory_.of(one);
+        if (memory.is_foreign) continue;
+        memory_.free(memory, op.site, epoch);
+        const Clock nothing;
+        const Order order{stream != nullptr ? &stream->clock : &nothing, &floor_, epoch.slot()};
+        access(op, one, mark_of(op, one, epoch), order, stream);
+    }
+}
+
+/// heddle frees memory after the users that it knows, and hands it on after that: only unknown uses
+/// can be too late. Memory that the host frees was waited for in ways that are not told.
+bool CheckEngine::is_expected(const Access& second, const Conflict& conflict) const {
+    const Mark& first = conflict.first;
+    if (abandoned_.contains(first.epoch.word())) return true;
+    if (second.mark.is_free)
+        return first.is_free || first.by_allocation || !first.is_raw || second.stream == nullptr;
+    if (first.is_free && second.mark.by_allocation) return conflict.is_ordered;
+    return false;
+}
+
+void CheckEngine::tell(const Access& second, const AllocationTrack& memory) {
+    const std::size_t first_finding = findings_.size();
+    for (const Conflict& one : conflicts_)
+        if (!is_expected(second, one)) tell_one(second, memory, one, first_finding);
+}
+
+void CheckEngine::tell_one(const Access& second, const AllocationTrack& memory,
+                           const Conflict& conflict, std::size_t first_finding) {
+    const FindingSide first = side_of(conflict.first);
+    const OpKind first_kind = conflict.first.by_allocation ? OpKind::allocate : OpKind::launch;
+    FindingKind kind = kind_of(conflict, first_kind, second.mark.mode, second.op.kind);
+    for (std::size_t i = findings_.size(); i-- > first_finding;) {
+        Finding& known = findings_[i];
+        const bool is_same = known.first.stream == first.stream &&
+                             known.first.position == first.position && known.kind == kind;
+        if (!is_same || known.end != conflict.begin) continue;
+        known.end = conflict.end;
+        return;
+    }
+    const SiteId leak = leak_of(second, conflict.first.epoch);
+    const bool host_takes_new_memory = second.stream == nullptr && conflict.first.by_allocation;
+    Finding finding{.kind = kind,
+                    .is_certain = conflict.is_certain && leak == 0 && !memory.is_foreign &&
+                                  !host_takes_new_memory &&
+                                  !(memory.is_freed && second.mark.is_raw)};
+    finding.first = first;
+    finding.second = side_of(second.mark);
+    finding.begin = conflict.begin;
+    finding.end = conflict.end;
+    finding.allocation = memory.id;
+    finding.allocation_begin = memory.begin;
+    finding.element = second.access.element;
+    finding.made = memory.made;
+    finding.freed = memory.freed;
+    finding.order = order_between(streams_.by_slot(conflict.first.epoch.slot()), second.stream);
+    finding.leak = leak;
+    findings_.push_back(finding);
+}
+
+SiteId CheckEngine::leak_of(const Access& second, Epoch first) const {
+    if (const SiteId leak = leaks_.after(first)) return leak;
+    if (const StreamTrack* const stream = streams_.by_slot(first.slot()))
+        if (stream->poisoned != 0) return stream->poisoned;
+    // What the other shares of a collective bring is not known yet.
+    const bool is_open = second.op.kind != OpKind::collective && second.stream != nullptr &&
+                         second.stream->open_collectives != 0;
+    return is_open ? second.op.site : 0;
+}
+
+FindingSide CheckEngine::side_of(const Mark& mark) {
+    FindingSide side{.site = mark.site, .mode = mark.mode, .argument = mark.argument};
+    if (const StreamTrack* const stream = streams_.by_slot(mark.epoch.slot())) {
+        side.stream = stream->id;
+        side.position = mark.epoch.position() - stream->base;
+    }
+    return side;
+}
+
+KnownOrder CheckEngine::order_between(StreamTrack* first, const StreamTrack* second) const {
+    if (first == nullptr) return {};
+    if (second != nullptr) {
+        KnownOrder never;
+        for (const OrderNote& note : second->notes) {
+            if (note.other == first->id) return note.order;
+            if (note.other == 0) never = note.order;
+        }
+        if (never.kind != KnownOrder::Kind::none) return never;
+    }
+    const bool has_waited =
+        first->slot < host_wait_sites_.size() && floor_.at(first->slot) > first->base;
+    if (!has_waited) return {};
+    return {.kind = KnownOrder::Kind::host_wait,
+            .wait = host_wait_sites_[first->slot],
+            .covered = floor_.at(first->slot) - first->base};
+}
+
+}  // namespace heddle::detail

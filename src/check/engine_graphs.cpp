@@ -1,0 +1,164 @@
+// What is launched or enqueued as one, and consists of several: graphs, batches, collectives.
+#include "check/engine.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+namespace heddle::detail {
+
+// Graph launches -----------------------------------------------------------------------------
+
+CheckEngine::KnownShape& CheckEngine::known_shape(const CheckShape& shape) {
+    if (KnownShape* const known = shapes_.find(shape.id)) return *known;
+    KnownShape& made = shapes_.at(shape.id, floor_);
+    made.use = use_of(shape);
+    if (made.use.parts.size() > 1)
+        for (std::size_t i = 0; i < made.use.parts.size(); ++i)
+            made.streams.push_back(streams_.make_id());
+    check_shape(shape, findings_);
+    return made;
+}
+
+void CheckEngine::launch_graph(const Step& step) {
+    const CheckOp& op = step.op;
+    StreamTrack& stream = *step.stream;
+    if (op.graph != 0) {  // the launches of one graph run one after the other
+        if (const Past* const before = graphs_.find(op.graph))
+            stream.clock.join(before->moment.before, before->moment.at, floor_);
+        else stream.clock.join(graphs_.forgotten(), floor_);
+    }
+    KnownShape* const shape = op.shape != nullptr ? &known_shape(*op.shape) : nullptr;
+    if (shape == nullptr) access_all(step);
+    else if (shape->use.parts.size() > 1) launch_parts(step, *shape);
+    else {
+        const ShapePart& part = shape->use.parts.front();
+        join_events(stream.clock, part.waits);
+        access_part(step, part, step.epoch, stream.clock);
+        for (const std::uint64_t event : shape->use.records)
+            events_.at(event, floor_).by_nodes.join(stream.clock, step.epoch, floor_);
+    }
+    const Moment moment{stream.clock, step.epoch};
+    if (op.graph != 0) graphs_.at(op.graph, floor_) = {moment, op.site};
+    if (shape == nullptr || !shape->use.is_known || shape->use.may_signal)
+        leaks_.add(moment, op.site);
+}
+
+/// Wait nodes name no record of their event: any that is known may be meant.
+void CheckEngine::join_events(Clock& clock, const std::vector<std::uint64_t>& events) {
+    for (const std::uint64_t event : events)
+        if (const EventTrack* const track = events_.find(event))
+            track->each_moment(
+                [&](const Moment& moment) { clock.join(moment.before, moment.at, floor_); });
+}
+
+/// Parts of a graph that wait nodes and record nodes separate have positions of their own, as if
+/// they ran on streams that fork from the launch's and join it.
+void CheckEngine::launch_parts(const Step& step, const KnownShape& shape) {
+    StreamTrack& stream = *step.stream;
+    Clock before = stream.clock;
+    before.join(Epoch(stream.slot, step.epoch.position() - 1), floor_);
+    std::vector<Moment> parts;
+    Clock all;  // nodes of one launch are compared when its shape is
+    for (std::size_t i = 0; i < shape.streams.size(); ++i) {
+        StreamTrack& part = streams_.at(shape.streams[i]);
+        part.device = stream.device;
+        parts.push_back({before, Epoch(part.slot, ++part.last)});
+        join_events(parts.back().before, shape.use.parts[i].waits);
+        all.join(parts.back().before, parts.back().at, floor_);
+    }
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        Clock known = parts[i].before;
+        for (const Moment& other : parts) known.join(other.at, floor_);
+        access_part(step, shape.use.parts[i], parts[i].at, known);
+    }
+    stream.clock.join(all, floor_);
+    for (const std::uint64_t event : shape.use.records) {
+        Clock& reached = events_.at(event, floor_).by_nodes;
+        for (std::size_t i = 0; i < parts.size(); ++i) {
+            const auto& records = shape.use.parts[i].records;
+            if (std::find(records.begin(), records.end(), event) != records.end())
+                reached.join(parts[i].before, parts[i].at, floor_);
+        }
+    }
+}
+
+void CheckEngine::access_part(const Step& step, const ShapePart& part, Epoch epoch,
+                              const Clock& before) {
+    const Order order{&before, &floor_, epoch.slot()};
+    for (const CheckAccess& one : part.accesses) {
+        const Mark mark{.epoch = epoch,
+                        .site = step.op.site,
+                        .mode = one.mode,
+                        .argument = one.argument,
+                        .is_raw = one.allocation == 0};
+        access(step.op, one, mark, order, step.stream);
+    }
+}
+
+// Batches ------------------------------------------------------------------------------------
+
+void CheckEngine::sent_batch(std::uint64_t recording) { batched_.erase(recording); }
+
+void CheckEngine::abandon(std::uint64_t recording) {
+    const auto found = batched_.find(recording);
+    if (found == batched_.end()) return;
+    for (const Epoch epoch : found->second) abandoned_.insert(epoch.word());
+    batched_.erase(found);
+    // Those that the host knows to be over are compared with nothing any more.
+    std::erase_if(abandoned_, [&](std::uint64_t word) {
+        const Position mask = (Position{1} << Epoch::position_bits) - 1;
+        return floor_.covers({static_cast<Slot>(word >> Epoch::position_bits), word & mask});
+    });
+}
+
+// Collectives --------------------------------------------------------------------------------
+
+/// What a share writes comes after the entering of all shares. Those that are enqueued later are
+/// not known yet: what a share conflicts with is held until they are.
+void CheckEngine::share(const Step& step) {
+    const CheckOp& op = step.op;
+    StreamTrack& stream = *step.stream;
+    for (auto at = collectives_.begin(); at != collectives_.end();) {
+        const auto& shares = at->second.shares;
+        const bool has_stream = at->first != op.collective &&
+                                std::any_of(shares.begin(), shares.end(), [&](const Share& one) {
+                                    return one.stream == op.stream;
+                                });
+        if (has_stream) end_collective(at->second, false);
+        at = has_stream ? collectives_.erase(at) : std::next(at);
+    }
+    Collective& collective = collectives_[op.collective];
+    collective.entered.join(stream.clock, floor_);
+    collective.entered.join(Epoch(stream.slot, step.epoch.position() - 1), floor_);
+    stream.clock.join(collective.entered, floor_);
+    stream.in_collective = true;
+    ++stream.open_collectives;
+    const std::size_t before = findings_.size();
+    access_all(step);
+    for (std::size_t i = before; i < findings_.size(); ++i) collective.held.push_back(findings_[i]);
+    findings_.resize(before);
+    collective.shares.push_back({op.stream, step.epoch});
+    if (collective.shares.size() < op.shares) return;
+    end_collective(collective, true);
+    collectives_.erase(op.collective);
+}
+
+void CheckEngine::end_collective(Collective& collective, bool is_complete) {
+    for (const Share& one : collective.shares) {
+        StreamTrack* const stream = streams_.find(one.stream);
+        if (stream == nullptr) continue;
+        --stream->open_collectives;
+        if (is_complete) stream->clock.join(collective.entered, floor_);
+    }
+    for (Finding& one : collective.held) {
+        const StreamTrack* const first = streams_.find(one.first.stream);
+        if (is_complete && first != nullptr &&
+            collective.entered.covers(first->epoch(one.first.position)))
+            continue;
+        one.is_certain = one.is_certain && is_complete;
+        findings_.push_back(one);
+    }
+    collective.held.clear();
+}
+
+}  // namespace heddle::detail

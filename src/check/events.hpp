@@ -1,0 +1,58 @@
+// The records of events, each by its number.
+#pragma once
+
+#include <unordered_map>
+#include <vector>
+
+#include "check/finding.hpp"
+#include "check/recent.hpp"
+
+namespace heddle::detail {
+
+/// One record of an event.
+struct EventRecord {
+    std::uint64_t record = 0;
+    Moment moment;
+    SiteId site = 0;
+};
+
+struct EventTrack {
+    static constexpr std::size_t most_records = 4;
+    std::vector<EventRecord> records;  ///< the newest ones, the oldest first
+    Clock by_nodes;                    ///< what record nodes of launched graphs added since
+
+    template <class F> void each_moment(F&& f) const {
+        for (const EventRecord& one : records) f(one.moment);
+        f(Moment{by_nodes, {}});
+    }
+    void add(std::uint64_t record, const Moment& moment, SiteId site);
+    /// Returns the record with this number; if it is forgotten, the next one that is known; or
+    /// null.
+    const EventRecord* find(std::uint64_t record) const noexcept;
+};
+
+/// How an event may carry order that cannot be seen.
+struct EventTies {
+    SiteId leak = 0;  ///< handed out or exported here
+    bool is_exported = false;
+    bool is_imported = false;
+};
+
+/// Events of which little more than this is kept; see Recent.
+inline constexpr std::size_t most_events = 1024;
+
+class EventTable {
+public:
+    EventTrack* find(std::uint64_t id) { return all_.find(id); }
+    EventTrack& at(std::uint64_t id, const HostFloor& floor) { return all_.at(id, floor); }
+    const Clock& forgotten() const noexcept { return all_.forgotten(); }
+    EventTies& tie(std::uint64_t id) { return ties_[id]; }
+    EventTies ties_of(std::uint64_t id) const;
+    std::size_t size() const noexcept { return all_.size(); }
+
+private:
+    Recent<EventTrack> all_{most_events};
+    std::unordered_map<std::uint64_t, EventTies> ties_;
+};
+
+}  // namespace heddle::detail

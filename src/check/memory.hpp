@@ -1,0 +1,53 @@
+// The allocations that the ordering checker knows, by number and by address.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "check/history.hpp"
+
+namespace heddle::detail {
+
+struct AllocationTrack {
+    std::uint64_t id = 0;
+    std::uint64_t begin = 0, end = 0;  ///< equal if the extent is not known
+    SiteId made = 0, freed = 0;
+    bool is_freed = false;
+    bool is_foreign = false;  ///< stands for all memory that heddle does not own
+    Epoch freed_at;
+    History history;
+};
+
+class MemoryTable {
+public:
+    /// How many freed allocations are kept.
+    static constexpr std::size_t most_freed = 1024;
+
+    MemoryTable() { foreign_.is_foreign = true; }
+    MemoryTable(const MemoryTable&) = delete;
+    MemoryTable& operator=(const MemoryTable&) = delete;
+
+    /// Returns the allocation that is accessed. Memory of an unknown address is foreign.
+    AllocationTrack& of(const CheckAccess& access);
+    /// Adds an allocation. Freed ones in the same memory are moved to `former`.
+    AllocationTrack& allocate(const CheckAccess& access, SiteId made,
+                              std::vector<std::unique_ptr<AllocationTrack>>& former);
+    void free(AllocationTrack& allocation, SiteId where, Epoch at);
+    /// Forgets what the host knows to be over, if there is much of it.
+    void forget_covered(const HostFloor& floor);
+    std::size_t size() const noexcept { return by_id_.size(); }
+    std::size_t freed() const noexcept { return freed_; }
+
+private:
+    AllocationTrack* at_address(std::uint64_t address);
+    void remove(AllocationTrack& allocation);
+
+    std::unordered_map<std::uint64_t, std::unique_ptr<AllocationTrack>> by_id_;
+    std::map<std::uint64_t, AllocationTrack*> by_address_;  ///< by begin; they do not overlap
+    AllocationTrack foreign_;
+    std::size_t freed_ = 0;
+};
+
+}  // namespace heddle::detail

@@ -1,0 +1,63 @@
+// Things that operations refer to by a number, of which only the newest can be kept.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "check/clock.hpp"
+
+namespace heddle::detail {
+
+/// Keeps values by number, at most so many. What is forgotten leaves its order behind: forgotten()
+/// comes after all of it, so that taking it for a missing value finds less, and never too much.
+/// Value has a function each_moment(f), which calls f(const Moment&).
+template <class Value> class Recent {
+public:
+    explicit Recent(std::size_t most) : most_(most) {}
+
+    Value* find(std::uint64_t id) {
+        const auto found = all_.find(id);
+        if (found == all_.end()) return nullptr;
+        found->second.used = ++uses_;
+        return &found->second.value;
+    }
+    /// Returns the value, which may be new.
+    Value& at(std::uint64_t id, const HostFloor& floor) {
+        if (Value* const known = find(id)) return *known;
+        if (all_.size() == most_) forget_half(floor);
+        Kept& made = all_[id];
+        made.used = ++uses_;
+        return made.value;
+    }
+    const Clock& forgotten() const noexcept { return forgotten_; }
+    std::size_t size() const noexcept { return all_.size(); }
+
+private:
+    struct Kept {
+        Value value;
+        std::uint64_t used = 0;
+    };
+
+    void forget_half(const HostFloor& floor) {
+        std::vector<std::uint64_t> used;
+        for (const auto& [id, kept] : all_) used.push_back(kept.used);
+        const auto middle = used.begin() + static_cast<std::ptrdiff_t>(used.size() / 2);
+        std::nth_element(used.begin(), middle, used.end());
+        std::erase_if(all_, [&](auto& entry) {
+            if (entry.second.used >= *middle) return false;
+            entry.second.value.each_moment(
+                [&](const Moment& moment) { forgotten_.join(moment.before, moment.at, floor); });
+            return true;
+        });
+    }
+
+    std::unordered_map<std::uint64_t, Kept> all_;
+    const std::size_t most_;
+    std::uint64_t uses_ = 0;
+    Clock forgotten_;
+};
+
+}  // namespace heddle::detail

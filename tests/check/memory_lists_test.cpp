@@ -1,0 +1,200 @@
+// Allocating, freeing, and memory that is used again.
+#include "check/op_builder.hpp"
+
+using namespace heddle_test;
+
+using Kind = FindingKind;
+
+TEST_CASE("check: use_before_allocation_is_ordered", "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream();
+    const Memory x = p.allocate(a);
+    const Line use = p.write(b, x);
+    const auto found = p.findings();
+    CHECK(races_of(found) == Races{{Kind::use_before_allocation, 1, use}});
+    CHECK(found[0].made == 1);
+    CHECK(found[0].allocation_begin == x.data);
+}
+
+TEST_CASE("check: allocation_ordered_by_event", "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream();
+    const Memory x = p.allocate(a);
+    p.wait(b, p.record(a));
+    p.write(b, x);
+    CHECK(is_silent(p));
+}
+
+TEST_CASE("check: array_dies_while_known_users_work", "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream();
+    const Memory x = p.allocate(a);
+    p.wait_stream(b, a);
+    p.write(b, x);
+    p.reason = WaitReason::free_memory;
+    p.wait_stream(a, b);
+    p.reason = WaitReason::user;
+    p.free(a, x);
+    CHECK(is_silent(p));
+}
+
+TEST_CASE("check: heddle frees after the users that it knows, in ways that are not told",
+          "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream();
+    const Memory x = p.allocate(a);
+    p.wait_stream(b, a);
+    p.write(b, x);
+    p.free(a, x);
+    CHECK(is_silent(p));
+}
+
+TEST_CASE("check: raw_view_without_used_on_then_free", "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream();
+    const Memory x = p.allocate(a);
+    p.wait_stream(b, a);
+    const Line use = p.read(b, x.raw());
+    const Line free = p.free(a, x);
+    const auto found = p.findings();
+    CHECK(races_of(found) == Races{{Kind::free_before_use, use, free}});
+    CHECK(found[0].allocation == x.id);
+    CHECK(found[0].freed == free);
+}
+
+TEST_CASE("check: raw_view_with_used_on", "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream();
+    const Memory x = p.allocate(a);
+    p.wait_stream(b, a);
+    p.read(b, x.raw());
+    p.reason = WaitReason::free_memory;
+    p.wait_stream(a, b);
+    p.free(a, x);
+    CHECK(is_silent(p));
+}
+
+TEST_CASE("check: block_reused_after_order", "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream();
+    const Memory x = p.allocate(a);
+    p.write(a, x);
+    p.free(a, x);
+    p.wait_stream(b, a);
+    const Memory y = p.allocate_at(b, x.data);
+    p.ops.back().from_own_cache = true;
+    p.write(b, y);
+    CHECK(is_silent(p));
+}
+
+TEST_CASE("check: block_reused_without_order_of_a_raw_use", "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream();
+    const Memory x = p.allocate(a);
+    p.wait_stream(b, a);
+    const Line use = p.read(b, x.raw());
+    const Line free = p.free(a, x);
+    const Memory y = p.allocate_at(a, x.data);
+    p.ops.back().from_own_cache = true;
+    p.write(a, y);
+    // Told once, where the memory was freed.
+    CHECK(races(p) == Races{{Kind::free_before_use, use, free}});
+}
+
+TEST_CASE("check: use of memory that was freed", "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream();
+    const Memory x = p.allocate(a);
+    const Line free = p.free(a, x);
+    p.wait_stream(b, a);
+    const Line use = p.read(b, x);
+    CHECK(races(p) == Races{{Kind::use_after_free, free, use}});
+    CHECK_FALSE(races(p).empty());
+    p.read(b, x.raw());  // somebody else's memory, perhaps
+    CHECK_FALSE(races(p)[1].is_certain);
+}
+
+TEST_CASE("check: spare_block_taken_again_on_the_same_stream", "[check]") {
+    Program p;
+    const auto a = p.stream();
+    Memory x = p.allocate(a);
+    for (int i = 0; i < 5; ++i) {
+        p.write(a, x);
+        p.free(a, x);
+        x = p.allocate_at(a, x.data);
+        p.ops.back().from_own_cache = true;
+    }
+    CHECK(is_silent(p));
+}
+
+TEST_CASE("check: moved_array_keeps_history", "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream();
+    const Memory x = p.allocate(a);
+    p.write(a, x);
+    const Memory moved = x;
+    p.read(b, moved);
+    CHECK(races(p).size() == 1);
+}
+
+TEST_CASE("check: pool_that_hands_over_without_order", "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream();
+    const Memory x = p.allocate(a);
+    p.write(a, x);
+    const Line free = p.free(a, x);
+    p.allocate_at(b, x.data);
+    p.ops.back().from_own_cache = true;
+    CHECK(races(p) == Races{{Kind::reuse, free, free + 1}});
+    p.ops.back().from_own_cache = false;  // the driver orders its pools in ways that are not told
+    CHECK(is_silent(p));
+}
+
+TEST_CASE("check: two_root_graph_after_allocation", "[check]") {
+    Program p;
+    const auto a = p.stream();
+    const Memory x = p.allocate(a);
+    p.launch_graph(a, {node({out(x.part(0, 50))}), node({out(x.part(50, 50))})});
+    CHECK(is_silent(p));
+}
+
+TEST_CASE("check: the host may free what streams still use", "[check]") {
+    Program p;
+    const auto a = p.stream();
+    const Memory pinned = p.allocate({});
+    p.read(a, pinned);
+    p.free({}, pinned);
+    CHECK(is_silent(p));
+}
+
+TEST_CASE("check: the host uses new memory of a stream, perhaps too early", "[check]") {
+    Program p;
+    const Memory x = p.allocate(p.stream());
+    p.host_write(x);
+    REQUIRE(races(p).size() == 1);
+    CHECK_FALSE(races(p)[0].is_certain);
+}
+
+TEST_CASE("check: memory that heddle does not own may be another's by now", "[check]") {
+    Program p;
+    const Memory foreign = p.array().raw();
+    p.write(p.stream(), foreign);
+    p.write(p.stream(), foreign);
+    REQUIRE(races(p).size() == 1);
+    CHECK_FALSE(races(p)[0].is_certain);
+}
+
+TEST_CASE("check: a hundred thousand arrays leave nothing behind", "[check]") {
+    CheckEngine engine;
+    Program p;
+    const auto a = p.stream();
+    for (int i = 0; i < 100000; ++i) {
+        p.ops.clear();
+        const Memory x = p.allocate(a);
+        p.write(a, x);
+        p.free(a, x);
+        for (const CheckOp& op : p.ops) engine.add(op);
+    }
+    CHECK(engine.findings().empty());
+    CHECK(engine.sizes().allocations <= detail::MemoryTable::most_freed + 1);
+}

@@ -1,0 +1,475 @@
+// Order by streams and events. A race is: its kind, the first operation and the second one, by
+// their places in the list.
+#include "check/op_builder.hpp"
+
+using namespace heddle_test;
+
+using Kind = FindingKind;
+
+TEST_CASE("check: unordered_write_then_read_on_two_streams", "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream();
+    const Memory x = p.array();
+    p.write(a, x);
+    p.read(b, x);
+    CHECK(races(p) == Races{{Kind::read_after_write, 1, 2}});
+}
+
+TEST_CASE("check: same_stream_needs_nothing", "[check]") {
+    Program p;
+    const auto a = p.stream();
+    const Memory x = p.array();
+    p.write(a, x);
+    p.read(a, x);
+    p.write(a, x);
+    CHECK(is_silent(p));
+}
+
+TEST_CASE("check: wait_stream_orders", "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream();
+    const Memory x = p.array();
+    p.write(a, x);
+    const Line wait = p.wait_stream(b, a);
+    const Line read = p.read(b, x);
+    CHECK(is_silent(p));
+    CHECK(races(p.without(wait)) == Races{{Kind::read_after_write, 1, read}});
+}
+
+TEST_CASE("check: event_orders", "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream();
+    const Memory x = p.array();
+    p.write(a, x);
+    p.wait(b, p.record(a));
+    p.write(b, x);
+    CHECK(is_silent(p));
+}
+
+TEST_CASE("check: reads_check_last_write_not_first", "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream();
+    const Memory x = p.array();
+    p.write(a, x);
+    p.wait_stream(b, a);
+    const Line last = p.write(a, x);
+    const Line read = p.read(b, x);
+    CHECK(races(p) == Races{{Kind::read_after_write, last, read}});
+}
+
+TEST_CASE("check: two_branches_join", "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream();
+    const Memory x = p.array(), y = p.array();
+    p.write(a, x);
+    p.write(b, y);
+    p.wait_stream(b, a);
+    const Line wait = p.wait_stream(a, b);
+    p.launch(a, {out(x), out(y)});
+    CHECK(is_silent(p));
+    CHECK(races(p.without(wait)) == Races{{Kind::write_after_write, 2, 5}});
+}
+
+TEST_CASE("check: chain_of_three_streams", "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream(), c = p.stream();
+    const Memory x = p.array();
+    p.write(a, x);
+    const Line first = p.wait_stream(b, a);
+    p.read(b, x);
+    const Line second = p.wait_stream(c, b);
+    p.write(c, x);
+    CHECK(is_silent(p));
+    CHECK(races(p.without(first)).size() == 2);
+    CHECK(races(p.without(second)).size() == 2);
+}
+
+TEST_CASE("check: event_recorded_before_the_write", "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream();
+    const Memory x = p.array();
+    const auto event = p.record(a);
+    const Line write = p.write(a, x);
+    const Line wait = p.wait(b, event);
+    const Line read = p.read(b, x);
+    const auto found = p.findings();
+    CHECK(races_of(found) == Races{{Kind::read_after_write, write, read}});
+    CHECK(found[0].order.kind == KnownOrder::Kind::wait);
+    CHECK(found[0].order.record == 1);
+    CHECK(found[0].order.wait == wait);
+    CHECK(found[0].order.covered < found[0].first.position);
+}
+
+TEST_CASE("check: event_re_recorded_on_another_stream_before_the_wait", "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream(), c = p.stream();
+    const Memory x = p.array();
+    const auto event = p.event();
+    const Line write = p.write(a, x);
+    p.record(a, event);
+    p.record(c, event);
+    p.wait(b, event);
+    const Line read = p.read(b, x);
+    CHECK(races(p) == Races{{Kind::read_after_write, write, read}});
+}
+
+TEST_CASE("check: event_re_recorded_after_the_wait_leaves_the_wait", "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream(), c = p.stream();
+    const Memory x = p.array();
+    const auto event = p.event();
+    p.write(a, x);
+    p.record(a, event);
+    p.wait(b, event);
+    p.record(c, event);
+    p.read(b, x);
+    CHECK(is_silent(p));
+}
+
+TEST_CASE("check: event_never_recorded_waits_for_nothing", "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream();
+    const Memory x = p.array();
+    const auto event = p.event();
+    const Line write = p.write(a, x);
+    const Line wait = p.wait(b, event);
+    const Line read = p.read(b, x);
+    const auto found = p.findings();
+    CHECK(races_of(found) == Races{{Kind::read_after_write, write, read}});
+    CHECK(found[0].order.kind == KnownOrder::Kind::never_recorded);
+    CHECK(found[0].order.wait == wait);
+    CHECK(found[0].order.event == event.id);
+}
+
+TEST_CASE("check: wait_enqueued_before_the_record", "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream();
+    const Memory x = p.array();
+    const auto event = p.event();
+    p.wait(b, event);
+    p.write(a, x);
+    p.record(a, event);
+    p.read(b, x);
+    CHECK(races(p) == Races{{Kind::read_after_write, 2, 4}});
+}
+
+TEST_CASE("check: one_record_resolves_two_waits", "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream(), c = p.stream();
+    const Memory x = p.array();
+    p.write(a, x);
+    const auto event = p.record(a);
+    p.wait(b, event);
+    p.wait(c, event);
+    p.read(b, x);
+    p.read(c, x);
+    CHECK(is_silent(p));
+}
+
+TEST_CASE("check: event_waited_for_twice", "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream();
+    const Memory x = p.array();
+    p.write(a, x);
+    const auto event = p.record(a);
+    p.wait(b, event);
+    p.wait(b, event);
+    p.read(b, x);
+    CHECK(is_silent(p));
+}
+
+TEST_CASE("check: event_destroyed_after_the_wait_was_enqueued", "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream();
+    const Memory x = p.array();
+    p.write(a, x);
+    p.wait(b, p.record(a));  // the event is named by nothing that follows
+    for (int i = 0; i < 3000; ++i) p.record(a);
+    p.read(b, x);
+    CHECK(is_silent(p));
+}
+
+TEST_CASE("check: event_destroyed_and_another_made_in_its_place", "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream();
+    const Memory x = p.array();
+    p.write(a, x);
+    p.record(a);  // destroyed: the next one has its memory, and another number
+    p.wait(b, p.event());
+    p.read(b, x);
+    CHECK(races(p) == Races{{Kind::read_after_write, 1, 4}});
+}
+
+TEST_CASE("check: event_object_reused_from_the_pool_keeps_generations_apart", "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream();
+    const Memory x = p.array();
+    const auto first = p.event(), second = p.event();
+    p.write(a, x);
+    p.record(a, first);
+    p.record(b, second);
+    p.wait(b, first);
+    p.write(b, x);
+    CHECK(is_silent(p));
+}
+
+TEST_CASE("check: all_readers_are_checked_one_unordered", "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream(), c = p.stream(), d = p.stream();
+    const Memory x = p.array();
+    p.read(a, x);
+    const Line unordered = p.read(b, x);
+    p.read(c, x);
+    p.wait_stream(d, a);
+    p.wait_stream(d, c);
+    const Line write = p.write(d, x);
+    CHECK(races(p) == Races{{Kind::write_after_read, unordered, write}});
+}
+
+TEST_CASE("check: all_readers_ordered", "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream(), c = p.stream();
+    const Memory x = p.array();
+    p.read(a, x);
+    p.read(b, x);
+    p.wait_stream(c, a);
+    p.wait_stream(c, b);
+    p.write(c, x);
+    CHECK(is_silent(p));
+}
+
+TEST_CASE("check: readers_of_many_streams_do_not_conflict", "[check]") {
+    Program p;
+    const Memory x = p.array();
+    for (int i = 0; i < 100; ++i) p.read(p.stream(), x);
+    CHECK(is_silent(p));
+}
+
+TEST_CASE("check: many_readers_then_write_reports_each_unordered_stream_once", "[check]") {
+    Program p;
+    const Memory x = p.array();
+    for (int i = 0; i < 5; ++i) {
+        const auto reader = p.stream();
+        p.read(reader, x);
+        p.read(reader, x);
+    }
+    p.write(p.stream(), x);
+    CHECK(races(p).size() == 5);
+}
+
+TEST_CASE("check: state_merges_through_two_events_of_one_stream", "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream(), c = p.stream();
+    const Memory x = p.array(), y = p.array();
+    p.write(a, x);
+    const auto first = p.record(a);
+    p.write(b, y);
+    p.wait(b, first);
+    const auto second = p.record(b);
+    p.wait(c, second);
+    p.launch(c, {in(x), in(y)});
+    CHECK(is_silent(p));
+}
+
+TEST_CASE("check: transitive_through_a_stream_that_did_no_work", "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream(), c = p.stream();
+    const Memory x = p.array();
+    p.write(a, x);
+    p.wait_stream(b, a);
+    p.wait_stream(c, b);
+    p.read(c, x);
+    CHECK(is_silent(p));
+}
+
+TEST_CASE("check: elided_wait_counts_as_edge", "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream();
+    const Memory x = p.array();
+    const Memory y = p.allocate(a);  // not counted, so the wait below is left out
+    p.write(a, x);
+    p.wait_stream(b, a);
+    p.elided_wait(b, a);
+    p.launch(b, {in(x), out(y)});
+    CHECK(is_silent(p));
+}
+
+TEST_CASE("check: fault_in_elision_is_reported_as_heddles", "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream(), c = p.stream();
+    p.write(a, p.array());
+    p.wait_stream(b, a);
+    p.elided_wait(b, a);
+    CHECK(is_silent(p));
+    p.write(a, p.array());
+    const Line fault = p.elided_wait(b, a);
+    CHECK(races(p) == Races{{Kind::elision_fault, 0, fault}});
+    p.wait_stream(c, b);
+    p.elided_wait(b, c);
+    CHECK(races(p).size() == 1);  // what c waited for is b's own
+}
+
+TEST_CASE("check: an elided wait may say more than the thread knew", "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream();
+    p.write(a, p.array());
+    p.wait_stream(b, a);
+    p.thread = 1;
+    p.write(a, p.array());  // between the decision and its notice
+    p.thread = 0;
+    p.elided_wait(b, a);
+    CHECK(is_silent(p));
+}
+
+TEST_CASE("check: wait_on_own_event_is_nothing", "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream();
+    const Memory x = p.array();
+    p.write(b, x);
+    p.wait(a, p.record(a));
+    p.elided_wait(a, a);
+    const Line read = p.read(a, x);
+    CHECK(races(p) == Races{{Kind::read_after_write, 1, read}});
+}
+
+TEST_CASE("check: three_streams_two_write_one_waits_for_the_other_only", "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream(), c = p.stream();
+    const Memory x = p.array();
+    p.write(a, x);
+    p.wait_stream(c, b);
+    const Line write = p.write(c, x);
+    CHECK(races(p) == Races{{Kind::write_after_write, 1, write}});
+}
+
+TEST_CASE("check: barrier_repeated_is_harmless", "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream();
+    const Memory x = p.array();
+    for (int i = 0; i < 50; ++i) {
+        p.write(i % 2 == 0 ? a : b, x);
+        p.wait_stream(a, b);
+        p.wait_stream(b, a);
+        p.wait_stream(a, b);
+    }
+    CHECK(is_silent(p));
+}
+
+TEST_CASE("check: more_than_255_events_between", "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream();
+    const Memory x = p.array();
+    p.write(a, x);
+    const auto event = p.record(a);
+    for (int i = 0; i < 300; ++i) p.wait(b, p.record(a));
+    p.wait(b, event);
+    p.read(b, x);
+    CHECK(is_silent(p));
+}
+
+TEST_CASE("check: ten_thousand_orphaned_events_stay_cheap", "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream();
+    const Memory x = p.array();
+    const auto early = p.event();
+    p.write(a, x);
+    p.record(a, early);
+    for (int i = 0; i < 10000; ++i) p.record(a);
+    p.wait(b, early);  // forgotten: its place is known all the same
+    p.read(b, x);
+    CheckEngine engine;
+    for (const CheckOp& op : p.ops) engine.add(op);
+    CHECK(engine.findings().empty());
+    CHECK(engine.sizes().events <= detail::most_events);
+}
+
+TEST_CASE("check: a forgotten event brings no more than its stream had done", "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream();
+    const Memory x = p.array();
+    const auto early = p.record(a);
+    for (int i = 0; i < 10000; ++i) p.record(b);
+    const Line write = p.write(a, x);
+    p.wait(b, early);
+    const Line read = p.read(b, x);
+    CHECK(races(p) == Races{{Kind::read_after_write, write, read}});
+}
+
+TEST_CASE("check: new_stream_is_not_ordered_after_unfinished_work", "[check]") {
+    Program p;
+    const auto a = p.stream();
+    const Memory x = p.array();
+    p.write(a, x);
+    p.read(p.stream(), x);
+    CHECK(races(p) == Races{{Kind::read_after_write, 1, 2}});
+}
+
+TEST_CASE("check: new_stream_is_ordered_after_what_the_host_waited_for", "[check]") {
+    Program p;
+    const auto a = p.stream();
+    const Memory x = p.array();
+    p.write(a, x);
+    p.synchronize(a);
+    p.read(p.stream(), x);
+    CHECK(is_silent(p));
+}
+
+TEST_CASE("check: stream_destroyed_slot_reused", "[check]") {
+    Program p;
+    const auto keeper = p.stream();
+    const Memory x = p.array();
+    for (int i = 0; i < 5000; ++i) {
+        const auto s = p.stream();
+        p.wait_stream(s, keeper);
+        p.write(s, x);
+        p.wait_stream(keeper, s);
+        if (i % 10 == 0) p.synchronize(keeper);
+    }
+    CheckEngine engine;
+    for (const CheckOp& op : p.ops) engine.add(op);
+    CHECK(engine.findings().empty());
+    CHECK(engine.sizes().slots < 200);
+    const Line write = p.write(p.stream(), x);
+    CHECK(races(p).size() == 1);
+    CHECK(races(p)[0].second == write);
+}
+
+TEST_CASE("check: a stream that was forgotten goes on", "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream();
+    const Memory x = p.array();
+    p.write(a, x);
+    p.synchronize(a);
+    for (int i = 0; i < 100; ++i) p.write(p.stream(), p.array());
+    const Line write = p.write(a, x);
+    const Line read = p.read(b, x);
+    CHECK(races(p) == Races{{Kind::read_after_write, write, read}});
+    p.ops.pop_back();
+    p.wait_stream(b, a);
+    p.read(b, x);
+    CHECK(is_silent(p));
+}
+
+TEST_CASE("check: stream_destroyed_its_work_goes_on", "[check]") {
+    Program p;
+    const Memory x = p.array();
+    const Line write = p.write(p.stream(), x);
+    for (int i = 0; i < 100; ++i) p.write(p.stream(), p.array());
+    const Line read = p.read(p.stream(), x);
+    CHECK(races(p) == Races{{Kind::read_after_write, write, read}});
+}
+
+TEST_CASE("check: more streams than a dense clock has places", "[check]") {
+    Program p;
+    const auto last = p.stream();
+    const Memory x = p.array(1000);
+    for (std::uint64_t i = 0; i < 200; ++i) {
+        const auto s = p.stream();
+        p.write(s, x.part(i, 1));
+        p.wait_stream(last, s);
+    }
+    p.write(last, x);
+    CHECK(is_silent(p));
+    const Line again = p.write(p.stream(), x);
+    CHECK(races(p) == Races{{Kind::write_after_write, static_cast<Line>(again - 1), again}});
+}

@@ -1,0 +1,227 @@
+// Parts of arrays: ranges, rows, and how what is remembered of them grows.
+#include "check/op_builder.hpp"
+
+using namespace heddle_test;
+
+using Kind = FindingKind;
+using detail::History;
+using detail::Mark;
+
+namespace {
+
+/// A history with one stream whose accesses are in order.
+struct Alone {
+    History history;
+    detail::Clock clock;
+    detail::HostFloor floor;
+    std::vector<detail::Conflict> conflicts;
+    detail::Position position = 0;
+
+    void add(const CheckAccess& access, detail::Slot slot = 1) {
+        const Mark mark{.epoch = {slot, ++position}, .site = 1, .mode = access.mode};
+        history.add(access, mark, {&clock, &floor, slot}, conflicts);
+    }
+};
+
+}  // namespace
+
+TEST_CASE("check: halves_on_two_streams", "[check]") {
+    Program p;
+    const Memory x = p.array(100);
+    p.write(p.stream(), x.part(0, 50));
+    p.write(p.stream(), x.part(50, 50));
+    CHECK(is_silent(p));
+}
+
+TEST_CASE("check: halves_overlap_by_one_element", "[check]") {
+    Program p;
+    const Memory x = p.array(100);
+    p.write(p.stream(), x.part(0, 51));
+    p.write(p.stream(), x.part(50, 50));
+    const auto found = p.findings();
+    CHECK(races_of(found) == Races{{Kind::write_after_write, 1, 2}});
+    CHECK(found[0].begin == x.data + 50);
+    CHECK(found[0].end == x.data + 51);
+}
+
+TEST_CASE("check: chunked_streams_64", "[check]") {
+    Program p;
+    const Memory x = p.array(64 * 16);
+    std::vector<Program::StreamName> streams;
+    for (int i = 0; i < 64; ++i) streams.push_back(p.stream());
+    for (int round = 0; round < 3; ++round)
+        for (std::uint64_t i = 0; i < 64; ++i) p.write(streams[i], x.part(16 * i, 16));
+    CHECK(is_silent(p));
+    const auto next = p.stream();
+    for (std::uint64_t i = 0; i < 64; ++i)
+        if (i != 7) p.wait_stream(next, streams[i]);
+    p.read(next, x);
+    CHECK(races(p).size() == 1);  // chunk_k_of_the_next_round_without_wait
+}
+
+TEST_CASE("check: partial_write_in_the_middle_whole_read", "[check]") {
+    Program p;
+    const Memory x = p.array(100);
+    p.write(p.stream(), x.part(40, 20));
+    p.read(p.stream(), x);
+    const auto found = p.findings();
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].begin == x.data + 40);
+    CHECK(found[0].end == x.data + 60);
+}
+
+TEST_CASE("check: empty_views_never_conflict", "[check]") {
+    Program p;
+    const Memory empty{0, 0, 0, 0, 1};
+    p.write(p.stream(), empty);
+    p.write(p.stream(), empty);
+    p.host_write(empty);
+    CHECK(is_silent(p));
+}
+
+TEST_CASE("check: two_columns_of_one_matrix", "[check]") {
+    Program p;
+    const Memory x = p.array(1000);
+    p.write(p.stream(), x.columns(0, 4, 10, 100));
+    p.write(p.stream(), x.columns(4, 6, 10, 100));
+    CHECK(is_silent(p));
+}
+
+TEST_CASE("check: column_blocks_overlap_by_one", "[check]") {
+    Program p;
+    const Memory x = p.array(1000);
+    p.write(p.stream(), x.columns(0, 5, 10, 100));
+    p.write(p.stream(), x.columns(4, 6, 10, 100));
+    CHECK(races(p) == Races{{Kind::write_after_write, 1, 2}});
+}
+
+TEST_CASE("check: columns of blocks of rows that do not meet", "[check]") {
+    Program p;
+    const Memory x = p.array(1000);
+    p.write(p.stream(), x.columns(0, 5, 10, 50));
+    p.write(p.stream(), x.columns(503, 5, 10, 49));
+    CHECK(is_silent(p));
+    p.write(p.stream(), x.columns(493, 5, 10, 49));
+    CHECK(races(p).size() == 2);
+}
+
+TEST_CASE("check: interleaved_rows_of_different_pitch", "[check]") {
+    Program p;
+    const Memory x = p.array(1000);
+    p.write(p.stream(), x.columns(0, 2, 10, 100));
+    p.write(p.stream(), x.columns(4, 2, 20, 50));
+    CHECK(is_silent(p));
+    p.write(p.stream(), x.columns(1, 1, 20, 50));
+    CHECK(races(p).size() == 1);
+}
+
+TEST_CASE("check: rows against bytes", "[check]") {
+    Program p;
+    const Memory x = p.array(1000);
+    p.write(p.stream(), x.columns(0, 2, 10, 100));
+    p.write(p.stream(), x.part(12, 8));
+    CHECK(is_silent(p));
+    p.write(p.stream(), x.part(19, 2));
+    CHECK(races(p).size() == 2);  // with a byte of a row, and with one before it
+}
+
+TEST_CASE("check: very many rows of different pitch may overlap", "[check]") {
+    Program p;
+    const Memory x = p.array(200000);
+    p.write(p.stream(), x.columns(0, 2, 10, 10000));
+    p.write(p.stream(), x.columns(4, 2, 20, 5000));
+    REQUIRE(races(p).size() == 1);
+    CHECK_FALSE(races(p)[0].is_certain);
+}
+
+TEST_CASE("check: const_view_of_a_part_against_write_of_the_whole", "[check]") {
+    Program p;
+    const Memory x = p.array(100);
+    const Line read = p.read(p.stream(), x.part(10, 5));
+    const Line write = p.write(p.stream(), x);
+    CHECK(races(p) == Races{{Kind::write_after_read, read, write}});
+}
+
+TEST_CASE("check: same_array_twice_in_one_launch", "[check]") {
+    Program p;
+    const Memory x = p.array(100);
+    const Line first = p.launch(p.stream(), {in(x), out(x), in(x.part(3, 4))});
+    CHECK(is_silent(p));
+    const Line write = p.write(p.stream(), x);
+    CHECK(races(p) == Races{{Kind::write_after_write, first, write}});
+}
+
+TEST_CASE("check: struct_of_views_as_an_argument", "[check]") {
+    Program p;
+    const Memory x = p.array(), y = p.array();
+    Accesses both{in(x), out(y)};
+    for (CheckAccess& one : both) one.argument = 2;
+    p.launch(p.stream(), both);
+    p.write(p.stream(), y);
+    const auto found = p.findings();
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].first.argument == 2);
+    CHECK(found[0].allocation == y.id);
+}
+
+TEST_CASE("check: concurrent_views_do_not_conflict", "[check]") {
+    Program p;
+    const Memory x = p.array();
+    p.launch(p.stream(), {atomics(x)});
+    p.launch(p.stream(), {atomics(x)});
+    CHECK(is_silent(p));
+}
+
+TEST_CASE("check: concurrent_against_plain", "[check]") {
+    Program p;
+    const Memory x = p.array();
+    const Line first = p.launch(p.stream(), {atomics(x)});
+    const Line second = p.launch(p.stream(), {atomics(x)});
+    const Line read = p.read(p.stream(), x);
+    CHECK(races(p) == Races{{Kind::read_after_write, first, read},
+                            {Kind::read_after_write, second, read}});
+}
+
+TEST_CASE("check: ten_thousand_small_copies_stay_linear", "[check]") {
+    Alone alone;
+    const Memory x{1, 4096, 40000, 0, 1};
+    for (int round = 0; round < 5; ++round) {
+        for (std::uint64_t i = 0; i < 10000; ++i) alone.add(out(x.part(4 * i, 4)));
+        CHECK(alone.history.cells() == 10000);
+        alone.add(out(x));
+        CHECK(alone.history.cells() == 1);
+    }
+    CHECK(alone.conflicts.empty());
+}
+
+TEST_CASE("check: element_by_element_writes_merge_to_one_cell", "[check]") {
+    Alone alone;
+    const Memory x{1, 4096, 1000, 0, 1};
+    for (std::uint64_t i = 0; i < 1000; ++i) {
+        alone.position = 0;  // all of one operation
+        alone.add(out(x.part(i, 1)));
+    }
+    CHECK(alone.history.cells() == 1);
+}
+
+TEST_CASE("check: what the host knows to be over is forgotten", "[check]") {
+    Alone alone;
+    const Memory x{1, 4096, 1000, 0, 1};
+    for (std::uint64_t i = 0; i < 100; ++i) alone.add(out(x.part(10 * i, 10)));
+    alone.floor.raise({1, 100});
+    alone.add(in(x), 2);
+    CHECK(alone.history.cells() == 1);
+    CHECK(alone.conflicts.empty());
+    alone.floor.raise({2, 101});
+    alone.history.forget_covered(alone.floor);
+    CHECK(alone.history.is_empty());
+}
+
+TEST_CASE("check: rows are remembered up to a number", "[check]") {
+    Alone alone;
+    const Memory x{1, 4096, 100000, 0, 1};
+    for (std::uint64_t i = 0; i < 100; ++i) alone.add(in(x.columns(i, 1, 1000, 100)));
+    CHECK(alone.history.strided() == History::most_strided);
+    alone.add(out(x));
+    CHECK(alone.history.strided() == 0);
+}
