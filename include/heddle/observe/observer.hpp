@@ -134,6 +134,9 @@ struct GraphNodeInfo {
 struct GraphShape {
     /// Identifies the shape for good: launches with the same id launch the same nodes.
     std::uint64_t id = 0;
+    /// Identifies the graph for good, whose launches run one after the other. A graph that is
+    /// changed gets another shape.
+    std::uint64_t graph = 0;
     std::span<const GraphNodeInfo> nodes = {};  ///< in an order that respects the edges
 };
 

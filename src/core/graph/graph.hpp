@@ -105,6 +105,7 @@ struct GraphData {
     std::vector<NodeData*> events;           ///< nodes that record events or wait for them
     bool blocks_known = false;               ///< `blocks`, `owned` and `serials` are up to date
     std::shared_ptr<const ShapeData> shape;  ///< for observers; null if it has to be made anew
+    std::uint64_t uid = 0;                   ///< for observers; 0 before it has a shape
 
     GraphData() = default;
     GraphData(const GraphData&) = delete;

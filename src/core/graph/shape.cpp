@@ -69,7 +69,7 @@ ShapeData::ShapeData(const GraphData& graph) {
     nodes_.reserve(graph.nodes.size());
     for (std::size_t i = 0; i < graph.nodes.size(); ++i)
         describe(*graph.nodes[i], graph.dependencies[i]);
-    shape_ = {next_id(), nodes_};
+    shape_ = {next_id(), graph.uid, nodes_};
 }
 
 void ShapeData::describe(const NodeData& node, std::span<const std::uint32_t> after) {
@@ -86,6 +86,7 @@ void ShapeData::describe(const NodeData& node, std::span<const std::uint32_t> af
 
 const GraphShape* shape_of(GraphData& graph) noexcept {
     try {
+        if (graph.uid == 0) graph.uid = next_id();
         if (graph.shape == nullptr) graph.shape = std::make_shared<const ShapeData>(graph);
         return &graph.shape->shape();
     } catch (...) {
