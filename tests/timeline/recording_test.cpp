@@ -4,6 +4,7 @@
 #include "support.hpp"
 
 #include <heddle/timeline.hpp>
+#include <heddle/timeline_files.hpp>
 
 #include <cstdio>
 #include <cstdlib>
