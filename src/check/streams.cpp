@@ -11,6 +11,7 @@ void StreamTrack::note(std::uint64_t other, const KnownOrder& order) {
         one.order = order;
         return;
     }
+    if (notes.size() == most_notes) notes.erase(notes.begin());
     notes.push_back({other, order});
 }
 

@@ -17,6 +17,8 @@ struct OrderNote {
 };
 
 struct StreamTrack {
+    static constexpr std::size_t most_notes = 64;
+
     std::uint64_t id = 0;
     Slot slot = 0;
     Position base = 0;  ///< the slot's position is this plus the stream's
@@ -24,8 +26,8 @@ struct StreamTrack {
     Clock clock;        ///< of other slots: what the next operation comes after
     /// What only waits that a batch added by itself bring: a program must not rely on it.
     Clock by_batches;
-    Position last_work = 0;  ///< the slot's, of the newest operation that waits are counted by
-    std::uint32_t last_thread = 0;  ///< that enqueued it
+    Position last_work = 0;  ///< the slot's, of the newest operation for which a wait is needed
+    std::uint32_t last_thread = 0;  ///< that enqueued it, or the newest wait
     std::uint32_t device = 0;
     std::uint32_t open_collectives = 0;  ///< of which not all shares are known yet
     SiteId leak = 0;             ///< its handle was handed out here: it may do what cannot be seen
