@@ -50,6 +50,8 @@ CheckEngine::Step CheckEngine::begin(const CheckOp& op) {
     memory_.forget_covered(floor_);
     StreamTrack& stream = streams_.at(op.stream);
     const Epoch epoch = stream.epoch(op.position);
+    if (stream.last == stream.base) stream.thread = op.thread;
+    else if (stream.thread != op.thread) stream.thread = StreamTrack::several_threads;
     stream.last = std::max(stream.last, epoch.position());
     stream.device = op.device;
     if (op.parent != 0) come_from(stream, op);
@@ -101,7 +103,6 @@ void CheckEngine::remember_work(const Step& step) {
     if (op.may_signal) leaks_.add({stream.clock, step.epoch}, op.site);
     if (!needs_waits(op) || step.epoch.position() < stream.last_work) return;
     stream.last_work = step.epoch.position();
-    stream.last_thread = op.thread;
 }
 
 void CheckEngine::finish() {

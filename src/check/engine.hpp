@@ -97,6 +97,7 @@ private:
     /// Returns what a wait or query covers, as a clock.
     Clock target_of(const CheckOp& op);
     void join_target(Clock& to, const CheckOp& op);
+    void join_all(Clock& to);
     void join_moment(Clock& to, std::uint64_t stream, std::uint64_t position);
     Clock device_clock(std::uint32_t device);
     void begin_host_wait(const CheckOp& op);

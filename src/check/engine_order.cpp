@@ -39,7 +39,11 @@ void CheckEngine::join_moment(Clock& to, std::uint64_t stream, std::uint64_t pos
 }
 
 void CheckEngine::join_target(Clock& to, const CheckOp& op) {
-    if (op.event.event == 0) return join_moment(to, op.other, op.other_position);
+    if (op.event.event == 0) {
+        if (op.other != 0) join_moment(to, op.other, op.other_position);
+        else join_all(to);
+        return;
+    }
     const EventTies ties = events_.ties_of(op.event.event);
     if (ties.is_imported || ties.is_exported) to.join(exported_, floor_);
     const EventTrack* const event = events_.find(op.event.event);
@@ -53,6 +57,13 @@ void CheckEngine::join_target(Clock& to, const CheckOp& op) {
     // The record is forgotten: what it covered is in one of these.
     if (op.other == 0) to.join(events_.forgotten(), floor_);
     else join_moment(to, op.other, op.other_position);
+}
+
+/// A stream that was destroyed has no number any more: any may be meant.
+void CheckEngine::join_all(Clock& to) {
+    streams_.for_each([&](const StreamTrack& stream) {
+        to.join(stream.clock, {stream.slot, stream.last}, floor_);
+    });
 }
 
 Clock CheckEngine::target_of(const CheckOp& op) {
@@ -70,17 +81,16 @@ void CheckEngine::wait(const Step& step) {
     if (op.kind == OpKind::wait_elided && op.event.event == 0 && other != nullptr &&
         needs_wait(step, *other))
         tell_elision_fault(step, *other);
-    if (op.kind == OpKind::wait) stream.last_thread = op.thread;
     join_target(stream.clock, op);
     const EventTrack* const event = events_.find(op.event.event);
     note_wait(step, event != nullptr ? event->find(op.event.record) : nullptr);
 }
 
-/// Returns whether the wait brings work that the stream was not ordered after. What other threads
-/// enqueue may come between heddle's decision and this notice, and is no fault.
+/// Returns whether the wait brings work that the stream was not ordered after. What several threads
+/// enqueue may be told in another order than heddle decided in: that is no fault.
 bool CheckEngine::needs_wait(const Step& step, const StreamTrack& other) const {
     const StreamTrack& stream = *step.stream;
-    if (other.last_thread != step.op.thread) return false;
+    if (other.thread != step.op.thread || stream.thread != step.op.thread) return false;
     Clock known = stream.clock;
     known.join(stream.by_batches, floor_);
     const Order order{&known, &floor_, stream.slot};
