@@ -42,15 +42,30 @@ std::size_t CellStore::size() const noexcept {
     return few_.size() + many_.size();
 }
 
-Cell* CellStore::lone(std::uint64_t begin, std::uint64_t end) noexcept {
+Cell* CellStore::exact(std::uint64_t begin, std::uint64_t end) noexcept {
     const auto is_it = [&](const Cell& cell) { return cell.begin == begin && cell.end == end; };
     if (has_one_) return is_it(one_) ? &one_ : nullptr;
-    if (few_.empty()) return nullptr;
-    const auto at = few_.begin() + (first_few(begin) - few_.cbegin());
-    if (at == few_.end() || !is_it(*at)) return nullptr;
-    const bool has_left = at != few_.begin() && std::prev(at)->end == begin;
-    const bool has_right = std::next(at) != few_.end() && std::next(at)->begin == end;
-    return has_left || has_right ? nullptr : &*at;
+    if (many_.empty()) {
+        const auto at = few_.begin() + (first_few(begin) - few_.cbegin());
+        return at != few_.end() && is_it(*at) ? &*at : nullptr;
+    }
+    const auto at = many_.find(begin);
+    return at != many_.end() && is_it(at->second) ? &at->second : nullptr;
+}
+
+bool CellStore::has_equal_neighbour(const Cell& cell) const {
+    const auto is_equal = [&](const Cell& other) {
+        return (other.end == cell.begin || other.begin == cell.end) && cell.has_same_past(other);
+    };
+    if (has_one_) return false;
+    if (many_.empty()) {
+        const auto at = first_few(cell.begin);
+        return (at != few_.begin() && is_equal(*std::prev(at))) ||
+               (std::next(at) != few_.end() && is_equal(*std::next(at)));
+    }
+    const auto at = many_.find(cell.begin);
+    return (at != many_.begin() && is_equal(std::prev(at)->second)) ||
+           (std::next(at) != many_.end() && is_equal(std::next(at)->second));
 }
 
 void CellStore::take(std::uint64_t begin, std::uint64_t end, std::vector<Cell>& to) {

@@ -81,8 +81,10 @@ public:
     static constexpr std::size_t most_few = 64;
 
     std::size_t size() const noexcept;
-    /// Returns the cell if [begin, end) is exactly one cell that has no neighbours next to it.
-    Cell* lone(std::uint64_t begin, std::uint64_t end) noexcept;
+    /// Returns the cell if [begin, end) is exactly one, or null.
+    Cell* exact(std::uint64_t begin, std::uint64_t end) noexcept;
+    /// Returns whether a cell that touches this one, of exact(), has the same past.
+    bool has_equal_neighbour(const Cell& cell) const;
     /// Removes the cells that overlap [begin, end) or end or begin at its borders, and appends them
     /// in order.
     void take(std::uint64_t begin, std::uint64_t end, std::vector<Cell>& to);

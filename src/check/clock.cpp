@@ -31,10 +31,8 @@ void Clock::release() noexcept {
     if (data_ != nullptr && --data_->uses == 0) ::operator delete(data_);
 }
 
-Position Clock::at(Slot slot) const noexcept {
-    if (data_ == nullptr) return 0;
+Position Clock::find_sorted(Slot slot) const noexcept {
     const std::uint64_t* const first = words(data_);
-    if (!data_->is_sorted) return slot < data_->size ? first[slot] : 0;
     const std::uint64_t* const last = first + data_->size;
     const std::uint64_t* const found = std::lower_bound(first, last, Epoch(slot, 0).word());
     if (found == last || epoch_of(*found).slot() != slot) return 0;
@@ -42,7 +40,16 @@ Position Clock::at(Slot slot) const noexcept {
 }
 
 bool Clock::covers(const Clock& other, const HostFloor& floor) const {
-    if (other.data_ == data_) return true;
+    if (other.data_ == data_ || other.data_ == nullptr) return true;
+    if (data_ != nullptr && !data_->is_sorted && !other.data_->is_sorted) {
+        const std::uint32_t common = std::min(data_->size, other.data_->size);
+        const std::uint64_t *const mine = words(data_), *const others = words(other.data_);
+        Slot slot = 0;
+        while (slot < common && others[slot] <= std::max(mine[slot], floor.at(slot))) ++slot;
+        for (; slot >= common && slot < other.data_->size; ++slot)
+            if (others[slot] > floor.at(slot)) return false;
+        return slot >= other.data_->size;
+    }
     bool all = true;
     other.for_each([&](Epoch epoch) { all = all && (covers(epoch) || floor.covers(epoch)); });
     return all;
@@ -73,8 +80,11 @@ void Clock::join_dense(const Clock& other, Epoch epoch) {
     Clock joined;
     joined.data_ = make(size, false);
     std::uint64_t* const to = words(joined.data_);
-    for (Slot slot = 0; slot < size; ++slot) to[slot] = std::max(at(slot), other.at(slot));
-    if (epoch) to[epoch.slot()] = epoch.position();
+    std::fill_n(to, size, 0);
+    for (const Data* const data : {data_, other.data_})
+        for (Slot slot = 0; data != nullptr && slot < data->size; ++slot)
+            to[slot] = std::max(to[slot], words(data)[slot]);
+    if (epoch) to[epoch.slot()] = std::max(to[epoch.slot()], epoch.position());
     *this = std::move(joined);
 }
 

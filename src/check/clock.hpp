@@ -52,11 +52,11 @@ private:
 };
 
 /// The newest position of each slot that something comes after. Immutable: copies share one object,
-/// and a change makes another. Dense while all slots are below 64, sorted beyond. Not for use by
+/// and a change makes another. Dense while all slots are below 128, sorted beyond. Not for use by
 /// several threads at once.
 class Clock {
 public:
-    static constexpr Slot most_dense = 64;
+    static constexpr Slot most_dense = 128;
 
     Clock() = default;
     Clock(const Clock& from) noexcept : data_(from.data_) { acquire(); }
@@ -68,7 +68,11 @@ public:
     ~Clock() { release(); }
 
     /// Returns the position of a slot; 0 if nothing of it is known.
-    Position at(Slot slot) const noexcept;
+    Position at(Slot slot) const noexcept {
+        if (data_ == nullptr) return 0;
+        if (data_->is_sorted) return find_sorted(slot);
+        return slot < data_->size ? words(data_)[slot] : 0;
+    }
     bool covers(Epoch epoch) const noexcept { return epoch.position() <= at(epoch.slot()); }
     /// Returns whether this clock knows all that the other one does, or the floor does.
     bool covers(const Clock& other, const HostFloor& floor) const;
@@ -104,10 +108,14 @@ private:
     static std::uint64_t* words(Data* data) noexcept {
         return reinterpret_cast<std::uint64_t*>(data + 1);
     }
+    static const std::uint64_t* words(const Data* data) noexcept {
+        return reinterpret_cast<const std::uint64_t*>(data + 1);
+    }
     static Epoch epoch_of(std::uint64_t word) noexcept {
         const Position mask = (Position{1} << Epoch::position_bits) - 1;
         return {static_cast<Slot>(word >> Epoch::position_bits), word & mask};
     }
+    Position find_sorted(Slot slot) const noexcept;
     static Data* make(std::size_t size, bool is_sorted);
     static Data* make_sorted(const std::vector<Epoch>& epochs);
     bool fits_dense(Epoch epoch) const noexcept {

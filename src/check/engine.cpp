@@ -9,15 +9,13 @@ namespace {
 /// Returns whether the operation runs, now or when its batch is sent.
 bool will_run(const CheckOp& op) noexcept { return op.mode != OpMode::captured; }
 
-/// Returns whether waits for the stream are counted by this operation: see needs_wait().
-bool is_counted(OpKind kind) noexcept {
-    switch (kind) {
+/// Returns whether it is sure that a wait for the stream is needed because of this operation.
+/// Copies of pageable memory may be done when the call returns.
+bool needs_waits(const CheckOp& op) noexcept {
+    switch (op.kind) {
     case OpKind::launch:
-    case OpKind::graph_launch:
-    case OpKind::host_function:
-    case OpKind::copy:
-    case OpKind::fill:
-    case OpKind::collective: return true;
+    case OpKind::fill: return !op.accesses.empty();
+    case OpKind::host_function: return true;
     default: return false;
     }
 }
@@ -26,7 +24,7 @@ bool is_counted(OpKind kind) noexcept {
 
 void CheckEngine::add(const CheckOp& op) {
     // The host's half of a pageable copy follows the copy.
-    if (op.kind == OpKind::copy && !will_run(op)) copies_.erase(op.thread);
+    if (op.kind == OpKind::copy && !will_run(op)) copies_.at(op.thread, floor_).epoch = {};
     if (!will_run(op)) return;
     if (op.kind == OpKind::synchronize_begins) return begin_host_wait(op);
     if (op.kind == OpKind::synchronize) return end_host_wait(op);
@@ -52,6 +50,8 @@ CheckEngine::Step CheckEngine::begin(const CheckOp& op) {
     memory_.forget_covered(floor_);
     StreamTrack& stream = streams_.at(op.stream);
     const Epoch epoch = stream.epoch(op.position);
+    if (stream.last == stream.base) stream.thread = op.thread;
+    else if (stream.thread != op.thread) stream.thread = StreamTrack::several_threads;
     stream.last = std::max(stream.last, epoch.position());
     stream.device = op.device;
     if (op.parent != 0) come_from(stream, op);
@@ -99,11 +99,10 @@ void CheckEngine::remember_work(const Step& step) {
     StreamTrack& stream = *step.stream;
     if (op.kind == OpKind::host_function && op.id != 0)
         functions_.at(op.id, floor_) = {{stream.clock, step.epoch}, op.site};
-    if (op.kind == OpKind::copy) copies_[op.thread] = step.epoch;
+    if (op.kind == OpKind::copy) copies_.at(op.thread, floor_).epoch = step.epoch;
     if (op.may_signal) leaks_.add({stream.clock, step.epoch}, op.site);
-    if (!is_counted(op.kind) || step.epoch.position() < stream.last_work) return;
+    if (!needs_waits(op) || step.epoch.position() < stream.last_work) return;
     stream.last_work = step.epoch.position();
-    stream.last_thread = op.thread;
 }
 
 void CheckEngine::finish() {

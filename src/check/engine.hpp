@@ -22,6 +22,12 @@ public:
     void add(const CheckOp& op);
     /// A batch was abandoned: what it had recorded since it was last sent will not run.
     void abandon(std::uint64_t recording);
+    /// The program says what cannot be seen: that a host function, by its id, tells by this key
+    /// that it runs; that the host has learnt what was told by the key; that the host has waited.
+    void released(std::uint64_t key, std::uint64_t function);
+    void acquired(std::uint64_t key, SiteId site);
+    void synchronized_stream(std::uint64_t stream, SiteId site);
+    void synchronized_device(std::uint32_t device, SiteId site);
     /// There will be no further operations: appends what had to wait for them.
     void finish();
 
@@ -64,6 +70,10 @@ private:
         Clock entered;  ///< what precedes its shares
         std::vector<Finding> held;
     };
+    struct Copy {
+        Epoch epoch;
+        template <class F> void each_moment(F&&) const {}
+    };
     struct HostWait {
         Clock reaches;
         SiteId site = 0;
@@ -82,10 +92,13 @@ private:
     void wait(const Step& step);
     void note_wait(const Step& step, const EventRecord* record);
     bool needs_wait(const Step& step, const StreamTrack& other) const;
+    bool is_new_work(Epoch reached, const Order& order) const;
     void tell_elision_fault(const Step& step, const StreamTrack& other);
     /// Returns what a wait or query covers, as a clock.
     Clock target_of(const CheckOp& op);
-    Moment moment_on(std::uint64_t stream, std::uint64_t position);
+    void join_target(Clock& to, const CheckOp& op);
+    void join_all(Clock& to);
+    void join_moment(Clock& to, std::uint64_t stream, std::uint64_t position);
     Clock device_clock(std::uint32_t device);
     void begin_host_wait(const CheckOp& op);
     void end_host_wait(const CheckOp& op);
@@ -139,7 +152,8 @@ private:
     std::unordered_map<std::uint64_t, std::vector<Epoch>> batched_;  ///< by recording, not sent yet
     std::unordered_set<std::uint64_t> abandoned_;                    ///< words of epochs
     std::unordered_map<std::uint32_t, HostWait> host_waits_;         ///< begun, by thread
-    std::unordered_map<std::uint32_t, Epoch> copies_;                ///< each thread's newest
+    Recent<Copy> copies_{1024};                                      ///< each thread's newest
+    std::unordered_map<std::uint64_t, Clock> released_;              ///< by key
     std::vector<SiteId> host_wait_sites_;                            ///< by slot, the newest
     std::vector<Conflict> conflicts_;
     std::vector<std::unique_ptr<AllocationTrack>> former_;

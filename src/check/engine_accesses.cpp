@@ -50,9 +50,9 @@ void CheckEngine::access_by_host(const CheckOp& op) {
 /// The copy that this thread enqueued last reads or writes pageable memory: that is over when the
 /// call returns.
 void CheckEngine::become_host_access(const CheckOp& op, const CheckAccess& access) {
-    const auto copy = copies_.find(op.thread);
-    if (copy == copies_.end()) return;
-    memory_.of(access).history.forget(access.data, access.end(), copy->second);
+    const Copy* const copy = copies_.find(op.thread);
+    if (copy == nullptr || !copy->epoch) return;
+    memory_.of(access).history.forget(access.data, access.end(), copy->epoch);
 }
 
 void CheckEngine::access(const CheckOp& op, const CheckAccess& access, const Mark& mark,

@@ -28,72 +28,84 @@ void CheckEngine::tie_event(const CheckOp& op) {
     if (op.kind == OpKind::export_event) exported_.join(newest.before, newest.at, floor_);
 }
 
-Moment CheckEngine::moment_on(std::uint64_t stream, std::uint64_t position) {
+/// Joins what a stream had done at a position, and a little more.
+void CheckEngine::join_moment(Clock& to, std::uint64_t stream, std::uint64_t position) {
     StreamTrack* const track = stream != 0 ? streams_.find(stream) : nullptr;
     // One that is forgotten did nothing since that the host has not waited for.
-    if (track == nullptr || position == 0) return {};
+    if (track == nullptr || position == 0) return;
     const Epoch epoch = track->epoch(position);
     track->last = std::max(track->last, epoch.position());
-    return {track->clock, epoch};
+    to.join(track->clock, epoch, floor_);
+}
+
+void CheckEngine::join_target(Clock& to, const CheckOp& op) {
+    if (op.event.event == 0) {
+        if (op.other != 0) join_moment(to, op.other, op.other_position);
+        else join_all(to);
+        return;
+    }
+    const EventTies ties = events_.ties_of(op.event.event);
+    if (ties.is_imported || ties.is_exported) to.join(exported_, floor_);
+    const EventTrack* const event = events_.find(op.event.event);
+    if (event != nullptr) to.join(event->by_nodes, floor_);
+    if (op.event.record == 0) return;
+    if (const EventRecord* const record =
+            event != nullptr ? event->find(op.event.record) : nullptr) {
+        to.join(record->moment.before, record->moment.at, floor_);
+        return;
+    }
+    // The record is forgotten: what it covered is in one of these.
+    if (op.other == 0) to.join(events_.forgotten(), floor_);
+    else join_moment(to, op.other, op.other_position);
+}
+
+/// A stream that was destroyed has no number any more: any may be meant.
+void CheckEngine::join_all(Clock& to) {
+    streams_.for_each([&](const StreamTrack& stream) {
+        to.join(stream.clock, {stream.slot, stream.last}, floor_);
+    });
 }
 
 Clock CheckEngine::target_of(const CheckOp& op) {
-    Clock covered;
-    if (op.event.event == 0) {
-        const Moment moment = moment_on(op.other, op.other_position);
-        covered.join(moment.before, moment.at, floor_);
-        return covered;
-    }
-    const EventTies ties = events_.ties_of(op.event.event);
-    if (ties.is_imported || ties.is_exported) covered.join(exported_, floor_);
-    const EventTrack* const event = events_.find(op.event.event);
-    if (event != nullptr) covered.join(event->by_nodes, floor_);
-    if (op.event.record == 0) return covered;
-    const EventRecord* const record = event != nullptr ? event->find(op.event.record) : nullptr;
-    if (record != nullptr) {
-        covered.join(record->moment.before, record->moment.at, floor_);
-        return covered;
-    }
-    // The record is forgotten: what it covered is in one of these.
-    const Moment moment = moment_on(op.other, op.other_position);
-    covered.join(moment.before, moment.at, floor_);
-    if (op.other == 0) covered.join(events_.forgotten(), floor_);
-    return covered;
+    Clock target;
+    join_target(target, op);
+    return target;
 }
 
 void CheckEngine::wait(const Step& step) {
     const CheckOp& op = step.op;
     StreamTrack& stream = *step.stream;
     if (op.event.event == 0 && op.other == op.stream) return;
-    const Clock target = target_of(op);
-    if (op.reason == WaitReason::batch) {
-        stream.by_batches.join(target, floor_);
-        return;
-    }
+    if (op.reason == WaitReason::batch) return join_target(stream.by_batches, op);
     const StreamTrack* const other = op.other != 0 ? streams_.find(op.other) : nullptr;
     if (op.kind == OpKind::wait_elided && op.event.event == 0 && other != nullptr &&
         needs_wait(step, *other))
         tell_elision_fault(step, *other);
-    stream.clock.join(target, floor_);
+    join_target(stream.clock, op);
     const EventTrack* const event = events_.find(op.event.event);
     note_wait(step, event != nullptr ? event->find(op.event.record) : nullptr);
 }
 
-/// Returns whether the wait brings work that the stream was not ordered after. Knows no more of the
-/// other stream than the thread of the wait did.
+/// Returns whether the wait brings work that the stream was not ordered after. What several threads
+/// enqueue may be told in another order than heddle decided in: that is no fault.
 bool CheckEngine::needs_wait(const Step& step, const StreamTrack& other) const {
     const StreamTrack& stream = *step.stream;
+    if (other.thread != step.op.thread || stream.thread != step.op.thread) return false;
     Clock known = stream.clock;
     known.join(stream.by_batches, floor_);
     const Order order{&known, &floor_, stream.slot};
-    const bool is_of_this_thread = other.last_thread == step.op.thread &&
-                                   other.last_work <= other.base + step.op.other_position;
-    if (!is_of_this_thread || other.last_work == 0) return false;
-    if (!order.covers({other.slot, other.last_work})) return true;
-    if (other.in_collective) return false;
-    bool brings = false;
-    other.clock.for_each([&](Epoch epoch) { brings = brings || !order.covers(epoch); });
-    return brings;
+    if (is_new_work(other.epoch(step.op.other_position), order)) return true;
+    if (other.in_collective) return false;  // those join without a wait
+    bool is_new = false;
+    other.clock.for_each([&](Epoch epoch) { is_new = is_new || is_new_work(epoch, order); });
+    return is_new;
+}
+
+/// Returns whether a slot's newest work is not ordered before, but is up to that moment.
+bool CheckEngine::is_new_work(Epoch reached, const Order& order) const {
+    const StreamTrack* const track = streams_.by_slot(reached.slot());
+    if (track == nullptr || track->last_work == 0) return false;
+    return track->last_work <= reached.position() && !order.covers({track->slot, track->last_work});
 }
 
 void CheckEngine::tell_elision_fault(const Step& step, const StreamTrack& other) {
@@ -137,6 +149,29 @@ void CheckEngine::end_host_wait(const CheckOp& op) {
     }
     raise_floor(begun->second.reaches, op.site);
     host_waits_.erase(begun);
+}
+
+void CheckEngine::released(std::uint64_t key, std::uint64_t function) {
+    if (const Past* const past = functions_.find(function))
+        released_[key].join(past->moment.before, past->moment.at, floor_);
+    else released_[key].join(functions_.forgotten(), floor_);
+}
+
+void CheckEngine::acquired(std::uint64_t key, SiteId site) {
+    const auto found = released_.find(key);
+    if (found != released_.end()) raise_floor(found->second, site);
+}
+
+void CheckEngine::synchronized_stream(std::uint64_t stream, SiteId site) {
+    const StreamTrack* const track = streams_.find(stream);
+    if (track == nullptr) return;
+    Clock reaches = track->clock;
+    reaches.join(Epoch(track->slot, track->last), floor_);
+    raise_floor(reaches, site);
+}
+
+void CheckEngine::synchronized_device(std::uint32_t device, SiteId site) {
+    raise_floor(device_clock(device), site);
 }
 
 void CheckEngine::raise_floor(const Clock& reaches, SiteId site) {

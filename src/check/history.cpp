@@ -123,7 +123,11 @@ void History::add_cells(const CheckAccess& access, const Mark& mark, const Order
             [&](const Mark& reader) { compare(reader, mark, cell.begin, cell.end, order, to); });
         note(cell, mark, order);
     };
-    if (Cell* const lone = cells_.lone(begin, end)) return use(*lone);
+    if (Cell* const exact = cells_.exact(begin, end)) {
+        use(*exact);
+        if (cells_.has_equal_neighbour(*exact)) merge(begin, end);
+        return;
+    }
     taken_.clear();
     made_.clear();
     cells_.take(begin, end, taken_);
@@ -151,6 +155,15 @@ void History::add_cells(const CheckAccess& access, const Mark& mark, const Order
         }
     }
     fill(end);
+    cells_.put(made_);
+}
+
+/// Joins the cells from one to the other border, and those that touch them, where they are equal.
+void History::merge(std::uint64_t begin, std::uint64_t end) {
+    taken_.clear();
+    made_.clear();
+    cells_.take(begin, end, taken_);
+    for (Cell& cell : taken_) append(made_, std::move(cell));
     cells_.put(made_);
 }
 

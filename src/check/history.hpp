@@ -51,6 +51,7 @@ private:
                          std::vector<Conflict>& to) const;
     void add_cells(const CheckAccess& access, const Mark& mark, const Order& order,
                    std::vector<Conflict>& to);
+    void merge(std::uint64_t begin, std::uint64_t end);
     void add_strided(const CheckAccess& access, const Mark& mark, const Order& order);
     void replace_strided(const CheckAccess& access, const Mark& mark, const Order& order);
 

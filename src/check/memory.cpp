@@ -11,8 +11,9 @@ constexpr std::size_t many_foreign_cells = 4096;
 
 AllocationTrack& MemoryTable::of(const CheckAccess& access) {
     if (access.allocation == 0) {
+        // The place of what was freed may be somebody else's by now.
         AllocationTrack* const found = at_address(access.data);
-        return found != nullptr ? *found : foreign_;
+        return found != nullptr && !found->is_freed ? *found : foreign_;
     }
     std::unique_ptr<AllocationTrack>& track = by_id_[access.allocation];
     if (track == nullptr) {  // made before the checker began

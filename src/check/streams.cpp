@@ -1,7 +1,6 @@
 #include "check/streams.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 
 namespace heddle::detail {
 
@@ -11,6 +10,7 @@ void StreamTrack::note(std::uint64_t other, const KnownOrder& order) {
         one.order = order;
         return;
     }
+    if (notes.size() == most_notes) notes.erase(notes.begin());
     notes.push_back({other, order});
 }
 
@@ -61,10 +61,17 @@ Slot StreamTable::take_slot() {
         free_.pop_back();
         return slot;
     }
-    if (by_slot_.size() == Epoch::most_slots) throw std::length_error("too many streams");
+    // Streams that share a slot count as ordered.
+    if (by_slot_.size() == Epoch::most_slots) return share_slot();
     by_slot_.push_back(nullptr);
     reached_.push_back(0);
     return static_cast<Slot>(by_slot_.size() - 1);
+}
+
+Slot StreamTable::share_slot() {
+    const Slot slot = 1 + shared_++ % (Epoch::most_slots - 1);
+    if (const StreamTrack* const before = by_slot_[slot]) reached_[slot] = before->last;
+    return slot;
 }
 
 }  // namespace heddle::detail

@@ -17,6 +17,9 @@ struct OrderNote {
 };
 
 struct StreamTrack {
+    static constexpr std::size_t most_notes = 64;
+    static constexpr std::uint32_t several_threads = ~std::uint32_t{0};
+
     std::uint64_t id = 0;
     Slot slot = 0;
     Position base = 0;  ///< the slot's position is this plus the stream's
@@ -24,8 +27,8 @@ struct StreamTrack {
     Clock clock;        ///< of other slots: what the next operation comes after
     /// What only waits that a batch added by itself bring: a program must not rely on it.
     Clock by_batches;
-    Position last_work = 0;  ///< the slot's, of the newest operation that waits are counted by
-    std::uint32_t last_thread = 0;  ///< that enqueued it
+    Position last_work = 0;    ///< the slot's, of the newest operation for which a wait is needed
+    std::uint32_t thread = 0;  ///< that enqueued all that is known, or several_threads
     std::uint32_t device = 0;
     std::uint32_t open_collectives = 0;  ///< of which not all shares are known yet
     SiteId leak = 0;             ///< its handle was handed out here: it may do what cannot be seen
@@ -59,6 +62,7 @@ public:
 
 private:
     Slot take_slot();
+    Slot share_slot();
 
     std::unordered_map<std::uint64_t, std::unique_ptr<StreamTrack>> by_id_;
     std::vector<StreamTrack*> by_slot_{nullptr};  // 0 is the host's
@@ -66,6 +70,7 @@ private:
     std::vector<Slot> free_;
     std::size_t many_ = 32;  // streams: then some may be forgotten
     std::uint64_t made_ids_ = 0;
+    Slot shared_ = 0;
     StreamTrack* newest_ = nullptr;  // found last
 };
 

@@ -178,8 +178,8 @@ TEST_CASE("check: concurrent_against_plain", "[check]") {
     const Line first = p.launch(p.stream(), {atomics(x)});
     const Line second = p.launch(p.stream(), {atomics(x)});
     const Line read = p.read(p.stream(), x);
-    CHECK(races(p) == Races{{Kind::read_after_write, first, read},
-                            {Kind::read_after_write, second, read}});
+    CHECK(races(p) ==
+          Races{{Kind::read_after_write, first, read}, {Kind::read_after_write, second, read}});
 }
 
 TEST_CASE("check: ten_thousand_small_copies_stay_linear", "[check]") {

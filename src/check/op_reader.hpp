@@ -1,0 +1,30 @@
+// Makes the ordering checker's operations of what observers are told.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <unordered_map>
+
+#include "check/sites.hpp"
+
+namespace heddle::detail {
+
+/// Keeps sites and shapes of graphs from one operation to the next. Not for use by several threads
+/// at once, but to be called on the thread that enqueued the operation.
+class OpReader {
+public:
+    /// Returns the operation, until the next call.
+    const CheckOp& read(const OpInfo& op);
+    const SiteTable& sites() const noexcept { return sites_; }
+
+private:
+    std::shared_ptr<const CheckShape> shape_of(const GraphShape& shape);
+
+    static constexpr std::size_t most_shapes = 64;
+    SiteTable sites_;
+    std::unordered_map<std::uint64_t, std::shared_ptr<const CheckShape>> shapes_;
+    std::deque<std::uint64_t> shapes_in_order_;  ///< the oldest first
+    CheckOp op_;
+};
+
+}  // namespace heddle::detail

@@ -1,0 +1,115 @@
+// What an operation costs the checker, alone, and how much memory it keeps. Hidden: run it by name.
+#include "check/op_builder.hpp"
+
+#include <malloc.h>
+
+#include <chrono>
+#include <cstdio>
+
+using namespace heddle_test;
+
+namespace {
+
+/// Appends nothing: changes the operations' positions, so that a list can be added many times.
+class Repeated {
+public:
+    explicit Repeated(const Program& program) : ops_(program.ops) {
+        for (const CheckOp& op : ops_)
+            if (op.stream != 0) lengths_[op.stream] = std::max(lengths_[op.stream], op.position);
+    }
+    void add_to(CheckEngine& engine) {
+        for (CheckOp& op : ops_) {
+            engine.add(op);
+            op.position += length(op.stream);
+            op.other_position += length(op.other);
+            if (op.event.event != 0) op.event.event += 1000000;  // another event
+        }
+    }
+    std::size_t size() const { return ops_.size(); }
+
+private:
+    std::uint64_t length(std::uint64_t stream) { return stream != 0 ? lengths_[stream] : 0; }
+
+    std::vector<CheckOp> ops_;
+    std::map<std::uint64_t, std::uint64_t> lengths_;
+};
+
+double nanoseconds_each(const Program& program, std::size_t ops) {
+    Repeated repeated(program);
+    CheckEngine engine;
+    const auto begin = std::chrono::steady_clock::now();
+    std::size_t done = 0;
+    for (; done < ops; done += repeated.size()) repeated.add_to(engine);
+    const std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begin;
+    CHECK(engine.findings().empty());
+    return took.count() / static_cast<double>(done);
+}
+
+std::size_t bytes_in_use() { return mallinfo2().uordblks; }
+
+/// Work on some streams that pass a hundred arrays around.
+Program traffic(std::size_t streams) {
+    Program p;
+    std::vector<Program::StreamName> all;
+    std::vector<Memory> arrays;
+    for (std::size_t i = 0; i < streams; ++i) all.push_back(p.stream());
+    for (int i = 0; i < 100; ++i) arrays.push_back(p.array(4096));
+    for (std::size_t i = 0; i < 1000; ++i) {
+        const auto s = all[i % streams], next = all[i == 999 ? 0 : (i + 1) % streams];
+        const Memory& x = arrays[i % 10];  // what every stream uses
+        const Memory& own = arrays[10 + (i % streams) * 90 / streams];
+        p.launch(s, {in(x.part(0, 2048)), out(x.part(2048, 2048)), out(own)});
+        p.wait(next, p.record(s));
+    }
+    return p;
+}
+
+/// Launches of three arrays each, on streams that know of each other.
+Program launches(std::size_t streams, bool by_turns) {
+    Program p;
+    std::vector<Program::StreamName> all;
+    for (std::size_t i = 0; i < streams; ++i) all.push_back(p.stream());
+    const Memory x = p.array(), y = p.array(), z = p.array();
+    for (std::size_t i = 0; i < streams; ++i) {
+        const auto s = all[i];
+        for (int n = 0; n < (by_turns ? 1 : 1000); ++n) p.launch(s, {in(x), in(y), out(z)});
+        p.wait_stream(all[(i + 1) % streams], s);
+    }
+    return p;
+}
+
+}  // namespace
+
+TEST_CASE("check: ten million operations leave less than a megabyte", "[.][check-cost]") {
+    Repeated repeated(traffic(8));
+    const std::size_t before = bytes_in_use();
+    CheckEngine engine;
+    for (int tenth = 1; tenth <= 10; ++tenth) {
+        for (std::size_t done = 0; done < 1000000; done += repeated.size()) repeated.add_to(engine);
+        std::printf("after %d million: %zu KB\n", tenth, (bytes_in_use() - before) / 1024);
+        CHECK(bytes_in_use() - before <= 1 << 20);
+    }
+    CHECK(engine.findings().empty());
+}
+
+TEST_CASE("check: what operations cost", "[.][check-cost]") {
+    constexpr std::size_t ops = 3000000;
+    std::printf("launch of 3 arrays, one stream: %.0f ns\n",
+                nanoseconds_each(launches(1, false), ops));
+    for (const std::size_t streams : {8u, 64u, 200u})
+        std::printf("launch of 3 arrays and wait_stream, %zu streams by turns: %.0f ns each\n",
+                    streams, nanoseconds_each(launches(streams, true), ops / 3));
+    for (const std::size_t streams : {8u, 64u})
+        std::printf("launch, record, wait, %zu streams: %.0f ns each\n", streams,
+                    nanoseconds_each(traffic(streams), ops));
+    Program allocations;
+    const auto s = allocations.stream();
+    const Memory x = allocations.allocate(s);
+    allocations.free(s, x);
+    std::printf("allocate or free: %.0f ns each\n", nanoseconds_each(allocations, ops));
+    Program parts;
+    const auto t = parts.stream();
+    const Memory many = parts.array(65536 * 4);
+    for (std::uint64_t i = 0; i < 65536; ++i) parts.write(t, many.part(4 * i, 4));
+    std::printf("write of one of 65536 cells: %.0f ns\n", nanoseconds_each(parts, ops));
+}

@@ -1,0 +1,103 @@
+// Scopes, fork and join, as the waits that they make.
+#include "check/op_builder.hpp"
+
+using namespace heddle_test;
+
+using Kind = FindingKind;
+
+namespace {
+
+/// Enqueues a scope's wait.
+Line scope_wait(Program& p, Program::StreamName waiter, Program::StreamName other,
+                WaitReason reason) {
+    p.reason = reason;
+    const Line line = p.wait_stream(waiter, other);
+    p.reason = WaitReason::user;
+    return line;
+}
+
+}  // namespace
+
+TEST_CASE("check: scope_enter_and_exit_waits", "[check]") {
+    Program p;
+    const auto outer = p.stream(), inner = p.stream();
+    const Memory x = p.array();
+    p.write(outer, x);
+    const Line enter = scope_wait(p, inner, outer, WaitReason::scope_enter);
+    p.write(inner, x);
+    const Line leave = scope_wait(p, outer, inner, WaitReason::scope_exit);
+    p.read(outer, x);
+    CHECK(is_silent(p));
+    CHECK(races(p.without(enter)).size() == 1);  // wait_on_enter_false_without_event
+    CHECK(races(p.without(leave)).size() == 1);  // wait_on_exit_false
+}
+
+TEST_CASE("check: a finding names the scope whose wait came too early", "[check]") {
+    Program p;
+    const auto outer = p.stream(), inner = p.stream();
+    const Memory x = p.array();
+    p.write(outer, p.array());
+    const Line enter = scope_wait(p, inner, outer, WaitReason::scope_enter);
+    p.write(outer, x);
+    p.write(inner, x);
+    const auto found = p.findings();
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].order.reason == WaitReason::scope_enter);
+    CHECK(found[0].order.wait == enter);
+}
+
+TEST_CASE("check: nested_scopes", "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream(), c = p.stream();
+    const Memory x = p.array();
+    p.write(a, x);
+    scope_wait(p, b, a, WaitReason::scope_enter);
+    scope_wait(p, c, b, WaitReason::scope_enter);
+    p.write(c, x);
+    scope_wait(p, b, c, WaitReason::scope_exit);
+    scope_wait(p, a, b, WaitReason::scope_exit);
+    p.read(a, x);
+    CHECK(is_silent(p));
+}
+
+TEST_CASE("check: fork_join_disjoint_parts", "[check]") {
+    Program p;
+    const auto before = p.stream(), a = p.stream(), b = p.stream();
+    const Memory x = p.array();
+    p.write(before, x);
+    for (const auto branch : {a, b}) scope_wait(p, branch, before, WaitReason::fork);
+    p.write(a, x.part(0, 50));
+    p.write(b, x.part(50, 50));
+    for (const auto branch : {a, b}) scope_wait(p, before, branch, WaitReason::join);
+    p.read(before, x);  // fork_join_then_whole
+    CHECK(is_silent(p));
+}
+
+TEST_CASE("check: fork_join_branches_share_a_part", "[check]") {
+    Program p;
+    const auto before = p.stream(), a = p.stream(), b = p.stream();
+    const Memory x = p.array();
+    for (const auto branch : {a, b}) scope_wait(p, branch, before, WaitReason::fork);
+    const Line first = p.write(a, x.part(0, 51));
+    const Line second = p.read(b, x.part(50, 50));
+    CHECK(races(p) == Races{{Kind::read_after_write, first, second}});
+}
+
+TEST_CASE("check: pipeline_of_three_stages", "[check]") {
+    Program p;
+    std::vector<Program::StreamName> stages{p.stream(), p.stream(), p.stream()};
+    std::vector<Memory> slots{p.array(), p.array()};
+    std::vector<Program::EventName> freed{p.event(), p.event()};
+    p.reason = WaitReason::pipeline;
+    for (std::size_t item = 0; item < 20; ++item) {
+        p.wait(stages[0], freed[item % 2]);
+        for (std::size_t stage = 0; stage < 3; ++stage) {
+            if (stage > 0) p.wait(stages[stage], p.record(stages[stage - 1]));
+            p.write(stages[stage], slots[item % 2]);
+        }
+        p.record(stages[2], freed[item % 2]);
+    }
+    CHECK(is_silent(p));
+    p.write(stages[0], slots[0]);  // pipeline_stage_uses_another_slot
+    CHECK(races(p).size() == 1);
+}
