@@ -73,12 +73,15 @@ void Checker::on_op(const OpInfo& info) noexcept try {
         const std::lock_guard lock(mutex_);
         if (has_stopped_) return;
         if (info.stream) names_.keep(info.stream);
-        CheckOp op = adapter_.convert(info);
-        if (off_depth > 0 && !always_counts(info.kind)) {
-            op.accesses.clear();
-            op.shape = nullptr;
+        const CheckOp& op = reader_.read(info);
+        if (off_depth > 0 && !always_counts(info.kind)) [[unlikely]] {
+            CheckOp silent = op;
+            silent.accesses.clear();
+            silent.shape = nullptr;
+            engine_.add(silent);
+        } else {
+            engine_.add(op);
         }
-        engine_.add(op);
         ++summary_.operations;
         if (!engine_.findings().empty()) [[unlikely]]
             news = take_news();

@@ -12,9 +12,8 @@
 
 #include "check/engine.hpp"
 #include "check/finding.hpp"
-#include "check/op_adapter.hpp"
+#include "check/op_reader.hpp"
 #include "check/report.hpp"
-#include "check/sites.hpp"
 #include "check/stream_names.hpp"
 
 namespace heddle::detail {
@@ -38,7 +37,7 @@ public:
     check::Summary summary() const;
 
 private:
-    const Site& site(SiteId id) const override { return sites_[id]; }
+    const Site& site(SiteId id) const override { return reader_.sites()[id]; }
     std::string stream(std::uint64_t id) const override { return names_.full(id); }
     std::string short_stream(std::uint64_t id) const override { return names_.name(id); }
 
@@ -54,9 +53,8 @@ private:
     const int process_;
     mutable std::mutex mutex_;  ///< guards what follows
     bool has_stopped_ = false;
-    SiteTable sites_;
+    OpReader reader_;
     StreamNames names_;
-    OpAdapter adapter_{sites_};
     CheckEngine engine_;
     FindingLog log_;
     check::Summary summary_;

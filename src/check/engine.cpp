@@ -41,6 +41,7 @@ void CheckEngine::add_on_host(const CheckOp& op) {
     case OpKind::export_event:
     case OpKind::import_event:
     case OpKind::hand_out: return tie_event(op);
+    case OpKind::after_users: return come_after_users(op, nullptr);
     default: return;
     }
 }
@@ -77,6 +78,7 @@ void CheckEngine::add_on_stream(const CheckOp& op) {
     case OpKind::hand_out:
     case OpKind::wrap: stream.leak = op.site; break;
     case OpKind::dropped: stream.poisoned = op.site; break;
+    case OpKind::after_users: come_after_users(op, &stream); break;
     default: add_work(step);
     }
     if (stream.leak != 0) leaks_.add({stream.clock, step.epoch}, stream.leak);

@@ -127,6 +127,7 @@ private:
     void allocate(const CheckOp& op, StreamTrack* stream, Epoch epoch);
     void free(const CheckOp& op, StreamTrack* stream, Epoch epoch);
     void become_host_access(const CheckOp& op, const CheckAccess& access);
+    void come_after_users(const CheckOp& op, StreamTrack* stream);
 
     // engine_graphs.cpp: graph launches, batches, collectives
     void launch_graph(const Step& step);

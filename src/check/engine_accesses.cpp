@@ -48,11 +48,28 @@ void CheckEngine::access_by_host(const CheckOp& op) {
 }
 
 /// The copy that this thread enqueued last reads or writes pageable memory: that is over when the
-/// call returns.
+/// call returns, and all of the copy if it wrote there.
 void CheckEngine::become_host_access(const CheckOp& op, const CheckAccess& access) {
     const Copy* const copy = copies_.find(op.thread);
     if (copy == nullptr || !copy->epoch) return;
     memory_.of(access).history.forget(access.data, access.end(), copy->epoch);
+    const StreamTrack* const stream = streams_.by_slot(copy->epoch.slot());
+    if (!overwrites(access) || stream == nullptr) return;
+    Clock reaches = stream->clock;
+    reaches.join({}, copy->epoch, floor_);
+    raise_floor(reaches, op.site);
+}
+
+/// What heddle does after it has waited for the memory's users.
+void CheckEngine::come_after_users(const CheckOp& op, StreamTrack* stream) {
+    Clock users;
+    for (const CheckAccess& one : op.accesses)
+        memory_.of(one).history.for_each_mark([&](const Mark& mark) {
+            const StreamTrack* const user = streams_.by_slot(mark.epoch.slot());
+            if (user != nullptr && !mark.is_raw) users.join(user->clock, mark.epoch, floor_);
+        });
+    if (stream != nullptr) stream->clock.join(users, floor_);
+    else raise_floor(users, op.site);
 }
 
 void CheckEngine::access(const CheckOp& op, const CheckAccess& access, const Mark& mark,

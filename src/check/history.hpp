@@ -39,6 +39,14 @@ public:
     void forget(std::uint64_t begin, std::uint64_t end, Epoch epoch);
     /// Forgets what the host knows to be over.
     void forget_covered(const HostFloor& floor);
+    /// Calls f(const Mark&) for each access that is remembered.
+    template <class F> void for_each_mark(F&& f) const {
+        cells_.for_each(0, ~std::uint64_t{0}, [&](const Cell& cell) {
+            if (cell.write) f(cell.write);
+            cell.readers.for_each(f);
+        });
+        for (const StridedMark& one : strided_) f(one.mark);
+    }
     std::size_t cells() const noexcept { return cells_.size(); }
     /// Returns whether nothing is remembered.
     bool is_empty() const noexcept { return cells_.size() == 0 && strided_.empty(); }

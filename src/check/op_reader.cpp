@@ -67,7 +67,7 @@ const CheckOp& OpReader::read(const OpInfo& op) {
     op_.share = op.share;
     op_.shares = op.shares;
     op_.shape = op.shape != nullptr ? shape_of(*op.shape) : nullptr;
-    op_.graph = op.shape != nullptr ? op.shape->id : 0;
+    op_.graph = op.shape != nullptr ? op.shape->graph : 0;
     copy_accesses(op.accesses, op_.accesses);
     return op_;
 }

@@ -129,7 +129,8 @@ std::string side_text(const Side& side, const Site& site) {
 std::string memory_text(const Finding& finding, const ReportNames& names) {
     const std::uint64_t bytes = finding.end - finding.begin;
     const std::uint64_t offset = finding.begin - finding.allocation_begin;
-    const bool in_array = finding.allocation != 0 && finding.begin >= finding.allocation_begin;
+    const bool in_array = finding.allocation != 0 && finding.allocation_begin != 0 &&
+                          finding.begin >= finding.allocation_begin;
     std::string text;
     if (in_array && finding.element != 0 && offset % finding.element == 0)
         text = format("elements [{}, {})", offset / finding.element,

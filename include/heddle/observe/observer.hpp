@@ -35,9 +35,12 @@ enum class OpKind : std::uint8_t {
     import_event,        ///< an event of another process was imported
     hand_out,            ///< a stream's native handle was handed out: its work cannot all be seen
     wrap,                ///< a native stream was wrapped, or a native event
+    /// The stream, or without one the host, comes after all earlier uses of this memory that heddle
+    /// knows: it waited for those that were not done.
+    after_users,
 };
 /// How many kinds there are.
-inline constexpr std::size_t op_kinds = static_cast<std::size_t>(OpKind::wrap) + 1;
+inline constexpr std::size_t op_kinds = static_cast<std::size_t>(OpKind::after_users) + 1;
 
 /// Returns the name of a kind, "wait_elided" for example.
 const char* to_string(OpKind kind) noexcept;

@@ -275,10 +275,28 @@ void declare_use(Block& block, StreamRef stream, Where where) try {
     rethrow_as_error("used_on", where);
 }
 
+namespace {
+/// The users that have ended count too, and there was no wait for them to tell of. `stream` is null
+/// for the host.
+void notify_after_users(StreamRecord* stream, const Block& block, WaitReason reason,
+                        const SourceLocation& where) noexcept {
+    const OpAccess access{
+        .data = block.data, .bytes = block.bytes, .allocation = allocation_of(&block)};
+    const OpInfo op{.kind = OpKind::after_users,
+                    .reason = reason,
+                    .name = "wait for the memory's users",
+                    .accesses = {&access, 1},
+                    .where = where};
+    if (stream != nullptr) notify_on(*stream, op);
+    else notify(op);
+}
+}  // namespace
+
 void wait_for_users(StreamRecord& stream, const Block& block, WaitReason reason,
                     const SourceLocation& where) {
     const Users users(block);
     for (const StreamUse& use : users.all()) order_after_use(stream, use, where, reason);
+    if (is_observed()) notify_after_users(&stream, block, reason, where);
 }
 
 bool used_on_cpu(const Block* block) {
@@ -307,6 +325,7 @@ void settle(const Block* block, const SourceLocation& where) {
             wait.end();
         }
     }
+    if (is_observed()) notify_after_users(nullptr, *block, WaitReason::copy, where);
 }
 
 void throw_dead_block(const Block&, const char* call, Where where) {

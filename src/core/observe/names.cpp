@@ -27,6 +27,7 @@ const char* to_string(OpKind kind) noexcept {
     case OpKind::import_event: return "import_event";
     case OpKind::hand_out: return "hand_out";
     case OpKind::wrap: return "wrap";
+    case OpKind::after_users: return "after_users";
     }
     return "?";
 }
