@@ -25,6 +25,8 @@ struct CheckAccess {
     std::uint32_t element = 0;  ///< bytes of an element; 0 if it is not known
     AccessMode mode = AccessMode::read;
     std::int8_t argument = -1;
+    /// Pageable memory of heddle's: before it copies such memory it waits for all known users.
+    bool is_pageable = false;
 
     bool is_strided() const noexcept { return rows > 1 && pitch != bytes; }
     /// One past the last byte.

@@ -14,6 +14,15 @@ bool overwrites(const CheckAccess& access) noexcept {
     return access.mode == AccessMode::write || access.mode == AccessMode::read_write;
 }
 
+/// Returns whether the operation copies to pageable memory: then it may have waited for users of
+/// what it reads that ended, which is not told.
+bool is_read_back(const CheckOp& op, const CheckAccess& access) noexcept {
+    return op.kind == OpKind::copy && access.mode == AccessMode::read &&
+           std::any_of(op.accesses.begin(), op.accesses.end(), [](const CheckAccess& one) {
+               return one.mode != AccessMode::read && (one.is_pageable || one.allocation == 0);
+           });
+}
+
 Mark mark_of(const CheckOp& op, const CheckAccess& access, Epoch epoch) noexcept {
     return {.epoch = epoch,
             .site = op.site,
@@ -48,11 +57,15 @@ void CheckEngine::access_by_host(const CheckOp& op) {
 }
 
 /// The copy that this thread enqueued last reads or writes pageable memory: that is over when the
-/// call returns.
+/// call returns. If it writes, the call has waited for all of the copy.
 void CheckEngine::become_host_access(const CheckOp& op, const CheckAccess& access) {
     const Copy* const copy = copies_.find(op.thread);
-    if (copy == nullptr || !copy->epoch) return;
-    memory_.of(access).history.forget(access.data, access.end(), copy->epoch);
+    if (copy == nullptr || !copy->moment.at) return;
+    memory_.of(access).history.forget(access.data, access.end(), copy->moment.at);
+    if (access.mode == AccessMode::read) return;
+    Clock reaches = copy->moment.before;
+    reaches.join(copy->moment.at, floor_);
+    raise_floor(reaches, op.site);
 }
 
 void CheckEngine::access(const CheckOp& op, const CheckAccess& access, const Mark& mark,
@@ -95,13 +108,18 @@ void CheckEngine::free(const CheckOp& op, StreamTrack* stream, Epoch epoch) {
 }
 
 /// heddle frees memory after the users that it knows, and hands it on after that: only unknown uses
-/// can be too late. Memory that the host frees was waited for in ways that are not told.
+/// can be too late. Memory that the host frees was waited for in ways that are not told, and so was
+/// pageable memory that it copies.
 bool CheckEngine::is_expected(const Access& second, const Conflict& conflict) const {
     const Mark& first = conflict.first;
     if (abandoned_.contains(first.epoch.word())) return true;
     if (second.mark.is_free)
         return first.is_free || first.by_allocation || !first.is_raw || second.stream == nullptr;
     if (first.is_free && second.mark.by_allocation) return conflict.is_ordered;
+    const bool is_by_copy =
+        (second.op.kind == OpKind::host_access && second.op.reason == WaitReason::copy) ||
+        (second.op.kind == OpKind::copy && second.access.is_pageable);
+    if (is_by_copy) return !first.is_raw && !first.is_free;
     return false;
 }
 
@@ -129,7 +147,7 @@ void CheckEngine::tell_one(const Access& second, const AllocationTrack& memory,
     Finding finding{.kind = kind,
                     .is_certain = conflict.is_certain && leak == 0 && !memory.is_foreign &&
                                   !host_takes_new_memory &&
-                                  !(memory.is_freed && second.mark.is_raw)};
+                                  !is_read_back(second.op, second.access)};
     finding.first = first;
     finding.second = side_of(second.mark);
     finding.begin = conflict.begin;

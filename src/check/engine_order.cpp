@@ -54,9 +54,9 @@ void CheckEngine::join_target(Clock& to, const CheckOp& op) {
         to.join(record->moment.before, record->moment.at, floor_);
         return;
     }
-    // The record is forgotten: what it covered is in one of these.
-    if (op.other == 0) to.join(events_.forgotten(), floor_);
-    else join_moment(to, op.other, op.other_position);
+    // The record is forgotten. Its stream may have been destroyed since, and another have its place.
+    to.join(events_.forgotten(), floor_);
+    join_moment(to, op.other, op.other_position);
 }
 
 /// A stream that was destroyed has no number any more: any may be meant.

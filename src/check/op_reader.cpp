@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <atomic>
 
+#include <heddle/detail/block.hpp>
+
 namespace heddle::detail {
 
 namespace {
@@ -29,7 +31,8 @@ CheckAccess access_of(const OpAccess& access) noexcept {
             .rows = access.rows,
             .element = access.element,
             .mode = access.mode,
-            .argument = access.argument};
+            .argument = access.argument,
+            .is_pageable = access.owner != nullptr && access.owner->kind == MemoryKind::pageable};
 }
 
 void copy_accesses(std::span<const OpAccess> from, std::vector<CheckAccess>& to) {

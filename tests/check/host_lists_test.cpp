@@ -166,6 +166,47 @@ TEST_CASE("check: pageable memory of the program's own may be overwritten at onc
     CHECK(is_silent(p));
 }
 
+TEST_CASE("check: a copy to pageable memory is over when it returns", "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream();
+    const Memory x = p.array(), pageable = p.array().raw();
+    p.write(a, x);
+    p.copy(a, pageable, x);
+    p.reason = WaitReason::copy;
+    p.host_write(pageable);
+    p.reason = WaitReason::user;
+    p.write(b, x);
+    p.host_write(pageable);
+    CHECK(is_silent(p));
+}
+
+TEST_CASE("check: a copy of pageable memory waits for its users, in ways that are not told",
+          "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream();
+    const Memory x = p.array(), pageable = p.array();
+    p.write(a, pageable);
+    p.copy(b, pageable, x);
+    p.ops.back().accesses[0].is_pageable = true;
+    CHECK(is_silent(p));
+    p.ops[0].accesses[0].allocation = 0;  // by a plain pointer: no known user
+    p.ops[0].kind = OpKind::launch;
+    p.ops.insert(p.ops.begin(), p.ops[0]);
+    p.ops[0].kind = OpKind::allocate;
+    p.ops[0].stream = 0;
+    p.ops[0].accesses[0].allocation = pageable.id;
+    CHECK(races(p).size() == 1);
+}
+
+TEST_CASE("check: to_host may have waited for users that ended", "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream();
+    const Memory x = p.array();
+    const Line write = p.write(a, x);
+    const Line copy = p.copy(b, p.array().raw(), x);
+    CHECK(races(p) == Races{{Kind::read_after_write, write, copy, false}});
+}
+
 TEST_CASE("check: pageable_destination_read_before_the_copy_is_waited_for", "[check]") {
     Program p;
     const auto a = p.stream();
