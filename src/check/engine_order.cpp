@@ -54,7 +54,8 @@ void CheckEngine::join_target(Clock& to, const CheckOp& op) {
         to.join(record->moment.before, record->moment.at, floor_);
         return;
     }
-    // The record is forgotten. Its stream may have been destroyed since, and another have its place.
+    // The record is forgotten. Its stream may have been destroyed since, and another have its
+    // place.
     to.join(events_.forgotten(), floor_);
     join_moment(to, op.other, op.other_position);
 }
