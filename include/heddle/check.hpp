@@ -50,8 +50,8 @@ struct Race {
     /// False if there may be an order that heddle cannot see: through a flag that a host function
     /// sets, for example.
     bool certain = true;
-    Side first;   ///< enqueued earlier
-    Side second;  ///< enqueued later
+    Side first;                  ///< enqueued earlier
+    Side second;                 ///< enqueued later
     const void* data = nullptr;  ///< where the memory that both use begins
     std::size_t bytes = 0;       ///< how much that is
     Place made;                  ///< where the array was made; no file: not known

@@ -24,7 +24,7 @@ bool needs_waits(const CheckOp& op) noexcept {
 
 void CheckEngine::add(const CheckOp& op) {
     // The host's half of a pageable copy follows the copy.
-    if (op.kind == OpKind::copy && !will_run(op)) copies_.at(op.thread, floor_).epoch = {};
+    if (op.kind == OpKind::copy && !will_run(op)) copies_.at(op.thread, floor_) = {};
     if (!will_run(op)) return;
     if (op.kind == OpKind::synchronize_begins) return begin_host_wait(op);
     if (op.kind == OpKind::synchronize) return end_host_wait(op);
@@ -101,7 +101,7 @@ void CheckEngine::remember_work(const Step& step) {
     StreamTrack& stream = *step.stream;
     if (op.kind == OpKind::host_function && op.id != 0)
         functions_.at(op.id, floor_) = {{stream.clock, step.epoch}, op.site};
-    if (op.kind == OpKind::copy) copies_.at(op.thread, floor_).epoch = step.epoch;
+    if (op.kind == OpKind::copy) copies_.at(op.thread, floor_) = {{stream.clock, step.epoch}};
     if (op.may_signal) leaks_.add({stream.clock, step.epoch}, op.site);
     if (!needs_waits(op) || step.epoch.position() < stream.last_work) return;
     stream.last_work = step.epoch.position();

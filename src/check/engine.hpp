@@ -71,7 +71,7 @@ private:
         std::vector<Finding> held;
     };
     struct Copy {
-        Epoch epoch;
+        Moment moment;
         template <class F> void each_moment(F&&) const {}
     };
     struct HostWait {

@@ -48,15 +48,14 @@ void CheckEngine::access_by_host(const CheckOp& op) {
 }
 
 /// The copy that this thread enqueued last reads or writes pageable memory: that is over when the
-/// call returns, and all of the copy if it wrote there.
+/// call returns. If it writes, the call has waited for all of the copy.
 void CheckEngine::become_host_access(const CheckOp& op, const CheckAccess& access) {
     const Copy* const copy = copies_.find(op.thread);
-    if (copy == nullptr || !copy->epoch) return;
-    memory_.of(access).history.forget(access.data, access.end(), copy->epoch);
-    const StreamTrack* const stream = streams_.by_slot(copy->epoch.slot());
-    if (!overwrites(access) || stream == nullptr) return;
-    Clock reaches = stream->clock;
-    reaches.join({}, copy->epoch, floor_);
+    if (copy == nullptr || !copy->moment.at) return;
+    memory_.of(access).history.forget(access.data, access.end(), copy->moment.at);
+    if (access.mode == AccessMode::read) return;
+    Clock reaches = copy->moment.before;
+    reaches.join(copy->moment.at, floor_);
     raise_floor(reaches, op.site);
 }
 
@@ -119,6 +118,8 @@ bool CheckEngine::is_expected(const Access& second, const Conflict& conflict) co
     if (second.mark.is_free)
         return first.is_free || first.by_allocation || !first.is_raw || second.stream == nullptr;
     if (first.is_free && second.mark.by_allocation) return conflict.is_ordered;
+    // A launch is ordered after the memory that its graph owns, which a capture allocated.
+    if (first.by_allocation && second.op.kind == OpKind::graph_launch) return true;
     return false;
 }
 
@@ -145,8 +146,7 @@ void CheckEngine::tell_one(const Access& second, const AllocationTrack& memory,
     const bool host_takes_new_memory = second.stream == nullptr && conflict.first.by_allocation;
     Finding finding{.kind = kind,
                     .is_certain = conflict.is_certain && leak == 0 && !memory.is_foreign &&
-                                  !host_takes_new_memory &&
-                                  !(memory.is_freed && second.mark.is_raw)};
+                                  !host_takes_new_memory};
     finding.first = first;
     finding.second = side_of(second.mark);
     finding.begin = conflict.begin;

@@ -54,9 +54,10 @@ void CheckEngine::join_target(Clock& to, const CheckOp& op) {
         to.join(record->moment.before, record->moment.at, floor_);
         return;
     }
-    // The record is forgotten: what it covered is in one of these.
-    if (op.other == 0) to.join(events_.forgotten(), floor_);
-    else join_moment(to, op.other, op.other_position);
+    // The record is forgotten. Its stream may have been destroyed since, and another have its
+    // place.
+    to.join(events_.forgotten(), floor_);
+    join_moment(to, op.other, op.other_position);
 }
 
 /// A stream that was destroyed has no number any more: any may be meant.
@@ -78,7 +79,10 @@ void CheckEngine::wait(const Step& step) {
     if (op.event.event == 0 && op.other == op.stream) return;
     if (op.reason == WaitReason::batch) return join_target(stream.by_batches, op);
     const StreamTrack* const other = op.other != 0 ? streams_.find(op.other) : nullptr;
-    if (op.kind == OpKind::wait_elided && op.event.event == 0 && other != nullptr &&
+    // A wait for a user of memory covers that use alone.
+    const bool is_for_use = op.reason == WaitReason::copy || op.reason == WaitReason::free_memory ||
+                            op.reason == WaitReason::graph;
+    if (op.kind == OpKind::wait_elided && op.event.event == 0 && other != nullptr && !is_for_use &&
         needs_wait(step, *other))
         tell_elision_fault(step, *other);
     join_target(stream.clock, op);

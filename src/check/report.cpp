@@ -111,12 +111,12 @@ std::string ordinal(int index) {
 
 /// Returns the lines about one side.
 std::string side_text(const Side& side, const Site& site) {
-    std::string text = is_host(side)
-                           ? format("  the host, at {}", place_text(site))
-                           : format("  {}, {}{}, enqueued at {}", side.name, kind_word(side.kind),
-                                    side.stream.empty() ? std::string()
-                                                        : format(" on stream {}", side.stream),
-                                    place_text(site));
+    std::string text =
+        is_host(side)
+            ? format("  the host, at {}", place_text(site))
+            : format("  {}, {}{}, enqueued at {}", side.name, kind_word(side.kind),
+                     side.stream.empty() ? std::string() : format(" on stream {}", side.stream),
+                     place_text(site));
     const char* const does = side.mode == AccessMode::read    ? "reads it"
                              : side.mode == AccessMode::write ? "writes it"
                                                               : "reads and writes it";
@@ -221,12 +221,11 @@ std::string race_text(const Race& race, const Finding& finding, const ReportName
     if (!race.certain && finding.leak != 0)
         text += format("  Unless {} at {} makes that order in a way that heddle cannot see.\n",
                        names.site(finding.leak).name, place_text(names.site(finding.leak)));
-    text += format("  [kind={} certain={} first={}#{} second={}#{} bytes={:#x}+{}]\n",
-                   to_string(race.kind), race.certain ? 1 : 0,
-                   race.first.stream.empty() ? std::string("host") : race.first.stream,
-                   race.first.position,
-                   race.second.stream.empty() ? std::string("host") : race.second.stream,
-                   race.second.position, finding.begin, finding.end - finding.begin);
+    text += format(
+        "  [kind={} certain={} first={}#{} second={}#{} bytes={:#x}+{}]\n", to_string(race.kind),
+        race.certain ? 1 : 0, race.first.stream.empty() ? std::string("host") : race.first.stream,
+        race.first.position, race.second.stream.empty() ? std::string("host") : race.second.stream,
+        race.second.position, finding.begin, finding.end - finding.begin);
     return text;
 }
 

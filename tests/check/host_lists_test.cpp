@@ -166,6 +166,46 @@ TEST_CASE("check: pageable memory of the program's own may be overwritten at onc
     CHECK(is_silent(p));
 }
 
+TEST_CASE("check: a copy to pageable memory is over when it returns", "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream();
+    const Memory x = p.array(), pageable = p.array().raw();
+    p.write(a, x);
+    p.copy(a, pageable, x);
+    p.reason = WaitReason::copy;
+    p.host_write(pageable);
+    p.reason = WaitReason::user;
+    p.write(b, x);
+    p.host_write(pageable);
+    CHECK(is_silent(p));
+}
+
+TEST_CASE("check: what comes after a memory's users comes after all known ones", "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream(), c = p.stream();
+    const Memory x = p.array(), y = p.array();
+    p.write(a, x);
+    p.wait_stream(b, a);
+    p.read(b, x);
+    p.after_users(c, x);
+    p.write(c, x);
+    p.write(a, y);
+    p.after_users({}, y);  // the host
+    p.write(b, y);
+    CHECK(is_silent(p));
+}
+
+TEST_CASE("check: users that heddle does not know are not waited for", "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream();
+    const Memory x = p.allocate(a);
+    p.wait_stream(b, a);
+    const Line write = p.write(a, x.raw());
+    p.after_users(b, x);
+    const Line later = p.write(b, x);
+    CHECK(races(p) == Races{{Kind::write_after_write, write, later}});
+}
+
 TEST_CASE("check: pageable_destination_read_before_the_copy_is_waited_for", "[check]") {
     Program p;
     const auto a = p.stream();

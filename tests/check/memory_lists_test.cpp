@@ -157,6 +157,14 @@ TEST_CASE("check: two_root_graph_after_allocation", "[check]") {
     CHECK(is_silent(p));
 }
 
+TEST_CASE("check: memory that a capture allocated is the graph's", "[check]") {
+    Program p;
+    const auto captured = p.stream(), b = p.stream();
+    const Memory x = p.allocate(captured);
+    p.launch_graph(b, {node({out(x)})});
+    CHECK(is_silent(p));
+}
+
 TEST_CASE("check: the host may free what streams still use", "[check]") {
     Program p;
     const auto a = p.stream();
