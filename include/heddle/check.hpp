@@ -29,24 +29,24 @@ const char* to_string(RaceKind kind) noexcept;
 
 /// A place in the source.
 struct Place {
-    std::string file;
+    std::string file;   ///< as the compiler was given it
     unsigned line = 0;  ///< 0: not known
 };
 
 /// One of the two accesses of a race.
 struct Side {
-    OpKind kind = OpKind::launch;  ///< `host_access`: the host itself
-    std::string name;              ///< the kernel's, or "host to device" and the like
-    std::string stream;            ///< "main of cuda:0"; empty for the host
-    Place where;                   ///< where it was enqueued
-    AccessMode mode = AccessMode::read;
+    OpKind kind = OpKind::launch;        ///< `host_access`: the host itself
+    std::string name;                    ///< the kernel's, or "host to device" and the like
+    std::string stream;                  ///< "main of cuda:0"; empty for the host
+    Place where;                         ///< where it was enqueued
+    AccessMode mode = AccessMode::read;  ///< what it does with the memory
     int argument = -1;           ///< which of the kernel's arguments, from 0; -1 if it is none
     std::uint64_t position = 0;  ///< OpInfo::position
 };
 
 /// Two accesses to common memory without an order between them.
 struct Race {
-    RaceKind kind = RaceKind::write_after_write;
+    RaceKind kind = RaceKind::write_after_write;  ///< what is wrong
     /// False if there may be an order that heddle cannot see: through a flag that a host function
     /// sets, for example.
     bool certain = true;

@@ -23,6 +23,8 @@ bool needs_waits(const CheckOp& op) noexcept {
 }  // namespace
 
 void CheckEngine::add(const CheckOp& op) {
+    if (thread_ == 0) thread_ = op.thread;
+    has_threads_ = has_threads_ || op.thread != thread_;
     // The host's half of a pageable copy follows the copy.
     if (op.kind == OpKind::copy && !will_run(op)) copies_.at(op.thread, floor_) = {};
     if (!will_run(op)) return;
@@ -51,8 +53,6 @@ CheckEngine::Step CheckEngine::begin(const CheckOp& op) {
     memory_.forget_covered(floor_);
     StreamTrack& stream = streams_.at(op.stream);
     const Epoch epoch = stream.epoch(op.position);
-    if (stream.last == stream.base) stream.thread = op.thread;
-    else if (stream.thread != op.thread) stream.thread = StreamTrack::several_threads;
     stream.last = std::max(stream.last, epoch.position());
     stream.device = op.device;
     if (op.parent != 0) come_from(stream, op);

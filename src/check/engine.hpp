@@ -142,6 +142,8 @@ private:
     StreamTable streams_;
     HostFloor floor_;
     Position host_position_ = 0;
+    std::uint32_t thread_ = 0;  ///< the first one
+    bool has_threads_ = false;  ///< there were others
     EventTable events_;
     MemoryTable memory_;
     Leaks leaks_;

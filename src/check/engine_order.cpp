@@ -94,7 +94,7 @@ void CheckEngine::wait(const Step& step) {
 /// enqueue may be told in another order than heddle decided in: that is no fault.
 bool CheckEngine::needs_wait(const Step& step, const StreamTrack& other) const {
     const StreamTrack& stream = *step.stream;
-    if (other.thread != step.op.thread || stream.thread != step.op.thread) return false;
+    if (has_threads_) return false;
     Clock known = stream.clock;
     known.join(stream.by_batches, floor_);
     const Order order{&known, &floor_, stream.slot};

@@ -18,7 +18,6 @@ struct OrderNote {
 
 struct StreamTrack {
     static constexpr std::size_t most_notes = 64;
-    static constexpr std::uint32_t several_threads = ~std::uint32_t{0};
 
     std::uint64_t id = 0;
     Slot slot = 0;
@@ -27,8 +26,7 @@ struct StreamTrack {
     Clock clock;        ///< of other slots: what the next operation comes after
     /// What only waits that a batch added by itself bring: a program must not rely on it.
     Clock by_batches;
-    Position last_work = 0;    ///< the slot's, of the newest operation for which a wait is needed
-    std::uint32_t thread = 0;  ///< that enqueued all that is known, or several_threads
+    Position last_work = 0;  ///< the slot's, of the newest operation for which a wait is needed
     std::uint32_t device = 0;
     std::uint32_t open_collectives = 0;  ///< of which not all shares are known yet
     SiteId leak = 0;             ///< its handle was handed out here: it may do what cannot be seen
