@@ -7,6 +7,8 @@
 // HEDDLE_RANDOM_MODES    some of eager,named,capture,update,clone,nested,batch
 // HEDDLE_RANDOM_WITHOUT  temporaries: creates and destroys no streams
 // HEDDLE_RANDOM_PESTS    number of threads that query and wait meanwhile; by default 0 to 2
+#include <heddle/check.hpp>
+
 #include "random.hpp"
 #include "random_programs/model.hpp"
 #include "random_programs/runner.hpp"
@@ -276,6 +278,80 @@ TEST_CASE("random programs with a needed wait left out do not come to what they 
         all_found += found;
     }
     if (seconds() >= 30) CHECK(all_found * 10 >= all_programs * 9);  // enough programs
+}
+
+namespace {
+
+/// Checks what is enqueued during its lifetime, and counts the races.
+class Checked {
+public:
+    Checked() {
+        check::on_race([this](const check::Race& race) {
+            const std::lock_guard lock(mutex_);
+            text_ += race.text;
+        });
+        check::start({.strict = true});
+    }
+    ~Checked() {
+        (void)check::stop();
+        check::on_race(nullptr);
+    }
+    Checked(const Checked&) = delete;
+    Checked& operator=(const Checked&) = delete;
+
+    check::Summary end() { return check::stop(); }
+    std::string text() const {
+        const std::lock_guard lock(mutex_);
+        return text_;
+    }
+
+private:
+    mutable std::mutex mutex_;
+    std::string text_;
+};
+
+}  // namespace
+
+TEST_CASE("the checker is silent over random programs", "[random]") {
+    Checked checked;
+    run_programs(0.1,
+                 {Mode::eager, Mode::named, Mode::batch, Mode::capture, Mode::update, Mode::clone,
+                  Mode::nested},
+                 0);
+    const check::Summary found = checked.end();
+    INFO(checked.text());
+    CHECK(found.certain == 0);
+    CHECK(found.faults == 0);
+}
+
+TEST_CASE("the checker finds the needed wait that a random program lacks", "[random]") {
+    if (HEDDLE_TEST_TSAN != 0) HEDDLE_SKIP("what is left out is a data race, and reported as one");
+    const auto end = Time::now() + std::chrono::duration<double>(seconds() * 0.05);
+    int programs = 0, found = 0;
+    std::string missed;
+    for (std::uint64_t seed = first_seed(); programs < 20 || Time::now() < end; ++seed) {
+        Program program = generate(seed, devices_for(seed), {.slow = false});
+        for (Segment& segment : program.segments) segment.rounds = 1;
+        const Mode mode = seed % 2 == 0 ? Mode::eager : Mode::named;
+        const std::vector<Missed> needed = needed_waits(program, mode);
+        if (needed.empty()) continue;
+        const Missed& left_out = needed[static_cast<std::size_t>(seed) % needed.size()];
+        ++programs;
+        Checked checked;
+        (void)failure(program, mode, {.left_out = left_out.wait});
+        const check::Summary summary = checked.end();
+        if (summary.certain + summary.possible != 0) ++found;
+        else
+            missed += "seed " + std::to_string(seed) + ": without " +
+                      std::to_string(left_out.wait.id) + ", " +
+                      std::to_string(left_out.race.first) + " before " +
+                      std::to_string(left_out.race.second) + "\n";
+    }
+    if (!environment("HEDDLE_RANDOM_SECONDS").empty())
+        std::cout << "the checker found " << found << " of " << programs << std::endl;
+    CAPTURE(programs, missed);
+    // About 97 of 100 are found; why the others are not is not known yet.
+    CHECK(found * 10 >= programs * 9);
 }
 
 }  // namespace heddle_test::programs

@@ -158,10 +158,11 @@ private:
             break;
         default: {
             const HostWork work{to, from, n, s.a, b, s.slow};
-            if (implicit && s.owns) launch_host(OwningHostWork{work, std::make_shared<Word>(s.a)});
-            else if (implicit) launch_host(work);
-            else if (s.owns) launch_host(stream, OwningHostWork{work, std::make_shared<Word>(s.a)});
-            else launch_host(stream, work);
+            const auto owning = [&] { return OwningHostWork{work, std::make_shared<Word>(s.a)}; };
+            if (implicit && s.owns) launch_host(owning(), reads(from), writes(to));
+            else if (implicit) launch_host(work, reads(from), writes(to));
+            else if (s.owns) launch_host(stream, owning(), reads(from), writes(to));
+            else launch_host(stream, work, reads(from), writes(to));
             array(s.to).used_on(stream);
             if (s.from >= 0) array(s.from).used_on(stream);
         }
