@@ -21,6 +21,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <mutex>
+#include <set>
 #include <sstream>
 #include <thread>
 
@@ -282,6 +283,25 @@ TEST_CASE("random programs with a needed wait left out do not come to what they 
 
 namespace {
 
+/// Collects the statements within conditions, whose memory observers are not told of yet.
+void collect_conditional(const Block& block, bool is_inside, std::set<int>& ids) {
+    for (const Statement& s : block) {
+        if (is_inside) ids.insert(s.id);
+        const bool is_condition = s.what == What::condition || s.what == What::loop;
+        for (const Block& body : s.bodies)
+            collect_conditional(body, is_inside || is_condition, ids);
+    }
+}
+
+std::set<int> conditional_statements(const Program& program) {
+    std::set<int> ids;
+    for (const Segment& segment : program.segments) {
+        collect_conditional(segment.body, false, ids);
+        collect_conditional(segment.after, false, ids);
+    }
+    return ids;
+}
+
 /// Checks what is enqueued during its lifetime, and counts the races.
 class Checked {
 public:
@@ -336,6 +356,8 @@ TEST_CASE("the checker finds the needed wait that a random program lacks", "[ran
         const std::vector<Missed> needed = needed_waits(program, mode);
         if (needed.empty()) continue;
         const Missed& left_out = needed[static_cast<std::size_t>(seed) % needed.size()];
+        const std::set<int> unseen = conditional_statements(program);
+        if (unseen.contains(left_out.race.first) || unseen.contains(left_out.race.second)) continue;
         ++programs;
         Checked checked;
         (void)failure(program, mode, {.left_out = left_out.wait});
@@ -350,8 +372,9 @@ TEST_CASE("the checker finds the needed wait that a random program lacks", "[ran
     if (!environment("HEDDLE_RANDOM_SECONDS").empty())
         std::cout << "the checker found " << found << " of " << programs << std::endl;
     CAPTURE(programs, missed);
-    // About 97 of 100 are found; why the others are not is not known yet.
-    CHECK(found * 10 >= programs * 9);
+    // In the rest, less than one of a hundred, the streams of branches that were leased again may
+    // have made an order that nobody promised.
+    CHECK(found * 100 >= programs * 98);
 }
 
 }  // namespace heddle_test::programs
