@@ -118,8 +118,6 @@ bool CheckEngine::is_expected(const Access& second, const Conflict& conflict) co
     if (second.mark.is_free)
         return first.is_free || first.by_allocation || !first.is_raw || second.stream == nullptr;
     if (first.is_free && second.mark.by_allocation) return conflict.is_ordered;
-    // A launch is ordered after the memory that its graph owns, which a capture allocated.
-    if (first.by_allocation && second.op.kind == OpKind::graph_launch) return true;
     return false;
 }
 

@@ -1,18 +1,12 @@
 #include "check/op_reader.hpp"
 
 #include <algorithm>
-#include <atomic>
+
+#include "core/base/ids.hpp"
 
 namespace heddle::detail {
 
 namespace {
-
-/// A small number for this thread.
-std::uint32_t this_thread() noexcept {
-    static constinit std::atomic<std::uint32_t> threads{0};
-    static thread_local const std::uint32_t number = ++threads;
-    return number;
-}
 
 std::uint32_t number_of(Device device) noexcept {
     const auto index = static_cast<std::uint32_t>(device.index());
@@ -53,7 +47,7 @@ const CheckOp& OpReader::read(const OpInfo& op) {
     op_.reason = op.reason;
     op_.may_signal = may_signal(op);
     op_.site = sites_.intern(op.kind, op.name, op.where);
-    op_.thread = this_thread();
+    op_.thread = this_thread_number();
     op_.device = number_of(op.device);
     op_.id = op.id;
     op_.stream = id_of(op.stream);

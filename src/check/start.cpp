@@ -1,17 +1,18 @@
 // The functions of heddle::check, and the check that HEDDLE_CHECK asks for.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <string_view>
 #include <unistd.h>
-#include <utility>
 
 #include <heddle/check.hpp>
 
 #include "check/checker.hpp"
 #include "core/base/errors.hpp"
 #include "core/base/fork.hpp"
+#include "core/base/made_once.hpp"
 #include "core/observe/start.hpp"
 #include "core/stream/notify.hpp"
 
@@ -21,13 +22,13 @@ namespace detail {
 
 namespace {
 
-/// Never destroyed: threads may enqueue until the process is gone.
 constinit std::mutex mutex;
-std::shared_ptr<Checker>* running = nullptr;  ///< guarded by the mutex
+/// Guarded by the mutex. Threads may enqueue until the process is gone.
+constinit NeverDestroyed<std::shared_ptr<Checker>> running;
 
 std::shared_ptr<Checker> running_check() {
     const std::lock_guard lock(mutex);
-    return running != nullptr ? *running : nullptr;
+    return running.get();
 }
 
 constexpr int status_of_races = 66;
@@ -83,24 +84,23 @@ namespace check {
 
 void start(Options options, Where where) try {
     const std::lock_guard lock(detail::mutex);
-    if (detail::running != nullptr)
+    std::shared_ptr<detail::Checker>& running = detail::running.get();
+    if (running != nullptr)
         detail::usage_error({"check::start", where}, "a check is going on already");
-    auto made = std::make_unique<std::shared_ptr<detail::Checker>>();
-    *made = std::make_shared<detail::Checker>(options);
-    detail::running = made.release();
+    running = std::make_shared<detail::Checker>(options);
 } catch (...) {
     detail::rethrow_as_error("check::start", where);
 }
 
 Summary stop() {
-    std::unique_ptr<std::shared_ptr<detail::Checker>> ended;
+    std::shared_ptr<detail::Checker> ended;
     {
         const std::lock_guard lock(detail::mutex);
-        ended.reset(std::exchange(detail::running, nullptr));
+        ended.swap(detail::running.get());
     }
     if (ended == nullptr) return {};
-    (*ended)->stop();
-    return (*ended)->summary();
+    ended->stop();
+    return ended->summary();
 }
 
 Summary summary() {

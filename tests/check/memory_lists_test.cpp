@@ -160,7 +160,9 @@ TEST_CASE("check: two_root_graph_after_allocation", "[check]") {
 TEST_CASE("check: memory that a capture allocated is the graph's", "[check]") {
     Program p;
     const auto captured = p.stream(), b = p.stream();
+    p.mode = OpMode::captured;
     const Memory x = p.allocate(captured);
+    p.mode = OpMode::run;
     p.launch_graph(b, {node({out(x)})});
     CHECK(is_silent(p));
 }

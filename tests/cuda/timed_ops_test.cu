@@ -6,6 +6,7 @@
 
 #include <heddle/cuda.hpp>
 
+#include "core/stream/notify.hpp"
 #include "timeline/record/recorder.hpp"
 
 using namespace heddle_test;
@@ -117,7 +118,6 @@ TEST_CASE("a kernel on a stream that became idle has a start of its own", "[cuda
     for (int i = 0; i < 3; ++i) {
         spin(s, 20 * us);
         s.synchronize();
-        std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
     for (const TraceOp& op : of_kind(recorder.trace(), OpKind::launch)) {
         CHECK(op.start != unknown_moment);
@@ -136,7 +136,7 @@ TEST_CASE("nothing of a GPU is timed unless an observer wants times", "[cuda]") 
     add_observer(counting);
     spin(s, us);
     s.synchronize();
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    heddle::detail::tell_ended_runs();
     remove_observer(counting);
     CHECK(counting.runs == 0);
 }
@@ -155,7 +155,7 @@ TEST_CASE("recordings begin and end, and streams come and go, while GPU streams 
         });
     for (int i = 0; i < 20; ++i) {
         TimelineRecorder recorder({});
-        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        CHECK(eventually([&] { return of_kind(recorder.trace(), OpKind::launch).size() > 20; }));
         for (const TraceOp& op : recorder.trace().ops)
             if (op.start != unknown_moment && op.end < op.start) FAIL("ends before it starts");
     }

@@ -123,3 +123,18 @@ TEST_CASE("the host declares what it accesses itself") {
     CHECK(on_host(std::as_const(x)).size() == 10);
     CHECK_FALSE(watch.take_only(OpKind::host_access).accesses[0].writes());
 }
+
+TEST_CASE("memory that a capture allocates is told as captured") {
+    const Stream s(test_device());
+    Watch watch;
+    Graph graph;
+    {
+        ScopedCapture capture(s);
+        Array<int> x = empty<int>(s, 10);
+        fill(s, x, 1);
+        graph = capture.end();
+    }
+    const Seen made = watch.take_only(OpKind::allocate);
+    CHECK(made.op.mode == OpMode::captured);
+    CHECK(made.op.recording != 0);
+}

@@ -23,4 +23,11 @@ std::uint64_t next_id() noexcept {
     return ids.next++;
 }
 
+std::uint32_t this_thread_number() noexcept {
+    static constinit std::atomic<std::uint32_t> count{0};
+    static constinit thread_local std::uint32_t number = 0;
+    if (number == 0) number = count.fetch_add(1, std::memory_order_relaxed) + 1;
+    return number;
+}
+
 }  // namespace heddle::detail

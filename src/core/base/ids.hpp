@@ -9,4 +9,7 @@ namespace heddle::detail {
 /// of them, so calls rarely share a cache line. Thread-safe.
 std::uint64_t next_id() noexcept;
 
+/// Returns the calling thread's number, which no other thread of the process has had; never 0.
+std::uint32_t this_thread_number() noexcept;
+
 }  // namespace heddle::detail

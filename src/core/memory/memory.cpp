@@ -76,9 +76,10 @@ std::size_t checked_bytes(std::size_t count, std::size_t element, const char* ca
     return bytes;
 }
 
-/// `stream` is null for memory of the host, and shared memory.
-void notify_memory(OpKind kind, StreamState* stream, Block& block,
-                   const SourceLocation& where) noexcept {
+/// `stream` is null for memory of the host, and shared memory. What a capture allocates is for the
+/// launches of its graph.
+void notify_memory(OpKind kind, StreamState* stream, Block& block, const SourceLocation& where,
+                   bool for_graph = false) noexcept {
     const OpAccess access{.data = block.data,
                           .bytes = block.bytes,
                           .allocation = allocation_of(&block),
@@ -90,7 +91,7 @@ void notify_memory(OpKind kind, StreamState* stream, Block& block,
                     .bytes = block.bytes,
                     .accesses = {&access, 1},
                     .where = where};
-    if (stream != nullptr) notify_on(*stream, op);
+    if (stream != nullptr) notify_on(*stream, op, for_graph);
     else notify(op);
 }
 
@@ -117,7 +118,7 @@ Block& allocate(StreamRef ref, std::size_t count, std::size_t element, Where whe
     const bool recorded = stream.has(stream_flag::recording);
     if (recorded && bytes != 0)
         if (Block* spare = take_spare(stream, bytes)) {
-            if (is_observed()) notify_memory(OpKind::allocate, &stream, *spare, where);
+            if (is_observed()) notify_memory(OpKind::allocate, &stream, *spare, where, true);
             return *spare;
         }
     Block& block = take_block();
@@ -142,7 +143,8 @@ Block& allocate(StreamRef ref, std::size_t count, std::size_t element, Where whe
             throw;
         }
     }
-    if (is_observed()) notify_memory(OpKind::allocate, &stream, block, where);
+    if (is_observed())
+        notify_memory(OpKind::allocate, &stream, block, where, recorded && is_captured(stream));
     return block;
 } catch (...) {
     rethrow_as_error("empty", where);

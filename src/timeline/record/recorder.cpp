@@ -40,14 +40,6 @@ void remember_log(std::uint64_t recorder, ThreadLog& log) noexcept {
     used_logs[0] = {recorder, &log};
 }
 
-/// Returns a number that no other thread of the process has had.
-std::uint64_t number_of_this_thread() noexcept {
-    static constinit std::atomic<std::uint64_t> count{0};
-    static constinit thread_local std::uint64_t number = 0;
-    if (number == 0) number = count.fetch_add(1, std::memory_order_relaxed) + 1;
-    return number;
-}
-
 std::int64_t realtime_ns() noexcept {
     timespec now{};
     clock_gettime(CLOCK_REALTIME, &now);
@@ -91,7 +83,7 @@ ThreadLog& TimelineRecorder::find_or_make_log() {
     std::string name = name_of_this_thread(program);
     const std::lock_guard lock(mutex_);
     // A thread forgets the logs of all but a few recordings.
-    ThreadLog*& log = logs_of_threads_[number_of_this_thread()];
+    ThreadLog*& log = logs_of_threads_[this_thread_number()];
     if (log != nullptr) return *log;
     if (name.empty()) name = format("thread {}", logs_.size() + 1);
     log = logs_.emplace_back(std::make_unique<ThreadLog>(tables_, std::move(name))).get();

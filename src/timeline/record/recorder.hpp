@@ -61,7 +61,7 @@ private:
     std::atomic<std::uint64_t> lost_{0};  ///< for want of memory
     mutable std::mutex mutex_;            ///< guards what follows
     std::vector<std::unique_ptr<ThreadLog>> logs_;
-    std::unordered_map<std::uint64_t, ThreadLog*> logs_of_threads_;  ///< by the thread's number
+    std::unordered_map<std::uint32_t, ThreadLog*> logs_of_threads_;  ///< by the thread's number
     std::unordered_map<const ThreadLog*, std::string> thread_names_;
     std::unordered_map<std::uint64_t, std::string> memory_names_;
 };
