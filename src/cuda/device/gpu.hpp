@@ -57,6 +57,35 @@ struct Notifier {
     Notifier* next_free;
 };
 
+/// Events of one kind, for reuse; never destroyed. Thread-safe.
+class EventPool {
+public:
+    /// Returns a free event. If there is none, returns null and expects that the caller makes one
+    /// more, which give() will have room for.
+    cudaEvent_t take() {
+        const std::lock_guard lock(mutex_);
+        if (free_.empty()) {
+            if (made_ + 1 > free_.capacity()) free_.reserve(2 * (made_ + 1));
+            ++made_;
+            return nullptr;
+        }
+        cudaEvent_t event = free_.back();
+        free_.pop_back();
+        return event;
+    }
+    /// Takes no memory. `event` may be null.
+    void give(cudaEvent_t event) noexcept {
+        if (event == nullptr) return;
+        const std::lock_guard lock(mutex_);
+        free_.push_back(event);
+    }
+
+private:
+    std::mutex mutex_;  ///< guards the next two
+    std::vector<cudaEvent_t> free_;
+    std::size_t made_ = 0;
+};
+
 /// One device in use. Created at first use, never destroyed.
 struct Gpu {
     int index = 0;
@@ -69,9 +98,7 @@ struct Gpu {
     std::mutex lost_mutex;
     Failure failure;  ///< why the device is lost; set before `lost`
 
-    std::mutex event_mutex;
-    std::size_t made_events = 0;           ///< without timing; reused, never destroyed
-    std::vector<cudaEvent_t> free_events;  ///< of these; has room for all
+    EventPool events;  ///< without timing
 
     std::atomic<std::size_t> chores{0};  ///< number of elements in the three lists below
     std::mutex chores_mutex;             ///< guards the next five

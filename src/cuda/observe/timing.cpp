@@ -25,36 +25,21 @@ namespace heddle::detail::cu {
 
 namespace {
 
-/// Events with timing, for reuse. Thread-safe.
+/// Events with timing of one device. Thread-safe.
 class TimingEvents {
 public:
     explicit TimingEvents(Gpu& g) : gpu_(g) {}
 
     /// Throws if there is none.
     cudaEvent_t take() {
-        {
-            const std::lock_guard lock(mutex_);
-            if (!free_.empty()) {
-                cudaEvent_t event = free_.back();
-                free_.pop_back();
-                return event;
-            }
-            // give() may take no memory.
-            if (++made_ > free_.capacity()) free_.reserve(2 * made_);
-        }
+        if (cudaEvent_t const free = free_.take()) return free;
         return make_event(gpu_, {.timing = true}, {});
     }
-    void give(cudaEvent_t event) noexcept {
-        if (event == nullptr) return;
-        const std::lock_guard lock(mutex_);
-        free_.push_back(event);
-    }
+    void give(cudaEvent_t event) noexcept { free_.give(event); }
 
 private:
     Gpu& gpu_;
-    std::mutex mutex_;  ///< guards the next two
-    std::vector<cudaEvent_t> free_;
-    std::size_t made_ = 0;
+    EventPool free_;
 };
 
 /// A moment of the device's clock from which others are measured. There is a new one each second,

@@ -1,24 +1,11 @@
 #include "cuda/stream/native_event.hpp"
 
-#include <mutex>
-
 #include "cuda/device/context.hpp"
 
 namespace heddle::detail::cu {
 
 cudaEvent_t take_event(Gpu& g, const SourceLocation& where) {
-    {
-        std::lock_guard lock(g.event_mutex);
-        if (!g.free_events.empty()) {
-            cudaEvent_t event = g.free_events.back();
-            g.free_events.pop_back();
-            return event;
-        }
-        // give_event() may take no memory.
-        const std::size_t made = g.made_events + 1;
-        if (made > g.free_events.capacity()) g.free_events.reserve(2 * made);
-        g.made_events = made;
-    }
+    if (cudaEvent_t const free = g.events.take()) return free;
     InContext in(g);
     cudaEvent_t event = nullptr;
     check(api.cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreateWithFlags",
@@ -26,11 +13,7 @@ cudaEvent_t take_event(Gpu& g, const SourceLocation& where) {
     return event;
 }
 
-void give_event(Gpu& g, cudaEvent_t event) noexcept {
-    if (event == nullptr) return;
-    const std::lock_guard lock(g.event_mutex);
-    g.free_events.push_back(event);
-}
+void give_event(Gpu& g, cudaEvent_t event) noexcept { g.events.give(event); }
 
 bool is_reached(Gpu& g, cudaEvent_t event) noexcept {
     if (g.lost.load(std::memory_order_acquire)) return true;
