@@ -28,7 +28,7 @@ struct RecordingOptions {
 };
 
 /// Records what the process enqueues, from its construction on: where it was written, when the call
-/// began and ended, and for CPU devices when the work ran.
+/// began and ended, and when the work ran.
 ///
 ///     timeline::Recording recording;
 ///     step();
