@@ -1,4 +1,4 @@
-// Records what is enqueued, and when it ran on CPU devices, until it is asked for a trace.
+// Records what is enqueued, and when it ran, until it is asked for a trace.
 #pragma once
 
 #include <atomic>
