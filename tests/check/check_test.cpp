@@ -1,6 +1,7 @@
 // heddle::check and HEDDLE_CHECK on streams of the device under test.
 #include <heddle/check.hpp>
 
+#include "check/unseen.hpp"
 #include "child.hpp"
 #include "kernel_launches.hpp"
 #include "support.hpp"
@@ -49,6 +50,7 @@ TEST_CASE("on_race_gets_data") {
     Checked checked;
     launch(a, Add{}, dim(size), x, 1);
     const unsigned line = __LINE__ - 1;
+    wait_unseen(a);
     launch(b, Add{}, dim(size), x, 1);
     const check::Summary found = checked.end();
     CHECK(found.certain == 1);
@@ -59,7 +61,7 @@ TEST_CASE("on_race_gets_data") {
     CHECK(race.kind == check::RaceKind::write_after_write);
     CHECK(race.certain);
     CHECK(race.first.where.line == line);
-    CHECK(race.second.where.line == line + 2);
+    CHECK(race.second.where.line == line + 3);
     CHECK_THAT(race.first.where.file, contains("check_test.cpp"));
     CHECK_THAT(race.first.stream, contains("halo of "));
     CHECK(race.first.argument == 0);
@@ -100,7 +102,9 @@ TEST_CASE("same_pair_is_counted_not_repeated") {
     Checked checked;
     for (int i = 0; i < 5; ++i) {
         launch(a, Add{}, dim(size), x, 1);
+        wait_unseen(a);
         launch(b, Add{}, dim(size), x, 1);
+        wait_unseen(b);
     }
     synchronize();
     CHECK(checked.end().certain <= 2);  // each of the two may be the earlier one
@@ -115,6 +119,7 @@ TEST_CASE("what is enqueued within ScopedOff accesses nothing, and orders as alw
     {
         const check::ScopedOff off;
         launch(a, Add{}, dim(size), x, 1);
+        wait_unseen(a);
     }
     launch(b, Add{}, dim(size), x, 1);
     launch(a, Add{}, dim(size), y, 1);
@@ -134,8 +139,10 @@ TEST_CASE("synchronized() counts as a host wait") {
     synchronize();
     Checked checked;
     launch(a, Add{}, dim(size), x, 1);
+    wait_unseen(a);
     check::synchronized(a);
     launch(b, Add{}, dim(size), x, 1);
+    wait_unseen(b);
     check::synchronized(test_device());
     launch(a, Add{}, dim(size), x, 1);
     CHECK(checked.end().certain == 0);
@@ -152,9 +159,11 @@ TEST_CASE("stopped_and_started") {
         Checked checked;
         CHECK_THROWS_AS(check::start(), UsageError);
         launch(a, Add{}, dim(size), x, 1);
+        wait_unseen(a);
         CHECK(check::summary().operations == 1);
     }
     launch(b, Add{}, dim(size), x, 1);
+    wait_unseen(b);
     Checked again;
     launch(a, Add{}, dim(size), x, 1);  // what was enqueued before is not known
     CHECK(again.end().certain == 0);
@@ -166,6 +175,7 @@ TEST_CASE("child: enqueues a race", "[.child]") {
     Array<int> x = zeros<int>(a, size);
     a.synchronize();
     launch(a, Add{}, dim(size), x, 1);
+    wait_unseen(a);
     launch(b, Add{}, dim(size), x, 1);
     std::printf("after the race\n");
     std::fflush(stdout);

@@ -1,6 +1,7 @@
 // What streams, events and arrays tell observers is what the checker needs.
 #include "check/engine.hpp"
 #include "check/op_reader.hpp"
+#include "check/unseen.hpp"
 #include "kernel_launches.hpp"
 #include "support.hpp"
 
@@ -47,6 +48,7 @@ TEST_CASE("check: two streams that use one array, with a wait and without") {
     Array<int> x = zeros<int>(a, 100);
     b.wait_stream(a);
     launch(b, Add{}, dim(100), x, 1);
+    wait_unseen(b);
     CHECK(checked.findings().empty());
     const unsigned line = __LINE__ + 1;
     launch(a, Add{}, dim(100), x, 1);
@@ -56,7 +58,7 @@ TEST_CASE("check: two streams that use one array, with a wait and without") {
     CHECK(found[0].kind == FindingKind::write_after_write);
     CHECK(found[0].first.stream == b.id());
     CHECK(found[0].second.stream == a.id());
-    CHECK(checked.line(found[0].first) == line - 3);
+    CHECK(checked.line(found[0].first) == line - 4);
     CHECK(checked.line(found[0].second) == line);
     CHECK_THAT(checked.name(found[0].first), contains("Add"));
     CHECK(found[0].begin == reinterpret_cast<std::uintptr_t>(x.data()));
@@ -104,6 +106,7 @@ TEST_CASE("check: graphs tell what they access") {
         graph = capture.end();
     }
     graph.launch(a);
+    wait_unseen(a);
     CHECK(checked.findings().empty());
     launch(b, Add{}, dim(100), x, 1);
     const std::vector<Finding> found = checked.findings();
