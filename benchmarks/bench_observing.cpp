@@ -1,8 +1,11 @@
 // What it costs the calling thread that somebody looks: calls with an observer that does nothing,
-// beside the same calls without one. Figures are for one call.
+// calls recorded for a timeline, and calls that are checked, each beside the same calls alone.
+// Figures are for one call.
 
 #include <optional>
+#include <vector>
 
+#include <heddle/check.hpp>
 #include <heddle/heddle.hpp>
 
 #include "devices.hpp"
@@ -47,6 +50,10 @@ public:
         add("launch_host", repeat([&] { launch_host(s, [] {}); }), {}, enqueuing);
         add("record_event", repeat([&] { s.record_event(event); }), {}, enqueuing);
         add("wait_stream, elided", repeat([&] { other.wait_stream(s); }), {}, host_only);
+        check("launch of three views", start, enqueuing);
+        check("launch_host", repeat([&] { launch_host(s, [] {}); }), enqueuing);
+        check("record_event", repeat([&] { s.record_event(event); }), enqueuing);
+        check_among_64_streams();
     }
 
 private:
@@ -88,6 +95,48 @@ private:
                                 }};
         report_.compare(std::string(name) + ", recorded", device_.name(), recorded,
                         {"not recorded", {.run = run, .settle = settle}}, batches);
+    }
+
+    /// The same calls, checked and not.
+    void check(const char* name, std::function<void(int)> run, const bench::Batches& batches) {
+        const auto settle = [device = device_] { synchronize_device(device); };
+        const Side checked{.run = run,
+                           .settle =
+                               [&] {
+                                   settle();
+                                   check::stop();
+                               },
+                           .prepare =
+                               [&] {
+                                   check::start();
+                                   run(10);
+                                   settle();
+                               }};
+        report_.compare(std::string(name) + ", checked", device_.name(), checked,
+                        {"not checked", {.run = run, .settle = settle}}, batches);
+    }
+
+    /// A stream that waits for another, both ordered after 62 more.
+    void check_among_64_streams() {
+        std::vector<Stream> streams;
+        for (int k = 0; k < 64; ++k) streams.emplace_back(device_);
+        std::vector<Array<float>> x;
+        for (const Stream& s : streams) x.push_back(zeros<float>(s, 32));
+        const auto all_in_turn = [&] {
+            for (std::size_t k = 1; k < streams.size(); ++k) {
+                launch(streams[k], ThreeViews{}, dim(32), x[k], x[k], x[k]);
+                streams[0].wait_stream(streams[k]);
+            }
+        };
+        Event event{device_};
+        check("a round of 63 launches and waits on 64 streams", repeat(all_in_turn),
+              {.calls = 1, .pairs = 2000, .seconds = 1.0});
+        streams[1].record_event(event);
+        check("record_event among 64 streams", repeat([&] { streams[0].record_event(event); }),
+              enqueuing);
+        check("wait_event among 64 streams", repeat([&] { streams[0].wait_event(event); }),
+              enqueuing);
+        synchronize_device(device_);
     }
 
     bench::Report& report_;

@@ -73,7 +73,8 @@ private:
         Slot& slot = slots_[static_cast<std::size_t>(index)];
         for (const heddle::Event& event : *slot.reached) event.synchronize();
         double sum = 0;
-        for (const double band : sums(index)) sum += band;
+        const heddle::View<const double> bands = sums(index);
+        for (const double band : heddle::on_host(bands)) sum += band;
         seen_.push_back({slot.iteration, std::sqrt(sum)});
         slot.pending = false;
         order_.pop_front();

@@ -14,14 +14,47 @@ Shape shape_of(const Problem& problem, std::size_t first_band, std::size_t bands
     return {problem.nx, (problem.nx + alignment - 1) / alignment * alignment, end - first};
 }
 
+/// Rows [first, first + count) of a grid, as far as they are before row `end`.
+View<float> rows(const Shape& shape, View<float> grid, std::size_t first, std::size_t count,
+                 std::size_t end) {
+    count = std::min(first + count, end) - first;
+    return grid.subview(first * shape.pitch, count * shape.pitch);
+}
+
+/// What Relax reads, writes and sums up for some bands: all between the first and the last, or
+/// these two.
+struct Touched {
+    Touched(const Shape& shape, const Bands& part, std::size_t tiles, View<float> grid,
+            View<float> next, View<float> of_tiles) {
+        const std::size_t last = part.first + (part.count - 1) * part.stride;
+        const bool is_pair = part.count == 2;
+        const std::size_t bands = is_pair ? 1 : part.count, height = bands * band_rows;
+        const std::size_t band[] = {part.first, is_pair ? last : part.first};
+        for (const int i : {0, 1}) {
+            const std::size_t top = band[i] * band_rows;
+            from[i] = rows(shape, grid, top, height + 2, shape.bands() * band_rows + 2);
+            to[i] = rows(shape, next, top + 1, height, shape.height + 1);
+            if (!of_tiles.empty()) sums[i] = of_tiles.subview(band[i] * tiles, bands * tiles);
+        }
+    }
+    View<float> from[2], to[2], sums[2];
+};
+
 template <std::size_t width>
-void relax_tiles(StreamRef stream, const Shape& shape, const Bands& part, View<const float> from,
+void relax_tiles(StreamRef stream, const Shape& shape, const Bands& part, View<float> from,
                  View<float> to, View<float> above, View<float> below, View<float> sums) {
+    const Touched touched(shape, part, shape.tiles(width), from, to, sums);
+    const auto touched_from = touching(View<const float>(from), {touched.from[0], touched.from[1]});
+    const auto touched_to = touching(to, {touched.to[0], touched.to[1]});
+    const auto touched_sums = touching(sums, {touched.sums[0], touched.sums[1]});
     const auto range = dim(shape.tiles(width), part.count)
                            .with({.block = part.count == 2 ? edges_block : inside_block});
     if (sums.empty())
-        launch(stream, Relax<width, false>{shape, part}, range, from, to, above, below, sums);
-    else launch(stream, Relax<width, true>{shape, part}, range, from, to, above, below, sums);
+        launch(stream, Relax<width, false>{shape, part}, range, touched_from, touched_to, above,
+               below, touched_sums);
+    else
+        launch(stream, Relax<width, true>{shape, part}, range, touched_from, touched_to, above,
+               below, touched_sums);
 }
 
 }  // namespace

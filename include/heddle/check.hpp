@@ -102,4 +102,18 @@ public:
 void synchronized(StreamRef stream, Where where = {});
 void synchronized(Device device, Where where = {});  ///< see above
 
+/// Say that a host function tells the rest of the program that it has come this far, by a way that
+/// heddle does not see: a promise, a flag, a queue. released() is called in the function before it
+/// tells, acquired() with the same key by whoever has learnt of it: what preceded the function is
+/// over then, as after a host wait. Outside host functions released() does nothing.
+///
+///     launch_host(s, [&] { check::released(&flag); flag.store(true); });
+///     ...
+///     while (!flag.load()) std::this_thread::yield();
+///     check::acquired(&flag);
+///
+/// The key is compared, nothing else. Cost one load if nothing is checked. Thread-safe.
+void released(const void* key);
+void acquired(const void* key, Where where = {});  ///< see above
+
 }  // namespace heddle::check

@@ -7,6 +7,7 @@
 #include "core/base/fork.hpp"
 #include "core/base/made_once.hpp"
 #include "core/base/report.hpp"
+#include "core/observe/calls.hpp"
 
 namespace heddle::detail {
 
@@ -37,7 +38,7 @@ void set_race_function(RaceFunction function) {
 bool is_check_off() noexcept { return off_depth > 0; }
 
 Checker::Checker(const check::Options& options) : options_(options), process_(forks()) {
-    add_observer(*this);
+    add_observer(*this, {.host_functions = true});
 }
 
 Checker::~Checker() { stop(); }
@@ -52,7 +53,7 @@ void Checker::stop() noexcept {
         News news;
         {
             const std::lock_guard lock(mutex_);
-            engine_.finish();
+            intake_.finish();
             news = take_news();
         }
         tell(news);
@@ -66,23 +67,43 @@ check::Summary Checker::summary() const {
     return summary_;
 }
 
-void Checker::on_op(const OpInfo& info) noexcept try {
-    if (forks() != process_) return;
-    News news;
-    {
-        const std::lock_guard lock(mutex_);
-        if (has_stopped_) return;
+void Checker::on_op(const OpInfo& info) noexcept {
+    give([&] {
         if (info.stream) names_.keep(info.stream);
         const CheckOp& op = reader_.read(info);
         if (off_depth > 0 && !always_counts(info.kind)) [[unlikely]] {
             CheckOp silent = op;
             silent.accesses.clear();
             silent.shape = nullptr;
-            engine_.add(silent);
+            intake_.add(silent);
         } else {
-            engine_.add(op);
+            intake_.add(op);
         }
         ++summary_.operations;
+    });
+}
+
+// Outside a host function, what is released has nothing before it but the host.
+void Checker::released(const void* key) {
+    const std::uint64_t function = this_call().parent;
+    if (function == 0) return;
+    give([&] { intake_.released(reinterpret_cast<std::uintptr_t>(key), function); });
+}
+
+void Checker::acquired(const void* key, const SourceLocation& where) {
+    give([&] {
+        const SiteId site = reader_.intern(OpKind::synchronize, "check::acquired", where);
+        intake_.acquired(reinterpret_cast<std::uintptr_t>(key), site);
+    });
+}
+
+template <class F> void Checker::give(F&& use) noexcept try {
+    if (forks() != process_) return;
+    News news;
+    {
+        const std::lock_guard lock(mutex_);
+        if (has_stopped_) return;
+        use();
         if (!engine_.findings().empty()) [[unlikely]]
             news = take_news();
     }

@@ -12,6 +12,7 @@
 
 #include "check/engine.hpp"
 #include "check/finding.hpp"
+#include "check/intake.hpp"
 #include "check/op_reader.hpp"
 #include "check/report.hpp"
 #include "check/stream_names.hpp"
@@ -32,6 +33,10 @@ public:
 
     void on_op(const OpInfo& op) noexcept override;
 
+    /// See check::released() and acquired().
+    void released(const void* key);
+    void acquired(const void* key, const SourceLocation& where);
+
     /// Ends the check. summary() is complete then.
     void stop() noexcept;
     check::Summary summary() const;
@@ -45,6 +50,8 @@ private:
         std::vector<check::Race> races;
         std::string faults;  ///< of heddle
     };
+    /// Gives the engine something, by use(), and tells what comes of it.
+    template <class F> void give(F&& use) noexcept;
     /// Takes the engine's findings. Call it with the mutex held.
     News take_news();
     void tell(const News& news) const;
@@ -56,6 +63,7 @@ private:
     OpReader reader_;
     StreamNames names_;
     CheckEngine engine_;
+    Intake intake_{engine_};
     FindingLog log_;
     check::Summary summary_;
 };

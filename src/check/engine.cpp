@@ -79,6 +79,7 @@ void CheckEngine::add_on_stream(const CheckOp& op) {
     case OpKind::wrap: stream.leak = op.site; break;
     case OpKind::dropped: stream.poisoned = op.site; break;
     case OpKind::after_users: come_after_users(op, &stream); break;
+    case OpKind::used_on: become_known(op, stream); break;
     default: add_work(step);
     }
     if (stream.leak != 0) leaks_.add({stream.clock, step.epoch}, stream.leak);
@@ -87,8 +88,8 @@ void CheckEngine::add_on_stream(const CheckOp& op) {
 void CheckEngine::add_work(const Step& step) {
     const CheckOp& op = step.op;
     if (op.kind == OpKind::graph_launch && op.recording != 0 && op.mode == OpMode::run)
-        return sent_batch(op.recording);  // its operations were added when they were recorded
-    step.stream->poisoned = 0;            // or it would have been dropped
+        return sent_batch(op);
+    step.stream->poisoned = 0;  // or it would have been dropped
     if (op.mode == OpMode::batched) batched_[op.recording].push_back(step.epoch);
     if (op.kind == OpKind::graph_launch) launch_graph(step);
     else if (op.kind == OpKind::collective) share(step);
@@ -99,12 +100,18 @@ void CheckEngine::add_work(const Step& step) {
 void CheckEngine::remember_work(const Step& step) {
     const CheckOp& op = step.op;
     StreamTrack& stream = *step.stream;
-    if (op.kind == OpKind::host_function && op.id != 0)
+    if (op.id != 0 && runs_functions(op))
         functions_.at(op.id, floor_) = {{stream.clock, step.epoch}, op.site};
     if (op.kind == OpKind::copy) copies_.at(op.thread, floor_) = {{stream.clock, step.epoch}};
     if (op.may_signal) leaks_.add({stream.clock, step.epoch}, op.site);
     if (!needs_waits(op) || step.epoch.position() < stream.last_work) return;
     stream.last_work = step.epoch.position();
+}
+
+bool CheckEngine::runs_functions(const CheckOp& op) {
+    if (op.kind == OpKind::host_function) return true;
+    return op.kind == OpKind::graph_launch && op.shape != nullptr &&
+           known_shape(*op.shape).use.may_signal;
 }
 
 void CheckEngine::finish() {

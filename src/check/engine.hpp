@@ -31,6 +31,10 @@ public:
     /// There will be no further operations: appends what had to wait for them.
     void finish();
 
+    /// Returns whether an operation that runs host functions, by its id, was added, and is not
+    /// forgotten.
+    bool knows_function(std::uint64_t id) const { return functions_.has(id); }
+
     /// The caller may clear them.
     std::vector<Finding>& findings() noexcept { return findings_; }
 
@@ -74,6 +78,11 @@ private:
         Moment moment;
         template <class F> void each_moment(F&&) const {}
     };
+    /// What was told by a key.
+    struct Released {
+        Clock before;
+        template <class F> void each_moment(F&& f) const { f(Moment{before, {}}); }
+    };
     struct HostWait {
         Clock reaches;
         SiteId site = 0;
@@ -84,6 +93,7 @@ private:
     void add_on_host(const CheckOp& op);
     void add_work(const Step& step);
     void remember_work(const Step& step);
+    bool runs_functions(const CheckOp& op);
     Step begin(const CheckOp& op);
     void come_from(StreamTrack& stream, const CheckOp& op);
 
@@ -120,7 +130,8 @@ private:
     void tell(const Access& second, const AllocationTrack& memory);
     void tell_one(const Access& second, const AllocationTrack& memory, const Conflict& conflict,
                   std::size_t first_finding);
-    bool is_expected(const Access& second, const Conflict& conflict) const;
+    bool is_expected(const Access& second, const AllocationTrack& memory,
+                     const Conflict& conflict) const;
     SiteId leak_of(const Access& second, Epoch first) const;
     FindingSide side_of(const Mark& mark);
     KnownOrder order_between(StreamTrack* first, const StreamTrack* second) const;
@@ -128,6 +139,7 @@ private:
     void free(const CheckOp& op, StreamTrack* stream, Epoch epoch);
     void become_host_access(const CheckOp& op, const CheckAccess& access);
     void come_after_users(const CheckOp& op, StreamTrack* stream);
+    void become_known(const CheckOp& op, const StreamTrack& stream);
 
     // engine_graphs.cpp: graph launches, batches, collectives
     void launch_graph(const Step& step);
@@ -135,7 +147,7 @@ private:
     void join_events(Clock& clock, const std::vector<std::uint64_t>& events);
     KnownShape& known_shape(const CheckShape& shape);
     void access_part(const Step& step, const ShapePart& part, Epoch epoch, const Clock& before);
-    void sent_batch(std::uint64_t recording);
+    void sent_batch(const CheckOp& op);
     void share(const Step& step);
     void end_collective(Collective& collective, bool is_complete);
 
@@ -156,7 +168,7 @@ private:
     std::unordered_set<std::uint64_t> abandoned_;                    ///< words of epochs
     std::unordered_map<std::uint32_t, HostWait> host_waits_;         ///< begun, by thread
     Recent<Copy> copies_{1024};                                      ///< each thread's newest
-    std::unordered_map<std::uint64_t, Clock> released_;              ///< by key
+    Recent<Released> released_{1024};                                ///< by key
     std::vector<SiteId> host_wait_sites_;                            ///< by slot, the newest
     std::vector<Conflict> conflicts_;
     std::vector<std::unique_ptr<AllocationTrack>> former_;

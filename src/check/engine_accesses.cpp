@@ -62,13 +62,24 @@ void CheckEngine::become_host_access(const CheckOp& op, const CheckAccess& acces
 /// What heddle does after it has waited for the memory's users.
 void CheckEngine::come_after_users(const CheckOp& op, StreamTrack* stream) {
     Clock users;
-    for (const CheckAccess& one : op.accesses)
-        memory_.of(one).history.for_each_mark([&](const Mark& mark) {
+    for (const CheckAccess& one : op.accesses) {
+        const AllocationTrack& memory = memory_.of(one);
+        memory.history.for_each_mark([&](const Mark& mark) {
             const StreamTrack* const user = streams_.by_slot(mark.epoch.slot());
-            if (user != nullptr && !mark.is_raw) users.join(user->clock, mark.epoch, floor_);
+            if (user != nullptr && memory.knows(mark)) users.join(user->clock, mark.epoch, floor_);
         });
+    }
     if (stream != nullptr) stream->clock.join(users, floor_);
     else raise_floor(users, op.site);
+}
+
+/// What the stream has done by plain pointers is known now.
+void CheckEngine::become_known(const CheckOp& op, const StreamTrack& stream) {
+    for (const CheckAccess& one : op.accesses) {
+        std::vector<Epoch>& declared = memory_.of(one).declared;
+        std::erase_if(declared, [&](Epoch until) { return until.slot() == stream.slot; });
+        declared.push_back({stream.slot, stream.last});
+    }
 }
 
 void CheckEngine::access(const CheckOp& op, const CheckAccess& access, const Mark& mark,
@@ -112,11 +123,13 @@ void CheckEngine::free(const CheckOp& op, StreamTrack* stream, Epoch epoch) {
 
 /// heddle frees memory after the users that it knows, and hands it on after that: only unknown uses
 /// can be too late. Memory that the host frees was waited for in ways that are not told.
-bool CheckEngine::is_expected(const Access& second, const Conflict& conflict) const {
+bool CheckEngine::is_expected(const Access& second, const AllocationTrack& memory,
+                              const Conflict& conflict) const {
     const Mark& first = conflict.first;
     if (abandoned_.contains(first.epoch.word())) return true;
     if (second.mark.is_free)
-        return first.is_free || first.by_allocation || !first.is_raw || second.stream == nullptr;
+        return first.is_free || first.by_allocation || memory.knows(first) ||
+               second.stream == nullptr;
     if (first.is_free && second.mark.by_allocation) return conflict.is_ordered;
     return false;
 }
@@ -124,7 +137,7 @@ bool CheckEngine::is_expected(const Access& second, const Conflict& conflict) co
 void CheckEngine::tell(const Access& second, const AllocationTrack& memory) {
     const std::size_t first_finding = findings_.size();
     for (const Conflict& one : conflicts_)
-        if (!is_expected(second, one)) tell_one(second, memory, one, first_finding);
+        if (!is_expected(second, memory, one)) tell_one(second, memory, one, first_finding);
 }
 
 void CheckEngine::tell_one(const Access& second, const AllocationTrack& memory,

@@ -34,8 +34,12 @@ void CheckEngine::launch_graph(const Step& step) {
         const ShapePart& part = shape->use.parts.front();
         join_events(stream.clock, part.waits);
         access_part(step, part, step.epoch, stream.clock);
-        for (const std::uint64_t event : shape->use.records)
-            events_.at(event, floor_).by_nodes.join(stream.clock, step.epoch, floor_);
+        for (const std::uint64_t event : shape->use.records) {
+            const bool is_behind = std::ranges::find(part.records, event) != part.records.end();
+            const Position reached = step.epoch.position() - (is_behind ? 0 : 1);
+            events_.at(event, floor_)
+                .by_nodes.join(stream.clock, Epoch(stream.slot, reached), floor_);
+        }
     }
     const Moment moment{stream.clock, step.epoch};
     if (op.graph != 0) graphs_.at(op.graph, floor_) = {moment, op.site};
@@ -97,7 +101,20 @@ void CheckEngine::access_part(const Step& step, const ShapePart& part, Epoch epo
 
 // Batches ------------------------------------------------------------------------------------
 
-void CheckEngine::sent_batch(std::uint64_t recording) { batched_.erase(recording); }
+/// Its operations were added when they were recorded. What its host functions enqueue comes from
+/// the operation that sent it: after all of it.
+void CheckEngine::sent_batch(const CheckOp& op) {
+    const auto found = batched_.find(op.recording);
+    if (found == batched_.end()) return;
+    if (op.id != 0) {
+        Past& all = functions_.at(op.id, floor_);
+        all.site = op.site;
+        for (const Epoch epoch : found->second)
+            if (const StreamTrack* const track = streams_.by_slot(epoch.slot()))
+                all.moment.before.join(track->clock, epoch, floor_);
+    }
+    batched_.erase(found);
+}
 
 void CheckEngine::abandon(std::uint64_t recording) {
     const auto found = batched_.find(recording);

@@ -54,6 +54,8 @@ void CheckEngine::join_target(Clock& to, const CheckOp& op) {
         to.join(record->moment.before, record->moment.at, floor_);
         return;
     }
+    if (event != nullptr && !event->by_nodes.is_empty() && event->is_newer(op.event.record))
+        return;  // a graph recorded it: see above
     // The record is forgotten. Its stream may have been destroyed since, and another have its
     // place.
     to.join(events_.forgotten(), floor_);
@@ -156,14 +158,15 @@ void CheckEngine::end_host_wait(const CheckOp& op) {
 }
 
 void CheckEngine::released(std::uint64_t key, std::uint64_t function) {
+    Clock& before = released_.at(key, floor_).before;
     if (const Past* const past = functions_.find(function))
-        released_[key].join(past->moment.before, past->moment.at, floor_);
-    else released_[key].join(functions_.forgotten(), floor_);
+        before.join(past->moment.before, past->moment.at, floor_);
+    else before.join(functions_.forgotten(), floor_);
 }
 
 void CheckEngine::acquired(std::uint64_t key, SiteId site) {
-    const auto found = released_.find(key);
-    if (found != released_.end()) raise_floor(found->second, site);
+    if (const Released* const found = released_.find(key)) raise_floor(found->before, site);
+    else raise_floor(released_.forgotten(), site);
 }
 
 void CheckEngine::synchronized_stream(std::uint64_t stream, SiteId site) {

@@ -29,6 +29,10 @@ struct EventTrack {
     /// Returns the record with this number; if it is forgotten, the next one that is known; or
     /// null.
     const EventRecord* find(std::uint64_t record) const noexcept;
+    /// Returns whether the record was made after all those that are known.
+    bool is_newer(std::uint64_t record) const noexcept {
+        return records.empty() || record > records.back().record;
+    }
 };
 
 /// How an event may carry order that cannot be seen.

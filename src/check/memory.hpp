@@ -1,6 +1,7 @@
 // The allocations that the ordering checker knows, by number and by address.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <unordered_map>
@@ -18,6 +19,15 @@ struct AllocationTrack {
     bool is_foreign = false;  ///< stands for all memory that heddle does not own
     Epoch freed_at;
     History history;
+    /// Up to where streams that used it by plain pointers were declared its users.
+    std::vector<Epoch> declared;
+
+    /// Returns whether heddle knows the stream of this use, and waits for it before it frees.
+    bool knows(const Mark& use) const noexcept {
+        return !use.is_raw || std::any_of(declared.begin(), declared.end(), [&](Epoch until) {
+            return until.slot() == use.epoch.slot() && use.epoch.position() <= until.position();
+        });
+    }
 };
 
 class MemoryTable {

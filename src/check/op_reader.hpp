@@ -15,6 +15,10 @@ class OpReader {
 public:
     /// Returns the operation, until the next call.
     const CheckOp& read(const OpInfo& op);
+    /// Returns the id of a site that no operation has.
+    SiteId intern(OpKind kind, const char* name, const SourceLocation& where) {
+        return sites_.intern(kind, name, where);
+    }
     const SiteTable& sites() const noexcept { return sites_; }
 
 private:

@@ -24,6 +24,7 @@ public:
         found->second.used = ++uses_;
         return &found->second.value;
     }
+    bool has(std::uint64_t id) const { return all_.contains(id); }
     /// Returns the value, which may be new.
     Value& at(std::uint64_t id, const HostFloor& floor) {
         if (Value* const known = find(id)) return *known;

@@ -1,5 +1,6 @@
 // The functions of heddle::check, and the check that HEDDLE_CHECK asks for.
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -25,6 +26,7 @@ namespace {
 constinit std::mutex mutex;
 /// Guarded by the mutex. Threads may enqueue until the process is gone.
 constinit NeverDestroyed<std::shared_ptr<Checker>> running;
+constinit std::atomic<bool> is_checking{false};  ///< whether there is one, for quick answers
 
 std::shared_ptr<Checker> running_check() {
     const std::lock_guard lock(mutex);
@@ -88,6 +90,7 @@ void start(Options options, Where where) try {
     if (running != nullptr)
         detail::usage_error({"check::start", where}, "a check is going on already");
     running = std::make_shared<detail::Checker>(options);
+    detail::is_checking = true;
 } catch (...) {
     detail::rethrow_as_error("check::start", where);
 }
@@ -97,6 +100,7 @@ Summary stop() {
     {
         const std::lock_guard lock(detail::mutex);
         ended.swap(detail::running.get());
+        detail::is_checking = false;
     }
     if (ended == nullptr) return {};
     ended->stop();
@@ -110,6 +114,18 @@ Summary summary() {
 
 void on_race(std::function<void(const Race&)> function) {
     detail::set_race_function(std::move(function));
+}
+
+void released(const void* key) {
+    if (!detail::is_checking.load(std::memory_order_relaxed)) [[likely]]
+        return;
+    if (const auto checker = detail::running_check()) checker->released(key);
+}
+
+void acquired(const void* key, Where where) {
+    if (!detail::is_checking.load(std::memory_order_relaxed)) [[likely]]
+        return;
+    if (const auto checker = detail::running_check()) checker->acquired(key, where);
 }
 
 void synchronized(StreamRef stream, Where where) {

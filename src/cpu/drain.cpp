@@ -112,18 +112,20 @@ inline bool Queue::execute(Operation& op, Failure& failure) noexcept {
 }
 
 bool Queue::run_timed(Operation& wish) noexcept {
-    const std::uint64_t id = static_cast<const TimeWish*>(wish.closure())->id;
+    const auto [id, is_timed] = *static_cast<const TimeWish*>(wish.closure());
     step_over(wish);
     Operation& op = next_operation();
     if (failed_ && !op.type().is_cleanup) return run_work(op);  // it does not run
     const InHostFunction mark;
     const RunsOperation parent(id);
     if (op.type().is_host_function()) notify_host_function_runs(stream_, op.type(), op.where());
-    timed_id_ = id;
-    timed_from_ = now_ns();
+    if (is_timed) {
+        timed_id_ = id;
+        timed_from_ = now_ns();
+    }
     Failure failure;
     if (!execute(op, failure)) return false;
-    tell_times(1);
+    if (is_timed) tell_times(1);
     finish_work(op, std::move(failure));
     return true;
 }

@@ -86,9 +86,12 @@ public:
         CompletionRef done;
     };
     std::vector<Record> records() const;
-    /// Lets observers know when the run and its tasks ran, as the graph launch with this id. Call
-    /// it before start().
-    void want_times(std::uint64_t id) noexcept { timed_id_ = id; }
+    /// Lets observers know what the run's host functions enqueue, and if they want times when the
+    /// run and its tasks ran, as the graph launch with this id. Call it before start().
+    void tell_observers(std::uint64_t id, bool is_timed) noexcept {
+        launch_id_ = id;
+        is_timed_ = is_timed;
+    }
 
     /// Starts the run. The calling thread executes tasks until none is ready.
     void start() noexcept;
@@ -179,7 +182,7 @@ private:
     void fail(Failure failure) noexcept;
     void release() noexcept;
     /// Returns the time if observers want it, else 0.
-    std::int64_t time() const noexcept { return timed_id_ != 0 ? now_ns() : 0; }
+    std::int64_t time() const noexcept { return is_timed_ ? now_ns() : 0; }
     /// Tells observers when a task ran, or, with node -1, the whole run.
     void tell_times(std::int64_t node, std::int64_t from_ns, int workers = 1) const noexcept;
 
@@ -211,7 +214,8 @@ private:
     std::atomic<int> references_{1};
     std::atomic<bool> failed_{false};
     Failure failure_;
-    std::uint64_t timed_id_ = 0;   ///< OpInfo::id of the launch, if observers want times; else 0
+    std::uint64_t launch_id_ = 0;  ///< OpInfo::id of the launch, if observers want to know; else 0
+    bool is_timed_ = false;        ///< whether they want times, too
     std::int64_t timed_from_ = 0;  ///< when it began
 };
 

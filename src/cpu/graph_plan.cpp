@@ -141,7 +141,7 @@ void CpuGraphExec::launch(StreamRecord& stream, const SourceLocation& where) {
     Queue& queue = queue_of(stream);
     CompletionRef done = make_completion(), over = make_completion();
     auto run = std::make_unique<GraphRun>(plan_, stream, queue.level(), done, over);
-    run->want_times(timed_id());
+    run->tell_observers(function_id(), timed_id() != 0);
     StartOp op{run.get()};
     CompletionRef last = last_;
     const std::vector<GraphRun::Record> records = run->records();

@@ -44,9 +44,9 @@ std::vector<GraphRun::Record> GraphRun::records() const {
 }
 
 void GraphRun::tell_times(std::int64_t node, std::int64_t from_ns, int workers) const noexcept {
-    if (timed_id_ == 0) [[likely]]
+    if (!is_timed_) [[likely]]
         return;
-    notify_run({.id = timed_id_,
+    notify_run({.id = launch_id_,
                 .node = node,
                 .start_ns = from_ns,
                 .end_ns = now_ns(),
@@ -89,7 +89,7 @@ void GraphRun::start() noexcept {
     if (shared_count_.load(std::memory_order_relaxed) > 1 && executor().workers() > 1)
         ask_for_help();
     const InHostFunction mark;
-    const RunsOperation parent(timed_id_);
+    const RunsOperation parent(launch_id_);
     while (has_more(ready)) {
         run_next(ready);
         if (!ready.leave && !executor().more_urgent_ready(level())) continue;
@@ -110,7 +110,7 @@ void GraphRun::run() noexcept {
 
 void GraphRun::join() noexcept {
     const InHostFunction mark;
-    const RunsOperation parent(timed_id_);
+    const RunsOperation parent(launch_id_);
     Ready ready;
     while (has_more(ready)) {
         run_next(ready);

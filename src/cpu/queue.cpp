@@ -133,10 +133,9 @@ bool Queue::push_unless_joined(const OpType& type, void* self, std::size_t count
     return true;
 }
 
-bool Queue::push_timed_unless_joined(std::uint64_t id, const OpType& type, void* self,
+bool Queue::push_timed_unless_joined(TimeWish wish, const OpType& type, void* self,
                                      std::size_t count, const SourceLocation& where) {
     bool schedule = false;
-    TimeWish wish{id};
     {
         const std::lock_guard lock(lock_);
         if (is_joined()) [[unlikely]]

@@ -80,9 +80,10 @@ struct Recovery {
     std::shared_ptr<Fate> next;
 };
 
-/// The closure of a time step.
+/// The closure of a time step: what observers want to know of the work behind it.
 struct TimeWish {
-    std::uint64_t id;  ///< OpInfo::id of the work behind it
+    std::uint64_t id;  ///< OpInfo::id
+    bool is_timed;     ///< when it runs; else only what it enqueues
 };
 
 class Queue final : public Runnable {
@@ -97,9 +98,9 @@ public:
     /// Appends work, or returns false if the stream has the flag `joined`.
     bool push_unless_joined(const OpType& type, void* self, std::size_t count,
                             const SourceLocation& where);
-    /// The same, and observers are told when it runs, as the operation with this id.
-    bool push_timed_unless_joined(std::uint64_t id, const OpType& type, void* self,
-                                  std::size_t count, const SourceLocation& where);
+    /// The same, and observers are told of it when it runs.
+    bool push_timed_unless_joined(TimeWish wish, const OpType& type, void* self, std::size_t count,
+                                  const SourceLocation& where);
     /// Waits until every push that has begun has ended.
     void finish_pushes() noexcept { const std::lock_guard lock(lock_); }
     void push_signal(CompletionRef done, bool timing);

@@ -130,10 +130,10 @@ Failure CpuBackend::reset_failure(StreamRecord& stream, std::uint64_t, const Sou
 }
 
 namespace {
-void push_timed(std::uint64_t id, StreamRecord& stream, const OpType& type, void* self,
+void push_timed(TimeWish wish, StreamRecord& stream, const OpType& type, void* self,
                 std::size_t count, const SourceLocation& where) {
     Queue& queue = queue_of(stream);
-    while (!queue.push_timed_unless_joined(id, type, self, count, where))
+    while (!queue.push_timed_unless_joined(wish, type, self, count, where))
         if (!make_way(stream, where)) return queue.push(Step::work, type, self, count, where, true);
 }
 
@@ -147,8 +147,11 @@ void push_untimed(StreamRecord& stream, const OpType& type, void* self, std::siz
 
 void push_work(StreamRecord& stream, const OpType& type, void* self, std::size_t count,
                const SourceLocation& where) {
-    if (const std::uint64_t id = timed_id(); id != 0) [[unlikely]]
-        return push_timed(id, stream, type, self, count, where);
+    if (const std::uint64_t id = function_id(); id != 0) [[unlikely]] {
+        const bool is_timed = timed_id() != 0;
+        if (is_timed || type.is_host_function())
+            return push_timed({id, is_timed}, stream, type, self, count, where);
+    }
     push_untimed(stream, type, self, count, where);
 }
 
@@ -162,7 +165,7 @@ void CpuBackend::launch(StreamRecord& stream, const LaunchCall& call) {
 }
 
 void CpuBackend::launch_timed(StreamRecord& stream, const LaunchCall& call, std::uint64_t id) {
-    push_timed(id, stream, *call.type.op, call.closure, call.count, call.where);
+    push_timed({id, true}, stream, *call.type.op, call.closure, call.count, call.where);
 }
 
 }  // namespace heddle::detail::cpu

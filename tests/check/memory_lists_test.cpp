@@ -74,6 +74,20 @@ TEST_CASE("check: raw_view_with_used_on", "[check]") {
     CHECK(is_silent(p));
 }
 
+TEST_CASE("check: used_on covers what the stream did before it", "[check]") {
+    for (const bool is_late : {false, true}) {
+        Program p;
+        const auto a = p.stream(), b = p.stream();
+        const Memory x = p.allocate(a);
+        p.wait_stream(b, a);
+        p.read(b, x.raw());
+        p.used_on(b, x);
+        if (is_late) p.read(b, x.raw());
+        p.free(a, x);
+        CHECK(races(p).size() == (is_late ? 1 : 0));
+    }
+}
+
 TEST_CASE("check: block_reused_after_order", "[check]") {
     Program p;
     const auto a = p.stream(), b = p.stream();

@@ -111,6 +111,7 @@ public:
     Line host_write(const Memory& x) { return add(OpKind::host_access, {}, {out(x)}); }
     /// Without a stream it is the host.
     Line after_users(StreamName s, const Memory& x) { return add(OpKind::after_users, s, {in(x)}); }
+    Line used_on(StreamName s, const Memory& x) { return add(OpKind::used_on, s, {in(x)}); }
     Line host_function(StreamName stream, Accesses accesses = {}) {
         const Line line = add(OpKind::host_function, stream, std::move(accesses));
         ops.back().may_signal = true;

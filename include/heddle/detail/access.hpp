@@ -20,12 +20,14 @@ class ProgrammaticEvent;
 class StreamRef;
 enum class DeviceKind : std::uint8_t;
 template <class T> class Array;
+template <class T> class KernelView;
 template <class T> class View;
 
 namespace detail {
 
 class BatchRun;
 struct Block;
+struct DeclaredUse;
 struct EventState;
 struct GraphData;
 struct ModuleKernelData;
@@ -62,6 +64,13 @@ struct Access {
     /// Returns the allocation, or null if heddle does not own the memory.
     template <class T> static constexpr Block* block(const View<T>& view) noexcept;
     template <class T> static constexpr Block* block(const Array<T>& array) noexcept;
+
+    template <class T> static const DeclaredUse& use(const KernelView<T>& view) noexcept {
+        return view.use_;
+    }
+    template <class Part> static const auto& memory(const Part& part) noexcept {
+        return part.memory_;
+    }
 
     /// Replaces one argument of a kernel node; `fresh` is its memory, or null if it has none.
     template <class Node, class... P>

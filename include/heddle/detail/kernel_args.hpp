@@ -14,6 +14,10 @@ namespace heddle::detail {
 template <class T> View<T> kernel_argument(Array<T>& a) noexcept { return a.view(); }
 template <class T> View<const T> kernel_argument(const Array<T>& a) noexcept { return a.view(); }
 template <class T> const T& kernel_argument(const T& value) noexcept { return value; }
+// The next two are defined in heddle/launch/touching.hpp.
+template <class T> View<T> kernel_argument(const KernelView<T>& a) noexcept;
+template <class T> const DeclaredUse* declared_use(const KernelView<T>& a) noexcept;
+template <class A> constexpr const DeclaredUse* declared_use(const A&) noexcept { return nullptr; }
 
 template <class A>
 using KernelArg =
@@ -91,7 +95,8 @@ template <std::size_t most> struct MemoryArguments {
                                Traits::element,
                                static_cast<std::int8_t>(index < 127 ? index : 127),
                                is_array<std::remove_const_t<A>>,
-                               writes && Traits::writes};
+                               writes && Traits::writes,
+                               declared_use(a)};
         }
     }
 };

@@ -69,15 +69,39 @@ struct Work {
     bool accesses_known = false;
 };
 
+/// `rows` rows of `bytes` bytes, `pitch` bytes apart.
+struct MemoryPart {
+    const void* data;
+    std::size_t bytes, pitch;
+    std::uint32_t rows;
+};
+
+/// What a kernel does with a view, if less than the view's type says.
+struct DeclaredUse {
+    static constexpr std::size_t most_parts = 4;
+    MemoryPart parts[most_parts] = {};  ///< that it touches; none is empty
+    std::uint8_t count = 0;
+    bool has_parts = false;  ///< else it may touch all
+    bool is_concurrent = false;
+
+    /// How many accesses that makes.
+    std::size_t most() const noexcept { return has_parts ? count : 1; }
+    /// Adds a part of the memory from `data` on. Throws UsageError if it is not within, or one too
+    /// many.
+    void add(const MemoryPart& part, const void* data, std::size_t bytes,
+             const SourceLocation& where);
+};
+
 /// The memory of an array or view among a kernel's arguments.
 struct MemoryArgument {
     Block* block;  ///< null if heddle does not own the memory
     const void* data;
     std::size_t bytes;
-    std::uint32_t element;  ///< bytes of an element
-    std::int8_t argument;   ///< its index among the kernel's arguments
-    bool is_array;          ///< an Array: without a block it holds nothing
-    bool writes;            ///< whether the kernel can write it
+    std::uint32_t element;             ///< bytes of an element
+    std::int8_t argument;              ///< its index among the kernel's arguments
+    bool is_array;                     ///< an Array: without a block it holds nothing
+    bool writes;                       ///< whether the kernel can write it
+    const DeclaredUse* use = nullptr;  ///< null: what `writes` says, with all of it
 };
 
 /// One launch of a kernel, or the launch that a node makes.

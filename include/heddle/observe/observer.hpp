@@ -38,9 +38,10 @@ enum class OpKind : std::uint8_t {
     /// The stream, or without one the host, comes after all earlier uses of this memory that heddle
     /// knows: it waited for those that were not done.
     after_users,
+    used_on,  ///< Array::used_on(): what the stream has done so far may have used this memory
 };
 /// How many kinds there are.
-inline constexpr std::size_t op_kinds = static_cast<std::size_t>(OpKind::after_users) + 1;
+inline constexpr std::size_t op_kinds = static_cast<std::size_t>(OpKind::used_on) + 1;
 
 /// Returns the name of a kind, "wait_elided" for example.
 const char* to_string(OpKind kind) noexcept;
@@ -172,7 +173,8 @@ struct OpInfo {
     EventPoint event = {};
     /// The capture or batch that recorded it, or that a `graph_launch` sends; else 0.
     std::uint64_t recording = 0;
-    /// The id of the host function that enqueued it, or 0.
+    /// The id of the host function that enqueued it, or of the graph launch that such a function
+    /// belongs to. 0: none, or no observer asked for times or host functions.
     std::uint64_t parent = 0;
     /// Graph launches: what was launched, if it is known.
     const GraphShape* shape = nullptr;
@@ -225,6 +227,9 @@ struct ObserverOptions {
     bool times = false;
     /// Call on_call_begin() and on_call_end().
     bool calls = false;
+    /// Set OpInfo::parent, and tell when a host function begins (OpKind::host_function_runs). With
+    /// `times` that is so anyway.
+    bool host_functions = false;
 };
 
 /// Receives a call for each operation. Derive from it, and register with add_observer().
@@ -265,7 +270,7 @@ void remove_observer(Observer& observer);
 namespace detail {
 /// What the observers want: a set of bits. 0 without observers.
 namespace observe {
-inline constexpr std::uint32_t ops = 1, times = 2, calls = 4;
+inline constexpr std::uint32_t ops = 1, times = 2, calls = 4, host_functions = 8;
 }
 inline constinit std::atomic<std::uint32_t> observed{0};
 void notify(OpInfo op) noexcept;
@@ -279,7 +284,8 @@ inline bool is_observed() noexcept { return observed.load(std::memory_order_rela
 class CallMark {
 public:
     CallMark(const char* name, const SourceLocation& where) noexcept {
-        if (observed.load(std::memory_order_relaxed) > observe::ops) [[unlikely]]
+        constexpr std::uint32_t wanted = observe::times | observe::calls;
+        if ((observed.load(std::memory_order_relaxed) & wanted) != 0) [[unlikely]]
             begin(name, where);
     }
     ~CallMark() {

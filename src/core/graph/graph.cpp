@@ -12,6 +12,7 @@
 #include "core/graph/graph.hpp"
 #include "core/graph/shape.hpp"
 #include "core/memory/memory.hpp"
+#include "core/observe/function_mark.hpp"
 #include "core/stream/notify.hpp"
 #include "core/stream/order.hpp"
 #include "core/stream/recorded_calls.hpp"
@@ -199,6 +200,13 @@ void notify_graph(GraphData& graph, StreamRecord& stream, const SourceLocation& 
         {.kind = OpKind::graph_launch, .name = "graph", .shape = shape_of(graph), .where = where},
         is_recorded);
 }
+
+void launch_now(GraphData& graph, StreamRecord& stream, const SourceLocation& where) {
+    const detail::FunctionMark mark;
+    graph.exec->launch(stream, where);
+    if (detail::is_observed()) [[unlikely]]
+        notify_graph(graph, stream, where, false);
+}
 }  // namespace
 
 void Graph::launch(StreamRef ref, Where where) try {
@@ -223,17 +231,15 @@ void Graph::launch(StreamRef ref, Where where) try {
     }
     if (graph.exec == nullptr || !graph.changed.empty()) instantiate_now(graph, where);
     if (graph.owned.empty()) [[likely]] {
-        graph.exec->launch(stream, where);
+        launch_now(graph, stream, where);
     } else {
         // Clones share the memory of memory nodes and must not overlap. So only one launch at a
         // time waits for the users of that memory.
         const std::lock_guard one_at_a_time(detail::graph_memory_lock());
         for (const detail::Block* block : graph.owned)
             detail::wait_for_users(stream, *block, WaitReason::graph, where);
-        graph.exec->launch(stream, where);
+        launch_now(graph, stream, where);
     }
-    if (detail::is_observed()) [[unlikely]]
-        notify_graph(graph, stream, where, false);
     const std::uint64_t given = stream.submissions.load(std::memory_order_acquire);
     for (const NodeData* node : graph.records) {
         detail::note_record(*node->event, stream, given, 0, true);

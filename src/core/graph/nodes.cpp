@@ -152,8 +152,7 @@ Work work_of(const LaunchCall& call) {
     for (const MemoryArgument& one : call.memory)
         if (one.block != nullptr) work.blocks.push_back(one.block);
     if (is_observed()) {
-        work.accesses.resize(call.memory.size());
-        work.accesses.resize(describe_accesses(call.memory, work.accesses));
+        work.accesses = accesses_of(call.memory);
         work.accesses_known = true;
     }
     note_serials(work);

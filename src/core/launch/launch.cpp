@@ -1,5 +1,6 @@
 // The path of every launch: checks, users of memory, recording, backend, observers. Also copies of
 // closures, and the errors of launches.
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <memory>
@@ -13,6 +14,7 @@
 #include "core/base/kernel_name.hpp"
 #include "core/launch/launch.hpp"
 #include "core/observe/calls.hpp"
+#include "core/observe/function_mark.hpp"
 #include "core/seam/backend.hpp"
 #include "core/seam/code_backend.hpp"
 #include "core/stream/notify.hpp"
@@ -58,21 +60,67 @@ void notify_launch(StreamState& stream, const LaunchCall& call, bool is_recorded
 }
 }  // namespace
 
+void DeclaredUse::add(const MemoryPart& part, const void* data, std::size_t bytes,
+                      const SourceLocation& where) {
+    has_parts = true;
+    if (part.rows == 0 || part.bytes == 0) return;
+    const auto begin = reinterpret_cast<std::uintptr_t>(data);
+    const auto first = reinterpret_cast<std::uintptr_t>(part.data);
+    const std::uintptr_t end = first + (part.rows - 1) * part.pitch + part.bytes;
+    if (first < begin || end > begin + bytes)
+        usage_error({"touching", where},
+                    "a part is not within the view of {} bytes: it has bytes "
+                    "{} to {}",
+                    bytes, static_cast<std::ptrdiff_t>(first - begin),
+                    static_cast<std::ptrdiff_t>(end - begin));
+    if (count == most_parts)
+        usage_error({"touching", where}, "there are more than {} parts", most_parts);
+    parts[count++] = part;
+}
+
+namespace {
+/// Appends what a kernel does with one argument, as far as there is room. `access` is all of it.
+std::size_t describe_use(const DeclaredUse& use, OpAccess access, std::span<OpAccess> to) noexcept {
+    if (use.is_concurrent) access.mode = AccessMode::concurrent;
+    const std::size_t count = std::min(use.most(), to.size());
+    for (std::size_t i = 0; i < count; ++i) {
+        const MemoryPart& part =
+            use.has_parts ? use.parts[i] : MemoryPart{access.data, access.bytes, 0, 1};
+        access.data = part.data;
+        access.bytes = part.bytes;
+        access.pitch = part.pitch;
+        access.rows = part.rows;
+        ::new (&to[i]) OpAccess(access);
+    }
+    return count;
+}
+}  // namespace
+
 std::size_t describe_accesses(std::span<const MemoryArgument> memory,
                               std::span<OpAccess> to) noexcept {
     std::size_t count = 0;
     for (const MemoryArgument& one : memory) {
         if (one.data == nullptr || count == to.size()) continue;
-        ::new (&to[count++])
-            OpAccess{.data = one.data,
-                     .bytes = one.bytes,
-                     .allocation = allocation_of(one.block),
-                     .owner = one.block,
-                     .element = one.element,
-                     .mode = one.writes ? AccessMode::read_write : AccessMode::read,
-                     .argument = one.argument};
+        const OpAccess access{.data = one.data,
+                              .bytes = one.bytes,
+                              .allocation = allocation_of(one.block),
+                              .owner = one.block,
+                              .element = one.element,
+                              .mode = one.writes ? AccessMode::read_write : AccessMode::read,
+                              .argument = one.argument};
+        if (one.use == nullptr) [[likely]]
+            ::new (&to[count++]) OpAccess(access);
+        else count += describe_use(*one.use, access, to.subspan(count));
     }
     return count;
+}
+
+std::vector<OpAccess> accesses_of(std::span<const MemoryArgument> memory) {
+    std::size_t most = 0;
+    for (const MemoryArgument& one : memory) most += one.use != nullptr ? one.use->most() : 1;
+    std::vector<OpAccess> all(most);
+    all.resize(describe_accesses(memory, all));
+    return all;
 }
 
 std::size_t count_of(std::span<const std::size_t> extents, const SourceLocation& where) {
@@ -176,6 +224,7 @@ void submit_launch(StreamState& stream, const LaunchCall& call) try {
 void submit_host_function(StreamState& stream, Admission admission, const WorkType& type,
                           void* self, std::span<const MemoryArgument> memory,
                           const SourceLocation& where) {
+    const FunctionMark mark;
     for (const MemoryArgument& one : memory) {
         if (one.block != nullptr && !one.block->alive.load(std::memory_order_relaxed))
             throw_dead_block(*one.block, "launch_host", where);

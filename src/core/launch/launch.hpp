@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
+#include <vector>
 
 #include "core/base/errors.hpp"
 #include <heddle/detail/kernel_closures.hpp>
@@ -14,6 +16,8 @@ namespace heddle::detail {
 /// which need not be initialised, and returns how many.
 std::size_t describe_accesses(std::span<const MemoryArgument> memory,
                               std::span<OpAccess> to) noexcept;
+/// The same, all of them.
+std::vector<OpAccess> accesses_of(std::span<const MemoryArgument> memory);
 
 /// Throws for what a launch on the stream may not be: kernel, grid, memory.
 void check_launch(StreamState& stream, const LaunchCall& call);

@@ -269,10 +269,22 @@ void free_block(Block& block, const Recorder* sent) noexcept {
     free_or_keep(block, users);
 }
 
+namespace {
+OpAccess all_of(const Block& block) noexcept {
+    return {.data = block.data, .bytes = block.bytes, .allocation = allocation_of(&block)};
+}
+}  // namespace
+
 void declare_use(Block& block, StreamRef stream, Where where) try {
     check_usable(record_of(stream), "used_on", where);
     note_use(&block, Access::state(stream));
     note_recorded_use(record_of(stream), block);
+    if (is_observed()) {
+        const OpAccess access = all_of(block);
+        notify_on(
+            Access::state(stream),
+            {.kind = OpKind::used_on, .name = "used_on", .accesses = {&access, 1}, .where = where});
+    }
 } catch (...) {
     rethrow_as_error("used_on", where);
 }
@@ -282,8 +294,7 @@ namespace {
 /// for the host.
 void notify_after_users(StreamRecord* stream, const Block& block, WaitReason reason,
                         const SourceLocation& where) noexcept {
-    const OpAccess access{
-        .data = block.data, .bytes = block.bytes, .allocation = allocation_of(&block)};
+    const OpAccess access = all_of(block);
     const OpInfo op{.kind = OpKind::after_users,
                     .reason = reason,
                     .name = "wait for the memory's users",

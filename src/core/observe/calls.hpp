@@ -12,7 +12,7 @@ namespace heddle::detail {
 /// The call that this thread is in, as far as observers want to know.
 struct ThreadCall {
     std::int64_t begin_ns = 0;  ///< when it, or its last operation, was done; 0: not wanted
-    std::uint64_t id = 0;       ///< of its next operation; 0: not wanted
+    std::uint64_t id = 0;       ///< of its next operation; 0: not chosen yet
     std::uint64_t parent = 0;   ///< the operation that this thread runs, or 0
     WaitReason reason = WaitReason::user;
     std::uint64_t collective = 0;  ///< see OpInfo
@@ -27,7 +27,13 @@ inline ThreadCall& this_call() noexcept {
 
 /// Returns the id that the call's next operation will have, or 0 if no observer wants to know when
 /// that runs. A backend that can measure it calls notify_run() with it.
-inline std::uint64_t timed_id() noexcept { return this_call().id; }
+inline std::uint64_t timed_id() noexcept {
+    const ThreadCall& call = this_call();
+    return call.begin_ns != 0 ? call.id : 0;
+}
+/// The same for an operation that may run host functions: or 0 if no observer wants to know what
+/// they enqueue.
+inline std::uint64_t function_id() noexcept { return this_call().id; }
 
 /// Like notify(), without a copy: sets what the thread's call says of the operation.
 void complete_and_notify(OpInfo& op) noexcept;

@@ -124,7 +124,8 @@ std::uint32_t wishes_of(const List& list) noexcept {
     std::uint32_t bits = list.all.empty() ? 0 : detail::observe::ops;
     for (const Entry& one : list.all)
         bits |= (one.options.times ? detail::observe::times : 0) |
-                (one.options.calls ? detail::observe::calls : 0);
+                (one.options.calls ? detail::observe::calls : 0) |
+                (one.options.host_functions ? detail::observe::host_functions : 0);
     return bits;
 }
 
@@ -223,9 +224,12 @@ void complete_and_notify(OpInfo& op) noexcept {
         op.begin_ns = call.begin_ns != 0 ? call.begin_ns : op.end_ns;
     }
     visit([&](Observer& one, const ObserverOptions&) { one.on_op(op); });
-    if (call.begin_ns != 0) {  // what follows in this call is another operation
+    // What follows in this call is another operation.
+    if (call.begin_ns != 0) {
         call.begin_ns = op.end_ns;
         call.id = next_id();
+    } else {
+        call.id = 0;
     }
 }
 

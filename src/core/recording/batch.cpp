@@ -8,6 +8,7 @@
 #include "core/base/errors.hpp"
 #include "core/base/report.hpp"
 #include "core/graph/shape.hpp"
+#include "core/observe/function_mark.hpp"
 #include "core/recording/batch.hpp"
 #include "core/recording/batch_recorder.hpp"
 #include "core/stream/order.hpp"
@@ -99,6 +100,7 @@ void BatchRun::launch(std::shared_ptr<Tape>& tape, StreamRecord& origin,
         entry = &entries_.emplace_back(std::move(made));
         how = How::instantiated;
     }
+    const FunctionMark functions;
     entry->exec->launch(origin, where);
     last.how = how;
     last.why = why;

@@ -148,9 +148,7 @@ void Tape::add_block(Block& block) {
 }
 
 void Tape::set_accesses(std::span<const MemoryArgument> memory) {
-    std::vector<OpAccess> accesses(memory.size());
-    accesses.resize(describe_accesses(memory, accesses));
-    accesses_.push_back({ops_.size() - 1, std::move(accesses)});
+    accesses_.push_back({ops_.size() - 1, accesses_of(memory)});
 }
 
 bool Tape::take_accesses(std::size_t index, std::vector<OpAccess>& to) {

@@ -63,7 +63,7 @@ void notify_host_function_runs(StreamRecord& stream, const OpType& type,
 
 /// Tells observers that a host function begins on this thread, and, when it is destroyed, when it
 /// ran. What the thread enqueues meanwhile comes from that function. Does nothing if `id`, from
-/// timed_id(), is 0.
+/// function_id(), is 0.
 class HostFunctionRun {
 public:
     HostFunctionRun(std::uint64_t id, StreamRecord& stream, const OpType& type,

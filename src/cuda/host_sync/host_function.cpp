@@ -32,7 +32,7 @@ struct HostNode {
     SourceLocation where;
     bool in_graph;  ///< belongs to a graph, which may run it many times
     void* closure;
-    std::uint64_t timed_id;      ///< OpInfo::id, if observers want to know when it runs; else 0
+    std::uint64_t id;            ///< OpInfo::id, if observers want to know when it runs; else 0
     std::atomic<int> owners{1};  ///< the stream and, if there is one, the LossWatch
     /// For functions that are called even if the device is lost.
     std::atomic<bool> is_called{false};
@@ -59,7 +59,7 @@ HostNode* make_node(StreamRecord& stream, const OpType& type, void* self, std::s
     }
     const std::uint64_t at = stream.submissions.load(std::memory_order_acquire) + 1;
     return ::new (memory)
-        HostNode{&stream, &type, count, at, where, false, closure, timed_id(), {1}, {false}};
+        HostNode{&stream, &type, count, at, where, false, closure, function_id(), {1}, {false}};
 }
 
 void destroy_node(HostNode* node) noexcept {
@@ -93,7 +93,7 @@ void run_node(void* data) {
     // No CUDA call is allowed here: what destructors release is deferred.
     InCallback in;
     {
-        const HostFunctionRun run(node->in_graph ? 0 : node->timed_id, *node->stream, *node->type,
+        const HostFunctionRun run(node->in_graph ? 0 : node->id, *node->stream, *node->type,
                                   node->where);
         if (node->type->complete == nullptr || node->in_graph || !node->is_called.exchange(true))
             call(*node->stream, node->at, *node->type, node->closure, node->count, node->where,

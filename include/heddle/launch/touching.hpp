@@ -1,0 +1,118 @@
+// What a kernel does with a view, where that is less than the view's type says.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+
+#include <heddle/detail/work.hpp>
+#include <heddle/location.hpp>
+#include <heddle/memory/array.hpp>
+#include <heddle/memory/copy.hpp>
+#include <heddle/memory/view.hpp>
+
+namespace heddle {
+
+/// A part of a view, for touching().
+class ViewPart {
+public:
+    template <class T>
+    ViewPart(View<T> part) noexcept : memory_{part.data(), part.size_bytes(), 0, 1} {}  // NOLINT
+    template <class T>
+    ViewPart(const View2D<T>& part) noexcept  // NOLINT
+        : memory_{part.memory().data(), part.columns() * sizeof(T), part.pitch() * sizeof(T),
+                  static_cast<std::uint32_t>(part.rows())} {}
+
+private:
+    friend detail::Access;
+    detail::MemoryPart memory_;
+};
+
+/// A kernel's argument: a view, and what the kernel does with it. Made by touching() and
+/// concurrent(). The kernel takes it as a View<T>. Thread-safety: as a variable.
+template <class T> class KernelView {
+public:
+    /// How many parts touching() takes.
+    static constexpr std::size_t most_parts = detail::DeclaredUse::most_parts;
+    /// Returns the view.
+    View<T> view() const noexcept { return view_; }
+
+private:
+    friend detail::Access;
+    KernelView(View<T> view, const detail::DeclaredUse& use) noexcept : view_(view), use_(use) {}
+    View<T> view_;
+    detail::DeclaredUse use_;
+};
+
+namespace detail {
+template <class T>
+KernelView<T> touching(View<T> view, std::initializer_list<ViewPart> parts, Where where) {
+    DeclaredUse use;
+    for (const ViewPart& part : parts)
+        use.add(Access::memory(part), view.data(), view.size_bytes(), where);
+    return Access::make<KernelView<T>>(view, use);
+}
+}  // namespace detail
+
+/// Returns the view as an argument for a kernel that touches only parts of it, each a View or a
+/// View2D, at most KernelView::most_parts:
+///
+///     launch(left, Step{}, dim(n / 2), touching(x, x.view().first(n / 2)));
+///     launch(right, Step{}, dim(n / 2), touching(x, x.view().last(n / 2)));
+///
+/// What observers see, and heddle/check.hpp checks, are then those parts alone. An empty part is
+/// none. The array counts as used as always. Throws UsageError if a part is not within the view.
+/// Thread-safe.
+template <class T>
+[[nodiscard]] KernelView<T> touching(View<T> view, std::initializer_list<ViewPart> parts,
+                                     Where where = {}) {
+    return detail::touching(view, parts, where);
+}
+template <class T>
+[[nodiscard]] KernelView<T> touching(View<T> view, const ViewPart& part, Where where = {}) {
+    return detail::touching(view, {part}, where);
+}
+template <class T>
+[[nodiscard]] KernelView<T> touching(Array<T>& array, std::initializer_list<ViewPart> parts,
+                                     Where where = {}) {
+    return detail::touching(array.view(), parts, where);
+}
+template <class T>
+[[nodiscard]] KernelView<T> touching(Array<T>& array, const ViewPart& part, Where where = {}) {
+    return detail::touching(array.view(), {part}, where);
+}
+template <class T>
+[[nodiscard]] KernelView<const T> touching(const Array<T>& array,
+                                           std::initializer_list<ViewPart> parts,
+                                           Where where = {}) {
+    return detail::touching(array.view(), parts, where);
+}
+template <class T>
+[[nodiscard]] KernelView<const T> touching(const Array<T>& array, const ViewPart& part,
+                                           Where where = {}) {
+    return detail::touching(array.view(), {part}, where);
+}
+
+/// Returns the view as an argument for a kernel whose accesses to it make an order of their own:
+/// atomics, or a flag that others poll. For observers and the checker such accesses do not conflict
+/// with each other, but with all others.
+///
+///     launch(a, Count{}, dim(n), concurrent(histogram));
+///     launch(b, Count{}, dim(n), concurrent(histogram));
+///
+/// Thread-safe.
+template <class T> [[nodiscard]] KernelView<T> concurrent(View<T> view) noexcept {
+    return detail::Access::make<KernelView<T>>(view, detail::DeclaredUse{.is_concurrent = true});
+}
+template <class T> [[nodiscard]] KernelView<T> concurrent(Array<T>& array) noexcept {
+    return concurrent(array.view());
+}
+
+namespace detail {
+template <class T> View<T> kernel_argument(const KernelView<T>& a) noexcept { return a.view(); }
+template <class T> const DeclaredUse* declared_use(const KernelView<T>& a) noexcept {
+    return &Access::use(a);
+}
+}  // namespace detail
+
+}  // namespace heddle

@@ -1,0 +1,247 @@
+// The checker on what the host does with memory: accesses, waits, host functions.
+#include <future>
+
+#include "check/checked.hpp"
+
+using namespace heddle_test;
+using check::RaceKind;
+
+namespace {
+
+/// Memory that host and device both reach, written by the device.
+struct HostSample : Sample {
+    Array<int> pin = pinned<int>(size);
+    HostSample() { synchronize(); }
+};
+
+/// Uses memory on the host, as far as the checker knows.
+void host_reads(const Array<int>& x) { (void)on_host(View<const int>(x.view())); }
+void host_writes(Array<int>& x) { (void)on_host(x); }
+
+}  // namespace
+
+TEST_CASE("device: host_reads_before_synchronize, stream_synchronize") {
+    const bool waits = GENERATE(false, true);
+    HostSample s;
+    Checked checked;
+    copy(s.a, s.pin, s.x);
+    if (waits) s.a.synchronize();
+    host_reads(s.pin);
+    if (waits) {
+        checked.expect_silence();
+    } else {
+        const check::Race race = checked.expect(RaceKind::read_after_write);
+        CHECK(race.second.kind == OpKind::host_access);
+        CHECK_THAT(race.text, contains("a.synchronize();"));
+    }
+}
+
+TEST_CASE("device: event_synchronize, and of an older record") {
+    const bool is_older = GENERATE(false, true);
+    HostSample s;
+    Checked checked;
+    Event event = s.a.record_event();
+    copy(s.a, s.pin, s.x);
+    if (!is_older) event.record(s.a);
+    event.synchronize();
+    host_reads(s.pin);
+    if (is_older) checked.expect(RaceKind::read_after_write);
+    else checked.expect_silence();
+}
+
+TEST_CASE("device: device_synchronize_covers_all_streams") {
+    HostSample s;
+    Array<int> other = pinned<int>(size);
+    Checked checked;
+    copy(s.a, s.pin, s.x);
+    copy(s.b, other, s.y);
+    synchronize_device(s.a.device());
+    host_reads(s.pin);
+    host_reads(other);
+    checked.expect_silence();
+}
+
+TEST_CASE("device: query loops of streams and events are waits, and one that answers no is none") {
+    const int which = GENERATE(0, 1, 2);
+    HostSample s;
+    Checked checked;
+    Gate gate;
+    if (which == 2) gate.hold(s.a);
+    copy(s.a, s.pin, s.x);
+    const Event event = s.a.record_event();
+    if (which == 0) CHECK(eventually([&] { return s.a.is_complete(); }));
+    if (which == 1) CHECK(eventually([&] { return event.is_complete(); }));
+    if (which == 2) CHECK(!event.is_complete());
+    host_reads(s.pin);
+    if (which == 2) checked.expect(RaceKind::read_after_write);
+    else checked.expect_silence();
+}
+
+TEST_CASE("device: synchronize_by_another_thread_counts") {
+    HostSample s;
+    Checked checked;
+    copy(s.a, s.pin, s.x);
+    std::thread([&] { s.a.synchronize(); }).join();
+    host_reads(s.pin);
+    checked.expect_silence();
+}
+
+TEST_CASE("device: waiting_for_one_stream_covers_what_it_waited_for") {
+    HostSample s;
+    Checked checked;
+    copy(s.a, s.pin, s.x);
+    s.b.wait_stream(s.a);
+    s.b.synchronize();
+    host_reads(s.pin);
+    checked.expect_silence();
+}
+
+TEST_CASE("device: host_overwrites_pinned_source_of_a_copy_in_flight") {
+    HostSample s;
+    Checked checked;
+    copy(s.a, s.x, s.pin);
+    host_writes(s.pin);
+    checked.expect(RaceKind::write_after_read);
+}
+
+TEST_CASE("device: pageable_source_may_be_overwritten_at_once, to_host_waits") {
+    HostSample s;
+    std::vector<int> from(size, 1);
+    Checked checked({.strict = true});
+    copy(s.a, s.x, from);
+    from[0] = 2;
+    (void)on_host(View<int>(from));
+    CHECK(to_host(s.a, s.x)[0] == 1);
+    host_reads(s.x);
+    checked.expect_silence();
+}
+
+TEST_CASE("device: host_write_then_launch_needs_nothing") {
+    HostSample s;
+    Checked checked;
+    host_writes(s.pin);
+    copy(s.a, s.x, s.pin);
+    checked.expect_silence();
+}
+
+TEST_CASE("device: host functions that declare what they use") {
+    const bool waits = GENERATE(false, true);
+    HostSample s;
+    Checked checked;
+    copy(s.a, s.pin, s.x);
+    launch_host(s.a, [] {}, reads(s.pin));
+    if (waits) s.b.wait_stream(s.a);
+    wait_unseen(s.a);
+    copy(s.b, s.pin, s.y);
+    // Without the wait, the copy on b is not ordered after the copy either.
+    if (waits) return checked.expect_silence();
+    const check::Summary found = checked.end();
+    CHECK(found.certain + found.possible >= 1);
+}
+
+TEST_CASE("device: host_function_fulfils_a_promise") {
+    const bool is_said = GENERATE(false, true);
+    HostSample s;
+    Checked checked({.strict = true});
+    std::promise<void> told;
+    copy(s.a, s.pin, s.x);
+    launch_host(s.a, [&] {
+        if (is_said) check::released(&told);
+        told.set_value();
+    });
+    told.get_future().wait();
+    if (is_said) check::acquired(&told);
+    host_reads(s.pin);
+    wait_unseen(s.a);
+    const check::Summary found = checked.end();
+    CHECK(found.certain == 0);
+    CHECK(found.possible == (is_said ? 0 : 1));
+    if (!is_said) CHECK_THAT(checked.races()[0].text, contains("POSSIBLE RACE"));
+}
+
+TEST_CASE("device: what another key released is not acquired") {
+    HostSample s;
+    Checked checked({.strict = true});
+    int one = 0, other = 0;
+    std::promise<void> told;
+    copy(s.a, s.pin, s.x);
+    launch_host(s.a, [&] {
+        check::released(&one);
+        told.set_value();
+    });
+    told.get_future().wait();
+    check::acquired(&other);
+    host_reads(s.pin);
+    wait_unseen(s.a);
+    CHECK(checked.end().possible == 1);
+}
+
+TEST_CASE("device: released outside a host function, and acquired twice, are nothing") {
+    HostSample s;
+    Checked checked;
+    int key = 0;
+    copy(s.a, s.pin, s.x);
+    check::released(&key);
+    check::acquired(&key);
+    check::acquired(&key);
+    host_reads(s.pin);
+    checked.expect(RaceKind::read_after_write);
+}
+
+// A host function may run, and enqueue, before the call that enqueued it has told anybody.
+TEST_CASE("device: host_function_enqueues_on_another_stream") {
+    const Drained drained;
+    const Stream to(cpu_device()), from;
+    Array<int> x = zeros<int>(to, size), y = zeros<int>(to, size), z = zeros<int>(from, size);
+    synchronize();
+    Checked checked({.strict = true});
+    for (int i = 0; i < 200; ++i) {
+        launch_host(from, [&] { launch(to, AddTo{}, dim(size), x, y); }, writes(x));
+        from.synchronize();
+        to.synchronize();
+    }
+    for (int i = 0; i < 200; ++i) {
+        Flag done;
+        launch(from, Add{}, dim(size), z, 1);
+        launch_host(from, [&, done] {
+            launch(to, Add{}, dim(size), y, 1);
+            (void)to.record_event();
+            done.set();
+        });
+        REQUIRE(done.wait());
+        to.synchronize();
+    }
+    synchronize();
+    checked.expect_silence();
+}
+
+TEST_CASE("device: what host functions told early is checked in order, by many threads") {
+    const Drained drained;
+    constexpr int threads = 4, rounds = 100;
+    std::vector<Stream> streams, others;
+    std::vector<Array<int>> x, y;
+    for (int i = 0; i < threads; ++i) {
+        streams.emplace_back(cpu_device());
+        others.emplace_back(cpu_device());
+        x.push_back(zeros<int>(streams.back(), size));
+        y.push_back(zeros<int>(streams.back(), size));
+    }
+    synchronize();
+    Checked checked;
+    std::vector<std::thread> all;
+    for (std::size_t i = 0; i < threads; ++i)
+        all.emplace_back([&, i] {
+            for (int round = 0; round < rounds; ++round) {
+                launch(streams[i], Add{}, dim(size), x[i], 1);
+                launch_host(streams[i],
+                            [&, i] { launch(others[i], AddTo{}, dim(size), x[i], y[i]); });
+                streams[i].synchronize();
+                others[i].synchronize();
+            }
+        });
+    for (std::thread& one : all) one.join();
+    const check::Summary found = checked.end();
+    for (const check::Race& race : checked.races()) UNSCOPED_INFO(race.text);
+    CHECK(found.certain == 0);
+    CHECK(found.operations >= threads * rounds * 5);
+}
