@@ -9,6 +9,7 @@
 
 #include "core/graph/graph.hpp"
 #include "cuda/device/gpu.hpp"
+#include "cuda/observe/native_nodes.hpp"
 
 namespace heddle::detail::cu {
 
@@ -79,6 +80,7 @@ private:
     std::vector<CUfunction> functions_;  ///< of kernel nodes that were updated
     std::vector<const void*> symbols_;   ///< the symbols that functions_ belong to
     std::vector<void*> addresses_;       ///< reused by updates
+    std::unique_ptr<NativeNodes> natives_;  ///< if it was made while CUPTI records
     std::weak_ptr<NodeData> first_;      ///< leads to the graph while it exists
     StreamRecord* captured_ = nullptr;   ///< the stream of the capture that this was made for
     StreamUse last_;                     ///< the stream of the newest launch
