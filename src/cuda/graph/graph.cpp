@@ -214,6 +214,16 @@ void CudaGraphExec::make_anew(const GraphData& graph, const SourceLocation& wher
     is_new_ = true;
 }
 
+/// Instantiates the graph once more, now that CUPTI records: it tells no other way which records
+/// are of which node. If that fails, records are taken as the whole graph's.
+void CudaGraphExec::learn_natives(const SourceLocation& where) noexcept try {
+    const std::shared_ptr<NodeData> first = first_.lock();
+    if (first != nullptr && first->graph != nullptr) make_anew(*first->graph, where);
+    if (natives_ == nullptr) natives_ = std::make_unique<NativeNodes>();  // not again
+} catch (...) {
+    // The old executable still serves.
+}
+
 /// Orders the next launch after the newest one. CUDA orders the launches of one executable, but
 /// does not know that another one has replaced it.
 void CudaGraphExec::order_after_last(StreamRecord& stream, const SourceLocation& where) {
@@ -252,6 +262,8 @@ void CudaGraphExec::launch(StreamRecord& stream, const SourceLocation& where) {
     // CUDA itself adds all other graphs to a capture correctly.
     if ((is_careful_ || is_new_) && capture_of(stream) != 0) [[unlikely]]
         return launch_into_capture(stream, where);
+    if (is_recorded_by_cupti() && natives_ == nullptr && capture_of(stream) == 0) [[unlikely]]
+        learn_natives(where);
     if (is_new_) [[unlikely]] {
         order_after_last(stream, where);
         is_new_ = false;

@@ -68,6 +68,7 @@ private:
                       const SourceLocation& where);
     void instantiate(bool with_priorities, const SourceLocation& where);
     void make_anew(const GraphData& graph, const SourceLocation& where);
+    void learn_natives(const SourceLocation& where) noexcept;
     void destroy() noexcept;
 
     Gpu& gpu_;
