@@ -24,9 +24,9 @@ enum class GpuTimes : std::uint8_t {
     automatic,  ///< heddle chooses: timing events, which leave other profilers alone
     events,     ///< a timing event behind each operation; launched graphs are one bar each
     /// CUPTI, NVIDIA's library for profilers: starts and ends as the device saw them, also of the
-    /// nodes of graphs that are instantiated while such a recording is going on. Only one profiler
-    /// at a time can use it. Where it cannot be used there are timing events, and the recording
-    /// notes why.
+    /// nodes of launched graphs. A graph from before the recording is instantiated once more for
+    /// that; a batch that is remembered from before is one bar. Only one profiler at a time can use
+    /// CUPTI. Where it cannot be used there are timing events, and the recording notes why.
     cupti,
 };
 

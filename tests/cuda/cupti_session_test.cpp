@@ -109,10 +109,10 @@ TEST_CASE("records without times, or with impossible ones, are left out and coun
     Begun b;
     const std::uint32_t call = b.enqueue(7);
     b.cupti.ran(call, 0, 0);
-    b.cupti.ran(call, b.at(5), 0);                              // it has not ended
-    b.cupti.ran(call, b.at(9), b.at(8));                        // it ended before it began
-    b.cupti.ran(call, b.at(0) - 60 * second, b.at(1));          // long before
-    b.cupti.ran(call, b.at(1), b.at(60 * second));              // long after
+    b.cupti.ran(call, b.at(5), 0);                      // it has not ended
+    b.cupti.ran(call, b.at(9), b.at(8));                // it ended before it began
+    b.cupti.ran(call, b.at(0) - 60 * second, b.at(1));  // long before
+    b.cupti.ran(call, b.at(1), b.at(60 * second));      // long after
     b.cupti.ran(call, ~std::uint64_t{0}, ~std::uint64_t{0} - 1);
     CHECK(b.told().empty());
     CHECK(b.session.counts().without_times == 6);

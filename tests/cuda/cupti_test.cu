@@ -115,7 +115,8 @@ TEST_CASE("cuda_events_against_cupti: kernels take as long by CUPTI as by events
     for (const std::int64_t length : {10 * us, 50 * us, 300 * us}) {
         INFO("kernels of " << length / us << " us");
         std::vector<Event> marks;
-        for (std::size_t i = 0; i <= count; ++i) marks.emplace_back(gpu(), EventOptions{.timing = true});
+        for (std::size_t i = 0; i <= count; ++i)
+            marks.emplace_back(gpu(), EventOptions{.timing = true});
         TimelineRecorder recorder({.cupti = true});
         {
             const Gate gate;  // so that the host is never late

@@ -42,8 +42,7 @@ struct FakeCupti::Functions {
         const CUptiResult result = the_fake->result_of("subscribe");
         if (result != CUPTI_SUCCESS) return result;
         const std::lock_guard lock(the_fake->mutex_);
-        if (the_fake->callback_ != nullptr)
-            return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+        if (the_fake->callback_ != nullptr) return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
         the_fake->callback_ = callback;
         the_fake->user_ = user;
         *to = reinterpret_cast<CUpti_SubscriberHandle>(the_fake);

@@ -149,8 +149,7 @@ struct Recorded : Made {
         for (int i = 0; i < 3; ++i) read(i * 100 * us);
     }
     void read(Moment host) {
-        readings.push_back(
-            {-1, host, cupti_at(host + 25), host + 50, heddle::DeviceClock::cupti});
+        readings.push_back({-1, host, cupti_at(host + 25), host + 50, heddle::DeviceClock::cupti});
     }
     void ran(std::uint64_t id, Moment start, Moment end, std::int64_t node = -1, int device = 3) {
         runs.push_back(
@@ -170,7 +169,8 @@ TEST_CASE("CUPTI's times are known with their starts, on one clock for all devic
     CHECK(is_near(made.trace.ops[0].end, 30 * us, made.error()));
 }
 
-TEST_CASE("an operation whose parts are told runs from the first one's start to the last one's end") {
+TEST_CASE(
+    "an operation whose parts are told runs from the first one's start to the last one's end") {
     Recorded made;
     made.ran(100, 20 * us, 25 * us);
     made.ran(100, 40 * us, 45 * us);
@@ -180,7 +180,8 @@ TEST_CASE("an operation whose parts are told runs from the first one's start to 
     CHECK(is_near(made.trace.ops[0].end, 45 * us, made.error()));
 }
 
-TEST_CASE("nodes of graphs have the times that CUPTI tells, and a graph's other parts are its own") {
+TEST_CASE(
+    "nodes of graphs have the times that CUPTI tells, and a graph's other parts are its own") {
     Recorded made;
     made.ran(101, 150 * us, 160 * us, 1);
     made.ran(101, 120 * us, 140 * us, 0);

@@ -215,10 +215,10 @@ struct OpRun {
 
 /// What a CUDA device's clock showed between two moments of the host's. All in nanoseconds.
 struct ClockReading {
-    int device = 0;              ///< the device's index, or -1: of all devices
-    std::int64_t before_ns = 0;  ///< before the reading, of std::chrono::steady_clock
-    std::int64_t device_ns = 0;  ///< what it showed, counted from any moment
-    std::int64_t after_ns = 0;   ///< after the reading, of std::chrono::steady_clock
+    int device = 0;                           ///< the device's index, or -1: of all devices
+    std::int64_t before_ns = 0;               ///< before the reading, of std::chrono::steady_clock
+    std::int64_t device_ns = 0;               ///< what it showed, counted from any moment
+    std::int64_t after_ns = 0;                ///< after the reading, of std::chrono::steady_clock
     DeviceClock clock = DeviceClock::events;  ///< which clock was read
 };
 

@@ -71,7 +71,8 @@ LoadedCupti load_cupti() {
     need(f.push_id, "cuptiActivityPushExternalCorrelationId");
     need(f.pop_id, "cuptiActivityPopExternalCorrelationId");
     if (!library.missing().empty())
-        loaded.problem = format("it has no {}: it is no CUPTI, or too old a one", library.missing());
+        loaded.problem =
+            format("it has no {}: it is no CUPTI, or too old a one", library.missing());
     else loaded.problem = version_problem(f);
     library.find(f.enable_driver_function, "cuptiActivityEnableDriverApi");
     library.find(f.enable_runtime_function, "cuptiActivityEnableRuntimeApi");

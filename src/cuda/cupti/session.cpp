@@ -28,19 +28,19 @@ constexpr CUpti_ActivityKind kinds[] = {
 /// CUPTI tells which call was made for which id only of calls that it records. So those are
 /// recorded by which heddle enqueues what is timed, and no other.
 constexpr CUpti_CallbackId driver_calls[] = {
-    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,      CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx,
-    CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch,       CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoDAsync_v2,
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,       CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx,
+    CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch,        CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoDAsync_v2,
     CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoHAsync_v2, CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoDAsync_v2,
-    CUPTI_DRIVER_TRACE_CBID_cuMemsetD8Async,     CUPTI_DRIVER_TRACE_CBID_cuMemsetD16Async,
-    CUPTI_DRIVER_TRACE_CBID_cuMemsetD32Async,    CUPTI_DRIVER_TRACE_CBID_cuMemsetD2D8Async,
-    CUPTI_DRIVER_TRACE_CBID_cuMemsetD2D16Async,  CUPTI_DRIVER_TRACE_CBID_cuMemsetD2D32Async};
-constexpr CUpti_CallbackId runtime_calls[] = {
-    CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000,
-    CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernelExC_v11060,
-    CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_v3020,
-    CUPTI_RUNTIME_TRACE_CBID_cudaMemcpy2DAsync_v3020,
-    CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyPeerAsync_v4000,
-    CUPTI_RUNTIME_TRACE_CBID_cudaMemcpy3DPeerAsync_v4000};
+    CUPTI_DRIVER_TRACE_CBID_cuMemsetD8Async,      CUPTI_DRIVER_TRACE_CBID_cuMemsetD16Async,
+    CUPTI_DRIVER_TRACE_CBID_cuMemsetD32Async,     CUPTI_DRIVER_TRACE_CBID_cuMemsetD2D8Async,
+    CUPTI_DRIVER_TRACE_CBID_cuMemsetD2D16Async,   CUPTI_DRIVER_TRACE_CBID_cuMemsetD2D32Async};
+constexpr CUpti_CallbackId runtime_calls[] = {CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000,
+                                              CUPTI_RUNTIME_TRACE_CBID___cudaLaunchKernel_v13000,
+                                              CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernelExC_v11060,
+                                              CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_v3020,
+                                              CUPTI_RUNTIME_TRACE_CBID_cudaMemcpy2DAsync_v3020,
+                                              CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyPeerAsync_v4000,
+                                              CUPTI_RUNTIME_TRACE_CBID_cudaMemcpy3DPeerAsync_v4000};
 
 /// Returns why a call failed, or "".
 std::string problem(const CuptiApi& api, const char* call, CUptiResult result) {
@@ -55,8 +55,8 @@ std::string problem(const CuptiApi& api, const char* call, CUptiResult result) {
 
 /// Records the calls of one library: the given ones if CUPTI can choose, else all.
 template <class Enable>
-CUptiResult record_calls(const CuptiApi& api, Enable enable, std::span<const CUpti_CallbackId> calls,
-                         CUpti_ActivityKind all) {
+CUptiResult record_calls(const CuptiApi& api, Enable enable,
+                         std::span<const CUpti_CallbackId> calls, CUpti_ActivityKind all) {
     bool can_choose = enable != nullptr;
     for (const CUpti_CallbackId one : calls)
         can_choose = can_choose && enable(one, 1) == CUPTI_SUCCESS;
@@ -196,9 +196,8 @@ void CuptiSession::see_node(void* session, CUpti_CallbackDomain domain, CUpti_Ca
                             const void* data) {
     if (domain != CUPTI_CB_DOMAIN_RESOURCE || !NativeNodes::is_building() || data == nullptr)
         return;
-    const auto* const of =
-        static_cast<const CUpti_GraphData*>(static_cast<const CUpti_ResourceData*>(data)
-                                                ->resourceDescriptor);
+    const auto* const of = static_cast<const CUpti_GraphData*>(
+        static_cast<const CUpti_ResourceData*>(data)->resourceDescriptor);
     std::uint64_t id = 0;
     if (of == nullptr ||
         static_cast<CuptiSession*>(session)->api_.graph_node_id(of->node, &id) != CUPTI_SUCCESS)

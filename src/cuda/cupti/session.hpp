@@ -61,7 +61,7 @@ private:
     int users_ = 0;
     CUpti_SubscriberHandle subscriber_ = nullptr;
     RecordMatcher matcher_;
-    std::int64_t began_ = 0;         ///< on CUPTI's clock
+    std::int64_t began_ = 0;          ///< on CUPTI's clock
     std::int64_t clock_read_ns_ = 0;  ///< on the host's
 };
 

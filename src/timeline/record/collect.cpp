@@ -15,8 +15,8 @@ void TraceCollector::add(const ThreadLog& log, const std::string& name) {
     log.clocks().read([&](const Slot* slots, std::size_t count) {
         for (std::size_t i = 0; i < count; ++i) {
             const ClockSlot& one = slots[i].clock;
-            readings_.push_back(
-                {one.device, moment(one.before_ns), one.device_ns, moment(one.after_ns), one.clock});
+            readings_.push_back({one.device, moment(one.before_ns), one.device_ns,
+                                 moment(one.after_ns), one.clock});
         }
     });
     const std::size_t ranges = trace_.ranges.size();

@@ -112,9 +112,8 @@ void ThreadLog::add(const OpInfo& op, bool with_accesses) {
 }
 
 void ThreadLog::add(const OpRun& run) {
-    slot_or_throw(runs_.reserve(1)).run = {
-        run.id,    run.node,        run.start_ns, run.end_ns, run.workers,
-        run.clock, run.measured_by, {}};
+    slot_or_throw(runs_.reserve(1)).run = {run.id,      run.node,  run.start_ns,    run.end_ns,
+                                           run.workers, run.clock, run.measured_by, {}};
     runs_.publish(1);
 }
 

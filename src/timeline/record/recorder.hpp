@@ -61,7 +61,7 @@ private:
     const int process_;
     const std::int64_t base_ns_, base_realtime_ns_;
     std::atomic<std::int64_t> end_ns_{0};  ///< when it was stopped; 0: not yet
-    std::string no_cupti_;  ///< why CUPTI cannot be used
+    std::string no_cupti_;                 ///< why CUPTI cannot be used
     bool has_cupti_ = false;
     const RecordCounts counts_before_;
     RecordTables tables_;
