@@ -1,90 +1,19 @@
 // When operations ran on CUDA devices, as recordings know it from CUPTI.
-#include "../support.hpp"
+#include "cupti_recordings.cuh"
 
-#include <algorithm>
-#include <cstdint>
-#include <string>
-#include <vector>
-
-#include <heddle/cuda.hpp>
-#include <heddle/timeline.hpp>
-
-#include "core/stream/notify.hpp"
 #include "cuda/cupti/api.hpp"
-#include "timeline/record/recorder.hpp"
 
 using namespace heddle_test;
-using heddle::detail::TimelineRecorder;
-using heddle::detail::Trace;
-using heddle::detail::TraceClock;
-using heddle::detail::TraceGraph;
-using heddle::detail::TraceNodeRun;
-using heddle::detail::TraceOp;
-using heddle::detail::unknown_moment;
 
 namespace {
-
-/// Returns why nothing can be recorded by CUPTI here, or "".
-std::string why_not() {
-    if (device_count(DeviceKind::cuda) == 0) return "there is no CUDA device";
-    const std::string problem = heddle::detail::begin_gpu_records();
-    if (problem.empty()) heddle::detail::end_gpu_records();
-    return problem.empty() ? "" : "CUPTI cannot be used: " + problem;
-}
-
-#define SKIP_WITHOUT_CUPTI()                                                                       \
-    if (const std::string problem = why_not(); !problem.empty()) HEDDLE_SKIP(problem)
-
-constexpr std::int64_t us = 1000;
-
-/// Runs for so many nanoseconds of the GPU's own timer.
-__global__ void spin_ns(std::uint64_t ns) {
-    std::uint64_t begin = 0, now = 0;
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin));
-    do asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-    while (now - begin < ns);
-}
 
 struct AddOne {
     HEDDLE_FN void operator()(std::size_t i, View<int> x) const { x[i] += 1; }
 };
 
-Device gpu() { return Device("cuda:0"); }
-
-void spin(StreamRef stream, std::int64_t ns) {
-    launch(stream, spin_ns, grid(1, 1), static_cast<std::uint64_t>(ns));
-}
-
-std::vector<TraceOp> of_kind(const Trace& trace, OpKind kind) {
-    std::vector<TraceOp> found;
-    for (const TraceOp& op : trace.ops)
-        if (op.kind == kind) found.push_back(op);
-    return found;
-}
-
-const heddle::detail::TraceDevice& the_device(const Trace& trace) {
-    for (const auto& device : trace.devices)
-        if (device.is_cuda) return device;
-    throw std::runtime_error("the trace has no CUDA device");
-}
-
 std::int64_t middle_of(std::vector<std::int64_t> values) {
     std::sort(values.begin(), values.end());
     return values.at(values.size() / 2);
-}
-
-std::string all_notes(const Trace& trace) {
-    std::string all;
-    for (const std::string& note : trace.notes) all += note + "\n";
-    return all;
-}
-
-/// Returns the runs of a launch's nodes.
-std::vector<TraceNodeRun> runs_of(const Trace& trace, const TraceOp& launched) {
-    std::vector<TraceNodeRun> found;
-    for (const TraceNodeRun& run : trace.node_runs)
-        if (run.launch == launched.id) found.push_back(run);
-    return found;
 }
 
 /// CUPTI, held by somebody else.
@@ -216,151 +145,6 @@ TEST_CASE("CUPTI tells when each kind of operation began and ended", "[cuda]") {
         before = op.end;
     }
     CHECK(count == 11);
-}
-
-TEST_CASE("graph_nodes_cupti: the nodes of a launched graph have their times", "[cuda]") {
-    SKIP_WITHOUT_CUPTI();
-    const Stream s(gpu()), side(gpu());
-    Array<int> x = zeros<int>(s, 1 << 20), y = zeros<int>(s, 1 << 20);
-    s.synchronize();
-    TimelineRecorder recorder({.cupti = true});
-    Graph graph;
-    {
-        ScopedCapture capture(s);
-        spin(s, 50 * us);
-        side.wait_stream(s);
-        spin(side, 100 * us);
-        spin(s, 80 * us);
-        s.wait_stream(side);
-        copy(s, y, x);
-        fill(s, x, 0);
-        graph = capture.end();
-    }
-    graph.launch(s);
-    graph.launch(s);
-    s.synchronize();
-    const Trace trace = recorder.trace();
-    INFO(all_notes(trace));
-    const std::vector<TraceOp> launches = of_kind(trace, OpKind::graph_launch);
-    REQUIRE(launches.size() == 2);
-    for (const TraceOp& launched : launches) {
-        REQUIRE(launched.graph < trace.graphs.size());
-        const TraceGraph& shape = trace.graphs[launched.graph];
-        const std::vector<TraceNodeRun> runs = runs_of(trace, launched);
-        std::vector<const TraceNodeRun*> by_node(shape.nodes.size());
-        for (const TraceNodeRun& run : runs) {
-            REQUIRE(run.node < shape.nodes.size());
-            by_node[run.node] = &run;
-        }
-        std::size_t kernels = 0;
-        for (std::size_t i = 0; i < shape.nodes.size(); ++i) {
-            const OpKind kind = shape.nodes[i].kind;
-            INFO("node " << i << ": " << to_string(kind));
-            if (kind != OpKind::launch && kind != OpKind::copy && kind != OpKind::fill) continue;
-            REQUIRE(by_node[i] != nullptr);
-            if (kind == OpKind::launch) {
-                ++kernels;
-                CHECK(by_node[i]->end - by_node[i]->start >= 49 * us);
-            }
-            for (const std::uint32_t before : shape.nodes[i].after)
-                if (by_node[before] != nullptr)
-                    CHECK(by_node[before]->end <= by_node[i]->start + us);
-        }
-        CHECK(kernels == 3);
-    }
-    const std::vector<TraceNodeRun> first = runs_of(trace, launches[0]);
-    const std::vector<TraceNodeRun> second = runs_of(trace, launches[1]);
-    REQUIRE(first.size() == second.size());
-    for (const TraceNodeRun& a : first)
-        for (const TraceNodeRun& b : second) CHECK(a.end <= b.start + us);
-}
-
-TEST_CASE("the operations of a sent batch have their times by CUPTI, also when it is updated",
-          "[cuda]") {
-    SKIP_WITHOUT_CUPTI();
-    const Stream s(gpu());
-    TimelineRecorder recorder({.cupti = true});
-    Batch batch;
-    {
-        ScopedStream in(s);
-        for (int i = 0; i < 3; ++i)
-            batch([&] {
-                spin(s, (10 + i) * us);
-                spin(s, (30 + i) * us);
-            });
-    }
-    s.synchronize();
-    const Trace trace = recorder.trace();
-    INFO(all_notes(trace));
-    const std::vector<TraceOp> launches = of_kind(trace, OpKind::graph_launch);
-    REQUIRE(launches.size() == 3);
-    for (const TraceOp& launched : launches) {
-        const std::vector<TraceNodeRun> runs = runs_of(trace, launched);
-        REQUIRE(runs.size() == 2);
-        CHECK(runs[0].node == 0);
-        CHECK(runs[1].node == 1);
-        CHECK(runs[1].end - runs[1].start >= 29 * us);
-    }
-}
-
-TEST_CASE("the nodes of a graph have times even if it was launched before CUPTI recorded",
-          "[cuda]") {
-    SKIP_WITHOUT_CUPTI();
-    const Stream s(gpu());
-    std::vector<int> order;
-    Graph graph;
-    {
-        ScopedCapture capture(s);
-        spin(s, 50 * us);
-        launch_host(s, [&order] { order.push_back(static_cast<int>(order.size())); });
-        spin(s, 60 * us);
-        graph = capture.end();
-    }
-    graph.launch(s);
-    {
-        TimelineRecorder recorder({.cupti = true});
-        graph.launch(s);  // after the one before, which may still run
-        graph.launch(s);
-        s.synchronize();
-        CHECK(order == std::vector<int>{0, 1, 2});
-        const Trace trace = recorder.trace();
-        INFO(all_notes(trace));
-        const std::vector<TraceOp> launches = of_kind(trace, OpKind::graph_launch);
-        REQUIRE(launches.size() == 2);
-        for (const TraceOp& launched : launches) {
-            const std::vector<TraceNodeRun> runs = runs_of(trace, launched);
-            REQUIRE(runs.size() >= 2);
-            CHECK(runs.front().end - runs.front().start >= 49 * us);
-            CHECK(runs.back().end - runs.back().start >= 59 * us);
-            CHECK(launched.end >= runs.back().end);
-        }
-    }
-    graph.launch(s);
-    s.synchronize();
-    CHECK(order.size() == 4);
-}
-
-TEST_CASE("a batch remembered from before CUPTI recorded has times as a whole", "[cuda]") {
-    SKIP_WITHOUT_CUPTI();
-    const Stream s(gpu());
-    ScopedStream in(s);
-    Batch batch;
-    const auto send = [&] {
-        batch([&] {
-            spin(s, 50 * us);
-            spin(s, 50 * us);
-        });
-        s.synchronize();
-    };
-    send();
-    TimelineRecorder recorder({.cupti = true});
-    send();
-    const Trace trace = recorder.trace();
-    INFO(all_notes(trace));
-    const std::vector<TraceOp> launches = of_kind(trace, OpKind::graph_launch);
-    REQUIRE(launches.size() == 1);
-    REQUIRE(launches[0].start != unknown_moment);
-    CHECK(launches[0].end - launches[0].start >= 99 * us);
 }
 
 TEST_CASE("cupti_taken_falls_back: beside another profiler, events tell the times", "[cuda]") {
