@@ -22,7 +22,8 @@ std::string beside_runtime() {
     if (runtime == nullptr) return "";
     link_map* map = nullptr;
     std::string file;
-    if (dlinfo(runtime, RTLD_DI_LINKMAP, &map) == 0 && map != nullptr) file = map->l_name;
+    if (dlinfo(runtime, RTLD_DI_LINKMAP, static_cast<void*>(&map)) == 0 && map != nullptr)
+        file = map->l_name;
     dlclose(runtime);
     const std::size_t slash = file.rfind('/');
     return slash == std::string::npos ? "" : file.substr(0, slash + 1) + name;

@@ -140,7 +140,9 @@ void CuptiSession::turn_off() noexcept {
 
 void CuptiSession::end() noexcept {
     const std::lock_guard lock(mutex_);
-    if (users_ == 0 || --users_ != 0) return;
+    if (users_ == 0) return;
+    --users_;
+    if (users_ != 0) return;
     read_clock(16);
     flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
     turn_off();

@@ -38,7 +38,8 @@ public:
     void add(const FoundRun& run) {
         const TraceOp& op = trace_.ops[run.op];
         OneClock& by = clock(run.clock);
-        if (is_known(op.call_begin))
+        // Of a graph's nodes the first one is enough: no other begins before it.
+        if (is_known(op.call_begin) && run.node <= 0)
             by.map.not_before(is_known(run.start) ? run.start : run.end, op.call_begin);
         by.runs.push_back(run);
     }
