@@ -30,6 +30,7 @@ struct ThreeViews {
 };
 
 constexpr bench::Batches enqueuing{.calls = 100, .pairs = 4000, .seconds = 1.0};
+constexpr bench::Batches waiting{.calls = 10, .pairs = 1000, .seconds = 1.0};
 constexpr bench::Batches host_only{.calls = 2000, .pairs = 1000, .seconds = 0.5};
 
 class Rows {
@@ -56,7 +57,71 @@ public:
         check_among_64_streams();
     }
 
+    /// What both clocks of a CUDA device cost: timing events, and CUPTI where it can be used.
+    void add_clocks() {
+        const Stream s{device_};
+        const Array<float> x = zeros<float>(s, 32), y = zeros<float>(s, 32);
+        Array<float> z = zeros<float>(s, 32);
+        const auto start = [&] { launch(s, ThreeViews{}, dim(32), x, y, z); };
+        constexpr int many = 20;
+        const auto start_many = [&] {
+            for (int i = 0; i < many; ++i) start();
+        };
+        Graph graph;
+        {
+            ScopedCapture capture(s);
+            start_many();
+            graph = capture.end();
+        }
+        for (const timeline::GpuTimes clock :
+             {timeline::GpuTimes::events, timeline::GpuTimes::cupti}) {
+            const bool is_cupti = clock == timeline::GpuTimes::cupti;
+            if (is_cupti && !can_use_cupti(start)) return;
+            const std::string by = is_cupti ? ", by CUPTI" : ", by events";
+            const timeline::RecordingOptions options{.gpu_times = clock};
+            record_by_clock("launch of three views" + by, repeat(start), options, enqueuing);
+            record_by_clock("20 launches and a host wait" + by, repeat([&] {
+                                start_many();
+                                s.synchronize();
+                            }),
+                            options, waiting);
+            record_by_clock("graph of 20 kernels and a host wait" + by, repeat([&] {
+                                graph.launch(s);
+                                s.synchronize();
+                            }),
+                            options, waiting);
+        }
+    }
+
 private:
+    /// Like record(), but the recording is new in each batch: beginning one by CUPTI takes long.
+    void record_by_clock(const std::string& name, std::function<void(int)> run,
+                         timeline::RecordingOptions options, const bench::Batches& batches) {
+        const auto settle = [device = device_] { synchronize_device(device); };
+        std::optional<timeline::Recording> recording;
+        const Side recorded{.run = run,
+                            .settle =
+                                [&] {
+                                    settle();
+                                    recording.reset();
+                                },
+                            .prepare =
+                                [&] {
+                                    recording.emplace(options);
+                                    run(10);
+                                    settle();
+                                }};
+        report_.compare(name + ", recorded", device_.name(), recorded,
+                        {"not recorded", {.run = run, .settle = settle}}, batches);
+    }
+
+    template <class F> bool can_use_cupti(const F& start) {
+        const timeline::Recording recording({.gpu_times = timeline::GpuTimes::cupti});
+        start();
+        synchronize_device(device_);
+        return recording.summary().find("CUPTI cannot be used") == std::string::npos;
+    }
+
     /// The same calls, with and without an observer.
     void add(const char* name, std::function<void(int)> run, ObserverOptions options,
              const bench::Batches& batches) {
@@ -148,6 +213,10 @@ private:
 int main(int argc, char** argv) {
     bench::Report report("bench_observing", argc, argv);
     for (const Device device : bench::chosen_devices(report))
-        report.attempt(device.name(), [&] { Rows(report, device).add_all(); });
+        report.attempt(device.name(), [&] {
+            Rows rows(report, device);
+            rows.add_all();
+            if (device.is_cuda()) rows.add_clocks();
+        });
     return report.finish();
 }

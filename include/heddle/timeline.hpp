@@ -19,12 +19,26 @@ void name_memory(const Block* block, std::string_view name);
 /// Recordings of a program's operations, and what is made from them.
 namespace heddle::timeline {
 
+/// What tells when work of CUDA devices ran.
+enum class GpuTimes : std::uint8_t {
+    automatic,  ///< heddle chooses: timing events, which leave other profilers alone
+    events,     ///< a timing event behind each operation; launched graphs are one bar each
+    /// CUPTI, NVIDIA's library for profilers: starts and ends as the device saw them, also of the
+    /// nodes of launched graphs. A graph from before the recording is instantiated once more for
+    /// that; a batch that is remembered from before is one bar. Only one profiler at a time can use
+    /// CUPTI. Where it cannot be used there are timing events, and the recording notes why.
+    cupti,
+};
+
 /// Options of a Recording.
 struct RecordingOptions {
     /// How many operations are kept, about; the oldest ones make room for later ones.
     std::size_t limit = 1'000'000;
     /// Record the memory that operations use.
     bool accesses = true;
+    /// What tells the times of CUDA devices. Recordings at the same time share it: by CUPTI if one
+    /// of them wants it.
+    GpuTimes gpu_times = GpuTimes::automatic;
 };
 
 /// Records what the process enqueues, from its construction on: where it was written, when the call
@@ -39,7 +53,8 @@ struct RecordingOptions {
 ///
 /// A program need not be changed: with HEDDLE_TIMELINE=run.html in its environment it is recorded
 /// from its first stream on, and the file is written when it exits: at the end of main(), by
-/// exit(), or by std::terminate(). Options follow after commas: `limit=NUMBER`, `no-accesses`.
+/// exit(), or by std::terminate(). Options follow after commas: `limit=NUMBER`, `no-accesses`,
+/// `events`, `cupti`.
 class Recording {
 public:
     /// Begins a recording. Throws UsageError for a limit of 0.

@@ -34,6 +34,9 @@ public:
     Failure synchronize_device(int device, const SourceLocation& where) override;
     void poll_outstanding() noexcept override;
     void tell_ended_runs() noexcept override;
+    std::string begin_records() override;
+    void end_records() noexcept override;
+    RecordCounts record_counts() noexcept override;
     bool help_at_exit(const Completion& done) noexcept override;
     void after_fork() noexcept override;
 

@@ -121,3 +121,99 @@ TEST_CASE("runs of operations that were lost, and of other devices, change nothi
     made.give();
     CHECK(made.trace == before);
 }
+
+namespace {
+
+/// What CUPTI's clock shows, which is one for all devices.
+std::int64_t cupti_at(Moment host) { return host + 1'700'000'000'000'000'000; }
+
+/// A graph launch with two nodes, a kernel and a copy, on device 3.
+struct Recorded : Made {
+    Recorded() {
+        trace.devices[0].processors = 1;
+        trace.graphs.push_back({.id = 9, .nodes = std::vector<TraceNode>(2)});
+        for (int i = 0; i < 3; ++i) {
+            TraceOp op;
+            op.id = 100 + trace.ops.size();
+            op.stream = 0;
+            op.device = 0;
+            op.position = trace.ops.size() + 1;
+            op.call_begin = (i * 100) * us;
+            op.call_end = op.call_begin + 2 * us;
+            if (i == 1) {
+                op.kind = heddle::OpKind::graph_launch;
+                op.graph = 0;
+            }
+            trace.ops.push_back(op);
+        }
+        for (int i = 0; i < 3; ++i) read(i * 100 * us);
+    }
+    void read(Moment host) {
+        readings.push_back({-1, host, cupti_at(host + 25), host + 50, heddle::DeviceClock::cupti});
+    }
+    void ran(std::uint64_t id, Moment start, Moment end, std::int64_t node = -1, int device = 3) {
+        runs.push_back(
+            {device, id, cupti_at(start), cupti_at(end), heddle::DeviceClock::cupti, node});
+    }
+};
+
+}  // namespace
+
+TEST_CASE("CUPTI's times are known with their starts, on one clock for all devices") {
+    Recorded made;
+    made.ran(100, 10 * us, 30 * us);
+    made.give();
+    CHECK(made.trace.devices[0].clock == TraceClock::cupti);
+    CHECK(made.error() <= us);
+    CHECK(is_near(made.trace.ops[0].start, 10 * us, made.error()));
+    CHECK(is_near(made.trace.ops[0].end, 30 * us, made.error()));
+}
+
+TEST_CASE(
+    "an operation whose parts are told runs from the first one's start to the last one's end") {
+    Recorded made;
+    made.ran(100, 20 * us, 25 * us);
+    made.ran(100, 40 * us, 45 * us);
+    made.ran(100, 10 * us, 15 * us);
+    made.give();
+    CHECK(is_near(made.trace.ops[0].start, 10 * us, made.error()));
+    CHECK(is_near(made.trace.ops[0].end, 45 * us, made.error()));
+}
+
+TEST_CASE(
+    "nodes of graphs have the times that CUPTI tells, and a graph's other parts are its own") {
+    Recorded made;
+    made.ran(101, 150 * us, 160 * us, 1);
+    made.ran(101, 120 * us, 140 * us, 0);
+    made.ran(101, 110 * us, 115 * us);        // of a node that is not known
+    made.ran(101, 170 * us, 180 * us, 7);     // the graph has no such node
+    made.ran(101, 161 * us, 162 * us, 1, 5);  // on a device without streams
+    made.ran(102, 210 * us, 220 * us, 0);     // no graph
+    made.give();
+    REQUIRE(made.trace.node_runs.size() == 3);
+    CHECK(made.trace.node_runs[0].node == 0);
+    CHECK(made.trace.node_runs[0].launch == 101);
+    CHECK(is_near(made.trace.node_runs[0].start, 120 * us, made.error()));
+    CHECK(is_near(made.trace.node_runs[0].end, 140 * us, made.error()));
+    CHECK(made.trace.node_runs[1].node == 1);
+    CHECK(made.trace.node_runs[2].node == 1);
+    CHECK(is_near(made.trace.ops[1].start, 110 * us, made.error()));
+    CHECK(is_near(made.trace.ops[1].end, 180 * us, made.error()));
+    CHECK(is_near(made.trace.ops[2].end, 220 * us, made.error()));
+}
+
+TEST_CASE("a device may have times of both clocks") {
+    Recorded made;
+    made.read_clock(0);
+    made.read_clock(200 * us);
+    made.ran(100, 10 * us, 30 * us);
+    made.runs.push_back({3, 102, unknown_moment, shown_at(250 * us)});  // by an event
+    made.runs.push_back({3, 100, unknown_moment, shown_at(50 * us)});   // its end on the host
+    made.give();
+    CHECK(made.trace.devices[0].clock == TraceClock::cupti);
+    CHECK(made.error() <= 4 * us);
+    CHECK(is_near(made.trace.ops[0].start, 10 * us, made.error()));
+    CHECK(is_near(made.trace.ops[0].end, 50 * us, made.error()));
+    CHECK(made.trace.ops[2].start == unknown_moment);
+    CHECK(is_near(made.trace.ops[2].end, 250 * us, made.error()));
+}

@@ -160,6 +160,20 @@ TEST_CASE("HEDDLE_TIMELINE takes options behind commas") {
     const std::string json = content(folder.file("run.json"));
     CHECK_THAT(json, contains("a stream"));
     CHECK(json.find("an array") == std::string::npos);
+    for (const char* clock : {",events", ",cupti"}) {
+        const ChildResult timed = run_test_case(
+            "child: works a little", {"HEDDLE_TIMELINE=" + folder.file("run.json") + clock});
+        INFO(timed.output);
+        CHECK(timed.status == 0);
+        CHECK(timed.output.find("HEDDLE_TIMELINE") == std::string::npos);
+        CHECK_THAT(content(folder.file("run.json")), contains("a stream"));
+    }
+}
+
+TEST_CASE("a program without GPU work is told nothing of CUPTI") {
+    const timeline::Recording recording({.gpu_times = timeline::GpuTimes::cupti});
+    work_a_little();
+    CHECK(recording.summary().find("CUPTI") == std::string::npos);
 }
 
 TEST_CASE("what is wrong in HEDDLE_TIMELINE is told once, and the program goes on") {

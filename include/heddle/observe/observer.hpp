@@ -188,7 +188,14 @@ struct OpInfo {
     SourceLocation where = {};
 };
 
-/// Tells when an operation ran.
+/// What tells the times of a CUDA device.
+enum class DeviceClock : std::uint8_t {
+    events,  ///< timing events: each device has a clock of its own
+    cupti,   ///< CUPTI, NVIDIA's library for profilers: one clock for all devices
+};
+
+/// Tells when an operation ran. Of an operation that consists of parts, each part may be told, and
+/// in any order: it began with the first and ended with the last.
 struct OpRun {
     /// What `start_ns` is if the start is not known.
     static constexpr std::int64_t unknown = std::numeric_limits<std::int64_t>::min();
@@ -201,17 +208,20 @@ struct OpRun {
     std::int64_t end_ns = 0;  ///< likewise, but always known
     /// How many worker threads could share it: 1, or all. 1 for a graph launch as a whole.
     std::uint32_t workers = 1;
-    /// -1: std::chrono::steady_clock. Else the clock of the CUDA device with this index, as timing
-    /// events show it, which Observer::on_clock() relates to the host's.
+    /// -1: std::chrono::steady_clock. Else a clock of the CUDA device with this index, which
+    /// Observer::on_clock() relates to the host's.
     int clock = -1;
+    /// Which clock of the CUDA device.
+    DeviceClock measured_by = DeviceClock::events;
 };
 
 /// What a CUDA device's clock showed between two moments of the host's. All in nanoseconds.
 struct ClockReading {
-    int device = 0;              ///< the device's index
-    std::int64_t before_ns = 0;  ///< before the reading, of std::chrono::steady_clock
-    std::int64_t device_ns = 0;  ///< what it showed, counted from any moment
-    std::int64_t after_ns = 0;   ///< after the reading, of std::chrono::steady_clock
+    int device = 0;                           ///< the device's index, or -1: of all devices
+    std::int64_t before_ns = 0;               ///< before the reading, of std::chrono::steady_clock
+    std::int64_t device_ns = 0;               ///< what it showed, counted from any moment
+    std::int64_t after_ns = 0;                ///< after the reading, of std::chrono::steady_clock
+    DeviceClock clock = DeviceClock::events;  ///< which clock was read
 };
 
 /// A public call of the library that an observer sees begin.
@@ -223,7 +233,7 @@ struct CallInfo {
 /// What an observer wants besides on_op(). What nobody asked for costs nothing.
 struct ObserverOptions {
     /// Set OpInfo::begin_ns and end_ns, and call on_run() and on_clock(). On CUDA devices that
-    /// takes a timing event behind each operation.
+    /// takes a timing event behind each operation, unless CUPTI is in use (timeline::GpuTimes).
     bool times = false;
     /// Call on_call_begin() and on_call_end().
     bool calls = false;

@@ -37,6 +37,12 @@ inline std::uint64_t function_id() noexcept { return this_call().id; }
 
 /// Like notify(), without a copy: sets what the thread's call says of the operation.
 void complete_and_notify(OpInfo& op) noexcept;
+/// What the records of a profiling library lack, since the process began.
+struct RecordCounts {
+    std::uint64_t dropped = 0;        ///< for which there was no room
+    std::uint64_t without_times = 0;  ///< with no times, or with impossible ones
+};
+
 /// Tells observers when an operation ran. Thread-safe.
 void notify_run(const OpRun& run) noexcept;
 /// Tells observers what a device's clock showed. Thread-safe.

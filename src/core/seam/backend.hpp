@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "core/observe/calls.hpp"
 #include "core/seam/completion.hpp"
 #include "core/seam/records.hpp"
 #include <heddle/detail/block.hpp>
@@ -236,6 +237,12 @@ public:
 
     /// Tells observers of all timed operations that have ended, if the backend tells them later.
     virtual void tell_ended_runs() noexcept {}
+    /// Times operations by the records of a profiling library, until as many calls of
+    /// end_records(). Returns "", or why it cannot. Thread-safe.
+    virtual std::string begin_records() { return "there is none"; }
+    /// Tells observers what is recorded so far.
+    virtual void end_records() noexcept {}
+    virtual RecordCounts record_counts() noexcept { return {}; }
 
     /// Finds where an address is that heddle does not own. Returns false if this backend does not
     /// know the address.

@@ -6,6 +6,9 @@
 namespace heddle::detail {
 
 void tell_ended_runs() noexcept { cuda_backend().tell_ended_runs(); }
+std::string begin_gpu_records() { return cuda_backend().begin_records(); }
+void end_gpu_records() noexcept { cuda_backend().end_records(); }
+RecordCounts gpu_record_counts() noexcept { return cuda_backend().record_counts(); }
 
 void notify_on(StreamState& stream, OpInfo op, bool is_recorded) noexcept {
     complete_and_notify_on(stream, op, is_recorded);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include <heddle/observe/observer.hpp>
 
@@ -29,6 +30,10 @@ inline EventPoint point_of(const EventState& event) noexcept { return {event.uid
 
 /// Tells observers of all timed operations of CUDA devices that have ended.
 void tell_ended_runs() noexcept;
+/// Times operations of CUDA devices by CUPTI's records; see Backend.
+std::string begin_gpu_records();
+void end_gpu_records() noexcept;
+RecordCounts gpu_record_counts() noexcept;
 
 /// Like notify_on(), without a copy of the description.
 void complete_and_notify_on(StreamState& stream, OpInfo& op, bool is_recorded) noexcept;

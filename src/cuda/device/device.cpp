@@ -12,6 +12,7 @@
 #include "cuda/device/context.hpp"
 #include "cuda/device/deferred.hpp"
 #include "cuda/host_sync/watcher.hpp"
+#include "cuda/observe/cupti.hpp"
 #include "cuda/observe/timing.hpp"
 #include "cuda/stream/native_event.hpp"
 
@@ -262,6 +263,9 @@ void CudaBackend::poll_outstanding() noexcept {
 }
 
 void CudaBackend::tell_ended_runs() noexcept { tell_timed_ops(); }
+std::string CudaBackend::begin_records() { return begin_cupti(); }
+void CudaBackend::end_records() noexcept { end_cupti(); }
+RecordCounts CudaBackend::record_counts() noexcept { return cupti_counts(); }
 
 bool CudaBackend::help_at_exit(const Completion&) noexcept {
     return !is_forked() && !in_callback && look_at_exit();

@@ -14,6 +14,7 @@
 #include "cuda/host_sync/fence.hpp"
 #include "cuda/host_sync/host_function.hpp"
 #include "cuda/host_sync/signal.hpp"
+#include "cuda/observe/cupti.hpp"
 #include "cuda/observe/timing.hpp"
 #include "cuda/stream/native_event.hpp"
 
@@ -64,7 +65,10 @@ CudaGraphExec::CudaGraphExec(const GraphData& graph, const SourceLocation& where
     RelaxedCapture relaxed;
     InContext in(gpu_);
     try {
+        if (is_recorded_by_cupti()) natives_ = std::make_unique<NativeNodes>();
+        const NativeNodes::Building building(natives_.get());
         add_all(graph, where);
+        if (natives_ != nullptr) natives_->begin_copies();
         instantiate(has_priorities(graph), where);
         for (const auto& node : graph.nodes)
             if (!node->enabled && !disabled_[node->index]) change(*node, where);
@@ -128,6 +132,7 @@ void CudaGraphExec::add_host(const NodeData& node, const std::vector<cudaGraphNo
 void CudaGraphExec::add(const GraphData& graph, const NodeData& node, const SourceLocation& where) {
     const Before before(graph, node, nodes_);
     const std::vector<cudaGraphNode_t>& after = before.nodes;
+    if (natives_ != nullptr) natives_->begin_node(static_cast<std::uint32_t>(node.index));
     cudaGraphNode_t& made = nodes_.emplace_back();
     staged_[node.index] = is_staged(node);
     if (!node.enabled && (staged_[node.index] || captured_ != nullptr)) {
@@ -204,8 +209,19 @@ void CudaGraphExec::make_anew(const GraphData& graph, const SourceLocation& wher
     std::swap(disabled_, other.disabled_);
     std::swap(functions_, other.functions_);
     std::swap(symbols_, other.symbols_);
+    std::swap(natives_, other.natives_);
     other.last_ = last_;
     is_new_ = true;
+}
+
+/// Instantiates the graph once more, now that CUPTI records: it tells no other way which records
+/// are of which node. If that fails, records are taken as the whole graph's.
+void CudaGraphExec::learn_natives(const SourceLocation& where) noexcept try {
+    const std::shared_ptr<NodeData> first = first_.lock();
+    if (first != nullptr && first->graph != nullptr) make_anew(*first->graph, where);
+    if (natives_ == nullptr) natives_ = std::make_unique<NativeNodes>();  // not again
+} catch (...) {
+    // The old executable still serves.
 }
 
 /// Orders the next launch after the newest one. CUDA orders the launches of one executable, but
@@ -246,6 +262,8 @@ void CudaGraphExec::launch(StreamRecord& stream, const SourceLocation& where) {
     // CUDA itself adds all other graphs to a capture correctly.
     if ((is_careful_ || is_new_) && capture_of(stream) != 0) [[unlikely]]
         return launch_into_capture(stream, where);
+    if (is_recorded_by_cupti() && natives_ == nullptr && capture_of(stream) == 0) [[unlikely]]
+        learn_natives(where);
     if (is_new_) [[unlikely]] {
         order_after_last(stream, where);
         is_new_ = false;
@@ -257,7 +275,7 @@ void CudaGraphExec::launch(StreamRecord& stream, const SourceLocation& where) {
     // From here on only the launch may fail: the next launch would take a turn left without a
     // launch.
     OnStream on(gpu_, stream.native);
-    const TimedOp timed(stream);
+    const TimedOp timed(stream, hosts_.empty() ? RunBy::device : RunBy::host_too);
     const cudaStream_t native = native_of(stream);
     if (!hosts_.empty()) {
         push_turns(stream);

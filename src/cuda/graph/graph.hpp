@@ -9,6 +9,7 @@
 
 #include "core/graph/graph.hpp"
 #include "cuda/device/gpu.hpp"
+#include "cuda/observe/native_nodes.hpp"
 
 namespace heddle::detail::cu {
 
@@ -67,6 +68,7 @@ private:
                       const SourceLocation& where);
     void instantiate(bool with_priorities, const SourceLocation& where);
     void make_anew(const GraphData& graph, const SourceLocation& where);
+    void learn_natives(const SourceLocation& where) noexcept;
     void destroy() noexcept;
 
     Gpu& gpu_;
@@ -76,12 +78,13 @@ private:
     std::vector<HostNode> hosts_;
     std::vector<bool> staged_;  ///< nodes that consist of several native ones
     std::vector<bool> disabled_;
-    std::vector<CUfunction> functions_;  ///< of kernel nodes that were updated
-    std::vector<const void*> symbols_;   ///< the symbols that functions_ belong to
-    std::vector<void*> addresses_;       ///< reused by updates
-    std::weak_ptr<NodeData> first_;      ///< leads to the graph while it exists
-    StreamRecord* captured_ = nullptr;   ///< the stream of the capture that this was made for
-    StreamUse last_;                     ///< the stream of the newest launch
+    std::vector<CUfunction> functions_;     ///< of kernel nodes that were updated
+    std::vector<const void*> symbols_;      ///< the symbols that functions_ belong to
+    std::vector<void*> addresses_;          ///< reused by updates
+    std::unique_ptr<NativeNodes> natives_;  ///< if it was made while CUPTI records
+    std::weak_ptr<NodeData> first_;         ///< leads to the graph while it exists
+    StreamRecord* captured_ = nullptr;      ///< the stream of the capture that this was made for
+    StreamUse last_;                        ///< the stream of the newest launch
     cudaEvent_t done_ = nullptr;  ///< recorded after the newest launch; only for graphs with events
     bool has_conditions_ = false;
     bool has_events_ = false;

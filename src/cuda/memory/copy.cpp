@@ -144,12 +144,13 @@ void CudaBackend::copy(StreamRecord& stream, const Piece& to_piece, const Piece&
     Piece to = to_piece, from = from_piece;
     flatten(to, from);
     if (to.bytes == 0 || to.rows == 0) return;
-    const TimedOp timed(stream);
     Gpu& g = gpu_of(stream);
     const Side to_side = side_of(to.place), from_side = side_of(from.place);
     const auto direct = [](Side s) { return s == Side::device || s == Side::pinned; };
+    const bool is_direct = direct(to_side) && direct(from_side);
+    const TimedOp timed(stream, is_direct ? RunBy::device : RunBy::host_too);
 
-    if (direct(to_side) && direct(from_side)) {
+    if (is_direct) {
         copy_natively(g, stream, to, from, where);
         return count_submission(stream);
     }

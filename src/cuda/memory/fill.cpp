@@ -74,9 +74,9 @@ void CudaBackend::fill(StreamRecord& stream, const Piece& piece, const void* val
     if (to.rows > 1 && to.pitch == to.bytes)
         to = {piece.data, piece.bytes * piece.rows, 1, piece.bytes * piece.rows};
     if (to.bytes == 0 || to.rows == 0) return;
-    const TimedOp timed(stream);
     Gpu& g = gpu_of(stream);
     const bool reachable = piece.place.device.is_cuda() || piece.place.kind == MemoryKind::pinned;
+    const TimedOp timed(stream, reachable ? RunBy::device : RunBy::host_too);
     if (!reachable) {
         if (capture_of(stream) != 0) throw_capture_of_host_memory(stream, "fill", where);
         const auto* bytes = static_cast<const std::byte*>(value);

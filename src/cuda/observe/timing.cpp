@@ -19,6 +19,7 @@
 #include "cuda/device/context.hpp"
 #include "cuda/device/errors.hpp"
 #include "cuda/device/gpu.hpp"
+#include "cuda/observe/cupti.hpp"
 #include "cuda/stream/native_event.hpp"
 
 namespace heddle::detail::cu {
@@ -292,15 +293,23 @@ bool can_be_timed(StreamRecord& stream) noexcept {
 
 }  // namespace
 
-void TimedOp::begin(std::uint64_t id) noexcept try {
+void TimedOp::begin(std::uint64_t id, RunBy by) noexcept try {
     if (id == 0 || !can_be_timed(stream_)) return;
+    if (is_recorded_by_cupti()) {
+        push_cupti_id(id);
+        is_timed_ = is_by_cupti_ = true;
+        if (by == RunBy::device) return;
+    }
     start_ = times_of(gpu_of(stream_)).begin(stream_, this_call().begin_ns);
     id_ = id;
+    is_timed_ = true;
 } catch (...) {
     // No memory or no event: the operation has no times.
 }
 
 void TimedOp::end() noexcept try {
+    if (is_by_cupti_) pop_cupti_id();
+    if (id_ == 0) return;
     times_of(gpu_of(stream_)).end(stream_, id_, start_);
 } catch (...) {
     // Likewise.
@@ -318,6 +327,7 @@ void time_end(StreamRecord& stream) noexcept {
 
 void tell_timed_ops() noexcept {
     if (is_forked() || in_callback) return;
+    tell_cupti_runs();
     for (std::atomic<DeviceTimes*>& one : all_times) {
         DeviceTimes* const times = one.load(std::memory_order_acquire);
         if (times == nullptr) continue;

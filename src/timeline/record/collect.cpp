@@ -15,8 +15,8 @@ void TraceCollector::add(const ThreadLog& log, const std::string& name) {
     log.clocks().read([&](const Slot* slots, std::size_t count) {
         for (std::size_t i = 0; i < count; ++i) {
             const ClockSlot& one = slots[i].clock;
-            readings_.push_back(
-                {one.device, moment(one.before_ns), one.device_ns, moment(one.after_ns)});
+            readings_.push_back({one.device, moment(one.before_ns), one.device_ns,
+                                 moment(one.after_ns), one.clock});
         }
     });
     const std::size_t ranges = trace_.ranges.size();
@@ -38,7 +38,7 @@ void TraceCollector::add_run(const RunSlot& run) {
     if (run.clock >= 0)
         device_runs_.push_back({run.clock, run.id,
                                 run.start_ns != OpRun::unknown ? run.start_ns : unknown_moment,
-                                run.end_ns});
+                                run.end_ns, run.measured_by, run.node});
     else runs_.push_back({run.id, run.node, moment(run.start_ns), moment(run.end_ns), run.workers});
 }
 
@@ -134,9 +134,7 @@ void TraceCollector::give_times() {
         op.end = is_first ? run.end : std::max(op.end, run.end);
         op.workers = std::max(op.workers, run.workers);
     }
-    std::ranges::sort(trace_.node_runs, [](const TraceNodeRun& a, const TraceNodeRun& b) {
-        return std::pair(a.launch, a.start) < std::pair(b.launch, b.start);
-    });
+    sort_node_runs(trace_);
 }
 
 void TraceCollector::name_memory() {

@@ -8,25 +8,32 @@
 
 namespace heddle::detail {
 
-/// When an operation ran, by the clock of the CUDA device with this index.
+/// When an operation or a part of it ran, by a clock of the CUDA device with this index.
 struct DeviceRun {
     int device = 0;
     std::uint64_t id = 0;                 ///< TraceOp::id
     std::int64_t start = unknown_moment;  ///< nanoseconds, of any origin; may be unknown
     std::int64_t end = 0;                 ///< likewise, but known
+    DeviceClock clock = DeviceClock::events;
+    std::int64_t node = -1;  ///< graph launches: the node that ran; -1: any, or several
 };
 
-/// The device's clock showed `shown` between two moments of the host.
+/// A device's clock showed `shown` between two moments of the host.
 struct DeviceReading {
-    int device = 0;
+    int device = 0;  ///< -1: of all devices
     Moment before = 0;
     std::int64_t shown = 0;
     Moment after = 0;
+    DeviceClock clock = DeviceClock::events;
 };
 
-/// Sets the times of the operations, and the devices' clocks and their errors. The trace must be
-/// complete but for that. Runs of operations that the trace lacks are left out.
+/// Sets the times of the operations, adds the runs of nodes, and sets the devices' clocks and their
+/// errors. The trace must be complete but for that. Runs of operations that the trace lacks are
+/// left out.
 void give_device_times(Trace& trace, std::span<const DeviceRun> runs,
                        std::span<const DeviceReading> readings);
+
+/// Orders the runs of nodes by launch, then by when they began.
+void sort_node_runs(Trace& trace);
 
 }  // namespace heddle::detail

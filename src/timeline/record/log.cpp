@@ -112,14 +112,14 @@ void ThreadLog::add(const OpInfo& op, bool with_accesses) {
 }
 
 void ThreadLog::add(const OpRun& run) {
-    slot_or_throw(runs_.reserve(1)).run = {
-        run.id, run.node, run.start_ns, run.end_ns, run.workers, run.clock, {}};
+    slot_or_throw(runs_.reserve(1)).run = {run.id,      run.node,  run.start_ns,    run.end_ns,
+                                           run.workers, run.clock, run.measured_by, {}};
     runs_.publish(1);
 }
 
 void ThreadLog::add(const ClockReading& reading) {
     slot_or_throw(clocks_.reserve(1)).clock = {
-        reading.before_ns, reading.device_ns, reading.after_ns, reading.device, {}};
+        reading.before_ns, reading.device_ns, reading.after_ns, reading.device, reading.clock, {}};
     clocks_.publish(1);
 }
 

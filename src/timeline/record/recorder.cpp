@@ -64,10 +64,18 @@ std::string program_name() {
 
 TimelineRecorder::TimelineRecorder(const Options& options)
     : options_(options), id_(next_id()), process_(forks()), base_ns_(now_ns()),
-      base_realtime_ns_(realtime_ns()) {
+      base_realtime_ns_(realtime_ns()), counts_before_(gpu_record_counts()) {
     // An operation takes two to five slots.
     tables_.limit.most = (options.most_operations / SlotList::chunk_slots + 1) * 3 + 4;
     add_observer(*this, {.times = true});
+    if (!options.cupti) return;
+    try {
+        no_cupti_ = begin_gpu_records();
+        has_cupti_ = no_cupti_.empty();
+    } catch (...) {
+        remove_observer(*this);
+        throw;
+    }
 }
 
 TimelineRecorder::~TimelineRecorder() { stop(); }
@@ -75,7 +83,12 @@ TimelineRecorder::~TimelineRecorder() { stop(); }
 void TimelineRecorder::stop() noexcept {
     if (end_ns_.load() == 0) tell_ended_runs();
     if (end_ns_.exchange(now_ns()) != 0) return;
+    if (has_cupti_) end_gpu_records();
     remove_observer(*this);
+    const RecordCounts counts = gpu_record_counts();
+    const std::lock_guard lock(mutex_);
+    counts_after_ = counts;
+    is_stopped_ = true;
 }
 
 ThreadLog& TimelineRecorder::find_or_make_log() {
@@ -149,6 +162,25 @@ void TimelineRecorder::name_memory(std::uint64_t allocation, std::string_view na
     memory_names_[allocation] = name;
 }
 
+std::vector<std::string> TimelineRecorder::notes(const Trace& trace) const {
+    std::vector<std::string> notes;
+    if (!std::ranges::any_of(trace.devices, &TraceDevice::is_cuda)) return notes;
+    if (!no_cupti_.empty())
+        notes.push_back(format("times of CUDA devices come from timing events, because CUPTI "
+                               "cannot be used: {}",
+                               no_cupti_));
+    const RecordCounts now = is_stopped_ ? counts_after_ : gpu_record_counts();
+    if (const std::uint64_t count = now.dropped - counts_before_.dropped)
+        notes.push_back(format("CUPTI dropped {} records, for which there was no room: as many "
+                               "operations may lack times",
+                               count));
+    if (const std::uint64_t count = now.without_times - counts_before_.without_times)
+        notes.push_back(format("{} records of CUPTI had no times, or impossible ones, and were "
+                               "left out",
+                               count));
+    return notes;
+}
+
 Trace TimelineRecorder::trace() const {
     if (end_ns_.load() == 0) tell_ended_runs();
     Trace trace;
@@ -165,6 +197,7 @@ Trace TimelineRecorder::trace() const {
     }
     collector.finish();
     trace.lost_ops += lost_.load();
+    trace.notes = notes(trace);
     return trace;
 }
 

@@ -14,9 +14,20 @@ namespace heddle::timeline {
 
 using detail::TimelineRecorder;
 
+namespace {
+/// What `automatic` means. CUPTI would keep profilers from the program, or fail beside them.
+constexpr bool cupti_by_itself = false;
+
+bool wants_cupti(GpuTimes times) noexcept {
+    return times == GpuTimes::cupti || (times == GpuTimes::automatic && cupti_by_itself);
+}
+}  // namespace
+
 struct Recording::Impl {
     explicit Impl(const RecordingOptions& options)
-        : recorder({.most_operations = options.limit, .accesses = options.accesses}) {
+        : recorder({.most_operations = options.limit,
+                    .accesses = options.accesses,
+                    .cupti = wants_cupti(options.gpu_times)}) {
         detail::add_live_recorder(recorder);
     }
     ~Impl() { stop(); }

@@ -54,7 +54,8 @@ struct RunSlot {
     std::int64_t node, start_ns, end_ns;
     std::uint32_t workers;
     std::int32_t clock;  ///< -1, or the CUDA device by whose clock the times are
-    std::uint32_t unused[6];
+    DeviceClock measured_by;
+    std::uint8_t unused[23];
 };
 static_assert(sizeof(RunSlot) == 64);
 
@@ -62,7 +63,8 @@ static_assert(sizeof(RunSlot) == 64);
 struct ClockSlot {
     std::int64_t before_ns, device_ns, after_ns;
     std::int32_t device;
-    std::uint32_t unused[9];
+    DeviceClock clock;
+    std::uint8_t unused[35];
 };
 static_assert(sizeof(ClockSlot) == 64);
 

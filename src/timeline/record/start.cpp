@@ -56,12 +56,14 @@ Wish read(std::string_view text, const ErrorSite& site) {
         text.remove_prefix(std::min(comma + 1, text.size()));
         if (std::exchange(is_first, false)) wish.file = part;
         else if (part == "no-accesses") wish.options.accesses = false;
+        else if (part == "events") wish.options.gpu_times = timeline::GpuTimes::events;
+        else if (part == "cupti") wish.options.gpu_times = timeline::GpuTimes::cupti;
         else if (part.substr(0, 6) == "limit=")
             wish.options.limit = number_in(part.substr(6), site);
         else
             usage_error(site,
-                        "'{}' is no option: behind the file there may be limit=NUMBER and "
-                        "no-accesses, after commas; nothing is recorded",
+                        "'{}' is no option: behind the file there may be limit=NUMBER, "
+                        "no-accesses, and events or cupti, after commas; nothing is recorded",
                         part);
     }
     format_of(wish.file, site);

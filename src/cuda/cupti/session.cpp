@@ -1,0 +1,298 @@
+#include "cuda/cupti/session.hpp"
+
+#include <span>
+#include <vector>
+
+#include "core/base/clock.hpp"
+#include "core/base/format.hpp"
+#include "cuda/observe/native_nodes.hpp"
+
+namespace heddle::detail::cu {
+
+namespace {
+
+/// Who gets CUPTI's buffers: its callbacks for them carry no data of ours.
+constinit CuptiSession* receiver = nullptr;
+constinit std::mutex receiver_mutex;  ///< held while the receiver is used or changed
+
+constexpr std::int64_t second_ns = 1'000'000'000;
+/// How far CUPTI's clock may be set while it is used.
+constexpr std::int64_t most_off_ns = 10 * second_ns;
+
+constexpr auto id_kind = CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0;
+
+constexpr CUpti_ActivityKind kinds[] = {
+    CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+    CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET};
+
+/// CUPTI tells which call was made for which id only of calls that it records. So those are
+/// recorded by which heddle enqueues what is timed, and no other.
+constexpr CUpti_CallbackId driver_calls[] = {
+    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,       CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx,
+    CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch,        CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoDAsync_v2,
+    CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoHAsync_v2, CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoDAsync_v2,
+    CUPTI_DRIVER_TRACE_CBID_cuMemsetD8Async,      CUPTI_DRIVER_TRACE_CBID_cuMemsetD16Async,
+    CUPTI_DRIVER_TRACE_CBID_cuMemsetD32Async,     CUPTI_DRIVER_TRACE_CBID_cuMemsetD2D8Async,
+    CUPTI_DRIVER_TRACE_CBID_cuMemsetD2D16Async,   CUPTI_DRIVER_TRACE_CBID_cuMemsetD2D32Async};
+constexpr CUpti_CallbackId runtime_calls[] = {CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000,
+                                              CUPTI_RUNTIME_TRACE_CBID___cudaLaunchKernel_v13000,
+                                              CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernelExC_v11060,
+                                              CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_v3020,
+                                              CUPTI_RUNTIME_TRACE_CBID_cudaMemcpy2DAsync_v3020,
+                                              CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyPeerAsync_v4000,
+                                              CUPTI_RUNTIME_TRACE_CBID_cudaMemcpy3DPeerAsync_v4000};
+
+/// Returns why a call failed, or "".
+std::string problem(const CuptiApi& api, const char* call, CUptiResult result) {
+    if (result == CUPTI_SUCCESS) return "";
+    // Only one can be there; debuggers and Nsight count.
+    if (result == CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED)
+        return "another profiler or debugger is using it";
+    const char* text = nullptr;
+    if (api.result_text(result, &text) != CUPTI_SUCCESS || text == nullptr) text = "unknown error";
+    return format("{} failed: {}", call, text);
+}
+
+/// Records the calls of one library: the given ones if CUPTI can choose, else all.
+template <class Enable>
+CUptiResult record_calls(const CuptiApi& api, Enable enable,
+                         std::span<const CUpti_CallbackId> calls, CUpti_ActivityKind all) {
+    bool can_choose = enable != nullptr;
+    for (const CUpti_CallbackId one : calls)
+        can_choose = can_choose && enable(one, 1) == CUPTI_SUCCESS;
+    return can_choose ? CUPTI_SUCCESS : api.enable(all);
+}
+
+template <class Enable>
+void forget_calls(const CuptiApi& api, Enable enable, std::span<const CUpti_CallbackId> calls,
+                  CUpti_ActivityKind all) {
+    if (enable != nullptr)
+        for (const CUpti_CallbackId one : calls) (void)enable(one, 0);
+    (void)api.disable(all);
+}
+
+}  // namespace
+
+CuptiSession::~CuptiSession() {
+    if (users_ != 0) turn_off();
+    const std::lock_guard lock(receiver_mutex);
+    if (receiver == this) receiver = nullptr;
+}
+
+std::string CuptiSession::begin() {
+    const std::lock_guard lock(mutex_);
+    if (users_ == 0) {
+        std::string why_not = start();
+        if (!why_not.empty()) {
+            turn_off();
+            return why_not;
+        }
+        read_clock(16);
+    }
+    ++users_;
+    return "";
+}
+
+std::string CuptiSession::start() {
+    std::string why;
+    const auto done = [&](const char* call, CUptiResult result) {
+        why = problem(api_, call, result);
+        return why.empty();
+    };
+    if (!done("cuptiSubscribe", api_.subscribe(&subscriber_, &see_node, this))) {
+        subscriber_ = nullptr;
+        return why;
+    }
+    {
+        const std::lock_guard lock(receiver_mutex);
+        receiver = this;
+    }
+    // What came after the last recording's end is nobody's.
+    for (const RecordBuffers::Filled& one : buffers_.take_filled()) buffers_.give(one.data);
+    std::uint64_t now = 0;
+    if (!done("cuptiActivityRegisterCallbacks",
+              api_.register_buffers(&give_buffer, &accept_buffer)) ||
+        !done("cuptiGetTimestamp", api_.timestamp(&now)))
+        return why;
+    began_ = static_cast<std::int64_t>(now);
+    for (const CUpti_CallbackId what :
+         {CUPTI_CBID_RESOURCE_GRAPHNODE_CREATED, CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED})
+        if (!done("cuptiEnableCallback",
+                  api_.enable_callback(1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, what)))
+            return why;
+    if (!done("cuptiActivityEnable", record_calls(api_, api_.enable_driver_function, driver_calls,
+                                                  CUPTI_ACTIVITY_KIND_DRIVER)) ||
+        !done("cuptiActivityEnable", record_calls(api_, api_.enable_runtime_function, runtime_calls,
+                                                  CUPTI_ACTIVITY_KIND_RUNTIME)))
+        return why;
+    for (const CUpti_ActivityKind kind : kinds)
+        if (!done("cuptiActivityEnable", api_.enable(kind))) return why;
+    return why;
+}
+
+void CuptiSession::turn_off() noexcept {
+    for (const CUpti_ActivityKind kind : kinds) (void)api_.disable(kind);
+    forget_calls(api_, api_.enable_driver_function, driver_calls, CUPTI_ACTIVITY_KIND_DRIVER);
+    forget_calls(api_, api_.enable_runtime_function, runtime_calls, CUPTI_ACTIVITY_KIND_RUNTIME);
+    if (subscriber_ != nullptr) (void)api_.unsubscribe(subscriber_);
+    subscriber_ = nullptr;
+}
+
+void CuptiSession::end() noexcept {
+    const std::lock_guard lock(mutex_);
+    if (users_ == 0) return;
+    --users_;
+    if (users_ != 0) return;
+    read_clock(16);
+    flush(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+    turn_off();
+    matcher_.clear();
+    buffers_.free_unused();
+}
+
+void CuptiSession::push(std::uint64_t operation) noexcept {
+    (void)api_.push_id(id_kind, operation);
+}
+
+void CuptiSession::pop() noexcept { (void)api_.pop_id(id_kind, nullptr); }
+
+void CuptiSession::tell() noexcept {
+    const std::lock_guard lock(mutex_);
+    if (users_ == 0) return;
+    read_clock(4);
+    flush(0);
+}
+
+bool CuptiSession::poll() noexcept {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock.owns_lock()) return false;  // somebody else is at it
+    if (users_ == 0) return true;
+    if (now_ns() - clock_read_ns_ > second_ns) {
+        read_clock(4);
+        flush(0);
+    } else {
+        tell_read();
+    }
+    return false;
+}
+
+RecordCounts CuptiSession::counts() const noexcept {
+    return {.dropped = dropped_.load(), .without_times = without_times_.load()};
+}
+
+void CuptiSession::give_buffer(std::uint8_t** data, std::size_t* size, std::size_t* records) {
+    const std::lock_guard lock(receiver_mutex);
+    *data = receiver != nullptr ? receiver->buffers_.take() : nullptr;
+    *size = *data != nullptr ? RecordBuffers::bytes : 0;
+    *records = 0;  // as many as there is room for
+}
+
+void CuptiSession::accept_buffer(CUcontext, std::uint32_t, std::uint8_t* data, std::size_t,
+                                 std::size_t used) {
+    const std::lock_guard lock(receiver_mutex);
+    if (receiver != nullptr) receiver->buffers_.complete(data, used);
+    else RecordBuffers::free(data);
+}
+
+void CuptiSession::see_node(void* session, CUpti_CallbackDomain domain, CUpti_CallbackId what,
+                            const void* data) {
+    if (domain != CUPTI_CB_DOMAIN_RESOURCE || !NativeNodes::is_building() || data == nullptr)
+        return;
+    const auto* const of = static_cast<const CUpti_GraphData*>(
+        static_cast<const CUpti_ResourceData*>(data)->resourceDescriptor);
+    std::uint64_t id = 0;
+    if (of == nullptr ||
+        static_cast<CuptiSession*>(session)->api_.graph_node_id(of->node, &id) != CUPTI_SUCCESS)
+        return;
+    const bool is_copy = what == CUPTI_CBID_RESOURCE_GRAPHNODE_CLONED;
+    NativeNodes::note(of->node, is_copy ? of->originalNode : nullptr, id);
+}
+
+/// CUPTI hands over what it has, on this thread or its own.
+void CuptiSession::flush(std::uint32_t flag) noexcept {
+    (void)api_.flush(flag);
+    std::size_t dropped = 0;
+    if (api_.dropped(nullptr, 0, &dropped) == CUPTI_SUCCESS) dropped_ += dropped;
+    tell_read();
+}
+
+void CuptiSession::tell_read() noexcept try {
+    std::vector<RecordBuffers::Filled> filled = buffers_.take_filled();
+    if (filled.empty()) return;
+    std::uint64_t now = 0;
+    (void)api_.timestamp(&now);
+    matcher_.set_possible(began_ - most_off_ns, static_cast<std::int64_t>(now) + most_off_ns);
+    for (const RecordBuffers::Filled& one : filled) {
+        try {
+            read(one);
+        } catch (...) {
+            ++dropped_;  // no memory
+        }
+        buffers_.give(one.data);
+    }
+    without_times_ = matcher_.without_times();
+    for (const OpRun& run : matcher_.take()) notify_run(run);
+} catch (...) {
+    // No memory: later.
+}
+
+void CuptiSession::read(const RecordBuffers::Filled& buffer) {
+    CUpti_Activity* record = nullptr;
+    while (api_.next_record(buffer.data, buffer.used, &record) == CUPTI_SUCCESS)
+        read_record(*record);
+}
+
+namespace {
+
+template <class Record> DeviceRecord device_record(const CUpti_Activity& any) {
+    const auto& record = reinterpret_cast<const Record&>(any);
+    return {.call = record.correlationId,
+            .device = static_cast<int>(record.deviceId),
+            .native_node = record.graphNodeId,
+            .start_ns = static_cast<std::int64_t>(record.start),
+            .end_ns = static_cast<std::int64_t>(record.end)};
+}
+
+}  // namespace
+
+void CuptiSession::read_record(const CUpti_Activity& record) {
+    switch (record.kind) {
+    case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION: {
+        const auto& id = reinterpret_cast<const CUpti_ActivityExternalCorrelation&>(record);
+        if (id.externalKind == id_kind) matcher_.add_call(id.correlationId, id.externalId);
+        return;
+    }
+    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+        return matcher_.add(device_record<CUpti_ActivityKernel10>(record));
+    case CUPTI_ACTIVITY_KIND_MEMCPY: {
+        DeviceRecord copy = device_record<CUpti_ActivityMemcpy6>(record);
+        copy.outer_call =
+            reinterpret_cast<const CUpti_ActivityMemcpy6&>(record).runtimeCorrelationId;
+        return matcher_.add(copy);
+    }
+    case CUPTI_ACTIVITY_KIND_MEMCPY2:
+        return matcher_.add(device_record<CUpti_ActivityMemcpyPtoP4>(record));
+    case CUPTI_ACTIVITY_KIND_MEMSET:
+        return matcher_.add(device_record<CUpti_ActivityMemset4>(record));
+    default: return;  // the calls themselves
+    }
+}
+
+/// The narrowest of some readings is told.
+void CuptiSession::read_clock(int times) noexcept {
+    ClockReading best{.device = -1, .clock = DeviceClock::cupti};
+    for (int i = 0; i < times; ++i) {
+        const std::int64_t before = now_ns();
+        std::uint64_t shown = 0;
+        if (api_.timestamp(&shown) != CUPTI_SUCCESS) return;
+        const std::int64_t after = now_ns();
+        if (i != 0 && after - before >= best.after_ns - best.before_ns) continue;
+        best.before_ns = before;
+        best.device_ns = static_cast<std::int64_t>(shown);
+        best.after_ns = after;
+    }
+    clock_read_ns_ = now_ns();
+    notify_clock(best);
+}
+
+}  // namespace heddle::detail::cu

@@ -1,0 +1,38 @@
+// A session with the tests' own CUPTI, for tests without a GPU.
+#pragma once
+
+#include "fake_cupti.hpp"
+
+#include "../observe/watch.hpp"
+#include "cuda/cupti/session.hpp"
+
+namespace heddle_test {
+
+inline constexpr std::uint64_t second_ns = 1'000'000'000;
+
+/// A session that has begun, and who sees what it tells.
+struct Begun {
+    FakeCupti cupti;
+    heddle::detail::cu::CuptiSession session;
+    Watch watch{{.times = true}};
+
+    explicit Begun(std::size_t buffers = 64) : session(FakeCupti::functions(), buffers) {
+        REQUIRE(session.begin() == "");
+    }
+    ~Begun() { session.end(); }
+    /// This thread enqueues something for an operation. Returns the call's number.
+    std::uint32_t enqueue(std::uint64_t operation) {
+        session.push(operation);
+        const std::uint32_t call = cupti.call();
+        session.pop();
+        return call;
+    }
+    /// Returns a moment so many nanoseconds after the begin.
+    std::uint64_t at(std::uint64_t ns) const { return cupti.now + ns; }
+    std::vector<OpRun> told() {
+        session.tell();
+        return watch.runs();
+    }
+};
+
+}  // namespace heddle_test
