@@ -28,6 +28,7 @@ const char* to_string(OpKind kind) noexcept {
     case OpKind::hand_out: return "hand_out";
     case OpKind::wrap: return "wrap";
     case OpKind::after_users: return "after_users";
+    case OpKind::abandon: return "abandon";
     }
     return "?";
 }
