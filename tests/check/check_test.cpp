@@ -1,6 +1,7 @@
 // heddle::check and HEDDLE_CHECK on streams of the device under test.
 #include <heddle/check.hpp>
 
+#include "check/checked.hpp"
 #include "check/unseen.hpp"
 #include "child.hpp"
 #include "kernel_launches.hpp"
@@ -9,34 +10,6 @@
 using namespace heddle_test;
 
 namespace {
-
-/// A check that keeps the races.
-class Checked {
-public:
-    explicit Checked(check::Options options = {}) {
-        check::on_race([this](const check::Race& race) {
-            const std::lock_guard lock(mutex_);
-            races_.push_back(race);
-        });
-        check::start(options);
-    }
-    ~Checked() {
-        (void)check::stop();
-        check::on_race(nullptr);
-    }
-    Checked(const Checked&) = delete;
-    Checked& operator=(const Checked&) = delete;
-
-    check::Summary end() { return check::stop(); }
-    std::vector<check::Race> races() {
-        const std::lock_guard lock(mutex_);
-        return races_;
-    }
-
-private:
-    std::mutex mutex_;
-    std::vector<check::Race> races_;
-};
 
 constexpr std::size_t size = 100;
 
