@@ -62,11 +62,16 @@ void CheckEngine::become_host_access(const CheckOp& op, const CheckAccess& acces
 /// What heddle does after it has waited for the memory's users.
 void CheckEngine::come_after_users(const CheckOp& op, StreamTrack* stream) {
     Clock users;
-    for (const CheckAccess& one : op.accesses)
-        memory_.of(one).history.for_each_mark([&](const Mark& mark) {
+    for (const CheckAccess& one : op.accesses) {
+        // Without an allocation: of whoever had the memory before.
+        AllocationTrack* const memory =
+            one.allocation != 0 ? &memory_.of(one) : memory_.at_address(one.data);
+        if (memory == nullptr) continue;
+        memory->history.for_each_mark([&](const Mark& mark) {
             const StreamTrack* const user = streams_.by_slot(mark.epoch.slot());
             if (user != nullptr && !mark.is_raw) users.join(user->clock, mark.epoch, floor_);
         });
+    }
     if (stream != nullptr) stream->clock.join(users, floor_);
     else raise_floor(users, op.site);
 }
