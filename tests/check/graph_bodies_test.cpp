@@ -210,6 +210,16 @@ TEST_CASE("what a child graph accesses against a plain launch") {
     CHECK(races[0].data == a.x.data());
 }
 
+TEST_CASE("a plain launch against what a child graph accesses") {
+    Arrays a;
+    Checked checked({.strict = true});
+    child_node(adding(a.x, 1)).build().launch();
+    wait_unseen(a.here.stream);
+    launch(a.other, Add{}, dim(size), a.x, 1);
+    synchronize();
+    CHECK(races_of(checked).size() == 1);
+}
+
 TEST_CASE("a disabled node accesses nothing") {
     Arrays a;
     Checked checked({.strict = true});

@@ -117,6 +117,32 @@ TEST_CASE("quiet host nodes make no order but the graph's") {
     CHECK(state == 4);
 }
 
+TEST_CASE("pinned memory that is used again comes after its users") {
+    const Drained drained;
+    const Stream a(test_device()), b(test_device());
+    Array<int> x = zeros<int>(a, size);
+    a.synchronize();
+    struct Sources final : Observer {
+        std::atomic<int> from_cache{0};
+        void on_op(const OpInfo& op) noexcept override {
+            if (op.kind == OpKind::allocate && op.from_own_cache) ++from_cache;
+        }
+    } sources;
+    add_observer(sources);
+    Checked checked({.strict = true});
+    for (int round = 0; round < 20; ++round) {
+        Array<int> staging = pinned<int>(size);
+        const Stream& s = round % 2 == 0 ? a : b;
+        copy(s, staging, x);
+        staging.reset();
+        wait_unseen(s);
+    }
+    const check::Summary found = checked.end();
+    remove_observer(sources);
+    CHECK(found.certain + found.possible + found.faults == 0);
+    if (test_device().is_cpu()) CHECK(sources.from_cache == 0);  // the system's allocator has it
+}
+
 TEST_CASE("a kernel on a host thread that may hold a pointer may make an order") {
     Array<int> y = zeros<int>(size);
     synchronize();
