@@ -9,8 +9,8 @@
 #include "timeline/page/look.hpp"
 #include "timeline/page/page_data.hpp"
 #include "timeline/page_samples.hpp"
-#include "timeline/trace_builder.hpp"
 #include "timeline/solve/words.hpp"
+#include "timeline/trace_builder.hpp"
 
 using namespace heddle_test;
 using detail::Picture;
