@@ -67,9 +67,8 @@ struct Plan {
           has_priorities(other.has_priorities) {}
 };
 
-/// Defined in graph_plan.cpp.
-/// `first` is the index of the graph's first node for observers; see told_nodes().
-std::shared_ptr<Plan> make_plan(const GraphData& graph, std::uint32_t first = 0);
+/// Defined in graph_plan.cpp. `told_as` is the first node's index for observers; see told_nodes().
+std::shared_ptr<Plan> make_plan(const GraphData& graph, std::uint32_t told_as = 0);
 void set_task(Plan& plan, const NodeData& node);
 
 /// One launch of a graph, or one pass through the body of a conditional node. Workers join while

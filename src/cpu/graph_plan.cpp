@@ -105,7 +105,7 @@ void gather_closures(Plan& plan) {
 }
 }  // namespace
 
-std::shared_ptr<Plan> make_plan(const GraphData& graph, std::uint32_t first) {
+std::shared_ptr<Plan> make_plan(const GraphData& graph, std::uint32_t told_as) {
     auto made = std::make_shared<Plan>();
     Plan& plan = *made;
     const std::size_t count = graph.nodes.size();
@@ -113,8 +113,8 @@ std::shared_ptr<Plan> make_plan(const GraphData& graph, std::uint32_t first) {
     plan.tasks.resize(std::max<std::size_t>(count, 1));
     if (count == 0) plan.roots.push_back(0);
     for (std::size_t i = 0; i < count; ++i) {
-        plan.tasks[i].told_as = first;
-        first += told_nodes(*graph.nodes[i]);
+        plan.tasks[i].told_as = told_as;
+        told_as += told_nodes(*graph.nodes[i]);
         set_task(plan, *graph.nodes[i]);
         plan.tasks[i].waits_for = static_cast<std::int32_t>(graph.dependencies[i].size());
         for (const std::uint32_t first : graph.dependencies[i]) ++plan.tasks[first].successors;
