@@ -57,7 +57,8 @@ void BatchRecorder::finish(BatchRecorder& batch, const SourceLocation& where) {
 }
 
 void BatchRecorder::tell_abandoned(const SourceLocation& where) noexcept {
-    if (tape->is_empty() || !is_observed()) [[likely]]
+    // There is no tape if the batch could not begin.
+    if (!is_observed() || tape == nullptr || tape->is_empty()) [[likely]]
         return;
     notify({.kind = OpKind::abandon,
             .name = "batch",
