@@ -23,6 +23,7 @@
 #include <heddle/launch/launch_shape.hpp>
 #include <heddle/launch/preload.hpp>
 #include <heddle/launch/prepared_launch.hpp>
+#include <heddle/launch/quiet.hpp>
 #include <heddle/launch/touching.hpp>
 #include <heddle/location.hpp>
 #include <heddle/memory/array.hpp>

@@ -41,6 +41,7 @@ struct CheckNode {
     std::vector<std::uint32_t> after;  ///< nodes that precede it directly, by their index
     std::vector<CheckAccess> accesses;
     bool accesses_known = true;
+    bool may_signal = false;         ///< see CheckOp
     std::uint64_t event = 0;         ///< that it records or waits for
     std::uint32_t inside = no_node;  ///< the conditional node in whose body it is
     std::uint32_t alternative = 0;   ///< which body: only one of them runs

@@ -44,6 +44,7 @@ void CheckEngine::add_on_host(const CheckOp& op) {
     case OpKind::import_event:
     case OpKind::hand_out: return tie_event(op);
     case OpKind::after_users: return come_after_users(op, nullptr);
+    case OpKind::abandon: return abandon(op.recording);
     default: return;
     }
 }

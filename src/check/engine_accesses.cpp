@@ -63,10 +63,13 @@ void CheckEngine::become_host_access(const CheckOp& op, const CheckAccess& acces
 void CheckEngine::come_after_users(const CheckOp& op, StreamTrack* stream) {
     Clock users;
     for (const CheckAccess& one : op.accesses) {
-        const AllocationTrack& memory = memory_.of(one);
-        memory.history.for_each_mark([&](const Mark& mark) {
+        // Without an allocation: of whoever had the memory before.
+        const AllocationTrack* const memory =
+            one.allocation != 0 ? &memory_.of(one) : memory_.at_address(one.data);
+        if (memory == nullptr) continue;
+        memory->history.for_each_mark([&](const Mark& mark) {
             const StreamTrack* const user = streams_.by_slot(mark.epoch.slot());
-            if (user != nullptr && memory.knows(mark)) users.join(user->clock, mark.epoch, floor_);
+            if (user != nullptr && memory->knows(mark)) users.join(user->clock, mark.epoch, floor_);
         });
     }
     if (stream != nullptr) stream->clock.join(users, floor_);

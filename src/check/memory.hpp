@@ -41,6 +41,8 @@ public:
 
     /// Returns the allocation that is accessed. Memory of an unknown address is foreign.
     AllocationTrack& of(const CheckAccess& access);
+    /// Returns the allocation that has, or had, this address; null if there was none.
+    AllocationTrack* at_address(std::uint64_t address);
     /// Adds an allocation. Freed ones in the same memory are moved to `former`.
     AllocationTrack& allocate(const CheckAccess& access, SiteId made,
                               std::vector<std::unique_ptr<AllocationTrack>>& former);
@@ -51,7 +53,6 @@ public:
     std::size_t freed() const noexcept { return freed_; }
 
 private:
-    AllocationTrack* at_address(std::uint64_t address);
     void remove(AllocationTrack& allocation);
 
     std::unordered_map<std::uint64_t, std::unique_ptr<AllocationTrack>> by_id_;

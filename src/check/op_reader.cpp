@@ -31,9 +31,9 @@ void copy_accesses(std::span<const OpAccess> from, std::vector<CheckAccess>& to)
     for (const OpAccess& access : from) to.push_back(access_of(access));
 }
 
-/// A host function may set a flag, and so may a kernel that makes an order of its own.
+/// A kernel that makes an order of its own may tell, too.
 bool may_signal(const OpInfo& op) noexcept {
-    return op.kind == OpKind::host_function ||
+    return op.may_signal ||
            std::any_of(op.accesses.begin(), op.accesses.end(), [](const OpAccess& access) {
                return access.mode == AccessMode::concurrent;
            });
@@ -46,6 +46,7 @@ const CheckOp& OpReader::read(const OpInfo& op) {
     op_.mode = op.mode;
     op_.reason = op.reason;
     op_.may_signal = may_signal(op);
+    op_.from_own_cache = op.from_own_cache;
     op_.site = sites_.intern(op.kind, op.name, op.where);
     op_.thread = this_thread_number();
     op_.device = number_of(op.device);
@@ -78,6 +79,9 @@ std::shared_ptr<const CheckShape> OpReader::shape_of(const GraphShape& shape) {
         node.after.assign(from.after.begin(), from.after.end());
         copy_accesses(from.accesses, node.accesses);
         node.accesses_known = from.accesses_known;
+        node.may_signal = from.may_signal;
+        node.inside = from.inside;
+        node.alternative = from.alternative;
         node.event = from.event;
     }
     if (shapes_.size() == most_shapes) {

@@ -89,7 +89,7 @@ ShapeUse use_of(const CheckShape& shape) {
     for (std::size_t i = 0; i < shape.nodes.size(); ++i) {
         const CheckNode& node = shape.nodes[i];
         use.is_known = use.is_known && node.accesses_known;
-        use.may_signal = use.may_signal || node.kind == OpKind::host_function;
+        use.may_signal = use.may_signal || node.may_signal;
         if (node.event != 0 && node.kind == OpKind::record) use.records.push_back(node.event);
         Key key;
         if (!ties.waits.empty())

@@ -77,7 +77,7 @@ public:
     void drop_foreign(StreamRecord&) noexcept override {}
 
     // interprocess.cpp
-    void* allocate_shared(int device, std::size_t bytes, const SourceLocation& where) override;
+    Allocated allocate_shared(int device, std::size_t bytes, const SourceLocation& where) override;
     void export_shared(const void* base, ArrayHandle& handle, const SourceLocation& where) override;
     void* import_shared(int device, const ArrayHandle& handle,
                         const SourceLocation& where) override;
@@ -98,7 +98,7 @@ public:
     void* allocate(StreamRecord& stream, std::size_t bytes, const SourceLocation& where) override;
     bool free(void* data, std::size_t bytes, int device, const StreamUse* users,
               std::size_t user_count) noexcept override;
-    void* allocate_pinned(std::size_t bytes, const SourceLocation& where) override;
+    Allocated allocate_pinned(std::size_t bytes, const SourceLocation& where) override;
     bool free_pinned(void* data, std::size_t bytes, const StreamUse* users,
                      std::size_t user_count) noexcept override;
     bool classify(const void*, Place&) noexcept override { return false; }

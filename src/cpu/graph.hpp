@@ -42,6 +42,7 @@ struct Plan {
         std::int32_t waits_for = 0;  ///< number of predecessors, plus one if it waits for an event
         std::uint32_t first_successor = 0;
         std::uint32_t successors = 0;
+        std::uint32_t told_as = 0;  ///< the node's index for observers
         SourceLocation where;
         /// The node's name, for failures. Null if it has none.
         std::shared_ptr<const std::string> name;
@@ -66,8 +67,8 @@ struct Plan {
           has_priorities(other.has_priorities) {}
 };
 
-/// Defined in graph_plan.cpp.
-std::shared_ptr<Plan> make_plan(const GraphData& graph);
+/// Defined in graph_plan.cpp. `told_as` is the first node's index for observers; see told_nodes().
+std::shared_ptr<Plan> make_plan(const GraphData& graph, std::uint32_t told_as = 0);
 void set_task(Plan& plan, const NodeData& node);
 
 /// One launch of a graph, or one pass through the body of a conditional node. Workers join while
@@ -87,7 +88,8 @@ public:
     };
     std::vector<Record> records() const;
     /// Lets observers know what the run's host functions enqueue, and if they want times when the
-    /// run and its tasks ran, as the graph launch with this id. Call it before start().
+    /// run and its tasks ran, as the graph launch with this id. A pass through a body belongs to
+    /// the launch, and is not told itself. Call it before start().
     void tell_observers(std::uint64_t id, bool is_timed) noexcept {
         launch_id_ = id;
         is_timed_ = is_timed;
@@ -183,7 +185,10 @@ private:
     void release() noexcept;
     /// Returns the time if observers want it, else 0.
     std::int64_t time() const noexcept { return is_timed_ ? now_ns() : 0; }
-    /// Tells observers when a task ran, or, with node -1, the whole run.
+    /// Tell observers when a task ran, and when the whole run.
+    void tell_task(std::uint32_t task, std::int64_t from_ns, int workers = 1) const noexcept {
+        tell_times(plan_->tasks[task].told_as, from_ns, workers);
+    }
     void tell_times(std::int64_t node, std::int64_t from_ns, int workers = 1) const noexcept;
 
     std::shared_ptr<const Plan> plan_;

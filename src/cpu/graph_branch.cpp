@@ -68,6 +68,7 @@ bool GraphRun::run_pass(Pass& pass, const std::shared_ptr<const Plan>& body) {
     };
     CompletionRef done = make_completion();
     auto inner = std::make_unique<GraphRun>(body, stream_, level(), done, CompletionRef(), this);
+    inner->tell_observers(launch_id_, is_timed_);
     pass.has_run = true;
     (void)done->add(pass);  // the pass has not started, so `done` cannot have completed
     references_.fetch_add(1, std::memory_order_relaxed);

@@ -5,6 +5,7 @@
 
 #include "core/base/errors.hpp"
 #include "core/base/failure.hpp"
+#include "core/graph/shape.hpp"
 #include "core/observe/calls.hpp"
 #include "core/stream/recorded_calls.hpp"
 #include "cpu/backend.hpp"
@@ -14,12 +15,18 @@ namespace heddle::detail::cpu {
 
 namespace {
 
-std::shared_ptr<const Branch> make_branch(const Conditional& conditional, std::size_t index) {
+/// `told_as` is the conditional node's index for observers.
+std::shared_ptr<const Branch> make_branch(const Conditional& conditional, std::size_t index,
+                                          std::uint32_t told_as) {
     auto branch = std::make_shared<Branch>();
     branch->kind = conditional.kind;
     branch->value = static_cast<int*>(conditional.value.data);
     branch->index = index;
-    for (const auto& body : conditional.bodies) branch->bodies.push_back(make_plan(*body));
+    std::uint32_t first = told_as + 1;
+    for (const auto& body : conditional.bodies) {
+        branch->bodies.push_back(make_plan(*body, first));
+        for (const auto& node : body->nodes) first += told_nodes(*node);
+    }
     return branch;
 }
 
@@ -60,7 +67,8 @@ void set_task(Plan& plan, const NodeData& node) {
         break;
     case NodeKind::conditional:
         task.branch = make_branch(*node.conditional,
-                                  task.branch != nullptr ? task.branch->index : plan.branches++);
+                                  task.branch != nullptr ? task.branch->index : plan.branches++,
+                                  task.told_as);
         break;
     default: break;
     }
@@ -97,7 +105,7 @@ void gather_closures(Plan& plan) {
 }
 }  // namespace
 
-std::shared_ptr<Plan> make_plan(const GraphData& graph) {
+std::shared_ptr<Plan> make_plan(const GraphData& graph, std::uint32_t told_as) {
     auto made = std::make_shared<Plan>();
     Plan& plan = *made;
     const std::size_t count = graph.nodes.size();
@@ -105,6 +113,8 @@ std::shared_ptr<Plan> make_plan(const GraphData& graph) {
     plan.tasks.resize(std::max<std::size_t>(count, 1));
     if (count == 0) plan.roots.push_back(0);
     for (std::size_t i = 0; i < count; ++i) {
+        plan.tasks[i].told_as = told_as;
+        told_as += told_nodes(*graph.nodes[i]);
         set_task(plan, *graph.nodes[i]);
         plan.tasks[i].waits_for = static_cast<std::int32_t>(graph.dependencies[i].size());
         for (const std::uint32_t first : graph.dependencies[i]) ++plan.tasks[first].successors;

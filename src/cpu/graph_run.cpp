@@ -162,7 +162,7 @@ void GraphRun::settle(Ready& ready) noexcept {
         const std::lock_guard lock(lock_);
         failure = std::move(failure_);
     }
-    tell_times(-1, timed_from_);
+    if (parent_ == nullptr) tell_times(-1, timed_from_);
     done_->complete(std::move(failure));
     if (over_) over_->complete();
 }
@@ -302,7 +302,7 @@ void GraphRun::run_piece(const Piece& piece, Ready& ready) noexcept {
         fail(failure_of(task));
     }
     if (piece.wide->pieces.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-    tell_times(index, piece.wide->from_ns, executor().workers());
+    tell_task(index, piece.wide->from_ns, executor().workers());
     delete piece.wide;
     finish(index, ready);
 }
@@ -314,7 +314,7 @@ void GraphRun::run_item(std::uint32_t index, Ready& ready) noexcept {
     } catch (...) {
         fail(failure_of(plan_->tasks[index]));
     }
-    if (plan_->tasks[index].type != nullptr) tell_times(index, from_ns);
+    if (plan_->tasks[index].type != nullptr) tell_task(index, from_ns);
     finish(index, ready);
 }
 

@@ -49,14 +49,14 @@ void Shared::give_back(Kept& memory) noexcept {
 
 }  // namespace
 
-void* CpuBackend::allocate_shared(int device, std::size_t bytes, const SourceLocation& where) {
+Allocated CpuBackend::allocate_shared(int device, std::size_t bytes, const SourceLocation& where) {
     // A file can have any size: without this check, missing memory would surface as a signal at
     // some later write.
     if (const std::size_t free = free_memory(device); bytes > free)
         coded_error(ErrorCode::out_of_memory,
                     {"shareable", where, Access::device(DeviceKind::cpu, device)},
                     "no {} bytes of shared memory (available: {})", bytes, free);
-    return shared().add(SharedFile(bytes, "shareable", where), bytes, device);
+    return {shared().add(SharedFile(bytes, "shareable", where), bytes, device)};
 }
 
 void CpuBackend::export_shared(const void* base, ArrayHandle& handle, const SourceLocation& where) {

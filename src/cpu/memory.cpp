@@ -264,10 +264,10 @@ void CpuBackend::set_pool_release_threshold(int device, std::size_t, const Sourc
 }
 void CpuBackend::trim_pool(int, std::size_t, const SourceLocation&) {}
 
-void* CpuBackend::allocate_pinned(std::size_t bytes, const SourceLocation& where) {
-    return allocate_host(
+Allocated CpuBackend::allocate_pinned(std::size_t bytes, const SourceLocation& where) {
+    return {allocate_host(
         bytes, "pinned or pageable", Access::device(DeviceKind::cpu, 0),
-        [](Kept& memory) noexcept { std::free(memory.base); }, where);
+        [](Kept& memory) noexcept { std::free(memory.base); }, where)};
 }
 
 namespace {

@@ -86,7 +86,7 @@ public:
     EventHandle export_event(EventState& event, const SourceLocation& where) override;
     void import_event(EventState& event, const EventHandle& handle,
                       const SourceLocation& where) override;
-    void* allocate_shared(int device, std::size_t bytes, const SourceLocation& where) override;
+    Allocated allocate_shared(int device, std::size_t bytes, const SourceLocation& where) override;
     void export_shared(const void* base, ArrayHandle& handle, const SourceLocation& where) override;
     void* import_shared(int device, const ArrayHandle& handle,
                         const SourceLocation& where) override;
@@ -106,7 +106,7 @@ public:
     void* allocate(StreamRecord& stream, std::size_t bytes, const SourceLocation& where) override;
     bool free(void* data, std::size_t bytes, int device, const StreamUse* users,
               std::size_t user_count) noexcept override;
-    void* allocate_pinned(std::size_t bytes, const SourceLocation& where) override;
+    Allocated allocate_pinned(std::size_t bytes, const SourceLocation& where) override;
     bool free_pinned(void* data, std::size_t bytes, const StreamUse* users,
                      std::size_t user_count) noexcept override;
     bool classify(const void* data, Place& place) noexcept override;

@@ -72,7 +72,7 @@ class NoCuda final : public Backend {
         none();
     }
     void drop_foreign(StreamRecord&) noexcept override {}
-    void* allocate_shared(int, std::size_t, const SourceLocation&) override { none(); }
+    Allocated allocate_shared(int, std::size_t, const SourceLocation&) override { none(); }
     void export_shared(const void*, ArrayHandle&, const SourceLocation&) override { none(); }
     void* import_shared(int, const ArrayHandle&, const SourceLocation&) override { none(); }
     bool free_shared(const SharedMemory&, const StreamUse*, std::size_t) noexcept override {
@@ -82,7 +82,7 @@ class NoCuda final : public Backend {
     bool free(void*, std::size_t, int, const StreamUse*, std::size_t) noexcept override {
         return true;
     }
-    void* allocate_pinned(std::size_t, const SourceLocation&) override { none(); }
+    Allocated allocate_pinned(std::size_t, const SourceLocation&) override { none(); }
     bool free_pinned(void*, std::size_t, const StreamUse*, std::size_t) noexcept override {
         return true;
     }

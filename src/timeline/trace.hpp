@@ -103,6 +103,9 @@ struct TraceNode {
     OpKind kind = OpKind::launch;
     std::uint32_t first_access = 0, accesses = 0;
     std::vector<std::uint32_t> after;  ///< nodes that precede it directly
+    /// The conditional node in a body of which it is, and which body; see GraphNodeInfo.
+    TraceIndex inside = no_index;
+    std::uint32_t alternative = 0;
     bool operator==(const TraceNode&) const = default;
 };
 

@@ -1,5 +1,5 @@
 // heddle::check and HEDDLE_CHECK on streams of the device under test.
-#include "check/checked.hpp"
+#include "check/sample.hpp"
 #include "child.hpp"
 
 using namespace heddle_test;

@@ -1,14 +1,12 @@
-// A check that keeps what it finds, and operations for programs that it checks.
+// A check on streams of the device under test, which keeps what it finds.
 #pragma once
 
 #include <mutex>
-#include <utility>
+#include <string>
 #include <vector>
 
 #include <heddle/check.hpp>
 
-#include "check/unseen.hpp"
-#include "kernel_launches.hpp"
 #include "support.hpp"
 
 namespace heddle_test {
@@ -59,29 +57,6 @@ public:
 private:
     std::mutex mutex_;
     std::vector<check::Race> races_;
-};
-
-/// How many elements the arrays have.
-inline constexpr std::size_t size = 64;
-
-/// Enqueues a kernel that reads and writes `x`. It has run when this returns, in a way that the
-/// checker does not see: what it calls a race is none for ThreadSanitizer.
-template <class X> void write(StreamRef stream, X&& x) {
-    launch(stream, Add{}, dim(x.size()), x, 1);
-    if (!is_capturing(stream)) wait_unseen(stream);
-}
-/// The same for a kernel that reads `x` and writes `y`.
-template <class X, class Y> void read(StreamRef stream, const X& x, Y&& y) {
-    launch(stream, AddTo{}, dim(x.size()), x, y);
-    if (!is_capturing(stream)) wait_unseen(stream);
-}
-
-/// Streams of the device under test and arrays of int, made before the check begins.
-struct Sample {
-    Sample() { synchronize(); }
-    Drained drained;
-    Stream a{{.name = "a"}}, b{{.name = "b"}}, c{{.name = "c"}};
-    Array<int> x = zeros<int>(a, size), y = zeros<int>(a, size), z = zeros<int>(a, size);
 };
 
 }  // namespace heddle_test

@@ -1,7 +1,7 @@
 // The checker on graphs, captures, batches, collectives and several devices.
 #include <stdexcept>
 
-#include "check/checked.hpp"
+#include "check/sample.hpp"
 
 using namespace heddle_test;
 using check::RaceKind;

@@ -1,7 +1,7 @@
 // The checker on what the host does with memory: accesses, waits, host functions.
 #include <future>
 
-#include "check/checked.hpp"
+#include "check/sample.hpp"
 
 using namespace heddle_test;
 using check::RaceKind;

@@ -1,5 +1,5 @@
 // The checker on parts of arrays, and on memory that is made, freed and made again.
-#include "check/checked.hpp"
+#include "check/sample.hpp"
 
 using namespace heddle_test;
 using check::RaceKind;

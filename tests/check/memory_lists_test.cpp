@@ -163,6 +163,26 @@ TEST_CASE("check: pool_that_hands_over_without_order", "[check]") {
     CHECK(is_silent(p));
 }
 
+TEST_CASE("check: a cache that hands memory on to the host, after its users and without",
+          "[check]") {
+    Program p;
+    const auto a = p.stream(), b = p.stream();
+    const Memory x = p.allocate({});
+    const Line write = p.write(a, x);
+    const Line free = p.free(a, x);
+    const Line waits = p.after_users({}, Memory{0, x.data, 100, 0, 1});  // by its address
+    const Memory y = p.allocate_at({}, x.data);
+    const Line taken = static_cast<Line>(p.ops.size());
+    p.ops.back().from_own_cache = true;
+    p.write(b, y);
+    CHECK(is_silent(p));
+    const auto found = p.without(waits).findings();
+    REQUIRE_FALSE(found.empty());
+    CHECK(found[0].kind == Kind::reuse);
+    CHECK((found[0].first.site == free || found[0].first.site == write));
+    CHECK(found[0].second.site == taken);
+}
+
 TEST_CASE("check: two_root_graph_after_allocation", "[check]") {
     Program p;
     const auto a = p.stream();

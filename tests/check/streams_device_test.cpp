@@ -1,5 +1,5 @@
 // The checker on streams, events and scopes of the device under test.
-#include "check/checked.hpp"
+#include "check/sample.hpp"
 
 using namespace heddle_test;
 using check::RaceKind;

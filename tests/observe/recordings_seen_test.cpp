@@ -1,6 +1,7 @@
 // What observers learn of captures, batches, graphs and collectives.
 #include "kernel_launches.hpp"
 #include "observe/watch.hpp"
+#include "recording/spoil.hpp"
 
 using namespace heddle_test;
 
@@ -152,6 +153,36 @@ TEST_CASE("waits that order streams around a batch have the reason batch") {
     CHECK(asked == 1);
     CHECK(added >= 1);
     b.synchronize();
+}
+
+TEST_CASE("observers are told that a batch was abandoned, and which") {
+    const Drained drained;
+    const Stream s(test_device());
+    Array<int> x = zeros<int>(s, 10);
+    Batch batch({.on_cpu = true});
+    Watch watch;
+    {
+        ScopedBatch scope(batch, s);
+        launch(s, Add{}, dim(10), x, 1);
+        spoil_batch(s);
+        CHECK_THROWS_AS(scope.end(), UsageError);
+    }
+    const std::vector<Seen> all = watch.take();
+    const std::vector<Seen> launches = of_kind(all, OpKind::launch);
+    const std::vector<Seen> told = of_kind(all, OpKind::abandon);
+    REQUIRE(launches.size() == 1);
+    REQUIRE(told.size() == 1);
+    CHECK(told[0].op.recording == launches[0].op.recording);
+    CHECK(told[0].op.recording != 0);
+    CHECK_FALSE(told[0].op.stream);
+    CHECK(told[0].op.device == test_device());
+    CHECK(of_kind(all, OpKind::graph_launch).empty());
+    {
+        ScopedBatch scope(batch, s);
+        launch(s, Add{}, dim(10), x, 1);
+    }
+    CHECK(watch.take(OpKind::abandon).empty());
+    s.synchronize();
 }
 
 TEST_CASE("the shares of a collective belong together") {

@@ -3,12 +3,14 @@
 #include "catch.hpp"
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "random.hpp"
 #include "timeline/chrome_events.hpp"
 #include "timeline/sample_traces.hpp"
+#include "timeline/solve/abandoned.hpp"
 
 using namespace heddle_test;
 
@@ -94,6 +96,49 @@ TEST_CASE("a node names the nodes before it", "[timeline]") {
     REQUIRE(nodes.size() == 1);
     REQUIRE(nodes[0]["args"]["after"].items.size() == 1);
     CHECK(nodes[0]["args"]["after"].items[0].whole() == 0);
+}
+
+TEST_CASE("a node in a body names its conditional node and the body", "[timeline]") {
+    TraceBuilder t;
+    const auto s = t.stream("main");
+    const auto graph = t.graph({"Choice", "No"});
+    t.raw().graphs[graph].nodes[1].inside = 0;
+    t.raw().graphs[graph].nodes[1].alternative = 1;
+    const auto launch = t.launch_graph(s, graph).called(0, 1).ran(5, 25);
+    t.node_ran(launch, 1, 10, 15);
+    t.node_ran(launch, 1, 16, 20);  // another pass
+    const Json json = chrome_json(t.trace(0, 30));
+    check_all(json);
+    const auto nodes = events(json, "X", "kernel,node");
+    REQUIRE(nodes.size() == 2);
+    CHECK(argument(nodes[0], "inside") == "0");
+    CHECK(argument(nodes[0], "body") == "1");
+}
+
+TEST_CASE("operations of an abandoned batch are shown as abandoned", "[timeline]") {
+    TraceBuilder t;
+    const auto s = t.stream("main");
+    const auto record = [&](const char* name, std::uint64_t batch, Moment at) {
+        const auto op = t.launch(s, name).called(at, at + 1);
+        op->mode = OpMode::batched;
+        op->recording = batch;
+    };
+    record("Sent", 4, 0);
+    t.launch_graph(s, t.graph({"Sent"}, true)).called(2, 3).ran(4, 9)->recording = 4;
+    record("Lost", 4, 5);
+    record("Open", 5, 7);
+    t.op(OpKind::abandon, no_index, "batch").called(9, 9)->recording = 4;
+    const Json json = chrome_json(t.trace(0, 30));
+    check_all(json);
+    std::map<std::string, std::string> modes;
+    for (const Json& call : events(json, "X", "call"))
+        if (call["args"].has("mode")) modes[call["name"].text] = argument(call, "mode");
+    CHECK(modes == std::map<std::string, std::string>{{"launch Sent", "batched"},
+                                                      {"launch Lost", "abandoned"},
+                                                      {"launch Open", "batched"}});
+    CHECK(events(json, "X", "kernel").empty());
+    CHECK(detail::abandoned_ops(t.trace(0, 30)) ==
+          std::vector<bool>{false, false, true, false, false});
 }
 
 TEST_CASE("ranges enclose calls, and those that cross get lanes", "[timeline]") {

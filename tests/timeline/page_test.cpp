@@ -10,6 +10,7 @@
 #include "timeline/page/page_data.hpp"
 #include "timeline/page_samples.hpp"
 #include "timeline/solve/words.hpp"
+#include "timeline/trace_builder.hpp"
 
 using namespace heddle_test;
 using detail::Picture;
@@ -59,6 +60,27 @@ TEST_CASE("the parts of a page are all filled in", "[timeline]") {
     CHECK(count(page, "<noscript>") == 1);
     CHECK_THAT(between(page, "<noscript>", "</noscript>"), contains("<svg"));
     CHECK(page.ends_with("</html>\n"));
+}
+
+TEST_CASE("a page says in which bodies nodes are, and what was abandoned", "[timeline]") {
+    TraceBuilder t;
+    const auto s = t.stream("main");
+    const auto graph = t.graph({"Choice", "No"});
+    t.raw().graphs[graph].nodes[1].inside = 0;
+    t.raw().graphs[graph].nodes[1].alternative = 1;
+    t.node_ran(t.launch_graph(s, graph).called(0, 1).ran(5, 25), 1, 10, 15);
+    for (const bool is_abandoned : {false, true}) {
+        const auto lost = t.launch(s, is_abandoned ? "Lost" : "Open").called(30, 31);
+        lost->mode = OpMode::batched;
+        lost->recording = is_abandoned ? 4 : 5;
+    }
+    t.op(OpKind::abandon, no_index, "batch").called(31, 31)->recording = 4;
+    Sample sample{t.trace(0, 40), {}};
+    sample.solution = detail::solve(sample.trace);
+    const std::string page = page_of(sample);
+    CHECK_THAT(page, contains(R"("inside":[[],[0,1]])"));
+    CHECK_THAT(page, contains(R"("modes":["run","captured","batched","abandoned"])"));
+    CHECK(page_of(tiny_sample()).find("\"inside\"") == std::string::npos);
 }
 
 TEST_CASE("names cannot break out of a page", "[timeline]") {

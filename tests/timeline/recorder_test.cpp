@@ -4,7 +4,10 @@
 #include "support.hpp"
 
 #include "core/base/clock.hpp"
+#include "recording/spoil.hpp"
 #include "timeline/record/recorder.hpp"
+#include "timeline/solve/abandoned.hpp"
+#include "timeline/solve/solution.hpp"
 
 #include <algorithm>
 #include <map>
@@ -194,6 +197,67 @@ TEST_CASE("what a capture records does not run, and what a batch records runs on
     CHECK(sent[0].end != unknown_moment);
     CHECK(trace.graphs.at(sent[0].graph).is_batch);
     CHECK(trace.node_runs.size() == 1);
+}
+
+TEST_CASE("what an abandoned batch recorded has not run, and is recorded as abandoned") {
+    const Drained drained;
+    const Stream s(cpu_device());
+    Array<int> x = zeros<int>(s, 10);
+    TimelineRecorder recorder({});
+    Batch batch({.on_cpu = true});
+    {
+        ScopedBatch scope(batch, s);
+        launch(s, Add{}, dim(10), x, 1);
+        scope.send();
+        launch(s, Add{}, dim(10), x, 1);
+        spoil_batch(s);
+        CHECK_THROWS_AS(scope.end(), UsageError);
+    }
+    s.synchronize();
+    const Trace trace = recorder.trace();
+    REQUIRE(of_kind(trace, OpKind::abandon).size() == 1);
+    const std::vector<bool> abandoned = heddle::detail::abandoned_ops(trace);
+    std::vector<bool> launches;
+    for (std::size_t i = 0; i < trace.ops.size(); ++i)
+        if (trace.ops[i].kind == OpKind::launch) launches.push_back(abandoned[i]);
+    CHECK(launches == std::vector<bool>{false, true});
+    CHECK(trace.node_runs.size() == 1);
+    const heddle::detail::Solution solution = heddle::detail::solve(trace);
+    for (const heddle::detail::Bar& bar : solution.bars) CHECK_FALSE(abandoned[bar.op]);
+    CHECK(solution.bars.size() == 2);  // the batch, and its node
+}
+
+TEST_CASE("the nodes of bodies have their times, one for each pass") {
+    const Here here;
+    Array<int> x = zeros<int>(10), left = full<int>(1, 3);
+    TimelineRecorder recorder({});
+    Graph graph;
+    {
+        ScopedCapture capture(here.stream);
+        capture_while(left, [&] {
+            launch(Add{}, dim(10), x, 1);
+            launch(Add{}, dim(1), left, -1);
+        });
+        graph = capture.end();
+    }
+    graph.launch();
+    here.stream.synchronize();
+    const Trace trace = recorder.trace();
+    const std::vector<TraceOp> launches = of_kind(trace, OpKind::graph_launch);
+    REQUIRE(launches.size() == 1);
+    const heddle::detail::TraceGraph& shape = trace.graphs.at(launches[0].graph);
+    REQUIRE(shape.nodes.size() == 3);
+    CHECK(shape.nodes[0].inside == no_index);
+    CHECK(shape.nodes[1].inside == 0);
+    CHECK(shape.nodes[2].inside == 0);
+    if (!test_device().is_cpu()) return;
+    std::map<std::uint32_t, int> runs;
+    for (const heddle::detail::TraceNodeRun& run : trace.node_runs) {
+        ++runs[run.node];
+        CHECK(run.start >= launches[0].start);
+        CHECK(run.end <= launches[0].end);
+    }
+    CHECK(runs == std::map<std::uint32_t, int>{{1, 3}, {2, 3}});
 }
 
 TEST_CASE("a dropped operation is recorded as dropped, without times") {

@@ -137,6 +137,10 @@ private:
             set_accesses(node.first_access, node.accesses);
             for (std::size_t k = i == 0 ? 0 : below(4); k > 0; --k)
                 node.after.push_back(static_cast<std::uint32_t>(below(i)));
+            if (i != 0 && one_in(4)) {
+                node.inside = static_cast<TraceIndex>(below(i));
+                node.alternative = static_cast<std::uint32_t>(below(3));
+            }
             graph.nodes.push_back(node);
         }
         return graph;

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include <heddle/detail/stream_state.hpp>
+#include <heddle/launch/quiet.hpp>
 
 namespace heddle::detail {
 
@@ -89,7 +90,10 @@ concept HostCallable = std::invocable<std::decay_t<F>&>;
 template <class F> struct HostFunction {
     Kept<F> function;
 
-    static constexpr const char* pretty() noexcept { return __PRETTY_FUNCTION__; }
+    static constexpr const char* pretty() noexcept {
+        if constexpr (is_quiet<F>) return HostFunction<typename F::Function>::pretty();
+        else return __PRETTY_FUNCTION__;
+    }
     static void run(void* self, std::size_t, std::size_t) {
         static_cast<HostFunction*>(self)->function();
     }

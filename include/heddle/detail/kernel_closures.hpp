@@ -8,6 +8,7 @@
 
 #include <heddle/detail/work.hpp>
 #include <heddle/launch/launch_shape.hpp>
+#include <heddle/memory/view.hpp>
 
 namespace heddle::detail {
 
@@ -76,6 +77,20 @@ template <class K, int N, class... P> struct PortableOp {
     static constexpr OpType type =
         op_type<PortableOp>(&run, std::is_trivially_copyable_v<K>, "launch", pretty());
 };
+
+/// Whether others may look at what is written through an argument of type P.
+template <class P> inline constexpr bool is_watched_argument = false;
+template <class T> inline constexpr bool is_watched_argument<View<T>> = is_watched<T>;
+/// Whether the kernel, or an argument, can hold a pointer other than a view's.
+template <class P> inline constexpr bool may_hold_pointer = !holds_no_pointer<P>();
+template <class T> inline constexpr bool may_hold_pointer<View<T>> = false;
+
+/// Whether a portable kernel may tell somebody that it runs.
+template <class K, class... P>
+inline constexpr Signals kernel_signals =
+    (is_watched_argument<P> || ...)                       ? Signals::yes
+    : may_hold_pointer<K> || (may_hold_pointer<P> || ...) ? Signals::on_host
+                                                          : Signals::no;
 
 /// Its address identifies a kernel with N indices, whatever its arguments.
 template <class K, int N> inline constexpr char kernel_tag = 0;

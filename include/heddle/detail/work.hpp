@@ -11,6 +11,7 @@
 
 #include <heddle/detail/block.hpp>
 #include <heddle/detail/host_op.hpp>
+#include <heddle/detail/signals.hpp>
 #include <heddle/error.hpp>
 #include <heddle/launch/launch_options.hpp>
 #include <heddle/observe/observer.hpp>
@@ -29,10 +30,11 @@ enum class KernelKind : std::uint8_t {
 
 struct PortableCode;
 
-/// Describes a type of work; one constant for each type of closure. What follows `op` is null or 0
-/// for host functions.
+/// Describes a type of work; one constant for each type of closure. What follows `signals` is null
+/// or 0 for host functions.
 struct WorkType {
     const OpType* op;
+    Signals signals = Signals::no;
     KernelKind kernel = KernelKind::none;
     std::uint8_t dimensions = 0;   ///< of a portable kernel: 1 to 3
     std::uint16_t parameters = 0;  ///< of the kernel, without its indices
@@ -49,9 +51,14 @@ struct WorkType {
 
     /// Returns how many addresses there are.
     std::size_t parts() const noexcept { return 1u + dimensions + parameters; }
+    /// Returns whether such work may tell somebody that it runs there.
+    bool may_signal(Device device) const noexcept {
+        return signals == Signals::yes || (signals == Signals::on_host && device.is_cpu());
+    }
 };
 
-template <class F> inline constexpr WorkType host_work_type{&HostFunction<F>::type};
+template <class F>
+inline constexpr WorkType host_work_type{&HostFunction<F>::type, host_signals<F>};
 
 /// An immutable closure with several owners.
 using SharedClosure = std::shared_ptr<void>;

@@ -14,6 +14,7 @@
 #include <heddle/launch/kernel.hpp>
 #include <heddle/launch/launch_options.hpp>
 #include <heddle/launch/launch_shape.hpp>
+#include <heddle/launch/quiet.hpp>
 #include <heddle/memory/array.hpp>
 #include <heddle/observe/host_access.hpp>
 #include <heddle/observe/observer.hpp>
@@ -27,6 +28,7 @@ inline namespace HEDDLE_COMPILED_BY {
 
 template <class K, int N, class... P>
 inline constexpr WorkType portable_work_type{.op = &PortableOp<K, N, P...>::type,
+                                             .signals = kernel_signals<K, P...>,
                                              .kernel = KernelKind::portable,
                                              .dimensions = N,
                                              .parameters = sizeof...(P),

@@ -39,9 +39,10 @@ enum class OpKind : std::uint8_t {
     /// knows: it waited for those that were not done.
     after_users,
     used_on,  ///< Array::used_on(): what the stream has done so far may have used this memory
+    abandon,  ///< a batch ended by a failure: what it had recorded and not sent will not run
 };
 /// How many kinds there are.
-inline constexpr std::size_t op_kinds = static_cast<std::size_t>(OpKind::used_on) + 1;
+inline constexpr std::size_t op_kinds = static_cast<std::size_t>(OpKind::abandon) + 1;
 
 /// Returns the name of a kind, "wait_elided" for example.
 const char* to_string(OpKind kind) noexcept;
@@ -119,17 +120,29 @@ struct EventPoint {
     bool operator==(const EventPoint&) const = default;
 };
 
-/// A node of a launched graph, or an operation of a sent batch.
+/// A node of a launched graph, or an operation of a sent batch. The nodes of a child graph are
+/// among those of the graph, and named "child/node"; the child graph's own node follows them, and
+/// does nothing.
 struct GraphNodeInfo {
+    /// No node's index.
+    static constexpr std::uint32_t no_node = ~std::uint32_t{0};
+
     OpKind kind = OpKind::launch;  ///< of the operation that the node makes
     const char* name = "";         ///< given by the user, or the kernel's
     SourceLocation where = {};     ///< where it was made or captured
-    /// Nodes that precede it directly, by their index.
+    /// Nodes that precede it directly, by their index. In a body: nodes of the same body.
     std::span<const std::uint32_t> after = {};
+    /// For nodes in a body of a conditional node (which is a `graph_launch`, and reads its value):
+    /// that node, which precedes them, by its index.
+    std::uint32_t inside = no_node;
+    /// Which of its bodies they are in. A pass through a conditional node runs at most one.
+    std::uint32_t alternative = 0;
     /// Known only if there was an observer when the node was made.
     std::span<const OpAccess> accesses = {};
     /// Whether `accesses` are all that it accesses.
     bool accesses_known = false;
+    /// As OpInfo::may_signal.
+    bool may_signal = false;
     /// For nodes that record or wait for an event.
     std::uint64_t event = 0;
 };
@@ -141,7 +154,9 @@ struct GraphShape {
     /// Identifies the graph for good, whose launches run one after the other. A graph that is
     /// changed gets another shape.
     std::uint64_t graph = 0;
-    std::span<const GraphNodeInfo> nodes = {};  ///< in an order that respects the edges
+    /// In an order that respects the edges. The nodes of a conditional node's bodies follow it
+    /// directly, body by body.
+    std::span<const GraphNodeInfo> nodes = {};
 };
 
 /// Describes one enqueued operation. Pointers and spans are valid only during the on_op() call.
@@ -151,6 +166,12 @@ struct OpInfo {
     OpMode mode = OpMode::run;  ///< whether it was enqueued or recorded
     /// Of waits, records and host waits.
     WaitReason reason = WaitReason::user;
+    /// Whether it may tell somebody that it runs in a way that cannot be seen, through a flag in
+    /// memory for example. For host functions and kernels, as far as their types say.
+    bool may_signal = false;
+    /// Allocations: whether the memory comes from a cache of heddle's own, which has to hand it on
+    /// after the uses of whoever had it before.
+    bool from_own_cache = false;
     /// The kernel's type or function; for copies "host to device" and the like.
     const char* name = "";
     StreamRef stream = {};  ///< the stream it was enqueued on, if there is one
@@ -171,7 +192,8 @@ struct OpInfo {
     std::uint64_t other_position = 0;  ///< of its last operation that the wait covers
     /// For records: what was recorded. For waits and queries: the record that was meant.
     EventPoint event = {};
-    /// The capture or batch that recorded it, or that a `graph_launch` sends; else 0.
+    /// The capture or batch that recorded it, or that a `graph_launch` sends or that is abandoned;
+    /// else 0.
     std::uint64_t recording = 0;
     /// The id of the host function that enqueued it, or of the graph launch that such a function
     /// belongs to. 0: none, or no observer asked for times or host functions.
@@ -201,7 +223,8 @@ struct OpRun {
     static constexpr std::int64_t unknown = std::numeric_limits<std::int64_t>::min();
     /// OpInfo::id of the operation. This may come before the operation is described.
     std::uint64_t id = 0;
-    /// Graph launches: the index of the node in the launched graph; else -1.
+    /// Graph launches: the index of the node in the launched graph; else -1. A node in a body of a
+    /// conditional node runs once in each pass, and may not run.
     std::int64_t node = -1;
     /// Nanoseconds of `clock`, or `unknown`: as soon as what it came after was done.
     std::int64_t start_ns = 0;

@@ -46,7 +46,10 @@ namespace detail {
 template <class F> struct CompletionFunction {
     Kept<F> function;
 
-    static constexpr const char* pretty() noexcept { return __PRETTY_FUNCTION__; }
+    static constexpr const char* pretty() noexcept {
+        if constexpr (is_quiet<F>) return CompletionFunction<typename F::Function>::pretty();
+        else return __PRETTY_FUNCTION__;
+    }
     static void run(void* self, std::size_t, std::size_t) { complete(self, nullptr); }
     static void complete(void* self, std::exception_ptr failure) {
         static_cast<CompletionFunction*>(self)->function(std::move(failure));
@@ -63,7 +66,8 @@ template <class F> struct CompletionFunction {
 template <class F>
 concept CompletionCallable = std::invocable<std::decay_t<F>&, std::exception_ptr>;
 
-template <class F> inline constexpr WorkType completion_work_type{&CompletionFunction<F>::type};
+template <class F>
+inline constexpr WorkType completion_work_type{&CompletionFunction<F>::type, host_signals<F>};
 
 /// Enqueues an operation that has OpType::complete, or records it if the stream is being recorded.
 void give_completion(StreamState& stream, const WorkType& type, void* self,

@@ -162,6 +162,7 @@ Work work_of(const LaunchCall& call) {
 
 void set_work(NodeData& node, Work work, const SourceLocation& where) try {
     note_serials(work);
+    work.accesses_known = true;  // a host function accesses what it declares: nothing
     give_work(node, std::move(work), where);
 } catch (...) {
     detail::rethrow_as_error("args", where);

@@ -45,8 +45,20 @@ OpAccess access_of(const NodeData& node, const Piece& piece, AccessMode mode) no
             .mode = mode};
 }
 
-/// Returns whether all that the node accesses can be told.
+/// Returns what a conditional node reads itself.
+OpAccess value_access(const Conditional& conditional) noexcept {
+    const Region& value = conditional.value;
+    return {.data = value.data,
+            .bytes = value.bytes,
+            .allocation = allocation_of(value.owner),
+            .owner = value.owner,
+            .element = sizeof(int),
+            .mode = AccessMode::read};
+}
+
+/// Returns whether all that the node accesses can be told. What bodies access, their nodes tell.
 bool accesses_of(const NodeData& node, std::vector<OpAccess>& to) {
+    if (!node.enabled) return true;
     switch (node.kind) {
     case NodeKind::copy:
         to.push_back(access_of(node, node.from, AccessMode::read));
@@ -59,17 +71,45 @@ bool accesses_of(const NodeData& node, std::vector<OpAccess>& to) {
     case NodeKind::wait_event:
     case NodeKind::allocate:
     case NodeKind::free: return true;
-    default: return false;
+    case NodeKind::child_graph: return node.child == nullptr;  // else its nodes are not here
+    case NodeKind::conditional: to.push_back(value_access(*node.conditional)); return true;
+    case NodeKind::other: break;
     }
+    return false;
 }
 
 }  // namespace
 
+std::uint32_t told_nodes(const NodeData& node) noexcept {
+    std::uint32_t count = 1;
+    if (node.conditional != nullptr)
+        for (const auto& body : node.conditional->bodies)
+            for (const auto& inner : body->nodes) count += told_nodes(*inner);
+    return count;
+}
+
 ShapeData::ShapeData(const GraphData& graph) {
     nodes_.reserve(graph.nodes.size());
-    for (std::size_t i = 0; i < graph.nodes.size(); ++i)
-        describe(*graph.nodes[i], graph.dependencies[i]);
+    describe(graph, GraphNodeInfo::no_node, 0);
     shape_ = {next_id(), graph.uid, nodes_};
+}
+
+void ShapeData::describe(const GraphData& graph, std::uint32_t inside, std::uint32_t alternative) {
+    std::vector<std::uint32_t> told_as;  // each node's index here
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+        const NodeData& node = *graph.nodes[i];
+        const auto index = static_cast<std::uint32_t>(nodes_.size());
+        told_as.push_back(index);
+        std::vector<std::uint32_t>& after = edges_.emplace_back();
+        for (const std::uint32_t first : graph.dependencies[i]) after.push_back(told_as[first]);
+        describe(node, after);
+        nodes_.back().inside = inside;
+        nodes_.back().alternative = alternative;
+        if (node.conditional == nullptr) continue;
+        const auto& bodies = node.conditional->bodies;
+        for (std::uint32_t body = 0; body < bodies.size(); ++body)
+            describe(*bodies[body], index, body);
+    }
 }
 
 void ShapeData::describe(const NodeData& node, std::span<const std::uint32_t> after) {
@@ -77,7 +117,9 @@ void ShapeData::describe(const NodeData& node, std::span<const std::uint32_t> af
     info.kind = kind_of(node);
     info.name = names_.emplace_back(node.display_name()).c_str();
     info.where = node.where;
-    info.after = edges_.emplace_back(after.begin(), after.end());
+    info.after = after;
+    info.may_signal =
+        node.enabled && node.work.type != nullptr && node.work.type->may_signal(node.device);
     std::vector<OpAccess>& accesses = accesses_.emplace_back();
     info.accesses_known = accesses_of(node, accesses);
     info.accesses = accesses;

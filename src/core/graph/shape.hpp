@@ -21,6 +21,8 @@ public:
     const GraphShape& shape() const noexcept { return shape_; }
 
 private:
+    /// Adds the nodes of a graph, which is a body of the node `inside` unless that is no_node.
+    void describe(const GraphData& graph, std::uint32_t inside, std::uint32_t alternative);
     void describe(const NodeData& node, std::span<const std::uint32_t> after);
 
     std::deque<std::string> names_;
@@ -29,6 +31,10 @@ private:
     std::vector<GraphNodeInfo> nodes_;
     GraphShape shape_;
 };
+
+/// Returns how many nodes observers are told of for this one: itself, and those of its bodies,
+/// which follow it.
+std::uint32_t told_nodes(const NodeData& node) noexcept;
 
 /// Returns the shape of the graph as it is now, or null if there is no memory for it. It is made
 /// once, and anew after a change of the graph.

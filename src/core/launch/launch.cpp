@@ -54,6 +54,7 @@ void notify_described(StreamState& stream, OpInfo op, std::span<const MemoryArgu
 void notify_launch(StreamState& stream, const LaunchCall& call, bool is_recorded) noexcept {
     notify_described(stream,
                      {.kind = OpKind::launch,
+                      .may_signal = call.type.may_signal(stream.device),
                       .name = name_of_kernel(call.type, kernel_of(call)),
                       .where = call.where},
                      call.memory, is_recorded);
@@ -236,7 +237,10 @@ void submit_host_function(StreamState& stream, Admission admission, const WorkTy
         stream.backend->enqueue(record_of(stream), *type.op, self, 1, where);
     if (is_observed()) [[unlikely]]
         notify_described(stream,
-                         {.kind = OpKind::host_function, .name = type.op->pretty, .where = where},
+                         {.kind = OpKind::host_function,
+                          .may_signal = type.may_signal(stream.device),
+                          .name = type.op->pretty,
+                          .where = where},
                          memory, is_recorded);
 }
 

@@ -79,13 +79,14 @@ std::size_t checked_bytes(std::size_t count, std::size_t element, const char* ca
 /// `stream` is null for memory of the host, and shared memory. What a capture allocates is for the
 /// launches of its graph.
 void notify_memory(OpKind kind, StreamState* stream, Block& block, const SourceLocation& where,
-                   bool for_graph = false) noexcept {
+                   bool for_graph = false, bool from_own_cache = false) noexcept {
     const OpAccess access{.data = block.data,
                           .bytes = block.bytes,
                           .allocation = allocation_of(&block),
                           .owner = &block,
                           .mode = AccessMode::write};
     const OpInfo op{.kind = kind,
+                    .from_own_cache = from_own_cache,
                     .name = kind == OpKind::allocate ? "allocate" : "free",
                     .device = block.device,
                     .bytes = block.bytes,
@@ -93,6 +94,19 @@ void notify_memory(OpKind kind, StreamState* stream, Block& block, const SourceL
                     .where = where};
     if (stream != nullptr) notify_on(*stream, op, for_graph);
     else notify(op);
+}
+
+/// For memory that comes from the backend itself. If that knows the uses of whoever had it before
+/// to have ended, the host comes after them.
+void notify_allocated(Block& block, Allocated::Past past, const SourceLocation& where) noexcept {
+    const OpAccess former{.data = block.data, .bytes = block.bytes};
+    if (past == Allocated::Past::ended)
+        notify({.kind = OpKind::after_users,
+                .reason = WaitReason::free_memory,
+                .name = "wait for the memory's users",
+                .accesses = {&former, 1},
+                .where = where});
+    notify_memory(OpKind::allocate, nullptr, block, where, false, past != Allocated::Past::none);
 }
 
 void open_shared(Block& block, Device device, std::size_t bytes, MemoryOrigin origin) noexcept {
@@ -154,15 +168,17 @@ Block& allocate_shared(Device device, std::size_t count, std::size_t element,
                        const SourceLocation& where) try {
     const std::size_t bytes = checked_bytes(count, element, "shareable", where);
     Block& block = take_block();
+    Allocated made{nullptr};
     try {
         if (bytes != 0)
-            block.data = backend_of(device.kind()).allocate_shared(device.index(), bytes, where);
+            made = backend_of(device.kind()).allocate_shared(device.index(), bytes, where);
+        block.data = made.data;
     } catch (...) {
         give_block(block);
         throw;
     }
     open_shared(block, device, bytes, MemoryOrigin::shared);
-    if (is_observed()) notify_memory(OpKind::allocate, nullptr, block, where);
+    if (is_observed()) notify_allocated(block, made.past, where);
     return block;
 } catch (...) {
     rethrow_as_error("shareable", where);
@@ -190,10 +206,12 @@ Block& allocate_host(MemoryKind kind, std::size_t count, std::size_t element, Wh
     const std::size_t bytes =
         checked_bytes(count, element, kind == MemoryKind::pinned ? "pinned" : "pageable", where);
     Block& block = take_block();
+    Allocated made{nullptr};
     try {
         if (bytes != 0)
-            block.data = (kind == MemoryKind::pinned ? pinned_backend() : cpu_backend())
-                             .allocate_pinned(bytes, where);
+            made = (kind == MemoryKind::pinned ? pinned_backend() : cpu_backend())
+                       .allocate_pinned(bytes, where);
+        block.data = made.data;
     } catch (...) {
         give_block(block);
         throw;
@@ -203,7 +221,7 @@ Block& allocate_host(MemoryKind kind, std::size_t count, std::size_t element, Wh
     block.kind = kind;
     block.owners.store(1, std::memory_order_relaxed);
     block.alive.store(true, std::memory_order_release);
-    if (is_observed()) notify_memory(OpKind::allocate, nullptr, block, where);
+    if (is_observed()) notify_allocated(block, made.past, where);
     return block;
 } catch (...) {
     rethrow_as_error(kind == MemoryKind::pinned ? "pinned" : "pageable", where);

@@ -29,6 +29,7 @@ const char* to_string(OpKind kind) noexcept {
     case OpKind::wrap: return "wrap";
     case OpKind::after_users: return "after_users";
     case OpKind::used_on: return "used_on";
+    case OpKind::abandon: return "abandon";
     }
     return "?";
 }

@@ -1,5 +1,7 @@
 #include "core/recording/batch_recorder.hpp"
 
+#include <heddle/observe/observer.hpp>
+
 #include "core/base/failure.hpp"
 #include "core/base/fork.hpp"
 #include "core/base/report.hpp"
@@ -40,6 +42,7 @@ void BatchRecorder::finish(BatchRecorder& batch, const SourceLocation& where) {
         } catch (...) {
             failure = std::current_exception();
         }
+        batch.tell_abandoned(where);
         // Still under the lock, so that nothing is recorded in between.
         batch.end();
         batch.run_ = nullptr;
@@ -51,6 +54,17 @@ void BatchRecorder::finish(BatchRecorder& batch, const SourceLocation& where) {
     }
     batches.give(batch);
     if (failure != nullptr) std::rethrow_exception(failure);
+}
+
+void BatchRecorder::tell_abandoned(const SourceLocation& where) noexcept {
+    // There is no tape if the batch could not begin.
+    if (!is_observed() || tape == nullptr || tape->is_empty()) [[likely]]
+        return;
+    notify({.kind = OpKind::abandon,
+            .name = "batch",
+            .device = device,
+            .recording = id.load(std::memory_order_relaxed),
+            .where = where});
 }
 
 /// Moves the blocks kept so far to `garbage`.
@@ -122,9 +136,10 @@ void BatchRecorder::leave(StreamRecord& stream) noexcept {
             report(std::current_exception());
         }
     }
-    if (is_origin)
+    if (is_origin) {
+        tell_abandoned({});
         for (Participant& each : participants) detach(each);
-    else if (takes_part(one)) detach(one);
+    } else if (takes_part(one)) detach(one);
 }
 
 bool BatchRecorder::join(StreamRecord& stream, const std::vector<std::uint32_t>& tail, const char*,

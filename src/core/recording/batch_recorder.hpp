@@ -39,6 +39,8 @@ private:
     bool is_settled(StreamRecord& stream, std::uint64_t given, const SourceLocation& where);
     void order_others(StreamRecord& origin, const SourceLocation& where);
     void collect_kept() noexcept;
+    /// Tells observers that what is on the tape will not run, if there is anything.
+    void tell_abandoned(const SourceLocation& where) noexcept;
 
     BatchRun* run_ = nullptr;
     SpinLock kept_lock_;  ///< guards the next two; its holder never waits for the recorder's lock

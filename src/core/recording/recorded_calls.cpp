@@ -63,7 +63,7 @@ bool record_work(StreamState& state, const WorkType& type, void* self, std::size
     r->add(stream, kind, where, [&](std::uint32_t) {
         for (const MemoryArgument& one : memory)
             if (one.block != nullptr) r->use(*one.block);
-        if (is_observed() && (is_kernel || !memory.empty())) r->tape->set_accesses(memory);
+        if (is_observed()) r->tape->set_accesses(memory);
         r->tape->set_work(type, self, count, kept);  // last: it moves the closure
         if (primary >= 0) r->tape->set_primary(static_cast<std::uint32_t>(primary));
     });

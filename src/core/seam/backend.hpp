@@ -54,6 +54,17 @@ struct SharedMemory {
     bool is_imported;
 };
 
+/// Memory that a backend allocated, and who had it before.
+struct Allocated {
+    enum class Past : std::uint8_t {
+        none,    ///< nobody, as far as the backend knows
+        cached,  ///< it is from a cache of the backend's own
+        ended,   ///< the same, and all uses that it was freed after are known to have ended
+    };
+    void* data;
+    Past past = Past::none;
+};
+
 /// A kind of device. Functions throw heddle::Error unless marked noexcept. `where` is the user's
 /// call, for errors. All functions are thread-safe, also for calls on the same stream.
 class Backend {
@@ -220,11 +231,12 @@ public:
     [[nodiscard]] virtual bool free(void* data, std::size_t bytes, int device,
                                     const StreamUse* users, std::size_t user_count) noexcept = 0;
     /// Allocates page-locked host memory. free_pinned() frees it like free(), and may cache it.
-    virtual void* allocate_pinned(std::size_t bytes, const SourceLocation& where) = 0;
+    virtual Allocated allocate_pinned(std::size_t bytes, const SourceLocation& where) = 0;
     [[nodiscard]] virtual bool free_pinned(void* data, std::size_t bytes, const StreamUse* users,
                                            std::size_t user_count) noexcept = 0;
     /// Allocates memory that other processes can map. `bytes` > 0.
-    virtual void* allocate_shared(int device, std::size_t bytes, const SourceLocation& where) = 0;
+    virtual Allocated allocate_shared(int device, std::size_t bytes,
+                                      const SourceLocation& where) = 0;
     /// Fills in the handle by which another process can import the memory.
     virtual void export_shared(const void* base, ArrayHandle& handle,
                                const SourceLocation& where) = 0;

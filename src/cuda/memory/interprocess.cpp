@@ -103,11 +103,12 @@ bool give_unused_shared_memory_back(int device) noexcept {
     return !all.empty();
 }
 
-void* CudaBackend::allocate_shared(int device, std::size_t bytes, const SourceLocation& where) {
+Allocated CudaBackend::allocate_shared(int device, std::size_t bytes, const SourceLocation& where) {
     refuse_forked("shareable", where);
     Gpu& g = gpu(device, where);
     const std::size_t whole = whole_blocks(bytes);
-    if (void* const kept = take_unused(device, whole)) return kept;
+    // keep() was given it when its fences were passed.
+    if (void* const kept = take_unused(device, whole)) return {kept, Allocated::Past::ended};
     RelaxedCapture relaxed;
     InContext in(g);
     void* data = nullptr;
@@ -123,7 +124,7 @@ void* CudaBackend::allocate_shared(int device, std::size_t bytes, const SourceLo
                     bytes, gpu_device(device));
     }
     check(code, "cudaMalloc", device, where);
-    return data;
+    return {data};
 }
 
 void CudaBackend::export_shared(const void* base, ArrayHandle& handle,

@@ -267,7 +267,7 @@ bool CudaBackend::free(void* data, std::size_t, int device, const StreamUse* use
     return false;
 }
 
-void* CudaBackend::allocate_pinned(std::size_t bytes, const SourceLocation& where) {
+Allocated CudaBackend::allocate_pinned(std::size_t bytes, const SourceLocation& where) {
     refuse_forked("pinned", where);
     if (in_callback)
         usage_error(

@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 
+#include "core/seam/backend.hpp"
 #include "cuda/host_sync/fence.hpp"
 
 namespace heddle::detail::cu {
@@ -16,7 +17,7 @@ class PinnedCache {
 public:
     /// Takes a block of at least `bytes` > 0, aligned to 4096 bytes. Throws OutOfMemory if there
     /// is none even after idle blocks were released.
-    void* take(std::size_t bytes, const SourceLocation& where);
+    Allocated take(std::size_t bytes, const SourceLocation& where);
 
     /// Gives a block back, for reuse after the fences.
     void give(void* data, Fences fences) noexcept;
@@ -38,7 +39,7 @@ private:
 
     static std::size_t class_of(std::size_t capacity) noexcept;  ///< index of its idle list
     /// Returns an idle block of `bytes` to `most` bytes, or null if none is free.
-    void* find(std::size_t bytes, std::size_t most) noexcept;
+    Allocated find(std::size_t bytes, std::size_t most) noexcept;
     void* make_block(std::size_t capacity, const SourceLocation& where);
     void* allocate(std::size_t bytes, const SourceLocation& where);
     void* cut_from_slab(std::size_t bytes, const SourceLocation& where);

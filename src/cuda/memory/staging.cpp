@@ -71,7 +71,7 @@ public:
     /// Returns the slot for the copy's n-th part. It may still be pending: see wait().
     Slot& slot(std::size_t n) {
         Slot& s = slots_[n % pieces];
-        if (s.data == nullptr) s.data = pinned_cache().take(bytes_, where_);
+        if (s.data == nullptr) s.data = pinned_cache().take(bytes_, where_).data;
         if (s.event == nullptr) s.event = take_event(g_, where_);
         return s;
     }
@@ -144,7 +144,7 @@ namespace {
 class PieceInOrder {
 public:
     PieceInOrder(StreamRecord& stream, std::size_t bytes, const SourceLocation& where)
-        : stream_(stream), data_(pinned_cache().take(bytes, where)) {}
+        : stream_(stream), data_(pinned_cache().take(bytes, where).data) {}
     ~PieceInOrder() {
         try {
             const RelaxedCapture relaxed;

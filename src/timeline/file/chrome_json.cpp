@@ -12,6 +12,7 @@
 #include "timeline/file/chrome_text.hpp"
 #include "timeline/file/host_slices.hpp"
 #include "timeline/file/json_out.hpp"
+#include "timeline/solve/abandoned.hpp"
 #include "timeline/solve/words.hpp"
 
 namespace heddle::detail {
@@ -47,7 +48,8 @@ public:
     ChromeJson(std::ostream& to, const Trace& trace, const Solution& solution)
         : trace_(trace), solution_(solution), host_(host_slices(trace, solution)),
           rows_(trace, solution, host_), flows_(chrome_flows(trace, solution, host_, rows_)),
-          origin_(first_moment(trace, solution, host_)), text_(trace), out_(to, origin_) {}
+          abandoned_(abandoned_ops(trace)), origin_(first_moment(trace, solution, host_)),
+          text_(trace), out_(to, origin_) {}
 
     void write() {
         put_head();
@@ -127,7 +129,8 @@ private:
         put_more_categories(op);
         put_identity(op);
         put_target(op);
-        if (op.mode != OpMode::run) out_.word("mode", to_string(op.mode));
+        if (abandoned_[slice.op]) out_.word("mode", "abandoned");
+        else if (op.mode != OpMode::run) out_.word("mode", to_string(op.mode));
         put_common(op);
         if (slice.is_instant)
             out_.argument("took_us").micros(ChromeOut::distance(op.call_begin, op.call_end));
@@ -184,6 +187,10 @@ private:
         put_source(node.file, node.line);
         out_.argument("node").number(index);
         put_list("after", node.after.size(), [&](std::size_t i) { out_.number(node.after[i]); });
+        if (node.inside != no_index) {
+            out_.argument("inside").number(node.inside);
+            out_.argument("body").number(node.alternative);
+        }
         put_accesses(node.first_access, node.accesses);
         out_.end_event();
     }
@@ -270,6 +277,7 @@ private:
     const std::vector<HostSlice> host_;
     const ChromeRows rows_;
     const ChromeFlows flows_;
+    const std::vector<bool> abandoned_;  ///< of each operation
     const Moment origin_;
     ChromeText text_;
     ChromeOut out_;

@@ -101,8 +101,12 @@ private:
     }
 
     void graph(const TraceGraph& graph) const {
+        TraceIndex place = 0;
         for (const TraceNode& node : graph.nodes) {
             string(node.name), string(node.file);
+            // It comes before its bodies, so none is inside itself.
+            if (node.inside != no_index && node.inside >= place) fail("node", node.inside);
+            ++place;
             kind(node.kind);
             accesses(node.first_access, node.accesses);
             for (const std::uint32_t before : node.after) index("node", before, graph.nodes);

@@ -141,6 +141,8 @@ void name_columns(auto& row, RowOf<TraceNode> auto& node, auto&& after) {
     row.number(node.first_access);
     row.number(node.accesses);
     row.number(after);
+    row.index(node.inside);
+    row.number(node.alternative);
 }
 
 void name_columns(auto& row, RowOf<TraceGraph> auto& graph, auto&& nodes) {

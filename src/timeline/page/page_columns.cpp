@@ -6,6 +6,7 @@
 
 #include "timeline/page/look.hpp"
 #include "timeline/page/page_data.hpp"
+#include "timeline/solve/abandoned.hpp"
 #include "timeline/solve/ops_by_id.hpp"
 
 namespace heddle::detail {
@@ -109,13 +110,18 @@ void add_sites(PageColumns& columns, const Trace& trace, AccessLists& lists) {
     DistinctRows<15> sites;
     Numbers numbers;
     numbers.reserve(trace.ops.size());
-    for (const TraceOp& op : trace.ops)
+    const std::vector<bool> abandoned = abandoned_ops(trace);
+    const std::int64_t abandoned_mode = static_cast<std::int64_t>(OpMode::batched) + 1;
+    for (std::size_t i = 0; i < trace.ops.size(); ++i) {
+        const TraceOp& op = trace.ops[i];
+        const auto mode = abandoned[i] ? abandoned_mode : static_cast<std::int64_t>(op.mode);
         numbers.push_back(sites.number_of(
-            {static_cast<std::int64_t>(op.kind), static_cast<std::int64_t>(op.mode),
-             static_cast<std::int64_t>(op.reason), static_cast<std::int64_t>(class_of(trace, op)),
-             op.name, op.file, op.line, or_minus_one(op.thread), or_minus_one(op.stream),
-             or_minus_one(op.device), static_cast<std::int64_t>(op.bytes), or_minus_one(op.graph),
+            {static_cast<std::int64_t>(op.kind), mode, static_cast<std::int64_t>(op.reason),
+             static_cast<std::int64_t>(class_of(trace, op)), op.name, op.file, op.line,
+             or_minus_one(op.thread), or_minus_one(op.stream), or_minus_one(op.device),
+             static_cast<std::int64_t>(op.bytes), or_minus_one(op.graph),
              lists.number_of(op.first_access, op.accesses), op.share, op.shares}));
+    }
     columns.add("opSite", numbers);
     sites.add_to(columns, {"siteKind", "siteMode", "siteReason", "siteClass", "siteName",
                            "siteFile", "siteLine", "siteThread", "siteStream", "siteDevice",

@@ -1,4 +1,6 @@
 // The head of the page's data: what there is little of, in JSON.
+#include <algorithm>
+
 #include "timeline/page/escape.hpp"
 #include "timeline/page/look.hpp"
 #include "timeline/page/page_data.hpp"
@@ -56,6 +58,14 @@ std::string look_json(const Look& look) {
         .add("label", quoted(look.label))
         .add("brief", quoted(look.brief))
         .json();
+}
+
+/// The modes of operations, and one more: recorded by a batch that was abandoned.
+std::string mode_names() {
+    std::string names;
+    for (const OpMode mode : {OpMode::run, OpMode::captured, OpMode::batched})
+        names += quoted(to_string(mode)) + ',';
+    return '[' + names + quoted("abandoned") + ']';
 }
 
 std::string brief_names_json() {
@@ -117,7 +127,16 @@ std::string graph_json(const TraceGraph& graph) {
     const auto node = [](const TraceNode& n) {
         return list(n.after, [](std::uint32_t before) { return std::to_string(before); });
     };
-    return Object().add("after", list(graph.nodes, node)).json();
+    const auto body = [](const TraceNode& n) {  // the conditional node, and which of its bodies
+        if (n.inside == no_index) return std::string("[]");
+        return '[' + std::to_string(n.inside) + ',' + std::to_string(n.alternative) + ']';
+    };
+    const bool has_bodies = std::any_of(graph.nodes.begin(), graph.nodes.end(),
+                                        [](const TraceNode& n) { return n.inside != no_index; });
+    Object made;
+    made.add("after", list(graph.nodes, node));
+    if (has_bodies) made.add("inside", list(graph.nodes, body));
+    return made.json();
 }
 
 }  // namespace
@@ -135,7 +154,7 @@ std::string page_head(const Trace& trace, const Solution& solution, const Pictur
         .add("emptyStreams", picture.empty_streams)
         .add("notes", list(trace.notes, quoted))
         .add("kinds", names<OpKind>(op_kinds))
-        .add("modes", names<OpMode>(3))
+        .add("modes", mode_names())
         .add("reasons", names<WaitReason>(static_cast<std::size_t>(WaitReason::wait_reasons)))
         .add("classes", list(bar_looks(), look_json))
         .add("gapLooks", list(gap_looks(), look_json))

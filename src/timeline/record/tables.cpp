@@ -91,6 +91,8 @@ TraceIndex GraphTable::keep(const GraphShape& shape, bool is_batch) {
         node.line = info.where.line;
         node.kind = info.kind;
         node.after.assign(info.after.begin(), info.after.end());
+        node.inside = info.inside;
+        node.alternative = info.alternative;
         node.first_access = static_cast<std::uint32_t>(accesses_.size());
         node.accesses = static_cast<std::uint32_t>(info.accesses.size());
         for (const OpAccess& access : info.accesses) accesses_.push_back(trace_access(access));

@@ -116,6 +116,15 @@ function nodesBefore(model, node) {
         .map((before) => model.text[model.nodeName[first + before]] || `node ${before}`);
 }
 
+/// What says in which body of which conditional node a node is.
+function bodyWords(model, node) {
+    const graph = model.nodeGraph[node], first = model.firstNode[graph];
+    const [inside, alternative] = model.head.graphs[graph].inside?.[node - first] ?? [];
+    if (inside === undefined) return '';
+    const name = model.text[model.nodeName[first + inside]] || `node ${inside}`;
+    return `body ${alternative} of ${name}`;
+}
+
 function opFacts(model, op, bar) {
     const site = model.opSite[op], {head} = model;
     const stream = head.streams[model.siteStream[site]];
@@ -132,6 +141,7 @@ function opFacts(model, op, bar) {
         ['Thread', head.threads[model.siteThread[site]]],
         ...timeFacts(model, op, bar),
         ['Graph', node < 0 ? '' : opLink(model, op)],
+        ['In', node < 0 ? '' : bodyWords(model, node)],
         ['After', node < 0 ? '' : nodesBefore(model, node).join(', ')],
         ['Nodes', node >= 0 || model.siteGraph[site] < 0 ? ''
             : `${head.graphs[model.siteGraph[site]].after.length}`],
@@ -145,6 +155,9 @@ function modeWords(model, op) {
     const number = model.opRecording[op];
     if (mode === 'captured')
         return `Recorded by capture ${number}: it runs when the graph is launched.`;
+    if (mode === 'abandoned')
+        return `Recorded by batch ${number}, which a failure ended before it was sent: ` +
+            'it did not run.';
     return mode === 'batched' ? `Recorded by batch ${number}: it runs as a part of the batch.` : '';
 }
 

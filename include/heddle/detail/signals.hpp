@@ -1,0 +1,66 @@
+// Whether work may tell somebody that it runs in a way that cannot be seen: by writing a flag that
+// the host polls, for example. As far as types say; see docs/adr/0032.
+#pragma once
+
+#include <cstdint>
+#include <type_traits>
+
+#include <heddle/launch/quiet.hpp>
+
+namespace heddle::detail {
+
+/// Whether work may tell that it runs.
+enum class Signals : std::uint8_t {
+    no,
+    on_host,  ///< if it runs on a host thread
+    yes,
+};
+
+/// Whether a host function may: it holds nothing through which it could, or says that it does not.
+template <class F>
+inline constexpr Signals host_signals =
+    is_quiet<F> || (std::is_empty_v<F> && std::is_trivially_copyable_v<F>) ? Signals::no
+                                                                           : Signals::yes;
+
+/// Converts to numbers only; Member to other classes and unions than T, and Anything to whatever is
+/// asked for. Declared only.
+struct Number {
+    template <class T>
+        requires(std::is_arithmetic_v<T> || std::is_enum_v<T>)
+    operator T() const;
+};
+template <class T> struct Member {
+    template <class M>
+        requires((std::is_class_v<M> || std::is_union_v<M>) && !std::is_same_v<M, T>)
+    operator M() const;
+};
+struct Anything {
+    template <class T> operator T() const;
+};
+
+/// Whether the aggregate T consists of numbers and arrays of them: as many as it takes, nothing
+/// beyond, and no class or union in between.
+template <class T, class... N> constexpr bool consists_of_numbers() {
+    if constexpr (sizeof...(N) > 16 || requires { T{N()..., Member<T>()}; }) return false;
+    else if constexpr (requires { T{N()..., Number()}; })
+        return consists_of_numbers<T, N..., Number>();
+    else return sizeof...(N) != 0 && !requires { T{N()..., Anything()}; };
+}
+
+/// Whether an object of type T, which is copied as bytes, cannot hold a pointer or a reference. Of
+/// a closure only its alignment is known.
+template <class T> constexpr bool holds_no_pointer() {
+    if constexpr (std::is_empty_v<T> || std::is_arithmetic_v<T> || std::is_enum_v<T>) return true;
+    else if constexpr (alignof(T) < alignof(void*)) return true;
+    else if constexpr (std::is_aggregate_v<T> && !std::is_union_v<T> &&
+                       std::is_default_constructible_v<T>)
+        return consists_of_numbers<T>();
+    else return false;
+}
+
+/// Whether others may look at a T while it is written: it is an atomic, or volatile.
+template <class T>
+inline constexpr bool is_watched =
+    std::is_volatile_v<T> || (!std::is_const_v<T> && requires { T::is_always_lock_free; });
+
+}  // namespace heddle::detail

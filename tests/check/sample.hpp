@@ -1,0 +1,34 @@
+// Operations for programs that the checker checks.
+#pragma once
+
+#include "check/checked.hpp"
+#include "check/unseen.hpp"
+#include "kernel_launches.hpp"
+#include "support.hpp"
+
+namespace heddle_test {
+
+/// How many elements the arrays have.
+inline constexpr std::size_t size = 64;
+
+/// Enqueues a kernel that reads and writes `x`. It has run when this returns, in a way that the
+/// checker does not see: what it calls a race is none for ThreadSanitizer.
+template <class X> void write(StreamRef stream, X&& x) {
+    launch(stream, Add{}, dim(x.size()), x, 1);
+    if (!is_capturing(stream)) wait_unseen(stream);
+}
+/// The same for a kernel that reads `x` and writes `y`.
+template <class X, class Y> void read(StreamRef stream, const X& x, Y&& y) {
+    launch(stream, AddTo{}, dim(x.size()), x, y);
+    if (!is_capturing(stream)) wait_unseen(stream);
+}
+
+/// Streams of the device under test and arrays of int, made before the check begins.
+struct Sample {
+    Sample() { synchronize(); }
+    Drained drained;
+    Stream a{{.name = "a"}}, b{{.name = "b"}}, c{{.name = "c"}};
+    Array<int> x = zeros<int>(a, size), y = zeros<int>(a, size), z = zeros<int>(a, size);
+};
+
+}  // namespace heddle_test
