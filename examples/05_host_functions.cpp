@@ -60,10 +60,11 @@ int main(int argc, char** argv) {
         const std::size_t count = std::min(piece, content.size() - offset),
                           blocks = (count + block_bytes - 1) / block_bytes;
         reader.stream.wait_event(reader.copied);  // the CPU stream waits for the device
-        launch_host(reader.stream,
-                    [=, to = reader.here.data()] { read_piece(path, offset, to, count); });
+        const auto here = reader.here.view().first(count);
+        launch_host(
+            reader.stream, [=] { read_piece(path, offset, here.data(), count); }, writes(here));
         compute.wait_stream(reader.stream);  // and the device for the CPU stream
-        copy(compute, reader.there.view().first(count), reader.here.view().first(count));
+        copy(compute, reader.there.view().first(count), here);
         compute.record_event(reader.copied);
         launch(compute, SumBlock{}, dim(blocks), reader.there.view().first(count),
                sums.view().subview(offset / block_bytes, blocks));

@@ -49,14 +49,14 @@ int main(int argc, char** argv) {
     auto partial = kernel_node(PartialSums{}, dim(parts), x, sums).after(load);
     auto all = kernel_node(Total{}, dim(1), sums, total).after(partial);
     auto store = copy_node(result, total).after(all);
-    Graph built = host_node(check).after(store).build();
+    Graph built = host_node(check, writes(result)).after(store).build();
 
     Graph captured = capture(stream, [&] {
         copy(stream, x, input);
         launch(stream, PartialSums{}, dim(parts), x, sums);
         launch(stream, Total{}, dim(1), sums, total);
         copy(stream, result, total);
-        launch_host(stream, check);
+        launch_host(stream, check, writes(result));
     });
     Graph clone = captured.clone();
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "../device_argument.hpp"
 
@@ -40,10 +41,11 @@ int main(int argc, char** argv) {
         std::printf("%s: %zu stream(s) %8.3f ms\n", current_device().name().c_str(), streams,
                     elapsed_time(start, end));  // waits for both events
 
+        const View<const unsigned> got = on_host(std::as_const(host));
         for (std::size_t i = 0; i < n; ++i) {
             auto value = static_cast<unsigned>(i);
             for (int r = 0; r < rounds; ++r) value = value * 1664525u + 1013904223u;
-            is_right = is_right && host[i] == value;
+            is_right = is_right && got[i] == value;
         }
     }
     return is_right ? 0 : 1;

@@ -1,6 +1,8 @@
 // Operations' names, kinds and places, each kept once.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <map>
 #include <string>
 #include <tuple>
@@ -19,16 +21,36 @@ struct Site {
 /// Gives each site a small number.
 class SiteTable {
 public:
-    SiteId intern(OpKind kind, const char* name, const SourceLocation& where);
+    SiteId intern(OpKind kind, const char* name, const SourceLocation& where) {
+        const SiteId recent = recent_[place_of(kind, name, where)];
+        if (recent != 0 && is_at(sites_[recent], kind, name, where)) [[likely]]
+            return recent;
+        return find_or_add(kind, name, where);
+    }
     const Site& operator[](SiteId id) const { return sites_[id]; }
     std::size_t size() const noexcept { return sites_.size(); }
 
 private:
-    // Places and names are texts of the compiler, which rarely move: they are found by address
-    // first, and compared, as an unloaded library may leave an address to another text.
-    using Address = std::tuple<OpKind, const char*, const char*, unsigned>;
+    static constexpr std::size_t places = 512;
+
+    // Places and names are texts of the compiler, which rarely move: they are looked for by address,
+    // and compared, as an unloaded library may leave an address to another text.
+    static std::size_t place_of(OpKind kind, const char* name,
+                                const SourceLocation& where) noexcept {
+        const auto mix = reinterpret_cast<std::uintptr_t>(name) * 0x9e3779b97f4a7c15u +
+                         reinterpret_cast<std::uintptr_t>(where.file) +
+                         where.line * std::uintptr_t{0x85ebca6b} + static_cast<std::size_t>(kind);
+        return (mix ^ mix >> 32) % places;
+    }
+    static bool is_at(const Site& site, OpKind kind, const char* name,
+                      const SourceLocation& where) {
+        return site.kind == kind && site.line == where.line && site.name == name &&
+               site.file == where.file;
+    }
+    SiteId find_or_add(OpKind kind, const char* name, const SourceLocation& where);
+
     using Text = std::tuple<OpKind, std::string, std::string, unsigned>;
-    std::map<Address, SiteId> by_address_;
+    std::array<SiteId, places> recent_{};  ///< the newest of each place
     std::map<Text, SiteId> by_text_;
     std::vector<Site> sites_{Site{}};
 };

@@ -108,14 +108,15 @@ Sha256Digest DigestPipeline::run(Run& run) {
     run_ = nullptr;
     run.busy.hashing += finishing_.seconds();
     Sha256Digest root;
-    std::copy(root_.view().begin(), root_.view().end(), root.begin());
+    const View<const std::uint8_t> result = on_host(std::as_const(root_));
+    std::copy(result.begin(), result.end(), root.begin());
     return root;
 }
 
 /// Enqueues the next chunk: its read, and by submit() its copy and its hashing.
 void DigestPipeline::enqueue(Run& run) {
     const Chunk chunk = chunk_at(run.file, run.enqueued);
-    read(run.file, chunk, pipeline_->acquire().data());
+    read(run.file, chunk, pipeline_->acquire());
     StreamRef copying = pipeline_->copy_in_stream();
     copying.wait_stream(reading_);
     if (options_.device.is_cuda()) copying.record_event(times_of(run.enqueued).copying.begin);
@@ -124,21 +125,25 @@ void DigestPipeline::enqueue(Run& run) {
 }
 
 /// Reads a chunk in parts, concurrently. What reading_ does next comes after all of them.
-void DigestPipeline::read(const InputFile& file, const Chunk& chunk, std::uint8_t* to) {
+void DigestPipeline::read(const InputFile& file, const Chunk& chunk,
+                          std::span<std::uint8_t> to) {
     const std::size_t part = std::max(
         round_up(round_up(chunk.bytes, readers_.size()) / readers_.size(), sha256_block_bytes),
         min_part);
     std::size_t used = 0;
     for (std::size_t begin = 0; begin < chunk.bytes; begin += part, ++used) {
         const std::size_t end = std::min(begin + part, chunk.bytes);
-        launch_host(readers_[used], [this, &file, begin, end, offset = chunk.offset, to] {
-            check_stop();
-            const Busy busy{reading_clock_};
-            file.read(offset + begin, end - begin, to + begin);
-            // Pads the file's last block.
-            const std::size_t padding = round_up(end, sha256_block_bytes) - end;
-            std::memset(to + end, 0, padding);
-        });
+        const std::size_t padding = round_up(end, sha256_block_bytes) - end;  // of the last block
+        const View<std::uint8_t> here = to.subspan(begin, end - begin + padding);
+        launch_host(
+            readers_[used],
+            [this, &file, here, bytes = end - begin, from = chunk.offset + begin] {
+                check_stop();
+                const Busy busy{reading_clock_};
+                file.read(from, bytes, here.data());
+                std::memset(here.data() + bytes, 0, here.size() - bytes);
+            },
+            writes(here));
     }
     for (std::size_t i = 0; i < used; ++i) reading_.wait_stream(readers_[i]);
     end_stage(reading_);

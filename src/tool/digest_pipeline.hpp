@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include <heddle/heddle.hpp>
@@ -110,7 +111,7 @@ private:
     void make_pipeline(const InputFile& file);
     Sha256Digest run(Run& run);
     void enqueue(Run& run);
-    void read(const InputFile& file, const Chunk& chunk, std::uint8_t* to);
+    void read(const InputFile& file, const Chunk& chunk, std::span<std::uint8_t> to);
     void hash(View<const std::uint8_t> blocks);
     void chunk_done();
     void await_all();

@@ -126,6 +126,42 @@ TEST_CASE("device: node_parameters_updated") {
     CHECK(checked.expect(RaceKind::read_after_write).data == s.y.data());
 }
 
+TEST_CASE("device: host nodes that declare what they use") {
+    const bool waits = GENERATE(false, true);
+    Sample s;
+    Array<int> pin = pinned<int>(size);
+    synchronize();
+    Checked checked;
+    auto node = host_node(quiet([] {}), reads(pin));
+    Graph graph = node.build();
+    graph.launch(s.a);
+    wait_unseen(s.a);
+    if (waits) s.b.wait_stream(s.a);
+    copy(s.b, pin, s.x);
+    wait_unseen(s.b);
+    if (!waits) return (void)checked.expect(RaceKind::write_after_read);
+    node.call(quiet([] {}), reads(s.y.view()));
+    graph.launch(s.a);
+    wait_unseen(s.a);
+    copy(s.b, pin, s.x);  // no longer the node's
+    checked.expect_silence();
+}
+
+TEST_CASE("device: a host node refuses memory that is gone, and its array lives on for launches") {
+    Sample s;
+    View<int> gone;
+    {
+        Array<int> x = pinned<int>(size);
+        gone = x;
+    }
+    CHECK_THROWS_AS(host_node([] {}, reads(gone)), UsageError);
+    Array<int> kept = pinned<int>(size);
+    Graph graph = host_node([] {}, writes(kept)).build();
+    graph.launch(s.a);
+    kept.reset();
+    CHECK_THROWS_AS(graph.launch(s.a), UsageError);
+}
+
 TEST_CASE("device: graph_built_before_checking_began") {
     Sample s;
     Graph graph = fill_node(s.x, 1).build();

@@ -13,6 +13,7 @@
 #include <heddle/launch/dependent_launch.hpp>
 #include <heddle/launch/launch.hpp>
 #include <heddle/memory/copy.hpp>
+#include <heddle/observe/host_access.hpp>
 
 namespace heddle {
 
@@ -41,7 +42,9 @@ protected:
 
 namespace detail {
 std::shared_ptr<NodeData> new_node(NodeKind kind, Device device, Where where);
-void set_work(NodeData& node, Work work, const SourceLocation& where);
+/// Sets a host function, which uses the memory.
+void set_work(NodeData& node, Work work, std::span<const MemoryArgument> memory,
+              const SourceLocation& where);
 /// Checks and sets what a kernel node launches.
 void set_kernel(NodeData& node, const LaunchCall& call);
 /// Sets a launch that differs in one argument only, which has been checked. `fresh` is that
@@ -316,31 +319,58 @@ public:
     explicit HostNode(const GraphNode& node, Where where = {})
         : NodeOf(detail::check_kind(node, NodeKind::host_function, where)) {}
     /// Sets the function, from the next launch on.
-    template <detail::HostCallable F> HostNode& call(F&& function, Where where = {}) try {
-        using Operation = detail::HostFunction<std::decay_t<F>>;
-        detail::Work work;
-        work.type = &detail::host_work_type<std::decay_t<F>>;
-        work.closure = std::make_shared<Operation>(Operation{std::forward<F>(function)});
-        detail::set_work(data(), std::move(work), where);
+    template <detail::HostCallable F> HostNode& call(F&& function, Where where = {}) {
+        set(std::forward<F>(function), {}, where);
         return *this;
-    } catch (...) {
-        detail::rethrow_as_error("host_node", where);
+    }
+    /// The same for a function that says what it uses, with reads() and writes().
+    template <detail::HostCallable F, std::same_as<DeclaredAccess>... A>
+    HostNode& call(F&& function, const DeclaredAccess& first, const A&... more) {
+        const detail::MemoryArgument memory[] = {first.memory(), more.memory()...};
+        set(std::forward<F>(function), memory, first.where());
+        return *this;
     }
 
 private:
     friend detail::Access;
     template <detail::HostCallable F>
-    HostNode(F&& function, Device device, Where where)
+    HostNode(F&& function, Device device, std::span<const detail::MemoryArgument> memory,
+             Where where)
         : NodeOf(detail::new_node(NodeKind::host_function, device, where)) {
-        call(std::forward<F>(function), where);
+        set(std::forward<F>(function), memory, where);
+    }
+    template <class F>
+    void set(F&& function, std::span<const detail::MemoryArgument> memory, Where where) try {
+        using Operation = detail::HostFunction<std::decay_t<F>>;
+        detail::Work work;
+        work.type = &detail::host_work_type<std::decay_t<F>>;
+        work.closure = std::make_shared<Operation>(Operation{std::forward<F>(function)});
+        detail::set_work(data(), std::move(work), memory, where);
+    } catch (...) {
+        detail::rethrow_as_error("host_node", where);
     }
 };
 /// Makes a node that calls `f`. `device` (default: the current one) is the device of its graph.
 template <detail::HostCallable F> HostNode host_node(Device device, F&& f, Where where = {}) {
-    return detail::Access::make<HostNode>(std::forward<F>(f), device, where);
+    return detail::Access::make<HostNode>(std::forward<F>(f), device,
+                                          std::span<const detail::MemoryArgument>(), where);
 }
 template <detail::HostCallable F> HostNode host_node(F&& f, Where where = {}) {
     return host_node(current_device(), std::forward<F>(f), where);
+}
+/// The same for a function that says which arrays and views it uses, as for launch_host():
+///
+///     auto check = host_node([v = result.view()] { use(v[0]); }, reads(result)).after(store);
+template <detail::HostCallable F, std::same_as<DeclaredAccess>... A>
+HostNode host_node(Device device, F&& f, const DeclaredAccess& first, const A&... more) {
+    const detail::MemoryArgument memory[] = {first.memory(), more.memory()...};
+    return detail::Access::make<HostNode>(std::forward<F>(f), device,
+                                          std::span<const detail::MemoryArgument>(memory),
+                                          first.where());
+}
+template <detail::HostCallable F, std::same_as<DeclaredAccess>... A>
+HostNode host_node(F&& f, const DeclaredAccess& first, const A&... more) {
+    return host_node(current_device(), std::forward<F>(f), first, more...);
 }
 
 /// A node that does nothing. Put between two sets of nodes, it orders one after the other with

@@ -160,9 +160,17 @@ Work work_of(const LaunchCall& call) {
 }
 }  // namespace
 
-void set_work(NodeData& node, Work work, const SourceLocation& where) try {
+void set_work(NodeData& node, Work work, std::span<const MemoryArgument> memory,
+              const SourceLocation& where) try {
+    for (const MemoryArgument& one : memory) {
+        if (one.block == nullptr) continue;
+        if (!one.block->alive.load(std::memory_order_relaxed))
+            throw_dead_block(*one.block, "host_node", where);
+        work.blocks.push_back(one.block);
+    }
     note_serials(work);
-    work.accesses_known = true;  // a host function accesses what it declares: nothing
+    if (is_observed()) work.accesses = accesses_of(memory);
+    work.accesses_known = memory.empty() || is_observed();  // it accesses what it declares
     give_work(node, std::move(work), where);
 } catch (...) {
     detail::rethrow_as_error("args", where);

@@ -28,7 +28,7 @@ bool is_reachable(const Piece& piece) noexcept {
 struct PinnedPiece {
     void* data;
     explicit PinnedPiece(std::size_t bytes, const SourceLocation& where)
-        : data(pinned_cache().take(bytes, where)) {}
+        : data(pinned_cache().take(bytes, where).data) {}
     /// No fences: the graph releases the piece once no launch can use it.
     ~PinnedPiece() { pinned_cache().give(data, {}); }
     PinnedPiece(const PinnedPiece&) = delete;
