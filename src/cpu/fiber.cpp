@@ -24,6 +24,8 @@ namespace heddle::detail::tsan {
     asm("__tsan_switch_to_fiber");
 [[gnu::weak]] void set_fiber_name(void* fiber, const char* name) noexcept
     asm("__tsan_set_fiber_name");
+[[gnu::weak]] int load_atomic(const volatile int* address, int order) noexcept
+    asm("__tsan_atomic32_load");
 
 }  // namespace heddle::detail::tsan
 
@@ -251,6 +253,11 @@ void Fiber::destroy(const OpType& type, void* self) noexcept {
     }
 }
 
+int Fiber::load(const int* value) noexcept {
+    const As own(fiber_);
+    return load_atomic(value, __ATOMIC_ACQUIRE);
+}
+
 void* box(const OpType& type, void* self) noexcept {
     const std::size_t align = std::max<std::size_t>(type.align, alignof(std::max_align_t));
     void* const block =
@@ -262,8 +269,6 @@ void* box(const OpType& type, void* self) noexcept {
     return block;
 }
 
-int read_unseen(const int* value) noexcept { return __atomic_load_n(value, __ATOMIC_ACQUIRE); }
-
 void acquire_for_frees(const void* address) noexcept {
     if (!tsan::is_here() || create_fiber == nullptr) [[likely]]
         return;
@@ -271,6 +276,7 @@ void acquire_for_frees(const void* address) noexcept {
     if (frees == nullptr) {
         const As self(creator());
         frees = create_fiber(0);
+        set_fiber_name(frees, "heddle: memory is freed");
     }
     {
         const As own(frees);

@@ -35,6 +35,8 @@ public:
     void complete(const OpType& type, void* self, std::exception_ptr failure);
     /// Destroys a closure made by box(), and frees it.
     void destroy(const OpType& type, void* self) noexcept;
+    /// Loads an int atomically; acquires.
+    int load(const int* value) noexcept;
 
 private:
     enum class Call : std::uint8_t { none, run, complete, destroy, end };
@@ -74,9 +76,6 @@ inline void run_on(Fiber* fiber, const OpType& type, void* self, std::size_t beg
 /// again under locks of heddle's, and to ThreadSanitizer these are no order between streams. Ends
 /// the program if out of memory, as ThreadSanitizer does.
 void* box(const OpType& type, void* self) noexcept;
-
-/// Reads an int that streams may have written, without ThreadSanitizer's seeing it.
-int read_unseen(const int* value) noexcept;
 
 /// Frees memory that streams have used. `acquire_for_frees` tells whose work is ordered before all
 /// later frees; the calling thread is not ordered after that work.

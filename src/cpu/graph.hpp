@@ -24,8 +24,9 @@ struct Branch {
     std::vector<std::shared_ptr<const Plan>> bodies;
     std::size_t index;  ///< position among the plan's conditional nodes
 
-    /// Returns the body that the current value selects, or null if it selects none.
-    const std::shared_ptr<const Plan>* chosen() const noexcept;
+    /// Returns the body that the current value selects, or null if it selects none. `fiber`: of the
+    /// node, or null.
+    const std::shared_ptr<const Plan>* chosen(Fiber* fiber) const noexcept;
 };
 
 /// A graph prepared for execution: closures with successors. Not modified while a run uses it.

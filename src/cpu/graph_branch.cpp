@@ -4,9 +4,9 @@
 
 namespace heddle::detail::cpu {
 
-const std::shared_ptr<const Plan>* Branch::chosen() const noexcept {
-    const int now = tsan::is_here() ? read_unseen(value)
-                                    : std::atomic_ref(*value).load(std::memory_order_acquire);
+const std::shared_ptr<const Plan>* Branch::chosen(Fiber* fiber) const noexcept {
+    const int now = fiber != nullptr ? fiber->load(value)
+                                     : std::atomic_ref(*value).load(std::memory_order_acquire);
     std::size_t body = 0;
     switch (kind) {
     case ConditionalKind::if_else:
@@ -41,7 +41,7 @@ bool GraphRun::run_branch(std::uint32_t index, Ready& ready) {
     for (int passes = 0;; ++passes) {
         if (is_failed()) return true;
         if (pass.has_run && branch.kind != ConditionalKind::while_loop) return true;
-        const std::shared_ptr<const Plan>* body = branch.chosen();
+        const std::shared_ptr<const Plan>* body = branch.chosen(fiber(index));
         if (body == nullptr) return true;
         if (passes != 0 && (executor().more_urgent_ready(level()) ||
                             (passes >= batch && executor().anything_ready()))) {

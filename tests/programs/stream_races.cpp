@@ -1,5 +1,5 @@
-// stream_races CASE: programs for ThreadSanitizer (docs/guide/19-checking.md), some with a race and
-// some without. check_races.cmake runs a case and reads what ThreadSanitizer reports.
+// stream_races CASE: programs for ThreadSanitizer (docs/guide/19-checking.md), some with a race
+// between streams and some without. check_race.cmake runs one and reads what is reported.
 #include <heddle/heddle.hpp>
 
 #include <array>
@@ -123,8 +123,8 @@ void after_much_else() {
     const Streams streams;
     launch(streams.a, AddOne{}, dim(16), x);
     for (int i = 0; i < 20; ++i) {
-        Array<int> y = zeros<int>(64);
         const Stream other{device};
+        Array<int> y = zeros<int>(other, 64);
         launch(other, AddOne{}, dim(64), y);
         streams.b.wait_stream(other);
         Event event = other.record_event();
