@@ -3,6 +3,7 @@
 
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -156,6 +157,7 @@ void Fiber::start_thread() noexcept {
 
 void* Fiber::serve(void* self) noexcept {
     Fiber& fiber = *static_cast<Fiber*>(self);
+    prctl(PR_SET_NAME, "heddle-fiber");
     // Its thread_local variables are made by now.
     tsan::release(fiber.order_);
     fiber.acquire(fiber.order_);

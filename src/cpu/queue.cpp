@@ -32,6 +32,7 @@ Queue::Queue(StreamRecord& stream, int level)
 Queue::~Queue() {
     chunks().give(head_);
     chunks().give(spare_.load());
+    delete fibers_.load();
 }
 
 void Queue::add_chunk(std::size_t bytes) {

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
-#include <memory>
 #include <mutex>
 
 #include "core/base/clock.hpp"
@@ -154,15 +153,18 @@ public:
     void finish_spread() noexcept;
 
     /// Returns the stream's fibers; null without ThreadSanitizer, or if nothing was ever pushed.
-    Fibers* fibers() const noexcept { return fibers_.get(); }
+    Fibers* fibers() const noexcept { return fibers_.load(std::memory_order_acquire); }
     /// Makes them if there are none. Only under ThreadSanitizer. Thread-safe.
     Fibers& made_fibers() {
         const std::lock_guard lock(lock_);
         make_fibers();
-        return *fibers_;
+        return *fibers();
     }
     /// Returns the fiber of its operations, or null. Call only on the draining thread.
-    Fiber* fiber() const noexcept { return fibers_ != nullptr ? &fibers_->main() : nullptr; }
+    Fiber* fiber() const noexcept {
+        Fibers* const all = fibers();
+        return all != nullptr ? &all->main() : nullptr;
+    }
     /// Tells ThreadSanitizer that the calling thread goes on after all that is done. Call it after
     /// is_idle() has returned true.
     void see_idle() const noexcept { tsan::acquire(order()); }
@@ -181,14 +183,14 @@ private:
     const void* order() const noexcept { return &cost_; }
     /// Whether ThreadSanitizer sees the work as a fiber's. heddle's own work runs on the worker.
     bool is_on_fiber(const OpType& type) const noexcept {
-        return fibers_ != nullptr && &type != &start_type;
+        return fibers() != nullptr && &type != &start_type;
     }
     void* closure_of(Operation& op) const noexcept {
         return is_on_fiber(op.type()) ? *static_cast<void**>(op.closure()) : op.closure();
     }
     void make_fibers() {
-        if (tsan::is_here() && fibers_ == nullptr) [[unlikely]]
-            fibers_ = std::make_unique<Fibers>(stream_);
+        if (tsan::is_here() && fibers() == nullptr) [[unlikely]]
+            fibers_.store(new Fibers(stream_), std::memory_order_release);
     }
     /// Tells ThreadSanitizer that `done` is the work so far. The caller completes `done`.
     void order_before(const Completion& done) noexcept;
@@ -263,7 +265,7 @@ private:
     std::uint64_t timed_id_ = 0;
     std::int64_t timed_from_ = 0;  ///< when it began
 
-    std::unique_ptr<Fibers> fibers_;  ///< made under lock_ at the first push
+    std::atomic<Fibers*> fibers_{nullptr};  ///< made under lock_ at the first push
     /// Allocated now, because closing a stream must not fail.
     CompletionRef final_ = make_completion();
     StreamRecord& stream_;
