@@ -140,7 +140,6 @@ void Fiber::release(const void* address) noexcept {
     tsan::release(address);
 }
 
-
 void Fiber::start_thread() noexcept {
     pthread_attr_t attributes;
     pthread_attr_init(&attributes);
@@ -262,8 +261,8 @@ int Fiber::load(const int* value) noexcept {
 
 void* box(const OpType& type, void* self) noexcept {
     const std::size_t align = std::max<std::size_t>(type.align, alignof(std::max_align_t));
-    void* const block =
-        std::aligned_alloc(align, (std::max<std::size_t>(type.size, 1) + align - 1) / align * align);
+    void* const block = std::aligned_alloc(
+        align, (std::max<std::size_t>(type.size, 1) + align - 1) / align * align);
     if (block == nullptr) std::abort();
     if (type.move != nullptr) type.move(self, block);
     else __builtin_memcpy(block, self, type.size);

@@ -33,8 +33,8 @@ public:
     Fibers& fibers() const noexcept { return fibers_; }
 
 private:
-    /// Fibers that a run keeps. The tasks beyond use any that is free, and of two that used the same
-    /// the later one then counts as ordered.
+    /// Fibers that a run keeps. The tasks beyond use any that is free, and of two that used the
+    /// same the later one then counts as ordered.
     static constexpr std::size_t most = 64;
 
     const Plan& plan_;

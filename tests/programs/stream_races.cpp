@@ -136,8 +136,7 @@ void after_much_else() {
 
 void branches_of_a_graph() {
     int value = 0;
-    Graph graph = build({host_node([&] { value = 1; }),
-                         host_node([&] { value = 2; })});
+    Graph graph = build({host_node([&] { value = 1; }), host_node([&] { value = 2; })});
     const Streams streams;
     graph.launch(streams.a);
     streams.synchronize();
@@ -219,7 +218,9 @@ void stacks_and_thread_locals() {
     for (int i = 0; i < 10; ++i) {
         launch(streams.a, Sum{}, dim(16), x);
         launch(streams.b, Sum{}, dim(16), y);
-        const auto name_it = [i] { names()[i] += "a name that is too long to be kept in the string"; };
+        const auto name_it = [i] {
+            names()[i] += "a name that is too long to be kept in the string";
+        };
         launch_host(streams.a, name_it);
         launch_host(streams.b, name_it);
     }

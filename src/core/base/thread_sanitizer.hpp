@@ -10,9 +10,7 @@ namespace heddle::detail::tsan {
 [[gnu::weak]] void release_address(void* address) noexcept asm("__tsan_release");
 
 /// Returns whether the program runs under ThreadSanitizer.
-inline bool is_here() noexcept {
-    return acquire_address != nullptr;
-}
+inline bool is_here() noexcept { return acquire_address != nullptr; }
 
 /// All that this thread (or fiber) has done or seen is ordered before what follows an acquire() of
 /// the same address. Several releases add up. The memory at the address is not accessed. It should

@@ -130,8 +130,8 @@ using CompletionRef = Ref<Completion>;
 
 inline CompletionRef make_completion() { return CompletionRef(new_completion()); }
 
-/// Blocks the calling thread until `done` completes, and sees it. Does not check whether the thread may wait
-/// (see check_may_wait()).
+/// Blocks the calling thread until `done` completes, and sees it. Does not check whether the thread
+/// may wait (see check_may_wait()).
 void block_until(Completion& done);
 /// Stands in for heddle's threads, which end when exit() begins: runs ready work on this thread,
 /// until none is left or `done` completes. Returns false and does nothing if exit() has not begun.
