@@ -12,6 +12,7 @@
 #include <new>
 #include <utility>
 
+#include "core/base/clock.hpp"
 #include "core/base/host_function_mark.hpp"
 #include "core/observe/calls.hpp"
 
@@ -210,8 +211,10 @@ void Fiber::make_call() noexcept {
 void Fiber::run_work() {
     const InHostFunction mark;
     const RunsOperation parent(parent_);
+    const std::int64_t start = now_ns();
     if (call_ == Call::complete) type_->complete(self_, std::exchange(failure_, nullptr));
     else type_->run(self_, begin_, end_);
+    took_ns_ = now_ns() - start;
 }
 
 /// Orders both ways: the exception, and thrown_, are memory that both sides use.

@@ -31,6 +31,8 @@ public:
     void release(const void* address) noexcept;
     /// Calls type.run(). What that throws, this throws: the calling thread is ordered after it.
     void run(const OpType& type, void* self, std::size_t begin, std::size_t end);
+    /// Returns how long the last run() took, without what it takes to get there.
+    std::int64_t took_ns() const noexcept { return took_ns_; }
     /// Calls type.complete(). Orders like run(), and if there is a failure both ways.
     void complete(const OpType& type, void* self, std::exception_ptr failure);
     /// Destroys a closure made by box(), and frees it.
@@ -57,6 +59,7 @@ private:
     void* self_ = nullptr;
     std::size_t begin_ = 0;
     std::size_t end_ = 0;
+    std::int64_t took_ns_ = 0;
     std::uint64_t parent_ = 0;  ///< see RunsOperation
     bool has_thrown_ = false;
     std::exception_ptr failure_;

@@ -57,7 +57,7 @@ std::size_t run_first(Fiber* fiber, const OpType& type, void* closure, std::size
         const std::size_t end = done + std::min(count - done, step);
         run_on(fiber, type, closure, done, end);
         done = end;
-        spent = now_ns() - start;
+        spent = fiber != nullptr ? spent + fiber->took_ns() : now_ns() - start;
         // Does not run far past enough_ns: the other threads wait meanwhile.
         const double rate =
             static_cast<double>(done) / static_cast<double>(std::max<std::int64_t>(spent, 1));
@@ -147,7 +147,8 @@ bool Spread::work_on(Range& range, bool is_starter, Fiber* fiber) noexcept {
             exhausted_.store(true, std::memory_order_relaxed);
         }
         if (timed)
-            index_ns_ = static_cast<double>(std::max<std::int64_t>(1, now_ns() - start)) /
+            index_ns_ = static_cast<double>(std::max<std::int64_t>(
+                            1, fiber != nullptr ? fiber->took_ns() : now_ns() - start)) /
                         static_cast<double>(end - begin);
     }
 }

@@ -28,6 +28,14 @@ struct AddOneAndBeyond {
         if (i + 1 == v.size()) *(v.data() + v.size()) += 1;
     }
 };
+/// Takes a while, so that it is worth several workers.
+struct AddOneSlowly {
+    void operator()(std::size_t i, View<int> v) const {
+        volatile int rounds = 20'000;
+        while (rounds != 0) rounds = rounds - 1;
+        v[i] += 1;
+    }
+};
 /// Uses stack memory whose address leaves it.
 struct Sum {
     static void add(int* to, int what) { *to += what; }
@@ -195,13 +203,13 @@ void event_in_between() {
 
 /// Each index has elements of its own, whichever worker runs it.
 void parts_of_a_kernel() {
-    constexpr std::size_t n = 4000;
+    constexpr std::size_t n = 200;
     Array<int> x = zeros<int>(n);
     const Streams streams;
     streams.a.wait_stream(current_stream(device));
-    for (int i = 0; i < 5; ++i) launch(streams.a, AddOne{}, dim(n), x);
+    for (int i = 0; i < 5; ++i) launch(streams.a, AddOneSlowly{}, dim(n), x);
     streams.b.wait_stream(streams.a);
-    for (int i = 0; i < 5; ++i) launch(streams.b, AddOne{}, dim(n), x);
+    for (int i = 0; i < 5; ++i) launch(streams.b, AddOneSlowly{}, dim(n), x);
     streams.synchronize();
     x[0] += 1;
 }
