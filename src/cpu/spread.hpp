@@ -55,7 +55,7 @@ private:
     void run_pieces(bool is_starter, Fiber* fiber) noexcept;
 
     /// Where ThreadSanitizer is told that the kernel has begun, and that parts of it are done.
-    const void* begin_order() const noexcept { return &op_; }
+    const void* begin_order() const noexcept { return &count_; }
     const void* end_order() const noexcept { return &grain_; }
 
     Queue& queue_;

@@ -143,7 +143,7 @@ struct StreamRecord : StreamState {
     StreamRecord* next_free = nullptr;
 
     /// Where ThreadSanitizer is told that a CPU stream has ended, and its work.
-    const void* end_of_work() const noexcept { return &next_free; }
+    const void* end_of_work() const noexcept { return &priority; }
     bool has(std::uint32_t flag) const noexcept {
         return (flags.load(std::memory_order_acquire) & flag) != 0;
     }
