@@ -121,11 +121,10 @@ inline bool Queue::execute(Operation& op, Failure& failure) noexcept {
     if (own != nullptr) [[unlikely]]
         own->acquire(closure_of(op));
     try {
-        if (op.type().complete != nullptr) {
-            std::exception_ptr before = failed_ ? told(this->failure(), &stream_) : nullptr;
-            if (own != nullptr) own->complete(op.type(), closure_of(op), std::move(before));
-            else op.type().complete(op.closure(), std::move(before));
-        } else if (count == 1) run_on(own, op.type(), closure_of(op), 0, 1);
+        if (op.type().complete != nullptr)
+            complete_on(own, op.type(), closure_of(op),
+                        failed_ ? told(this->failure(), &stream_) : nullptr);
+        else if (count == 1) run_on(own, op.type(), closure_of(op), 0, 1);
         else if (!run_many(op)) return false;
         if (count != 1) failure = spread_.take_failure();
     } catch (...) {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <string>
+#include <utility>
 
 #include "core/base/thread_sanitizer.hpp"
 #include <heddle/detail/host_op.hpp>
@@ -73,6 +73,13 @@ inline void run_on(Fiber* fiber, const OpType& type, void* self, std::size_t beg
     if (fiber == nullptr) [[likely]]
         return type.run(self, begin, end);
     fiber->run(type, self, begin, end);
+}
+
+/// The same for type.complete().
+inline void complete_on(Fiber* fiber, const OpType& type, void* self, std::exception_ptr failure) {
+    if (fiber == nullptr) [[likely]]
+        return type.complete(self, std::move(failure));
+    fiber->complete(type, self, std::move(failure));
 }
 
 /// Moves a closure to a block of its own, and releases the block. The memory of a queue is used

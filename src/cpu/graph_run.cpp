@@ -360,9 +360,8 @@ bool GraphRun::run_task(std::uint32_t index, std::int64_t from_ns, Ready& ready)
     if (task.type == nullptr || !task.enabled || task.count == 0) return true;
     if (task.type->complete != nullptr) {
         const Failure before = failure();
-        std::exception_ptr error = before != nullptr ? told(before, &stream_) : nullptr;
-        if (own != nullptr) own->complete(*task.type, task.self, std::move(error));
-        else task.type->complete(task.self, std::move(error));
+        complete_on(own, *task.type, task.self,
+                    before != nullptr ? told(before, &stream_) : nullptr);
         return true;
     }
     if (failed_.load(std::memory_order_relaxed) && !task.type->is_cleanup) return true;
