@@ -142,17 +142,16 @@ void Fiber::release(const void* address) noexcept {
 }
 
 void Fiber::start_thread() noexcept {
-    pthread_attr_t attributes;
-    pthread_attr_init(&attributes);
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     lock.lock();
     {
         const As self(creator());
         pthread_t thread;
-        has_thread_ = pthread_create(&thread, &attributes, &serve, this) == 0;
+        has_thread_ = pthread_create(&thread, nullptr, &serve, this) == 0;
+        // Not created detached: ThreadSanitizer would not forget its number, which a thread in the
+        // child of a fork may get too.
+        if (has_thread_) pthread_detach(thread);
     }
     lock.unlock();
-    pthread_attr_destroy(&attributes);
 }
 
 void* Fiber::serve(void* self) noexcept {
