@@ -33,8 +33,8 @@ public:
 private:
     static constexpr std::size_t places = 512;
 
-    // Places and names are texts of the compiler, which rarely move: they are looked for by address,
-    // and compared, as an unloaded library may leave an address to another text.
+    // Places and names are texts of the compiler, which rarely move: they are looked for by
+    // address, and compared, as an unloaded library may leave an address to another text.
     static std::size_t place_of(OpKind kind, const char* name,
                                 const SourceLocation& where) noexcept {
         const auto mix = reinterpret_cast<std::uintptr_t>(name) * 0x9e3779b97f4a7c15u +

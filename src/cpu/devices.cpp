@@ -68,6 +68,9 @@ std::size_t CpuBackend::free_memory(int) { return memory_info("MemAvailable:"); 
 
 int CpuBackend::concurrent_queues(int) { return configured_workers(); }
 
-void CpuBackend::after_fork() noexcept { forget_executor(); }
+void CpuBackend::after_fork() noexcept {
+    forget_executor();
+    forget_fibers();
+}
 
 }  // namespace heddle::detail::cpu

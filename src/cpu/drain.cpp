@@ -46,8 +46,16 @@ void Queue::recover(Operation& op) noexcept {
     Failure forgotten;
     if (std::exchange(failed_, false))
         forgotten = stream_.take_failure(~std::uint64_t{0}, std::move(recovery.next));
+    order_before(*recovery.done);
     step_over(op);
-    recovery.done->complete(std::move(forgotten));
+    recovery.done->complete(std::move(forgotten), 0, Completion::Told::already);
+}
+
+void Queue::order_before(const Completion& done) noexcept {
+    if (Fiber* const own = fiber()) [[unlikely]] {
+        own->acquire(done.order());  // who enqueued the signal
+        own->release(done.order());
+    }
 }
 
 /// Called by the draining thread when nothing is left.
@@ -63,13 +71,17 @@ void Queue::end() noexcept {
             why = failure();  // owners other than `done` and the queue
     }
     (void)stream.renew_fate();
+    if (Fiber* const own = fiber()) [[unlikely]] {
+        own->release(done->order());
+        own->release(stream.end_of_work());
+    }
     {
         const std::lock_guard lock(stream.life);
         stream.native = nullptr;
         stream.final_event = nullptr;
     }
     delete this;
-    done->complete(std::move(why));
+    done->complete(std::move(why), 0, Completion::Told::already);
     recycle_stream(stream);
 }
 
@@ -81,7 +93,13 @@ void Queue::step_over(Operation& op) noexcept {
 
 void Queue::finish_work(Operation& op, Failure failure) noexcept {
     fail(std::move(failure));
-    if (op.type().destroy != nullptr) op.type().destroy(op.closure());
+    if (is_on_fiber(op.type())) [[unlikely]] {
+        fiber()->acquire(closure_of(op));
+        fiber()->destroy(op.type(), closure_of(op));
+        fiber()->release(order());
+    } else if (op.type().destroy != nullptr) {
+        op.type().destroy(op.closure());
+    }
     step_over(op);
 }
 
@@ -99,10 +117,14 @@ bool Queue::run_work(Operation& op) noexcept {
 inline bool Queue::execute(Operation& op, Failure& failure) noexcept {
     const std::size_t count = op.count();
     const InHostFunction mark;
+    Fiber* const own = is_on_fiber(op.type()) ? fiber() : nullptr;
+    if (own != nullptr) [[unlikely]]
+        own->acquire(closure_of(op));
     try {
         if (op.type().complete != nullptr)
-            op.type().complete(op.closure(), failed_ ? told(this->failure(), &stream_) : nullptr);
-        else if (count == 1) op.type().run(op.closure(), 0, 1);
+            complete_on(own, op.type(), closure_of(op),
+                        failed_ ? told(this->failure(), &stream_) : nullptr);
+        else if (count == 1) run_on(own, op.type(), closure_of(op), 0, 1);
         else if (!run_many(op)) return false;
         if (count != 1) failure = spread_.take_failure();
     } catch (...) {
@@ -145,24 +167,27 @@ bool Queue::run_many(Operation& op) {
     const double clearly_worth_ns = executor().is_anyone_looking() ? 15'000 : 50'000;
     const std::size_t count = op.count();
     const auto workers = static_cast<std::size_t>(executor().workers());
+    Fiber* const own = fiber();
+    void* const closure = closure_of(op);
     if (workers == 1) {
-        op.type().run(op.closure(), 0, count);
+        run_on(own, op.type(), closure, 0, count);
         return true;
     }
     std::size_t done = 0;
     if (cost_.type != &op.type() || cost_.ns * static_cast<double>(count) < clearly_worth_ns) {
         cost_ = {&op.type(), 0};
-        done = run_first(op.type(), op.closure(), count, cost_.ns);
+        done = run_first(own, op.type(), closure, count, cost_.ns);
         if (done == count) return true;
     }
     if (!spread_.prepare()) {  // out of memory: run it on this thread
-        op.type().run(op.closure(), done, count);
+        run_on(own, op.type(), closure, done, count);
         return true;
     }
     const std::size_t range = (count - done) / workers + 1;
     const auto smallest =
         static_cast<std::size_t>(std::min(piece_ns / cost_.ns, static_cast<double>(range)));
     if (!spread_.start(op, done, count, std::max(smallest + 1, range / 8 + 1))) return false;
+    spread_.order_parts();
     learn_cost();
     return true;
 }
@@ -172,6 +197,7 @@ void Queue::learn_cost() noexcept {
 }
 
 void Queue::finish_spread() noexcept {
+    spread_.order_parts();
     learn_cost();
     if (timed_id_ != 0) tell_times(static_cast<std::uint32_t>(executor().workers()));
     finish_work(next_operation(), spread_.take_failure());
@@ -206,8 +232,10 @@ Queue::Next Queue::step() noexcept {
     case Step::signal: {
         const Signal signal = std::move(*static_cast<Signal*>(op.closure()));
         static_cast<Signal*>(op.closure())->~Signal();
+        order_before(*signal.done);
         step_over(op);
-        signal.done->complete(failed_ ? failure() : nullptr, signal.timing ? now_ns() : 0);
+        signal.done->complete(failed_ ? failure() : nullptr, signal.timing ? now_ns() : 0,
+                              Completion::Told::already);
         return Next::more;
     }
     case Step::wait: {
@@ -215,6 +243,10 @@ Queue::Next Queue::step() noexcept {
         if (!done->is_done() && done->add(waiting_))
             return Next::suspended;  // resume() executes this step again
         fail(done->failure());
+        if (Fiber* const own = fiber()) [[unlikely]] {
+            own->acquire(done->order());
+            own->release(order());
+        }
         done.~CompletionRef();
         step_over(op);
         return Next::more;

@@ -28,10 +28,11 @@ void relay(const CompletionRef& from, CompletionRef to) {
     relay->to = std::move(to);
     relay->wake = [](Waiter& self, const Completion& reached) noexcept {
         const std::unique_ptr<Relay> mine(static_cast<Relay*>(&self));
+        reached.see();
         mine->to->complete(reached.failure());
     };
     if (from->add(*relay)) (void)relay.release();
-    else relay->to->complete(from->failure());
+    else relay->wake(*relay.release(), *from);
 }
 
 /// In the child of a fork, refuses to wait for a record made by the parent: its threads do not
@@ -97,12 +98,16 @@ void CpuBackend::wait(StreamRecord& waiter, EventState& event, const SourceLocat
 bool CpuBackend::is_complete(EventState& event, const SourceLocation&) {
     if (event.options.interprocess) return shared(event).is_over();
     const CompletionRef done = newest_record(event);
-    return !done || done->is_done();
+    if (!done) return true;
+    if (!done->is_done()) return false;
+    done->see();
+    return true;
 }
 
 void CpuBackend::synchronize(EventState& event, const SourceLocation& where) {
     const CompletionRef done = newest_record(event);
-    if (!done || done->is_done()) return;
+    if (!done) return;
+    if (done->is_done()) return done->see();
     refuse_of_parent(event, "synchronize", where);
     if (event.stream != nullptr) wait_for({event.stream, event.stream_id}, *done);
     else wait_for(static_cast<Queue*>(nullptr), *done);

@@ -15,6 +15,7 @@
 namespace heddle::detail::cpu {
 
 struct Plan;
+class RunOrder;
 
 /// A conditional node in a plan.
 struct Branch {
@@ -23,8 +24,9 @@ struct Branch {
     std::vector<std::shared_ptr<const Plan>> bodies;
     std::size_t index;  ///< position among the plan's conditional nodes
 
-    /// Returns the body that the current value selects, or null if it selects none.
-    const std::shared_ptr<const Plan>* chosen() const noexcept;
+    /// Returns the body that the current value selects, or null if it selects none. `fiber`: of the
+    /// node, or null.
+    const std::shared_ptr<const Plan>* chosen(Fiber* fiber) const noexcept;
 };
 
 /// A graph prepared for execution: closures with successors. Not modified while a run uses it.
@@ -43,6 +45,7 @@ struct Plan {
         std::uint32_t first_successor = 0;
         std::uint32_t successors = 0;
         std::uint32_t told_as = 0;  ///< the node's index for observers
+        std::uint32_t lane = 0;     ///< tasks with the same one are on a path (graph_order.hpp)
         SourceLocation where;
         /// The node's name, for failures. Null if it has none.
         std::shared_ptr<const std::string> name;
@@ -54,16 +57,21 @@ struct Plan {
     std::vector<std::uint32_t> successors;
     std::vector<std::uint32_t> roots;
     std::vector<std::uint32_t> events;  ///< tasks that record or wait for an event
+    std::uint32_t lanes = 0;            ///< 0 without ThreadSanitizer
     std::size_t branches = 0;           ///< number of conditional nodes
     bool has_priorities = false;        ///< whether any task has a priority: see GraphRun::share
     /// The number of runs that use it. shared_ptr::use_count() does not serve: it does not order
     /// what the last run did before it released the plan.
     mutable std::atomic<int> runs{0};
 
+    /// The address at which ThreadSanitizer is told of the runs.
+    const void* order() const noexcept { return &branches; }
+
     Plan() = default;
+    ~Plan() { tsan::acquire(order()); }
     Plan(const Plan& other)
         : closures(other.closures), tasks(other.tasks), successors(other.successors),
-          roots(other.roots), events(other.events), branches(other.branches),
+          roots(other.roots), events(other.events), lanes(other.lanes), branches(other.branches),
           has_priorities(other.has_priorities) {}
 };
 
@@ -79,7 +87,7 @@ public:
     /// Allocates all memory that the run needs, except for passes through bodies.
     GraphRun(std::shared_ptr<const Plan> plan, StreamRecord& stream, int level, CompletionRef done,
              CompletionRef over, GraphRun* parent = nullptr);
-    ~GraphRun() override { plan_->runs.fetch_sub(1, std::memory_order_release); }
+    ~GraphRun() override;
 
     /// An event that the run records. The launcher makes `done` the event's newest record.
     struct Record {
@@ -94,6 +102,8 @@ public:
         launch_id_ = id;
         is_timed_ = is_timed;
     }
+    /// Tells ThreadSanitizer that the run comes after what the calling thread has done.
+    void order_after_caller() const noexcept;
 
     /// Starts the run. The calling thread executes tasks until none is ready.
     void start() noexcept;
@@ -113,6 +123,9 @@ private:
         std::int64_t from_ns = 0;         ///< when the task began, if observers want to know
         Wide* other = nullptr;            ///< guarded by lock_: the next one in wide_
 
+        /// Where ThreadSanitizer is told that it has begun, and that pieces are done.
+        const void* begin_order() const noexcept { return &task; }
+        const void* end_order() const noexcept { return &grain; }
         std::size_t left() const noexcept { return (end - next + grain - 1) / grain; }
     };
     struct Piece {
@@ -146,6 +159,7 @@ private:
         GraphRun* run = nullptr;
         std::uint32_t task = 0;
         bool has_run = false;
+        CompletionRef done;  ///< of the newest pass
         std::atomic<bool> one_is_done{false};
     };
 
@@ -157,12 +171,16 @@ private:
     bool take_piece(Ready& ready) noexcept;     ///< call with lock_ held
     void run_piece(const Piece& piece, Ready& ready) noexcept;
     void run_item(std::uint32_t task, Ready& ready) noexcept;
+    /// Returns the fiber of a task that runs; null without ThreadSanitizer.
+    Fiber* fiber(std::uint32_t task) const noexcept;
     Failure failure_of(const Plan::Task& task) noexcept;  ///< call only in a catch handler
     /// Both return false if the task is not finished: it continues in pieces, or later.
     bool run_task(std::uint32_t task, std::int64_t from_ns, Ready& ready);
     bool run_branch(std::uint32_t task, Ready& ready);
     /// Returns false if the completion of the pass will continue the node.
     bool run_pass(Pass& pass, const std::shared_ptr<const Plan>& body);
+    /// Returns the completion of the event that a task records or waits for.
+    CompletionRef& record_of_task(std::uint32_t task) noexcept;
     bool is_failed() const noexcept;  ///< this run or a run that contains it
     Failure failure() noexcept;       ///< the failure behind is_failed(), or null
     void finish(std::uint32_t task, Ready& ready) noexcept;
@@ -202,6 +220,7 @@ private:
     /// Parallel to Plan::events: the records made or awaited.
     std::vector<CompletionRef> records_;
     std::unique_ptr<EventWait[]> waits_;  ///< parallel to Plan::events, for tasks that wait
+    std::unique_ptr<RunOrder> order_;     ///< null without ThreadSanitizer
     std::unique_ptr<Pass[]> passes_;      ///< one for each conditional node
 
     SpinLock lock_;

@@ -1,11 +1,12 @@
 // Conditional nodes of graphs on CPU devices. Each pass through a body is a run of its own; no
 // thread blocks until it is done.
-#include "cpu/graph.hpp"
+#include "cpu/graph_order.hpp"
 
 namespace heddle::detail::cpu {
 
-const std::shared_ptr<const Plan>* Branch::chosen() const noexcept {
-    const int now = std::atomic_ref(*value).load(std::memory_order_acquire);
+const std::shared_ptr<const Plan>* Branch::chosen(Fiber* fiber) const noexcept {
+    const int now = fiber != nullptr ? fiber->load(value)
+                                     : std::atomic_ref(*value).load(std::memory_order_acquire);
     std::size_t body = 0;
     switch (kind) {
     case ConditionalKind::if_else:
@@ -36,10 +37,11 @@ bool GraphRun::run_branch(std::uint32_t index, Ready& ready) {
     constexpr int batch = 512;  // number of passes before equally urgent work gets its turn
     const Branch& branch = *plan_->tasks[index].branch;
     Pass& pass = passes_[branch.index];
+    if (pass.has_run && order_ != nullptr) fiber(index)->acquire(pass.done->order());
     for (int passes = 0;; ++passes) {
         if (is_failed()) return true;
         if (pass.has_run && branch.kind != ConditionalKind::while_loop) return true;
-        const std::shared_ptr<const Plan>* body = branch.chosen();
+        const std::shared_ptr<const Plan>* body = branch.chosen(fiber(index));
         if (body == nullptr) return true;
         if (passes != 0 && (executor().more_urgent_ready(level()) ||
                             (passes >= batch && executor().anything_ready()))) {
@@ -70,6 +72,8 @@ bool GraphRun::run_pass(Pass& pass, const std::shared_ptr<const Plan>& body) {
     auto inner = std::make_unique<GraphRun>(body, stream_, level(), done, CompletionRef(), this);
     inner->tell_observers(launch_id_, is_timed_);
     pass.has_run = true;
+    pass.done = done;
+    if (order_ != nullptr) inner->order_->begin(*fiber(pass.task));
     (void)done->add(pass);  // the pass has not started, so `done` cannot have completed
     references_.fetch_add(1, std::memory_order_relaxed);
     inner.release()->start();
@@ -77,6 +81,7 @@ bool GraphRun::run_pass(Pass& pass, const std::shared_ptr<const Plan>& body) {
     pass.one_is_done.store(false, std::memory_order_relaxed);
     // Not the last reference: this thread holds one.
     references_.fetch_sub(1, std::memory_order_relaxed);
+    if (order_ != nullptr) fiber(pass.task)->acquire(done->order());
     return true;
 }
 

@@ -10,6 +10,7 @@
 #include "core/stream/recorded_calls.hpp"
 #include "cpu/backend.hpp"
 #include "cpu/graph.hpp"
+#include "cpu/graph_order.hpp"
 
 namespace heddle::detail::cpu {
 
@@ -36,12 +37,12 @@ struct StartOp {
     static void go(void* self, std::size_t, std::size_t) {
         static_cast<StartOp*>(self)->run->start();
     }
-    static const OpType type;
 };
-// Runs on failed streams too: the run has to end, although its nodes do nothing then.
-const OpType StartOp::type = op_type<StartOp>(&StartOp::go, true, "launch", "graph", true);
 
 }  // namespace
+
+// Runs on failed streams too: the run has to end, although its nodes do nothing then.
+const OpType start_type = op_type<StartOp>(&StartOp::go, true, "launch", "graph", true);
 
 void set_task(Plan& plan, const NodeData& node) {
     Plan::Task task = plan.tasks[node.index];
@@ -125,6 +126,7 @@ std::shared_ptr<Plan> make_plan(const GraphData& graph, std::uint32_t told_as) {
         if (plan.tasks[i].waits_for == 0) plan.roots.push_back(static_cast<std::uint32_t>(i));
     }
     gather_closures(plan);
+    if (tsan::is_here()) choose_lanes(plan, graph);
     std::uint32_t at = 0;
     for (Plan::Task& task : plan.tasks) {
         task.first_successor = at;
@@ -152,6 +154,7 @@ void CpuGraphExec::launch(StreamRecord& stream, const SourceLocation& where) {
     CompletionRef done = make_completion(), over = make_completion();
     auto run = std::make_unique<GraphRun>(plan_, stream, queue.level(), done, over);
     run->tell_observers(function_id(), timed_id() != 0);
+    run->order_after_caller();
     StartOp op{run.get()};
     CompletionRef last = last_;
     const std::vector<GraphRun::Record> records = run->records();
@@ -164,11 +167,11 @@ void CpuGraphExec::launch(StreamRecord& stream, const SourceLocation& where) {
         // Enqueues all entries or none. A launch waits for the one before, also on another stream,
         // because nodes may rely on not running concurrently with themselves. This orders only: a
         // failure of the earlier launch stays with its stream.
-        if (last && !last->is_done())
+        if (last && (tsan::is_here() || !last->is_done()))
             push({{Step::wait, wait_type, &last, where},
-                  {Step::work, StartOp::type, &op, where},
+                  {Step::work, start_type, &op, where},
                   {Step::wait, wait_type, &done, where}});
-        else push({{Step::work, StartOp::type, &op, where}, {Step::wait, wait_type, &done, where}});
+        else push({{Step::work, start_type, &op, where}, {Step::wait, wait_type, &done, where}});
     } catch (...) {
         const Failure why = as_failure(std::current_exception());
         for (const GraphRun::Record& record : records) record.done->complete(why);
@@ -183,6 +186,7 @@ void CpuGraphExec::launch(StreamRecord& stream, const SourceLocation& where) {
 bool CpuGraphExec::update(const NodeData& node, const SourceLocation&) {
     // A launch in progress keeps the plan it was launched with.
     if (plan_->runs.load(std::memory_order_acquire) != 0) plan_ = std::make_shared<Plan>(*plan_);
+    else tsan::acquire(plan_->order());
     set_task(*plan_, node);
     return false;
 }

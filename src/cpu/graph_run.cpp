@@ -1,4 +1,4 @@
-#include "cpu/graph.hpp"
+#include "cpu/graph_order.hpp"
 
 #include <algorithm>
 #include <new>
@@ -31,7 +31,24 @@ GraphRun::GraphRun(std::shared_ptr<const Plan> plan, StreamRecord& stream, int l
         records_[i] =
             task.kind == NodeKind::wait_event ? newest_record(*task.event) : make_completion();
     }
+    if (tsan::is_here()) [[unlikely]]
+        order_ = std::make_unique<RunOrder>(*plan_, queue_of(stream).made_fibers());
     plan_->runs.fetch_add(1, std::memory_order_relaxed);
+}
+
+GraphRun::~GraphRun() { plan_->runs.fetch_sub(1, std::memory_order_release); }
+
+void GraphRun::order_after_caller() const noexcept {
+    if (order_ != nullptr) order_->add_caller();
+}
+
+Fiber* GraphRun::fiber(std::uint32_t task) const noexcept {
+    return order_ != nullptr ? order_->fiber(task) : nullptr;
+}
+
+CompletionRef& GraphRun::record_of_task(std::uint32_t task) noexcept {
+    const auto at = std::ranges::find(plan_->events, task) - plan_->events.begin();
+    return records_[static_cast<std::size_t>(at)];
 }
 
 std::vector<GraphRun::Record> GraphRun::records() const {
@@ -56,6 +73,7 @@ void GraphRun::tell_times(std::int64_t node, std::int64_t from_ns, int workers) 
 void GraphRun::start() noexcept {
     timed_from_ = time();
     Ready ready;
+    if (order_ != nullptr && parent_ == nullptr) order_->begin(*queue_of(stream_).fiber());
     if (parent_ != nullptr ? parent_->is_failed() : stream_.has(stream_flag::poisoned))
         failed_.store(true, std::memory_order_relaxed);
     if (plan_->has_priorities) {
@@ -163,8 +181,9 @@ void GraphRun::settle(Ready& ready) noexcept {
         failure = std::move(failure_);
     }
     if (parent_ == nullptr) tell_times(-1, timed_from_);
-    done_->complete(std::move(failure));
-    if (over_) over_->complete();
+    if (order_ != nullptr) order_->end();
+    done_->complete(std::move(failure), 0, Completion::Told::already);
+    if (over_) over_->complete(nullptr, 0, Completion::Told::already);
 }
 
 void GraphRun::arrive(Ready& ready) noexcept {
@@ -295,14 +314,20 @@ Failure GraphRun::failure_of(const Plan::Task& task) noexcept {
 void GraphRun::run_piece(const Piece& piece, Ready& ready) noexcept {
     const std::uint32_t index = piece.wide->task;
     const Plan::Task& task = plan_->tasks[index];
-    try {
-        if (!failed_.load(std::memory_order_relaxed))
-            task.type->run(task.self, piece.begin, piece.end);
-    } catch (...) {
-        fail(failure_of(task));
+    {
+        const TakenFiber part(order_ != nullptr ? &order_->fibers() : nullptr);
+        if (part.get() != nullptr) part.get()->acquire(piece.wide->begin_order());
+        try {
+            if (!failed_.load(std::memory_order_relaxed))
+                run_on(part.get(), *task.type, task.self, piece.begin, piece.end);
+        } catch (...) {
+            fail(failure_of(task));
+        }
+        if (part.get() != nullptr) part.get()->release(piece.wide->end_order());
     }
     if (piece.wide->pieces.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     tell_task(index, piece.wide->from_ns, executor().workers());
+    if (Fiber* const own = fiber(index)) own->acquire(piece.wide->end_order());
     delete piece.wide;
     finish(index, ready);
 }
@@ -310,6 +335,7 @@ void GraphRun::run_piece(const Piece& piece, Ready& ready) noexcept {
 void GraphRun::run_item(std::uint32_t index, Ready& ready) noexcept {
     const std::int64_t from_ns = time();
     try {
+        if (order_ != nullptr) (void)order_->enter(index);
         if (!run_task(index, from_ns, ready)) return;
     } catch (...) {
         fail(failure_of(plan_->tasks[index]));
@@ -320,35 +346,41 @@ void GraphRun::run_item(std::uint32_t index, Ready& ready) noexcept {
 
 bool GraphRun::run_task(std::uint32_t index, std::int64_t from_ns, Ready& ready) {
     const Plan::Task& task = plan_->tasks[index];
+    Fiber* const own = fiber(index);
     if (task.kind == NodeKind::record_event) {
-        const auto at = std::ranges::find(plan_->events, index) - plan_->events.begin();
-        records_[static_cast<std::size_t>(at)]->complete(failure(),
-                                                         task.event->options.timing ? now_ns() : 0);
+        const CompletionRef& done = record_of_task(index);
+        if (own != nullptr) own->release(done->order());
+        done->complete(failure(), task.event->options.timing ? now_ns() : 0,
+                       Completion::Told::already);
         return true;
     }
+    if (own != nullptr && task.kind == NodeKind::wait_event)
+        if (const CompletionRef& done = record_of_task(index)) own->acquire(done->order());
     if (task.branch != nullptr) return run_branch(index, ready);
     if (task.type == nullptr || !task.enabled || task.count == 0) return true;
     if (task.type->complete != nullptr) {
         const Failure before = failure();
-        task.type->complete(task.self, before != nullptr ? told(before, &stream_) : nullptr);
+        complete_on(own, *task.type, task.self,
+                    before != nullptr ? told(before, &stream_) : nullptr);
         return true;
     }
     if (failed_.load(std::memory_order_relaxed) && !task.type->is_cleanup) return true;
     const auto workers = static_cast<std::size_t>(executor().workers());
     if (task.count == 1 || workers == 1) {
-        task.type->run(task.self, 0, task.count);
+        run_on(own, *task.type, task.self, 0, task.count);
         return true;
     }
     double index_ns = 0;
-    const std::size_t done = run_first(*task.type, task.self, task.count, index_ns);
+    const std::size_t done = run_first(own, *task.type, task.self, task.count, index_ns);
     if (done == task.count) return true;
     const std::size_t left = task.count - done;
     const std::size_t grain = left / (workers * 4) + 1, pieces = (left + grain - 1) / grain;
     auto* wide = new (std::nothrow) Wide{index, done, task.count, grain, {pieces}, from_ns};
     if (wide == nullptr) {
-        task.type->run(task.self, done, task.count);  // run all of it here
+        run_on(own, *task.type, task.self, done, task.count);  // run all of it here
         return true;
     }
+    if (own != nullptr) own->release(wide->begin_order());
     // All pieces are shared: this thread takes its next piece like any other.
     share(ready, 0);
     bool list = false;
@@ -371,6 +403,7 @@ void GraphRun::arrive(std::uint32_t task, Ready& ready) noexcept {
 
 void GraphRun::finish(std::uint32_t index, Ready& ready) noexcept {
     constexpr std::int32_t many = 64;
+    if (order_ != nullptr) order_->leave(index, *done_, over_.get());
     const Plan::Task& task = plan_->tasks[index];
     const std::uint32_t* next = plan_->successors.data() + task.first_successor;
     if (task.successors == 1 && plan_->tasks[*next].waits_for >= many) {

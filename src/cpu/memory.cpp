@@ -61,10 +61,11 @@ public:
 
     void after(std::size_t index, const CompletionRef& done) noexcept {
         waiters_[index].owner = this;
-        waiters_[index].wake = [](Waiter& self, const Completion&) noexcept {
+        waiters_[index].wake = [](Waiter& self, const Completion& reached) noexcept {
+            acquire_for_frees(reached.order());
             static_cast<Node&>(self).owner->one_less();
         };
-        if (!done->add(waiters_[index])) one_less();
+        if (!done->add(waiters_[index])) waiters_[index].wake(waiters_[index], *done);
     }
     void one_less() noexcept {
         if (left_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
@@ -240,7 +241,7 @@ void* CpuBackend::allocate(StreamRecord& stream, std::size_t bytes, const Source
         bytes, "empty", stream.device,
         [](Kept& memory) noexcept {
             usages[memory.device].used.fetch_sub(memory.bytes, std::memory_order_relaxed);
-            std::free(memory.base);
+            free_block(memory.base);
         },
         where);
     usages[stream.device.index()].add(bytes);
@@ -267,7 +268,7 @@ void CpuBackend::trim_pool(int, std::size_t, const SourceLocation&) {}
 Allocated CpuBackend::allocate_pinned(std::size_t bytes, const SourceLocation& where) {
     return {allocate_host(
         bytes, "pinned or pageable", Access::device(DeviceKind::cpu, 0),
-        [](Kept& memory) noexcept { std::free(memory.base); }, where)};
+        [](Kept& memory) noexcept { free_block(memory.base); }, where)};
 }
 
 namespace {

@@ -32,6 +32,7 @@ Queue::Queue(StreamRecord& stream, int level)
 Queue::~Queue() {
     chunks().give(head_);
     chunks().give(spare_.load());
+    delete fibers_.load();
 }
 
 void Queue::add_chunk(std::size_t bytes) {
@@ -65,6 +66,10 @@ inline std::byte* Queue::reserve(std::size_t bytes) {
 inline void Queue::put(Operation& op, void* self) noexcept {
     const OpType& type = op.type();
     if (type.size == 0) return;
+    if (op.step() == Step::work && is_on_fiber(type)) [[unlikely]] {
+        *static_cast<void**>(op.closure()) = box(type, self);
+        return;
+    }
     if (type.move != nullptr) type.move(self, op.closure());
     else __builtin_memcpy(op.closure(), self, type.size);
 }
@@ -79,6 +84,7 @@ inline bool Queue::note_pushed(std::size_t count, std::size_t submissions) noexc
 
 inline bool Queue::append(Step step, const OpType& type, void* self, std::size_t count,
                           const SourceLocation& where, bool counts) {
+    make_fibers();
     const std::size_t bytes = padded(Operation::size_for(type, count));
     put(*::new (reserve(bytes)) Operation(step, bytes, type, count, where), self);
     return note_pushed(1, counts ? 1 : 0);
@@ -88,6 +94,7 @@ bool Queue::append_all(std::initializer_list<Entry> entries) {
     const auto bytes_of = [](const Entry& entry) {
         return padded(Operation::size_for(entry.type, 1));
     };
+    make_fibers();
     std::size_t bytes = 0;
     for (const Entry& entry : entries) bytes += bytes_of(entry);
     std::byte* room = reserve(bytes);
@@ -111,11 +118,13 @@ void Queue::push(Step step, const OpType& type, void* self, std::size_t count,
 }
 
 bool Queue::add_signal(CompletionRef done) {
+    tsan::release(done->order());
     Signal signal{std::move(done), false};
     return add(Step::signal, signal_type, &signal, 1, {}, false);
 }
 
 bool Queue::add_recover(CompletionRef done) {
+    tsan::release(done->order());
     Recovery recovery{std::move(done), std::make_shared<Fate>()};
     return add(Step::recover, recover_type, &recovery, 1, {}, false);
 }
@@ -140,6 +149,7 @@ bool Queue::push_timed_unless_joined(TimeWish wish, const OpType& type, void* se
         const std::lock_guard lock(lock_);
         if (is_joined()) [[unlikely]]
             return false;
+        make_fibers();
         // Both or none, side by side.
         const std::size_t first = padded(Operation::size_for(time_type, 1));
         const std::size_t second = padded(Operation::size_for(type, count));
@@ -174,6 +184,7 @@ bool Queue::push_all_unless_joined(std::initializer_list<Entry> entries) {
 }
 
 void Queue::push_signal(CompletionRef done, bool timing) {
+    tsan::release(done->order());
     Signal signal{std::move(done), timing};
     push(Step::signal, signal_type, &signal, 1, {}, false);
 }

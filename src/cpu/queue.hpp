@@ -10,10 +10,14 @@
 #include "core/base/clock.hpp"
 #include "core/seam/backend.hpp"
 #include "cpu/executor.hpp"
+#include "cpu/fibers.hpp"
 #include "cpu/queue_memory.hpp"
 #include "cpu/spread.hpp"
 
 namespace heddle::detail::cpu {
+
+/// The type of the operation that starts a graph (graph_plan.cpp).
+extern const OpType start_type;
 
 enum class Step : std::uint8_t {
     work,     ///< run the closure
@@ -149,6 +153,25 @@ public:
     /// Called by the last thread of a spread kernel.
     void finish_spread() noexcept;
 
+    /// Returns the stream's fibers; null without ThreadSanitizer, or if nothing was ever pushed.
+    Fibers* fibers() const noexcept {
+        return tsan::is_compiled_in ? fibers_.load(std::memory_order_acquire) : nullptr;
+    }
+    /// Makes them if there are none. Only under ThreadSanitizer. Thread-safe.
+    Fibers& made_fibers() {
+        const std::lock_guard lock(lock_);
+        make_fibers();
+        return *fibers();
+    }
+    /// Returns the fiber of its operations, or null. Call only on the draining thread.
+    Fiber* fiber() const noexcept {
+        Fibers* const all = fibers();
+        return all != nullptr ? &all->main() : nullptr;
+    }
+    /// Tells ThreadSanitizer that the calling thread goes on after all that is done. Call it after
+    /// is_idle() has returned true.
+    void see_idle() const noexcept { tsan::acquire(order()); }
+
     Failure failure() const;  ///< the failure that has poisoned the stream so far, or null
 
     StreamRecord& stream() noexcept { return stream_; }
@@ -159,6 +182,21 @@ private:
         Queue* queue;
     };
 
+    /// The address at which ThreadSanitizer is told of the work that is done.
+    const void* order() const noexcept { return &cost_; }
+    /// Whether ThreadSanitizer sees the work as a fiber's. heddle's own work runs on the worker.
+    bool is_on_fiber(const OpType& type) const noexcept {
+        return fibers() != nullptr && &type != &start_type;
+    }
+    void* closure_of(Operation& op) const noexcept {
+        return is_on_fiber(op.type()) ? *static_cast<void**>(op.closure()) : op.closure();
+    }
+    void make_fibers() {
+        if (tsan::is_here() && fibers() == nullptr) [[unlikely]]
+            fibers_.store(new Fibers(stream_), std::memory_order_release);
+    }
+    /// Tells ThreadSanitizer that `done` is the work so far. The caller completes `done`.
+    void order_before(const Completion& done) noexcept;
     bool is_joined() const noexcept {
         return (stream_.flags.load(std::memory_order_relaxed) & stream_flag::joined) != 0;
     }
@@ -230,6 +268,7 @@ private:
     std::uint64_t timed_id_ = 0;
     std::int64_t timed_from_ = 0;  ///< when it began
 
+    std::atomic<Fibers*> fibers_{nullptr};  ///< made under lock_ at the first push
     /// Allocated now, because closing a stream must not fail.
     CompletionRef final_ = make_completion();
     StreamRecord& stream_;

@@ -337,13 +337,14 @@ void SharedEvent::record(const CompletionRef& done, std::uint64_t stream_id) {
     reached->watch = watch_;
     reached->wake = [](Waiter& self, const Completion& completion) noexcept {
         const std::unique_ptr<Reached> mine(static_cast<Reached*>(&self));
+        completion.see();
         mine->watch->page().reach(mine->place, completion.failure() != nullptr);
     };
     const Place place = reached->place = watch_->claim(stream_id);
     Page& page = watch_->page();
     page.publish(place);
     if (done->add(*reached)) (void)reached.release();
-    else page.reach(place, done->failure() != nullptr);
+    else reached->wake(*reached.release(), *done);
 }
 
 CompletionRef SharedEvent::newest() {

@@ -47,16 +47,17 @@ const Cores& cores() { return all_cores.get(); }
 
 }  // namespace
 
-std::size_t run_first(const OpType& type, void* closure, std::size_t count, double& index_ns) {
+std::size_t run_first(Fiber* fiber, const OpType& type, void* closure, std::size_t count,
+                      double& index_ns) {
     constexpr std::int64_t enough_ns = 5'000, worth_ns = 30'000;
     const std::int64_t start = now_ns();
     std::size_t done = 0, step = 1;
     std::int64_t spent = 0;
     while (done < count && spent < enough_ns) {
         const std::size_t end = done + std::min(count - done, step);
-        type.run(closure, done, end);
+        run_on(fiber, type, closure, done, end);
         done = end;
-        spent = now_ns() - start;
+        spent = fiber != nullptr ? spent + fiber->took_ns() : now_ns() - start;
         // Does not run far past enough_ns: the other threads wait meanwhile.
         const double rate =
             static_cast<double>(done) / static_cast<double>(std::max<std::int64_t>(spent, 1));
@@ -68,7 +69,7 @@ std::size_t run_first(const OpType& type, void* closure, std::size_t count, doub
     }
     index_ns = static_cast<double>(spent) / static_cast<double>(done);
     if (done == count || index_ns * static_cast<double>(count - done) >= worth_ns) return done;
-    type.run(closure, done, count);
+    run_on(fiber, type, closure, done, count);
     return count;
 }
 
@@ -99,6 +100,8 @@ bool Spread::start(Operation& op, std::size_t begin, std::size_t end, std::size_
     index_ns_ = 0;
     exhausted_.store(false, std::memory_order_relaxed);
     failed_.store(false, std::memory_order_relaxed);
+    if (Fiber* const own = queue_.fiber()) [[unlikely]]
+        own->release(begin_order());
     inside_.store(2, std::memory_order_release);  // this thread and the executor's lists
     executor().schedule(*this);
     return take_part(true);
@@ -120,7 +123,12 @@ void Spread::run() noexcept {
     }
 }
 
-bool Spread::work_on(Range& range, bool is_starter) noexcept {
+void Spread::order_parts() noexcept {
+    if (Fiber* const own = queue_.fiber()) [[unlikely]]
+        own->acquire(end_order());
+}
+
+bool Spread::work_on(Range& range, bool is_starter, Fiber* fiber) noexcept {
     for (;;) {
         if (!is_starter && executor().more_urgent_ready(level())) return false;
         if (exhausted_.load(std::memory_order_relaxed)) return true;
@@ -131,7 +139,7 @@ bool Spread::work_on(Range& range, bool is_starter) noexcept {
         const bool timed = is_starter && index_ns_ == 0;
         const std::int64_t start = timed ? now_ns() : 0;
         try {
-            op_->type().run(op_->closure(), begin, end);
+            run_on(fiber, op_->type(), queue_.closure_of(*op_), begin, end);
         } catch (...) {
             if (!failed_.exchange(true))
                 failure_ = failure_of_throw(queue_.stream(), op_->type(), op_->where(),
@@ -139,18 +147,19 @@ bool Spread::work_on(Range& range, bool is_starter) noexcept {
             exhausted_.store(true, std::memory_order_relaxed);
         }
         if (timed)
-            index_ns_ = static_cast<double>(std::max<std::int64_t>(1, now_ns() - start)) /
+            index_ns_ = static_cast<double>(std::max<std::int64_t>(
+                            1, fiber != nullptr ? fiber->took_ns() : now_ns() - start)) /
                         static_cast<double>(end - begin);
     }
 }
 
-void Spread::run_pieces(bool is_starter) noexcept {
+void Spread::run_pieces(bool is_starter, Fiber* fiber) noexcept {
     const std::size_t home = cores().range_of_this(count_);
     for (const bool helping : {false, true})
         for (std::size_t i = 0; i < count_; ++i) {
             Range& range = ranges_[(home + i) % count_];
             if (!helping && range.begun.exchange(true, std::memory_order_relaxed)) continue;
-            if (!work_on(range, is_starter)) return;
+            if (!work_on(range, is_starter, fiber)) return;
         }
     exhausted_.store(true, std::memory_order_relaxed);
     // Nothing is left, so it leaves the lists before another worker takes it in vain.
@@ -158,7 +167,16 @@ void Spread::run_pieces(bool is_starter) noexcept {
 }
 
 bool Spread::take_part(bool is_starter) noexcept {
-    run_pieces(is_starter);
+    if (is_starter) {
+        run_pieces(true, queue_.fiber());
+    } else {
+        const TakenFiber part(queue_.fibers());
+        if (part.get() != nullptr) [[unlikely]]
+            part.get()->acquire(begin_order());
+        run_pieces(false, part.get());
+        if (part.get() != nullptr) [[unlikely]]
+            part.get()->release(end_order());
+    }
     return inside_.fetch_sub(1, std::memory_order_acq_rel) == 1;
 }
 

@@ -10,6 +10,7 @@
 
 namespace heddle::detail::cpu {
 
+class Fiber;
 class Operation;
 class Queue;
 
@@ -36,6 +37,8 @@ public:
     bool start(Operation& op, std::size_t begin, std::size_t end, std::size_t grain) noexcept;
     bool prepare() noexcept;  ///< returns false if out of memory
     Failure take_failure() noexcept { return std::move(failure_); }
+    /// Tells ThreadSanitizer that the stream goes on after all parts.
+    void order_parts() noexcept;
     /// Returns the nanoseconds per index, measured on the starting thread's first piece; 0 if that
     /// thread got none. Valid once the kernel is done.
     double index_ns() const noexcept { return index_ns_; }
@@ -47,8 +50,13 @@ private:
         std::atomic<bool> begun{false};
     };
     bool take_part(bool is_starter) noexcept;  ///< returns true in the last thread to leave
-    bool work_on(Range& range, bool is_starter) noexcept;  ///< returns false if it has to leave
-    void run_pieces(bool is_starter) noexcept;
+    bool work_on(Range& range, bool is_starter,
+                 Fiber* fiber) noexcept;  ///< returns false if it has to leave
+    void run_pieces(bool is_starter, Fiber* fiber) noexcept;
+
+    /// Where ThreadSanitizer is told that the kernel has begun, and that parts of it are done.
+    const void* begin_order() const noexcept { return &count_; }
+    const void* end_order() const noexcept { return &grain_; }
 
     Queue& queue_;
     Operation* op_ = nullptr;
@@ -65,6 +73,8 @@ private:
 
 /// Runs and times the first indices, and all the others too if sharing them is not worthwhile.
 /// Returns how many are done. Sets `index_ns` to the nanoseconds per index.
-std::size_t run_first(const OpType& type, void* closure, std::size_t count, double& index_ns);
+/// `fiber`: see run_on().
+std::size_t run_first(Fiber* fiber, const OpType& type, void* closure, std::size_t count,
+                      double& index_ns);
 
 }  // namespace heddle::detail::cpu

@@ -43,10 +43,16 @@ CompletionRef pending_work(const StreamUse& use) {
     Queue* idle = nullptr;
     {
         const std::lock_guard lock(stream.life);
-        if (!use.is_same() || stream.native == nullptr) return {};
+        if (!use.is_same() || stream.native == nullptr) {
+            tsan::acquire(stream.end_of_work());
+            return {};
+        }
         Queue* const queue = open_queue(stream);
         if (queue == nullptr) return *static_cast<CompletionRef*>(stream.final_event);  // closed
-        if (queue->is_idle() && !stream.has(stream_flag::poisoned)) return {};
+        // Under ThreadSanitizer the caller must not be ordered after that work: it may ask for
+        // another stream.
+        if (queue->is_idle() && !stream.has(stream_flag::poisoned) && queue->fibers() == nullptr)
+            return {};
         if (queue->add_signal(done)) idle = queue;
     }
     if (idle != nullptr) idle->advance();
@@ -86,14 +92,17 @@ bool CpuBackend::help_at_exit(const Completion& done) noexcept {
 
 void CpuBackend::synchronize(StreamRecord& stream, const SourceLocation&) {
     Queue& queue = queue_of(stream);
-    if (queue.is_idle()) return;
+    if (queue.is_idle()) return queue.see_idle();
     const CompletionRef done = make_completion();
     queue.push_signal(done, false);
     wait_for(&queue, *done);
 }
 
 bool CpuBackend::is_complete(StreamRecord& stream, const SourceLocation&) {
-    return queue_of(stream).is_idle();
+    const Queue& queue = queue_of(stream);
+    if (!queue.is_idle()) return false;
+    queue.see_idle();
+    return true;
 }
 
 Failure CpuBackend::synchronize_device(int device, const SourceLocation&) {

@@ -125,8 +125,7 @@ void DigestPipeline::enqueue(Run& run) {
 }
 
 /// Reads a chunk in parts, concurrently. What reading_ does next comes after all of them.
-void DigestPipeline::read(const InputFile& file, const Chunk& chunk,
-                          std::span<std::uint8_t> to) {
+void DigestPipeline::read(const InputFile& file, const Chunk& chunk, std::span<std::uint8_t> to) {
     const std::size_t part = std::max(
         round_up(round_up(chunk.bytes, readers_.size()) / readers_.size(), sha256_block_bytes),
         min_part);

@@ -257,6 +257,7 @@ TEST_CASE("an index that leads nowhere is refused with its place", "[timeline]")
         CHECK_THAT(refusal_of(change), contains(why));
     };
     const auto far = Moment{1} << 62;
+    const std::string no_kind = std::to_string(op_kinds);
     refused("its first string", [](Trace& t) { t.strings[0] = "x"; });
     refused("its first string", [](Trace& t) { t.strings.clear(); });
     refused("device 0 has the string 99", [](Trace& t) { t.devices[0].name = 99; });
@@ -264,7 +265,8 @@ TEST_CASE("an index that leads nowhere is refused with its place", "[timeline]")
     refused("stream 1 has the device 1", [](Trace& t) { t.streams[1].device = 1; });
     refused("thread 0 has the string", [](Trace& t) { t.threads[0].name = no_index; });
     refused("access 7 has the mode 4", [](Trace& t) { t.accesses[7].mode = AccessMode{4}; });
-    refused("operation 3 has the kind 24", [](Trace& t) { t.ops[3].kind = OpKind{op_kinds}; });
+    refused("operation 3 has the kind " + no_kind,
+            [](Trace& t) { t.ops[3].kind = OpKind{op_kinds}; });
     refused("operation 3 has the mode 3", [](Trace& t) { t.ops[3].mode = OpMode{3}; });
     refused("operation 3 has the reason 13",
             [](Trace& t) { t.ops[3].reason = WaitReason::wait_reasons; });
@@ -279,7 +281,7 @@ TEST_CASE("an index that leads nowhere is refused with its place", "[timeline]")
             [](Trace& t) { t.ops[3].first_access = no_index, t.ops[3].accesses = 2; });
     refused("operation 3 has the moment", [&](Trace& t) { t.ops[3].start = far; });
     refused("graph 0 has the node 2", [](Trace& t) { t.graphs[0].nodes[1].after = {2}; });
-    refused("graph 0 has the kind 24",
+    refused("graph 0 has the kind " + no_kind,
             [](Trace& t) { t.graphs[0].nodes[1].kind = OpKind{op_kinds}; });
     refused("graph 0 has the node 1", [](Trace& t) { t.graphs[0].nodes[1].inside = 1; });
     refused("nodes of graph 0 precede each other in a circle",

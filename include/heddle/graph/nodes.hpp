@@ -364,9 +364,8 @@ template <detail::HostCallable F> HostNode host_node(F&& f, Where where = {}) {
 template <detail::HostCallable F, std::same_as<DeclaredAccess>... A>
 HostNode host_node(Device device, F&& f, const DeclaredAccess& first, const A&... more) {
     const detail::MemoryArgument memory[] = {first.memory(), more.memory()...};
-    return detail::Access::make<HostNode>(std::forward<F>(f), device,
-                                          std::span<const detail::MemoryArgument>(memory),
-                                          first.where());
+    return detail::Access::make<HostNode>(
+        std::forward<F>(f), device, std::span<const detail::MemoryArgument>(memory), first.where());
 }
 template <detail::HostCallable F, std::same_as<DeclaredAccess>... A>
 HostNode host_node(F&& f, const DeclaredAccess& first, const A&... more) {

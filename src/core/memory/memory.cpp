@@ -348,6 +348,7 @@ void settle(const Block* block, const SourceLocation& where) {
             const CompletionRef done = make_completion();
             backend.fence(use, done);
             if (!done->is_done()) check_may_wait("copy (of pageable memory in use)", where);
+            else done->see();
         } else if (!use.is_same()) {
             backend.synchronize_use(use, where);  // the record is another stream's now
         } else {

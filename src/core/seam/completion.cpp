@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstdlib>
 #include <mutex>
 
 #include "core/base/fork.hpp"
@@ -35,14 +36,20 @@ struct BlockedThread : Waiter {
 }  // namespace
 
 Completion* new_completion() {
-    if (Completion* const done = pool.take()) return done;
-    constexpr std::size_t slab = 64;
-    auto* const made = new Completion[slab];
-    pool.give(made + 1, slab - 1);
+    Completion* made = pool.take();
+    if (made == nullptr) {
+        constexpr std::size_t slab = 64;
+        made = new Completion[slab];
+        pool.give(made + 1, slab - 1);
+    }
+    if (tsan::is_here()) [[unlikely]]
+        made->order_ = std::malloc(1);
     return made;
 }
 
 void free_completion(Completion& done) noexcept {
+    if (done.order_ != nullptr) [[unlikely]]
+        std::free(std::exchange(done.order_, nullptr));
     done.failure_ = nullptr;
     done.time_ns_ = 0;
     done.head_.store(nullptr, std::memory_order_relaxed);
@@ -55,7 +62,8 @@ bool help_at_exit(const Completion& done) noexcept {
     return cpu_ended || cuda_ended;
 }
 
-void block_until(Completion& done) {
+namespace {
+void sleep_until(Completion& done) {
     using namespace std::chrono_literals;
     BlockedThread thread;
     if (!done.add(thread)) return;
@@ -66,6 +74,12 @@ void block_until(Completion& done) {
         lock.unlock();
         cuda_backend().poll_outstanding();
     }
+}
+}  // namespace
+
+void block_until(Completion& done) {
+    sleep_until(done);
+    done.see();
 }
 
 namespace {

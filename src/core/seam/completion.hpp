@@ -11,6 +11,7 @@
 
 #include "core/base/failure.hpp"
 #include "core/base/free_list.hpp"
+#include "core/base/thread_sanitizer.hpp"
 
 namespace heddle::detail {
 
@@ -36,8 +37,14 @@ public:
     /// Returns the time passed to complete(): nanoseconds of std::chrono::steady_clock, or 0.
     std::int64_t time_ns() const noexcept { return time_ns_; }
 
-    /// Completes and wakes the waiters. Call it once.
-    void complete(Failure failure = nullptr, std::int64_t time_ns = 0) noexcept {
+    /// Whom ThreadSanitizer is told to be ordered before those who wait.
+    enum class Told : std::uint8_t { caller, already };
+
+    /// Completes and wakes the waiters. Call it once. `told`: `already` if the caller completes it
+    /// for a stream and has released order() for that (cpu/fibers.hpp).
+    void complete(Failure failure = nullptr, std::int64_t time_ns = 0,
+                  Told told = Told::caller) noexcept {
+        if (told == Told::caller) tsan::release(order_);
         failure_ = std::move(failure);
         time_ns_ = time_ns;
         Waiter* waiter = head_.exchange(done_mark(), std::memory_order_acq_rel);
@@ -65,6 +72,12 @@ public:
         return true;
     }
 
+    /// The address at which ThreadSanitizer is told of order; null without it.
+    const void* order() const noexcept { return order_; }
+    /// Tells ThreadSanitizer that the calling thread goes on after what this completion stands for.
+    /// Call it only after is_done() has returned true.
+    void see() const noexcept { tsan::acquire(order_); }
+
 private:
     template <class T> friend class Ref;
     friend class FreeList<Completion>;
@@ -76,6 +89,7 @@ private:
     std::atomic<std::uint32_t> references_{0};
     std::int64_t time_ns_ = 0;
     Failure failure_;
+    void* order_ = nullptr;  ///< a block of its own for each use: see tsan::release()
     Completion* next_free = nullptr;
 };
 
@@ -116,8 +130,8 @@ using CompletionRef = Ref<Completion>;
 
 inline CompletionRef make_completion() { return CompletionRef(new_completion()); }
 
-/// Blocks the calling thread until `done` completes. Does not check whether the thread may wait
-/// (see check_may_wait()).
+/// Blocks the calling thread until `done` completes, and sees it. Does not check whether the thread
+/// may wait (see check_may_wait()).
 void block_until(Completion& done);
 /// Stands in for heddle's threads, which end when exit() begins: runs ready work on this thread,
 /// until none is left or `done` completes. Returns false and does nothing if exit() has not begun.

@@ -107,14 +107,34 @@ Failure Fate::failure_up_to(std::uint64_t up_to) noexcept {
     return first;
 }
 
+void Fate::note_done(std::uint64_t submissions) noexcept {
+    std::uint64_t known = done_.load(std::memory_order_relaxed);
+    while (known < submissions &&
+           !done_.compare_exchange_weak(known, submissions, std::memory_order_release,
+                                        std::memory_order_relaxed)) {}
+}
+
+// What this stream waited for has completed too.
 void Fate::forget_dependencies(std::uint64_t up_to) noexcept {
+    note_done(up_to);
     std::list<Dependency> forgotten;  // destroyed after the lock is released
     const std::lock_guard lock(mutex_);
     for (auto one = dependencies_.begin(); one != dependencies_.end();) {
         const auto here = one++;
-        if (here->at <= up_to) forgotten.splice(forgotten.end(), dependencies_, here);
+        if (here->at > up_to) continue;
+        here->on->note_done(here->submissions);
+        forgotten.splice(forgotten.end(), dependencies_, here);
     }
     note_clean();
+}
+
+void Fate::forget_done(std::list<Dependency>& to) noexcept {
+    for (auto one = dependencies_.begin(); one != dependencies_.end();) {
+        const auto here = one++;
+        if (here->submissions > here->on->done_.load(std::memory_order_acquire)) continue;
+        if (here->on->own_failure_up_to(here->submissions) == nullptr)
+            to.splice(to.end(), dependencies_, here);
+    }
 }
 
 void Fate::depend_on(const std::shared_ptr<Fate>& other, std::uint64_t upto, std::uint64_t now) {
@@ -129,6 +149,8 @@ void Fate::depend_on(const std::shared_ptr<Fate>& other, std::uint64_t upto, std
     std::list<Dependency> merged;
     const std::lock_guard lock(mutex_);
     // Nothing below throws.
+    constexpr std::size_t many = 64;
+    if (dependencies_.size() >= many) forget_done(merged);
     while (!added.empty()) {
         Dependency& one = added.front();
         one.at = now;

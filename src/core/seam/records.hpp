@@ -79,10 +79,15 @@ private:
         std::uint64_t at;
     };
     Failure own_failure_up_to(std::uint64_t submissions) noexcept;
+    /// Notes that the first `submissions` submissions are known to have completed.
+    void note_done(std::uint64_t submissions) noexcept;
+    /// Drops dependencies on work that has completed and did not fail. Call with `mutex_` held.
+    void forget_done(std::list<Dependency>& to) noexcept;
     /// Updates `clean_`. Call with `mutex_` held.
     void note_clean() noexcept;
 
     std::atomic<bool> clean_{true};
+    std::atomic<std::uint64_t> done_{0};  ///< see note_done()
     std::mutex mutex_;  ///< guards `dependencies_`; no thread holds those of two fates
     std::list<Dependency> dependencies_;
     std::mutex failure_mutex_;  ///< guards the two below; no other lock is taken under it
@@ -142,6 +147,8 @@ struct StreamRecord : StreamState {
 
     StreamRecord* next_free = nullptr;
 
+    /// Where ThreadSanitizer is told that a CPU stream has ended, and its work.
+    const void* end_of_work() const noexcept { return &priority; }
     bool has(std::uint32_t flag) const noexcept {
         return (flags.load(std::memory_order_acquire) & flag) != 0;
     }

@@ -195,7 +195,10 @@ void order_after_use(StreamRecord& waiter, const StreamUse& use, const SourceLoc
     send_batch_of(other, where);
     const bool trusted = !other.has(stream_flag::handed_out);
     const std::uint64_t given = other.submissions.load(std::memory_order_acquire);
-    if (!use.is_same()) return;  // another stream by now: all work of the user has completed
+    if (!use.is_same()) {  // another stream by now: all work of the user has completed
+        tsan::acquire(use.stream->end_of_work());
+        return;
+    }
     WaitNote note{.name = "wait_stream", .other = &other, .reason = reason};
     if (trusted && waiter.waited.covers(use.id, given)) {
         note.is_elided = true;
@@ -209,6 +212,7 @@ void order_after_use(StreamRecord& waiter, const StreamUse& use, const SourceLoc
         other.backend->fence(use, done);
         if (!done->is_done() || done->failure() != nullptr)
             waiter.backend->await(waiter, std::move(done), where);
+        else done->see();
     }
     if (trusted) waiter.waited.note(use.id, given);
     if (other.has(stream_flag::fallible)) [[unlikely]]

@@ -151,8 +151,11 @@ StreamUse use_of(std::uint64_t key) noexcept {
 
 bool has_ended(std::uint64_t key) noexcept {
     const StreamUse use = use_of(key);
-    return use.stream->has(stream_flag::ended) ||
-           !use.is_same();  // in this order: the flag is cleared after the id has changed
+    const bool ended =
+        use.stream->has(stream_flag::ended) ||
+        !use.is_same();  // in this order: the flag is cleared after the id has changed
+    if (ended) tsan::acquire(use.stream->end_of_work());
+    return ended;
 }
 
 void for_each_stream(const std::function<void(StreamRecord&)>& function) {

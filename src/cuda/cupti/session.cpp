@@ -57,7 +57,7 @@ std::string problem(const CuptiApi& api, const char* call, CUptiResult result) {
 template <class Enable>
 CUptiResult record_calls(const CuptiApi& api, Enable enable,
                          std::span<const CUpti_CallbackId> calls, CUpti_ActivityKind all) {
-    bool can_choose = enable != nullptr;
+    bool can_choose = false && enable != nullptr;
     for (const CUpti_CallbackId one : calls)
         can_choose = can_choose && enable(one, 1) == CUPTI_SUCCESS;
     return can_choose ? CUPTI_SUCCESS : api.enable(all);

@@ -5,6 +5,7 @@
 #include <list>
 #include <mutex>
 #include <new>
+#include <optional>
 
 #include "core/base/background.hpp"
 #include "core/base/report.hpp"
@@ -14,9 +15,9 @@
 namespace heddle::detail::cu {
 
 void note_chores(Gpu& g) noexcept {
-    g.chores.store(g.zombies.size() + g.deferred.size() + g.later_frees.size(),
-                   std::memory_order_relaxed);
-    if (g.is_polled || (g.deferred.empty() && g.later_frees.empty())) return;
+    const auto others = [&g] { return g.deferred.size() + g.later_frees.size() + g.doomed.size(); };
+    g.chores.store(g.zombies.size() + others(), std::memory_order_relaxed);
+    if (g.is_polled || others() == 0) return;
     // The program may run for long without any call that does chores.
     try {
         static std::once_flag once;
@@ -24,7 +25,7 @@ void note_chores(Gpu& g) noexcept {
         poll_in_background([&g] {
             do_chores_now(g);
             const std::lock_guard lock(g.chores_mutex);
-            g.is_polled = !g.deferred.empty() || !g.later_frees.empty();
+            g.is_polled = !g.deferred.empty() || !g.later_frees.empty() || g.doomed.size() != 0;
             return !g.is_polled;
         });
         g.is_polled = true;
@@ -45,6 +46,7 @@ void do_chores_now(Gpu& g) noexcept {
     std::list<Zombie> zombies;
     std::list<std::function<void()>> actions;
     std::size_t taken = 0;
+    std::optional<DoomedGraphs> doomed;
     {
         const std::lock_guard lock(g.chores_mutex);
         const auto last = std::next(
@@ -52,8 +54,10 @@ void do_chores_now(Gpu& g) noexcept {
         zombies.splice(zombies.end(), g.zombies, g.zombies.begin(), last);
         g.zombies_in_hand += taken = zombies.size();
         actions.swap(g.deferred);
+        doomed.emplace(std::move(g.doomed));
     }
     RelaxedCapture relaxed;
+    destroy_doomed_graphs(g, std::move(*doomed));
     zombies.remove_if([&](Zombie& z) { return bury(g, z); });
     do_later_frees(g, at_once);
     std::list<std::function<void()>> again;  // for want of memory

@@ -30,6 +30,8 @@ bool give_unused_shared_memory_back(int device) noexcept;
 /// Destroys native graphs with conditional nodes that nothing refers to any more. Waits for work of
 /// the device. Returns false if there were none. (graph/destroy.cpp)
 bool destroy_kept_graphs(int device) noexcept;
+/// Destroys those whose launches are done, and keeps the others for later. (graph/destroy.cpp)
+void destroy_doomed_graphs(Gpu& g, DoomedGraphs graphs) noexcept;
 /// Recycles a closed stream's record if its work is done. Returns false if it is not yet.
 /// (stream/stream.cpp)
 bool bury(Gpu& g, Zombie& zombie) noexcept;

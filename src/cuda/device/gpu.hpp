@@ -36,6 +36,23 @@ struct Limits {
     bool is_hopper = false;
 };
 
+struct Gpu;
+struct Doomed;
+/// Destroyed graphs of which a launch may still be running. (graph/destroy.cpp)
+class DoomedGraphs {
+public:
+    DoomedGraphs() noexcept;
+    ~DoomedGraphs();
+    DoomedGraphs(DoomedGraphs&& from) noexcept;
+    void add(std::unique_ptr<Doomed> one) noexcept;
+    std::size_t size() const noexcept { return count_; }
+
+private:
+    friend void destroy_doomed_graphs(Gpu& g, DoomedGraphs graphs) noexcept;
+    std::unique_ptr<Doomed> first_;
+    std::size_t count_ = 0;
+};
+
 /// A closed stream whose last work may still be running.
 struct Zombie {
     StreamRecord* stream;
@@ -100,14 +117,16 @@ struct Gpu {
 
     EventPool events;  ///< without timing
 
-    std::atomic<std::size_t> chores{0};  ///< number of elements in the three lists below
-    std::mutex chores_mutex;             ///< guards the next five
+    std::atomic<std::size_t> chores{0};  ///< number of elements in the lists below, but for unborn
+    std::mutex chores_mutex;             ///< guards the next seven
     std::list<Zombie> zombies;           ///< lists, because splicing their elements cannot fail
-    std::size_t zombies_in_hand = 0;     ///< zombies that a thread has taken out to inspect
+    std::list<Zombie> unborn;            ///< an empty one for each stream that heddle made
+    DoomedGraphs doomed;
+    std::size_t zombies_in_hand = 0;  ///< zombies that a thread has taken out to inspect
     /// Retried by do_chores(). An action may defer itself again.
     std::list<std::function<void()>> deferred;
     std::list<LaterFree> later_frees;  ///< memory that was in use when all reclaimers were waiting
-    bool is_polled = false;  ///< the background thread already retries the two lists above
+    bool is_polled = false;            ///< the background thread already retries the others
 
     std::mutex reclaim_mutex;            ///< guards the next three
     cudaStream_t free_stream = nullptr;  ///< never waits; frees memory whose users are done

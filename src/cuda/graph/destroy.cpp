@@ -1,8 +1,10 @@
 #include "cuda/graph/destroy.hpp"
 
+#include <new>
 #include <utility>
 
 #include "core/base/made_once.hpp"
+#include "core/base/report.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/device/deferred.hpp"
 
@@ -27,14 +29,14 @@ void destroy_now(Gpu& g, cudaGraph_t graph, cudaGraphExec_t exec) noexcept {
 /// instantiation that finds no memory left (docs/adr/0016).
 struct Kept {
     SpinLock lock;
-    std::shared_ptr<Doomed> first[max_devices];
+    std::unique_ptr<Doomed> first[max_devices];
 };
 constinit NeverDestroyed<Kept> instance;
 Kept& kept() noexcept { return instance.get(); }
 
-void keep(Gpu& g, std::shared_ptr<Doomed> one) noexcept {
+void keep(Gpu& g, std::unique_ptr<Doomed> one) noexcept {
     const std::lock_guard lock(kept().lock);
-    std::shared_ptr<Doomed>& first = kept().first[g.index];
+    std::unique_ptr<Doomed>& first = kept().first[g.index];
     one->next = std::move(first);
     first = std::move(one);
 }
@@ -48,39 +50,68 @@ bool is_idle(Gpu& g, const StreamUse& use) noexcept {
     return api.cuStreamQuery(native) == CUDA_SUCCESS;
 }
 
-/// Returns false if a launch may still be running.
-bool is_done(Gpu& g, Doomed& one) {
+/// Returns false if a launch may still be running, or if there is no memory to find out.
+bool is_done(Gpu& g, Doomed& one) noexcept try {
     if (one.last.stream != nullptr) {
         if (any_capturing(&one.last, 1)) return false;
         if (!is_idle(g, one.last)) add_fence(one.launch, one.last);
         one.last = {};
     }
     return passed(one.launch);
+} catch (const std::bad_alloc&) {
+    return false;
+} catch (const OutOfMemory&) {
+    return false;
+} catch (...) {
+    report(std::current_exception());
+    return false;
 }
 
 /// CUDA allows destroying an executable while a launch of it runs. heddle does not do it: random
 /// programs that did crashed and computed wrong results under load (driver 580).
-void destroy_or_defer(Gpu& g, const std::shared_ptr<Doomed>& one) {
-    if (!in_callback) {
-        RelaxedCapture relaxed;
-        if (is_done(g, *one)) {
-            one->events.clear();
-            if (one->has_conditions && one->exec != nullptr) keep(g, one);
-            else destroy_now(g, one->graph, one->exec);
-            return;
-        }
-    }
-    defer(g, [&g, one] { destroy_or_defer(g, one); });
+bool destroyed(Gpu& g, std::unique_ptr<Doomed>& one) noexcept {
+    if (in_callback) return false;
+    RelaxedCapture relaxed;
+    if (!is_done(g, *one)) return false;
+    one->events.clear();
+    one->replaced_events.clear();
+    if (one->has_conditions && one->exec != nullptr) keep(g, std::move(one));
+    else destroy_now(g, one->graph, one->exec);
+    return true;
 }
 
 }  // namespace
 
-void destroy_when_done(Gpu& g, Doomed one) {
-    destroy_or_defer(g, std::make_shared<Doomed>(std::move(one)));
+void destroy_when_done(Gpu& g, std::unique_ptr<Doomed> one) noexcept {
+    if (destroyed(g, one)) return;
+    const std::lock_guard lock(g.chores_mutex);
+    g.doomed.add(std::move(one));
+    note_chores(g);
+}
+
+void DoomedGraphs::add(std::unique_ptr<Doomed> one) noexcept {
+    one->next = std::move(first_);
+    first_ = std::move(one);
+    ++count_;
+}
+
+DoomedGraphs::DoomedGraphs() noexcept = default;
+DoomedGraphs::~DoomedGraphs() {
+    while (first_ != nullptr) first_ = std::move(first_->next);
+}
+DoomedGraphs::DoomedGraphs(DoomedGraphs&& from) noexcept
+    : first_(std::move(from.first_)), count_(std::exchange(from.count_, 0)) {}
+
+void destroy_doomed_graphs(Gpu& g, DoomedGraphs graphs) noexcept {
+    while (graphs.first_ != nullptr) {
+        std::unique_ptr<Doomed> one = std::move(graphs.first_);
+        graphs.first_ = std::move(one->next);
+        destroy_when_done(g, std::move(one));
+    }
 }
 
 bool destroy_kept_graphs(int device) noexcept {
-    std::shared_ptr<Doomed> first;
+    std::unique_ptr<Doomed> first;
     {
         const std::lock_guard lock(kept().lock);
         first = std::move(kept().first[device]);

@@ -9,20 +9,21 @@
 
 namespace heddle::detail::cu {
 
-/// A native graph and its executable, to be destroyed once the newest launch is done.
+/// A native graph and its executable, to be destroyed once the newest launch is done. Made with
+/// them, so that their end takes no memory.
 struct Doomed {
-    cudaGraph_t graph;
-    cudaGraphExec_t exec;
-    bool has_conditions;
-    std::vector<EventOwner> events;  ///< not reused until then
+    cudaGraph_t graph = nullptr;
+    cudaGraphExec_t exec = nullptr;
+    bool has_conditions = false;
+    std::vector<EventOwner> events, replaced_events;  ///< not reused until then
     /// The stream of the newest launch, until `launch` has a fence for it. Null if never launched.
-    StreamUse last;
+    StreamUse last = {};
     Fences launch;
-    std::shared_ptr<Doomed> next;  ///< in the list of kept graphs
+    std::unique_ptr<Doomed> next;  ///< in a list
 };
 
 /// Destroys the graph when its newest launch is done, or keeps it then for destroy_kept_graphs().
-/// Never blocks. Throws OutOfMemory.
-void destroy_when_done(Gpu& g, Doomed one);
+/// Never blocks.
+void destroy_when_done(Gpu& g, std::unique_ptr<Doomed> one) noexcept;
 
 }  // namespace heddle::detail::cu

@@ -105,13 +105,13 @@ CudaGraphExec::~CudaGraphExec() { destroy(); }
 void CudaGraphExec::destroy() noexcept {
     if (is_forked()) return;
     if (done_ != nullptr) give_event(gpu_, done_);
-    try {
-        events_.insert(events_.end(), replaced_.begin(), replaced_.end());
-        destroy_when_done(gpu_,
-                          {graph_, exec_, has_conditions_, std::move(events_), last_, {}, nullptr});
-    } catch (...) {
-        report(std::current_exception());  // the native graphs are leaked: they may be in use
-    }
+    doomed_->graph = graph_;
+    doomed_->exec = exec_;
+    doomed_->has_conditions = has_conditions_;
+    doomed_->events = std::move(events_);
+    doomed_->replaced_events = std::move(replaced_);
+    doomed_->last = last_;
+    destroy_when_done(gpu_, std::move(doomed_));
 }
 
 void CudaGraphExec::add_host(const NodeData& node, const std::vector<cudaGraphNode_t>& after,

@@ -9,6 +9,7 @@
 
 #include "core/graph/graph.hpp"
 #include "cuda/device/gpu.hpp"
+#include "cuda/graph/destroy.hpp"
 #include "cuda/observe/native_nodes.hpp"
 
 namespace heddle::detail::cu {
@@ -84,7 +85,8 @@ private:
     std::unique_ptr<NativeNodes> natives_;  ///< if it was made while CUPTI records
     std::weak_ptr<NodeData> first_;         ///< leads to the graph while it exists
     StreamRecord* captured_ = nullptr;      ///< the stream of the capture that this was made for
-    StreamUse last_;                        ///< the stream of the newest launch
+    std::unique_ptr<Doomed> doomed_ = std::make_unique<Doomed>();  ///< for its end
+    StreamUse last_;              ///< the stream of the newest launch
     cudaEvent_t done_ = nullptr;  ///< recorded after the newest launch; only for graphs with events
     bool has_conditions_ = false;
     bool has_events_ = false;

@@ -37,6 +37,7 @@ public:
         cudaEvent_t event = nullptr;  ///< recorded after the newest copy that uses the slot
         bool pending = false;
         bool unknown = false;  ///< a copy may use the slot, and `event` does not tell
+        Fences fences{};       ///< empty, with room for one
         Part part{};
     };
 
@@ -45,13 +46,12 @@ public:
     ~Pieces() {
         for (Slot& slot : slots_) {
             if (slot.data == nullptr) continue;
-            Fences fences;
+            Fences& fences = slot.fences;
             try {
                 if (slot.unknown) {
                     const RelaxedCapture relaxed;
                     add_fence(fences, {&stream_, stream_.id.load(std::memory_order_relaxed)});
                 } else if (slot.pending) {
-                    fences.reserve(1);
                     fences.emplace_back(g_, std::exchange(slot.event, nullptr),
                                         stream_.id.load(std::memory_order_relaxed));
                 }
@@ -71,6 +71,7 @@ public:
     /// Returns the slot for the copy's n-th part. It may still be pending: see wait().
     Slot& slot(std::size_t n) {
         Slot& s = slots_[n % pieces];
+        s.fences.reserve(1);
         if (s.data == nullptr) s.data = pinned_cache().take(bytes_, where_).data;
         if (s.event == nullptr) s.event = take_event(g_, where_);
         return s;

@@ -83,6 +83,7 @@ void CudaBackend::open_stream(StreamRecord& stream, const SourceLocation& where)
     RelaxedCapture relaxed;
     InContext in(g);
     stream.priority = std::clamp(stream.priority, g.priorities.greatest, g.priorities.least);
+    std::list<Zombie> unborn(1);  // closing it must not fail
     cudaStream_t native = nullptr;
     check(api.cudaStreamCreateWithPriority(&native, cudaStreamNonBlocking, stream.priority),
           "cudaStreamCreateWithPriority", g.index, where);
@@ -90,6 +91,10 @@ void CudaBackend::open_stream(StreamRecord& stream, const SourceLocation& where)
         // A thread that finds the handle under this lock also finds the record's new id.
         const std::lock_guard life(stream.life);
         stream.native = native;
+    }
+    {
+        const std::lock_guard lock(g.chores_mutex);
+        g.unborn.splice(g.unborn.end(), unborn);
     }
     stream.owns_native = true;
     stream.seen_complete.store(stream.submissions.load(std::memory_order_relaxed),
@@ -102,13 +107,20 @@ void CudaBackend::close_stream(StreamRecord& stream) noexcept {
     forget_handle(stream);
     // A zombie from the start: bury() alone decides whether and how the stream can be given up.
     Zombie zombie{&stream, static_cast<cudaStream_t>(stream.native)};
+    std::list<Zombie> own;
+    if (stream.owns_native) {
+        const std::lock_guard lock(g.chores_mutex);
+        own.splice(own.end(), g.unborn, g.unborn.begin());
+    }
     if (!in_callback) {
         RelaxedCapture relaxed;
         if (bury(g, zombie)) return;
     }
     try {
-        std::lock_guard lock(g.chores_mutex);
-        g.zombies.push_back(zombie);
+        if (own.empty()) own.emplace_back();  // a wrapped stream
+        own.front() = zombie;
+        const std::lock_guard lock(g.chores_mutex);
+        g.zombies.splice(g.zombies.end(), own);
         note_chores(g);
     } catch (...) {
         report(std::current_exception());  // the record is leaked
@@ -126,6 +138,10 @@ bool bury(Gpu& g, Zombie& zombie) noexcept {
         if (captured && stream.owns_native) return false;
         try {
             destroy(g, take_native(g, stream, captured));
+        } catch (const std::bad_alloc&) {
+            return false;
+        } catch (const OutOfMemory&) {
+            return false;
         } catch (...) {
             report(std::current_exception());
             return false;

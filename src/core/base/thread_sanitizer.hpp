@@ -1,0 +1,49 @@
+// What heddle tells ThreadSanitizer about order that it cannot see. All of it is nothing unless
+// heddle is compiled with -fsanitize=thread. (docs/adr/0031)
+#pragma once
+
+namespace heddle::detail::tsan {
+
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define HEDDLE_THREAD_SANITIZER 1
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__) && !defined(HEDDLE_THREAD_SANITIZER)
+#define HEDDLE_THREAD_SANITIZER 1
+#endif
+
+// What follows has internal linkage: files without instrumentation may include it, too.
+#if defined(HEDDLE_THREAD_SANITIZER)
+constexpr bool is_compiled_in = true;
+#else
+constexpr bool is_compiled_in = false;
+#endif
+
+// Weak, so that they are null in a program without ThreadSanitizer. The labels are the names in its
+// run-time library.
+[[gnu::weak]] void acquire_address(void* address) noexcept asm("__tsan_acquire");
+[[gnu::weak]] void release_address(void* address) noexcept asm("__tsan_release");
+
+/// Returns whether HEDDLE_TSAN_STREAMS is not 0.
+bool is_wanted() noexcept;
+
+/// Returns whether ThreadSanitizer is told.
+static inline bool is_here() noexcept {
+    if constexpr (!is_compiled_in) return false;
+    else return acquire_address != nullptr && is_wanted();
+}
+
+/// All that this thread (or fiber) has done or seen is ordered before what follows an acquire() of
+/// the same address. Several releases add up. The memory at the address is not accessed. It should
+/// be fresh from the heap: what was released there before counts too.
+static inline void release([[maybe_unused]] const void* address) noexcept {
+    if constexpr (is_compiled_in)
+        if (address != nullptr && is_here()) release_address(const_cast<void*>(address));
+}
+static inline void acquire([[maybe_unused]] const void* address) noexcept {
+    if constexpr (is_compiled_in)
+        if (address != nullptr && is_here()) acquire_address(const_cast<void*>(address));
+}
+
+}  // namespace heddle::detail::tsan

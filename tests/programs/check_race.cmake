@@ -1,0 +1,21 @@
+# cmake -DPROGRAM=... -DCASE=... -DREPORTED=... -P check_race.cmake: runs a case of stream_races
+# under ThreadSanitizer. REPORTED: what its reports have to name, separated by commas; if empty,
+# there must be none.
+execute_process(COMMAND "${PROGRAM}" "${CASE}" RESULT_VARIABLE status
+    OUTPUT_VARIABLE output ERROR_VARIABLE output)
+if(REPORTED STREQUAL "")
+    if(NOT status EQUAL 0)
+        message(FATAL_ERROR "${CASE} has no race, but its exit status is ${status}:\n${output}")
+    endif()
+    return()
+endif()
+if(NOT status EQUAL 66 OR NOT output MATCHES "WARNING: ThreadSanitizer: (data race|heap-use-after-free)")
+    message(FATAL_ERROR "${CASE} has a race, but its exit status is ${status}:\n${output}")
+endif()
+string(REPLACE "," ";" names "${REPORTED}")
+foreach(name IN LISTS names)
+    string(FIND "${output}" "${name}" found)
+    if(found EQUAL -1)
+        message(FATAL_ERROR "the report of ${CASE} does not name ${name}:\n${output}")
+    endif()
+endforeach()
