@@ -329,14 +329,6 @@ TEST_CASE("child: may not write large files", "[.child]") {
     detail::write_entry(std::getenv("HEDDLE_TEST_FOLDER"), "key", large);
 }
 
-TEST_CASE("kernels' mangled names become readable", "[program]") {
-    CHECK(detail::readable_kernel_name("scale") == "scale");
-    CHECK(detail::readable_kernel_name("_Z5scalePf") == "scale");
-    CHECK(detail::readable_kernel_name("_ZN2my5scaleIfEEvPT_") == "my::scale<float>");
-    CHECK(detail::readable_kernel_name("_Z5applyIFvPfEEvT_i") == "apply<void (float*)>");
-    CHECK(detail::readable_kernel_name("_ZN12_GLOBAL__N_11kEi") == "(anonymous namespace)::k");
-}
-
 TEST_CASE("polls go on until they say that it is enough", "[program]") {
     const Flag done;
     auto count = std::make_shared<std::atomic<int>>(0);

@@ -26,6 +26,7 @@ __global__ void meet(int* arrived, int all, int* met, int self) {
 
 TEST_CASE("kernels on two streams run at the same time", "[cuda]") {
     SKIP_WITHOUT_CUDA();
+    const check::ScopedOff races;  // the kernels meet
     const Stream a(gpu()), b(gpu());
     Array<int> arrived = zeros<int>(a, 1), met = zeros<int>(a, 2);
     b.wait_stream(a);
@@ -37,6 +38,7 @@ TEST_CASE("kernels on two streams run at the same time", "[cuda]") {
 
 TEST_CASE("the branches of a fork run at the same time", "[cuda]") {
     SKIP_WITHOUT_CUDA();
+    const check::ScopedOff races;  // the kernels meet
     const Stream base(gpu());
     constexpr int branches = 6;  // fewer than a GPU's hardware queues
     Array<int> arrived = zeros<int>(base, 1), met = zeros<int>(base, branches);
@@ -48,6 +50,7 @@ TEST_CASE("the branches of a fork run at the same time", "[cuda]") {
 
 TEST_CASE("a scope without waiting runs beside the stream it replaces", "[cuda]") {
     SKIP_WITHOUT_CUDA();
+    const check::ScopedOff races;  // the kernels meet
     const Stream outer(gpu()), inner(gpu());
     Array<int> arrived = zeros<int>(outer, 1), met = zeros<int>(outer, 2);
     outer.synchronize();
@@ -62,6 +65,7 @@ TEST_CASE("a scope without waiting runs beside the stream it replaces", "[cuda]"
 
 TEST_CASE("leases of a pool run at the same time", "[cuda]") {
     SKIP_WITHOUT_CUDA();
+    const check::ScopedOff races;  // the kernels meet
     StreamPool pool(gpu());
     const StreamPool::Lease a = pool.lease(), b = pool.lease(), c = pool.lease();
     Array<int> arrived = zeros<int>(a, 1), met = zeros<int>(a, 3);
@@ -76,6 +80,7 @@ TEST_CASE("leases of a pool run at the same time", "[cuda]") {
 
 TEST_CASE("pinned copies in both directions and a kernel are under way together", "[cuda]") {
     SKIP_WITHOUT_CUDA();
+    const check::ScopedOff races;  // the kernels meet
     // The kernel ends only after the fill, which is enqueued when both copies on other streams have
     // completed.
     const Drained drained;
@@ -100,6 +105,7 @@ TEST_CASE("pinned copies in both directions and a kernel are under way together"
 
 TEST_CASE("freeing and taking pinned memory does not wait for a busy GPU", "[cuda]") {
     SKIP_WITHOUT_CUDA();
+    const check::ScopedOff races;  // the kernels meet
     const Drained drained;
     const Stream compute(gpu()), other(gpu());
     Array<int> arrived = zeros<int>(compute, 1), met = zeros<int>(compute, 1);
@@ -117,6 +123,7 @@ TEST_CASE("freeing and taking pinned memory does not wait for a busy GPU", "[cud
 
 TEST_CASE("destroying streams, events and arrays does not wait for a busy GPU", "[cuda]") {
     SKIP_WITHOUT_CUDA();
+    const check::ScopedOff races;  // the kernels meet
     const Drained drained;
     const Stream compute(gpu()), other(gpu());
     Array<int> arrived = zeros<int>(compute, 1), met = zeros<int>(compute, 1);

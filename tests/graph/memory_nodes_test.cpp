@@ -253,9 +253,10 @@ TEST_CASE("among the nodes of a graph that could run on a CPU device, the more u
     auto top = empty_node(test_device());
     auto end = empty_node(test_device());
     for (int i = 0; i < count; ++i)
-        end.after(kernel_node(test_device(), Ticket{}, dim(1), next, order, i % 4)
-                      .priority(-(i % 4))
-                      .after(top));
+        end.after(
+            kernel_node(test_device(), Ticket{}, dim(1), concurrent(next), concurrent(order), i % 4)
+                .priority(-(i % 4))
+                .after(top));
     Graph graph = end.build();
     Event done(test_device());
     graph.launch(s);

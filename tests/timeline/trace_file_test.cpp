@@ -253,7 +253,7 @@ TEST_CASE("an index that leads nowhere is refused with its place", "[timeline]")
         change(trace);
         return refusal(written(trace));
     };
-    const auto refused = [&](const char* why, auto change) {
+    const auto refused = [&](const std::string& why, auto change) {
         CHECK_THAT(refusal_of(change), contains(why));
     };
     const auto far = Moment{1} << 62;

@@ -1,9 +1,14 @@
 #include "core/base/kernel_name.hpp"
 
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <utility>
+
+#include <cxxabi.h>
 
 #include "core/base/fork.hpp"
 #include "core/base/made_once.hpp"
@@ -32,7 +37,55 @@ std::string_view kernel_name_in(const char* pretty) noexcept {
     return text.substr(begin, end - begin);
 }
 
-std::string kernel_name(const char* pretty) { return std::string(kernel_name_in(pretty)); }
+namespace {
+
+/// Removes each part of a name that begins like this.
+void remove_scopes(std::string& name, std::string_view begin) {
+    for (std::size_t at = name.find(begin); at != std::string::npos; at = name.find(begin, at)) {
+        const std::size_t end = name.find("::", at);
+        if (end == std::string::npos) return;
+        name.erase(at, end + 2 - at);
+    }
+}
+
+/// Removes the parameters of a demangled function, and the result type of a template. That ends at
+/// the last space outside brackets.
+std::string without_types(std::string name) {
+    int depth = 0;
+    std::size_t i = name.size();
+    if (!name.empty() && name.back() == ')') {
+        while (i-- > 0) {
+            if (name[i] == ')') ++depth;
+            if (name[i] == '(' && --depth == 0) break;
+        }
+        name.resize(i);
+    }
+    depth = 0;
+    for (i = name.size(); i-- > 0;) {
+        if (name[i] == ')' || name[i] == '>') ++depth;
+        if (name[i] == '(' || name[i] == '<') --depth;
+        if (name[i] == ' ' && depth == 0) return name.substr(i + 1);
+    }
+    return name;
+}
+
+}  // namespace
+
+std::string readable_kernel_name(const std::string& mangled) {
+    if (!mangled.starts_with("_Z")) return mangled;
+    int status = 0;
+    const std::unique_ptr<char, void (*)(void*)> text(
+        abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), &std::free);
+    if (status != 0 || text == nullptr) return mangled;
+    return without_types(text.get());
+}
+
+std::string kernel_name(const char* pretty) {
+    if (pretty[0] == '_' && pretty[1] == 'Z') return readable_kernel_name(pretty);
+    std::string name(kernel_name_in(pretty));
+    remove_scopes(name, "_GLOBAL__N__");
+    return name;
+}
 
 namespace {
 

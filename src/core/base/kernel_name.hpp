@@ -9,7 +9,11 @@ namespace heddle::detail {
 /// Extracts the kernel's name ("Saxpy") from __PRETTY_FUNCTION__ of an operation's type. Returns
 /// all of `pretty` if it finds none.
 std::string_view kernel_name_in(const char* pretty) noexcept;
+/// The same, or readable_kernel_name() of a mangled name. Leaves out the names that nvcc gives to
+/// anonymous namespaces.
 std::string kernel_name(const char* pretty);
+/// Returns "my::scale<float>", for example, for a kernel's mangled name.
+std::string readable_kernel_name(const std::string& mangled);
 
 /// Returns the same name with a terminating null. It stays valid for the life of the process: each
 /// name is made once. If there is no memory, it is `pretty` itself. Costs a few nanoseconds for a

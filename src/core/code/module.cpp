@@ -3,14 +3,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <system_error>
 
 #include "core/base/errors.hpp"
+#include "core/base/kernel_name.hpp"
 #include "core/base/made_once.hpp"
-#include <cxxabi.h>
 
 #include "core/code/program.hpp"
 
@@ -40,32 +39,6 @@ void ModuleState::load(const std::string& image, const SourceLocation& where) no
         error = std::current_exception();
     }
     finish(std::move(error));
-}
-
-std::string readable_kernel_name(const std::string& mangled) {
-    int status = 0;
-    const std::unique_ptr<char, void (*)(void*)> text(
-        abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), &std::free);
-    if (status != 0 || text == nullptr || !mangled.starts_with("_Z")) return mangled;
-    std::string name = text.get();
-    // Strips the parameters, then the result type of templates. That ends at the last space outside
-    // brackets.
-    int depth = 0;
-    std::size_t i = name.size();
-    if (!name.empty() && name.back() == ')') {
-        while (i-- > 0) {
-            if (name[i] == ')') ++depth;
-            if (name[i] == '(' && --depth == 0) break;
-        }
-        name.resize(i);
-    }
-    depth = 0;
-    for (i = name.size(); i-- > 0;) {
-        if (name[i] == ')' || name[i] == '>') ++depth;
-        if (name[i] == '(' || name[i] == '<') --depth;
-        if (name[i] == ' ' && depth == 0) return name.substr(i + 1);
-    }
-    return name;
 }
 
 void throw_argument_count(const ModuleKernelData& kernel, std::size_t given,

@@ -78,9 +78,6 @@ struct ProgramState : Pending {
     void compile();
 };
 
-/// Returns "my::scale<float>", for example, for a kernel's mangled name.
-std::string readable_kernel_name(const std::string& mangled);
-
 /// Throws Unsupported for CPU devices, and if CUDA is not available.
 void check_code_device(Device device, const char* call, const SourceLocation& where);
 

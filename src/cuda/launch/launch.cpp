@@ -1,10 +1,7 @@
 // Launches of kernels: limits of grids and options, and the meaning of launch failures.
 #include <atomic>
-#include <cstdlib>
 #include <memory>
 #include <mutex>
-
-#include <cxxabi.h>
 
 #include "core/base/errors.hpp"
 #include "core/base/kernel_name.hpp"
@@ -109,16 +106,6 @@ void check_limits(StreamState& stream, const GridHead& grid, const SourceLocatio
         grid.shared_bytes <= static_cast<std::size_t>(l.max_shared_opt_in);
     if (!fits) [[unlikely]]
         throw_exceeded(stream, grid, l, where);
-}
-
-std::string readable(const char* name) {
-    if (name[0] == '_' && name[1] == 'Z') {
-        int status = 0;
-        const std::unique_ptr<char, void (*)(void*)> text(
-            abi::__cxa_demangle(name, nullptr, nullptr, &status), &std::free);
-        if (status == 0 && text != nullptr) return text.get();
-    }
-    return kernel_name(name);
 }
 
 }  // namespace
@@ -269,7 +256,8 @@ cudaError_t launch_with_options(StreamState& stream, const KernelForm& form,
                 : misuse ? ErrorCode::usage
                          : ErrorCode::native,
                 with_native({"cudaLaunchKernel", where, stream}, code),
-                "kernel {} was not launched: {}{}", readable(name), cudaGetErrorString(code), hint);
+                "kernel {} was not launched: {}{}", kernel_name(name), cudaGetErrorString(code),
+                hint);
 }
 
 }  // namespace

@@ -1,0 +1,36 @@
+// Names of kernels, as compilers give them and as people read them.
+#include "core/base/kernel_name.hpp"
+
+#include "catch.hpp"
+
+using heddle::detail::kept_kernel_name;
+using heddle::detail::kernel_name;
+using heddle::detail::readable_kernel_name;
+
+TEST_CASE("a kernel's name is found in its operation's type") {
+    CHECK(
+        kernel_name("void PortableOp<K, N, P>::pretty() [with K = my::Scale<float>; int N = 1]") ==
+        "my::Scale<float>");
+    CHECK(kernel_name("void PortableOp<Scale, 1>::pretty() [K = Scale, N = 1]") == "Scale");
+    CHECK(kernel_name("Scale") == "Scale");
+    CHECK(kernel_name("") == "");
+}
+
+TEST_CASE("a mangled name is read, without types") {
+    CHECK(readable_kernel_name("scale") == "scale");
+    CHECK(readable_kernel_name("_Zoo") == "_Zoo");
+    CHECK(readable_kernel_name("_Z5scalePf") == "scale");
+    CHECK(readable_kernel_name("_ZN2my5scaleIfEEvPT_") == "my::scale<float>");
+    CHECK(readable_kernel_name("_Z5applyIFvPfEEvT_i") == "apply<void (float*)>");
+    CHECK(readable_kernel_name("_ZN12_GLOBAL__N_11kEi") == "(anonymous namespace)::k");
+    CHECK(kernel_name("_ZN2my5scaleIfEEvPT_") == "my::scale<float>");
+    CHECK(kernel_name("void pretty() [with K = my::_GLOBAL__N__1dae_15_hash::Hash<4>]") ==
+          "my::Hash<4>");
+}
+
+TEST_CASE("a kept name is made once") {
+    const char* const first = kept_kernel_name("void f() [with K = kept::Once]");
+    CHECK(std::string(first) == "kept::Once");
+    const std::string again = "void f() [with K = kept::Once]";
+    CHECK(kept_kernel_name(again.c_str()) == first);
+}
