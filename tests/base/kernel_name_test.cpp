@@ -18,7 +18,7 @@ TEST_CASE("a kernel's name is found in its operation's type") {
 
 TEST_CASE("a mangled name is read, without types") {
     CHECK(readable_kernel_name("scale") == "scale");
-    CHECK(readable_kernel_name("_Zoo") == "_Zoo");
+    CHECK(readable_kernel_name("_Z_no") == "_Z_no");
     CHECK(readable_kernel_name("_Z5scalePf") == "scale");
     CHECK(readable_kernel_name("_ZN2my5scaleIfEEvPT_") == "my::scale<float>");
     CHECK(readable_kernel_name("_Z5applyIFvPfEEvT_i") == "apply<void (float*)>");

@@ -75,7 +75,9 @@ TEST_CASE("cuda_events_against_cupti: kernels take as long by CUPTI as by events
                                            (kernels[i].end - kernels[i - 1].end)));
         }
         CHECK(middle_of(differences) >= -us);
-        CHECK(middle_of(differences) <= 2 * us + us / 2);
+        // From one end to the next there is the driver's gap between kernels, too: 2.8 us on an
+        // H200.
+        CHECK(middle_of(differences) <= 4 * us);
         CHECK(middle_of(of_ends) <= 2 * us + us / 2);
     }
 }

@@ -108,12 +108,6 @@ struct FakeCupti::Functions {
         ids.pop_back();
         return CUPTI_SUCCESS;
     }
-    static CUptiResult record_call(CUpti_CallbackId call, std::uint8_t enable) {
-        const std::lock_guard lock(the_fake->mutex_);
-        if (enable != 0) the_fake->calls_.insert(call);
-        else the_fake->calls_.erase(call);
-        return CUPTI_SUCCESS;
-    }
 };
 
 FakeCupti::FakeCupti() { the_fake = this; }
@@ -135,9 +129,7 @@ CuptiApi FakeCupti::functions() {
             .next_record = &F::next_record,
             .dropped = &F::dropped,
             .push_id = &F::push_id,
-            .pop_id = &F::pop_id,
-            .enable_driver_function = &F::record_call,
-            .enable_runtime_function = &F::record_call};
+            .pop_id = &F::pop_id};
 }
 
 CUptiResult FakeCupti::result_of(const char* function) const {
@@ -252,10 +244,6 @@ void FakeCupti::copy_node(const void* node, const void* original) {
 std::set<CUpti_ActivityKind> FakeCupti::enabled() const {
     const std::lock_guard lock(mutex_);
     return enabled_;
-}
-std::set<CUpti_CallbackId> FakeCupti::recorded_calls() const {
-    const std::lock_guard lock(mutex_);
-    return calls_;
 }
 bool FakeCupti::is_subscribed() const {
     const std::lock_guard lock(mutex_);

@@ -46,7 +46,6 @@ public:
     void copy_node(const void* node, const void* original);
 
     std::set<CUpti_ActivityKind> enabled() const;
-    std::set<CUpti_CallbackId> recorded_calls() const;
     bool is_subscribed() const;
     std::size_t flushes() const;
 
@@ -64,7 +63,6 @@ private:
     CUpti_BuffersCallbackRequestFunc request_ = nullptr;
     CUpti_BuffersCallbackCompleteFunc complete_ = nullptr;
     std::set<CUpti_ActivityKind> enabled_;
-    std::set<CUpti_CallbackId> calls_;
     std::uint32_t last_call_ = 0;
     std::size_t flushes_ = 0, dropped_ = 0;
     std::uint8_t* buffer_ = nullptr;

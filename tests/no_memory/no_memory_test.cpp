@@ -168,6 +168,7 @@ TEST_CASE("memory that could not be given back is given back later") {
 
 TEST_CASE("a stream, a graph and an event end without memory") {
     const Drained drained;
+    OnlyWantOfMemory reports;
     std::atomic<int> count{0};
     {
         std::optional<Stream> used(std::in_place, test_device()),
@@ -188,7 +189,9 @@ TEST_CASE("a stream, a graph and an event end without memory") {
             used.reset();
             failed = faults.count();
         }
-        CHECK(failed == 0);
+        // On CUDA an end is put off if there is no memory; it comes all the same.
+        CHECK((failed == 0 || test_device().is_cuda()));
     }
     CHECK(eventually([&] { return count == 2; }));
+    CHECK(reports.take_told() + reports.others() == 0);
 }

@@ -23,9 +23,6 @@ struct CuptiApi {
     decltype(&cuptiActivityGetNumDroppedRecords) dropped;
     decltype(&cuptiActivityPushExternalCorrelationId) push_id;
     decltype(&cuptiActivityPopExternalCorrelationId) pop_id;
-    /// Null in versions that cannot record single functions.
-    decltype(&cuptiActivityEnableDriverApi) enable_driver_function;
-    decltype(&cuptiActivityEnableRuntimeApi) enable_runtime_function;
 };
 
 /// The library, or why there is none.

@@ -75,8 +75,6 @@ LoadedCupti load_cupti() {
         loaded.problem =
             format("it has no {}: it is no CUPTI, or too old a one", library.missing());
     else loaded.problem = version_problem(f);
-    library.find(f.enable_driver_function, "cuptiActivityEnableDriverApi");
-    library.find(f.enable_runtime_function, "cuptiActivityEnableRuntimeApi");
     return loaded;
 }
 

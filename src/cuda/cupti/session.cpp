@@ -1,6 +1,5 @@
 #include "cuda/cupti/session.hpp"
 
-#include <span>
 #include <vector>
 
 #include "core/base/clock.hpp"
@@ -21,26 +20,15 @@ constexpr std::int64_t most_off_ns = 10 * second_ns;
 
 constexpr auto id_kind = CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0;
 
-constexpr CUpti_ActivityKind kinds[] = {
-    CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION, CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
-    CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMCPY2, CUPTI_ACTIVITY_KIND_MEMSET};
-
-/// CUPTI tells which call was made for which id only of calls that it records. So those are
-/// recorded by which heddle enqueues what is timed, and no other.
-constexpr CUpti_CallbackId driver_calls[] = {
-    CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,       CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx,
-    CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch,        CUPTI_DRIVER_TRACE_CBID_cuMemcpyHtoDAsync_v2,
-    CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoHAsync_v2, CUPTI_DRIVER_TRACE_CBID_cuMemcpyDtoDAsync_v2,
-    CUPTI_DRIVER_TRACE_CBID_cuMemsetD8Async,      CUPTI_DRIVER_TRACE_CBID_cuMemsetD16Async,
-    CUPTI_DRIVER_TRACE_CBID_cuMemsetD32Async,     CUPTI_DRIVER_TRACE_CBID_cuMemsetD2D8Async,
-    CUPTI_DRIVER_TRACE_CBID_cuMemsetD2D16Async,   CUPTI_DRIVER_TRACE_CBID_cuMemsetD2D32Async};
-constexpr CUpti_CallbackId runtime_calls[] = {CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernel_v7000,
-                                              CUPTI_RUNTIME_TRACE_CBID___cudaLaunchKernel_v13000,
-                                              CUPTI_RUNTIME_TRACE_CBID_cudaLaunchKernelExC_v11060,
-                                              CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyAsync_v3020,
-                                              CUPTI_RUNTIME_TRACE_CBID_cudaMemcpy2DAsync_v3020,
-                                              CUPTI_RUNTIME_TRACE_CBID_cudaMemcpyPeerAsync_v4000,
-                                              CUPTI_RUNTIME_TRACE_CBID_cudaMemcpy3DPeerAsync_v4000};
+// CUPTI tells which call was made for which id only of calls that it records. Choosing a few calls
+// (cuptiActivityEnableDriverApi) lost the ids of most launches (CUPTI 13.0, driver 580).
+constexpr CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_DRIVER,
+                                        CUPTI_ACTIVITY_KIND_RUNTIME,
+                                        CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION,
+                                        CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+                                        CUPTI_ACTIVITY_KIND_MEMCPY,
+                                        CUPTI_ACTIVITY_KIND_MEMCPY2,
+                                        CUPTI_ACTIVITY_KIND_MEMSET};
 
 /// Returns why a call failed, or "".
 std::string problem(const CuptiApi& api, const char* call, CUptiResult result) {
@@ -51,24 +39,6 @@ std::string problem(const CuptiApi& api, const char* call, CUptiResult result) {
     const char* text = nullptr;
     if (api.result_text(result, &text) != CUPTI_SUCCESS || text == nullptr) text = "unknown error";
     return format("{} failed: {}", call, text);
-}
-
-/// Records the calls of one library: the given ones if CUPTI can choose, else all.
-template <class Enable>
-CUptiResult record_calls(const CuptiApi& api, Enable enable,
-                         std::span<const CUpti_CallbackId> calls, CUpti_ActivityKind all) {
-    bool can_choose = false && enable != nullptr;
-    for (const CUpti_CallbackId one : calls)
-        can_choose = can_choose && enable(one, 1) == CUPTI_SUCCESS;
-    return can_choose ? CUPTI_SUCCESS : api.enable(all);
-}
-
-template <class Enable>
-void forget_calls(const CuptiApi& api, Enable enable, std::span<const CUpti_CallbackId> calls,
-                  CUpti_ActivityKind all) {
-    if (enable != nullptr)
-        for (const CUpti_CallbackId one : calls) (void)enable(one, 0);
-    (void)api.disable(all);
 }
 
 }  // namespace
@@ -120,11 +90,6 @@ std::string CuptiSession::start() {
         if (!done("cuptiEnableCallback",
                   api_.enable_callback(1, subscriber_, CUPTI_CB_DOMAIN_RESOURCE, what)))
             return why;
-    if (!done("cuptiActivityEnable", record_calls(api_, api_.enable_driver_function, driver_calls,
-                                                  CUPTI_ACTIVITY_KIND_DRIVER)) ||
-        !done("cuptiActivityEnable", record_calls(api_, api_.enable_runtime_function, runtime_calls,
-                                                  CUPTI_ACTIVITY_KIND_RUNTIME)))
-        return why;
     for (const CUpti_ActivityKind kind : kinds)
         if (!done("cuptiActivityEnable", api_.enable(kind))) return why;
     return why;
@@ -132,8 +97,6 @@ std::string CuptiSession::start() {
 
 void CuptiSession::turn_off() noexcept {
     for (const CUpti_ActivityKind kind : kinds) (void)api_.disable(kind);
-    forget_calls(api_, api_.enable_driver_function, driver_calls, CUPTI_ACTIVITY_KIND_DRIVER);
-    forget_calls(api_, api_.enable_runtime_function, runtime_calls, CUPTI_ACTIVITY_KIND_RUNTIME);
     if (subscriber_ != nullptr) (void)api_.unsubscribe(subscriber_);
     subscriber_ = nullptr;
 }

@@ -81,4 +81,13 @@ void do_chores_now(Gpu& g) noexcept {
     note_chores(g);
 }
 
+void do_all_chores(Gpu& g) noexcept {
+    const auto left = [&g] { return g.chores.load(std::memory_order_relaxed); };
+    for (std::size_t before = left(); before != 0;) {
+        do_chores_now(g);
+        if (left() >= before) return;
+        before = left();
+    }
+}
+
 }  // namespace heddle::detail::cu

@@ -21,6 +21,8 @@ inline void do_chores(Gpu& g) noexcept {
     if (g.chores.load(std::memory_order_relaxed) != 0) [[unlikely]]
         do_chores_now(g);
 }
+/// The same until nothing more can be done.
+void do_all_chores(Gpu& g) noexcept;
 /// Checks up to `at_once` entries of later_frees, and frees the memory whose users are done.
 /// (memory/memory.cpp)
 void do_later_frees(Gpu& g, std::size_t at_once) noexcept;
