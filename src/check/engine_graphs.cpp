@@ -15,7 +15,15 @@ CheckEngine::KnownShape& CheckEngine::known_shape(const CheckShape& shape) {
     if (made.use.parts.size() > 1)
         for (std::size_t i = 0; i < made.use.parts.size(); ++i)
             made.streams.push_back(streams_.make_id());
+    const std::size_t first = findings_.size();
     check_shape(shape, findings_);
+    for (std::size_t i = first; i < findings_.size(); ++i) {
+        Finding& one = findings_[i];
+        const AllocationTrack& memory =
+            memory_.of({.data = one.begin, .allocation = one.allocation});
+        one.allocation_begin = memory.begin;
+        one.made = memory.made;
+    }
     return made;
 }
 

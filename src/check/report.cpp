@@ -110,13 +110,13 @@ std::string ordinal(int index) {
 }
 
 /// Returns the lines about one side.
-std::string side_text(const Side& side, const Site& site) {
+std::string side_text(const Side& side, const Site& site, bool is_node) {
     std::string text =
         is_host(side)
             ? format("  the host, at {}", place_text(site))
-            : format("  {}, {}{}, enqueued at {}", side.name, kind_word(side.kind),
+            : format("  {}, {}{}, {} at {}", side.name, kind_word(side.kind),
                      side.stream.empty() ? std::string() : format(" on stream {}", side.stream),
-                     place_text(site));
+                     is_node ? "added" : "enqueued", place_text(site));
     const char* const does = side.mode == AccessMode::read    ? "reads it"
                              : side.mode == AccessMode::write ? "writes it"
                                                               : "reads and writes it";
@@ -170,9 +170,16 @@ std::string order_text(const Finding& finding, const ReportNames& names) {
 /// Returns what would order them.
 std::string missing_text(const Finding& finding, const ReportNames& names, const Race& race) {
     const std::string second = place_text(names.site(finding.second.site));
-    if (finding.in_graph)
-        return format("an edge from the node of {} to the node of {}",
-                      place_text(names.site(finding.first.site)), second);
+    if (finding.in_graph) {
+        // Whoever only reads comes second, most likely; else who was added later.
+        const auto only_reads = [](const Side& side) { return side.mode == AccessMode::read; };
+        const bool is_turned = only_reads(race.first) != only_reads(race.second)
+                                   ? only_reads(race.first)
+                                   : race.first.where.line > race.second.where.line;
+        const std::string first = place_text(names.site(finding.first.site));
+        return format("an edge between them, for example the node of {} .after() the node of {}",
+                      is_turned ? first : second, is_turned ? second : first);
+    }
     if (race.kind == RaceKind::free_before_use || race.kind == RaceKind::use_after_free)
         return format("the array has to live until that use is done; if it goes through a pointer, "
                       "array.used_on(stream) at {}",
@@ -212,20 +219,26 @@ std::string kind_words(RaceKind kind) {
 std::string race_text(const Race& race, const Finding& finding, const ReportNames& names) {
     std::string text =
         format("heddle check: {}{} ({}): {}\n", race.certain ? "RACE" : "POSSIBLE RACE",
-               finding.in_graph ? " in a graph" : "", kind_words(race.kind), headline(race));
-    text += side_text(race.first, names.site(finding.first.site));
-    text += side_text(race.second, names.site(finding.second.site));
+               finding.in_graph ? " in a graph" : "", kind_words(race.kind),
+               finding.in_graph ? format("the nodes '{}' and '{}' have no order", race.first.name,
+                                         race.second.name)
+                                : headline(race));
+    text += side_text(race.first, names.site(finding.first.site), finding.in_graph);
+    text += side_text(race.second, names.site(finding.second.site), finding.in_graph);
     text += format("  in common: {}\n", memory_text(finding, names));
     text += format("  {}\n", order_text(finding, names));
     text += format("  Missing: {}\n", missing_text(finding, names, race));
     if (!race.certain && finding.leak != 0)
         text += format("  Unless {} at {} makes that order in a way that heddle cannot see.\n",
                        names.site(finding.leak).name, place_text(names.site(finding.leak)));
-    text += format(
-        "  [kind={} certain={} first={}#{} second={}#{} bytes={:#x}+{}]\n", to_string(race.kind),
-        race.certain ? 1 : 0, race.first.stream.empty() ? std::string("host") : race.first.stream,
-        race.first.position, race.second.stream.empty() ? std::string("host") : race.second.stream,
-        race.second.position, finding.begin, finding.end - finding.begin);
+    const auto key = [&](const Side& side, const FindingSide& found) {
+        if (finding.in_graph) return format("node#{}", found.node);
+        return format("{}#{}", side.stream.empty() ? std::string("host") : side.stream,
+                      side.position);
+    };
+    text += format("  [kind={} certain={} first={} second={} bytes={:#x}+{}]\n",
+                   to_string(race.kind), race.certain ? 1 : 0, key(race.first, finding.first),
+                   key(race.second, finding.second), finding.begin, finding.end - finding.begin);
     return text;
 }
 
