@@ -1,0 +1,73 @@
+// Failures that streams inherit from those that they waited for.
+#include <memory>
+#include <vector>
+
+#include "core/base/failure.hpp"
+#include "core/seam/records.hpp"
+#include "support.hpp"
+
+using namespace heddle_test;
+using heddle::detail::Fate;
+
+namespace {
+
+heddle::detail::Failure a_failure() {
+    auto failure = heddle::detail::as_failure(
+        std::make_exception_ptr(std::runtime_error("failed on purpose")));
+    failure->note_told();
+    return failure;
+}
+
+/// Fates on which one other depends, each by its first submission.
+struct Waits {
+    explicit Waits(std::size_t count) {
+        for (std::size_t i = 0; i < count; ++i) others.push_back(std::make_shared<Fate>());
+    }
+    void wait_for(std::size_t i) { own->depend_on(others[i], 1, ++now); }
+    /// How many are still known to the one.
+    std::size_t held() const {
+        std::size_t count = 0;
+        for (const auto& one : others) count += one.use_count() > 1 ? 1 : 0;
+        return count;
+    }
+    std::shared_ptr<Fate> own = std::make_shared<Fate>();
+    std::vector<std::shared_ptr<Fate>> others;
+    std::uint64_t now = 0;
+};
+
+}  // namespace
+
+TEST_CASE("waits for work that has completed leave nothing behind") {
+    Waits w(1000);
+    for (std::size_t i = 0; i < 1000; ++i) {
+        w.wait_for(i);
+        w.others[i]->forget_dependencies(1);  // it was seen to complete
+    }
+    CHECK(w.held() <= 65);
+    CHECK(w.own->failure_up_to(w.now) == nullptr);
+}
+
+TEST_CASE("what is not known to be done, or has failed, is not forgotten") {
+    Waits w(300);
+    w.others[7]->fail(a_failure(), 1);
+    for (std::size_t i = 0; i < 300; ++i) {
+        w.wait_for(i);
+        if (i % 2 == 1) w.others[i]->forget_dependencies(1);
+    }
+    CHECK(w.held() >= 151);
+    CHECK(w.own->failure_up_to(7) == nullptr);  // before the wait for it
+    CHECK(w.own->failure_up_to(8) != nullptr);
+}
+
+TEST_CASE("who has completed knows that what it waited for has, too") {
+    Waits w(200), second(1);
+    second.own = w.own;
+    auto third = std::make_shared<Fate>();
+    for (std::size_t i = 0; i < 100; ++i) {
+        w.wait_for(i);
+        third->depend_on(w.others[i], 1, 1);
+    }
+    w.own->forget_dependencies(w.now);
+    for (std::size_t i = 100; i < 200; ++i) third->depend_on(w.others[i], 1, 2);
+    CHECK(w.held() <= 100);  // third's newest ones
+}
