@@ -137,8 +137,9 @@ std::string memory_text(const Finding& finding, const ReportNames& names) {
                       (offset + bytes + finding.element - 1) / finding.element);
     else if (in_array) text = format("bytes [{}, {})", offset, offset + bytes);
     else text = format("{} bytes at {:#x}", bytes, finding.begin);
-    text += finding.allocation == 0 ? " of memory that heddle does not own" : " of the array";
-    if (finding.made != 0) text += format(" made at {}", place_text(names.site(finding.made)));
+    if (finding.allocation == 0) text += " of memory that heddle does not own";
+    else if (finding.made == 0) text += " of an array made before the check began";
+    else text += format(" of the array made at {}", place_text(names.site(finding.made)));
     if (finding.freed != 0) text += format(", freed at {}", place_text(names.site(finding.freed)));
     return text;
 }
@@ -160,11 +161,21 @@ std::string order_text(const Finding& finding, const ReportNames& names) {
                       "A wait for an event that was not recorded waits for nothing.",
                       place(order.wait));
     case KnownOrder::Kind::host_wait:
-        return format("The host waited at {}, but for what was enqueued before.",
-                      place(order.wait));
+        return format("The host waited at {}, but for something enqueued before {}.",
+                      place(order.wait), place(finding.first.site));
     case KnownOrder::Kind::none: break;
     }
     return "Nothing orders the two.";
+}
+
+/// Returns a call as code, "main.wait_stream(halo);", or in words if a stream has no name of its
+/// own.
+std::string code(const std::string& stream, const char* function, const std::string& argument) {
+    const bool is_named =
+        stream.find(' ') == std::string::npos && argument.find(' ') == std::string::npos;
+    if (is_named)
+        return format("{}.{}({});  // streams by their names", stream, function, argument);
+    return format("{}({}) of {}", function, argument, stream);
 }
 
 /// Returns what would order them.
@@ -191,11 +202,15 @@ std::string missing_text(const Finding& finding, const ReportNames& names, const
                       place_text(names.site(finding.first.site)));
     const std::string first_stream = names.short_stream(finding.first.stream);
     if (is_host(race.second))
-        return format("before {}, for example      {}.synchronize();", second, first_stream);
+        return format("before {}, for example      {}", second,
+                      code(first_stream, "synchronize", ""));
     if (is_host(race.first)) return format("the host's access has to come before {}", second);
-    return format("after {} and before {}, for example      {}.wait_stream({});",
+    const bool is_round = race.first.where.file == race.second.where.file &&
+                          race.second.where.line <= race.first.where.line;
+    return format("after {} and before {}{}, for example      {}",
                   place_text(names.site(finding.first.site)), second,
-                  names.short_stream(finding.second.stream), first_stream);
+                  is_round ? " of the next round" : "",
+                  code(names.short_stream(finding.second.stream), "wait_stream", first_stream));
 }
 
 Side side_of(const FindingSide& side, const ReportNames& names) {

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <string_view>
 #include <unistd.h>
 
@@ -43,7 +44,6 @@ void end_at_exit() noexcept {
     if (checker == nullptr || forks() != process) return;
     checker->stop();
     const check::Summary found = checker->summary();
-    if (found.certain == 0 && found.possible == 0 && found.faults == 0) return;
     std::fputs(summary_text(found, is_strict).c_str(), stderr);
     if (!exits || found.certain == 0) return;
     std::fflush(nullptr);
@@ -55,15 +55,18 @@ check::Options read_options(std::string_view text, const ErrorSite& site) {
     check::Options options;
     while (!text.empty()) {
         const std::size_t comma = std::min(text.find(','), text.size());
-        const std::string_view word = text.substr(0, comma);
+        std::string_view word = text.substr(0, comma);
         text.remove_prefix(std::min(comma + 1, text.size()));
+        const std::size_t first = std::min(word.find_first_not_of(' '), word.size());
+        word.remove_prefix(first);
+        word = word.substr(0, word.find_last_not_of(' ') + 1);
         if (word == "strict") options.strict = true;
         else if (word == "abort") options.abort = true;
         else if (word == "exit") exits = true;
         else if (word != "1")
             usage_error(site,
-                        "'{}' is none of 1, strict, abort, exit, which commas may separate; "
-                        "nothing is checked",
+                        "'{}' is none of 1, strict, abort, exit, which commas may separate, nor "
+                        "0; nothing is checked",
                         word);
     }
     return options;
@@ -73,7 +76,17 @@ check::Options read_options(std::string_view text, const ErrorSite& site) {
 
 void start_check(std::string_view text) {
     if (text == "0") return;
-    const check::Options options = read_options(text, ErrorSite("HEDDLE_CHECK", {}));
+    check::Options options;
+    try {
+        options = read_options(text, ErrorSite("HEDDLE_CHECK", {}));
+    } catch (const UsageError& error) {
+        const bool is_strict_about_status = text.find("exit") != std::string_view::npos ||
+                                            text.find("abort") != std::string_view::npos;
+        if (!is_strict_about_status) throw;
+        // Who wants a status must not take an unchecked program for a right one.
+        std::fputs((std::string(error.what()) + "\n").c_str(), stderr);
+        _exit(status_of_races);
+    }
     is_strict = options.strict;
     process = forks();
     check::start(options, SourceLocation{});
@@ -88,7 +101,8 @@ void start(Options options, Where where) try {
     const std::lock_guard lock(detail::mutex);
     std::shared_ptr<detail::Checker>& running = detail::running.get();
     if (running != nullptr)
-        detail::usage_error({"check::start", where}, "a check is going on already");
+        detail::usage_error({"check::start", where},
+                            "a check is going on already, begun by check::start() or HEDDLE_CHECK");
     running = std::make_shared<detail::Checker>(options);
     detail::is_checking = true;
 } catch (...) {

@@ -176,6 +176,36 @@ TEST_CASE("HEDDLE_CHECK refuses what it does not know, and checks nothing") {
     CHECK(child.output.find("RACE") == std::string::npos);
 }
 
+TEST_CASE("a wrong HEDDLE_CHECK that asks for a status ends the program with it") {
+    const ChildResult child = run_test_case("child: enqueues a race", {"HEDDLE_CHECK=exit,loud"});
+    INFO(child.output);
+    CHECK(child.status == 66);
+    CHECK_THAT(child.output, contains("'loud' is none of 1, strict, abort, exit"));
+    CHECK(child.output.find("after the race") == std::string::npos);
+}
+
+TEST_CASE("HEDDLE_CHECK's words may have spaces around them") {
+    const ChildResult child = run_test_case("child: enqueues a race", {"HEDDLE_CHECK= 1 , exit"});
+    INFO(child.output);
+    CHECK(child.status == 66);
+    CHECK_THAT(child.output, contains("heddle check: 1 race"));
+}
+
+TEST_CASE("child: enqueues what is in order", "[.child]") {
+    const Stream a;
+    Array<int> x = zeros<int>(a, size);
+    launch(a, Add{}, dim(size), x, 1);
+    a.synchronize();
+}
+
+TEST_CASE("HEDDLE_CHECK says so if there is nothing to say") {
+    const ChildResult child =
+        run_test_case("child: enqueues what is in order", {"HEDDLE_CHECK=1,exit"});
+    INFO(child.output);
+    CHECK(child.status == 0);
+    CHECK_THAT(child.output, contains("heddle check: 0 races, 0 possible; "));
+}
+
 TEST_CASE("HEDDLE_CHECK=0 checks nothing") {
     const ChildResult child = run_test_case("child: enqueues a race", {"HEDDLE_CHECK=0"});
     CHECK(child.status == 0);

@@ -23,7 +23,7 @@ struct AddBoth {
 }  // namespace heddle_test
 
 TEST_CASE("device: halves_on_two_streams, halves_overlap_by_one_element") {
-    const std::size_t more = GENERATE(0, 1);
+    const std::size_t more = GENERATE(std::size_t{0}, std::size_t{1});
     Sample s;
     Checked checked;
     write(s.a, s.x.view().first(size / 2));
@@ -52,7 +52,7 @@ TEST_CASE("device: empty_views_never_conflict") {
 }
 
 TEST_CASE("device: two_columns_of_one_matrix, column_blocks_overlap_by_one") {
-    const std::size_t more = GENERATE(0, 1);
+    const std::size_t more = GENERATE(std::size_t{0}, std::size_t{1});
     Sample s;
     Checked checked;
     const auto columns = [&](std::size_t first, std::size_t count) {
@@ -76,7 +76,7 @@ TEST_CASE("device: same_array_twice_in_one_launch") {
 }
 
 TEST_CASE("device: touching() says which part of a view a kernel uses") {
-    const std::size_t more = GENERATE(0, 1);
+    const std::size_t more = GENERATE(std::size_t{0}, std::size_t{1});
     Sample s;
     Checked checked;
     launch(s.a, Increment{}, dim(size / 2), touching(s.x, s.x.view().first(size / 2)));
