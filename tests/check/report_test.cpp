@@ -70,7 +70,7 @@ TEST_CASE("report_names_both_places_argument_elements") {
     CHECK_THAT(text, contains("elements [0, 4096) of the array made at solver.cpp:40\n"));
     CHECK_THAT(text, contains("Nothing orders the two.\n"));
     CHECK_THAT(text, contains("after solver.cpp:71 and before solver.cpp:88, for example      "
-                              "main.wait_stream(halo);\n"));
+                              "main.wait_stream(halo);  // streams by their names\n"));
     CHECK_THAT(text, contains("[kind=write_after_read certain=1 first=halo of cuda:0#412 "
                               "second=main of cuda:0#977 bytes=0x1000+16384]\n"));
 }
