@@ -16,8 +16,10 @@ namespace heddle {
 /// A part of a view, for touching().
 class ViewPart {
 public:
+    /// Stands for a view's elements.
     template <class T>
     ViewPart(View<T> part) noexcept : memory_{part.data(), part.size_bytes(), 0, 1} {}  // NOLINT
+    /// Stands for the elements of a rectangle.
     template <class T>
     ViewPart(const View2D<T>& part) noexcept  // NOLINT
         : memory_{part.memory().data(), part.columns() * sizeof(T), part.pitch() * sizeof(T),
