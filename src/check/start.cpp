@@ -36,6 +36,7 @@ std::shared_ptr<Checker> running_check() {
 
 constexpr int status_of_races = 66;
 bool exits = false;
+bool always_sums_up = false;
 bool is_strict = false;
 int process = 0;
 
@@ -44,6 +45,8 @@ void end_at_exit() noexcept {
     if (checker == nullptr || forks() != process) return;
     checker->stop();
     const check::Summary found = checker->summary();
+    const bool is_silent = found.certain == 0 && found.possible == 0 && found.faults == 0;
+    if (is_silent && !always_sums_up) return;
     std::fputs(summary_text(found, is_strict).c_str(), stderr);
     if (!exits || found.certain == 0) return;
     std::fflush(nullptr);
@@ -63,10 +66,11 @@ check::Options read_options(std::string_view text, const ErrorSite& site) {
         if (word == "strict") options.strict = true;
         else if (word == "abort") options.abort = true;
         else if (word == "exit") exits = true;
+        else if (word == "summary") always_sums_up = true;
         else if (word != "1")
             usage_error(site,
-                        "'{}' is none of 1, strict, abort, exit, which commas may separate, nor "
-                        "0; nothing is checked",
+                        "'{}' is none of 1, strict, abort, exit, summary, which commas may "
+                        "separate, nor 0; nothing is checked",
                         word);
     }
     return options;

@@ -172,7 +172,7 @@ TEST_CASE("HEDDLE_CHECK refuses what it does not know, and checks nothing") {
     const ChildResult child = run_test_case("child: enqueues a race", {"HEDDLE_CHECK=loud"});
     INFO(child.output);
     CHECK(child.status == 0);
-    CHECK_THAT(child.output, contains("'loud' is none of 1, strict, abort, exit"));
+    CHECK_THAT(child.output, contains("'loud' is none of 1, strict, abort, exit, summary"));
     CHECK(child.output.find("RACE") == std::string::npos);
 }
 
@@ -180,7 +180,7 @@ TEST_CASE("a wrong HEDDLE_CHECK that asks for a status ends the program with it"
     const ChildResult child = run_test_case("child: enqueues a race", {"HEDDLE_CHECK=exit,loud"});
     INFO(child.output);
     CHECK(child.status == 66);
-    CHECK_THAT(child.output, contains("'loud' is none of 1, strict, abort, exit"));
+    CHECK_THAT(child.output, contains("'loud' is none of 1, strict, abort, exit, summary"));
     CHECK(child.output.find("after the race") == std::string::npos);
 }
 
@@ -198,12 +198,16 @@ TEST_CASE("child: enqueues what is in order", "[.child]") {
     a.synchronize();
 }
 
-TEST_CASE("HEDDLE_CHECK says so if there is nothing to say") {
-    const ChildResult child =
-        run_test_case("child: enqueues what is in order", {"HEDDLE_CHECK=1,exit"});
-    INFO(child.output);
-    CHECK(child.status == 0);
-    CHECK_THAT(child.output, contains("heddle check: 0 races, 0 possible; "));
+TEST_CASE("HEDDLE_CHECK=summary says so if there is nothing to say, and else it is silent") {
+    for (const bool sums_up : {false, true}) {
+        const ChildResult child =
+            run_test_case("child: enqueues what is in order",
+                          {sums_up ? "HEDDLE_CHECK=summary,exit" : "HEDDLE_CHECK=1,exit"});
+        INFO(child.output);
+        CHECK(child.status == 0);
+        const std::string text = "heddle check: 0 races, 0 possible; ";
+        CHECK((child.output.find(text) != std::string::npos) == sums_up);
+    }
 }
 
 TEST_CASE("HEDDLE_CHECK=0 checks nothing") {
