@@ -1,5 +1,5 @@
 // heddle::check and HEDDLE_CHECK on streams of the device under test.
-#include "check/sample.hpp"
+#include "check/checked_streams.hpp"
 #include "child.hpp"
 
 using namespace heddle_test;

@@ -1,7 +1,7 @@
 // The checker on graphs, captures, batches, collectives and several devices.
 #include <stdexcept>
 
-#include "check/sample.hpp"
+#include "check/checked_streams.hpp"
 
 using namespace heddle_test;
 using check::RaceKind;
@@ -21,7 +21,7 @@ struct Dependent {
 
 TEST_CASE("device: two_nodes_without_edge, diamond") {
     const bool has_edge = GENERATE(false, true);
-    Sample s;
+    CheckedStreams s;
     Checked checked;
     auto first = fill_node(s.x, 1);
     auto second = fill_node(s.x.view().first(8), 2);
@@ -38,7 +38,7 @@ TEST_CASE("device: two_nodes_without_edge, diamond") {
 
 TEST_CASE("device: graph_launched_twice_on_two_streams, two_graphs_on_two_streams") {
     const bool is_other = GENERATE(false, true);
-    Sample s;
+    CheckedStreams s;
     Graph one = fill_node(s.x, 1).build(), other = fill_node(s.x, 2).build();
     Checked checked;
     one.launch(s.a);
@@ -50,7 +50,7 @@ TEST_CASE("device: graph_launched_twice_on_two_streams, two_graphs_on_two_stream
 
 TEST_CASE("device: graph_against_plain_launch") {
     const bool waits = GENERATE(false, true);
-    Sample s;
+    CheckedStreams s;
     Checked checked;
     Graph graph = fill_node(s.x, 1).build();
     graph.launch(s.a);
@@ -63,7 +63,7 @@ TEST_CASE("device: graph_against_plain_launch") {
 
 TEST_CASE("device: capture_is_not_run, captured_branch_not_joined_where_it_matters") {
     const bool joins = GENERATE(false, true);
-    Sample s;
+    CheckedStreams s;
     Checked checked;
     write(s.c, s.x);
     Graph graph = capture(s.a, [&] {
@@ -82,7 +82,7 @@ TEST_CASE("device: capture_is_not_run, captured_branch_not_joined_where_it_matte
 }
 
 TEST_CASE("device: capture_over_fork_join") {
-    Sample s;
+    CheckedStreams s;
     Checked checked;
     Graph graph = capture(s.a, [&] {
         fork_join(
@@ -95,7 +95,7 @@ TEST_CASE("device: capture_over_fork_join") {
 
 TEST_CASE("device: event_record_node_orders_another_stream, and one before the write does not") {
     const bool is_early = GENERATE(false, true);
-    Sample s;
+    CheckedStreams s;
     Checked checked;
     Event event(s.a.device());
     auto write_node = fill_node(s.x, 1);
@@ -112,7 +112,7 @@ TEST_CASE("device: event_record_node_orders_another_stream, and one before the w
 }
 
 TEST_CASE("device: node_parameters_updated") {
-    Sample s;
+    CheckedStreams s;
     Checked checked;
     auto node = fill_node(s.x, 1);
     Graph graph = node.build();
@@ -128,7 +128,7 @@ TEST_CASE("device: node_parameters_updated") {
 
 TEST_CASE("device: host nodes that declare what they use") {
     const bool waits = GENERATE(false, true);
-    Sample s;
+    CheckedStreams s;
     Array<int> pin = pinned<int>(size);
     synchronize();
     Checked checked;
@@ -148,7 +148,7 @@ TEST_CASE("device: host nodes that declare what they use") {
 }
 
 TEST_CASE("device: a host node refuses memory that is gone, and its array lives on for launches") {
-    Sample s;
+    CheckedStreams s;
     View<int> gone;
     {
         Array<int> x = pinned<int>(size);
@@ -163,7 +163,7 @@ TEST_CASE("device: a host node refuses memory that is gone, and its array lives 
 }
 
 TEST_CASE("device: graph_built_before_checking_began") {
-    Sample s;
+    CheckedStreams s;
     Graph graph = fill_node(s.x, 1).build();
     graph.launch(s.a);
     s.a.synchronize();
@@ -176,7 +176,7 @@ TEST_CASE("device: graph_built_before_checking_began") {
 
 TEST_CASE("device: batch_as_without_it, batch_hides_a_race_by_its_join") {
     const bool waits = GENERATE(false, true);
-    Sample s;
+    CheckedStreams s;
     Checked checked;
     Batch batch({.on_cpu = true});
     {
@@ -195,7 +195,7 @@ TEST_CASE("device: batch_as_without_it, batch_hides_a_race_by_its_join") {
 
 TEST_CASE("device: dependent_launch, dependent_launch_against_a_third_stream") {
     const bool is_third = GENERATE(false, true);
-    Sample s;
+    CheckedStreams s;
     Checked checked;
     launch(s.a, Dependent{}, dim(size), s.x);
     launch_dependent(s.a, Dependent{}, dim(size), s.x);
@@ -207,7 +207,7 @@ TEST_CASE("device: dependent_launch, dependent_launch_against_a_third_stream") {
 
 TEST_CASE("device: cpu_and_cuda_ordered_by_event, and the same without") {
     const bool waits = GENERATE(false, true);
-    Sample s;
+    CheckedStreams s;
     const Stream host(cpu_device());
     Array<int> shared = pinned<int>(size);
     synchronize();
@@ -226,7 +226,7 @@ TEST_CASE("device: cpu_and_cuda_ordered_by_event, and the same without") {
 TEST_CASE("device: peer_copy_both_sides, peer_copy_source_overwritten") {
     if (test_devices().size() < 2) HEDDLE_SKIP("needs two devices");
     const bool waits = GENERATE(false, true);
-    Sample s;
+    CheckedStreams s;
     const Stream other(test_devices()[1]);
     Array<int> there = zeros<int>(other, size);
     synchronize();
@@ -248,7 +248,7 @@ TEST_CASE("device: peer_copy_both_sides, peer_copy_source_overwritten") {
 
 TEST_CASE("device: gradient_written_before_all_reduce_without_wait") {
     const bool waits = GENERATE(false, true);
-    Sample s;
+    CheckedStreams s;
     DeviceGroup group(std::vector<Device>{s.x.device()});
     Array<float> gradient = zeros<float>(s.a, size), sum = zeros<float>(s.a, size);
     s.a.synchronize();
@@ -267,7 +267,7 @@ TEST_CASE("device: gradient_written_before_all_reduce_without_wait") {
 }
 
 TEST_CASE("device: poisoned_stream_drops_work, work_after_clear_error") {
-    Sample s;
+    CheckedStreams s;
     const Stream failing(cpu_device());
     Array<int> x = zeros<int>(failing, size);
     failing.synchronize();
@@ -285,7 +285,7 @@ TEST_CASE("device: poisoned_stream_drops_work, work_after_clear_error") {
 
 TEST_CASE("device: eight_threads_own_streams_own_parts, threads_hand_over_by_queue_and_event") {
     const bool waits = GENERATE(false, true);
-    Sample s;
+    CheckedStreams s;
     constexpr std::size_t threads = 8;
     std::vector<Stream> streams(threads);
     std::vector<Event> done(threads);

@@ -1,7 +1,7 @@
 // The checker on what the host does with memory: accesses, waits, host functions.
 #include <future>
 
-#include "check/sample.hpp"
+#include "check/checked_streams.hpp"
 
 using namespace heddle_test;
 using check::RaceKind;
@@ -9,9 +9,9 @@ using check::RaceKind;
 namespace {
 
 /// Memory that host and device both reach, written by the device.
-struct HostSample : Sample {
+struct HostStreams : CheckedStreams {
     Array<int> pin = pinned<int>(size);
-    HostSample() { synchronize(); }
+    HostStreams() { synchronize(); }
 };
 
 /// Uses memory on the host, as far as the checker knows.
@@ -22,7 +22,7 @@ void host_writes(Array<int>& x) { (void)on_host(x); }
 
 TEST_CASE("device: host_reads_before_synchronize, stream_synchronize") {
     const bool waits = GENERATE(false, true);
-    HostSample s;
+    HostStreams s;
     Checked checked;
     copy(s.a, s.pin, s.x);
     if (waits) s.a.synchronize();
@@ -38,7 +38,7 @@ TEST_CASE("device: host_reads_before_synchronize, stream_synchronize") {
 
 TEST_CASE("device: event_synchronize, and of an older record") {
     const bool is_older = GENERATE(false, true);
-    HostSample s;
+    HostStreams s;
     Checked checked;
     Event event = s.a.record_event();
     copy(s.a, s.pin, s.x);
@@ -50,7 +50,7 @@ TEST_CASE("device: event_synchronize, and of an older record") {
 }
 
 TEST_CASE("device: device_synchronize_covers_all_streams") {
-    HostSample s;
+    HostStreams s;
     Array<int> other = pinned<int>(size);
     Checked checked;
     copy(s.a, s.pin, s.x);
@@ -63,7 +63,7 @@ TEST_CASE("device: device_synchronize_covers_all_streams") {
 
 TEST_CASE("device: query loops of streams and events are waits, and one that answers no is none") {
     const int which = GENERATE(0, 1, 2);
-    HostSample s;
+    HostStreams s;
     Checked checked;
     Gate gate;
     if (which == 2) gate.hold(s.a);
@@ -78,7 +78,7 @@ TEST_CASE("device: query loops of streams and events are waits, and one that ans
 }
 
 TEST_CASE("device: synchronize_by_another_thread_counts") {
-    HostSample s;
+    HostStreams s;
     Checked checked;
     copy(s.a, s.pin, s.x);
     std::thread([&] { s.a.synchronize(); }).join();
@@ -87,7 +87,7 @@ TEST_CASE("device: synchronize_by_another_thread_counts") {
 }
 
 TEST_CASE("device: waiting_for_one_stream_covers_what_it_waited_for") {
-    HostSample s;
+    HostStreams s;
     Checked checked;
     copy(s.a, s.pin, s.x);
     s.b.wait_stream(s.a);
@@ -97,7 +97,7 @@ TEST_CASE("device: waiting_for_one_stream_covers_what_it_waited_for") {
 }
 
 TEST_CASE("device: host_overwrites_pinned_source_of_a_copy_in_flight") {
-    HostSample s;
+    HostStreams s;
     Checked checked;
     copy(s.a, s.x, s.pin);
     host_writes(s.pin);
@@ -105,7 +105,7 @@ TEST_CASE("device: host_overwrites_pinned_source_of_a_copy_in_flight") {
 }
 
 TEST_CASE("device: pageable_source_may_be_overwritten_at_once, to_host_waits") {
-    HostSample s;
+    HostStreams s;
     std::vector<int> from(size, 1);
     Checked checked({.strict = true});
     copy(s.a, s.x, from);
@@ -117,7 +117,7 @@ TEST_CASE("device: pageable_source_may_be_overwritten_at_once, to_host_waits") {
 }
 
 TEST_CASE("device: host_write_then_launch_needs_nothing") {
-    HostSample s;
+    HostStreams s;
     Checked checked;
     host_writes(s.pin);
     copy(s.a, s.x, s.pin);
@@ -126,7 +126,7 @@ TEST_CASE("device: host_write_then_launch_needs_nothing") {
 
 TEST_CASE("device: host functions that declare what they use") {
     const bool waits = GENERATE(false, true);
-    HostSample s;
+    HostStreams s;
     Checked checked;
     copy(s.a, s.pin, s.x);
     launch_host(s.a, [] {}, reads(s.pin));
@@ -141,7 +141,7 @@ TEST_CASE("device: host functions that declare what they use") {
 
 TEST_CASE("device: host_function_fulfils_a_promise") {
     const bool is_said = GENERATE(false, true);
-    HostSample s;
+    HostStreams s;
     Checked checked({.strict = true});
     std::promise<void> told;
     copy(s.a, s.pin, s.x);
@@ -160,7 +160,7 @@ TEST_CASE("device: host_function_fulfils_a_promise") {
 }
 
 TEST_CASE("device: what another key released is not acquired") {
-    HostSample s;
+    HostStreams s;
     Checked checked({.strict = true});
     int one = 0, other = 0;
     std::promise<void> told;
@@ -177,7 +177,7 @@ TEST_CASE("device: what another key released is not acquired") {
 }
 
 TEST_CASE("device: released outside a host function, and acquired twice, are nothing") {
-    HostSample s;
+    HostStreams s;
     Checked checked;
     int key = 0;
     copy(s.a, s.pin, s.x);

@@ -1,5 +1,5 @@
 // The checker on parts of arrays, and on memory that is made, freed and made again.
-#include "check/sample.hpp"
+#include "check/checked_streams.hpp"
 
 using namespace heddle_test;
 using check::RaceKind;
@@ -24,7 +24,7 @@ struct AddBoth {
 
 TEST_CASE("device: halves_on_two_streams, halves_overlap_by_one_element") {
     const std::size_t more = GENERATE(std::size_t{0}, std::size_t{1});
-    Sample s;
+    CheckedStreams s;
     Checked checked;
     write(s.a, s.x.view().first(size / 2));
     write(s.b, s.x.view().last(size / 2 + more));
@@ -35,7 +35,7 @@ TEST_CASE("device: halves_on_two_streams, halves_overlap_by_one_element") {
 }
 
 TEST_CASE("device: partial_write_in_the_middle_whole_read") {
-    Sample s;
+    CheckedStreams s;
     Checked checked;
     write(s.a, s.x.view().subview(10, 3));
     read(s.b, s.x, s.y);
@@ -43,7 +43,7 @@ TEST_CASE("device: partial_write_in_the_middle_whole_read") {
 }
 
 TEST_CASE("device: empty_views_never_conflict") {
-    Sample s;
+    CheckedStreams s;
     Checked checked;
     write(s.a, s.x);
     launch(s.b, Add{}, dim(0), s.x, 1);
@@ -53,7 +53,7 @@ TEST_CASE("device: empty_views_never_conflict") {
 
 TEST_CASE("device: two_columns_of_one_matrix, column_blocks_overlap_by_one") {
     const std::size_t more = GENERATE(std::size_t{0}, std::size_t{1});
-    Sample s;
+    CheckedStreams s;
     Checked checked;
     const auto columns = [&](std::size_t first, std::size_t count) {
         return View2D<int>(s.x.view().subview(first, size - first), 8, count, 8);
@@ -69,7 +69,7 @@ TEST_CASE("device: two_columns_of_one_matrix, column_blocks_overlap_by_one") {
 }
 
 TEST_CASE("device: same_array_twice_in_one_launch") {
-    Sample s;
+    CheckedStreams s;
     Checked checked;
     read(s.a, s.x, s.x);
     checked.expect_silence();
@@ -77,7 +77,7 @@ TEST_CASE("device: same_array_twice_in_one_launch") {
 
 TEST_CASE("device: touching() says which part of a view a kernel uses") {
     const std::size_t more = GENERATE(std::size_t{0}, std::size_t{1});
-    Sample s;
+    CheckedStreams s;
     Checked checked;
     launch(s.a, Increment{}, dim(size / 2), touching(s.x, s.x.view().first(size / 2)));
     wait_unseen(s.a);
@@ -91,7 +91,7 @@ TEST_CASE("device: touching() says which part of a view a kernel uses") {
 }
 
 TEST_CASE("device: touching() takes several parts, and rows") {
-    Sample s;
+    CheckedStreams s;
     const View<int> x = s.x;
     Checked checked;
     const auto ends = touching(View<const int>(x), {x.first(8), x.last(8)});
@@ -107,7 +107,7 @@ TEST_CASE("device: touching() takes several parts, and rows") {
 }
 
 TEST_CASE("device: touching() nothing, and in nodes, captures and batches") {
-    Sample s;
+    CheckedStreams s;
     const View<int> x = s.x;
     Checked checked;
     write(s.a, x);
@@ -128,7 +128,7 @@ TEST_CASE("device: touching() nothing, and in nodes, captures and batches") {
 }
 
 TEST_CASE("device: touching() refuses what is not within the view, and too many parts") {
-    Sample s;
+    CheckedStreams s;
     const View<int> x = s.x;
     CHECK_THROWS_AS(touching(x.first(4), x.subview(3, 2)), UsageError);
     CHECK_THROWS_AS(touching(x.last(4), x.first(1)), UsageError);
@@ -140,7 +140,7 @@ TEST_CASE("device: touching() refuses what is not within the view, and too many 
 
 TEST_CASE("device: concurrent_views_do_not_conflict, concurrent_against_plain") {
     const bool is_plain = GENERATE(false, true);
-    Sample s;
+    CheckedStreams s;
     Checked checked;
     launch(s.a, Increment{}, dim(size), concurrent(s.x));
     wait_unseen(s.a);
@@ -152,7 +152,7 @@ TEST_CASE("device: concurrent_views_do_not_conflict, concurrent_against_plain") 
 }
 
 TEST_CASE("device: polled_flag_of_atomics") {
-    Sample s;
+    CheckedStreams s;
     Array<int> flag = pinned<int>(1), data = pinned<int>(size);
     synchronize();
     Checked checked;
@@ -167,7 +167,7 @@ TEST_CASE("device: polled_flag_of_atomics") {
 
 TEST_CASE("device: use_before_allocation_is_ordered, allocation_ordered_by_event") {
     const bool waits = GENERATE(false, true);
-    Sample s;
+    CheckedStreams s;
     Checked checked;
     Array<int> fresh = empty<int>(s.a, size);
     const Event made = s.a.record_event();
@@ -180,7 +180,7 @@ TEST_CASE("device: use_before_allocation_is_ordered, allocation_ordered_by_event
 }
 
 TEST_CASE("device: array_dies_while_known_users_work") {
-    Sample s;
+    CheckedStreams s;
     Checked checked;
     {
         Array<int> x = empty<int>(s.a, size);
@@ -195,7 +195,7 @@ TEST_CASE("device: array_dies_while_known_users_work") {
 
 TEST_CASE("device: raw_view_without_used_on_then_free, raw_view_with_used_on") {
     const bool is_said = GENERATE(false, true);
-    Sample s;
+    CheckedStreams s;
     Checked checked;
     Array<int> x = empty<int>(s.a, size);
     s.b.wait_stream(s.a);
@@ -207,7 +207,7 @@ TEST_CASE("device: raw_view_without_used_on_then_free, raw_view_with_used_on") {
 }
 
 TEST_CASE("device: moved_array_keeps_history") {
-    Sample s;
+    CheckedStreams s;
     Checked checked;
     write(s.a, s.x);
     Array<int> moved = std::move(s.x);
@@ -216,7 +216,7 @@ TEST_CASE("device: moved_array_keeps_history") {
 }
 
 TEST_CASE("device: views_outlive_nothing") {
-    Sample s;
+    CheckedStreams s;
     Checked checked;
     View<int> dangling;
     {
@@ -228,7 +228,7 @@ TEST_CASE("device: views_outlive_nothing") {
 }
 
 TEST_CASE("device: ten_thousand_small_copies_stay_linear") {
-    Sample s;
+    CheckedStreams s;
     Array<int> to = zeros<int>(s.a, 10'000), from = zeros<int>(s.a, 10'000);
     s.a.synchronize();
     Checked checked;

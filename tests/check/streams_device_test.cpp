@@ -1,11 +1,11 @@
 // The checker on streams, events and scopes of the device under test.
-#include "check/sample.hpp"
+#include "check/checked_streams.hpp"
 
 using namespace heddle_test;
 using check::RaceKind;
 
 TEST_CASE("device: unordered_write_then_read_on_two_streams") {
-    Sample s;
+    CheckedStreams s;
     Checked checked;
     write(s.a, s.x);
     read(s.b, s.x, s.y);
@@ -15,7 +15,7 @@ TEST_CASE("device: unordered_write_then_read_on_two_streams") {
 }
 
 TEST_CASE("device: same_stream_needs_nothing") {
-    Sample s;
+    CheckedStreams s;
     Checked checked;
     write(s.a, s.x);
     read(s.a, s.x, s.y);
@@ -24,7 +24,7 @@ TEST_CASE("device: same_stream_needs_nothing") {
 }
 
 TEST_CASE("device: wait_stream_orders") {
-    Sample s;
+    CheckedStreams s;
     Checked checked;
     write(s.a, s.x);
     s.b.wait_stream(s.a);
@@ -34,7 +34,7 @@ TEST_CASE("device: wait_stream_orders") {
 
 TEST_CASE("device: two_branches_join") {
     const bool drops = GENERATE(false, true);
-    Sample s;
+    CheckedStreams s;
     Checked checked;
     write(s.a, s.x);
     s.b.wait_stream(s.a);
@@ -50,7 +50,7 @@ TEST_CASE("device: two_branches_join") {
 
 TEST_CASE("device: chain_of_three_streams") {
     const int dropped = GENERATE(0, 1, 2);
-    Sample s;
+    CheckedStreams s;
     Checked checked;
     write(s.a, s.x);
     if (dropped != 1) s.b.wait_stream(s.a);
@@ -62,7 +62,7 @@ TEST_CASE("device: chain_of_three_streams") {
 }
 
 TEST_CASE("device: event_recorded_before_the_write") {
-    Sample s;
+    CheckedStreams s;
     Checked checked;
     const Event early = s.a.record_event();
     write(s.a, s.x);
@@ -73,7 +73,7 @@ TEST_CASE("device: event_recorded_before_the_write") {
 }
 
 TEST_CASE("device: event_re_recorded_on_another_stream_before_the_wait") {
-    Sample s;
+    CheckedStreams s;
     Checked checked;
     Event event(s.a.device());
     write(s.a, s.x);
@@ -85,7 +85,7 @@ TEST_CASE("device: event_re_recorded_on_another_stream_before_the_wait") {
 }
 
 TEST_CASE("device: event_re_recorded_after_the_wait_leaves_the_wait") {
-    Sample s;
+    CheckedStreams s;
     Checked checked;
     Event event(s.a.device());
     write(s.a, s.x);
@@ -97,7 +97,7 @@ TEST_CASE("device: event_re_recorded_after_the_wait_leaves_the_wait") {
 }
 
 TEST_CASE("device: event_never_recorded_waits_for_nothing") {
-    Sample s;
+    CheckedStreams s;
     Checked checked;
     Event event(s.a.device());
     s.b.wait_event(event);
@@ -109,7 +109,7 @@ TEST_CASE("device: event_never_recorded_waits_for_nothing") {
 }
 
 TEST_CASE("device: an event that was destroyed after the wait, and another in its place") {
-    Sample s;
+    CheckedStreams s;
     Checked checked;
     write(s.a, s.x);
     {
@@ -125,7 +125,7 @@ TEST_CASE("device: an event that was destroyed after the wait, and another in it
 }
 
 TEST_CASE("device: many_readers_then_write_reports_each_unordered_stream_once") {
-    Sample s;
+    CheckedStreams s;
     std::vector<Stream> readers(4);
     std::vector<Array<int>> sums;
     for (const Stream& r : readers) sums.push_back(zeros<int>(r, size));
@@ -142,7 +142,7 @@ TEST_CASE("device: many_readers_then_write_reports_each_unordered_stream_once") 
 }
 
 TEST_CASE("device: transitive_through_a_stream_that_did_no_work") {
-    Sample s;
+    CheckedStreams s;
     Checked checked;
     write(s.a, s.x);
     s.b.wait_stream(s.a);
@@ -152,7 +152,7 @@ TEST_CASE("device: transitive_through_a_stream_that_did_no_work") {
 }
 
 TEST_CASE("device: elided_wait_counts_as_edge") {
-    Sample s;
+    CheckedStreams s;
     Checked checked;
     write(s.a, s.x);
     s.b.wait_stream(s.a);
@@ -162,7 +162,7 @@ TEST_CASE("device: elided_wait_counts_as_edge") {
 }
 
 TEST_CASE("device: more_than_255_events_between") {
-    Sample s;
+    CheckedStreams s;
     Checked checked;
     write(s.a, s.x);
     for (int i = 0; i < 300; ++i) s.b.wait_event(s.a.record_event());
@@ -171,7 +171,7 @@ TEST_CASE("device: more_than_255_events_between") {
 }
 
 TEST_CASE("device: priority_streams_make_no_order") {
-    Sample s;
+    CheckedStreams s;
     const auto priorities = s.a.device().priorities();
     const Stream urgent({.priority = priorities.greatest});
     Checked checked;
@@ -181,7 +181,7 @@ TEST_CASE("device: priority_streams_make_no_order") {
 }
 
 TEST_CASE("device: default_streams_of_two_threads_are_one") {
-    Sample s;
+    CheckedStreams s;
     Checked checked;
     write(default_stream(), s.x);
     std::thread([&] { read(default_stream(), s.x, s.y); }).join();
@@ -190,7 +190,7 @@ TEST_CASE("device: default_streams_of_two_threads_are_one") {
 }
 
 TEST_CASE("device: new streams come after what the host waited for, and nothing else") {
-    Sample s;
+    CheckedStreams s;
     Checked checked;
     write(s.a, s.x);
     s.a.synchronize();
@@ -205,7 +205,7 @@ TEST_CASE("device: new streams come after what the host waited for, and nothing 
 }
 
 TEST_CASE("device: stream_destroyed_its_work_goes_on") {
-    Sample s;
+    CheckedStreams s;
     Checked checked;
     {
         const Stream gone;
@@ -216,7 +216,7 @@ TEST_CASE("device: stream_destroyed_its_work_goes_on") {
 }
 
 TEST_CASE("device: scope_enter_and_exit_waits") {
-    Sample s;
+    CheckedStreams s;
     const ScopedStream outer(s.a);
     Checked checked;
     write(current_stream(), s.x);
@@ -230,7 +230,7 @@ TEST_CASE("device: scope_enter_and_exit_waits") {
 
 TEST_CASE("device: scopes without their waits") {
     const bool enters = GENERATE(false, true);
-    Sample s;
+    CheckedStreams s;
     const ScopedStream outer(s.a);
     Checked checked;
     if (!enters) write(current_stream(), s.x);
@@ -244,7 +244,7 @@ TEST_CASE("device: scopes without their waits") {
 
 TEST_CASE("device: set_stream_with_wait and set_stream_without_wait") {
     const bool waits = GENERATE(false, true);
-    Sample s;
+    CheckedStreams s;
     const ScopedStream outer(s.a);
     Checked checked;
     write(current_stream(), s.x);
@@ -257,7 +257,7 @@ TEST_CASE("device: set_stream_with_wait and set_stream_without_wait") {
 
 TEST_CASE("device: fork_join_disjoint_parts, fork_join_branches_share_a_part") {
     const bool share = GENERATE(false, true);
-    Sample s;
+    CheckedStreams s;
     Checked checked;
     write(s.a, s.x);
     fork_join(
@@ -270,7 +270,7 @@ TEST_CASE("device: fork_join_disjoint_parts, fork_join_branches_share_a_part") {
 
 TEST_CASE("device: stream_pool_lease_returned_and_taken") {
     const bool orders = GENERATE(false, true);
-    Sample s;
+    CheckedStreams s;
     StreamPool pool(s.a.device());
     Checked checked;
     {
@@ -289,7 +289,7 @@ TEST_CASE("device: stream_pool_lease_returned_and_taken") {
 }
 
 TEST_CASE("device: pipeline_of_three_stages") {
-    Sample s;
+    CheckedStreams s;
     Checked checked({.strict = true});
     {
         Array<int> half[2] = {empty<int>(s.a, 1000), empty<int>(s.a, 1000)};

@@ -24,8 +24,8 @@ template <class X, class Y> void read(StreamRef stream, const X& x, Y&& y) {
 }
 
 /// Streams of the device under test and arrays of int, made before the check begins.
-struct Sample {
-    Sample() { synchronize(); }
+struct CheckedStreams {
+    CheckedStreams() { synchronize(); }
     Drained drained;
     Stream a{{.name = "a"}}, b{{.name = "b"}}, c{{.name = "c"}};
     Array<int> x = zeros<int>(a, size), y = zeros<int>(a, size), z = zeros<int>(a, size);
