@@ -14,7 +14,6 @@
 
 using namespace heddle;
 using bench::repeat;
-using bench::Side;
 
 namespace {
 
@@ -94,26 +93,33 @@ public:
     }
 
 private:
-    /// Like record(), but the recording is new in each batch: beginning one by CUPTI takes long.
-    void record_by_clock(const std::string& name, std::function<void(int)> run,
-                         timeline::RecordingOptions options, const bench::Batches& batches) {
+    /// The same calls twice: between begin() and end(), which makes them `how`, and alone.
+    template <class Begin, class End>
+    void compare(const std::string& name, const char* how, const std::function<void(int)>& run,
+                 Begin begin, End end, const bench::Batches& batches) {
         const auto settle = [device = device_] { synchronize_device(device); };
-        std::optional<timeline::Recording> recording;
-        const Side recorded{.run = run,
-                            .settle =
-                                [&] {
-                                    settle();
-                                    recording.reset();
-                                },
-                            .prepare =
-                                [&] {
-                                    recording.emplace(options);
-                                    run(10);
-                                    settle();
-                                }};
-        report_.compare(name + ", recorded", device_.name(), recorded,
-                        {"not recorded", {.run = run, .settle = settle}}, batches);
+        report_.compare(name + ", " + how, device_.name(),
+                        {.run = run, .settle = end, .prepare = begin},
+                        {std::string("not ") + how, {.run = run, .settle = settle}}, batches);
     }
+
+    /// Like record(), but the recording is new in each batch: beginning one by CUPTI takes long.
+    void record_by_clock(const std::string& name, const std::function<void(int)>& run,
+                         const timeline::RecordingOptions& options, const bench::Batches& batches) {
+        std::optional<timeline::Recording> recording;
+        const auto begin = [&] {
+            recording.emplace(options);
+            run(10);
+            settle();
+        };
+        const auto end = [&] {
+            settle();
+            recording.reset();
+        };
+        compare(name, "recorded", run, begin, end, batches);
+    }
+
+    void settle() const { synchronize_device(device_); }
 
     template <class F> bool can_use_cupti(const F& start) {
         const timeline::Recording recording({.gpu_times = timeline::GpuTimes::cupti});
@@ -123,65 +129,60 @@ private:
     }
 
     /// The same calls, with and without an observer.
-    void add(const char* name, std::function<void(int)> run, ObserverOptions options,
+    void add(const char* name, const std::function<void(int)>& run, ObserverOptions options,
              const bench::Batches& batches) {
-        const auto settle = [device = device_] { synchronize_device(device); };
         Quiet quiet;
-        const Side observed{.run = run,
-                            .settle =
-                                [&] {
-                                    remove_observer(quiet);
-                                    settle();
-                                },
-                            .prepare = [&] { add_observer(quiet, options); }};
-        report_.compare(std::string(name) + ", observed", device_.name(), observed,
-                        {"not observed", {.run = run, .settle = settle}}, batches);
+        const auto end = [&] {
+            remove_observer(quiet);
+            settle();
+        };
+        compare(name, "observed", run, [&] { add_observer(quiet, options); }, end, batches);
     }
 
     /// The same calls, recorded for a timeline and not.
-    void record(const char* name, std::function<void(int)> run, timeline::RecordingOptions options,
-                const bench::Batches& batches) {
-        const auto settle = [device = device_] { synchronize_device(device); };
+    void record(const char* name, const std::function<void(int)>& run,
+                timeline::RecordingOptions options, const bench::Batches& batches) {
         options.limit = 10'000;  // a full recording, whose memory is warm
         std::optional<timeline::Recording> recording(options);
         run(50'000);
         settle();
         recording.reset();
-        const Side recorded{.run = run,
-                            .settle =
-                                [&] {
-                                    settle();
-                                    recording.reset();
-                                },
-                            .prepare =
-                                [&] {
-                                    recording.emplace(options);
-                                    run(10);
-                                }};
-        report_.compare(std::string(name) + ", recorded", device_.name(), recorded,
-                        {"not recorded", {.run = run, .settle = settle}}, batches);
+        const auto begin = [&] {
+            recording.emplace(options);
+            run(10);
+        };
+        const auto end = [&] {
+            settle();
+            recording.reset();
+        };
+        compare(name, "recorded", run, begin, end, batches);
     }
 
-    /// The same calls, checked and not.
-    void check(const char* name, std::function<void(int)> run, const bench::Batches& batches) {
-        const auto settle = [device = device_] { synchronize_device(device); };
-        const Side checked{.run = run,
-                           .settle =
-                               [&] {
-                                   settle();
-                                   check::stop();
-                               },
-                           .prepare =
-                               [&] {
-                                   check::start();
-                                   run(10);
-                                   settle();
-                               }};
-        report_.compare(std::string(name) + ", checked", device_.name(), checked,
-                        {"not checked", {.run = run, .settle = settle}}, batches);
+    /// The same calls, checked and not. `first` is what the check sees before them.
+    template <class First>
+    void check(const char* name, const std::function<void(int)>& run, First first,
+               const bench::Batches& batches) {
+        const auto begin = [&] {
+            check::start();
+            first();
+        };
+        const auto end = [&] {
+            settle();
+            check::stop();
+        };
+        compare(name, "checked", run, begin, end, batches);
+    }
+    void check(const char* name, const std::function<void(int)>& run,
+               const bench::Batches& batches) {
+        const auto first = [&] {
+            run(10);
+            settle();
+        };
+        check(name, run, first, batches);
     }
 
-    /// A stream that waits for another, both ordered after 62 more.
+    /// A stream that waits for 63 others, and then records and waits while what it knows of them is
+    /// not known to be over: nothing settles between.
     void check_among_64_streams() {
         std::vector<Stream> streams;
         for (int k = 0; k < 64; ++k) streams.emplace_back(device_);
@@ -193,15 +194,18 @@ private:
                 streams[0].wait_stream(streams[k]);
             }
         };
-        Event event{device_};
-        check("a round of 63 launches and waits on 64 streams", repeat(all_in_turn),
+        check("a round of 63 launches and waits on 64 streams", repeat(all_in_turn), all_in_turn,
               {.calls = 1, .pairs = 2000, .seconds = 1.0});
-        streams[1].record_event(event);
+        Event event{device_};
         check("record_event among 64 streams", repeat([&] { streams[0].record_event(event); }),
-              enqueuing);
-        check("wait_event among 64 streams", repeat([&] { streams[0].wait_event(event); }),
-              enqueuing);
-        synchronize_device(device_);
+              all_in_turn, enqueuing);
+        const auto all_but_one = [&] {  // so that each wait has the others to learn of
+            all_in_turn();
+            streams[0].record_event(event);
+        };
+        check("wait_event among 64 streams", repeat([&] { streams[1].wait_event(event); }),
+              all_but_one, enqueuing);
+        settle();
     }
 
     bench::Report& report_;

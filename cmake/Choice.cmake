@@ -8,3 +8,20 @@ macro(heddle_choice name variable what)
         message(FATAL_ERROR "heddle: ${name} is AUTO, ON or OFF, not \"${${name}}\"")
     endif()
 endmacro()
+
+# heddle_decide(NAME VARIABLE PROBLEM FILE): sets HEDDLE_WITH_NAME to whether heddle is built with it,
+# after the choice in VARIABLE: it is, with FILE, unless there is a PROBLEM. That is an error if it
+# was asked for.
+macro(heddle_decide name variable problem file)
+    set(HEDDLE_WITH_${name} OFF)
+    if(NOT ${variable} STREQUAL "AUTO" AND NOT ${variable})
+        message(STATUS "heddle: built without ${name} (HEDDLE_${name}=${HEDDLE_${name}})")
+    elseif("${problem}" STREQUAL "")
+        set(HEDDLE_WITH_${name} ON)
+        message(STATUS "heddle: built with ${name} (${file})")
+    elseif(${variable} STREQUAL "AUTO")
+        message(STATUS "heddle: built without ${name} (${problem})")
+    else()
+        message(FATAL_ERROR "heddle: HEDDLE_${name}=${HEDDLE_${name}}, but ${problem}")
+    endif()
+endmacro()

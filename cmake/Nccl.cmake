@@ -6,16 +6,10 @@
 
 heddle_choice(HEDDLE_NCCL heddle_nccl_choice "NCCL for collectives")
 
-set(HEDDLE_WITH_NCCL OFF)
-if(NOT heddle_nccl_choice STREQUAL "AUTO" AND NOT heddle_nccl_choice)
-    message(STATUS "heddle: built without NCCL (HEDDLE_NCCL=${HEDDLE_NCCL})")
-    return()
-endif()
-
 set(heddle_nccl_problem "")
 if(NOT HEDDLE_WITH_CUDA)
     set(heddle_nccl_problem "it is built without CUDA")
-else()
+elseif(heddle_nccl_choice STREQUAL "AUTO" OR heddle_nccl_choice)
     find_path(HEDDLE_NCCL_INCLUDE nccl.h
         HINTS ENV NCCL_HOME ${CUDAToolkit_INCLUDE_DIRS}
         PATH_SUFFIXES include)
@@ -24,11 +18,4 @@ else()
         set(heddle_nccl_problem "nccl.h was not found: install libnccl-dev, or set NCCL_HOME")
     endif()
 endif()
-if(heddle_nccl_problem STREQUAL "")
-    set(HEDDLE_WITH_NCCL ON)
-    message(STATUS "heddle: built with NCCL (${HEDDLE_NCCL_INCLUDE}/nccl.h)")
-elseif(heddle_nccl_choice STREQUAL "AUTO")
-    message(STATUS "heddle: built without NCCL (${heddle_nccl_problem})")
-else()
-    message(FATAL_ERROR "heddle: HEDDLE_NCCL=${HEDDLE_NCCL}, but ${heddle_nccl_problem}")
-endif()
+heddle_decide(NCCL heddle_nccl_choice "${heddle_nccl_problem}" "${HEDDLE_NCCL_INCLUDE}/nccl.h")

@@ -21,20 +21,18 @@ View<float> rows(const Shape& shape, View<float> grid, std::size_t first, std::s
     return grid.subview(first * shape.pitch, count * shape.pitch);
 }
 
-/// What Relax reads, writes and sums up for some bands: all between the first and the last, or
-/// these two.
+/// What Relax reads, writes and sums up for some bands: neighbours, which are one part, or two that
+/// may be apart.
 struct Touched {
     Touched(const Shape& shape, const Bands& part, std::size_t tiles, View<float> grid,
             View<float> next, View<float> of_tiles) {
-        const std::size_t last = part.first + (part.count - 1) * part.stride;
         const bool is_pair = part.count == 2;
         const std::size_t bands = is_pair ? 1 : part.count, height = bands * band_rows;
-        const std::size_t band[] = {part.first, is_pair ? last : part.first};
-        for (const int i : {0, 1}) {
-            const std::size_t top = band[i] * band_rows;
+        for (std::size_t i = 0; i < (is_pair ? 2 : 1); ++i) {
+            const std::size_t band = part.first + i * part.stride, top = band * band_rows;
             from[i] = rows(shape, grid, top, height + 2, shape.bands() * band_rows + 2);
             to[i] = rows(shape, next, top + 1, height, shape.height + 1);
-            if (!of_tiles.empty()) sums[i] = of_tiles.subview(band[i] * tiles, bands * tiles);
+            if (!of_tiles.empty()) sums[i] = of_tiles.subview(band * tiles, bands * tiles);
         }
     }
     View<float> from[2], to[2], sums[2];

@@ -173,8 +173,7 @@ std::string order_text(const Finding& finding, const ReportNames& names) {
 std::string code(const std::string& stream, const char* function, const std::string& argument) {
     const bool is_named =
         stream.find(' ') == std::string::npos && argument.find(' ') == std::string::npos;
-    if (is_named)
-        return format("{}.{}({});  // streams by their names", stream, function, argument);
+    if (is_named) return format("{}.{}({});  // names of streams", stream, function, argument);
     return format("{}({}) of {}", function, argument, stream);
 }
 
@@ -202,12 +201,12 @@ std::string missing_text(const Finding& finding, const ReportNames& names, const
                       place_text(names.site(finding.first.site)));
     const std::string first_stream = names.short_stream(finding.first.stream);
     if (is_host(race.second))
-        return format("before {}, for example      {}", second,
+        return format("before {}, for example\n      {}", second,
                       code(first_stream, "synchronize", ""));
     if (is_host(race.first)) return format("the host's access has to come before {}", second);
     const bool is_round = race.first.where.file == race.second.where.file &&
                           race.second.where.line <= race.first.where.line;
-    return format("after {} and before {}{}, for example      {}",
+    return format("after {} and before {}{}, for example\n      {}",
                   place_text(names.site(finding.first.site)), second,
                   is_round ? " of the next round" : "",
                   code(names.short_stream(finding.second.stream), "wait_stream", first_stream));

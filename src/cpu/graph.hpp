@@ -159,7 +159,7 @@ private:
         GraphRun* run = nullptr;
         std::uint32_t task = 0;
         bool has_run = false;
-        CompletionRef done;  ///< of the newest pass
+        CompletionRef done;  ///< of the newest pass, under ThreadSanitizer
         std::atomic<bool> one_is_done{false};
     };
 
@@ -173,6 +173,8 @@ private:
     void run_item(std::uint32_t task, Ready& ready) noexcept;
     /// Returns the fiber of a task that runs; null without ThreadSanitizer.
     Fiber* fiber(std::uint32_t task) const noexcept;
+    /// Returns what ThreadSanitizer is told of the run; null without it.
+    RunOrder* order() const noexcept { return tsan::is_compiled_in ? order_.get() : nullptr; }
     Failure failure_of(const Plan::Task& task) noexcept;  ///< call only in a catch handler
     /// Both return false if the task is not finished: it continues in pieces, or later.
     bool run_task(std::uint32_t task, std::int64_t from_ns, Ready& ready);
@@ -220,7 +222,7 @@ private:
     /// Parallel to Plan::events: the records made or awaited.
     std::vector<CompletionRef> records_;
     std::unique_ptr<EventWait[]> waits_;  ///< parallel to Plan::events, for tasks that wait
-    std::unique_ptr<RunOrder> order_;     ///< null without ThreadSanitizer
+    std::unique_ptr<RunOrder> order_;     ///< see order()
     std::unique_ptr<Pass[]> passes_;      ///< one for each conditional node
 
     SpinLock lock_;

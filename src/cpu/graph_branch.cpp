@@ -37,7 +37,7 @@ bool GraphRun::run_branch(std::uint32_t index, Ready& ready) {
     constexpr int batch = 512;  // number of passes before equally urgent work gets its turn
     const Branch& branch = *plan_->tasks[index].branch;
     Pass& pass = passes_[branch.index];
-    if (pass.has_run && order_ != nullptr) fiber(index)->acquire(pass.done->order());
+    if (pass.has_run && order() != nullptr) fiber(index)->acquire(pass.done->order());
     for (int passes = 0;; ++passes) {
         if (is_failed()) return true;
         if (pass.has_run && branch.kind != ConditionalKind::while_loop) return true;
@@ -72,8 +72,10 @@ bool GraphRun::run_pass(Pass& pass, const std::shared_ptr<const Plan>& body) {
     auto inner = std::make_unique<GraphRun>(body, stream_, level(), done, CompletionRef(), this);
     inner->tell_observers(launch_id_, is_timed_);
     pass.has_run = true;
-    pass.done = done;
-    if (order_ != nullptr) inner->order_->begin(*fiber(pass.task));
+    if (order() != nullptr) {
+        pass.done = done;
+        inner->order()->begin(*fiber(pass.task));
+    }
     (void)done->add(pass);  // the pass has not started, so `done` cannot have completed
     references_.fetch_add(1, std::memory_order_relaxed);
     inner.release()->start();
@@ -81,7 +83,7 @@ bool GraphRun::run_pass(Pass& pass, const std::shared_ptr<const Plan>& body) {
     pass.one_is_done.store(false, std::memory_order_relaxed);
     // Not the last reference: this thread holds one.
     references_.fetch_sub(1, std::memory_order_relaxed);
-    if (order_ != nullptr) fiber(pass.task)->acquire(done->order());
+    if (order() != nullptr) fiber(pass.task)->acquire(done->order());
     return true;
 }
 

@@ -39,11 +39,11 @@ GraphRun::GraphRun(std::shared_ptr<const Plan> plan, StreamRecord& stream, int l
 GraphRun::~GraphRun() { plan_->runs.fetch_sub(1, std::memory_order_release); }
 
 void GraphRun::order_after_caller() const noexcept {
-    if (order_ != nullptr) order_->add_caller();
+    if (order() != nullptr) order()->add_caller();
 }
 
 Fiber* GraphRun::fiber(std::uint32_t task) const noexcept {
-    return order_ != nullptr ? order_->fiber(task) : nullptr;
+    return order() != nullptr ? order()->fiber(task) : nullptr;
 }
 
 CompletionRef& GraphRun::record_of_task(std::uint32_t task) noexcept {
@@ -73,7 +73,7 @@ void GraphRun::tell_times(std::int64_t node, std::int64_t from_ns, int workers) 
 void GraphRun::start() noexcept {
     timed_from_ = time();
     Ready ready;
-    if (order_ != nullptr && parent_ == nullptr) order_->begin(*queue_of(stream_).fiber());
+    if (order() != nullptr && parent_ == nullptr) order()->begin(*queue_of(stream_).fiber());
     if (parent_ != nullptr ? parent_->is_failed() : stream_.has(stream_flag::poisoned))
         failed_.store(true, std::memory_order_relaxed);
     if (plan_->has_priorities) {
@@ -181,7 +181,7 @@ void GraphRun::settle(Ready& ready) noexcept {
         failure = std::move(failure_);
     }
     if (parent_ == nullptr) tell_times(-1, timed_from_);
-    if (order_ != nullptr) order_->end();
+    if (order() != nullptr) order()->end();
     done_->complete(std::move(failure), 0, Completion::Told::already);
     if (over_) over_->complete(nullptr, 0, Completion::Told::already);
 }
@@ -315,7 +315,7 @@ void GraphRun::run_piece(const Piece& piece, Ready& ready) noexcept {
     const std::uint32_t index = piece.wide->task;
     const Plan::Task& task = plan_->tasks[index];
     {
-        const TakenFiber part(order_ != nullptr ? &order_->fibers() : nullptr);
+        const TakenFiber part(order() != nullptr ? &order()->fibers() : nullptr);
         if (part.get() != nullptr) part.get()->acquire(piece.wide->begin_order());
         try {
             if (!failed_.load(std::memory_order_relaxed))
@@ -335,7 +335,7 @@ void GraphRun::run_piece(const Piece& piece, Ready& ready) noexcept {
 void GraphRun::run_item(std::uint32_t index, Ready& ready) noexcept {
     const std::int64_t from_ns = time();
     try {
-        if (order_ != nullptr) (void)order_->enter(index);
+        if (order() != nullptr) (void)order()->enter(index);
         if (!run_task(index, from_ns, ready)) return;
     } catch (...) {
         fail(failure_of(plan_->tasks[index]));
@@ -403,7 +403,7 @@ void GraphRun::arrive(std::uint32_t task, Ready& ready) noexcept {
 
 void GraphRun::finish(std::uint32_t index, Ready& ready) noexcept {
     constexpr std::int32_t many = 64;
-    if (order_ != nullptr) order_->leave(index, *done_, over_.get());
+    if (order() != nullptr) order()->leave(index, *done_, over_.get());
     const Plan::Task& task = plan_->tasks[index];
     const std::uint32_t* next = plan_->successors.data() + task.first_successor;
     if (task.successors == 1 && plan_->tasks[*next].waits_for >= many) {

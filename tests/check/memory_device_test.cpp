@@ -135,6 +135,9 @@ TEST_CASE("device: touching() refuses what is not within the view, and too many 
     CHECK_THROWS_AS(touching(s.y, s.x.view()), UsageError);
     CHECK_THROWS_AS(touching(x.first(10), View2D<int>(x, 2, 2, 9)), UsageError);
     CHECK_THROWS_AS(touching(x, {x, x, x, x, x}), UsageError);
+    Array<int> nothing;
+    CHECK_THROWS_AS(touching(nothing, x.first(0)), UsageError);
+    CHECK_THROWS_AS(concurrent(nothing), UsageError);
     CHECK(touching(x, {x.first(1), x.first(0)}).view().data() == x.data());
 }
 

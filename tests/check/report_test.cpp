@@ -69,8 +69,8 @@ TEST_CASE("report_names_both_places_argument_elements") {
                               "      reads and writes it through its 1st argument\n"));
     CHECK_THAT(text, contains("elements [0, 4096) of the array made at solver.cpp:40\n"));
     CHECK_THAT(text, contains("Nothing orders the two.\n"));
-    CHECK_THAT(text, contains("after solver.cpp:71 and before solver.cpp:88, for example      "
-                              "main.wait_stream(halo);  // streams by their names\n"));
+    CHECK_THAT(text, contains("after solver.cpp:71 and before solver.cpp:88, for example\n      "
+                              "main.wait_stream(halo);  // names of streams\n"));
     CHECK_THAT(text, contains("[kind=write_after_read certain=1 first=halo of cuda:0#412 "
                               "second=main of cuda:0#977 bytes=0x1000+16384]\n"));
 }
@@ -95,7 +95,7 @@ TEST_CASE("a report of the host's access asks for a host wait") {
     const std::string text = text_of(finding);
     CHECK_THAT(text, contains("the host may read what 'PackHalo' has not written yet"));
     CHECK_THAT(text, contains("  the host, at main.cpp:55\n      reads it\n"));
-    CHECK_THAT(text, contains("before main.cpp:55, for example      halo.synchronize();"));
+    CHECK_THAT(text, contains("before main.cpp:55, for example\n      halo.synchronize();"));
     CHECK_THAT(text, contains("second=host#0"));
 }
 

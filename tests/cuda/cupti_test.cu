@@ -237,16 +237,7 @@ TEST_CASE("a recording by CUPTI ends while kernels run: nothing hangs, and they 
 
 TEST_CASE("recordings by CUPTI come and go while GPU streams work", "[cuda]") {
     SKIP_WITHOUT_CUPTI();
-    std::atomic<bool> stop{false};
-    std::vector<std::thread> threads;
-    for (int t = 0; t < 3; ++t)
-        threads.emplace_back([&] {
-            while (!stop) {
-                const Stream s(gpu());
-                for (int i = 0; i < 20; ++i) spin(s, 2 * us);
-                s.synchronize();
-            }
-        });
+    const BusyStreams busy([](int, const Stream& s) { s.synchronize(); });
     const auto times_of = [](const Trace& trace) {
         std::size_t count = 0;
         for (const TraceOp& op : of_kind(trace, OpKind::launch)) {
@@ -262,6 +253,4 @@ TEST_CASE("recordings by CUPTI come and go while GPU streams work", "[cuda]") {
         recorder.stop();
         CHECK(times_of(recorder.trace()) > 20);
     }
-    stop = true;
-    for (std::thread& one : threads) one.join();
 }

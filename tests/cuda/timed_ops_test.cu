@@ -1,56 +1,12 @@
 // When operations ran on CUDA devices, as recordings know it from timing events.
-#include "../support.hpp"
-
-#include <cstdint>
-#include <vector>
-
-#include <heddle/cuda.hpp>
+#include "gpu_recordings.cuh"
 
 #include "core/stream/notify.hpp"
-#include "timeline/record/recorder.hpp"
 
 using namespace heddle_test;
-using heddle::detail::TimelineRecorder;
-using heddle::detail::Trace;
-using heddle::detail::TraceClock;
-using heddle::detail::TraceOp;
-using heddle::detail::unknown_moment;
-
-namespace {
 
 #define SKIP_WITHOUT_CUDA()                                                                        \
     if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
-
-constexpr std::int64_t us = 1000;
-
-/// Runs for so many nanoseconds of the GPU's own timer.
-__global__ void spin_ns(std::uint64_t ns) {
-    std::uint64_t begin = 0, now = 0;
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin));
-    do asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-    while (now - begin < ns);
-}
-
-Device gpu() { return Device("cuda:0"); }
-
-void spin(StreamRef stream, std::int64_t ns) {
-    launch(stream, spin_ns, grid(1, 1), static_cast<std::uint64_t>(ns));
-}
-
-std::vector<TraceOp> of_kind(const Trace& trace, OpKind kind) {
-    std::vector<TraceOp> found;
-    for (const TraceOp& op : trace.ops)
-        if (op.kind == kind) found.push_back(op);
-    return found;
-}
-
-const heddle::detail::TraceDevice& the_device(const Trace& trace) {
-    for (const auto& device : trace.devices)
-        if (device.is_cuda) return device;
-    throw std::runtime_error("the trace has no CUDA device");
-}
-
-}  // namespace
 
 TEST_CASE("kernels of a GPU have the times that they took, on the host's clock", "[cuda]") {
     SKIP_WITHOUT_CUDA();
@@ -143,22 +99,13 @@ TEST_CASE("nothing of a GPU is timed unless an observer wants times", "[cuda]") 
 
 TEST_CASE("recordings begin and end, and streams come and go, while GPU streams work", "[cuda]") {
     SKIP_WITHOUT_CUDA();
-    std::atomic<bool> stop{false};
-    std::vector<std::thread> threads;
-    for (int t = 0; t < 3; ++t)
-        threads.emplace_back([&] {
-            while (!stop) {
-                const Stream s(gpu());
-                for (int i = 0; i < 20; ++i) spin(s, 2 * us);
-                if (t == 0) s.synchronize();
-            }
-        });
+    const BusyStreams busy([](int thread, const Stream& s) {
+        if (thread == 0) s.synchronize();
+    });
     for (int i = 0; i < 20; ++i) {
         TimelineRecorder recorder({});
         CHECK(eventually([&] { return of_kind(recorder.trace(), OpKind::launch).size() > 20; }));
         for (const TraceOp& op : recorder.trace().ops)
             if (op.start != unknown_moment && op.end < op.start) FAIL("ends before it starts");
     }
-    stop = true;
-    for (std::thread& one : threads) one.join();
 }

@@ -63,8 +63,9 @@ KernelView<T> touching(View<T> view, std::initializer_list<ViewPart> parts, Wher
 ///     launch(right, Step{}, dim(n / 2), touching(x, x.view().last(n / 2)));
 ///
 /// What observers see, and heddle/check.hpp checks, are then those parts alone. An empty part is
-/// none. The array counts as used as always. Throws UsageError if a part is not within the view.
-/// Thread-safe.
+/// none. The array counts as used as always. A prepared launch (prepare()) keeps the view only, and
+/// counts as touching all of it. Throws UsageError if a part is not within the view, or for an
+/// array that holds nothing. Thread-safe.
 template <class T>
 [[nodiscard]] KernelView<T> touching(View<T> view, std::initializer_list<ViewPart> parts,
                                      Where where = {}) {
@@ -72,27 +73,29 @@ template <class T>
 }
 template <class T>
 [[nodiscard]] KernelView<T> touching(View<T> view, const ViewPart& part, Where where = {}) {
-    return detail::touching(view, {part}, where);
+    return touching(view, {part}, where);
 }
 template <class T>
 [[nodiscard]] KernelView<T> touching(Array<T>& array, std::initializer_list<ViewPart> parts,
                                      Where where = {}) {
+    detail::check_held(array, where);
     return detail::touching(array.view(), parts, where);
 }
 template <class T>
 [[nodiscard]] KernelView<T> touching(Array<T>& array, const ViewPart& part, Where where = {}) {
-    return detail::touching(array.view(), {part}, where);
+    return touching(array, {part}, where);
 }
 template <class T>
 [[nodiscard]] KernelView<const T> touching(const Array<T>& array,
                                            std::initializer_list<ViewPart> parts,
                                            Where where = {}) {
+    detail::check_held(array, where);
     return detail::touching(array.view(), parts, where);
 }
 template <class T>
 [[nodiscard]] KernelView<const T> touching(const Array<T>& array, const ViewPart& part,
                                            Where where = {}) {
-    return detail::touching(array.view(), {part}, where);
+    return touching(array, {part}, where);
 }
 
 /// Returns the view as an argument for a kernel whose accesses to it make an order of their own:
@@ -102,11 +105,12 @@ template <class T>
 ///     launch(a, Count{}, dim(n), concurrent(histogram));
 ///     launch(b, Count{}, dim(n), concurrent(histogram));
 ///
-/// Thread-safe.
+/// Throws UsageError for an array that holds nothing. Thread-safe.
 template <class T> [[nodiscard]] KernelView<T> concurrent(View<T> view) noexcept {
     return detail::Access::make<KernelView<T>>(view, detail::DeclaredUse{.is_concurrent = true});
 }
-template <class T> [[nodiscard]] KernelView<T> concurrent(Array<T>& array) noexcept {
+template <class T> [[nodiscard]] KernelView<T> concurrent(Array<T>& array, Where where = {}) {
+    detail::check_held(array, where);
     return concurrent(array.view());
 }
 

@@ -109,6 +109,18 @@ ReportHook set_report_hook(ReportHook next) try {
 
 namespace detail {
 
+bool is_want_of_memory() noexcept {
+    try {
+        throw;
+    } catch (const std::bad_alloc&) {
+        return true;
+    } catch (const OutOfMemory&) {
+        return true;
+    } catch (...) {
+        return false;
+    }
+}
+
 void rethrow_as_error(const char* call, const SourceLocation& where) {
     const auto no_memory = [&](const char* message) {
         throw_error(

@@ -9,6 +9,7 @@
 
 #include "core/base/errors.hpp"
 #include "core/base/kernel_name.hpp"
+#include "core/base/report.hpp"
 #include "core/graph/graph.hpp"
 #include "core/graph/shape.hpp"
 #include "core/memory/memory.hpp"
@@ -35,13 +36,10 @@ void instantiate_now(GraphData& graph, const SourceLocation& where) {
         bool has_all = false;
         try {
             has_all = graph.exec->update(node, where);
-        } catch (const std::bad_alloc&) {
-            throw;  // the next launch retries
-        } catch (const OutOfMemory&) {
-            throw;
         } catch (...) {
-            // Other failures are final: thrown once, and later launches run the node's old work.
-            graph.changed.pop_back();
+            // The next launch retries for want of memory. Other failures are final: thrown once,
+            // and later launches run the node's old work.
+            if (!detail::is_want_of_memory()) graph.changed.pop_back();
             throw;
         }
         if (has_all) return graph.changed.clear();

@@ -96,17 +96,29 @@ void notify_memory(OpKind kind, StreamState* stream, Block& block, const SourceL
     else notify(op);
 }
 
-/// For memory that comes from the backend itself. If that knows the uses of whoever had it before
-/// to have ended, the host comes after them.
-void notify_allocated(Block& block, Allocated::Past past, const SourceLocation& where) noexcept {
+OpAccess all_of(const Block& block) noexcept {
+    return {.data = block.data, .bytes = block.bytes, .allocation = allocation_of(&block)};
+}
+
+/// The users that have ended count too, and there was no wait for them to tell of. `stream` is null
+/// for the host.
+void notify_after_users(StreamRecord* stream, const OpAccess& memory, WaitReason reason,
+                        const SourceLocation& where) noexcept {
+    const OpInfo op{.kind = OpKind::after_users,
+                    .reason = reason,
+                    .name = "wait for the memory's users",
+                    .accesses = {&memory, 1},
+                    .where = where};
+    if (stream != nullptr) notify_on(*stream, op);
+    else notify(op);
+}
+
+/// For memory that comes from the backend itself. The host comes after the uses of whoever had it
+/// before.
+void notify_allocated(Block& block, bool is_reused, const SourceLocation& where) noexcept {
     const OpAccess former{.data = block.data, .bytes = block.bytes};
-    if (past == Allocated::Past::ended)
-        notify({.kind = OpKind::after_users,
-                .reason = WaitReason::free_memory,
-                .name = "wait for the memory's users",
-                .accesses = {&former, 1},
-                .where = where});
-    notify_memory(OpKind::allocate, nullptr, block, where, false, past != Allocated::Past::none);
+    if (is_reused) notify_after_users(nullptr, former, WaitReason::free_memory, where);
+    notify_memory(OpKind::allocate, nullptr, block, where, false, is_reused);
 }
 
 void open_shared(Block& block, Device device, std::size_t bytes, MemoryOrigin origin) noexcept {
@@ -178,7 +190,7 @@ Block& allocate_shared(Device device, std::size_t count, std::size_t element,
         throw;
     }
     open_shared(block, device, bytes, MemoryOrigin::shared);
-    if (is_observed()) notify_allocated(block, made.past, where);
+    if (is_observed()) notify_allocated(block, made.is_reused, where);
     return block;
 } catch (...) {
     rethrow_as_error("shareable", where);
@@ -221,7 +233,7 @@ Block& allocate_host(MemoryKind kind, std::size_t count, std::size_t element, Wh
     block.kind = kind;
     block.owners.store(1, std::memory_order_relaxed);
     block.alive.store(true, std::memory_order_release);
-    if (is_observed()) notify_allocated(block, made.past, where);
+    if (is_observed()) notify_allocated(block, made.is_reused, where);
     return block;
 } catch (...) {
     rethrow_as_error(kind == MemoryKind::pinned ? "pinned" : "pageable", where);
@@ -287,12 +299,6 @@ void free_block(Block& block, const Recorder* sent) noexcept {
     free_or_keep(block, users);
 }
 
-namespace {
-OpAccess all_of(const Block& block) noexcept {
-    return {.data = block.data, .bytes = block.bytes, .allocation = allocation_of(&block)};
-}
-}  // namespace
-
 void declare_use(Block& block, StreamRef stream, Where where) try {
     check_usable(record_of(stream), "used_on", where);
     note_use(&block, Access::state(stream));
@@ -307,27 +313,11 @@ void declare_use(Block& block, StreamRef stream, Where where) try {
     rethrow_as_error("used_on", where);
 }
 
-namespace {
-/// The users that have ended count too, and there was no wait for them to tell of. `stream` is null
-/// for the host.
-void notify_after_users(StreamRecord* stream, const Block& block, WaitReason reason,
-                        const SourceLocation& where) noexcept {
-    const OpAccess access = all_of(block);
-    const OpInfo op{.kind = OpKind::after_users,
-                    .reason = reason,
-                    .name = "wait for the memory's users",
-                    .accesses = {&access, 1},
-                    .where = where};
-    if (stream != nullptr) notify_on(*stream, op);
-    else notify(op);
-}
-}  // namespace
-
 void wait_for_users(StreamRecord& stream, const Block& block, WaitReason reason,
                     const SourceLocation& where) {
     const Users users(block);
     for (const StreamUse& use : users.all()) order_after_use(stream, use, where, reason);
-    if (is_observed()) notify_after_users(&stream, block, reason, where);
+    if (is_observed()) notify_after_users(&stream, all_of(block), reason, where);
 }
 
 bool used_on_cpu(const Block* block) {
@@ -357,7 +347,7 @@ void settle(const Block* block, const SourceLocation& where) {
             wait.end();
         }
     }
-    if (is_observed()) notify_after_users(nullptr, *block, WaitReason::copy, where);
+    if (is_observed()) notify_after_users(nullptr, all_of(*block), WaitReason::copy, where);
 }
 
 void throw_dead_block(const Block&, const char* call, Where where) {

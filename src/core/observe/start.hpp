@@ -11,7 +11,8 @@ namespace heddle::detail {
 void start_observers() noexcept;
 
 /// Starts the check that this value of HEDDLE_CHECK asks for; it ends with the process. Throws
-/// UsageError for a word that it does not know. (src/check/start.cpp)
+/// UsageError for a word that it does not know, unless "exit" or "abort" is among the others: then
+/// the program ends with the status of one that has races. (src/check/start.cpp)
 void start_check(std::string_view value);
 
 /// Names threads, streams and calls for NVIDIA's tools, from now on. Throws Unsupported if the

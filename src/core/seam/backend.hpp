@@ -54,15 +54,11 @@ struct SharedMemory {
     bool is_imported;
 };
 
-/// Memory that a backend allocated, and who had it before.
+/// Memory that a backend allocated.
 struct Allocated {
-    enum class Past : std::uint8_t {
-        none,    ///< nobody, as far as the backend knows
-        cached,  ///< it is from a cache of the backend's own
-        ended,   ///< the same, and all uses that it was freed after are known to have ended
-    };
     void* data;
-    Past past = Past::none;
+    /// It is from a cache of the backend's own, and all uses that it was freed after have ended.
+    bool is_reused = false;
 };
 
 /// A kind of device. Functions throw heddle::Error unless marked noexcept. `where` is the user's

@@ -48,8 +48,7 @@ Completion* new_completion() {
 }
 
 void free_completion(Completion& done) noexcept {
-    if (done.order_ != nullptr) [[unlikely]]
-        std::free(std::exchange(done.order_, nullptr));
+    if constexpr (tsan::is_compiled_in) std::free(std::exchange(done.order_, nullptr));
     done.failure_ = nullptr;
     done.time_ns_ = 0;
     done.head_.store(nullptr, std::memory_order_relaxed);

@@ -5,7 +5,6 @@
 #include <list>
 #include <mutex>
 #include <new>
-#include <optional>
 
 #include "core/base/background.hpp"
 #include "core/base/report.hpp"
@@ -14,10 +13,16 @@
 
 namespace heddle::detail::cu {
 
+namespace {
+/// Returns how many chores the background thread retries. Call with chores_mutex held.
+std::size_t polled_chores(const Gpu& g) noexcept {
+    return g.deferred.size() + g.later_frees.size() + g.doomed.size();
+}
+}  // namespace
+
 void note_chores(Gpu& g) noexcept {
-    const auto others = [&g] { return g.deferred.size() + g.later_frees.size() + g.doomed.size(); };
-    g.chores.store(g.zombies.size() + others(), std::memory_order_relaxed);
-    if (g.is_polled || others() == 0) return;
+    g.chores.store(g.zombies.size() + polled_chores(g), std::memory_order_relaxed);
+    if (g.is_polled || polled_chores(g) == 0) return;
     // The program may run for long without any call that does chores.
     try {
         static std::once_flag once;
@@ -25,7 +30,7 @@ void note_chores(Gpu& g) noexcept {
         poll_in_background([&g] {
             do_chores_now(g);
             const std::lock_guard lock(g.chores_mutex);
-            g.is_polled = !g.deferred.empty() || !g.later_frees.empty() || g.doomed.size() != 0;
+            g.is_polled = polled_chores(g) != 0;
             return !g.is_polled;
         });
         g.is_polled = true;
@@ -46,7 +51,7 @@ void do_chores_now(Gpu& g) noexcept {
     std::list<Zombie> zombies;
     std::list<std::function<void()>> actions;
     std::size_t taken = 0;
-    std::optional<DoomedGraphs> doomed;
+    DoomedGraphs doomed;
     {
         const std::lock_guard lock(g.chores_mutex);
         const auto last = std::next(
@@ -54,10 +59,10 @@ void do_chores_now(Gpu& g) noexcept {
         zombies.splice(zombies.end(), g.zombies, g.zombies.begin(), last);
         g.zombies_in_hand += taken = zombies.size();
         actions.swap(g.deferred);
-        doomed.emplace(std::move(g.doomed));
+        doomed.take(g.doomed);
     }
     RelaxedCapture relaxed;
-    destroy_doomed_graphs(g, std::move(*doomed));
+    doomed.destroy(g);
     zombies.remove_if([&](Zombie& z) { return bury(g, z); });
     do_later_frees(g, at_once);
     std::list<std::function<void()>> again;  // for want of memory
@@ -66,12 +71,9 @@ void do_chores_now(Gpu& g) noexcept {
         one.splice(one.end(), actions, actions.begin());
         try {
             one.front()();
-        } catch (const std::bad_alloc&) {
-            again.splice(again.end(), one);
-        } catch (const OutOfMemory&) {
-            again.splice(again.end(), one);
         } catch (...) {
-            report(std::current_exception());
+            if (is_want_of_memory()) again.splice(again.end(), one);
+            else report(std::current_exception());
         }
     }
     const std::lock_guard lock(g.chores_mutex);
@@ -81,7 +83,7 @@ void do_chores_now(Gpu& g) noexcept {
     note_chores(g);
 }
 
-void do_all_chores(Gpu& g) noexcept {
+void finish_chores(Gpu& g) noexcept {
     const auto left = [&g] { return g.chores.load(std::memory_order_relaxed); };
     for (std::size_t before = left(); before != 0;) {
         do_chores_now(g);

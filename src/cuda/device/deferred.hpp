@@ -22,7 +22,7 @@ inline void do_chores(Gpu& g) noexcept {
         do_chores_now(g);
 }
 /// The same until nothing more can be done.
-void do_all_chores(Gpu& g) noexcept;
+void finish_chores(Gpu& g) noexcept;
 /// Checks up to `at_once` entries of later_frees, and frees the memory whose users are done.
 /// (memory/memory.cpp)
 void do_later_frees(Gpu& g, std::size_t at_once) noexcept;
@@ -32,8 +32,6 @@ bool give_unused_shared_memory_back(int device) noexcept;
 /// Destroys native graphs with conditional nodes that nothing refers to any more. Waits for work of
 /// the device. Returns false if there were none. (graph/destroy.cpp)
 bool destroy_kept_graphs(int device) noexcept;
-/// Destroys those whose launches are done, and keeps the others for later. (graph/destroy.cpp)
-void destroy_doomed_graphs(Gpu& g, DoomedGraphs graphs) noexcept;
 /// Recycles a closed stream's record if its work is done. Returns false if it is not yet.
 /// (stream/stream.cpp)
 bool bury(Gpu& g, Zombie& zombie) noexcept;

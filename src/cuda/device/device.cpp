@@ -248,7 +248,7 @@ Failure CudaBackend::synchronize_device(int device, const SourceLocation& where)
             check(code, "cudaDeviceSynchronize", device, where);
         }
     }
-    do_all_chores(*g);  // recycles closed streams, whose failures are then reported
+    finish_chores(*g);  // recycles closed streams, whose failures are then reported
     return nullptr;
 }
 

@@ -43,12 +43,16 @@ class DoomedGraphs {
 public:
     DoomedGraphs() noexcept;
     ~DoomedGraphs();
-    DoomedGraphs(DoomedGraphs&& from) noexcept;
+    DoomedGraphs(const DoomedGraphs&) = delete;
+    DoomedGraphs& operator=(const DoomedGraphs&) = delete;
     void add(std::unique_ptr<Doomed> one) noexcept;
+    /// Exchanges the graphs of an empty list for those of another one.
+    void take(DoomedGraphs& from) noexcept;
+    /// Destroys those whose launches are done, and moves the others to Gpu::doomed.
+    void destroy(Gpu& g) noexcept;
     std::size_t size() const noexcept { return count_; }
 
 private:
-    friend void destroy_doomed_graphs(Gpu& g, DoomedGraphs graphs) noexcept;
     std::unique_ptr<Doomed> first_;
     std::size_t count_ = 0;
 };
@@ -117,10 +121,11 @@ struct Gpu {
 
     EventPool events;  ///< without timing
 
-    std::atomic<std::size_t> chores{0};  ///< number of elements in the lists below, but for unborn
-    std::mutex chores_mutex;             ///< guards the next seven
-    std::list<Zombie> zombies;           ///< lists, because splicing their elements cannot fail
-    std::list<Zombie> unborn;            ///< an empty one for each stream that heddle made
+    /// Number of elements in the lists below, but for spare_zombies.
+    std::atomic<std::size_t> chores{0};
+    std::mutex chores_mutex;          ///< guards the next seven
+    std::list<Zombie> zombies;        ///< lists, because splicing their elements cannot fail
+    std::list<Zombie> spare_zombies;  ///< one for each stream that heddle made and not closed
     DoomedGraphs doomed;
     std::size_t zombies_in_hand = 0;  ///< zombies that a thread has taken out to inspect
     /// Retried by do_chores(). An action may defer itself again.

@@ -1,6 +1,5 @@
 #include "cuda/graph/destroy.hpp"
 
-#include <new>
 #include <utility>
 
 #include "core/base/made_once.hpp"
@@ -58,18 +57,16 @@ bool is_done(Gpu& g, Doomed& one) noexcept try {
         one.last = {};
     }
     return passed(one.launch);
-} catch (const std::bad_alloc&) {
-    return false;
-} catch (const OutOfMemory&) {
-    return false;
 } catch (...) {
-    report(std::current_exception());
+    if (!is_want_of_memory()) report(std::current_exception());
     return false;
 }
 
 /// CUDA allows destroying an executable while a launch of it runs. heddle does not do it: random
 /// programs that did crashed and computed wrong results under load (driver 580).
-bool destroyed(Gpu& g, std::unique_ptr<Doomed>& one) noexcept {
+///
+/// Returns false if it has to be done later.
+bool destroy_or_keep(Gpu& g, std::unique_ptr<Doomed>& one) noexcept {
     if (in_callback) return false;
     RelaxedCapture relaxed;
     if (!is_done(g, *one)) return false;
@@ -83,7 +80,7 @@ bool destroyed(Gpu& g, std::unique_ptr<Doomed>& one) noexcept {
 }  // namespace
 
 void destroy_when_done(Gpu& g, std::unique_ptr<Doomed> one) noexcept {
-    if (destroyed(g, one)) return;
+    if (destroy_or_keep(g, one)) return;
     const std::lock_guard lock(g.chores_mutex);
     g.doomed.add(std::move(one));
     note_chores(g);
@@ -99,13 +96,17 @@ DoomedGraphs::DoomedGraphs() noexcept = default;
 DoomedGraphs::~DoomedGraphs() {
     while (first_ != nullptr) first_ = std::move(first_->next);
 }
-DoomedGraphs::DoomedGraphs(DoomedGraphs&& from) noexcept
-    : first_(std::move(from.first_)), count_(std::exchange(from.count_, 0)) {}
 
-void destroy_doomed_graphs(Gpu& g, DoomedGraphs graphs) noexcept {
-    while (graphs.first_ != nullptr) {
-        std::unique_ptr<Doomed> one = std::move(graphs.first_);
-        graphs.first_ = std::move(one->next);
+void DoomedGraphs::take(DoomedGraphs& from) noexcept {
+    first_.swap(from.first_);
+    std::swap(count_, from.count_);
+}
+
+void DoomedGraphs::destroy(Gpu& g) noexcept {
+    count_ = 0;
+    while (first_ != nullptr) {
+        std::unique_ptr<Doomed> one = std::move(first_);
+        first_ = std::move(one->next);
         destroy_when_done(g, std::move(one));
     }
 }

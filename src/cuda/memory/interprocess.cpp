@@ -108,7 +108,7 @@ Allocated CudaBackend::allocate_shared(int device, std::size_t bytes, const Sour
     Gpu& g = gpu(device, where);
     const std::size_t whole = whole_blocks(bytes);
     // keep() was given it when its fences were passed.
-    if (void* const kept = take_unused(device, whole)) return {kept, Allocated::Past::ended};
+    if (void* const kept = take_unused(device, whole)) return {kept, true};
     RelaxedCapture relaxed;
     InContext in(g);
     void* data = nullptr;

@@ -69,7 +69,7 @@ Allocated PinnedCache::take(std::size_t bytes, const SourceLocation& where) {
     bool again = true;
     do {
         std::lock_guard lock(mutex_);
-        if (const Allocated found = find(capacity, most); found.data != nullptr) return found;
+        if (void* const found = find(capacity, most)) return {found, true};
     } while (std::exchange(again, false) && do_all_chores());
     return {make_block(capacity, where)};
 }
@@ -92,7 +92,7 @@ std::size_t PinnedCache::class_of(std::size_t capacity) noexcept {
                                     std::bit_width(smallest - 1));
 }
 
-Allocated PinnedCache::find(std::size_t bytes, std::size_t most) noexcept {
+void* PinnedCache::find(std::size_t bytes, std::size_t most) noexcept {
     // Checks all blocks, the one returned first in front, so that a free one is found however many
     // are held up. HeldUp queries each stream that is behind once, so that a thousand blocks behind
     // one stalled stream cost one query.
@@ -101,11 +101,9 @@ Allocated PinnedCache::find(std::size_t bytes, std::size_t most) noexcept {
     for (Block** at = &list.first; *at != nullptr; at = &(*at)->next) {
         Block& block = **at;
         if (block.capacity < bytes || block.capacity > most) continue;
-        const auto past =
-            passed(block.fences, held_up) ? Allocated::Past::ended : Allocated::Past::cached;
-        if (past == Allocated::Past::ended) return {list.remove(at).data, past};
+        if (passed(block.fences, held_up)) return list.remove(at).data;
     }
-    return {nullptr};
+    return nullptr;
 }
 
 void* PinnedCache::make_block(std::size_t capacity, const SourceLocation& where) {

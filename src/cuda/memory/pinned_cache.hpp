@@ -39,7 +39,7 @@ private:
 
     static std::size_t class_of(std::size_t capacity) noexcept;  ///< index of its idle list
     /// Returns an idle block of `bytes` to `most` bytes, or null if none is free.
-    Allocated find(std::size_t bytes, std::size_t most) noexcept;
+    void* find(std::size_t bytes, std::size_t most) noexcept;
     void* make_block(std::size_t capacity, const SourceLocation& where);
     void* allocate(std::size_t bytes, const SourceLocation& where);
     void* cut_from_slab(std::size_t bytes, const SourceLocation& where);

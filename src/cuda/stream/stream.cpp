@@ -83,7 +83,7 @@ void CudaBackend::open_stream(StreamRecord& stream, const SourceLocation& where)
     RelaxedCapture relaxed;
     InContext in(g);
     stream.priority = std::clamp(stream.priority, g.priorities.greatest, g.priorities.least);
-    std::list<Zombie> unborn(1);  // closing it must not fail
+    std::list<Zombie> spare(1);  // closing it takes no memory
     cudaStream_t native = nullptr;
     check(api.cudaStreamCreateWithPriority(&native, cudaStreamNonBlocking, stream.priority),
           "cudaStreamCreateWithPriority", g.index, where);
@@ -94,7 +94,7 @@ void CudaBackend::open_stream(StreamRecord& stream, const SourceLocation& where)
     }
     {
         const std::lock_guard lock(g.chores_mutex);
-        g.unborn.splice(g.unborn.end(), unborn);
+        g.spare_zombies.splice(g.spare_zombies.end(), spare);
     }
     stream.owns_native = true;
     stream.seen_complete.store(stream.submissions.load(std::memory_order_relaxed),
@@ -110,7 +110,7 @@ void CudaBackend::close_stream(StreamRecord& stream) noexcept {
     std::list<Zombie> own;
     if (stream.owns_native) {
         const std::lock_guard lock(g.chores_mutex);
-        own.splice(own.end(), g.unborn, g.unborn.begin());
+        own.splice(own.end(), g.spare_zombies, g.spare_zombies.begin());
     }
     if (!in_callback) {
         RelaxedCapture relaxed;
@@ -138,12 +138,8 @@ bool bury(Gpu& g, Zombie& zombie) noexcept {
         if (captured && stream.owns_native) return false;
         try {
             destroy(g, take_native(g, stream, captured));
-        } catch (const std::bad_alloc&) {
-            return false;
-        } catch (const OutOfMemory&) {
-            return false;
         } catch (...) {
-            report(std::current_exception());
+            if (!is_want_of_memory()) report(std::current_exception());
             return false;
         }
         zombie.native = nullptr;

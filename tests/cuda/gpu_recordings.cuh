@@ -1,0 +1,79 @@
+// What the tests of recordings of GPUs share.
+#pragma once
+
+#include "../support.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+#include <heddle/cuda.hpp>
+
+#include "timeline/record/recorder.hpp"
+
+namespace heddle_test {
+
+using heddle::detail::TimelineRecorder;
+using heddle::detail::Trace;
+using heddle::detail::TraceClock;
+using heddle::detail::TraceOp;
+using heddle::detail::unknown_moment;
+
+constexpr std::int64_t us = 1000;
+
+/// Runs for so many nanoseconds of the GPU's own timer.
+static __global__ void spin_ns(std::uint64_t ns) {
+    std::uint64_t begin = 0, now = 0;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin));
+    do asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    while (now - begin < ns);
+}
+
+inline Device gpu() { return Device("cuda:0"); }
+
+inline void spin(StreamRef stream, std::int64_t ns) {
+    launch(stream, spin_ns, grid(1, 1), static_cast<std::uint64_t>(ns));
+}
+
+inline std::vector<TraceOp> of_kind(const Trace& trace, OpKind kind) {
+    std::vector<TraceOp> found;
+    for (const TraceOp& op : trace.ops)
+        if (op.kind == kind) found.push_back(op);
+    return found;
+}
+
+inline const heddle::detail::TraceDevice& the_device(const Trace& trace) {
+    for (const auto& device : trace.devices)
+        if (device.is_cuda) return device;
+    throw std::runtime_error("the trace has no CUDA device");
+}
+
+/// Three threads that make streams of the GPU and launch short kernels on them, until destroyed.
+class BusyStreams {
+public:
+    /// Called with a thread's number and its stream after the launches on each stream.
+    template <class F> explicit BusyStreams(F then) {
+        for (int t = 0; t < 3; ++t)
+            threads_.emplace_back([this, t, then] {
+                while (!stop_) {
+                    const Stream s(gpu());
+                    for (int i = 0; i < 20; ++i) spin(s, 2 * us);
+                    then(t, s);
+                }
+            });
+    }
+    ~BusyStreams() {
+        stop_ = true;
+        for (std::thread& one : threads_) one.join();
+    }
+    BusyStreams(const BusyStreams&) = delete;
+    BusyStreams& operator=(const BusyStreams&) = delete;
+
+private:
+    std::atomic<bool> stop_{false};
+    std::vector<std::thread> threads_;
+};
+
+}  // namespace heddle_test
