@@ -1,6 +1,7 @@
 // What the tests of recordings of GPUs share.
 #pragma once
 
+#include "../gpu_clock.hpp"
 #include "../support.hpp"
 
 #include <atomic>
@@ -25,10 +26,8 @@ constexpr std::int64_t us = 1000;
 
 /// Runs for so many nanoseconds of the GPU's own timer.
 static __global__ void spin_ns(std::uint64_t ns) {
-    std::uint64_t begin = 0, now = 0;
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin));
-    do asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-    while (now - begin < ns);
+    const std::uint64_t begin = now_on_gpu();
+    while (now_on_gpu() - begin < ns) continue;
 }
 
 inline Device gpu() { return Device("cuda:0"); }

@@ -1,6 +1,7 @@
 // The kernels of random programs.
 #pragma once
 
+#include "gpu_clock.hpp"
 #include "program.hpp"
 
 #include <chrono>
@@ -14,7 +15,8 @@ HEDDLE_FN inline void idle(std::size_t i, int turns) {
     if (i != 0) return;
 #if defined(__CUDA_ARCH__)
     // ptxas removes a loop that only counts, even a volatile one.
-    for (const long long end = clock64() + 2LL * turns; clock64() < end;) continue;
+    const std::uint64_t begin = now_on_gpu();
+    while (now_on_gpu() - begin < static_cast<std::uint64_t>(turns)) continue;
 #else
     for (volatile int turn = 0; turn < turns;) turn = turn + 1;
 #endif

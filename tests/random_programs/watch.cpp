@@ -1,5 +1,6 @@
 #include "watch.hpp"
 
+#include "core/stream/registry.hpp"
 #include "support.hpp"
 #include "watchdog.hpp"
 
@@ -37,6 +38,21 @@ extern "C" void say_and_crash(int signal) {
     void* frames[64];
     backtrace_symbols_fd(frames, backtrace(frames, 64), STDERR_FILENO);
     std::raise(signal);
+}
+
+/// Prints which streams have work pending. Asking a driver that hangs would hang, too.
+void print_streams() {
+    alarm(10);  // ends the process
+    heddle::detail::for_each_stream([](heddle::detail::StreamRecord& stream) {
+        if (stream.has(heddle::detail::stream_flag::dead)) return;
+        std::cerr << stream.display_name() << " of " << stream.device.name() << ": ";
+        try {
+            std::cerr << (stream.backend->is_complete(stream, {}) ? "complete" : "pending");
+        } catch (const Error& error) {
+            std::cerr << error.what();
+        }
+        std::cerr << std::endl;
+    });
 }
 
 /// Watches all running programs. Never destroyed.
@@ -88,6 +104,7 @@ private:
             }
             if (!late) continue;
             print_all_stacks();
+            print_streams();
             std::signal(SIGABRT, SIG_DFL);
             std::abort();
         }

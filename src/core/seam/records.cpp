@@ -243,6 +243,10 @@ Failure StreamRecord::take_failure(std::uint64_t done, std::shared_ptr<Fate> nex
     return failure;
 }
 
+void StreamRecord::prepare_fate() {
+    if (next_fate == nullptr) next_fate = std::make_shared<Fate>();
+}
+
 bool StreamRecord::renew_fate() noexcept {
     std::shared_ptr<Fate> old;
     try {
@@ -252,9 +256,9 @@ bool StreamRecord::renew_fate() noexcept {
             if (fate->is_clean() && fate.use_count() == 1)
                 return true;  // no other holder, and none can appear without the lock
         }
-        auto fresh = std::make_shared<Fate>();
+        prepare_fate();  // again, if another thread has taken hold of the one made before
         const std::lock_guard lock(failure_mutex);
-        old = std::exchange(fate, std::move(fresh));
+        old = std::exchange(fate, std::move(next_fate));
         clear(stream_flag::poisoned | stream_flag::fallible);
     } catch (...) {
         return false;

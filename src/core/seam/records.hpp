@@ -112,6 +112,8 @@ struct StreamRecord : StreamState {
     /// Guards `fate` and flag `poisoned`, which says that `fate` has a failure.
     std::mutex failure_mutex;
     std::shared_ptr<Fate> fate = std::make_shared<Fate>();
+    /// What renew_fate() needs when the stream has ended, so that ending takes no memory.
+    std::shared_ptr<Fate> next_fate;
 
     /// The recorder, while flag `recording` is set; else null.
     std::atomic<Recorder*> recorder{nullptr};
@@ -176,8 +178,10 @@ struct StreamRecord : StreamState {
     /// Clears the failure and returns it, or null if none is known. The first `submissions`
     /// submissions must have completed. Later work gets the fate `next`.
     Failure take_failure(std::uint64_t submissions, std::shared_ptr<Fate> next);
+    /// Makes the fate that renew_fate() needs. Call it before the stream begins.
+    void prepare_fate();
     /// Replaces the fate before the record is reused; its work must have completed. Holders of the
-    /// old fate keep it. Returns false if there is no memory for a new one.
+    /// old fate keep it. Once prepared it takes no memory; else it returns false if there is none.
     bool renew_fate() noexcept;
 };
 

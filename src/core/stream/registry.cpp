@@ -71,6 +71,15 @@ StreamRecord& take_record(Device device) {
     return *std::exchange(records.fresh, records.fresh->next_free);
 }
 
+void give_record(StreamRecord& record) noexcept {
+    const std::lock_guard lock(all.mutex);
+    Registry::Records& records = records_of(record.device);
+    record.next_free = nullptr;
+    (records.closed != 0 ? records.last->next_free : records.first) = &record;
+    records.last = &record;
+    ++records.closed;
+}
+
 }  // namespace
 
 namespace {
@@ -81,6 +90,12 @@ StreamState& null_stream() noexcept { return null_record.get(); }
 
 StreamRecord& new_stream_record(Device device) {
     StreamRecord& record = take_record(device);
+    try {
+        record.prepare_fate();
+    } catch (...) {
+        give_record(record);
+        throw;
+    }
     record.submissions.store(0);
     record.waited.forget();
     {
@@ -132,15 +147,8 @@ void close_stream(StreamRecord& stream) noexcept {
 
 void recycle_stream(StreamRecord& stream) noexcept {
     stream.set(stream_flag::ended);
-    // Holders of the old fate keep it. If there is no memory for a new one, the record is not
-    // reused.
-    if (!stream.renew_fate()) return;
-    const std::lock_guard lock(all.mutex);
-    Registry::Records& records = records_of(stream.device);
-    stream.next_free = nullptr;
-    (records.closed != 0 ? records.last->next_free : records.first) = &stream;
-    records.last = &stream;
-    ++records.closed;
+    // Holders of the old fate keep it.
+    if (stream.renew_fate()) give_record(stream);
 }
 
 StreamUse use_of(std::uint64_t key) noexcept {
