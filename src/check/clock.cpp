@@ -44,7 +44,11 @@ bool Clock::covers(const Clock& other, const HostFloor& floor) const {
     if (data_ != nullptr && !data_->is_sorted && !other.data_->is_sorted) {
         const std::uint32_t common = std::min(data_->size, other.data_->size);
         const std::uint64_t *const mine = words(data_), *const others = words(other.data_);
-        Slot slot = 0;
+        // Mostly it knows all without the floor: no branches, several words at a time. A difference
+        // of two positions has the highest bit if the second one is greater.
+        std::uint64_t any_is_newer = 0;
+        for (Slot i = 0; i < common; ++i) any_is_newer |= mine[i] - others[i];
+        Slot slot = any_is_newer >> 63 == 0 ? common : 0;
         while (slot < common && others[slot] <= std::max(mine[slot], floor.at(slot))) ++slot;
         for (; slot >= common && slot < other.data_->size; ++slot)
             if (others[slot] > floor.at(slot)) return false;
