@@ -47,11 +47,11 @@ struct Decide {
     }
 };
 
-/// Decrements a positive number and sets any other to 0. So a loop ends even if its number is
-/// overwritten, for example because a wait was left out.
+/// Decrements a small positive number and sets any other to 0. So a loop ends soon even if its
+/// number is overwritten, for example because a wait was left out.
 struct CountDown {
     HEDDLE_FN void operator()(std::size_t i, View<int> to) const {
-        to[i] = to[i] > 0 ? to[i] - 1 : 0;
+        to[i] = to[i] > 0 && to[i] < 100 ? to[i] - 1 : 0;
     }
 };
 
