@@ -125,10 +125,20 @@ Checker::News Checker::take_news() {
             continue;
         }
         ++(finding.is_certain ? summary_.certain : summary_.possible);
-        if (finding.is_certain || options_.strict) news.races.push_back(race_of(finding, *this));
+        if (finding.is_certain || options_.strict)
+            news.races.push_back(race_of(explained(finding), *this));
     }
     engine_.findings().clear();
     return news;
+}
+
+Finding Checker::explained(Finding finding) {
+    const FindingSide& first = finding.first;
+    if (!finding.in_graph)
+        finding.record_behind = engine_.record_behind(first.stream, first.position);
+    finding.same_wait = asked_waits_.find(finding);
+    if (finding.same_wait == 0) asked_waits_.add(finding, engine_.newest(first.stream));
+    return finding;
 }
 
 void Checker::tell(const News& news) const {

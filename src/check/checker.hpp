@@ -10,6 +10,7 @@
 #include <heddle/check.hpp>
 #include <heddle/observe/observer.hpp>
 
+#include "check/asked_waits.hpp"
 #include "check/engine.hpp"
 #include "check/finding.hpp"
 #include "check/intake.hpp"
@@ -54,6 +55,8 @@ private:
     template <class F> void give(F&& use) noexcept;
     /// Takes the engine's findings. Call it with the mutex held.
     News take_news();
+    /// Adds what only reports need.
+    Finding explained(Finding finding);
     void tell(const News& news) const;
 
     const check::Options options_;
@@ -65,6 +68,7 @@ private:
     CheckEngine engine_;
     Intake intake_{engine_};
     FindingLog log_;
+    AskedWaits asked_waits_;
     check::Summary summary_;
 };
 

@@ -37,6 +37,10 @@ public:
 
     /// The caller may clear them.
     std::vector<Finding>& findings() noexcept { return findings_; }
+    /// Returns where an event was recorded behind an operation of a stream, or 0.
+    SiteId record_behind(std::uint64_t stream, std::uint64_t position);
+    /// Returns the position of a stream's newest operation; 0 if it is not known any more.
+    std::uint64_t newest(std::uint64_t stream);
 
     struct Sizes {
         std::size_t streams, slots, events, allocations, freed;

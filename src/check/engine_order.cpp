@@ -134,6 +134,16 @@ void CheckEngine::note_wait(const Step& step, const EventRecord* record) {
     if (is_never || op.other != 0) step.stream->note(is_never ? 0 : op.other, order);
 }
 
+SiteId CheckEngine::record_behind(std::uint64_t stream, std::uint64_t position) {
+    const StreamTrack* const track = stream != 0 ? streams_.find(stream) : nullptr;
+    return track != nullptr ? events_.record_behind(track->epoch(position)) : 0;
+}
+
+std::uint64_t CheckEngine::newest(std::uint64_t stream) {
+    const StreamTrack* const track = stream != 0 ? streams_.find(stream) : nullptr;
+    return track != nullptr ? track->last - track->base : 0;
+}
+
 Clock CheckEngine::device_clock(std::uint32_t device) {
     Clock all;
     streams_.for_each([&](const StreamTrack& stream) {

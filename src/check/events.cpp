@@ -14,6 +14,19 @@ const EventRecord* EventTrack::find(std::uint64_t record) const noexcept {
     return nullptr;
 }
 
+SiteId EventTable::record_behind(Epoch epoch) const {
+    const EventRecord* first = nullptr;
+    all_.for_each([&](const EventTrack& event) {
+        for (const EventRecord& one : event.records) {
+            if (one.moment.at.slot() != epoch.slot()) continue;
+            const Position at = one.moment.at.position();
+            if (at >= epoch.position() && (first == nullptr || at < first->moment.at.position()))
+                first = &one;
+        }
+    });
+    return first != nullptr ? first->site : 0;
+}
+
 EventTies EventTable::ties_of(std::uint64_t id) const {
     const auto found = ties_.find(id);
     return found != ties_.end() ? found->second : EventTies{};

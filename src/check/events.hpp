@@ -52,6 +52,9 @@ public:
     const Clock& forgotten() const noexcept { return all_.forgotten(); }
     EventTies& tie(std::uint64_t id) { return ties_[id]; }
     EventTies ties_of(std::uint64_t id) const;
+    /// Returns where the first record was made on the slot, at this position or later, of those
+    /// that are known; 0 if there is none.
+    SiteId record_behind(Epoch epoch) const;
     std::size_t size() const noexcept { return all_.size(); }
 
 private:

@@ -68,6 +68,11 @@ struct Finding {
     KnownOrder order = {};
     SiteId leak = 0;          ///< what may make an order that cannot be seen
     std::uint64_t shape = 0;  ///< of the graph
+    /// For reports: an event was recorded here, behind the first side, and the second side's stream
+    /// has not waited for it.
+    SiteId record_behind = 0;
+    /// For reports: a wait before this place is missing, too, and would order these.
+    SiteId same_wait = 0;
 };
 
 /// Counts findings of the same two sites instead of keeping each.

@@ -25,6 +25,9 @@ public:
         return &found->second.value;
     }
     bool has(std::uint64_t id) const { return all_.contains(id); }
+    template <class F> void for_each(F&& f) const {
+        for (const auto& [id, kept] : all_) f(kept.value);
+    }
     /// Returns the value, which may be new.
     Value& at(std::uint64_t id, const HostFloor& floor) {
         if (Value* const known = find(id)) return *known;

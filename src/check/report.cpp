@@ -199,6 +199,10 @@ std::string missing_text(const Finding& finding, const ReportNames& names, const
     if (race.kind == RaceKind::reuse)
         return format("array.used_on(stream) for the use at {}, if it goes through a pointer",
                       place_text(names.site(finding.first.site)));
+    if (finding.same_wait != 0)
+        return format("the {} before {}, reported above, which would order these, too",
+                      is_host(race.second) ? "host's wait" : "wait",
+                      place_text(names.site(finding.same_wait)));
     const std::string first_stream = names.short_stream(finding.first.stream);
     if (is_host(race.second))
         return format("before {}, for example\n      {}", second,
@@ -206,10 +210,15 @@ std::string missing_text(const Finding& finding, const ReportNames& names, const
     if (is_host(race.first)) return format("the host's access has to come before {}", second);
     const bool is_round = race.first.where.file == race.second.where.file &&
                           race.second.where.line <= race.first.where.line;
-    return format("after {} and before {}{}, for example\n      {}",
-                  place_text(names.site(finding.first.site)), second,
-                  is_round ? " of the next round" : "",
-                  code(names.short_stream(finding.second.stream), "wait_stream", first_stream));
+    const std::string second_stream = names.short_stream(finding.second.stream);
+    std::string text = format("after {} and before {}{}, for example\n      {}",
+                              place_text(names.site(finding.first.site)), second,
+                              is_round ? " of the next round" : "",
+                              code(second_stream, "wait_stream", first_stream));
+    if (finding.record_behind != 0)
+        text += format("\n      or wait_event() of {}, for the event that {} records",
+                       second_stream, place_text(names.site(finding.record_behind)));
+    return text;
 }
 
 Side side_of(const FindingSide& side, const ReportNames& names) {

@@ -34,6 +34,56 @@ TEST_CASE("on_race_gets_data") {
     b.synchronize();
 }
 
+TEST_CASE("the event that nobody waited for is named") {
+    const Drained drained;
+    const Stream a({.name = "halo"}), b({.name = "main"});
+    Array<int> x = zeros<int>(a, size);
+    const Event early = a.record_event();
+    Checked checked;
+    launch(a, Add{}, dim(size), x, 1);
+    const Event done = a.record_event();
+    const unsigned line = __LINE__ - 1;
+    const Event late = a.record_event();
+    b.wait_event(early);
+    wait_unseen(a);
+    launch(b, Add{}, dim(size), x, 1);
+    checked.end();
+    REQUIRE(checked.races().size() == 1);
+    CHECK_THAT(checked.races().front().text,
+               contains("wait_event() of main, for the event that check_test.cpp:" +
+                        std::to_string(line) + " records"));
+    a.synchronize();
+    b.synchronize();
+}
+
+TEST_CASE("one missing wait that shows in several places is asked for once") {
+    const Drained drained;
+    const Stream a({.name = "halo"}), b({.name = "main"});
+    Array<int> x = zeros<int>(a, size), y = zeros<int>(a, size);
+    a.synchronize();
+    Checked checked;
+    launch(a, Add{}, dim(size), x, 1);
+    launch(a, Add{}, dim(size), y, 1);
+    wait_unseen(a);
+    launch(b, Add{}, dim(size), x, 1);
+    const unsigned line = __LINE__ - 1;
+    launch(b, Add{}, dim(size), y, 1);
+    wait_unseen(b);
+    launch(a, Add{}, dim(size), x, 1);  // the other way round: another wait
+    wait_unseen(a);
+    launch(b, Add{}, dim(size), x, 1);  // behind that: another one, too
+    checked.end();
+    const std::string above = "check_test.cpp:" + std::to_string(line) + ", reported above";
+    REQUIRE(checked.races().size() == 4);
+    for (const std::size_t i : {0u, 2u, 3u}) {
+        INFO(checked.races()[i].text);
+        CHECK_THAT(checked.races()[i].text, !contains("reported above"));
+    }
+    CHECK_THAT(checked.races()[1].text, contains(above));
+    a.synchronize();
+    b.synchronize();
+}
+
 TEST_CASE("a program whose streams wait is silent") {
     const Drained drained;
     const Stream a, b;

@@ -88,6 +88,23 @@ TEST_CASE("report_says_never_recorded") {
     CHECK_THAT(text_of(finding), contains("had never been recorded when solver.cpp:66 waited"));
 }
 
+TEST_CASE("an event that nobody waits for is named") {
+    Finding finding = a_finding(FindingKind::read_after_write);
+    finding.record_behind = record;
+    CHECK_THAT(text_of(finding), contains("main.wait_stream(halo);  // names of streams\n      or "
+                                          "wait_event() of main, for the event that solver.cpp:64 "
+                                          "records\n"));
+}
+
+TEST_CASE("a wait that was asked for before is not asked for again") {
+    Finding finding = a_finding(FindingKind::read_after_write);
+    finding.same_wait = wait;
+    const std::string text = text_of(finding);
+    CHECK_THAT(text, contains("Missing: the wait before solver.cpp:66, reported above, which would "
+                              "order these, too\n"));
+    CHECK_THAT(text, !contains("wait_stream"));
+}
+
 TEST_CASE("a report of the host's access asks for a host wait") {
     Finding finding = a_finding(FindingKind::host_read_after_write);
     finding.first.mode = AccessMode::write;
