@@ -245,3 +245,41 @@ TEST_CASE("device: what host functions told early is checked in order, by many t
     CHECK(found.certain == 0);
     CHECK(found.operations >= threads * rounds * 5);
 }
+
+TEST_CASE("device: a pipeline's pieces are filled by any stream, and by the host") {
+    const Drained drained;
+    const bool in_place = GENERATE(true, false), by_stream = GENERATE(true, false);
+    CAPTURE(in_place, by_stream);
+    const Stream fills(test_device());
+    Pipeline<int, int> pipeline(test_device(),
+                                [](StreamRef s, View<const int> in, View<int> out) {
+                                    copy(s, out, in);
+                                    launch(s, Add{}, dim(out.size()), out, 1);
+                                },
+                                {.depth = 3, .piece = 64, .in_place = in_place});
+    Checked checked({.strict = true});
+    int wrong = 0, next = 0;
+    const auto take = [&] {
+        const auto piece = pipeline.pop();
+        for (const int x : *piece) wrong += x != next + 1;
+        ++next;
+    };
+    for (int i = 0; i < 10; ++i) {
+        if (pipeline.is_full()) take();
+        const std::span<int> piece = pipeline.acquire();
+        const View<int> to(piece.data(), piece.size());
+        if (by_stream) {
+            launch_host(fills, [to, i] { std::fill(to.begin(), to.end(), i); }, writes(to));
+            pipeline.copy_in_stream().wait_stream(fills);
+        } else {
+            std::fill(piece.begin(), piece.end(), i);
+        }
+        pipeline.submit(64);
+    }
+    pipeline.finish();
+    while (next < 10) take();
+    CHECK(wrong == 0);
+    const check::Summary found = checked.end();
+    for (const check::Race& race : checked.races()) UNSCOPED_INFO(race.text);
+    CHECK(found.certain + found.possible + found.faults == 0);
+}

@@ -1,7 +1,9 @@
 // Pipelines: slots, and the events between their stages.
 #include <heddle/concurrency/pipeline.hpp>
+#include <heddle/observe/host_access.hpp>
 
 #include <exception>
+#include <utility>
 #include <vector>
 
 #include "core/base/errors.hpp"
@@ -121,8 +123,13 @@ struct PipelineCore::State {
 
     /// Allocates memory that the host and the work reach, or that copies read and write. What a CPU
     /// device uses in place need not be pinned, which would start CUDA on a machine with GPUs.
+    /// The caller may use it at once, on any stream.
     Array<std::byte> host_memory(std::size_t bytes, Where where) {
-        return in_place ? empty<std::byte>(work, bytes, where) : pinned<std::byte>(bytes, where);
+        if (!in_place) return pinned<std::byte>(bytes, where);
+        const Stream idle(device, {}, where);
+        Array<std::byte> made = empty<std::byte>(idle, bytes, where);
+        idle.synchronize(where);
+        return made;
     }
 
     void make_slot(Where where) {
@@ -259,6 +266,7 @@ void* PipelineCore::acquire(Where where) {
         Array<std::byte>& host = s.slot_of(s.submitted).host_in;
         if (s.in_size != 0 && host.empty())
             host = s.host_memory(s.options.piece * s.in_size, where);
+        else if (s.in_size != 0) (void)on_host(host, where);  // it is the caller's now
         s.acquired = true;
         return host.data();
     });
@@ -299,6 +307,7 @@ std::optional<PipelineCore::Result> PipelineCore::pop(Where where) {
         State::Slot& slot = s.slot_of(s.released);
         s.wait_for(slot, where);
         s.popped = true;
+        (void)on_host(std::as_const(slot.host_out).view().first(slot.outputs * s.out_size), where);
         s.tell_progress(slot);
         return Result{slot.host_out.data(), slot.outputs};
     });
