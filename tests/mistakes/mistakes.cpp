@@ -19,6 +19,12 @@ struct HoldsString {
     std::string text;
     HEDDLE_FN void operator()(std::size_t, View<float>) const {}
 };
+struct NamesTooMuch {
+    View<float> x;
+    int n = 0;
+    auto views() const { return std::tuple(x, n); }
+    HEDDLE_FN void operator()(std::size_t) const {}
+};
 void a_function(std::size_t, View<float>) {}
 
 void launches(StreamRef s, std::size_t n, Array<float>& x, const Array<float>& fixed) {
@@ -38,6 +44,7 @@ void launches(StreamRef s, std::size_t n, Array<float>& x, const Array<float>& f
     launch_dependent(s, AddOne{}, dim(n), x);   // says: WaitsForPrimary
     launch_host(s, 3);                          // says: HostCallable
     launch_host(s, [](int) {});                 // says: HostCallable
+    launch(s, NamesTooMuch{x}, dim(n));         // says: a std::tuple of views alone
     on_completion(s, [] {});                    // says: CompletionCallable
     (void)kernel_node(AddOne{}, dim(n), 3.0f);  // says: the kernel cannot be called
     (void)kernel_node(a_function, dim(n), x);   // says: KernelObject

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <utility>
 
 #include <heddle/location.hpp>
@@ -27,6 +28,7 @@ namespace detail {
 
 class BatchRun;
 struct Block;
+struct MemoryArgument;
 struct DeclaredUse;
 struct EventState;
 struct GraphData;
@@ -74,7 +76,8 @@ struct Access {
 
     /// Replaces one argument of a kernel node; `fresh` is its memory, or null if it has none.
     template <class Node, class... P>
-    static void change_argument(Node& node, const Block* fresh, const P&... arguments) {
+    static void change_argument(Node& node, std::span<const MemoryArgument> fresh,
+                                const P&... arguments) {
         node.change_argument(fresh, arguments...);
     }
 };

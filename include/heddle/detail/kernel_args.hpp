@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <span>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
+#include <heddle/detail/held_views.hpp>
 #include <heddle/detail/work.hpp>
 #include <heddle/memory/array.hpp>
 
@@ -29,15 +31,6 @@ concept KernelObject = std::is_class_v<K>;
 /// An array, a view, or a value that is copied to the device as bytes.
 template <class A>
 concept KernelArgument = std::is_trivially_copyable_v<KernelArg<A>>;
-
-template <class T> struct ViewTraits {
-    static constexpr bool is_view = false;
-};
-template <class T> struct ViewTraits<View<T>> {
-    static constexpr bool is_view = true;
-    static constexpr bool writes = !std::is_const_v<T>;
-    static constexpr std::uint32_t element = sizeof(T);
-};
 
 template <class A> inline constexpr bool is_array = false;
 template <class T> inline constexpr bool is_array<Array<T>> = true;
@@ -77,27 +70,44 @@ struct CallOperator<K> {
     using Type = Parameters<decltype(&K::operator())>;
 };
 
-/// The arrays and views among a launch's arguments.
+/// The arrays and views among a launch's arguments, and in its kernel and arguments.
 template <std::size_t most> struct MemoryArguments {
     MemoryArgument memory[most + 1];
     std::size_t count = 0;
 
-    /// Adds the argument `index`, if it is an array or a view.
+    std::span<const MemoryArgument> all() const noexcept { return {memory, count}; }
+
+    /// Adds the argument `index`, if it is an array or a view, or holds views.
     template <class A>
     void add([[maybe_unused]] A& a, [[maybe_unused]] std::size_t index,
              [[maybe_unused]] bool writes) noexcept {
-        using Traits = ViewTraits<KernelArg<A>>;
-        if constexpr (Traits::is_view) {
-            const auto view = kernel_argument(a);
-            memory[count++] = {Access::block(view),
-                               view.data(),
-                               view.size_bytes(),
-                               Traits::element,
-                               static_cast<std::int8_t>(index < 127 ? index : 127),
-                               is_array<std::remove_const_t<A>>,
-                               writes && Traits::writes,
-                               declared_use(a)};
-        }
+        [[maybe_unused]] const auto argument = static_cast<std::int8_t>(index < 127 ? index : 127);
+        if constexpr (ViewTraits<KernelArg<A>>::is_view)
+            add_view(kernel_argument(a), argument, writes, is_array<std::remove_const_t<A>>,
+                     declared_use(a));
+        else add_members(kernel_argument(a), argument, writes);
+    }
+    /// Adds the views that a kernel (argument -1) or an argument holds.
+    template <class T>
+    void add_members([[maybe_unused]] const T& value, [[maybe_unused]] std::int8_t argument,
+                     [[maybe_unused]] bool writes) noexcept {
+        if constexpr (HoldsViews<T>)
+            std::apply([&](const auto&... view) { (add_view(view, argument, writes), ...); },
+                       value.views());
+    }
+
+private:
+    template <class T>
+    void add_view(View<T> view, std::int8_t argument, bool writes, bool is_array = false,
+                  const DeclaredUse* use = nullptr) noexcept {
+        memory[count++] = {Access::block(view),
+                           view.data(),
+                           view.size_bytes(),
+                           sizeof(T),
+                           argument,
+                           is_array,
+                           writes && !std::is_const_v<T>,
+                           use};
     }
 };
 
@@ -133,6 +143,10 @@ template <class K, int N, class... A> constexpr bool check_kernel() {
     static_assert((KernelArgument<A> && ...),
                   "heddle: a kernel's arguments are arrays, views and trivially copyable values; "
                   "wrap host memory in a View");
+    static_assert(
+        (HoldsViews<K> || !NamesMembers<K>) &&
+            ((HoldsViews<KernelArg<A>> || !NamesMembers<KernelArg<A>>) && ...),
+        "heddle: views() of a kernel, or of an argument, returns a std::tuple of views alone");
     constexpr bool can_be_called = KernelFor<K, N, A...>;
     static_assert(can_be_called || !PortableKernel<K> || !(KernelArgument<A> && ...),
                   "heddle: the kernel cannot be called with as many indices as dim() has, followed "

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <type_traits>
 
+#include <heddle/detail/held_views.hpp>
 #include <heddle/detail/work.hpp>
 #include <heddle/launch/launch_shape.hpp>
 #include <heddle/memory/view.hpp>
@@ -78,17 +79,21 @@ template <class K, int N, class... P> struct PortableOp {
         op_type<PortableOp>(&run, std::is_trivially_copyable_v<K>, "launch", pretty());
 };
 
-/// Whether others may look at what is written through an argument of type P.
-template <class P> inline constexpr bool is_watched_argument = false;
-template <class T> inline constexpr bool is_watched_argument<View<T>> = is_watched<T>;
+/// Whether others may look at what is written through these views.
+template <class P> inline constexpr bool are_watched = false;
+template <class T> inline constexpr bool are_watched<View<T>> = is_watched<T>;
+template <class... V>
+inline constexpr bool are_watched<std::tuple<V...>> = (are_watched<std::remove_cvref_t<V>> || ...);
+template <HoldsViews P> inline constexpr bool are_watched<P> = are_watched<HeldViews<P>>;
 /// Whether the kernel, or an argument, can hold a pointer other than a view's.
 template <class P> inline constexpr bool may_hold_pointer = !holds_no_pointer<P>();
 template <class T> inline constexpr bool may_hold_pointer<View<T>> = false;
+template <HoldsViews P> inline constexpr bool may_hold_pointer<P> = false;
 
 /// Whether a portable kernel may tell somebody that it runs.
 template <class K, class... P>
 inline constexpr Signals kernel_signals =
-    (is_watched_argument<P> || ...)                       ? Signals::yes
+    are_watched<K> || (are_watched<P> || ...)             ? Signals::yes
     : may_hold_pointer<K> || (may_hold_pointer<P> || ...) ? Signals::on_host
                                                           : Signals::no;
 

@@ -48,16 +48,15 @@ void set_work(NodeData& node, Work work, std::span<const MemoryArgument> memory,
 /// Checks and sets what a kernel node launches.
 void set_kernel(NodeData& node, const LaunchCall& call);
 /// Sets a launch that differs in one argument only, which has been checked. `fresh` is that
-/// argument's memory, or null if it is not an array. The other arrays keep the allocations
-/// (serials) noted when they were set.
-void change_kernel(NodeData& node, const LaunchCall& call, const Block* fresh);
+/// argument's memory. The other arrays keep the allocations (serials) noted when they were set.
+void change_kernel(NodeData& node, const LaunchCall& call, std::span<const MemoryArgument> fresh);
 struct SetKernel {
     NodeData& node;
     void operator()(const LaunchCall& call) const { set_kernel(node, call); }
 };
 struct ChangeKernel {
     NodeData& node;
-    const Block* fresh;
+    std::span<const MemoryArgument> fresh;
     void operator()(const LaunchCall& call) const { change_kernel(node, call, fresh); }
 };
 /// These two do nothing while the node has no arguments.
@@ -92,8 +91,9 @@ const void* kernel_of(const GraphNode& node, const void* tag, std::size_t* exten
 Device device_of(const Region& to, const Region* from);
 /// Throws what launch() would for this argument on a stream of `device`.
 template <class A> void check_node_argument(A& a, Device device, const SourceLocation& where) {
-    if constexpr (ViewTraits<KernelArg<A>>::is_view)
-        check_reach(Access::block(kernel_argument(a)), any_stream(device), where);
+    MemoryArguments<count_views<KernelArg<A>>()> used;
+    used.add(a, 0, false);
+    for (const MemoryArgument& one : used.all()) check_reach(one.block, any_stream(device), where);
     check_not_empty(a, where);
 }
 
@@ -200,7 +200,8 @@ private:
             shape_.how.given |=
                 detail::read_shape(this->data(), shape_.extent, shape_.how.options, shape_.where);
     }
-    template <class... P> void change_argument(const detail::Block* fresh, const P&... values) {
+    template <class... P>
+    void change_argument(std::span<const detail::MemoryArgument> fresh, const P&... values) {
         update_shape();
         detail::describe_launch(kernel_, shape_, detail::ChangeKernel{this->data(), fresh},
                                 values...);

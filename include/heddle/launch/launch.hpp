@@ -87,16 +87,12 @@ void describe_launch(const K& kernel, const S& shape, const Use& use, A&... args
     using Traits = LaunchTraits<K, S>;
     auto closure = Traits::closure(kernel, shape, args...);
     void* addresses[1 + 3 + sizeof...(A)];
-    MemoryArguments<sizeof...(A)> used;
+    MemoryArguments<(count_views<K>() + ... + count_views<KernelArg<A>>())> used;
     [[maybe_unused]] std::size_t i = 0;
     ((used.add(args, i, Traits::template writes<A>(i)), ++i), ...);
-    use(LaunchCall{*Traits::template type<A...>,
-                   &closure,
-                   addresses,
-                   Traits::count(shape),
-                   {used.memory, used.count},
-                   shape.how,
-                   shape.where});
+    used.add_members(kernel, -1, true);
+    use(LaunchCall{*Traits::template type<A...>, &closure, addresses, Traits::count(shape),
+                   used.all(), shape.how, shape.where});
 }
 
 }  // namespace HEDDLE_COMPILED_BY
@@ -112,6 +108,9 @@ inline namespace HEDDLE_COMPILED_BY {
 /// Launches a kernel on `stream`, by default the current stream of the current device, and orders
 /// nothing else. Asynchronous. Kernel and arguments are copied at the call and must be trivially
 /// copyable; an Array is passed as a View.
+///
+/// The views in an argument that is a class, or in the kernel itself, count as arguments if it
+/// names them, all of them: `auto views() const { return std::tuple(x, y); }`.
 ///
 /// A portable kernel runs once for each index of dim(), in any order: kernel(i, args...), kernel(x,
 /// y, args...) or kernel(x, y, z, args...). An extent of 0 enqueues nothing.

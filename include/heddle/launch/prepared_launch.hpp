@@ -45,11 +45,12 @@ public:
         detail::check_node_argument(value, device(), where);
         std::tuple<P...> values = values_;
         std::get<index>(values) = detail::kernel_argument(value);
-        const detail::Block* fresh = nullptr;
-        if constexpr (detail::ViewTraits<detail::KernelArg<A>>::is_view)
-            fresh = detail::Access::block(detail::kernel_argument(value));
+        detail::MemoryArguments<detail::count_views<detail::KernelArg<A>>()> fresh;
+        fresh.add(value, index, false);
         std::apply(
-            [&](const P&... given) { detail::Access::change_argument(node_, fresh, given...); },
+            [&](const P&... given) {
+                detail::Access::change_argument(node_, fresh.all(), given...);
+            },
             values);
         values_ = values;
         return *this;

@@ -183,11 +183,14 @@ void set_kernel(NodeData& node, const LaunchCall& call) try {
     detail::rethrow_as_error("args", call.where);
 }
 
-void change_kernel(NodeData& node, const LaunchCall& call, const Block* fresh) try {
+void change_kernel(NodeData& node, const LaunchCall& call,
+                   std::span<const MemoryArgument> fresh) try {
     Work work = work_of(call);
     for (std::size_t i = 0; i < work.blocks.size(); ++i) {
         const auto same = std::ranges::find(node.work.blocks, work.blocks[i]);
-        if (work.blocks[i] == fresh || same == node.work.blocks.end()) continue;
+        const bool is_fresh =
+            std::ranges::find(fresh, work.blocks[i], &MemoryArgument::block) != fresh.end();
+        if (is_fresh || same == node.work.blocks.end()) continue;
         work.serials[i] =
             node.work.serials[static_cast<std::size_t>(same - node.work.blocks.begin())];
     }
