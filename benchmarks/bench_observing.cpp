@@ -97,10 +97,9 @@ private:
     template <class Begin, class End>
     void compare(const std::string& name, const char* how, const std::function<void(int)>& run,
                  Begin begin, End end, const bench::Batches& batches) {
-        const auto settle = [device = device_] { synchronize_device(device); };
-        report_.compare(name + ", " + how, device_.name(),
-                        {.run = run, .settle = end, .prepare = begin},
-                        {std::string("not ") + how, {.run = run, .settle = settle}}, batches);
+        report_.compare(
+            name + ", " + how, device_.name(), {.run = run, .settle = end, .prepare = begin},
+            {std::string("not ") + how, {.run = run, .settle = [this] { settle(); }}}, batches);
     }
 
     /// Like record(), but the recording is new in each batch: beginning one by CUPTI takes long.

@@ -40,7 +40,7 @@ struct Side {
     std::string stream;                  ///< "main of cuda:0"; empty for the host
     Place where;                         ///< where it was enqueued
     AccessMode mode = AccessMode::read;  ///< what it does with the memory
-    int argument = -1;           ///< which of the kernel's arguments, from 0; -1 if it is none
+    int argument = -1;  ///< which of the kernel's arguments, from 0; -1: the kernel's own, or none
     std::uint64_t position = 0;  ///< OpInfo::position
 };
 

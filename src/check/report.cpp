@@ -200,7 +200,7 @@ std::string missing_text(const Finding& finding, const ReportNames& names, const
         return format("array.used_on(stream) for the use at {}, if it goes through a pointer",
                       place_text(names.site(finding.first.site)));
     if (finding.same_wait != 0)
-        return format("the {} before {}, reported above, which would order these, too",
+        return format("the {} before {}, reported before, which would order these, too",
                       is_host(race.second) ? "host's wait" : "wait",
                       place_text(names.site(finding.same_wait)));
     const std::string first_stream = names.short_stream(finding.first.stream);

@@ -73,13 +73,13 @@ TEST_CASE("one missing wait that shows in several places is asked for once") {
     wait_unseen(a);
     launch(b, Add{}, dim(size), x, 1);  // behind that: another one, too
     checked.end();
-    const std::string above = "check_test.cpp:" + std::to_string(line) + ", reported above";
+    const std::string before = "check_test.cpp:" + std::to_string(line) + ", reported before";
     REQUIRE(checked.races().size() == 4);
     for (const std::size_t i : {0u, 2u, 3u}) {
         INFO(checked.races()[i].text);
-        CHECK_THAT(checked.races()[i].text, !contains("reported above"));
+        CHECK_THAT(checked.races()[i].text, !contains("reported before"));
     }
-    CHECK_THAT(checked.races()[1].text, contains(above));
+    CHECK_THAT(checked.races()[1].text, contains(before));
     a.synchronize();
     b.synchronize();
 }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
+#include <vector>
 
 using namespace heddle_test;
 
@@ -529,6 +531,24 @@ TEST_CASE("a slot can be filled by another stream") {
               pipeline.pop();
           }) == "no such file");
     check_usable(test_device());
+}
+
+TEST_CASE("a pipeline is made and filled in a host function, where nothing may be waited for") {
+    if (test_device().is_cuda()) HEDDLE_SKIP("host functions of GPUs enqueue nothing");
+    const bool in_place = GENERATE(false, true);
+    const Stream stream(test_device());
+    std::optional<Pipeline<int, int>> pipeline;
+    launch_host(stream, [&] {
+        pipeline.emplace(test_device(), twice_and_one,
+                         PipelineOptions{.depth = 2, .piece = 4, .in_place = in_place});
+        fill_piece(*pipeline, 1);
+        fill_piece(*pipeline, 2);
+    });
+    stream.synchronize();
+    for (const int expected : {3, 5}) {
+        const std::span<const int> result = pipeline->pop().value();
+        CHECK(std::vector(result.begin(), result.end()) == Ints(4, expected));
+    }
 }
 
 TEST_CASE("a pipeline in a batch comes after what the batch was given before") {

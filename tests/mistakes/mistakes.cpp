@@ -25,31 +25,37 @@ struct NamesTooMuch {
     auto views() const { return std::tuple(x, n); }
     HEDDLE_FN void operator()(std::size_t) const {}
 };
+struct NamesNumbers {
+    int n = 0;
+    auto views() const { return std::tuple(n); }
+};
 void a_function(std::size_t, View<float>) {}
 
-void launches(StreamRef s, std::size_t n, Array<float>& x, const Array<float>& fixed) {
+void launches(StreamRef s, std::size_t n, Array<float>& x, const Array<float>& fixed,
+              ModuleKernel compiled) {
     std::vector<float> host(n);
-    launch(s, AddOne{}, dim(n), 3);             // says: the kernel cannot be called
-    launch(s, AddOne{}, dim(n));                // says: the kernel cannot be called
-    launch(s, AddOne{}, dim(n, n), x);          // says: the kernel cannot be called
-    launch(s, AddOne{}, dim(n), fixed);         // says: View<const T> where the array is const
-    launch(s, NotConst{}, dim(n), x);           // says: is its operator() const?
-    launch(s, HoldsString{}, dim(n), x);        // says: must be trivially copyable
-    launch(s, AddOne{}, dim(n), host);          // says: wrap host memory in a View
-    launch(s, AddOne{}, n, x);                  // says: write dim(n)
-    launch(NotConst{}, n, x);                   // says: write dim(n)
-    launch(s, AddOne{}, grid(1, 32), x);        // says: a portable kernel is launched with dim()
-    launch(s, a_function, grid(1, 32), n, x);   // says: include heddle/cuda.hpp
-    launch(s, a_function, dim(n), x);           // says: a portable kernel is an object
-    launch_dependent(s, AddOne{}, dim(n), x);   // says: WaitsForPrimary
-    launch_host(s, 3);                          // says: HostCallable
-    launch_host(s, [](int) {});                 // says: HostCallable
-    launch(s, NamesTooMuch{x}, dim(n));         // says: a std::tuple of views alone
-    on_completion(s, [] {});                    // says: CompletionCallable
-    (void)kernel_node(AddOne{}, dim(n), 3.0f);  // says: the kernel cannot be called
-    (void)kernel_node(a_function, dim(n), x);   // says: KernelObject
-    (void)prepare(AddOne{}, dim(n), 3.0);       // says: the kernel cannot be called
-    (void)host_node(3);                         // says: HostCallable
+    launch(s, AddOne{}, dim(n), 3);            // says: the kernel cannot be called
+    launch(s, AddOne{}, dim(n));               // says: the kernel cannot be called
+    launch(s, AddOne{}, dim(n, n), x);         // says: the kernel cannot be called
+    launch(s, AddOne{}, dim(n), fixed);        // says: View<const T> where the array is const
+    launch(s, NotConst{}, dim(n), x);          // says: is its operator() const?
+    launch(s, HoldsString{}, dim(n), x);       // says: must be trivially copyable
+    launch(s, AddOne{}, dim(n), host);         // says: wrap host memory in a View
+    launch(s, AddOne{}, n, x);                 // says: write dim(n)
+    launch(NotConst{}, n, x);                  // says: write dim(n)
+    launch(s, AddOne{}, grid(1, 32), x);       // says: a portable kernel is launched with dim()
+    launch(s, a_function, grid(1, 32), n, x);  // says: include heddle/cuda.hpp
+    launch(s, a_function, dim(n), x);          // says: a portable kernel is an object
+    launch_dependent(s, AddOne{}, dim(n), x);  // says: WaitsForPrimary
+    launch_host(s, 3);                         // says: HostCallable
+    launch_host(s, [](int) {});                // says: HostCallable
+    launch(s, NamesTooMuch{x}, dim(n));        // says: a std::tuple of views alone
+    launch(s, compiled, grid(1, 32), x, NamesNumbers{});  // says: a std::tuple of views alone
+    on_completion(s, [] {});                              // says: CompletionCallable
+    (void)kernel_node(AddOne{}, dim(n), 3.0f);            // says: the kernel cannot be called
+    (void)kernel_node(a_function, dim(n), x);             // says: KernelObject
+    (void)prepare(AddOne{}, dim(n), 3.0);                 // says: the kernel cannot be called
+    (void)host_node(3);                                   // says: HostCallable
 }
 
 void memory(StreamRef s, Array<float>& x, const Array<float>& fixed, Array<int>& integers) {

@@ -28,10 +28,10 @@ namespace detail {
 
 class BatchRun;
 struct Block;
-struct MemoryArgument;
 struct DeclaredUse;
 struct EventState;
 struct GraphData;
+struct MemoryArgument;
 struct ModuleKernelData;
 struct NodeData;
 struct StreamState;
@@ -74,7 +74,7 @@ struct Access {
         return part.memory_;
     }
 
-    /// Replaces one argument of a kernel node; `fresh` is its memory, or null if it has none.
+    /// Replaces one argument of a kernel node; `fresh` is the memory that it reaches.
     template <class Node, class... P>
     static void change_argument(Node& node, std::span<const MemoryArgument> fresh,
                                 const P&... arguments) {

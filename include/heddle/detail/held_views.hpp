@@ -36,7 +36,13 @@ concept HoldsViews = NamesMembers<T> && is_tuple_of_views<HeldViews<T>>;
 template <class T> constexpr std::size_t count_views() {
     if constexpr (ViewTraits<T>::is_view) return 1;
     else if constexpr (HoldsViews<T>) return std::tuple_size_v<HeldViews<T>>;
-    else return 0;
+    else {
+        static_assert(
+            !NamesMembers<T>,
+            "heddle: views() of a kernel, or of an argument, returns a std::tuple of views "
+            "alone");
+        return 0;
+    }
 }
 
 }  // namespace heddle::detail

@@ -143,10 +143,6 @@ template <class K, int N, class... A> constexpr bool check_kernel() {
     static_assert((KernelArgument<A> && ...),
                   "heddle: a kernel's arguments are arrays, views and trivially copyable values; "
                   "wrap host memory in a View");
-    static_assert(
-        (HoldsViews<K> || !NamesMembers<K>) &&
-            ((HoldsViews<KernelArg<A>> || !NamesMembers<KernelArg<A>>) && ...),
-        "heddle: views() of a kernel, or of an argument, returns a std::tuple of views alone");
     constexpr bool can_be_called = KernelFor<K, N, A...>;
     static_assert(can_be_called || !PortableKernel<K> || !(KernelArgument<A> && ...),
                   "heddle: the kernel cannot be called with as many indices as dim() has, followed "

@@ -104,7 +104,8 @@ struct OpAccess {
     std::uint32_t element = 0;
     /// What is done with it.
     AccessMode mode = AccessMode::read;
-    /// Which of the kernel's arguments it is, from 0; -1 if it is none.
+    /// Which of the kernel's arguments it is (or which holds it), from 0; -1 if it is none: the
+    /// kernel itself holds it, or the operation is no kernel.
     std::int8_t argument = -1;
 
     /// Returns whether it may be written.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/errors.hpp"
+#include "core/memory/memory.hpp"
 #include "core/observe/calls.hpp"
 
 namespace heddle::detail {
@@ -126,10 +127,7 @@ struct PipelineCore::State {
     /// The caller may use it at once, on any stream.
     Array<std::byte> host_memory(std::size_t bytes, Where where) {
         if (!in_place) return pinned<std::byte>(bytes, where);
-        const Stream idle(device, {}, where);
-        Array<std::byte> made = empty<std::byte>(idle, bytes, where);
-        idle.synchronize(where);
-        return made;
+        return Access::array<std::byte>(allocate_at_once(device, bytes, where), bytes);
     }
 
     void make_slot(Where where) {

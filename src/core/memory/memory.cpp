@@ -121,7 +121,7 @@ void notify_allocated(Block& block, bool is_reused, const SourceLocation& where)
     notify_memory(OpKind::allocate, nullptr, block, where, false, is_reused);
 }
 
-void open_shared(Block& block, Device device, std::size_t bytes, MemoryOrigin origin) noexcept {
+void open_device(Block& block, Device device, std::size_t bytes, MemoryOrigin origin) noexcept {
     block.bytes = bytes;
     block.device = device;
     block.kind = MemoryKind::device;
@@ -176,6 +176,23 @@ Block& allocate(StreamRef ref, std::size_t count, std::size_t element, Where whe
     rethrow_as_error("empty", where);
 }
 
+Block& allocate_at_once(Device device, std::size_t bytes, Where where) try {
+    const Stream stream(device, {}, where);
+    StreamRecord& record = record_of(stream);
+    Block& block = take_block();
+    try {
+        if (bytes != 0) block.data = record.backend->allocate(record, bytes, where);
+    } catch (...) {
+        give_block(block);
+        throw;
+    }
+    open_device(block, device, bytes, MemoryOrigin::pool);
+    if (is_observed()) notify_memory(OpKind::allocate, nullptr, block, where);
+    return block;
+} catch (...) {
+    rethrow_as_error("empty", where);
+}
+
 Block& allocate_shared(Device device, std::size_t count, std::size_t element,
                        const SourceLocation& where) try {
     const std::size_t bytes = checked_bytes(count, element, "shareable", where);
@@ -189,7 +206,7 @@ Block& allocate_shared(Device device, std::size_t count, std::size_t element,
         give_block(block);
         throw;
     }
-    open_shared(block, device, bytes, MemoryOrigin::shared);
+    open_device(block, device, bytes, MemoryOrigin::shared);
     if (is_observed()) notify_allocated(block, made.is_reused, where);
     return block;
 } catch (...) {
@@ -206,7 +223,7 @@ Block& import_shared(Device device, const ArrayHandle& handle, const SourceLocat
         give_block(block);
         throw;
     }
-    open_shared(block, device, handle.bytes, MemoryOrigin::imported);
+    open_device(block, device, handle.bytes, MemoryOrigin::imported);
     if (is_observed()) notify_memory(OpKind::allocate, nullptr, block, where);
     return block;
 } catch (...) {

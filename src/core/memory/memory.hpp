@@ -12,6 +12,9 @@ struct ArrayHandle;
 
 namespace heddle::detail {
 
+/// Allocates memory of a CPU device that belongs to no stream: any stream, and the host, may use it
+/// at once.
+Block& allocate_at_once(Device device, std::size_t bytes, Where where);
 /// Maps another process's memory into a new block. The caller has checked the handle.
 Block& import_shared(Device device, const ArrayHandle& handle, const SourceLocation& where);
 

@@ -112,7 +112,8 @@ struct StreamRecord : StreamState {
     /// Guards `fate` and flag `poisoned`, which says that `fate` has a failure.
     std::mutex failure_mutex;
     std::shared_ptr<Fate> fate = std::make_shared<Fate>();
-    /// What renew_fate() needs when the stream has ended, so that ending takes no memory.
+    /// What renew_fate() needs when the stream has ended, so that ending takes no memory. Touched
+    /// by whoever begins or ends the stream, and by nobody between.
     std::shared_ptr<Fate> next_fate;
 
     /// The recorder, while flag `recording` is set; else null.

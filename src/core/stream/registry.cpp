@@ -147,7 +147,7 @@ void close_stream(StreamRecord& stream) noexcept {
 
 void recycle_stream(StreamRecord& stream) noexcept {
     stream.set(stream_flag::ended);
-    // Holders of the old fate keep it.
+    // Holders of the old fate keep it. Without memory for a new one the record is not used again.
     if (stream.renew_fate()) give_record(stream);
 }
 
