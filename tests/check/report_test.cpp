@@ -100,8 +100,9 @@ TEST_CASE("a wait that was asked for before is not asked for again") {
     Finding finding = a_finding(FindingKind::read_after_write);
     finding.same_wait = wait;
     const std::string text = text_of(finding);
-    CHECK_THAT(text, contains("Missing: the wait before solver.cpp:66, reported before, which would "
-                              "order these, too\n"));
+    CHECK_THAT(text,
+               contains("Missing: the wait before solver.cpp:66, reported before, which would "
+                        "order these, too\n"));
     CHECK_THAT(text, !contains("wait_stream"));
 }
 
