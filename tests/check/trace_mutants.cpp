@@ -1,0 +1,255 @@
+// With HEDDLE_TEST_MUTATE_TRACES=COUNT: what each test enqueues is kept, and given to the checker
+// and to the oracle once more without each of its waits, and each edge of its graphs. Both have to
+// find the first race at the same operation, or none. Of each test about COUNT waits are left out,
+// and COUNT edges, spread over all. Prints the sums at the end of the run, and what they disagree
+// on.
+#define CATCH_CONFIG_EXTERNAL_INTERFACES  // needed for listeners in Catch2 2.13
+#include "support.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "check/engine.hpp"
+#include "check/op_reader.hpp"
+#include "check/trace_oracle.hpp"
+#include "core/base/fork.hpp"
+
+#if __has_include(<catch2/catch_all.hpp>)
+#include <catch2/catch_test_case_info.hpp>
+#include <catch2/reporters/catch_reporter_event_listener.hpp>
+#include <catch2/reporters/catch_reporter_registrars.hpp>
+#endif
+
+namespace {
+
+using heddle::OpKind;
+using heddle::detail::CheckOp;
+using heddle::detail::CheckShape;
+using heddle::detail::Finding;
+using heddle::detail::FindingKind;
+using Ops = std::vector<CheckOp>;
+
+/// Of longer programs only the beginning is kept, which is a program, too.
+constexpr std::size_t most_ops = 2000;
+
+/// Keeps what is enqueued during its lifetime.
+class Trace final : public heddle::Observer {
+public:
+    Trace() { heddle::add_observer(*this, {.host_functions = true}); }
+    ~Trace() { heddle::remove_observer(*this); }
+    Trace(const Trace&) = delete;
+    Trace& operator=(const Trace&) = delete;
+
+    void on_op(const heddle::OpInfo& op) noexcept override {
+        if (heddle::detail::forks() != process_) return;
+        const std::lock_guard lock(mutex_);
+        if (ops_.size() < most_ops) ops_.push_back(reader_.read(op));
+    }
+    Ops take() {
+        const std::lock_guard lock(mutex_);
+        return std::move(ops_);
+    }
+
+private:
+    const int process_ = heddle::detail::forks();
+    std::mutex mutex_;
+    heddle::detail::OpReader reader_;
+    Ops ops_;
+};
+
+/// A host function may begin before observers are told that it was enqueued: it goes before what it
+/// enqueued itself.
+void put_functions_first(Ops& ops) {
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+        if (ops[i].parent == 0) continue;
+        const auto here = ops.begin() + static_cast<std::ptrdiff_t>(i);
+        const auto parent = std::find_if(here, ops.end(), [&](const CheckOp& one) {
+            return one.id == here->parent && one.id != 0;
+        });
+        if (parent == ops.end() || parent == here) continue;
+        std::rotate(here, parent, parent + 1);
+        --i;  // it may have one, too
+    }
+}
+
+/// Whether what several threads enqueued on one stream was told in order.
+bool is_in_order(const Ops& ops) {
+    std::map<std::uint64_t, std::uint64_t> positions;
+    for (const CheckOp& op : ops) {
+        if (op.stream == 0 || op.position == 0) continue;  // the host's
+        std::uint64_t& position = positions[op.stream];
+        if (op.position < position) return false;
+        position = op.position;
+    }
+    return true;
+}
+
+std::size_t first_race_by_checker(const Ops& ops) {
+    heddle::detail::CheckEngine engine;
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+        engine.add(ops[i]);
+        for (const Finding& one : engine.findings())
+            if (one.kind < FindingKind::free_before_use) return i;
+        engine.findings().clear();
+    }
+    return ops.size();
+}
+
+/// The operations that make an order: of waits by the host the two halves.
+struct Wait {
+    std::size_t place;
+    std::optional<std::size_t> begins;
+};
+
+std::vector<Wait> waits_of(const Ops& ops) {
+    std::vector<Wait> waits;
+    std::map<std::uint32_t, std::size_t> begun;
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+        const CheckOp& op = ops[i];
+        if (op.mode == heddle::OpMode::captured) continue;
+        if (op.kind == OpKind::synchronize_begins) begun[op.thread] = i;
+        if (op.kind == OpKind::synchronize) {
+            const auto found = begun.find(op.thread);
+            waits.push_back(
+                {i, found != begun.end() ? std::optional(found->second) : std::nullopt});
+            if (found != begun.end()) begun.erase(found);
+        }
+        if (op.kind == OpKind::wait || op.kind == OpKind::query) waits.push_back({i, {}});
+    }
+    return waits;
+}
+
+/// Something that orders nothing takes the place of what is left out.
+Ops without(Ops ops, const Wait& wait) {
+    const auto leave_out = [&](std::size_t place) {
+        ops[place] = {};
+        ops[place].kind = OpKind::host_function_runs;
+    };
+    leave_out(wait.place);
+    if (wait.begins) leave_out(*wait.begins);
+    return ops;
+}
+
+/// An edge of a launched graph.
+struct Edge {
+    std::uint64_t shape;
+    std::size_t node, index;
+};
+
+std::vector<Edge> edges_of(const Ops& ops) {
+    std::vector<Edge> edges;
+    std::set<std::uint64_t> seen;
+    for (const CheckOp& op : ops) {
+        if (op.shape == nullptr || !seen.insert(op.shape->id).second) continue;
+        for (std::size_t node = 0; node < op.shape->nodes.size(); ++node)
+            for (std::size_t i = 0; i < op.shape->nodes[node].after.size(); ++i)
+                edges.push_back({op.shape->id, node, i});
+    }
+    return edges;
+}
+
+Ops without(Ops ops, const Edge& edge) {
+    std::shared_ptr<CheckShape> made;
+    for (CheckOp& op : ops) {
+        if (op.shape == nullptr || op.shape->id != edge.shape) continue;
+        if (made == nullptr) {
+            made = std::make_shared<CheckShape>(*op.shape);
+            auto& after = made->nodes[edge.node].after;
+            after.erase(after.begin() + static_cast<std::ptrdiff_t>(edge.index));
+        }
+        op.shape = made;
+    }
+    return ops;
+}
+
+#if __has_include(<catch2/catch_all.hpp>)
+using ListenerBase = Catch::EventListenerBase;
+#else
+using ListenerBase = Catch::TestEventListenerBase;
+#endif
+
+class TraceMutants final : public ListenerBase {
+public:
+    using ListenerBase::ListenerBase;
+
+    void testCaseStarting(const Catch::TestCaseInfo& test) override {
+        const char* const wanted = std::getenv("HEDDLE_TEST_MUTATE_TRACES");
+        if (wanted == nullptr || *wanted == '\0') return;
+        most_mutants_ = std::strtoul(wanted, nullptr, 10);
+        name_ = test.name;
+        trace_.emplace();
+    }
+    void testCaseEnded(const Catch::TestCaseStats&) override {
+        if (!trace_) return;
+        Ops ops = trace_->take();
+        trace_.reset();
+        compare(std::move(ops));
+    }
+    void testRunEnded(const Catch::TestRunStats&) override {
+        if (programs_ == 0) return;
+        std::printf(
+            "traces: %zu programs: %zu waits left out (%zu needed), %zu edges (%zu needed); "
+            "%zu programs race, %zu not known to the oracle, %zu told out of order\n"
+            "traces: %zu disagreements\n",
+            programs_, waits_.count, waits_.needed, edges_.count, edges_.needed, racy_, unknown_,
+            unordered_, disagreements_);
+        std::fflush(stdout);
+        if (disagreements_ != 0) std::_Exit(1);
+    }
+
+private:
+    void compare(Ops ops) {
+        ++programs_;
+        put_functions_first(ops);
+        if (!std::ranges::all_of(ops, heddle_test::TraceOracle::knows)) return (void)++unknown_;
+        if (!is_in_order(ops)) return (void)++unordered_;
+        const std::size_t expected = heddle_test::first_race_by_oracle(ops);
+        disagree_unless(first_race_by_checker(ops), expected, ops, ops.size());
+        if (expected != ops.size()) return (void)++racy_;
+        leave_out(ops, waits_of(ops), waits_);
+        leave_out(ops, edges_of(ops), edges_);
+    }
+    struct Sum {
+        std::size_t count = 0, needed = 0;
+    };
+    template <class What> void leave_out(const Ops& ops, const std::vector<What>& all, Sum& sum) {
+        const std::size_t step = 1 + all.size() / std::max<std::size_t>(1, most_mutants_);
+        for (std::size_t i = 0; i < all.size(); i += step) {
+            const Ops mutant = without(ops, all[i]);
+            const std::size_t race = heddle_test::first_race_by_oracle(mutant);
+            ++sum.count;
+            sum.needed += race != mutant.size();
+            disagree_unless(first_race_by_checker(mutant), race, mutant, place_of(all[i]));
+        }
+    }
+    static std::size_t place_of(const Wait& wait) { return wait.place; }
+    static std::size_t place_of(const Edge& edge) { return edge.node; }
+    void disagree_unless(std::size_t found, std::size_t expected, const Ops& ops,
+                         std::size_t left_out) {
+        if (found == expected) return;
+        ++disagreements_;
+        std::printf(
+            "traces: %s: without wait or node %zu of %zu operations the oracle finds a race "
+            "at %zu, the checker at %zu\n",
+            name_.c_str(), left_out, ops.size(), expected, found);
+    }
+
+    std::string name_;
+    std::optional<Trace> trace_;
+    std::size_t most_mutants_ = 0;
+    std::size_t programs_ = 0, racy_ = 0, unknown_ = 0, unordered_ = 0, disagreements_ = 0;
+    Sum waits_, edges_;
+};
+
+}  // namespace
+
+CATCH_REGISTER_LISTENER(TraceMutants)
