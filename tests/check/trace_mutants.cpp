@@ -11,7 +11,6 @@
 #include <cstdlib>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -19,9 +18,8 @@
 #include <vector>
 
 #include "check/engine.hpp"
-#include "check/op_reader.hpp"
+#include "check/trace.hpp"
 #include "check/trace_oracle.hpp"
-#include "core/base/fork.hpp"
 
 #if __has_include(<catch2/catch_all.hpp>)
 #include <catch2/catch_test_case_info.hpp>
@@ -36,62 +34,11 @@ using heddle::detail::CheckOp;
 using heddle::detail::CheckShape;
 using heddle::detail::Finding;
 using heddle::detail::FindingKind;
-using Ops = std::vector<CheckOp>;
+using heddle_test::Ops;
+using heddle_test::Trace;
 
 /// Of longer programs only the beginning is kept, which is a program, too.
 constexpr std::size_t most_ops = 2000;
-
-/// Keeps what is enqueued during its lifetime.
-class Trace final : public heddle::Observer {
-public:
-    Trace() { heddle::add_observer(*this, {.host_functions = true}); }
-    ~Trace() { heddle::remove_observer(*this); }
-    Trace(const Trace&) = delete;
-    Trace& operator=(const Trace&) = delete;
-
-    void on_op(const heddle::OpInfo& op) noexcept override {
-        if (heddle::detail::forks() != process_) return;
-        const std::lock_guard lock(mutex_);
-        if (ops_.size() < most_ops) ops_.push_back(reader_.read(op));
-    }
-    Ops take() {
-        const std::lock_guard lock(mutex_);
-        return std::move(ops_);
-    }
-
-private:
-    const int process_ = heddle::detail::forks();
-    std::mutex mutex_;
-    heddle::detail::OpReader reader_;
-    Ops ops_;
-};
-
-/// A host function may begin before observers are told that it was enqueued: it goes before what it
-/// enqueued itself.
-void put_functions_first(Ops& ops) {
-    for (std::size_t i = 0; i < ops.size(); ++i) {
-        if (ops[i].parent == 0) continue;
-        const auto here = ops.begin() + static_cast<std::ptrdiff_t>(i);
-        const auto parent = std::find_if(here, ops.end(), [&](const CheckOp& one) {
-            return one.id == here->parent && one.id != 0;
-        });
-        if (parent == ops.end() || parent == here) continue;
-        std::rotate(here, parent, parent + 1);
-        --i;  // it may have one, too
-    }
-}
-
-/// Whether what several threads enqueued on one stream was told in order.
-bool is_in_order(const Ops& ops) {
-    std::map<std::uint64_t, std::uint64_t> positions;
-    for (const CheckOp& op : ops) {
-        if (op.stream == 0 || op.position == 0) continue;  // the host's
-        std::uint64_t& position = positions[op.stream];
-        if (op.position < position) return false;
-        position = op.position;
-    }
-    return true;
-}
 
 std::size_t first_race_by_checker(const Ops& ops) {
     heddle::detail::CheckEngine engine;
@@ -186,7 +133,7 @@ public:
         if (wanted == nullptr || *wanted == '\0') return;
         most_mutants_ = std::strtoul(wanted, nullptr, 10);
         name_ = test.name;
-        trace_.emplace();
+        trace_.emplace(most_ops);
     }
     void testCaseEnded(const Catch::TestCaseStats&) override {
         if (!trace_) return;
@@ -209,9 +156,8 @@ public:
 private:
     void compare(Ops ops) {
         ++programs_;
-        put_functions_first(ops);
         if (!std::ranges::all_of(ops, heddle_test::TraceOracle::knows)) return (void)++unknown_;
-        if (!is_in_order(ops)) return (void)++unordered_;
+        if (!heddle_test::is_in_order(ops)) return (void)++unordered_;
         const std::size_t expected = heddle_test::first_race_by_oracle(ops);
         disagree_unless(first_race_by_checker(ops), expected, ops, ops.size());
         if (expected != ops.size()) return (void)++racy_;

@@ -1,0 +1,76 @@
+// What a program enqueued, as a list for the ordering checker and the oracle.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "check/op_reader.hpp"
+#include "core/base/fork.hpp"
+
+namespace heddle_test {
+
+using Ops = std::vector<heddle::detail::CheckOp>;
+
+/// A host function may begin before observers are told that it was enqueued: it goes before what it
+/// enqueued itself.
+inline void put_functions_first(Ops& ops) {
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+        if (ops[i].parent == 0) continue;
+        const auto here = ops.begin() + static_cast<std::ptrdiff_t>(i);
+        const auto parent = std::find_if(here, ops.end(), [&](const heddle::detail::CheckOp& one) {
+            return one.id == here->parent && one.id != 0;
+        });
+        if (parent == ops.end() || parent == here) continue;
+        std::rotate(here, parent, parent + 1);
+        --i;  // it may have one, too
+    }
+}
+
+/// Keeps what is enqueued during its lifetime, of a longer program the beginning.
+class Trace final : public heddle::Observer {
+public:
+    explicit Trace(std::size_t most_ops) : most_ops_(most_ops) {
+        heddle::add_observer(*this, {.host_functions = true});
+    }
+    ~Trace() { heddle::remove_observer(*this); }
+    Trace(const Trace&) = delete;
+    Trace& operator=(const Trace&) = delete;
+
+    void on_op(const heddle::OpInfo& op) noexcept override {
+        if (heddle::detail::forks() != process_) return;
+        const std::lock_guard lock(mutex_);
+        if (ops_.size() < most_ops_) ops_.push_back(reader_.read(op));
+    }
+    /// Returns it, host functions before what they enqueued.
+    Ops take() {
+        const std::lock_guard lock(mutex_);
+        put_functions_first(ops_);
+        return std::move(ops_);
+    }
+
+private:
+    const std::size_t most_ops_;
+    const int process_ = heddle::detail::forks();
+    std::mutex mutex_;
+    heddle::detail::OpReader reader_;
+    Ops ops_;
+};
+
+/// Whether what several threads enqueued on one stream was told in order.
+inline bool is_in_order(const Ops& ops) {
+    std::map<std::uint64_t, std::uint64_t> positions;
+    for (const heddle::detail::CheckOp& op : ops) {
+        if (op.stream == 0 || op.position == 0) continue;  // the host's
+        std::uint64_t& position = positions[op.stream];
+        if (op.position < position) return false;
+        position = op.position;
+    }
+    return true;
+}
+
+}  // namespace heddle_test
