@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <spawn.h>
+#include <stdexcept>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -70,6 +71,7 @@ ChildResult run_test_case(const std::string& name, const std::vector<std::string
 }
 
 ChildResult run_forked(const std::function<int()>& body) {
+    if (HEDDLE_TEST_SANITIZED) throw std::logic_error("HEDDLE_SKIP_WITHOUT_FORK() is missing");
     const pid_t child = fork();
     if (child < 0) throw std::runtime_error("fork failed");
     if (child == 0) {

@@ -37,12 +37,8 @@ template <class F> bool is_forked_error(F&& call) {
 
 }  // namespace
 
-#define SKIP_IF_SANITIZED()                                                                        \
-    if (HEDDLE_TEST_SANITIZED)                                                                     \
-    HEDDLE_SKIP("sanitizers do not work in the child of a process with threads")
-
 TEST_CASE("the child of a fork is refused its parent's streams, clearly") {
-    SKIP_IF_SANITIZED();
+    HEDDLE_SKIP_WITHOUT_FORK();
     const Stream s(test_device());
     launch_host(s, [] {});
     s.synchronize();
@@ -64,7 +60,7 @@ TEST_CASE("the child of a fork is refused its parent's streams, clearly") {
 }
 
 TEST_CASE("the child of a fork is refused events that only its parent's work would reach") {
-    SKIP_IF_SANITIZED();
+    HEDDLE_SKIP_WITHOUT_FORK();
     if (test_device().is_cuda()) HEDDLE_SKIP("CUDA refuses everything after fork()");
     const Drained drained;
     const Stream s(test_device());
@@ -90,7 +86,7 @@ TEST_CASE("the child of a fork is refused events that only its parent's work wou
 }
 
 TEST_CASE("the child of a fork can use new CPU streams") {
-    SKIP_IF_SANITIZED();
+    HEDDLE_SKIP_WITHOUT_FORK();
     const Stream s(test_device());
     launch_host(s, [] {});
     s.synchronize();
@@ -100,7 +96,7 @@ TEST_CASE("the child of a fork can use new CPU streams") {
 }
 
 TEST_CASE("the child of a fork can use new CPU streams when its parent has work pending") {
-    SKIP_IF_SANITIZED();
+    HEDDLE_SKIP_WITHOUT_FORK();
     const Drained drained;
     std::atomic<int> ran{0};
     Gate gate;
@@ -123,7 +119,7 @@ TEST_CASE("the child of a fork can use new CPU streams when its parent has work 
 }
 
 TEST_CASE("the child of a fork may destroy what it inherited") {
-    SKIP_IF_SANITIZED();
+    HEDDLE_SKIP_WITHOUT_FORK();
     auto s = std::make_unique<Stream>(test_device());
     auto x = std::make_unique<Array<int>>(full<int>(*s, 100, 7));
     auto event = std::make_unique<Event>(s->record_event());
@@ -143,7 +139,7 @@ TEST_CASE("the child of a fork may destroy what it inherited") {
 }
 
 TEST_CASE("a child can be forked while other threads use heddle, and can use it too") {
-    SKIP_IF_SANITIZED();
+    HEDDLE_SKIP_WITHOUT_FORK();
     REQUIRE(use_a_new_stream() == 0);  // creates what heddle creates on first use
     std::atomic<bool> stop{false};
     std::vector<std::thread> threads;
@@ -170,7 +166,7 @@ TEST_CASE("a child can be forked while other threads use heddle, and can use it 
 
 TEST_CASE(
     "a child can be forked while other threads use heddle for the first time, and can use it too") {
-    SKIP_IF_SANITIZED();
+    HEDDLE_SKIP_WITHOUT_FORK();
     for (int i = 0; i < 8; ++i) {
         const ChildResult child =
             run_test_case("child: forks while heddle is used for the first time");
@@ -197,7 +193,7 @@ TEST_CASE("child: forks while heddle is used for the first time", "[.child]") {
 }
 
 TEST_CASE("a child can capture, whatever other threads were capturing when it was forked") {
-    SKIP_IF_SANITIZED();
+    HEDDLE_SKIP_WITHOUT_FORK();
     const auto capture_nothing = [] {
         const Stream s(cpu_device());
         for (int i = 0; i < 10; ++i) (void)capture(s, [] {});
@@ -222,7 +218,7 @@ TEST_CASE("a child can capture, whatever other threads were capturing when it wa
 }
 
 TEST_CASE("two threads may fork at the same time") {
-    SKIP_IF_SANITIZED();
+    HEDDLE_SKIP_WITHOUT_FORK();
     REQUIRE(use_a_new_stream() == 0);
     std::atomic<int> good{0};
     std::vector<std::thread> threads;
@@ -237,7 +233,7 @@ TEST_CASE("two threads may fork at the same time") {
 }
 
 TEST_CASE("a process can be forked while its observers report errors") {
-    SKIP_IF_SANITIZED();
+    HEDDLE_SKIP_WITHOUT_FORK();
     const ChildResult child = run_test_case("child: forks while observers report");
     INFO(child.output);
     CHECK(child.signal == 0);
@@ -271,7 +267,7 @@ TEST_CASE("child: forks while observers report", "[.child]") {
 }
 
 TEST_CASE("a process that was forked while observers looked can remove them") {
-    SKIP_IF_SANITIZED();
+    HEDDLE_SKIP_WITHOUT_FORK();
     struct Held final : Observer {
         Flag inside, leave;
         void on_op(const OpInfo&) noexcept override {
@@ -295,7 +291,7 @@ TEST_CASE("a process that was forked while observers looked can remove them") {
 }
 
 TEST_CASE("a child's child can use heddle too") {
-    SKIP_IF_SANITIZED();
+    HEDDLE_SKIP_WITHOUT_FORK();
     const ChildResult child = run_forked([] {
         if (const int wrong = use_a_new_stream(); wrong != 0) return wrong;
         const ChildResult grandchild = run_forked([] { return use_a_new_stream(); });
@@ -307,7 +303,7 @@ TEST_CASE("a child's child can use heddle too") {
 
 TEST_CASE("the child of a process that used CUDA is refused CUDA, clearly", "[cuda]") {
     if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device");
-    SKIP_IF_SANITIZED();
+    HEDDLE_SKIP_WITHOUT_FORK();
     const Stream s(Device("cuda:0"));
     launch_host(s, [] {});
     s.synchronize();

@@ -639,8 +639,7 @@ TEST_CASE("child: goes on without its first thread", "[.child]") {
 }
 
 TEST_CASE("the child of a process that waits for another process's event can wait for it too") {
-    if (HEDDLE_TEST_SANITIZED)
-        HEDDLE_SKIP("sanitizers do not work in the child of a process with threads");
+    HEDDLE_SKIP_WITHOUT_FORK();
     if (test_device().is_cuda()) HEDDLE_SKIP("CUDA refuses everything after fork()");
     const Drained drained;
     const Stream s(test_device());
