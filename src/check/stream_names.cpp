@@ -34,13 +34,13 @@ void StreamNames::forget_half() {
 
 std::string StreamNames::name(std::uint64_t id) const {
     const auto known = all_.find(id);
-    return known != all_.end() ? known->second.name : format("stream {}", id);
+    return known != all_.end() ? known->second.name : formatted("stream {}", id);
 }
 
 std::string StreamNames::full(std::uint64_t id) const {
     const auto known = all_.find(id);
-    if (known == all_.end()) return format("stream {}", id);
-    return format("{} of {}", known->second.name, known->second.device);
+    if (known == all_.end()) return formatted("stream {}", id);
+    return formatted("{} of {}", known->second.name, known->second.device);
 }
 
 }  // namespace heddle::detail

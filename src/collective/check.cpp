@@ -114,8 +114,9 @@ public:
     }
     void memory(const Part& part, std::size_t rank) const {
         if (part.size != 0)
-            check_memory(part, call_.element, devices_[rank], format("the view of rank {}", rank),
-                         to_string(call_.kind), call_.where);
+            check_memory(part, call_.element, devices_[rank],
+                         formatted("the view of rank {}", rank), to_string(call_.kind),
+                         call_.where);
     }
 
     void same_size(const PerRank<Part>& parts, std::size_t size) const {
@@ -149,7 +150,7 @@ public:
                         rank,
                         whole.size == part.size
                             ? "other"
-                            : format("other's subview({}, {})", first, part.size));
+                            : formatted("other's subview({}, {})", first, part.size));
     }
 
     ErrorSite site() const { return {to_string(call_.kind), call_.where}; }

@@ -20,7 +20,7 @@ namespace heddle::detail::cpu {
 namespace {
 
 /// Returns what follows a message, to say why the system refused.
-std::string why(int error) { return error != 0 ? format(": {}", std::strerror(error)) : ""; }
+std::string why(int error) { return error != 0 ? formatted(": {}", std::strerror(error)) : ""; }
 
 void* map(int file, std::size_t bytes) noexcept {
     void* const base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);

@@ -20,12 +20,12 @@ struct Found {
 Found look() {
     Found found;
     if (const std::string reason = cuda_unavailable_reason(); !reason.empty()) {
-        found.problem = format("there are no CUDA devices: {}", reason);
+        found.problem = formatted("there are no CUDA devices: {}", reason);
         return found;
     }
     SharedLibrary library("HEDDLE_NCCL", {"libnccl.so.2"});
     if (library.handle() == nullptr) {
-        found.problem = format(
+        found.problem = formatted(
             "there is no NCCL: {}. Install libnccl2, or name the library in the environment's "
             "HEDDLE_NCCL",
             library.problem());
@@ -46,12 +46,12 @@ Found look() {
     need(f.reduce_scatter, "ncclReduceScatter");
     need(f.send, "ncclSend"), need(f.receive, "ncclRecv");
     if (!library.missing().empty()) {
-        found.problem = format("the NCCL found has no {}: it is too old", library.missing());
+        found.problem = formatted("the NCCL found has no {}: it is too old", library.missing());
         return found;
     }
     int version = 0;
     if (f.version(&version) != ncclSuccess || version < oldest)
-        found.problem = detail::format(
+        found.problem = detail::formatted(
             "the NCCL found is of version code {}, and 2.13 ({}) is needed", version, oldest);
     return found;
 }

@@ -41,7 +41,7 @@ const char* to_string(ncclResult_t code) {
 ErrorInfo info_of(const Nccl& f, ncclResult_t code, const char* call, Device device,
                   const SourceLocation& where) {
     const char* const given = f.last_error(nullptr);
-    const std::string more = given != nullptr && *given != '\0' ? format(" ({})", given) : "";
+    const std::string more = given != nullptr && *given != '\0' ? formatted(" ({})", given) : "";
     return error_info(ErrorCode::native,
                       ErrorSite(call, where, device).with_native(code, to_string(code)),
                       "{}{}. NCCL says more with NCCL_DEBUG=INFO", f.error_text(code), more);

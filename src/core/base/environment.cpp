@@ -28,8 +28,8 @@ EnvironmentNumber::EnvironmentNumber(const char* name, int least, int most, int 
     }
     try {
         complaint_ =
-            detail::format("{}=\"{}\" is not a whole number from {} to {}; {} is used instead",
-                           name, text, least, most, number_);
+            detail::formatted("{}=\"{}\" is not a whole number from {} to {}; {} is used instead",
+                              name, text, least, most, number_);
     } catch (...) {
         // Out of memory: the value is not reported.
     }

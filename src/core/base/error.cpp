@@ -18,17 +18,18 @@ namespace {
 std::string describe(const ErrorInfo& info) {
     std::string about;
     const auto add = [&](const std::string& part) { about += (about.empty() ? "" : ", ") + part; };
-    if (!info.call.empty()) add(detail::format("in {}", info.call));
+    if (!info.call.empty()) add(detail::formatted("in {}", info.call));
     if (!info.native_name.empty())
-        add(detail::format("{} ({})", info.native_name, info.native_code));
+        add(detail::formatted("{} ({})", info.native_name, info.native_code));
     if (info.stream_id != 0)
-        add(detail::format("on {}{}", info.stream.starts_with("stream ") ? "" : "stream ",
-                           info.stream));
-    if (info.device) add(detail::format("{} {}", info.stream_id != 0 ? "of" : "on", *info.device));
+        add(detail::formatted("on {}{}", info.stream.starts_with("stream ") ? "" : "stream ",
+                              info.stream));
+    if (info.device)
+        add(detail::formatted("{} {}", info.stream_id != 0 ? "of" : "on", *info.device));
     if (info.where.line != 0)
-        add(detail::format("asked for at {}:{}", info.where.file, info.where.line));
-    return about.empty() ? detail::format("heddle: {}", info.message)
-                         : detail::format("heddle: {} [{}]", info.message, about);
+        add(detail::formatted("asked for at {}:{}", info.where.file, info.where.line));
+    return about.empty() ? detail::formatted("heddle: {}", info.message)
+                         : detail::formatted("heddle: {} [{}]", info.message, about);
 }
 
 /// Shared, so that no user code (a copy constructor) runs under the mutex. Any thread may take the

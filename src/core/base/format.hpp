@@ -52,8 +52,8 @@ std::string format_all(std::string_view text, std::span<const FormatArgument> ar
 
 /// Returns the text with each {} replaced, as fmt::format() does: "{}", "{:016x}".
 template <class... Arguments>
-std::string format(std::type_identity_t<FormatText<Arguments...>> text,
-                   const Arguments&... arguments) {
+std::string formatted(std::type_identity_t<FormatText<Arguments...>> text,
+                      const Arguments&... arguments) {
     const FormatArgument all[] = {format_argument(arguments)...};
     return format_all(text.text, all);
 }

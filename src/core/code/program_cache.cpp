@@ -35,7 +35,7 @@ namespace {
 constexpr std::string_view magic = "heddle program 2\n";
 
 void put(std::string& to, std::string_view text) {
-    to += detail::format("{}:{}\n", text.size(), text);
+    to += detail::formatted("{}:{}\n", text.size(), text);
 }
 
 /// Reads a text that put() wrote. Returns false if there is none.
@@ -140,8 +140,8 @@ std::string unique_text() {
     static std::atomic<std::uint64_t> count{0};
     timespec now{};
     clock_gettime(CLOCK_REALTIME, &now);
-    return detail::format("{:x}-{:x}-{:x}-{:x}", getpid(), now.tv_sec, now.tv_nsec,
-                          count.fetch_add(1));
+    return detail::formatted("{:x}-{:x}-{:x}-{:x}", getpid(), now.tv_sec, now.tv_nsec,
+                             count.fetch_add(1));
 }
 
 /// Removes temporary files that killed writers have left. Then removes the least recently used
@@ -195,7 +195,7 @@ std::array<std::uint64_t, 2> hash_text(std::string_view text) noexcept {
 }
 
 std::string hex_of(const std::array<std::uint64_t, 2>& hash) {
-    return detail::format("{:016x}{:016x}", hash[0], hash[1]);
+    return detail::formatted("{:016x}{:016x}", hash[0], hash[1]);
 }
 
 std::optional<std::string> cache_key(const std::string& source, const ProgramOptions& options,

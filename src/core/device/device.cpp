@@ -25,10 +25,10 @@ void check_there(DeviceKind kind, int index, const char* call, const SourceLocat
     const int count = device_count(kind);
     if (index >= 0 && index < count) return;
     std::string why;
-    if (count == 1) why = detail::format("there is one, {}:0", kind_name(kind));
+    if (count == 1) why = detail::formatted("there is one, {}:0", kind_name(kind));
     else if (count > 1)
-        why = detail::format("there are {}: {}:0 to {}:{}", count, kind_name(kind), kind_name(kind),
-                             count - 1);
+        why = detail::formatted("there are {}: {}:0 to {}:{}", count, kind_name(kind),
+                                kind_name(kind), count - 1);
     else why = cuda_unavailable_reason();
     if (kind == DeviceKind::cpu) why += " (HEDDLE_CPU_DEVICES sets how many)";
     detail::coded_error(ErrorCode::no_device, {call, where}, "there is no device {}:{}: {}",
@@ -71,7 +71,7 @@ Device::Device(DeviceKind kind, int index, Where where) try : kind_(kind), index
 }
 
 std::string Device::name() const try {
-    return detail::format("{}:{}", kind_name(kind_), index_);
+    return detail::formatted("{}:{}", kind_name(kind_), index_);
 } catch (...) {
     detail::rethrow_as_error("Device::name", {});
 }

@@ -8,10 +8,10 @@ namespace {
 std::string difference_of_bodies(const Conditional& a, const Conditional& b) {
     if (a.kind != b.kind) return "is a conditional of another kind";
     if (a.bodies.size() != b.bodies.size())
-        return format("has {} bodies, the other {}", a.bodies.size(), b.bodies.size());
+        return formatted("has {} bodies, the other {}", a.bodies.size(), b.bodies.size());
     for (std::size_t i = 0; i < a.bodies.size(); ++i) {
         const std::string why = difference_of(*a.bodies[i], *b.bodies[i]);
-        if (!why.empty()) return format("has a body {} that differs: {}", i, why);
+        if (!why.empty()) return formatted("has a body {} that differs: {}", i, why);
     }
     return {};
 }
@@ -19,8 +19,8 @@ std::string difference_of_bodies(const Conditional& a, const Conditional& b) {
 /// Returns why node `a` cannot take over the work of `b`. Empty if it can.
 std::string difference_of_nodes(const NodeData& a, const NodeData& b) {
     if (a.kind != b.kind)
-        return format("is a {}, the other a {}", to_string(a.kind), to_string(b.kind));
-    if (a.device != b.device) return format("is on {}, the other on {}", a.device, b.device);
+        return formatted("is a {}, the other a {}", to_string(a.kind), to_string(b.kind));
+    if (a.device != b.device) return formatted("is on {}, the other on {}", a.device, b.device);
     if (a.event != b.event) return "is about another event";
     if (a.priority != b.priority && a.device.is_cuda() && a.graph->exec != nullptr)
         return "has another priority, which a CUDA graph that is instantiated cannot take over";
@@ -32,8 +32,8 @@ std::string difference_of_nodes(const NodeData& a, const NodeData& b) {
 
 std::string difference_of(const GraphData& mine, const GraphData& theirs) {
     if (mine.nodes.size() != theirs.nodes.size())
-        return format("this graph has {} nodes, the other {}", mine.nodes.size(),
-                      theirs.nodes.size());
+        return formatted("this graph has {} nodes, the other {}", mine.nodes.size(),
+                         theirs.nodes.size());
     for (std::size_t i = 0; i < mine.nodes.size(); ++i) {
         std::string why = difference_of_nodes(*mine.nodes[i], *theirs.nodes[i]);
         if (why.empty() && mine.dependencies[i] != theirs.dependencies[i])
@@ -42,7 +42,8 @@ std::string difference_of(const GraphData& mine, const GraphData& theirs) {
             if (why.empty() && mine.nodes[i]->is_dependent_on(*mine.nodes[first]) !=
                                    theirs.nodes[i]->is_dependent_on(*theirs.nodes[first]))
                 why = "waits for another node's end";
-        if (!why.empty()) return format("the graphs differ: {} {}", label_of(*mine.nodes[i]), why);
+        if (!why.empty())
+            return formatted("the graphs differ: {} {}", label_of(*mine.nodes[i]), why);
     }
     return {};
 }

@@ -146,18 +146,18 @@ std::string NodeData::display_name() const {
     std::string text = kind == NodeKind::kernel && work.type != nullptr
                            ? kernel_name(work.type->op->pretty)
                            : std::string(to_string(kind));
-    if (graph != nullptr) text += format(" {}", index);
+    if (graph != nullptr) text += formatted(" {}", index);
     return text;
 }
 
 std::string label_of(const NodeData& node) {
-    if (!node.name.empty()) return format("{} '{}'", to_string(node.kind), node.name);
+    if (!node.name.empty()) return formatted("{} '{}'", to_string(node.kind), node.name);
     std::string text = node.kind == NodeKind::kernel && node.work.type != nullptr
-                           ? format("kernel {}", kernel_name(node.work.type->op->pretty))
-                           : format("the {}", to_string(node.kind));
-    if (node.graph != nullptr) text += format(" (node {})", node.index);
+                           ? formatted("kernel {}", kernel_name(node.work.type->op->pretty))
+                           : formatted("the {}", to_string(node.kind));
+    if (node.graph != nullptr) text += formatted(" (node {})", node.index);
     else if (node.where.line != 0)
-        text += format(" (made at {}:{})", node.where.file, node.where.line);
+        text += formatted(" (made at {}:{})", node.where.file, node.where.line);
     return text;
 }
 }  // namespace detail

@@ -37,8 +37,8 @@ bool is_on_cuda(const Place& place) {
 }
 
 std::string shape(const Region& r) {
-    return r.rows == 1 ? format("{} bytes", r.bytes)
-                       : format("{} rows of {} bytes", r.rows, r.bytes);
+    return r.rows == 1 ? formatted("{} bytes", r.bytes)
+                       : formatted("{} rows of {} bytes", r.rows, r.bytes);
 }
 
 std::size_t extent(const Region& r) { return r.rows == 0 ? 0 : (r.rows - 1) * r.pitch + r.bytes; }

@@ -140,7 +140,7 @@ Block& import_block(const ArrayHandle& handle, std::size_t element, std::size_t 
         throw_damaged(call, where, "it names more memory than was exported");
     if (handle.offset % alignment != 0)
         throw_damaged(call, where,
-                      format("its elements would not be aligned to {} bytes", alignment));
+                      formatted("its elements would not be aligned to {} bytes", alignment));
     const Device device = device_of(handle.bus_id, handle.device_index, call, where);
     if (handle.bytes == 0) return allocate_shared(device, 0, 1, where);
     return import_shared(device, handle, where);

@@ -397,7 +397,7 @@ void throw_wrong_device(const Block& block, const StreamState& stream, Where whe
                                     : block.origin == MemoryOrigin::pool
                                         ? ", or enable_pool_access"
                                         : ", or enable_peer_access";
-    const std::string devices = on_gpus ? format("({}, {})", stream.device, block.device) : "";
+    const std::string devices = on_gpus ? formatted("({}, {})", stream.device, block.device) : "";
     usage_error({"launch", where, stream},
                 "work on {} cannot reach {}{}: copy() it to an array of {}{}{}", stream.device,
                 block.kind == MemoryKind::device ? "an array of " : "a pageable host array",

@@ -46,7 +46,7 @@ std::string CaptureRecorder::unjoined(const std::vector<bool>& reached) const {
         const Participant& one = participants[i];
         const bool joined =
             std::ranges::all_of(one.tail, [&](std::uint32_t op) { return reached[op]; });
-        if (!joined) names += format("{}'{}'", names.empty() ? "" : ", ", one.name);
+        if (!joined) names += formatted("{}'{}'", names.empty() ? "" : ", ", one.name);
     }
     return names;
 }

@@ -14,8 +14,8 @@ namespace {
         failure->stream_id == stream->id.load())
         throw_error(*failure);
     ErrorInfo info = *failure;
-    info.message = format("{}; stream '{}' waited for it, and took the failure over",
-                          failure->message, static_cast<const StreamState&>(*stream));
+    info.message = formatted("{}; stream '{}' waited for it, and took the failure over",
+                             failure->message, static_cast<const StreamState&>(*stream));
     throw_error(std::move(info));
 } catch (const std::bad_alloc&) {
     throw_reserved_error();
@@ -57,7 +57,7 @@ constexpr const char* consequence =
 Failure failure_of_throw(StreamRecord& stream, const OpType& type, const SourceLocation& where,
                          const std::exception_ptr& thrown, const std::string* node) noexcept {
     try {
-        const std::string of_node = node != nullptr ? format("node '{}', ", *node) : "";
+        const std::string of_node = node != nullptr ? formatted("node '{}', ", *node) : "";
         ErrorInfo info =
             error_info(ErrorCode::work_failed, {type.call, where, stream}, "{}{} threw: {}; {}",
                        of_node, kernel_name(type.pretty), what_of(thrown), consequence);

@@ -141,7 +141,7 @@ class CudaCode final : public CodeBackend {
         if (code == Nvrtc::bad_source) return compiled;
         if (code != 0) {
             if (compiled.log.empty()) program.check(code, "nvrtcCompileProgram");
-            compiled.log = format("{}: {}", n.error_text(code), compiled.log);
+            compiled.log = formatted("{}: {}", n.error_text(code), compiled.log);
             return compiled;
         }
         const bool is_ptx = options.architecture.starts_with("compute_");

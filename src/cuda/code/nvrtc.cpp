@@ -31,8 +31,8 @@ std::string file_of(void* library) {
     if (dlinfo(library, RTLD_DI_LINKMAP, &map) != 0 || map == nullptr ||
         stat(map->l_name, &file) != 0)
         return "unknown";
-    return detail::format("{} bytes of {}", static_cast<long long>(file.st_size),
-                          static_cast<long long>(file.st_mtime));
+    return detail::formatted("{} bytes of {}", static_cast<long long>(file.st_size),
+                             static_cast<long long>(file.st_mtime));
 }
 
 Found look() {
@@ -54,7 +54,8 @@ Found look() {
     need(f.log_size, "nvrtcGetProgramLogSize"), need(f.get_log, "nvrtcGetProgramLog");
     need(f.add_name, "nvrtcAddNameExpression"), need(f.lowered_name, "nvrtcGetLoweredName");
     if (!library.missing().empty()) {
-        found.problem = format("it has no {}: it is no NVRTC, or too old a one", library.missing());
+        found.problem =
+            formatted("it has no {}: it is no NVRTC, or too old a one", library.missing());
         return found;
     }
 
@@ -66,7 +67,7 @@ Found look() {
     f.architectures.resize(static_cast<std::size_t>(count));
     f.list_architectures(f.architectures.data());
     std::ranges::sort(f.architectures);
-    f.identity = detail::format("NVRTC {}.{}, {}", major, minor, file_of(library.handle()));
+    f.identity = detail::formatted("NVRTC {}.{}, {}", major, minor, file_of(library.handle()));
     return found;
 }
 

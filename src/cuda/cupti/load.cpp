@@ -45,7 +45,7 @@ std::string version_problem(const CuptiApi& functions) {
     std::uint32_t version = 0;
     if (functions.version(&version) != CUPTI_SUCCESS) return "it does not tell its version";
     if (version / 10'000 == built) return "";
-    return format("it is of version {}, and heddle needs one of CUDA {}", version, built);
+    return formatted("it is of version {}, and heddle needs one of CUDA {}", version, built);
 }
 
 }  // namespace
@@ -73,7 +73,7 @@ LoadedCupti load_cupti() {
     need(f.pop_id, "cuptiActivityPopExternalCorrelationId");
     if (!library.missing().empty())
         loaded.problem =
-            format("it has no {}: it is no CUPTI, or too old a one", library.missing());
+            formatted("it has no {}: it is no CUPTI, or too old a one", library.missing());
     else loaded.problem = version_problem(f);
     return loaded;
 }

@@ -38,7 +38,7 @@ std::string problem(const CuptiApi& api, const char* call, CUptiResult result) {
         return "another profiler or debugger is using it";
     const char* text = nullptr;
     if (api.result_text(result, &text) != CUPTI_SUCCESS || text == nullptr) text = "unknown error";
-    return format("{} failed: {}", call, text);
+    return formatted("{} failed: {}", call, text);
 }
 
 }  // namespace

@@ -40,8 +40,8 @@ Found look_for_devices() {
         found.count = 0;
         const bool no_driver = code == cudaErrorInsufficientDriver || code == cudaErrorStubLibrary;
         found.reason =
-            format("{}: {} ({})", no_driver ? "no driver, or one too old" : "no device works",
-                   cudaGetErrorName(code), cudaGetErrorString(code));
+            formatted("{}: {} ({})", no_driver ? "no driver, or one too old" : "no device works",
+                      cudaGetErrorName(code), cudaGetErrorString(code));
         return found;
     }
     found.count = std::min(found.count, max_devices);

@@ -94,7 +94,7 @@ std::string unfinished_streams(int device) {
         if (name.empty()) --count;
         else names += (names.empty() ? "" : ", ") + name;
     });
-    if (count > 8) names += format(" and {} more", count - 8);
+    if (count > 8) names += formatted(" and {} more", count - 8);
     return names;
 }
 

@@ -81,7 +81,7 @@ private:
         const std::string_view file = std::get<1>(site);
         std::string text(call.name);
         if (call.where.line != 0)
-            text += format(" {}:{}", file.substr(file.find_last_of('/') + 1), call.where.line);
+            text += formatted(" {}:{}", file.substr(file.find_last_of('/') + 1), call.where.line);
         const nvtxStringHandle_t handle = nvtxDomainRegisterStringA(domain_, text.c_str());
         texts_.emplace(std::tuple(std::string(call.name), std::string(file), call.where.line),
                        handle);

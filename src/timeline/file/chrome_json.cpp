@@ -98,7 +98,7 @@ private:
         }
     }
     static std::string lane_name(const std::string& name, std::uint32_t lane) {
-        return lane == 0 ? name : detail::format("{}/{}", name, lane + 1);
+        return lane == 0 ? name : detail::formatted("{}/{}", name, lane + 1);
     }
     void put_process(std::uint32_t process, const std::string& name, const std::string& label) {
         const ChromeRow row{process, 0};

@@ -70,9 +70,9 @@ std::string ChromeText::words_of(const TraceAccess& access) const {
     if (const std::string& name = trace_.text(access.name); !name.empty()) text += " " + name;
     text += ": ";
     if (access.rows != 1)
-        text += detail::format("{} rows, {} bytes apart, of ", access.rows, access.pitch);
-    text += detail::format("{} bytes at 0x{:x}", access.bytes, access.data);
-    if (access.argument >= 0) text += detail::format(", argument {}", int{access.argument});
+        text += detail::formatted("{} rows, {} bytes apart, of ", access.rows, access.pitch);
+    text += detail::formatted("{} bytes at 0x{:x}", access.bytes, access.data);
+    if (access.argument >= 0) text += detail::formatted(", argument {}", int{access.argument});
     return text;
 }
 

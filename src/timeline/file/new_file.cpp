@@ -19,7 +19,7 @@ namespace {
 std::string make_beside(const std::string& target) {
     static std::atomic<std::uint64_t> count{0};
     for (;;) {
-        std::string name = detail::format("{}.{}-{}.part", target, getpid(), count.fetch_add(1));
+        std::string name = detail::formatted("{}.{}-{}.part", target, getpid(), count.fetch_add(1));
         const int file = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (file < 0 && errno == EEXIST) continue;  // a program that was killed left it
         if (file < 0) return "";

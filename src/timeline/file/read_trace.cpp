@@ -28,9 +28,10 @@ public:
         try {
             return all();
         } catch (const BadTrace& problem) {
-            throw NoTrace(detail::format("is damaged, or a faulty heddle wrote it (section \"{}\": "
-                                         "{}): record or copy it again",
-                                         section_, problem.what()));
+            throw NoTrace(
+                detail::formatted("is damaged, or a faulty heddle wrote it (section \"{}\": "
+                                  "{}): record or copy it again",
+                                  section_, problem.what()));
         }
     }
 

@@ -58,7 +58,7 @@ private:
 
     [[noreturn, gnu::cold]] void fail(std::string_view part, std::uint64_t value) const {
         throw BadTrace(
-            detail::format("{} {} has the {} {}, which there is not", what_, row_, part, value));
+            detail::formatted("{} {} has the {} {}, which there is not", what_, row_, part, value));
     }
     template <class Row>
     void index(std::string_view part, TraceIndex value, const std::vector<Row>& of) const {
@@ -71,8 +71,8 @@ private:
     void string(TraceIndex value) const { index("string", value, trace_.strings); }
     void moment(Moment value) const {
         if (value > farthest || value < -farthest)
-            throw BadTrace(detail::format("{} {} has the moment {}, which no clock has shown",
-                                          what_, row_, value));
+            throw BadTrace(detail::formatted("{} {} has the moment {}, which no clock has shown",
+                                             what_, row_, value));
     }
     void known_moment(Moment value) const {
         if (value != unknown_moment) moment(value);
@@ -113,7 +113,7 @@ private:
         }
         if (has_circle(graph))
             throw BadTrace(
-                detail::format("nodes of graph {} precede each other in a circle", row_));
+                detail::formatted("nodes of graph {} precede each other in a circle", row_));
     }
 
     /// Removes nodes behind which there are no others, until none is left or all are in circles.

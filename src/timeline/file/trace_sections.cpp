@@ -43,7 +43,7 @@ std::string beginning_of(std::string_view file) {
     std::string shown = "\"";
     for (const char c : file.substr(0, 12)) {
         const auto byte = static_cast<unsigned char>(c);
-        if (byte < 0x20 || byte >= 0x7f) shown += detail::format("\\x{:02x}", byte);
+        if (byte < 0x20 || byte >= 0x7f) shown += detail::formatted("\\x{:02x}", byte);
         else shown += c;
     }
     return shown + '"';
@@ -52,23 +52,25 @@ std::string beginning_of(std::string_view file) {
 [[noreturn]] void throw_foreign(std::string_view file) {
     const std::string begins = beginning_of(file);
     if (file.starts_with('{') || file.starts_with('[') || file.starts_with('<'))
-        throw NoTrace(detail::format("is not a trace of heddle (it begins with {}): heddle writes "
-                                     "JSON, SVG and HTML, and reads the .trace that they were made "
-                                     "from",
-                                     begins));
-    throw NoTrace(detail::format("is not a trace of heddle (it begins with {}): name a file that "
-                                 "heddle recorded with the extension .trace",
-                                 begins));
+        throw NoTrace(
+            detail::formatted("is not a trace of heddle (it begins with {}): heddle writes "
+                              "JSON, SVG and HTML, and reads the .trace that they were made "
+                              "from",
+                              begins));
+    throw NoTrace(
+        detail::formatted("is not a trace of heddle (it begins with {}): name a file that "
+                          "heddle recorded with the extension .trace",
+                          begins));
 }
 
 [[noreturn]] void throw_cut_off(std::string_view file) {
-    throw NoTrace(detail::format("was cut off after {}: the program or the copying ended before "
-                                 "it was written; record or copy it again",
-                                 size_in_words(file.size())));
+    throw NoTrace(detail::formatted("was cut off after {}: the program or the copying ended before "
+                                    "it was written; record or copy it again",
+                                    size_in_words(file.size())));
 }
 
 [[noreturn]] void throw_damaged(std::string_view what) {
-    throw NoTrace(detail::format("is damaged ({}): record or copy it again", what));
+    throw NoTrace(detail::formatted("is damaged ({}): record or copy it again", what));
 }
 
 void check_head(std::string_view file) {
@@ -80,13 +82,13 @@ void check_head(std::string_view file) {
     if (!has_check(file.substr(0, head_size))) throw_damaged("the check of its head is wrong");
     const std::uint64_t major = bytes_at(file, magic.size(), 2);
     if (major > trace_major)
-        throw NoTrace(detail::format("was written by a newer heddle (format {}; this one reads "
-                                     "{}): read it with that one",
-                                     major, trace_major));
+        throw NoTrace(detail::formatted("was written by a newer heddle (format {}; this one reads "
+                                        "{}): read it with that one",
+                                        major, trace_major));
     if (major < trace_major)
-        throw NoTrace(detail::format("was written by an older heddle (format {}; this one reads "
-                                     "{}): read it with that one",
-                                     major, trace_major));
+        throw NoTrace(detail::formatted("was written by an older heddle (format {}; this one reads "
+                                        "{}): read it with that one",
+                                        major, trace_major));
 }
 
 /// Removes a section from the front of `rest`.
@@ -100,7 +102,7 @@ Section take_section(std::string_view file, std::string_view& rest) {
     const Section section{head.substr(0, 4), rest.substr(0, size),
                           bytes_at(rest, size, check_size)};
     if (section.check != check_of(section.contents, check_of(head)))
-        throw_damaged(detail::format("the check of its section \"{}\" is wrong", section.name));
+        throw_damaged(detail::formatted("the check of its section \"{}\" is wrong", section.name));
     rest.remove_prefix(size + check_size);
     return section;
 }
@@ -154,12 +156,12 @@ std::vector<Section> sections_of(std::string_view file) {
 }
 
 std::string size_in_words(std::size_t bytes) {
-    if (bytes < 1000) return detail::format("{} {}", bytes, bytes == 1 ? "byte" : "bytes");
+    if (bytes < 1000) return detail::formatted("{} {}", bytes, bytes == 1 ? "byte" : "bytes");
     constexpr const char* units[] = {"kB", "MB", "GB"};
     auto size = static_cast<double>(bytes) / 1000;
     std::size_t unit = 0;
     for (; size >= 999.95 && unit + 1 < std::size(units); ++unit) size /= 1000;
-    return detail::format("{:.1f} {}", size, units[unit]);
+    return detail::formatted("{:.1f} {}", size, units[unit]);
 }
 
 }  // namespace heddle::detail

@@ -98,7 +98,7 @@ ThreadLog& TimelineRecorder::find_or_make_log() {
     // A thread forgets the logs of all but a few recordings.
     ThreadLog*& log = logs_of_threads_[this_thread_number()];
     if (log != nullptr) return *log;
-    if (name.empty()) name = format("thread {}", logs_.size() + 1);
+    if (name.empty()) name = formatted("thread {}", logs_.size() + 1);
     log = logs_.emplace_back(std::make_unique<ThreadLog>(tables_, std::move(name))).get();
     return *log;
 }
@@ -166,18 +166,18 @@ std::vector<std::string> TimelineRecorder::notes(const Trace& trace) const {
     std::vector<std::string> notes;
     if (!std::ranges::any_of(trace.devices, &TraceDevice::is_cuda)) return notes;
     if (!no_cupti_.empty())
-        notes.push_back(format("times of CUDA devices come from timing events, because CUPTI "
-                               "cannot be used: {}",
-                               no_cupti_));
+        notes.push_back(formatted("times of CUDA devices come from timing events, because CUPTI "
+                                  "cannot be used: {}",
+                                  no_cupti_));
     const RecordCounts now = is_stopped_ ? counts_after_ : gpu_record_counts();
     if (const std::uint64_t count = now.dropped - counts_before_.dropped)
-        notes.push_back(format("CUPTI dropped {} records, for which there was no room: as many "
-                               "operations may lack times",
-                               count));
+        notes.push_back(formatted("CUPTI dropped {} records, for which there was no room: as many "
+                                  "operations may lack times",
+                                  count));
     if (const std::uint64_t count = now.without_times - counts_before_.without_times)
-        notes.push_back(format("{} records of CUPTI had no times, or impossible ones, and were "
-                               "left out",
-                               count));
+        notes.push_back(formatted("{} records of CUPTI had no times, or impossible ones, and were "
+                                  "left out",
+                                  count));
     return notes;
 }
 

@@ -233,27 +233,31 @@ std::vector<Cause> find_causes(const Trace& trace, const Solution& solution,
 std::string cause_text(const Trace& trace, const Cause& cause, Moment whole) {
     const TraceOp& op = trace.ops[cause.op];
     const std::string place = place_text(trace, op);
-    const std::string share = format("{} ({}) of the longest chain", share_text(cause.time, whole),
-                                     duration_text(cause.time));
+    const std::string share = formatted("{} ({}) of the longest chain",
+                                        share_text(cause.time, whole), duration_text(cause.time));
     switch (cause.kind) {
     case Cause::Kind::host_waits:
-        return format("First to mend: the host waits between launches. {} waits, most at {}, and "
-                      "the launches after them take {}. Enqueue more before waiting.",
-                      cause.count, place, share);
+        return formatted(
+            "First to mend: the host waits between launches. {} waits, most at {}, and "
+            "the launches after them take {}. Enqueue more before waiting.",
+            cause.count, place, share);
     case Cause::Kind::pageable_copies:
-        return format("First to mend: copies of pageable memory, most at {}. The host takes part "
-                      "in them, for {}. Pinned memory lets them run beside other work.",
-                      place, share);
+        return formatted(
+            "First to mend: copies of pageable memory, most at {}. The host takes part "
+            "in them, for {}. Pinned memory lets them run beside other work.",
+            place, share);
     case Cause::Kind::needless_waits:
-        return format("First to mend: waits that seem needless, most at {} ({}). Streams were idle "
-                      "for them for {}, and share no memory that was recorded with what they "
-                      "waited for.",
-                      place, streams_of(trace, op), share);
+        return formatted(
+            "First to mend: waits that seem needless, most at {} ({}). Streams were idle "
+            "for them for {}, and share no memory that was recorded with what they "
+            "waited for.",
+            place, streams_of(trace, op), share);
     case Cause::Kind::turns:
-        return format("First to mend: copies and kernels take turns. The waits for each other, "
-                      "most at {} ({}), take {}. A second buffer lets the next copy run beside the "
-                      "kernel.",
-                      place, streams_of(trace, op), share);
+        return formatted(
+            "First to mend: copies and kernels take turns. The waits for each other, "
+            "most at {} ({}), take {}. A second buffer lets the next copy run beside the "
+            "kernel.",
+            place, streams_of(trace, op), share);
     case Cause::Kind::count_: break;
     }
     return "";

@@ -13,8 +13,8 @@ std::string place_of(const Trace& trace, TraceIndex op) { return place_text(trac
 
 /// Returns "61 % (7.60 ms) of the longest chain of 12.4 ms".
 std::string of_chain(const PathShares& path, Moment part) {
-    return format("{} ({}) of the longest chain of {}", share_text(part, path.whole),
-                  duration_text(part), duration_text(path.whole));
+    return formatted("{} ({}) of the longest chain of {}", share_text(part, path.whole),
+                     duration_text(part), duration_text(path.whole));
 }
 
 std::string work_text(const Trace& trace, const PathShares& path) {
@@ -23,9 +23,9 @@ std::string work_text(const Trace& trace, const PathShares& path) {
     if (path.operations.empty()) return text + ".";
     const WorkShare& most = path.operations.front();
     const TraceOp& op = trace.ops[most.op];
-    return text + format(". The largest part is {} on {}: {}, {}.", fit(name_text(trace, op), 60),
-                         fit(stream_text(trace, op.stream), 40), duration_text(most.time),
-                         count_text(most.count, "run", "runs"));
+    return text + formatted(". The largest part is {} on {}: {}, {}.",
+                            fit(name_text(trace, op), 60), fit(stream_text(trace, op.stream), 40),
+                            duration_text(most.time), count_text(most.count, "run", "runs"));
 }
 
 /// Returns where most of the program's own code was, unless it is everywhere.
@@ -34,32 +34,34 @@ std::string code_text(const Trace& trace, const PathShares& path) {
     if (code.time < path.host_own / 10) return "";
     std::string where;
     if (code.after != no_index && code.before != no_index)
-        where = format("from {} to {}", place_of(trace, code.after), place_of(trace, code.before));
+        where =
+            formatted("from {} to {}", place_of(trace, code.after), place_of(trace, code.before));
     else if (code.before != no_index) where = "before " + place_of(trace, code.before);
     else if (code.after != no_index) where = "after " + place_of(trace, code.after);
     else return "";
     if (code.time > path.host_own - path.host_own / 20) return ", " + where;
-    return format(", {} of it {}", duration_text(code.time), where);
+    return formatted(", {} of it {}", duration_text(code.time), where);
 }
 
 /// Returns what the host did while it came late.
 std::string host_text(const Trace& trace, const PathShares& path) {
     if (path.host_own >= std::max(path.host_waiting, path.host_calling))
-        return format(" Meanwhile the host ran the program's own code for {}{}.",
-                      duration_text(path.host_own), code_text(trace, path));
+        return formatted(" Meanwhile the host ran the program's own code for {}{}.",
+                         duration_text(path.host_own), code_text(trace, path));
     if (path.host_waiting >= path.host_calling)
-        return format(" Meanwhile the host waited itself for {}: enqueue more before waiting.",
-                      duration_text(path.host_waiting));
-    return format(" Meanwhile the host was in calls for {}: a graph or a batch makes fewer.",
-                  duration_text(path.host_calling));
+        return formatted(" Meanwhile the host waited itself for {}: enqueue more before waiting.",
+                         duration_text(path.host_waiting));
+    return formatted(" Meanwhile the host was in calls for {}: a graph or a batch makes fewer.",
+                     duration_text(path.host_calling));
 }
 
 std::string loading_text(const Trace& trace, const PathShares& path, Moment time) {
     std::string text = "Loading code is the biggest reason: it took " + of_chain(path, time) + ".";
     if (path.loaded.empty()) return text;
-    return text + format(" The first kernel loaded late is {} at {}; preload_all() loads earlier.",
-                         fit(name_text(trace, trace.ops[path.loaded.front()]), 60),
-                         place_of(trace, path.loaded.front()));
+    return text +
+           formatted(" The first kernel loaded late is {} at {}; preload_all() loads earlier.",
+                     fit(name_text(trace, trace.ops[path.loaded.front()]), 60),
+                     place_of(trace, path.loaded.front()));
 }
 
 /// `more` follows if the host is the reason.
@@ -101,8 +103,8 @@ std::string reasons_text(const Trace& trace, const PathShares& path, bool has_ca
         is_work ? work_text(trace, path) : idle_text(trace, path, reason, *most, more);
     const Moment second = is_work ? *most : path.work;
     if (second < path.whole / 10) return text;
-    text += format(" Next is {}: {} ({}).", is_work ? to_string(reason) : "the work itself",
-                   share_text(second, path.whole), duration_text(second));
+    text += formatted(" Next is {}: {} ({}).", is_work ? to_string(reason) : "the work itself",
+                      share_text(second, path.whole), duration_text(second));
     return is_work && reason == GapReason::launched_late ? text + more : text;
 }
 

@@ -131,8 +131,8 @@ std::string own_words(const Trace& trace, const HostStretch& did, const std::str
     const Moment longest = did.own_end - did.own_begin;
     std::string detail;
     if (did.own_after != no_index && did.own_before != no_index)
-        detail = format("from {} to {}", place_of(trace, did.own_after),
-                        place_of(trace, did.own_before));
+        detail = formatted("from {} to {}", place_of(trace, did.own_after),
+                           place_of(trace, did.own_before));
     else if (did.own_before != no_index) detail = "before " + place_of(trace, did.own_before);
     else if (did.own_after != no_index) detail = "after " + place_of(trace, did.own_after);
     if (!detail.empty() && longest < did.own) detail = duration_text(longest) + " " + detail;
@@ -143,17 +143,17 @@ std::string own_words(const Trace& trace, const HostStretch& did, const std::str
 std::string wait_words(const Trace& trace, const HostStretch& did) {
     const TraceOp& op = trace.ops[did.longest_wait];
     const std::string& name = text_of(trace, op.name);
-    return format("{}{} {} ({})", name.empty() ? "synchronize" : fit(name, 40),
-                  did.waits > 1 ? format(" and {} more", count_text(did.waits - 1, "wait", "waits"))
-                                : "",
-                  duration_text(did.waiting), place_of(trace, did.longest_wait));
+    return formatted(
+        "{}{} {} ({})", name.empty() ? "synchronize" : fit(name, 40),
+        did.waits > 1 ? formatted(" and {} more", count_text(did.waits - 1, "wait", "waits")) : "",
+        duration_text(did.waiting), place_of(trace, did.longest_wait));
 }
 
 std::string call_words(const Trace& trace, const HostStretch& did) {
     const TraceOp& op = trace.ops[did.longest_call];
-    return format("{} {} (the longest: {} at {})", count_text(did.calls, "call", "calls"),
-                  duration_text(did.calling), to_string(op.kind),
-                  place_of(trace, did.longest_call));
+    return formatted("{} {} (the longest: {} at {})", count_text(did.calls, "call", "calls"),
+                     duration_text(did.calling), to_string(op.kind),
+                     place_of(trace, did.longest_call));
 }
 
 }  // namespace

@@ -60,15 +60,16 @@ std::string waiter_text(const Trace& trace, const WaitShare& share) {
 
 std::string text_of(const Trace& trace, const WaitShare& share) {
     const TraceOp& op = trace.ops[share.wait];
-    std::string text = format("  {:>8}  {}", duration_text(share.time), waiter_text(trace, share));
-    if (op.reason != WaitReason::user) text += format(" ({})", to_string(op.reason));
+    std::string text =
+        formatted("  {:>8}  {}", duration_text(share.time), waiter_text(trace, share));
+    if (op.reason != WaitReason::user) text += formatted(" ({})", to_string(op.reason));
     if (share.count > 1)
-        text += format(", {} waits, the longest {}", share.count, duration_text(share.longest));
-    text += format("\n            wait  {}\n", place_text(trace, op));
+        text += formatted(", {} waits, the longest {}", share.count, duration_text(share.longest));
+    text += formatted("\n            wait  {}\n", place_text(trace, op));
     if (share.from == no_index) return text;
     const TraceOp& source = trace.ops[share.from];
-    return text + format("            for   {}  {}\n", place_text(trace, source),
-                         fit(name_text(trace, source), 20));
+    return text + formatted("            for   {}  {}\n", place_text(trace, source),
+                            fit(name_text(trace, source), 20));
 }
 
 }  // namespace

@@ -107,7 +107,7 @@ std::string text_of(const Trace& trace, const Line& line) {
         return "the host woke up, " + place;
     if (line.kind == CriticalStep::Kind::waits) return "until " + name + " started on " + stream;
     std::string text = name + " on " + stream;
-    if (line.count > 1) text += format(", {} times", line.count);
+    if (line.count > 1) text += formatted(", {} times", line.count);
     if (line.between > 0) return text + ", " + duration_text(line.between) + " between them";
     return text + ", " + place;
 }
@@ -145,7 +145,7 @@ public:
             add(at, part.end - part.begin, text_of(trace_, lines_[part.first]));
             return;
         }
-        add(at, part.end - part.begin, format("{} rounds of", part.rounds));
+        add(at, part.end - part.begin, formatted("{} rounds of", part.rounds));
         for (std::size_t i = 0; i < part.lines; ++i) {
             Moment time = 0;
             for (std::size_t round = 0; round < part.rounds; ++round) {
@@ -168,7 +168,7 @@ public:
 
 private:
     void add(const std::string& at, Moment time, const std::string& text) {
-        text_ += fit(format("  {:>13} {:>9}  {}", at, duration_text(time), text), 100) + "\n";
+        text_ += fit(formatted("  {:>13} {:>9}  {}", at, duration_text(time), text), 100) + "\n";
     }
 
     void end_hidden() {

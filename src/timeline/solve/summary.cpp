@@ -59,7 +59,7 @@ std::string recording_text(const Trace& trace, const Solution& solution) {
     }
     std::string text = "Recorded";
     if (!trace.program.empty()) text += " " + fit_end(trace.program, 60);
-    text += format(
+    text += formatted(
         ": {}, {} that ran on {}, called by {}.", duration_text(solution.end - solution.begin),
         count_text(operations, "operation", "operations"), count_text(streams, "stream", "streams"),
         count_text(trace.threads.size(), "thread", "threads"));
@@ -76,7 +76,7 @@ std::string shares_text(const Trace& trace, const PathShares& path) {
         const TraceOp& op = trace.ops[share.op];
         std::string text =
             fit(name_text(trace, op), 44) + " on " + fit(stream_text(trace, op.stream), 20);
-        if (share.count > 1) text += format(", {} times", share.count);
+        if (share.count > 1) text += formatted(", {} times", share.count);
         shares.push_back({share.time, std::move(text)});
     }
     for (std::size_t reason = 0; reason < path.idle.size(); ++reason)
@@ -87,12 +87,12 @@ std::string shares_text(const Trace& trace, const PathShares& path) {
     Moment rest = path.whole;
     for (std::size_t i = 0; i < shares.size() && i < most_shares && shares[i].time > 0; ++i) {
         rest -= shares[i].time;
-        text += format("  {:>8}  {:>6}  {}\n", duration_text(shares[i].time),
-                       share_text(shares[i].time, path.whole), shares[i].text);
+        text += formatted("  {:>8}  {:>6}  {}\n", duration_text(shares[i].time),
+                          share_text(shares[i].time, path.whole), shares[i].text);
     }
     if (rest > 0)
-        text +=
-            format("  {:>8}  {:>6}  the rest\n", duration_text(rest), share_text(rest, path.whole));
+        text += formatted("  {:>8}  {:>6}  the rest\n", duration_text(rest),
+                          share_text(rest, path.whole));
     return text;
 }
 
@@ -100,23 +100,23 @@ std::string row_text(const Trace& trace, const Solution& solution, const RowTota
     const Moment whole = solution.end - solution.begin;
     const TraceIndex device = device_of(trace, row.stream);
     if (row.busy == 0 && has_no_clock(trace, row.stream))
-        return wrapped(format("  {} {}: {}, times not measured.", device_text(trace, device),
-                              fit(stream_text(trace, row.stream), 40),
-                              count_text(row.operations, "operation", "operations")),
+        return wrapped(formatted("  {} {}: {}, times not measured.", device_text(trace, device),
+                                 fit(stream_text(trace, row.stream), 40),
+                                 count_text(row.operations, "operation", "operations")),
                        6);
     std::string text =
-        format("  {} {}: {}, busy {} ({}), idle {}", device_text(trace, device),
-               fit(stream_text(trace, row.stream), 40),
-               count_text(row.operations, "operation", "operations"), duration_text(row.busy),
-               share_text(row.busy, whole), duration_text(whole - row.busy));
+        formatted("  {} {}: {}, busy {} ({}), idle {}", device_text(trace, device),
+                  fit(stream_text(trace, row.stream), 40),
+                  count_text(row.operations, "operation", "operations"), duration_text(row.busy),
+                  share_text(row.busy, whole), duration_text(whole - row.busy));
     std::vector<std::pair<Moment, std::size_t>> reasons;
     for (std::size_t i = 0; i < row.idle.size(); ++i)
         if (row.idle[i] > 0) reasons.emplace_back(row.idle[i], i);
     std::sort(reasons.rbegin(), reasons.rend());
     const char* before = ": ";
     for (const auto& [time, reason] : reasons) {
-        text += format("{}{} {} ({})", before, to_string(static_cast<GapReason>(reason)),
-                       duration_text(time), share_text(time, whole));
+        text += formatted("{}{} {} ({})", before, to_string(static_cast<GapReason>(reason)),
+                          duration_text(time), share_text(time, whole));
         before = ", ";
     }
     if (device != no_index && trace.devices[device].clock == TraceClock::none)
@@ -132,7 +132,7 @@ std::string rows_text(const Trace& trace, const Solution& solution) {
         else ++unused;
     }
     if (unused > 0)
-        text += format("  {} had no operation.\n", count_text(unused, "stream", "streams"));
+        text += formatted("  {} had no operation.\n", count_text(unused, "stream", "streams"));
     return text;
 }
 
@@ -140,7 +140,7 @@ std::string quality_text(const Trace& trace, const Solution& solution) {
     std::string text;
     for (std::size_t i = 0; i < trace.devices.size(); ++i) {
         const TraceDevice& device = trace.devices[i];
-        std::string line = format("  {}: {}", device_text(device), clock_text(device.clock));
+        std::string line = formatted("  {}: {}", device_text(device), clock_text(device.clock));
         if (device.clock != TraceClock::none && device.clock_error > 0)
             line += ", within " + duration_text(device.clock_error) + " of the host's clock";
         text += line + ".\n";
@@ -149,12 +149,12 @@ std::string quality_text(const Trace& trace, const Solution& solution) {
         std::count_if(solution.arrows.begin(), solution.arrows.end(),
                       [](const Arrow& arrow) { return arrow.is_backwards; }));
     if (solution.backward_arrows > 0)
-        text += format("  {} backwards in time by less than that.\n",
-                       count_text(solution.backward_arrows, "wait goes", "waits go"));
+        text += formatted("  {} backwards in time by less than that.\n",
+                          count_text(solution.backward_arrows, "wait goes", "waits go"));
     if (backward > solution.backward_arrows)
         text += wrapped(
-            format("  {} backwards in time by more than that: times near it are wrong.",
-                   count_text(backward - solution.backward_arrows, "wait goes", "waits go")),
+            formatted("  {} backwards in time by more than that: times near it are wrong.",
+                      count_text(backward - solution.backward_arrows, "wait goes", "waits go")),
             2);
     std::uint64_t dropped = 0, pending = 0;
     for (const TraceOp& op : trace.ops) {
@@ -163,15 +163,15 @@ std::string quality_text(const Trace& trace, const Solution& solution) {
     }
     for (const RowTotals& row : solution.rows) pending -= std::min(pending, row.operations);
     if (pending > 0)
-        text += wrapped(format("  {} not run when the recording ended: synchronize before.",
-                               count_text(pending, "operation had", "operations had")),
+        text += wrapped(formatted("  {} not run when the recording ended: synchronize before.",
+                                  count_text(pending, "operation had", "operations had")),
                         2);
     if (dropped > 0)
-        text += format("  {} dropped: their streams had failed.\n",
-                       count_text(dropped, "operation was", "operations were"));
+        text += formatted("  {} dropped: their streams had failed.\n",
+                          count_text(dropped, "operation was", "operations were"));
     if (trace.lost_ops > 0)
-        text += wrapped(format("  The oldest {} not kept: there was no room for more.",
-                               count_text(trace.lost_ops, "operation was", "operations were")),
+        text += wrapped(formatted("  The oldest {} not kept: there was no room for more.",
+                                  count_text(trace.lost_ops, "operation was", "operations were")),
                         2);
     for (const std::string& note : trace.notes) text += wrapped("  " + note, 2);
     return text;

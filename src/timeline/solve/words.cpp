@@ -29,8 +29,8 @@ std::size_t offset_of(std::string_view text, std::size_t character) noexcept {
 constexpr TimeUnit units[] = {{"s", 1e9}, {"ms", 1e6}, {"\xc2\xb5s", 1e3}, {"ns", 1}};
 
 std::string three_digits(double number) {
-    if (number < 9.995) return format("{:.2f}", number);
-    return number < 99.95 ? format("{:.1f}", number) : format("{:.0f}", number);
+    if (number < 9.995) return formatted("{:.2f}", number);
+    return number < 99.95 ? formatted("{:.1f}", number) : formatted("{:.0f}", number);
 }
 
 /// Returns the last parts of a path, with what is between them.
@@ -42,7 +42,7 @@ std::string_view last_parts(std::string_view path, std::size_t parts) noexcept {
 }
 
 std::string with_line(std::string_view file, std::uint32_t line) {
-    return line == 0 ? std::string(file) : format("{}:{}", file, line);
+    return line == 0 ? std::string(file) : formatted("{}:{}", file, line);
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ std::span<const TimeUnit> time_units() noexcept { return units; }
 
 std::string duration_text(Moment ns) {
     if (ns < 0) return "-" + duration_text(ns == unknown_moment ? 0 : -ns);
-    if (ns < 1000) return format("{} ns", ns);
+    if (ns < 1000) return formatted("{} ns", ns);
     const auto number = static_cast<double>(ns);
     // Of which there is one, as it will be rounded.
     const auto* const unit =
@@ -63,11 +63,12 @@ std::string share_text(Moment part, Moment whole) {
     if (whole <= 0) return "0 %";
     const double percent = 100.0 * static_cast<double>(part) / static_cast<double>(whole);
     if (part > 0 && percent < 0.1) return "<0.1 %";
-    return part > 0 && percent < 9.95 ? format("{:.1f} %", percent) : format("{:.0f} %", percent);
+    return part > 0 && percent < 9.95 ? formatted("{:.1f} %", percent)
+                                      : formatted("{:.0f} %", percent);
 }
 
 std::string count_text(std::uint64_t count, std::string_view one, std::string_view many) {
-    return format("{} {}", count, count == 1 ? one : many);
+    return formatted("{} {}", count, count == 1 ? one : many);
 }
 
 std::size_t columns_of(std::string_view text) noexcept {
@@ -117,17 +118,17 @@ std::string place_text(const Trace& trace, const TraceOp& op, std::size_t column
 std::string stream_text(const Trace& trace, TraceIndex stream) {
     if (stream >= trace.streams.size()) return "?";
     const std::string& name = text_of(trace, trace.streams[stream].name);
-    return name.empty() ? format("stream {}", trace.streams[stream].id) : name;
+    return name.empty() ? formatted("stream {}", trace.streams[stream].id) : name;
 }
 
 std::string thread_text(const Trace& trace, TraceIndex thread) {
     if (thread >= trace.threads.size()) return "?";
     const std::string& name = text_of(trace, trace.threads[thread].name);
-    return name.empty() ? format("thread {}", thread) : name;
+    return name.empty() ? formatted("thread {}", thread) : name;
 }
 
 std::string device_text(const TraceDevice& device) {
-    return format("{}:{}", device.is_cuda ? "cuda" : "cpu", device.index);
+    return formatted("{}:{}", device.is_cuda ? "cuda" : "cpu", device.index);
 }
 
 const char* clock_text(TraceClock clock) noexcept {
