@@ -14,11 +14,21 @@ if(TARGET heddle_tool)
     install(TARGETS heddle_tool)
 endif()
 
+# The static CUDA runtime goes with the library, for projects on machines without a toolkit (NVIDIA
+# lists it among the files that may be redistributed).
+set(heddle_cudart_dir "${CMAKE_INSTALL_LIBDIR}/heddle")
+set(heddle_cuda_version "")
+if(HEDDLE_WITH_CUDA)
+    set(heddle_cuda_version "${CUDAToolkit_VERSION_MAJOR}.${CUDAToolkit_VERSION_MINOR}")
+    install(FILES "${CUDA_cudart_static_LIBRARY}" DESTINATION "${heddle_cudart_dir}")
+endif()
 configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/heddleConfig.cmake.in"
-    "${PROJECT_BINARY_DIR}/heddleConfig.cmake" INSTALL_DESTINATION "${heddle_package_dir}")
+    "${PROJECT_BINARY_DIR}/heddleConfig.cmake" INSTALL_DESTINATION "${heddle_package_dir}"
+    PATH_VARS heddle_cudart_dir)
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/heddleConfigVersion.cmake"
     COMPATIBILITY SameMinorVersion)
 install(FILES
     "${PROJECT_BINARY_DIR}/heddleConfig.cmake"
     "${PROJECT_BINARY_DIR}/heddleConfigVersion.cmake"
+    "${PROJECT_SOURCE_DIR}/cmake/heddleBuildType.cmake"
     DESTINATION "${heddle_package_dir}")

@@ -1,7 +1,6 @@
 #include "harness/options.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 
@@ -12,10 +11,9 @@ namespace {
 
 /// Returns what is wrong with `text` as a number > 0, or nothing.
 std::string check_positive(const std::string& text) {
-    double value = 0;
-    const char* const all = text.data() + text.size();
-    const auto [end, error] = std::from_chars(text.data(), all, value);
-    if (error == std::errc() && end == all && value > 0) return {};
+    char* end = nullptr;  // libc++ has no from_chars() for floating point
+    const double value = std::strtod(text.c_str(), &end);
+    if (end != text.c_str() && *end == '\0' && value > 0) return {};
     return "takes a number > 0, not \"" + text + '"';
 }
 

@@ -40,6 +40,7 @@
 #include <heddle/stream/scope.hpp>
 #include <heddle/stream/stream.hpp>
 #include <heddle/timeline.hpp>
+#include <heddle/version.hpp>
 
 /// Streams, events, scopes and graphs, for CUDA and for CPUs. Names in heddle::detail are not for
 /// users.

@@ -3,6 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <heddle/version.hpp>
+
 #include "devices_command.hpp"
 #include "digest_command.hpp"
 #include "text.hpp"
@@ -36,7 +38,8 @@ std::string wrong_usage(const CLI::App* app, const CLI::Error& error) {
 int main(int argc, char** argv) {
     int status = 0;
     CLI::App app{"Streams, events and scopes for CUDA and for CPUs, at work."};
-    app.set_version_flag("--version", "heddle " HEDDLE_VERSION " (built " HEDDLE_CUDA_BUILT ")");
+    app.set_version_flag("--version",
+                         "heddle " HEDDLE_VERSION_TEXT " (built " HEDDLE_CUDA_BUILT ")");
     app.require_subcommand(1);
     app.failure_message(wrong_usage);
     app.footer(

@@ -454,14 +454,13 @@ TEST_CASE("several threads compile the same program", "[program]") {
     constexpr int count = 6;
     std::vector<std::string> images(count);
     std::latch start(count);
-    {
-        std::vector<std::jthread> threads;
-        for (int i = 0; i < count; ++i)
-            threads.emplace_back([&, i] {
-                start.arrive_and_wait();
-                images[static_cast<std::size_t>(i)] = compile(scale_source, for_90()).image();
-            });
-    }
+    std::vector<std::thread> threads;
+    for (int i = 0; i < count; ++i)
+        threads.emplace_back([&, i] {
+            start.arrive_and_wait();
+            images[static_cast<std::size_t>(i)] = compile(scale_source, for_90()).image();
+        });
+    for (std::thread& thread : threads) thread.join();
     for (const std::string& image : images) CHECK(image == images[0]);
     CHECK(cache.entries().size() == 1);
     CHECK(compile(scale_source, for_90()).was_cached());
@@ -471,13 +470,11 @@ TEST_CASE("several processes compile the same program", "[program]") {
     SKIP_WITHOUT_COMPILER();
     const OwnCache cache;
     std::vector<ChildResult> results(4);
-    {
-        std::vector<std::jthread> threads;
-        for (ChildResult& result : results)
-            threads.emplace_back([&] {
-                result = run_test_case("child: compiles", {"HEDDLE_CACHE_DIR=" + cache.path});
-            });
-    }
+    std::vector<std::thread> threads;
+    for (ChildResult& result : results)
+        threads.emplace_back(
+            [&] { result = run_test_case("child: compiles", {"HEDDLE_CACHE_DIR=" + cache.path}); });
+    for (std::thread& thread : threads) thread.join();
     for (const ChildResult& result : results) {
         INFO(result.output);
         CHECK(result.status == 0);
