@@ -2,6 +2,7 @@
 #include <heddle/concurrency/pipeline.hpp>
 #include <heddle/observe/host_access.hpp>
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 #include <vector>

@@ -1,5 +1,8 @@
 // The head of the page's data: what there is little of, in JSON.
 #include <algorithm>
+#include <concepts>
+#include <string>
+#include <string_view>
 
 #include "timeline/page/escape.hpp"
 #include "timeline/page/look.hpp"
