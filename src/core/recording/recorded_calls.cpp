@@ -250,9 +250,16 @@ bool record_primary(StreamRecord& waiter, EventState& event) {
 }
 
 void send_batch_of(StreamRecord& stream, const SourceLocation& where) {
-    if (!stream.has(stream_flag::recording) || is_captured(stream)) return;
-    const Recorded r(stream);
-    if (r) r->flush(where);
+    // A capture inside a batch has the stream, and the batch around it may have recorded more of
+    // other streams meanwhile.
+    for (;;) {
+        Recorder* const r = stream.outermost.load(std::memory_order_acquire);
+        if (r == nullptr || r->is_capture()) return;
+        r->lock.lock();
+        const Recorded held(*r);
+        if (stream.outermost.load(std::memory_order_acquire) != r) continue;
+        return r->flush(where);
+    }
 }
 
 void send_batch_of(EventState& event, const SourceLocation& where) {
@@ -344,8 +351,9 @@ bool keep_for_batch(Block& block, std::span<const StreamUse> users, const Record
     for (const StreamUse& use : users) {
         if (!use.stream->has(stream_flag::recording)) continue;
         // Without the recorder's lock, which may be held for long: keep() checks by itself whether
-        // the batch is still open.
-        Recorder* const r = use.stream->recorder.load(std::memory_order_acquire);
+        // the batch is still open. Only the outermost recorder can be a batch, and it knows the
+        // streams that have left.
+        Recorder* const r = use.stream->outermost.load(std::memory_order_acquire);
         if (r != nullptr && r != sent && r->keep(block)) return true;
     }
     return false;

@@ -80,6 +80,7 @@ bool Recorder::attach(StreamRecord& stream, std::vector<std::uint32_t> tail, Rec
         return false;
     }
     stream.place = participants.size() - 1;
+    if (outer == nullptr) stream.outermost.store(this, std::memory_order_release);
     stream.set(flags());
     if (!is_capture() && stream.place != 0) {
         stream.set(stream_flag::joined);
@@ -114,6 +115,7 @@ void Recorder::detach(Participant& one) noexcept {
     }
     // Flags first: as soon as `recorder` is null, another recorder may attach.
     stream->clear(stream_flag::recording | stream_flag::captured | stream_flag::joined);
+    stream->outermost.store(nullptr, std::memory_order_release);
     stream->recorder.store(nullptr, std::memory_order_release);
 }
 

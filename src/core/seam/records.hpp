@@ -118,6 +118,9 @@ struct StreamRecord : StreamState {
 
     /// The recorder, while flag `recording` is set; else null.
     std::atomic<Recorder*> recorder{nullptr};
+    /// The recorder around all others that record the stream, while flag `recording` is set; else
+    /// null. It is `recorder` itself unless a capture began inside a batch or another capture.
+    std::atomic<Recorder*> outermost{nullptr};
     /// Index among the recorder's participants; guarded by the recorder's lock.
     std::size_t place = 0;
     /// All of this stream's work up to submission `settled_at` is ordered before further work on

@@ -184,6 +184,7 @@ void forget_streams() noexcept {
         // The parent's threads may have held the recorder's lock.
         stream.clear(stream_flag::recording | stream_flag::captured | stream_flag::joined);
         stream.recorder.store(nullptr, std::memory_order_relaxed);
+        stream.outermost.store(nullptr, std::memory_order_relaxed);
     });
     for (auto& kind : all.records)
         for (Registry::Records& records : kind) records = {};
