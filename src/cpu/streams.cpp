@@ -149,8 +149,9 @@ void push_timed(TimeWish wish, StreamRecord& stream, const OpType& type, void* s
 void push_untimed(StreamRecord& stream, const OpType& type, void* self, std::size_t count,
                   const SourceLocation& where) {
     Queue& queue = queue_of(stream);
-    while (!queue.push_unless_joined(type, self, count, where)) [[unlikely]]
-        if (!make_way(stream, where)) return queue.push(Step::work, type, self, count, where, true);
+    while (!queue.push_unless_joined(type, self, count, where))
+        [[unlikely]] if (!make_way(stream, where)) return queue.push(Step::work, type, self, count,
+                                                                     where, true);
 }
 }  // namespace
 

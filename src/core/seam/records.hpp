@@ -127,6 +127,9 @@ struct StreamRecord : StreamState {
     /// the stream with id `settled_by`. Guarded by `life`.
     std::uint64_t settled_at = 0;
     std::uint64_t settled_by = 0;
+    /// CPU: completes with what a batch's graph did for the stream, if its submission `settled_at`
+    /// waits for that. Guarded by `life`.
+    CompletionRef settled;
 
     /// Number of Stream objects that own this record: more than one if a native handle was wrapped
     /// again. close_stream() closes the stream when the last one goes. Starts at 1.
