@@ -209,8 +209,8 @@ void BatchRecorder::complete_tape(const SourceLocation& where) {
     if (!tape->is_empty()) return;
     // A stream has waited for what another was given before the tape, and that is all; or another
     // thread has enqueued work, which the next operations come after.
-    for (std::uint32_t i = 1; i < participants.size(); ++i) {
-        if (!takes_part(participants[i])) continue;
+    for (std::uint32_t i = 0; i < participants.size(); ++i) {
+        if (i != 0 && !takes_part(participants[i])) continue;
         if (is_clean(*participants[i].stream) &&
             std::ranges::all_of(participants[i].at.begins, [i](auto one) { return one == i; }))
             continue;
