@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -81,6 +82,8 @@ void set_task(Plan& plan, const NodeData& node);
 
 /// One launch of a graph, or one pass through the body of a conditional node. Workers join while
 /// there is work for them. The thread that drops the last reference deletes it.
+///
+/// A task that fails takes the tasks with it that come after it, and no others but loops.
 class GraphRun final : public Runnable {
 public:
     /// At the end, completes `done` with the run's failure and `over`, if not null, without it.
@@ -104,6 +107,10 @@ public:
     }
     /// Tells ThreadSanitizer that the run comes after what the calling thread has done.
     void order_after_caller() const noexcept;
+
+    /// Makes it the run of a batch. Copies what it needs. Call it before start(). `done` then
+    /// completes with the failure of the first part.
+    void set_parts(std::span<const StreamPart> parts, std::span<const PartBegin> begins);
 
     /// Starts the run. The calling thread executes tasks until none is ready.
     void start() noexcept;
@@ -183,8 +190,26 @@ private:
     bool run_pass(Pass& pass, const std::shared_ptr<const Plan>& body);
     /// Returns the completion of the event that a task records or waits for.
     CompletionRef& record_of_task(std::uint32_t task) noexcept;
-    bool is_failed() const noexcept;  ///< this run or a run that contains it
-    Failure failure() noexcept;       ///< the failure behind is_failed(), or null
+    /// A stream's part of a batch.
+    struct Part {
+        std::vector<std::uint32_t> tail, begins;
+        StreamPart::Past past;
+        CompletionRef after;
+    };
+    /// Returns whether the task, or one before it, has failed. Call it once those before it are
+    /// done.
+    bool is_failed(std::uint32_t task) const noexcept {
+        return causes_[task].load(std::memory_order_relaxed) != 0;
+    }
+    Failure failure(std::uint32_t task) noexcept;  ///< the failure behind is_failed(), or null
+    /// Returns the first failure of this run or of a run that contains it, or null.
+    Failure failure_beside() noexcept;
+    Failure past_failure(std::size_t part) noexcept;
+    /// Returns the first failure of the run, or of what a part's further work comes after.
+    Failure first_failure() noexcept;
+    Failure first_failure(const Part& part) noexcept;
+    void start_failed() noexcept;
+    void end() noexcept;
     void finish(std::uint32_t task, Ready& ready) noexcept;
     /// Notes that one predecessor of `task` is done.
     void arrive(std::uint32_t task, Ready& ready) noexcept;
@@ -201,7 +226,7 @@ private:
     bool is_less_urgent(std::uint32_t a, std::uint32_t b) const noexcept {
         return plan_->tasks[a].priority > plan_->tasks[b].priority;
     }
-    void fail(Failure failure) noexcept;
+    void fail(std::uint32_t task, Failure failure) noexcept;
     void release() noexcept;
     /// Returns the time if observers want it, else 0.
     std::int64_t time() const noexcept { return is_timed_ ? now_ns() : 0; }
@@ -219,6 +244,9 @@ private:
     std::unique_ptr<std::atomic<std::int32_t>[]> waits_for_;
     /// For each task, the next one in its list.
     std::unique_ptr<std::uint32_t[]> links_;
+    /// For each task, which of failures_ it has, counted from 1; 0: none. Set before the task
+    /// arrives at its successors.
+    std::unique_ptr<std::atomic<std::uint32_t>[]> causes_;
     /// Parallel to Plan::events: the records made or awaited.
     std::vector<CompletionRef> records_;
     std::unique_ptr<EventWait[]> waits_;  ///< parallel to Plan::events, for tasks that wait
@@ -238,8 +266,11 @@ private:
     std::atomic<std::size_t> left_;
     /// Threads inside, the place in the executor's lists, and events waited for.
     std::atomic<int> references_{1};
-    std::atomic<bool> failed_{false};
-    Failure failure_;
+    std::atomic<bool> failed_{false};  ///< whether any task has failed
+    std::vector<Failure> failures_;    ///< guarded by lock_; in the order in which they came
+    // Of a batch; else empty.
+    std::vector<Part> parts_;
+    std::vector<PartBegin> begins_;
     std::uint64_t launch_id_ = 0;  ///< OpInfo::id of the launch, if observers want to know; else 0
     bool is_timed_ = false;        ///< whether they want times, too
     std::int64_t timed_from_ = 0;  ///< when it began
@@ -249,10 +280,15 @@ class CpuGraphExec final : public GraphExec {
 public:
     CpuGraphExec(const GraphData& graph, const SourceLocation& where);
     void launch(StreamRecord& stream, const SourceLocation& where) override;
+    void launch_batch(std::span<StreamPart> parts, std::span<const PartBegin> begins,
+                      std::span<PartMark> marks, const SourceLocation& where) override;
     bool update(const NodeData& node, const SourceLocation& where) override;
     void upload(StreamRecord&, const SourceLocation&) override {}
 
 private:
+    void launch(StreamRecord& stream, std::span<StreamPart> parts,
+                std::span<const PartBegin> begins, const SourceLocation& where);
+
     std::shared_ptr<Plan> plan_;
     /// Completes when the newest launch has ended, with or without a failure.
     CompletionRef last_;

@@ -18,19 +18,10 @@ const std::shared_ptr<const Plan>* Branch::chosen(Fiber* fiber) const noexcept {
     return body < bodies.size() ? &bodies[body] : nullptr;
 }
 
-bool GraphRun::is_failed() const noexcept {
-    for (const GraphRun* run = this; run != nullptr; run = run->parent_)
-        if (run->failed_.load(std::memory_order_acquire)) return true;
-    return false;
-}
-
-Failure GraphRun::failure() noexcept {
-    if (!is_failed()) return nullptr;
-    for (GraphRun* run = this; run != nullptr; run = run->parent_) {
-        const std::lock_guard lock(run->lock_);
-        if (run->failure_ != nullptr) return run->failure_;
-    }
-    return stream_.known_failure();  // the stream had failed before the run
+Failure GraphRun::failure_beside() noexcept {
+    for (GraphRun* run = this; run != nullptr; run = run->parent_)
+        if (run->failed_.load(std::memory_order_acquire)) return run->first_failure();
+    return nullptr;
 }
 
 bool GraphRun::run_branch(std::uint32_t index, Ready& ready) {
@@ -39,7 +30,12 @@ bool GraphRun::run_branch(std::uint32_t index, Ready& ready) {
     Pass& pass = passes_[branch.index];
     if (pass.has_run && order() != nullptr) fiber(index)->acquire(pass.done->order());
     for (int passes = 0;; ++passes) {
-        if (is_failed()) return true;
+        if (is_failed(index)) return true;
+        if (branch.kind == ConditionalKind::while_loop) {
+            // A loop may wait for what has failed beside it.
+            fail(index, failure_beside());
+            if (is_failed(index)) return true;
+        }
         if (pass.has_run && branch.kind != ConditionalKind::while_loop) return true;
         const std::shared_ptr<const Plan>* body = branch.chosen(fiber(index));
         if (body == nullptr) return true;
@@ -59,7 +55,7 @@ bool GraphRun::run_pass(Pass& pass, const std::shared_ptr<const Plan>& body) {
     pass.wake = [](Waiter& self, const Completion& done) noexcept {
         auto& own = static_cast<Pass&>(self);
         GraphRun& run = *own.run;
-        run.fail(done.failure());
+        run.fail(own.task, done.failure());
         // The thread that started the pass continues the node.
         if (!own.one_is_done.exchange(true, std::memory_order_acq_rel)) return;
         own.one_is_done.store(false, std::memory_order_relaxed);

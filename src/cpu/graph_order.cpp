@@ -26,6 +26,7 @@ void RunOrder::leave(std::uint32_t index, const Completion& done, const Completi
     if (task.successors == 0) {
         fiber->release(done.order());
         if (over != nullptr) fiber->release(over->order());
+        for (const Completion* const end : ends_) fiber->release(end->order());
         fiber->release(plan_.order());
     }
     if (task.lane >= most) fibers_.give(std::exchange(fiber, nullptr));

@@ -20,6 +20,8 @@ public:
 
     /// Orders the run after what the calling thread has done.
     void add_caller() noexcept { tsan::release(this); }
+    /// Adds a completion that the run's end is ordered before. It must live as long.
+    void add_end(const Completion& end) { ends_.push_back(&end); }
     /// Orders all tasks after what precedes the run.
     void begin(Fiber& before) noexcept;
     /// Orders a task after its predecessors. Returns its fiber. Throws OutOfMemory.
@@ -41,6 +43,7 @@ private:
     Fibers& fibers_;
     std::vector<char> keys_;  ///< their addresses: where a task's predecessors are noted
     std::vector<Fiber*> lanes_;
+    std::vector<const Completion*> ends_;
 };
 
 /// Sets Plan::Task::lane of all tasks.

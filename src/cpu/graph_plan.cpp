@@ -146,6 +146,29 @@ CpuGraphExec::CpuGraphExec(const GraphData& graph, const SourceLocation&)
     : plan_(make_plan(graph)) {}
 
 void CpuGraphExec::launch(StreamRecord& stream, const SourceLocation& where) {
+    launch(stream, {}, {}, where);
+}
+
+void CpuGraphExec::launch_batch(std::span<StreamPart> parts, std::span<const PartBegin> begins,
+                                std::span<PartMark>, const SourceLocation& where) {
+    StreamRecord& stream = *parts.front().stream;
+    // First what may be taken back: if it throws, nothing waits for a graph that does not come.
+    const auto others = parts.subspan(1);
+    try {
+        for (StreamPart& one : others)
+            if (one.stream != nullptr) one.after = make_completion();
+        for (const StreamPart& one : others)
+            if (one.stream != nullptr) queue_of(*one.stream).push_wait(one.after, where);
+        launch(stream, parts, begins, where);
+    } catch (...) {
+        for (StreamPart& one : others)
+            if (one.after) std::exchange(one.after, {})->complete();
+        throw;
+    }
+}
+
+void CpuGraphExec::launch(StreamRecord& stream, std::span<StreamPart> parts,
+                          std::span<const PartBegin> begins, const SourceLocation& where) {
     if (last_ && !last_->is_done() && last_on_->has(stream_flag::forked))
         coded_error(
             ErrorCode::forked, {"launch", where, stream.device},
@@ -154,6 +177,7 @@ void CpuGraphExec::launch(StreamRecord& stream, const SourceLocation& where) {
     CompletionRef done = make_completion(), over = make_completion();
     auto run = std::make_unique<GraphRun>(plan_, stream, queue.level(), done, over);
     run->tell_observers(function_id(), timed_id() != 0);
+    run->set_parts(parts, begins);
     run->order_after_caller();
     StartOp op{run.get()};
     CompletionRef last = last_;

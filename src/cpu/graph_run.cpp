@@ -17,9 +17,11 @@ GraphRun::GraphRun(std::shared_ptr<const Plan> plan, StreamRecord& stream, int l
       over_(std::move(over)), parent_(parent),
       waits_for_(std::make_unique<std::atomic<std::int32_t>[]>(plan_->tasks.size())),
       links_(std::make_unique_for_overwrite<std::uint32_t[]>(plan_->tasks.size())),
+      causes_(std::make_unique<std::atomic<std::uint32_t>[]>(plan_->tasks.size())),
       left_(plan_->tasks.size()) {
     for (std::size_t i = 0; i < plan_->tasks.size(); ++i)
         waits_for_[i].store(plan_->tasks[i].waits_for, std::memory_order_relaxed);
+    failures_.reserve(2);
     records_.resize(plan_->events.size());
     waits_ = std::make_unique<EventWait[]>(plan_->events.size());
     if (plan_->branches != 0) passes_ = std::make_unique<Pass[]>(plan_->branches);
@@ -37,6 +39,20 @@ GraphRun::GraphRun(std::shared_ptr<const Plan> plan, StreamRecord& stream, int l
 }
 
 GraphRun::~GraphRun() { plan_->runs.fetch_sub(1, std::memory_order_release); }
+
+void GraphRun::set_parts(std::span<const StreamPart> parts, std::span<const PartBegin> begins) {
+    parts_.reserve(parts.size());
+    for (const StreamPart& one : parts)
+        parts_.push_back({{one.tail.begin(), one.tail.end()},
+                          {one.begins.begin(), one.begins.end()},
+                          *one.past,
+                          one.after});
+    begins_.assign(begins.begin(), begins.end());
+    failures_.reserve(2 * parts.size());
+    if (order() != nullptr)
+        for (const Part& one : parts_)
+            if (one.after) order()->add_end(*one.after);
+}
 
 void GraphRun::order_after_caller() const noexcept {
     if (order() != nullptr) order()->add_caller();
@@ -74,8 +90,7 @@ void GraphRun::start() noexcept {
     timed_from_ = time();
     Ready ready;
     if (order() != nullptr && parent_ == nullptr) order()->begin(*queue_of(stream_).fiber());
-    if (parent_ != nullptr ? parent_->is_failed() : stream_.has(stream_flag::poisoned))
-        failed_.store(true, std::memory_order_relaxed);
+    start_failed();
     if (plan_->has_priorities) {
         for (const std::uint32_t root : plan_->roots) push(ready, root);
         next_root_ = plan_->roots.size();
@@ -90,7 +105,7 @@ void GraphRun::start() noexcept {
         wait.wake = [](Waiter& self, const Completion& reached) noexcept {
             const auto& own = static_cast<EventWait&>(self);
             GraphRun& graph = *own.run;
-            graph.fail(reached.failure());
+            graph.fail(own.task, reached.failure());
             Ready next;
             graph.arrive(own.task, next);
             graph.share(next, 0);
@@ -98,7 +113,7 @@ void GraphRun::start() noexcept {
         };
         references_.fetch_add(1, std::memory_order_relaxed);
         if (records_[i] && records_[i]->add(wait)) continue;
-        if (records_[i]) fail(records_[i]->failure());
+        if (records_[i]) fail(task, records_[i]->failure());
         arrive(task, ready);
         // Not the last reference: start() holds one.
         references_.fetch_sub(1, std::memory_order_relaxed);
@@ -115,6 +130,15 @@ void GraphRun::start() noexcept {
         break;
     }
     release();
+}
+
+/// Lets tasks fail that come after what has failed before the run.
+void GraphRun::start_failed() noexcept {
+    if (parent_ != nullptr) return;  // or the conditional node would not have run
+    for (const PartBegin& one : begins_) fail(one.node, past_failure(one.part));
+    if (!parts_.empty() || !stream_.has(stream_flag::poisoned)) return;
+    const Failure before = stream_.known_failure();
+    for (std::uint32_t task = 0; task < plan_->tasks.size(); ++task) fail(task, before);
 }
 
 void GraphRun::run() noexcept {
@@ -175,13 +199,21 @@ void GraphRun::settle(Ready& ready) noexcept {
     arrive(ready);
     const std::size_t finished = std::exchange(ready.finished, 0);
     if (finished == 0 || left_.fetch_sub(finished, std::memory_order_acq_rel) != finished) return;
-    Failure failure;
-    {
-        const std::lock_guard lock(lock_);
-        failure = std::move(failure_);
-    }
+    end();
+}
+
+/// Called when all tasks are done.
+void GraphRun::end() noexcept {
     if (parent_ == nullptr) tell_times(-1, timed_from_);
     if (order() != nullptr) order()->end();
+    Failure failure = first_failure();
+    if (!parts_.empty()) {
+        // A stream that has left the batch may be the only one that a failure concerns.
+        for (const Failure& one : failures_) one->note_taken();
+        failure = first_failure(parts_.front());
+        for (const Part& one : parts_)
+            if (one.after) one.after->complete(first_failure(one), 0, Completion::Told::already);
+    }
     done_->complete(std::move(failure), 0, Completion::Told::already);
     if (over_) over_->complete(nullptr, 0, Completion::Told::already);
 }
@@ -296,11 +328,51 @@ void GraphRun::ask_for_help() noexcept {
     executor().schedule(*this);
 }
 
-void GraphRun::fail(Failure failure) noexcept {
+void GraphRun::fail(std::uint32_t task, Failure failure) noexcept {
     if (failure == nullptr) return;
     const std::lock_guard lock(lock_);
-    if (failure_ == nullptr) failure_ = std::move(failure);
+    std::size_t cause = 0;
+    while (cause < failures_.size() && failures_[cause] != failure) ++cause;
+    if (cause == failures_.size()) {
+        try {
+            failures_.push_back(std::move(failure));
+        } catch (...) {
+            --cause;  // no memory: it counts as the one before, for which there always is room
+        }
+    }
+    std::uint32_t none_yet = 0;
+    causes_[task].compare_exchange_strong(none_yet, static_cast<std::uint32_t>(cause + 1),
+                                          std::memory_order_relaxed);
     failed_.store(true, std::memory_order_release);
+}
+
+Failure GraphRun::failure(std::uint32_t task) noexcept {
+    if (!is_failed(task)) return nullptr;
+    const std::lock_guard lock(lock_);
+    return failures_[causes_[task].load(std::memory_order_relaxed) - 1];
+}
+
+Failure GraphRun::past_failure(std::size_t part) noexcept {
+    if (part != 0) return parts_[part].past.failure();
+    return stream_.has(stream_flag::poisoned) ? stream_.known_failure() : nullptr;
+}
+
+Failure GraphRun::first_failure() noexcept {
+    const std::lock_guard lock(lock_);
+    return failures_.empty() ? nullptr : failures_.front();
+}
+
+Failure GraphRun::first_failure(const Part& part) noexcept {
+    for (const std::uint32_t one : part.begins)
+        if (Failure before = past_failure(one)) return before;
+    std::uint32_t first = 0;
+    for (const std::uint32_t task : part.tail) {
+        const std::uint32_t cause = causes_[task].load(std::memory_order_relaxed);
+        if (cause != 0 && (first == 0 || cause < first)) first = cause;
+    }
+    if (first == 0) return nullptr;
+    const std::lock_guard lock(lock_);
+    return failures_[first - 1];
 }
 
 Failure GraphRun::failure_of(const Plan::Task& task) noexcept {
@@ -318,10 +390,10 @@ void GraphRun::run_piece(const Piece& piece, Ready& ready) noexcept {
         const TakenFiber part(order() != nullptr ? &order()->fibers() : nullptr);
         if (part.get() != nullptr) part.get()->acquire(piece.wide->begin_order());
         try {
-            if (!failed_.load(std::memory_order_relaxed))
+            if (!is_failed(index))
                 run_on(part.get(), *task.type, task.self, piece.begin, piece.end);
         } catch (...) {
-            fail(failure_of(task));
+            fail(index, failure_of(task));
         }
         if (part.get() != nullptr) part.get()->release(piece.wide->end_order());
     }
@@ -338,7 +410,7 @@ void GraphRun::run_item(std::uint32_t index, Ready& ready) noexcept {
         if (order() != nullptr) (void)order()->enter(index);
         if (!run_task(index, from_ns, ready)) return;
     } catch (...) {
-        fail(failure_of(plan_->tasks[index]));
+        fail(index, failure_of(plan_->tasks[index]));
     }
     if (plan_->tasks[index].type != nullptr) tell_task(index, from_ns);
     finish(index, ready);
@@ -350,7 +422,7 @@ bool GraphRun::run_task(std::uint32_t index, std::int64_t from_ns, Ready& ready)
     if (task.kind == NodeKind::record_event) {
         const CompletionRef& done = record_of_task(index);
         if (own != nullptr) own->release(done->order());
-        done->complete(failure(), task.event->options.timing ? now_ns() : 0,
+        done->complete(failure(index), task.event->options.timing ? now_ns() : 0,
                        Completion::Told::already);
         return true;
     }
@@ -359,12 +431,12 @@ bool GraphRun::run_task(std::uint32_t index, std::int64_t from_ns, Ready& ready)
     if (task.branch != nullptr) return run_branch(index, ready);
     if (task.type == nullptr || !task.enabled || task.count == 0) return true;
     if (task.type->complete != nullptr) {
-        const Failure before = failure();
+        const Failure before = failure(index);
         complete_on(own, *task.type, task.self,
                     before != nullptr ? told(before, &stream_) : nullptr);
         return true;
     }
-    if (failed_.load(std::memory_order_relaxed) && !task.type->is_cleanup) return true;
+    if (is_failed(index) && !task.type->is_cleanup) return true;
     const auto workers = static_cast<std::size_t>(executor().workers());
     if (task.count == 1 || workers == 1) {
         run_on(own, *task.type, task.self, 0, task.count);
@@ -406,6 +478,13 @@ void GraphRun::finish(std::uint32_t index, Ready& ready) noexcept {
     if (order() != nullptr) order()->leave(index, *done_, over_.get());
     const Plan::Task& task = plan_->tasks[index];
     const std::uint32_t* next = plan_->successors.data() + task.first_successor;
+    if (failed_.load(std::memory_order_relaxed) && is_failed(index)) [[unlikely]] {
+        const std::uint32_t cause = causes_[index].load(std::memory_order_relaxed);
+        for (std::uint32_t i = 0; i < task.successors; ++i) {
+            std::uint32_t none_yet = 0;
+            causes_[next[i]].compare_exchange_strong(none_yet, cause, std::memory_order_relaxed);
+        }
+    }
     if (task.successors == 1 && plan_->tasks[*next].waits_for >= many) {
         if (ready.successor != *next) arrive(ready);
         ready.successor = *next;

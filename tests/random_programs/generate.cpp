@@ -18,6 +18,7 @@ public:
     }
 
     Program run() {
+        program_.fails = options_.failures;
         lay_out();
         Model model(program_);
         model_ = &model;
@@ -320,6 +321,7 @@ private:
     void add(int depth, Block& out) {
         --budget_;
         const std::size_t dice = random_.below(depth < 4 ? 100 : 66);
+        if (options_.failures) return add_with_failures(dice, depth, out);
         if (dice < 58) add_work(out, any_stream());
         else if (dice < 63) add_needless_wait(out);
         else if (dice < 65) add_copy_across(out);
@@ -330,8 +332,63 @@ private:
             options_.temporaries ? add_temporary(depth, out) : add_scope(depth, out);
         else if (dice < 91) add_local(depth, out);
         else if (dice < 93) add_thread(depth, out);
-        else if (dice < 97) add_condition(out);
+        else if (dice < 96) add_condition(out);
+        else if (dice < 98) add_captured(out);
         else add_graph_launch(out);
+    }
+
+    void add_with_failures(std::size_t dice, int depth, Block& out) {
+        if (dice < 3) add_failure(out);
+        else if (dice < 56) add_work(out, any_stream());
+        else if (dice < 63) add_needless_wait(out);
+        else if (dice < 65) add_copy_across(out);
+        else if (dice < 66) add_set_current(out);
+        else if (dice < 78) add_scope(depth, out);
+        else if (dice < 86) add_fork(depth, out);
+        else if (dice < 95) add_temporary(depth, out);
+        else add_thread(depth, out);
+    }
+
+    void add_failure(Block& out) {
+        Statement s = make(What::fail);
+        s.stream = any_stream();
+        s.owns = chance(50);
+        s.optional = chance(15);
+        out.push_back(std::move(s));
+    }
+
+    /// Adds a capture, and beside it a stream that is destroyed while the capture is open.
+    void add_captured(Block& out) {
+        Statement s = make(What::captured);
+        s.stream = any_stream();
+        s.varies = 0;
+        if (device(stream(s.stream).device).kind() != device(0).kind()) return;
+        s.bodies.push_back(simple_body(s.stream, out));
+        s.bodies.emplace_back();
+        if (options_.temporaries) add_beside(s);
+        out.push_back(std::move(s));
+    }
+    void add_beside(Statement& s) {
+        const int other = pick(live_, [&](int t) {
+            return t != s.stream && stream(t).device == stream(s.stream).device;
+        });
+        if (other < 0) return;
+        Statement side = make(What::temporary);
+        side.stream = new_stream(stream(other).device, StreamRole::temporary);
+        Block inside;
+        add_wait(side.stream, other, inside);
+        for (int k = 1 + any(2); k > 0; --k) {
+            Statement w = choose_work(side.stream, true);
+            // A wait for the captured stream would make the new one a part of the capture.
+            if (w.to < 0 || !model_->missing(side.stream, w.from, w.to).empty()) continue;
+            w.optional = false;
+            model_->access(w.id, side.stream, w.from, w.to);
+            s.from = w.to;
+            inside.push_back(std::move(w));
+        }
+        add_wait(other, side.stream, inside);
+        side.bodies.push_back(std::move(inside));
+        s.bodies[1].push_back(std::move(side));
     }
 
     void add_scope(int depth, Block& out) {
@@ -571,6 +628,8 @@ private:
         segment.root = one_of(roots);
         segment.wait_on_enter = chance(70);
         segment.rounds = 1 + any(4);
+        // Between two rounds all streams wait for each other, so all failures spread.
+        if (options_.failures && chance(70)) segment.rounds = 1;
         segment.join = chance(40);
         joins_ = segment.rounds > 1;
         segment.inside = chance(50);
@@ -584,7 +643,7 @@ private:
         current(d) = before;
         current_device_ = 0;
         model_->enter_segment();  // events recorded in a capture belong to its graph
-        for (int i = any(5); i > 0; --i) add_host_statement(segment.after);
+        for (int i = options_.failures ? 0 : any(5); i > 0; --i) add_host_statement(segment.after);
         return segment;
     }
 

@@ -6,6 +6,8 @@
 
 #include <chrono>
 #include <memory>
+#include <stdexcept>
+#include <string>
 #include <thread>
 
 namespace heddle_test::programs {
@@ -52,6 +54,17 @@ struct Decide {
 struct CountDown {
     HEDDLE_FN void operator()(std::size_t i, View<int> to) const {
         to[i] = to[i] > 0 && to[i] < 100 ? to[i] - 1 : 0;
+    }
+};
+
+/// Throws, on CPU devices.
+struct Fail {
+    HEDDLE_FN void operator()(std::size_t i, int id) const {
+#if !defined(__CUDA_ARCH__)
+        if (i == 0) throw std::runtime_error("statement " + std::to_string(id) + " fails");
+#else
+        (void)i, (void)id;
+#endif
     }
 };
 

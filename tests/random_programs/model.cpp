@@ -222,6 +222,7 @@ void Model::statement(const Statement& s, int round) {
     case What::copy:
     case What::copy_2d:
     case What::host: access(s.id, s.stream, s.from, s.to); break;
+    case What::fail: break;
     case What::wait_stream:
         if (!is_left_out(s, 0)) wait(s.stream, s.other);
         break;
@@ -309,6 +310,15 @@ void Model::statement(const Statement& s, int round) {
             access(s.id, s.stream, step.from, step.to);
         at(graphs_, s.event) = at(streams_, s.stream);
         if (!in_capture_) sent();  // the flushed batch includes the work that holds the stream
+        break;
+    case What::captured:
+        if (!in_capture_) sent();
+        for (const Statement& step : s.bodies[0]) access(s.id, s.stream, step.from, step.to);
+        block(s.bodies[1], round);
+        if (!in_capture_) {
+            sent();
+            if (s.from >= 0) look(s.from);
+        }
         break;
     case What::wait_here:
         sent();

@@ -48,6 +48,7 @@ enum class What : std::uint8_t {
     copy,     ///< to = from, for as many elements as both have
     copy_2d,  ///< copies the first half of each row of four
     host,     ///< a host function: to = to * a + b, plus from if there is one
+    fail,     ///< a kernel or, if `owns`, a host function that throws and writes nothing
     // Order:
     wait_stream,  ///< stream waits for other
     record,       ///< records event on stream
@@ -66,6 +67,9 @@ enum class What : std::uint8_t {
     condition,  ///< to = from % 2, then runs body 0 or 1
     loop,       ///< to = from % 4, then runs body 0 that many times
     graph,      ///< launches Program::graphs[event]
+    /// Captures body 0, work of `stream`, and launches that once on it. While the capture is open,
+    /// body 1 runs, on streams that have no part in it, and `from` is read.
+    captured,
     // Statements that make the host wait, only between segments:
     wait_here,        ///< waits for stream
     wait_here_event,  ///< waits for event
@@ -134,6 +138,8 @@ struct Program {
     std::vector<Segment> segments;
     int statements = 0;  ///< number of ids in use
     bool mixed = false;  ///< whether CPU streams take part beside CUDA streams
+    /// Whether work may fail. Which streams are poisoned is a part of the result (failures.cpp).
+    bool fails = false;
 };
 
 enum class Mode : std::uint8_t { eager, named, capture, update, clone, nested, batch };
@@ -179,6 +185,8 @@ struct GeneratorOptions {
     bool temporaries = true;  ///< streams are created and destroyed
     /// No other thread captures meanwhile, so the host may wait for whole devices.
     bool alone = true;
+    /// Some work fails. Then nothing is captured, and nothing makes the host wait.
+    bool failures = false;
 };
 /// Returns the program of a seed, for devices of one kind. A CPU device may follow CUDA devices,
 /// and adds CPU streams. Equal devices give the same program on every machine.

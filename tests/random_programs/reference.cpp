@@ -28,6 +28,28 @@ std::size_t extent(const Program& p, const Statement& s, int round) {
     return n > less + 4 ? n - less : n;
 }
 
+void do_work(const Program& p, const Statement& s, int round, Outcome& out) {
+    const auto at = [&](int buffer) -> std::vector<int>& {
+        return out.buffers[static_cast<std::size_t>(buffer)];
+    };
+    const std::size_t n = extent(p, s, round);
+    const Word b = added(s, round);
+    std::vector<int>& to = at(s.to);
+    const auto from = [&](std::size_t i) { return static_cast<Word>(at(s.from)[i]); };
+    for (std::size_t i = 0; i < n; ++i) {
+        switch (s.what) {
+        case What::fill: to[i] = static_cast<int>(b); break;
+        case What::copy:
+        case What::copy_across:
+        case What::copy_here: to[i] = at(s.from)[i]; break;
+        case What::copy_2d:
+            if (i % 4 < 2 && i / 4 < n / 4) to[i] = at(s.from)[i];
+            break;
+        default: to[i] = scaled(to[i], s.a, b + (s.from >= 0 ? from(i) : 0));
+        }
+    }
+}
+
 namespace {
 
 class Interpreter {
@@ -54,26 +76,10 @@ private:
             if (!is_left_out(s, mode_, round)) statement(s, round);
     }
 
-    void work(const Statement& s, int round) {
-        const std::size_t n = extent(program_, s, round);
-        const Word b = added(s, round);
-        std::vector<int>& to = at(s.to);
-        const auto from = [&](std::size_t i) { return static_cast<Word>(at(s.from)[i]); };
-        for (std::size_t i = 0; i < n; ++i) {
-            switch (s.what) {
-            case What::fill: to[i] = static_cast<int>(b); break;
-            case What::copy:
-            case What::copy_across:
-            case What::copy_here: to[i] = at(s.from)[i]; break;
-            case What::copy_2d:
-                if (i % 4 < 2 && i / 4 < n / 4) to[i] = at(s.from)[i];
-                break;
-            default: to[i] = scaled(to[i], s.a, b + (s.from >= 0 ? from(i) : 0));
-            }
-        }
-    }
+    void work(const Statement& s, int round) { do_work(program_, s, round, out_); }
 
     void statement(const Statement& s, int round) {
+        if (s.what == What::fail) return;
         if (is_work(s.what)) return work(s, round);
         switch (s.what) {
         case What::copy_across:
@@ -97,6 +103,11 @@ private:
             for (at(s.to)[0] = static_cast<int>(static_cast<Word>(at(s.from)[0]) % 4);
                  at(s.to)[0] != 0; --at(s.to)[0])
                 block(s.bodies[0], round);
+            break;
+        case What::captured:
+            block(s.bodies[1], round);
+            if (s.from >= 0 && !captures(mode_)) out_.seen.push_back(at(s.from));
+            block(s.bodies[0], round);
             break;
         case What::graph: block(program_.graphs[static_cast<std::size_t>(s.event)].body, 0); break;
         case What::look:
@@ -129,7 +140,9 @@ std::string difference_of(const std::vector<int>& expected, const std::vector<in
 
 }  // namespace
 
-Outcome expected(const Program& p, Mode mode) { return Interpreter(p, mode).run(); }
+Outcome expected(const Program& p, Mode mode) {
+    return p.fails ? expected_with_failures(p, mode) : Interpreter(p, mode).run();
+}
 
 std::string difference(const Program& p, const Outcome& expected, const Outcome& actual) {
     std::string all;
@@ -145,6 +158,9 @@ std::string difference(const Program& p, const Outcome& expected, const Outcome&
         if (p.buffers[i].local) continue;
         add("x" + std::to_string(i), difference_of(expected.buffers[i], actual.buffers[i]));
     }
+    for (std::size_t i = 0; i < expected.failed.size(); ++i)
+        if (expected.failed[i] != actual.failed.at(i))
+            add("s" + std::to_string(i), actual.failed[i] ? " is poisoned" : " is not poisoned");
     return all;
 }
 

@@ -12,6 +12,9 @@ namespace heddle_test::programs {
 struct Outcome {
     std::vector<std::vector<int>> buffers;
     std::vector<std::vector<int>> seen;
+    /// Programs with failures: for each stream that exists for the whole program, whether it is
+    /// poisoned at the end.
+    std::vector<bool> failed;
 };
 
 /// Returns the initial contents of a buffer.
@@ -21,7 +24,12 @@ std::vector<int> uploaded(const Program& p, const Statement& s);
 
 inline int scaled(int x, Word a, Word b) { return static_cast<int>(static_cast<Word>(x) * a + b); }
 
+/// Does a statement's work in the buffers of `out`.
+void do_work(const Program& p, const Statement& s, int round, Outcome& out);
+
 Outcome expected(const Program& p, Mode mode);
+/// The same for programs that fail, in modes that capture nothing (failures.cpp).
+Outcome expected_with_failures(const Program& p, Mode mode);
 
 /// Returns a description of the first difference, or an empty string.
 std::string difference(const Program& p, const Outcome& expected, const Outcome& actual);

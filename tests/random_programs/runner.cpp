@@ -57,13 +57,31 @@ public:
             const Currents here(*this, current_, 0);
             for (const Segment& s : program_.segments) segment(s);
         }
-        for (std::size_t i = 0; i < buffers_.size(); ++i)
-            outcome_.buffers.push_back(program_.buffers[i].local ? std::vector<int>()
-                                                                 : to_host(buffers_[i]));
+        if (program_.fails) end_failed();
+        for (std::size_t i = 0; i < buffers_.size(); ++i) {
+            // Where work has failed, to_host() throws. All is done, on CPU devices.
+            if (program_.buffers[i].local) outcome_.buffers.emplace_back();
+            else if (!program_.fails) outcome_.buffers.push_back(to_host(buffers_[i]));
+            else
+                outcome_.buffers.emplace_back(buffers_[i].data(),
+                                              buffers_[i].data() + buffers_[i].size());
+        }
         return std::move(outcome_);
     }
 
 private:
+    /// Waits for all work, some of which has failed. Notes which streams are poisoned.
+    void end_failed() {
+        for (const Device d : program_.devices) {
+            try {
+                synchronize_device(d);
+            } catch (const WorkFailed&) {}
+        }
+        for (const auto& s : owned_)
+            if (s) outcome_.failed.push_back(s->clear_error() != nullptr);
+        for (const Device d : program_.devices) (void)clear_errors(d);
+    }
+
     /// Makes the program's current streams current on this thread.
     struct Currents {
         Currents(Runner& runner, const std::vector<int>& current, int device) {
@@ -342,6 +360,11 @@ private:
             copy(ref(s.stream), array(s.to).view().first(n), array(s.from).view().first(n));
             break;
         }
+        case What::fail:
+            if (s.owns) launch_host(ref(s.stream), [id = s.id] { Fail{}(0, id); });
+            else launch(ref(s.stream), Fail{}, dim(s.b % 100 + 1), s.id);
+            break;
+        case What::captured: capture_inside(s, round); break;
         case What::scope: scope(s, round); break;
         case What::fork: fork(s, round); break;
         case What::temporary: temporary(s, round); break;
@@ -396,6 +419,30 @@ private:
         ref(s.stream).wait_stream(ref(s.other));
         copy(ref(s.stream), to, from);
         ref(s.other).wait_stream(ref(s.stream));
+    }
+
+    void capture_inside(const Statement& s, int round) {
+        // A stream that is captured already cannot be captured once more.
+        std::optional<Stream> own;
+        if (ref(s.stream).is_capturing()) own.emplace(ref(s.stream).device());
+        const StreamRef root = own ? StreamRef(*own) : ref(s.stream);
+        const std::optional<StreamRef> before = streams_[static_cast<std::size_t>(s.stream)];
+        std::optional<ScopedCapture> scope(std::in_place, root);
+        streams_[static_cast<std::size_t>(s.stream)] = root;
+        block(s.bodies[0], round);
+        streams_[static_cast<std::size_t>(s.stream)] = before;
+        const auto outside = [&] {
+            const Currents here(*this, current_, current_device_);
+            block(s.bodies[1], round);
+            if (s.from < 0 || captures(mode_)) return;
+            const Stream reader(ref(s.stream).device());
+            const ScopedStream in(reader, {.wait_on_enter = false});
+            outcome_.seen.push_back(to_host(array(s.from)));
+        };
+        outside();
+        Graph graph = scope->end();
+        scope.reset();
+        graph.launch(ref(s.stream));
     }
 
     void scope(const Statement& s, int round) {

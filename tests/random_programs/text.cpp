@@ -160,6 +160,18 @@ public:
             close("});" + note(s));
             break;
         }
+        case What::fail:
+            line((s.owns ? "launch_host(" : "launch(") + s_(s.stream) + ", fail);" + note(s));
+            break;
+        case What::captured:
+            open("capture(" + s_(s.stream) + ",");
+            block(s.bodies[0]);
+            close("}) launched at the end; meanwhile {");
+            ++depth_;
+            block(s.bodies[1]);
+            if (s.from >= 0) line("look at to_host(" + x_(s.from) + ") if nothing else captures;");
+            close("}" + note(s));
+            break;
         case What::graph:
             line("graph" + std::to_string(s.event) + ".launch(" + s_(s.stream) + ");" + note(s));
             break;

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +12,8 @@
 #include "core/base/errors.hpp"
 #include "core/graph/block_owner.hpp"
 #include "core/seam/backend.hpp"
+#include "core/seam/completion.hpp"
+#include "core/seam/records.hpp"
 #include <heddle/detail/work.hpp>
 #include <heddle/graph/graph.hpp>
 
@@ -77,6 +81,39 @@ struct NodeData {
 /// Moves the priority in the node's launch options to the node, clamped to the device's range.
 void take_priority(NodeData& node);
 
+/// A stream's part in a batch that is launched as one graph.
+struct StreamPart {
+    /// What the stream was given before, as far as it may have failed.
+    struct Past {
+        std::shared_ptr<Fate> fate;  ///< null: nothing of it can fail
+        std::uint64_t submissions = 0;
+        CompletionRef reached;  ///< CPU: completes with what an earlier graph did for the stream
+        /// Returns the failure, or null. Call it only once all that was given before is done.
+        Failure failure() const noexcept {
+            Failure failure = fate != nullptr ? fate->failure_up_to(submissions) : nullptr;
+            if (failure == nullptr && reached && reached->is_done()) failure = reached->failure();
+            return failure;
+        }
+    };
+    StreamRecord* stream = nullptr;  ///< null if it has left
+    /// What the stream's further work comes after: nodes, and parts whose past counts.
+    std::span<const std::uint32_t> tail;
+    std::span<const std::uint32_t> begins;
+    const Past* past = nullptr;
+    /// CPU: set by the launch. Completes when the graph is done, with the part's own failure.
+    CompletionRef after;
+};
+/// A node that is the first to depend on the past of a part.
+struct PartBegin {
+    std::uint32_t node;
+    std::uint32_t part;
+};
+/// A node that records an event.
+struct PartMark {
+    std::uint32_t node;
+    std::shared_ptr<Fate> fate;  ///< CUDA: set by the launch; null if the node cannot fail late
+};
+
 /// An instantiated graph, made by a backend. May be destroyed while launches are pending: they keep
 /// what they need.
 class GraphExec {
@@ -85,6 +122,11 @@ public:
     /// Enqueues the graph and counts the submission. The backend records the nodes' events; core
     /// then calls note_record() for them.
     virtual void launch(StreamRecord& stream, const SourceLocation& where) = 0;
+    /// Enqueues a batch's graph on the stream of the first part, and orders further work of all
+    /// parts after it. If a node fails, the parts fail whose tail comes after it, and no others
+    /// (CPU), or those that are connected with it (CUDA). If it throws, nothing has been enqueued.
+    virtual void launch_batch(std::span<StreamPart> parts, std::span<const PartBegin> begins,
+                              std::span<PartMark> marks, const SourceLocation& where) = 0;
     /// Applies a node's work, and whether it is enabled, to later launches. If it throws, nothing
     /// has changed. Returns true if the executable was rebuilt from the whole graph, which includes
     /// all other changes.

@@ -2,6 +2,8 @@
 #include <heddle/recording/batch.hpp>
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #include <heddle/observe/observer.hpp>
 
@@ -17,112 +19,121 @@ namespace heddle {
 
 namespace detail {
 
-BatchRun::Entry* BatchRun::find(const Tape& tape) {
+bool BatchRun::find(const Tape& tape) noexcept {
     const auto last_use = [this](auto found) {
         std::rotate(found, found + 1, entries_.end());
-        return &entries_.back();
+        return true;
     };
     // Most recently used first: the likeliest match.
     for (auto i = entries_.end(); i != entries_.begin();)
         if ((--i)->tape->equals(tape)) return last_use(i);
     for (auto i = entries_.end(); i != entries_.begin();)
         if ((--i)->tape->has_shape_of(tape)) return last_use(i);
-    return nullptr;
+    return false;
 }
 
-void BatchRun::update(Entry& entry, const std::shared_ptr<Tape>& tape,
-                      const SourceLocation& where) {
+/// Returns how many operations were changed. If it throws, the graph is partly changed.
+std::size_t BatchRun::update(Entry& entry, const TapeOwner& tape, const SourceLocation& where) {
+    std::size_t changed = 0;
+    const std::unique_ptr<NodeData, void (*)(NodeData*)> unused(
+        &scratch_, [](NodeData* node) { node->work.closure = nullptr; });
     for (std::size_t i = 0; i < tape->size(); ++i) {
         if (tape->is_same(i, *entry.tape)) continue;
-        fill_node(scratch_, tape, i);
+        fill_node(scratch_, tape.shared(), i);
         scratch_.index = i;
         (void)entry.exec->update(scratch_, where);
-        ++last.changed;
+        ++changed;
     }
+    return changed;
 }
 
-void BatchRun::drop(std::size_t index, std::vector<std::shared_ptr<void>>& garbage) noexcept {
-    Entry& entry = entries_[index];
-    garbage.push_back(std::move(entry.exec));
-    garbage.push_back(std::move(entry.tape));
-    garbage.push_back(std::move(entry.before));
-    entries_.erase(entries_.begin() + static_cast<std::ptrdiff_t>(index));
+void BatchRun::Entry::drop(std::vector<std::shared_ptr<void>>& garbage) noexcept {
+    garbage.push_back(std::move(exec));
+    garbage.push_back(tape.release());
+    garbage.push_back(before.release());
 }
 
-void BatchRun::launch(std::shared_ptr<Tape>& tape, StreamRecord& origin,
+void BatchRun::launch(TapeOwner& tape, const Launch& what, std::uint64_t recording,
                       const SourceLocation& where, std::vector<std::shared_ptr<void>>& garbage) {
     using How = BatchResult::How;
     const CallMark mark("batch", where);
-    std::shared_ptr<Tape> fresh = new_tape();
-    Entry* entry = find(*tape);
-    How how = How::replayed;
-    const char* why = "the same as an earlier time";
-    if (entry != nullptr && !entry->tape->equals(*tape)) {
-        // If the arguments alternate between two sets, each set gets a graph.
-        const bool alternates =
-            entry->before != nullptr && entry->before->equals(*tape) && remembered_ > 1;
-        how = How::updated;
-        why = "the same operations with other arguments";
-        if (alternates) {
-            entry = nullptr;
+    StreamRecord& origin = *what.parts.front().stream;
+    const std::size_t operations = tape->size();
+    const auto note = [&](How how, const char* why, std::size_t changed) {
+        last.how = how;
+        last.why = why;
+        last.operations += operations;
+        last.changed += changed;
+        ++last.graphs;
+        if (is_observed()) notify(entries_.back(), origin, recording, where);
+    };
+    const bool is_like = find(*tape);
+    if (is_like && entries_.back().tape->equals(*tape)) {
+        const FunctionMark functions;
+        entries_.back().exec->launch_batch(what.parts, what.begins, what.marks, where);
+        // A replayed tape is plain bytes: clearing it calls no destructor of a user's closure.
+        tape->clear();
+        return note(How::replayed, "the same as an earlier time", 0);
+    }
+    // A graph is remembered once it has been launched with what is remembered of it.
+    TapeOwner fresh = new_tape();
+    entries_.reserve(entries_.size() + 1);
+    How how = How::instantiated;
+    const char* why = entries_.empty()
+                          ? "the first time"
+                          : "other operations, or in another order, than any remembered time";
+    std::size_t changed = 0;
+    Entry made;
+    try {
+        if (is_like && remembered_ > 1 && entries_.back().before &&
+            entries_.back().before->equals(*tape)) {
+            // If the arguments alternate between two sets, each set gets a graph.
             why = "arguments that alternate get a graph each";
-        } else {
-            // A failed update may have changed a part of the graph, which is then dropped.
-            const std::size_t changed = last.changed;
+        } else if (is_like) {
+            made = std::move(entries_.back());
+            entries_.pop_back();
             try {
-                update(*entry, tape, where);
-                scratch_.work.closure = nullptr;
-                garbage.push_back(std::move(entry->before));
-                entry->before = std::exchange(entry->tape, tape);
+                changed = update(made, tape, where);
+                how = How::updated;
+                why = "the same operations with other arguments";
             } catch (const Error& error) {
-                scratch_.work.closure = nullptr;
-                last.changed = changed;
-                drop(entries_.size() - 1, garbage);
                 if (error.code() != ErrorCode::unsupported) throw;
-                entry = nullptr;
+                made.drop(garbage);
+                made = {};
                 why = "an argument could not be changed in the old graph";
-            } catch (...) {
-                scratch_.work.closure = nullptr;
-                last.changed = changed;
-                drop(entries_.size() - 1, garbage);
-                throw;
             }
         }
-    } else if (entry == nullptr) {
-        why = entries_.empty() ? "the first time"
-                               : "other operations, or in another order, than any remembered time";
+        if (made.exec == nullptr)
+            made.exec =
+                origin.backend->instantiate(*graph_of(tape.shared(), origin.device, where), where);
+        const FunctionMark functions;
+        made.exec->launch_batch(what.parts, what.begins, what.marks, where);
+        garbage.push_back(made.before.release());
+        made.before = std::exchange(made.tape, std::exchange(tape, std::move(fresh)));
+        if (entries_.size() >= remembered_) {
+            entries_.front().drop(garbage);
+            entries_.erase(entries_.begin());
+        }
+        entries_.push_back(std::move(made));
+        note(how, why, changed);
+    } catch (...) {
+        made.drop(garbage);
+        throw;
     }
-    if (entry == nullptr) {
-        const auto graph = graph_of(tape, origin.device, where);
-        Entry made{tape, nullptr, origin.backend->instantiate(*graph, where), nullptr};
-        entries_.reserve(entries_.size() + 1);
-        if (entries_.size() >= remembered_) drop(0, garbage);
-        entry = &entries_.emplace_back(std::move(made));
-        how = How::instantiated;
-    }
-    const FunctionMark functions;
-    entry->exec->launch(origin, where);
-    last.how = how;
-    last.why = why;
-    last.operations += tape->size();
-    ++last.graphs;
-    // A replayed tape is plain bytes: clearing it calls no destructor of a user's closure.
-    if (how == How::replayed) tape->clear();
-    else garbage.push_back(std::exchange(tape, std::move(fresh)));
-    if (is_observed()) notify(*entry, origin, where);
 }
 
-void BatchRun::notify(Entry& entry, StreamRecord& origin, const SourceLocation& where) noexcept {
+void BatchRun::notify(Entry& entry, StreamRecord& origin, std::uint64_t recording,
+                      const SourceLocation& where) noexcept {
     try {
         if (entry.shape == nullptr)
-            entry.shape =
-                std::make_shared<const ShapeData>(*graph_of(entry.tape, origin.device, where));
+            entry.shape = std::make_shared<const ShapeData>(
+                *graph_of(entry.tape.shared(), origin.device, where));
     } catch (...) {
         // Observers then do not learn of the nodes.
     }
     notify_on(origin, {.kind = OpKind::graph_launch,
                        .name = "batch",
-                       .recording = recorder != nullptr ? recorder->id.load() : 0,
+                       .recording = recording,
                        .shape = entry.shape != nullptr ? &entry.shape->shape() : nullptr,
                        .where = where});
 }

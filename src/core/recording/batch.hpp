@@ -2,7 +2,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include <heddle/recording/batch.hpp>
@@ -18,31 +20,41 @@ public:
     explicit BatchRun(BatchOptions options)
         : on_cpu(options.on_cpu), remembered_(std::max<std::size_t>(1, options.remembered)) {}
 
-    /// Launches the tape on `origin` and leaves an empty tape in its place. Moves what is to be
-    /// destroyed, perhaps with users' closures, to `garbage`, which must have room. If it throws,
-    /// the tape is unchanged.
-    void launch(std::shared_ptr<Tape>& tape, StreamRecord& origin, const SourceLocation& where,
-                std::vector<std::shared_ptr<void>>& garbage);
+    struct Launch {
+        std::span<StreamPart> parts;
+        std::span<const PartBegin> begins;
+        std::span<PartMark> marks;
+    };
+    /// Launches the tape on the stream of the first part, and leaves an empty tape in its place.
+    /// `recording` is the recorder's id. Moves what is to be destroyed, perhaps with users'
+    /// closures, to `garbage`, which must have room. If it throws, the tape is unchanged and
+    /// nothing has been enqueued.
+    void launch(TapeOwner& tape, const Launch& what, std::uint64_t recording,
+                const SourceLocation& where, std::vector<std::shared_ptr<void>>& garbage);
     std::size_t size() const noexcept { return entries_.size(); }
     void clear() noexcept { entries_.clear(); }
 
     BatchResult last;
     bool open = false;  ///< in use by a ScopedBatch
-    /// That scope's recorder. Other threads may launch meanwhile, under its lock.
+    /// That scope's recorder. Other threads may launch meanwhile, under its lock; they do not read
+    /// this.
     class BatchRecorder* recorder = nullptr;
     bool on_cpu;
 
 private:
     struct Entry {
-        std::shared_ptr<Tape> tape;    ///< what the graph runs now
-        std::shared_ptr<Tape> before;  ///< what it ran before its last update
+        TapeOwner tape;    ///< what the graph runs now
+        TapeOwner before;  ///< what it ran before its last update
         std::shared_ptr<GraphExec> exec;
         std::shared_ptr<const ShapeData> shape;  ///< for observers; null until one is there
+
+        void drop(std::vector<std::shared_ptr<void>>& garbage) noexcept;
     };
-    void notify(Entry& entry, StreamRecord& origin, const SourceLocation& where) noexcept;
-    Entry* find(const Tape& tape);
-    void update(Entry& entry, const std::shared_ptr<Tape>& tape, const SourceLocation& where);
-    void drop(std::size_t index, std::vector<std::shared_ptr<void>>& garbage) noexcept;
+    void notify(Entry& entry, StreamRecord& origin, std::uint64_t recording,
+                const SourceLocation& where) noexcept;
+    /// Moves the entry that fits best to the end. Returns false if none fits.
+    bool find(const Tape& tape) noexcept;
+    std::size_t update(Entry& entry, const TapeOwner& tape, const SourceLocation& where);
 
     std::size_t remembered_;
     std::vector<Entry> entries_;  ///< least recently used first

@@ -1,10 +1,14 @@
 #include "core/recording/batch_recorder.hpp"
 
+#include <algorithm>
+#include <utility>
+
 #include <heddle/observe/observer.hpp>
 
 #include "core/base/failure.hpp"
 #include "core/base/fork.hpp"
 #include "core/base/report.hpp"
+#include "core/stream/notify.hpp"
 #include "core/stream/order.hpp"
 
 namespace heddle::detail {
@@ -17,7 +21,10 @@ const ForkRegistration registered{ForkOrder::batch_recorders, batches.lock()};
 BatchRecorder& BatchRecorder::start(StreamRecord& stream, BatchRun& run,
                                     const SourceLocation& where) {
     BatchRecorder& batch = batches.take();
-    batch.run_ = &run;
+    {
+        const std::lock_guard guard(batch.lock);  // other threads may look at an old use of it
+        batch.run_ = &run;
+    }
     {
         const std::lock_guard guard(batch.kept_lock_);
         batch.keeps_ = true;
@@ -25,7 +32,10 @@ BatchRecorder& BatchRecorder::start(StreamRecord& stream, BatchRun& run,
     try {
         batch.begin(stream, where);
     } catch (...) {
-        batch.run_ = nullptr;
+        {
+            const std::lock_guard guard(batch.lock);
+            batch.run_ = nullptr;
+        }
         finish(batch, where);
         throw;
     }
@@ -58,7 +68,7 @@ void BatchRecorder::finish(BatchRecorder& batch, const SourceLocation& where) {
 
 void BatchRecorder::tell_abandoned(const SourceLocation& where) noexcept {
     // There is no tape if the batch could not begin.
-    if (!is_observed() || tape == nullptr || tape->is_empty()) [[likely]]
+    if (!is_observed() || !tape || tape->is_empty()) [[likely]]
         return;
     notify({.kind = OpKind::abandon,
             .name = "batch",
@@ -92,22 +102,36 @@ bool BatchRecorder::is_clean(StreamRecord& stream) noexcept {
 }
 
 /// Whether the stream's first `given` submissions are ordered before further work on the batch's
-/// first stream.
-bool BatchRecorder::is_settled(StreamRecord& stream, std::uint64_t given,
+/// first stream. Sets what of them may still fail.
+bool BatchRecorder::is_settled(StreamRecord& stream, std::uint64_t given, StreamPart::Past& past,
                                const SourceLocation& where) {
     if (given == 0) return true;
+    past.fate = stream.current_fate();
+    past.submissions = given;
     const std::uint64_t origin_id = origin()->id.load(std::memory_order_relaxed);
     {
         const std::lock_guard life(stream.life);
+        if (stream.settled_at == given) past.reached = stream.settled;
         if (stream.settled_by == origin_id && stream.settled_at == given) return true;
     }
     if (!origin()->waited.covers(stream.id.load(std::memory_order_relaxed), given) &&
         !stream.backend->is_complete(stream, where))
         return false;
-    const std::lock_guard life(stream.life);
-    stream.settled_at = given;
-    stream.settled_by = origin_id;
+    note_settled(stream, given, past.reached);
     return true;
+}
+
+/// Notes that the stream's first `given` submissions are ordered before further work on the batch's
+/// first stream.
+void BatchRecorder::note_settled(StreamRecord& stream, std::uint64_t given,
+                                 CompletionRef reached) noexcept {
+    {
+        const std::lock_guard life(stream.life);
+        stream.settled_at = given;
+        stream.settled_by = origin()->id.load(std::memory_order_relaxed);
+        std::swap(stream.settled, reached);
+    }
+    if (reached) garbage.pasts.push_back({nullptr, 0, std::move(reached)});
 }
 
 bool BatchRecorder::accept(StreamRecord& stream, Wants wants, const char*,
@@ -129,7 +153,7 @@ void BatchRecorder::step_aside(StreamRecord& stream, const SourceLocation& where
 void BatchRecorder::leave(StreamRecord& stream) noexcept {
     Participant& one = participant(stream);
     const bool is_origin = stream.place == 0;
-    if (is_origin || (stream.device != device && !one.tail.empty())) {
+    if (is_origin || (stream.device != device && !one.at.tail.empty())) {
         try {
             flush({});
         } catch (...) {
@@ -142,7 +166,7 @@ void BatchRecorder::leave(StreamRecord& stream) noexcept {
     } else if (takes_part(one)) detach(one);
 }
 
-bool BatchRecorder::join(StreamRecord& stream, const std::vector<std::uint32_t>& tail, const char*,
+bool BatchRecorder::join(StreamRecord& stream, const Point& point, const char*,
                          const SourceLocation& where) {
     StreamRecord* const first = origin();
     if (first == nullptr || owner != std::this_thread::get_id() ||
@@ -150,91 +174,145 @@ bool BatchRecorder::join(StreamRecord& stream, const std::vector<std::uint32_t>&
         !is_recordable(stream) ||
         (stream.has(stream_flag::fallible) && stream.known_failure() != nullptr))
         return false;
+    garbage.reserve(1);
+    StreamPart::Past past;
     const std::uint64_t given = stream.submissions.load(std::memory_order_acquire);
-    if (!is_settled(stream, given, where) || !attach(stream, tail, nullptr, where)) return false;
+    if (!is_settled(stream, given, past, where)) return false;
+    Point at = point;
+    if (given != 0) merge(at.begins, {static_cast<std::uint32_t>(participants.size())});
+    if (!attach(stream, std::move(at), nullptr, where)) return false;
+    participants.back().past = std::move(past);
     if (participants.back().given == given) return true;
     detach(participants.back());  // another thread has just enqueued work on it
     participants.pop_back();
     return false;
 }
 
-void BatchRecorder::wait_inside(StreamRecord& waiter, StreamRecord* other,
-                                const std::vector<std::uint32_t>& place,
+void BatchRecorder::wait_inside(StreamRecord& waiter, StreamRecord* other, const Point& point,
                                 const SourceLocation& where) {
     // A flush orders all participants after the work that was really enqueued on any of them.
     if (!is_clean(waiter) || (other != nullptr && !is_clean(*other))) flush(where);
-    else merge(participant(waiter).tail, place);
+    else merge(participant(waiter).at, point);
 }
 
-/// Orders further work of the other participants after the graph.
-void BatchRecorder::order_others(StreamRecord& first, const SourceLocation& where) {
-    std::exception_ptr failure;
-    const std::uint64_t origin_id = first.id.load(std::memory_order_relaxed);
-    for (std::size_t i = 1; i < participants.size(); ++i) {
-        Participant& one = participants[i];
-        if (!takes_part(one)) continue;
-        StreamRecord& stream = *one.stream;
-        try {
-            enqueue_stream_wait(stream, first, where);
-        } catch (...) {
-            // The stream cannot be ordered, so none of its later work may run.
-            failure = std::current_exception();
-            stream.poison(as_failure(failure), stream.submissions.load() + 1);
-        }
-        one.given = stream.submissions.load(std::memory_order_acquire);
-        one.tail.clear();
-        one.own = one.primary = -1;
-        if (!is_recordable(stream)) {
-            detach(one);
-            continue;
-        }
-        const std::lock_guard life(stream.life);
-        stream.settled_at = one.given;
-        stream.settled_by = origin_id;
+/// Puts on the tape what a launch needs besides the recorded operations.
+void BatchRecorder::complete_tape(const SourceLocation& where) {
+    // Marks of live events become nodes: once the tape is sent, only a real record can be waited
+    // for.
+    for (Mark& mark : marks) {
+        if (mark.op >= 0) mark.node = static_cast<std::uint32_t>(mark.op);
+        if (mark.event == nullptr || mark.op >= 0) continue;
+        mark.node = tape->add(NodeKind::record_event, mark.event->device, mark.at.tail, {});
+        tape->set_event(mark.node, mark.event);
+        for (const std::uint32_t part : mark.at.begins) begins.push_back({mark.node, part});
     }
-    if (failure != nullptr) std::rethrow_exception(failure);
+    if (!tape->is_empty()) return;
+    // A stream has waited for what another was given before the tape, and that is all; or another
+    // thread has enqueued work, which the next operations come after.
+    for (std::uint32_t i = 0; i < participants.size(); ++i) {
+        if (i != 0 && !takes_part(participants[i])) continue;
+        if (is_clean(*participants[i].stream) &&
+            std::ranges::all_of(participants[i].at.begins, [i](auto one) { return one == i; }))
+            continue;
+        tape->add(NodeKind::empty, device, {}, where);
+        return;
+    }
+}
+
+/// Notes of a participant other than the first that its part has been launched.
+void BatchRecorder::note_part_sent(Participant& one, StreamPart& part, const StreamPart& first,
+                                   const SourceLocation& where) noexcept {
+    StreamRecord &stream = *one.stream, &origin = *first.stream;
+    // Who has waited for all of the first stream's part need not wait for it again.
+    if (std::ranges::includes(part.tail, first.tail) &&
+        std::ranges::includes(part.begins, first.begins))
+        stream.waited.note(origin.id.load(std::memory_order_relaxed),
+                           origin.submissions.load(std::memory_order_acquire));
+    one.past.reached = std::move(part.after);
+    if (!one.past.reached) {
+        one.past.fate = stream.current_fate();
+        one.past.submissions = one.given;
+    }
+    note_settled(stream, one.given, one.past.reached);
+    if (is_observed())
+        notify_wait(stream, {.name = "wait_stream", .other = &origin, .reason = WaitReason::batch},
+                    where);
+}
+
+/// Notes that the tape has been launched: further work of all participants comes after it.
+void BatchRecorder::note_sent(StreamRecord& first, const SourceLocation& where) noexcept {
+    const std::uint64_t given = first.submissions.load(std::memory_order_acquire);
+    for (std::size_t i = 0; i < marks.size(); ++i) {
+        const Mark& mark = marks[i];
+        if (mark.event == nullptr) continue;
+        note_record(*mark.event, first, given, 0, false);
+        if (sent_marks_[i].fate != nullptr) mark.event->fate = std::move(sent_marks_[i].fate);
+        mark.event->recorder.store(nullptr, std::memory_order_release);
+    }
+    marks.clear();
+    begins.clear();
+    // The first one comes last: the others compare their parts with its part.
+    for (std::size_t i = participants.size(); i-- > 0;) {
+        Participant& one = participants[i];
+        one.own = one.primary = -1;
+        if (parts_[i].stream == nullptr) continue;
+        one.given = one.stream->submissions.load(std::memory_order_acquire);
+        garbage.pasts.push_back(std::exchange(one.past, {}));
+        if (i != 0) note_part_sent(one, parts_[i], parts_[0], where);
+        one.at.tail.clear();
+        one.at.begins.assign(1, static_cast<std::uint32_t>(i));  // has room
+        if (i != 0 && !is_recordable(*one.stream)) detach(one);
+    }
 }
 
 void BatchRecorder::flush(const SourceLocation& where) {
     StreamRecord* const first = origin();
     if (first == nullptr || run_ == nullptr || first->has(stream_flag::forked)) return;
-    garbage.reserve();
     const Tape::Position before = tape->position();
+    const std::size_t begun = begins.size();
     try {
-        // Marks of live events become nodes: once the tape is sent, only a real record can be
-        // waited for.
-        for (const Mark& mark : marks) {
-            if (mark.event == nullptr || mark.op >= 0) continue;
-            const std::uint32_t op =
-                tape->add(NodeKind::record_event, mark.event->device, mark.tail, {});
-            tape->set_event(op, mark.event);
-        }
+        complete_tape(where);
         // Work that another thread really enqueued on a participant goes first. That happens if the
         // thread read the stream's flags before the stream joined.
-        for (std::size_t i = 1; i < participants.size(); ++i)
-            if (takes_part(participants[i]) && !is_clean(*participants[i].stream))
-                enqueue_stream_wait(*first, *participants[i].stream, where);
-        if (!tape->is_empty()) run_->launch(tape, *first, where, garbage.objects);
+        for (std::uint32_t i = 1; i < participants.size(); ++i) {
+            Participant& one = participants[i];
+            if (!takes_part(one) || is_clean(*one.stream)) continue;
+            merge(one.at.begins, {i});
+            one.past.fate = one.stream->current_fate();
+            one.past.submissions = one.stream->submissions.load(std::memory_order_acquire);
+            enqueue_stream_wait(*first, *one.stream, where);
+        }
+        if (!tape->is_empty()) launch(*first, where);
     } catch (...) {
+        parts_.clear();
         tape->go_back(before);
+        begins.resize(begun);
         throw;
     }
-    const std::uint64_t given = first->submissions.load(std::memory_order_acquire);
-    for (const Mark& mark : marks) {
-        if (mark.event == nullptr) continue;
-        note_record(*mark.event, *first, given, 0, false);
-        mark.event->recorder.store(nullptr, std::memory_order_release);
-    }
-    marks.clear();
+    parts_.clear();
     collect_kept();
-    Participant& origin_part = participants[0];
-    origin_part.given = given;
-    origin_part.tail.clear();
-    origin_part.own = origin_part.primary = -1;
-    order_others(*first, where);
     if (is_recordable(*first)) return;
     // The first stream has failed, for example: nothing can be recorded any more.
     for (Participant& one : participants) detach(one);
+}
+
+/// Launches the tape.
+void BatchRecorder::launch(StreamRecord& first, const SourceLocation& where) {
+    garbage.reserve(2 * participants.size());
+    parts_.resize(participants.size());
+    for (std::size_t i = 0; i < participants.size(); ++i) {
+        Participant& one = participants[i];
+        one.at.begins.reserve(1);
+        parts_[i].stream = i == 0 || takes_part(one) ? one.stream : nullptr;
+        parts_[i].tail = one.at.tail;
+        parts_[i].begins = one.at.begins;
+        parts_[i].past = &one.past;
+    }
+    sent_marks_.clear();
+    for (const Mark& mark : marks) sent_marks_.push_back({mark.node, nullptr});
+    run_->launch(tape, {parts_, begins, sent_marks_}, id.load(std::memory_order_relaxed), where,
+                 garbage.objects);
+    note_sent(first, where);
 }
 
 bool BatchRecorder::keep(Block& block) noexcept {

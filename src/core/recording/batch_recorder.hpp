@@ -17,10 +17,10 @@ public:
     bool is_capture() const noexcept override { return false; }
     bool accept(StreamRecord& stream, Wants wants, const char* call,
                 const SourceLocation& where) override;
-    bool join(StreamRecord& stream, const std::vector<std::uint32_t>& tail, const char* call,
+    bool join(StreamRecord& stream, const Point& point, const char* call,
               const SourceLocation& where) override;
-    void wait_inside(StreamRecord& waiter, StreamRecord* other,
-                     const std::vector<std::uint32_t>& place, const SourceLocation& where) override;
+    void wait_inside(StreamRecord& waiter, StreamRecord* other, const Point& point,
+                     const SourceLocation& where) override;
     void flush(const SourceLocation& where) override;
     void leave(StreamRecord& stream) noexcept override;
     void step_aside(StreamRecord& stream, const SourceLocation& where) override;
@@ -36,13 +36,22 @@ protected:
 private:
     bool takes_part(const Participant& one) const noexcept;
     bool is_clean(StreamRecord& stream) noexcept;
-    bool is_settled(StreamRecord& stream, std::uint64_t given, const SourceLocation& where);
-    void order_others(StreamRecord& origin, const SourceLocation& where);
+    bool is_settled(StreamRecord& stream, std::uint64_t given, StreamPart::Past& past,
+                    const SourceLocation& where);
+    void note_settled(StreamRecord& stream, std::uint64_t given, CompletionRef reached) noexcept;
+    void complete_tape(const SourceLocation& where);
+    void launch(StreamRecord& origin, const SourceLocation& where);
+    void note_part_sent(Participant& one, StreamPart& part, const StreamPart& first,
+                        const SourceLocation& where) noexcept;
+    void note_sent(StreamRecord& origin, const SourceLocation& where) noexcept;
     void collect_kept() noexcept;
     /// Tells observers that what is on the tape will not run, if there is anything.
     void tell_abandoned(const SourceLocation& where) noexcept;
 
     BatchRun* run_ = nullptr;
+    // Of the launch under way.
+    std::vector<StreamPart> parts_;
+    std::vector<PartMark> sent_marks_;
     SpinLock kept_lock_;  ///< guards the next two; its holder never waits for the recorder's lock
     Block* kept_ = nullptr;  ///< to be freed after the next flush; linked by Block::next_kept
     bool keeps_ = false;     ///< true while the batch is open

@@ -45,14 +45,14 @@ std::string CaptureRecorder::unjoined(const std::vector<bool>& reached) const {
     for (std::size_t i = 1; i < participants.size(); ++i) {
         const Participant& one = participants[i];
         const bool joined =
-            std::ranges::all_of(one.tail, [&](std::uint32_t op) { return reached[op]; });
+            std::ranges::all_of(one.at.tail, [&](std::uint32_t op) { return reached[op]; });
         if (!joined) names += formatted("{}'{}'", names.empty() ? "" : ", ", one.name);
     }
     return names;
 }
 
 std::unique_ptr<GraphData> CaptureRecorder::take(bool join, const SourceLocation& where) {
-    std::shared_ptr<Tape> taken;
+    TapeOwner taken;
     std::vector<BlockUse> declared;
     {
         lock.lock();
@@ -66,7 +66,7 @@ std::unique_ptr<GraphData> CaptureRecorder::take(bool join, const SourceLocation
         // A launch completes when all nodes have. So `join` adds no edges, it only skips this
         // check.
         if (const std::string names =
-                join ? "" : unjoined(reached_from(*tape, participants[0].tail));
+                join ? "" : unjoined(reached_from(*tape, participants[0].at.tail));
             !names.empty())
             usage_error(
                 {"capture", where, device},
@@ -85,10 +85,10 @@ std::unique_ptr<GraphData> CaptureRecorder::take(bool join, const SourceLocation
         marks.clear();
         tell_capture_around();
         for (const Declared& one : declared_) declared.push_back({one.block, one.serial});
-        std::shared_ptr<Tape> fresh = new_tape();
+        TapeOwner fresh = new_tape();
         taken = std::exchange(tape, std::move(fresh));
     }
-    std::unique_ptr<GraphData> graph = graph_of(taken, device, where);
+    std::unique_ptr<GraphData> graph = graph_of(taken.shared(), device, where);
     // Each launch uses the declared memory. Any node can name it, since a launch counts as one use
     // of all memory that its graph uses.
     if (!graph->nodes.empty()) graph->nodes.back()->declared = std::move(declared);
@@ -114,8 +114,8 @@ bool CaptureRecorder::accept(StreamRecord& stream, Wants wants, const char* call
     return true;
 }
 
-bool CaptureRecorder::join(StreamRecord& stream, const std::vector<std::uint32_t>& tail,
-                           const char* call, const SourceLocation& where) {
+bool CaptureRecorder::join(StreamRecord& stream, const Point& point, const char* call,
+                           const SourceLocation& where) {
     if (is_captured(stream)) return false;  // in another capture: the caller throws
     if (stream.backend->capture_id(stream) != 0)
         usage_error({call, where, stream},
@@ -130,23 +130,22 @@ bool CaptureRecorder::join(StreamRecord& stream, const std::vector<std::uint32_t
         const Recorded batch(stream);
         if (batch && batch->is_capture()) return false;
         if (batch) batch->flush(where);
-        if (attach(stream, tail, batch ? &*batch : nullptr, where)) return true;
+        if (attach(stream, point, batch ? &*batch : nullptr, where)) return true;
     }
 }
 
-void CaptureRecorder::wait_inside(StreamRecord& waiter, StreamRecord*,
-                                  const std::vector<std::uint32_t>& place,
+void CaptureRecorder::wait_inside(StreamRecord& waiter, StreamRecord*, const Point& point,
                                   const SourceLocation& where) {
     refuse_in_body(waiter, where);
     collect_external(participant(waiter), where);
-    merge(participant(waiter).tail, place);
+    merge(participant(waiter).at, point);
 }
 
 // Memory ------------------------------------------------------------------------------------------
 
 Block* CaptureRecorder::take_spare(StreamRecord& stream, std::size_t bytes) {
     if (spares_.empty()) return nullptr;
-    const std::vector<bool> before = reached_from(*tape, participant(stream).tail);
+    const std::vector<bool> before = reached_from(*tape, participant(stream).at.tail);
     for (auto spare = spares_.begin(); spare != spares_.end(); ++spare) {
         if (spare->block->device != stream.device || spare->block->bytes < bytes ||
             spare->block->bytes / 2 > bytes)
@@ -189,7 +188,7 @@ void CaptureRecorder::offer(Block& block) {
     for (const Declared& one : declared_) {
         if (one.block != &block) continue;
         if (one.place == everywhere) return;
-        merge(spare.after, participants[one.place].tail);
+        merge(spare.after, participants[one.place].at.tail);
     }
     spares_.push_back(std::move(spare));
 }

@@ -32,10 +32,10 @@ public:
     CaptureMode capture_mode() const noexcept override { return mode_; }
     bool accept(StreamRecord& stream, Wants wants, const char* call,
                 const SourceLocation& where) override;
-    bool join(StreamRecord& stream, const std::vector<std::uint32_t>& tail, const char* call,
+    bool join(StreamRecord& stream, const Point& point, const char* call,
               const SourceLocation& where) override;
-    void wait_inside(StreamRecord& waiter, StreamRecord* other,
-                     const std::vector<std::uint32_t>& place, const SourceLocation& where) override;
+    void wait_inside(StreamRecord& waiter, StreamRecord* other, const Point& point,
+                     const SourceLocation& where) override;
     void flush(const SourceLocation&) override {}
     void step_aside(StreamRecord&, const SourceLocation&) override {}
 

@@ -15,16 +15,16 @@
 namespace heddle::detail {
 
 namespace {
-std::vector<std::uint32_t> place_of(const Recorder::Mark& mark) {
-    if (mark.op < 0) return mark.tail;
-    return {static_cast<std::uint32_t>(mark.op)};
+Recorder::Point point_of(const Recorder::Mark& mark) {
+    if (mark.op < 0) return mark.at;
+    return {{static_cast<std::uint32_t>(mark.op)}, {}};
 }
 
 /// Returns the operation that the stream's next kernel may overlap, or -1. Within one stream that
 /// is its newest one, unless the stream has waited for something since: that wait must hold.
 std::int64_t primary_of(const Recorder::Participant& one, const LaunchOptions& options) {
     if (options.dependence == Dependence::on_event) return one.primary;
-    const bool alone = one.tail.size() == 1 && one.tail.front() == one.own;
+    const bool alone = one.at.tail.size() == 1 && one.at.tail.front() == one.own;
     return options.dependence == Dependence::on_stream && alone ? one.own : -1;
 }
 
@@ -115,12 +115,12 @@ namespace {
 /// earlier users of memory that the graphs own, which clones share.
 void add_graph_node(Recorder& r, StreamRecord& stream, const std::shared_ptr<NodeData>& node,
                     const std::vector<GraphData*>& graphs, const SourceLocation& where) {
-    std::vector<std::uint32_t> tail = r.participant(stream).tail;
+    std::vector<std::uint32_t> tail = r.participant(stream).at.tail;
     for (GraphData* graph : graphs) {
         if (!graph->blocks_known) find_blocks(*graph);
         for (const Block* block : graph->owned) merge(tail, r.tape->users_of(*block));
     }
-    r.participant(stream).tail = std::move(tail);
+    r.participant(stream).at.tail = std::move(tail);
     r.add(stream, node->kind, where, [&](std::uint32_t) {
         for (const GraphData* graph : graphs)
             for (Block* block : graph->blocks) r.use(*block);
@@ -175,12 +175,12 @@ bool record_stream_wait(StreamRecord& waiter, StreamRecord& other, const SourceL
     if (const Recorded theirs(other); theirs) {
         Recorder& r = *theirs;
         r.collect_external(r.participant(other), where);
-        const std::vector<std::uint32_t> place = r.participant(other).tail;
+        const Recorder::Point point = r.participant(other).at;
         if (waiter.recorder.load(std::memory_order_acquire) == &r) {
-            r.wait_inside(waiter, &other, place, where);
+            r.wait_inside(waiter, &other, point, where);
             return true;
         }
-        if (r.join(waiter, place, "wait_stream", where)) return true;
+        if (r.join(waiter, point, "wait_stream", where)) return true;
         r.flush(where);
     }
     // If `other` was recorded by a batch, its recorded work has been enqueued by now.
@@ -197,12 +197,12 @@ bool record_stream_wait(StreamRecord& waiter, StreamRecord& other, const SourceL
 bool record_event_wait(StreamRecord& waiter, EventState& event, const SourceLocation& where) {
     if (const Recorded theirs(event); theirs) {
         Recorder& r = *theirs;
-        const std::vector<std::uint32_t> place = place_of(*r.mark_of(event));
+        const Recorder::Point point = point_of(*r.mark_of(event));
         if (waiter.recorder.load(std::memory_order_acquire) == &r) {
-            r.wait_inside(waiter, nullptr, place, where);
+            r.wait_inside(waiter, nullptr, point, where);
             return true;
         }
-        if (r.join(waiter, place, "wait_event", where)) return true;
+        if (r.join(waiter, point, "wait_event", where)) return true;
         r.flush(where);
     }
     const Recorded mine(waiter);
@@ -226,7 +226,7 @@ bool record_event_point(EventState& event, StreamRecord& stream, bool external,
     }
     std::erase_if(r->marks, [](const Recorder::Mark& one) { return one.event == nullptr; });
     Recorder::Mark& mark =
-        r->marks.emplace_back(Recorder::Mark{nullptr, r->participant(stream).tail, -1});
+        r->marks.emplace_back(Recorder::Mark{nullptr, r->participant(stream).at, -1});
     if (is_node)
         mark.op = r->add(stream, NodeKind::record_event, where,
                          [&](std::uint32_t op) { r->tape->set_event(op, &event); });
@@ -244,15 +244,22 @@ bool record_event_point(EventState& event, StreamRecord& stream, bool external,
 bool record_primary(StreamRecord& waiter, EventState& event) {
     const Recorded r(waiter);
     const Recorder::Mark* const mark = r ? r->mark_of(event) : nullptr;
-    if (mark == nullptr || mark->op >= 0 || mark->tail.size() != 1) return false;
-    r->participant(waiter).primary = mark->tail.front();
+    if (mark == nullptr || mark->op >= 0 || mark->at.tail.size() != 1) return false;
+    r->participant(waiter).primary = mark->at.tail.front();
     return true;
 }
 
 void send_batch_of(StreamRecord& stream, const SourceLocation& where) {
-    if (!stream.has(stream_flag::recording) || is_captured(stream)) return;
-    const Recorded r(stream);
-    if (r) r->flush(where);
+    // A capture inside a batch has the stream, and the batch around it may have recorded more of
+    // other streams meanwhile.
+    for (;;) {
+        Recorder* const r = stream.outermost.load(std::memory_order_acquire);
+        if (r == nullptr || r->is_capture()) return;
+        r->lock.lock();
+        const Recorded held(*r);
+        if (stream.outermost.load(std::memory_order_acquire) != r) continue;
+        return r->flush(where);
+    }
 }
 
 void send_batch_of(EventState& event, const SourceLocation& where) {
@@ -265,11 +272,14 @@ void refuse_captured(StreamRecord& stream, const char* call, const SourceLocatio
     if (is_captured(stream)) throw_capturing(stream, call, where);
 }
 
-/// Flushes the batch. Returns false if another thread holds its lock.
-bool try_send(Recorder* r, const SourceLocation& where) {
+/// Flushes the batch that records the stream or event. Returns false if another thread holds its
+/// lock.
+template <class Kind> bool try_send(Kind& recorded, const SourceLocation& where) {
+    Recorder* const r = recorded.recorder.load(std::memory_order_acquire);
     if (r == nullptr) return true;
     if (!r->lock.try_lock()) return false;
     const Recorded held(*r);
+    if (recorded.recorder.load(std::memory_order_acquire) != r) return false;
     r->flush(where);
     return true;
 }
@@ -284,12 +294,10 @@ void leave_to_host(StreamRecord& stream, const char* call, const SourceLocation&
 bool may_query(StreamRecord& stream, const char* call, const SourceLocation& where) {
     if (!stream.has(stream_flag::recording)) return true;
     refuse_captured(stream, call, where);
-    return try_send(stream.recorder.load(std::memory_order_acquire), where);
+    return try_send(stream, where);
 }
 
-bool may_query(EventState& event, const SourceLocation& where) {
-    return try_send(event.recorder.load(std::memory_order_acquire), where);
-}
+bool may_query(EventState& event, const SourceLocation& where) { return try_send(event, where); }
 
 void note_handed_out(StreamRecord& stream, const SourceLocation& where) {
     {
@@ -344,8 +352,9 @@ bool keep_for_batch(Block& block, std::span<const StreamUse> users, const Record
     for (const StreamUse& use : users) {
         if (!use.stream->has(stream_flag::recording)) continue;
         // Without the recorder's lock, which may be held for long: keep() checks by itself whether
-        // the batch is still open.
-        Recorder* const r = use.stream->recorder.load(std::memory_order_acquire);
+        // the batch is still open. Only the outermost recorder can be a batch, and it knows the
+        // streams that have left.
+        Recorder* const r = use.stream->outermost.load(std::memory_order_acquire);
         if (r != nullptr && r != sent && r->keep(block)) return true;
     }
     return false;

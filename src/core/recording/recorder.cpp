@@ -61,12 +61,12 @@ void Recorder::collect_external(Participant& one, const SourceLocation& where) {
     one.own = -1;
 }
 
-bool Recorder::attach(StreamRecord& stream, std::vector<std::uint32_t> tail, Recorder* outer,
+bool Recorder::attach(StreamRecord& stream, Point at, Recorder* outer,
                       const SourceLocation& where) {
     Participant one;
     one.stream = &stream;
     one.stream_id = stream.id.load();
-    one.tail = std::move(tail);
+    one.at = std::move(at);
     if (is_capture()) one.name = stream.display_name();
     if (outer != nullptr) {
         one.outer = outer;
@@ -80,6 +80,7 @@ bool Recorder::attach(StreamRecord& stream, std::vector<std::uint32_t> tail, Rec
         return false;
     }
     stream.place = participants.size() - 1;
+    if (outer == nullptr) stream.outermost.store(this, std::memory_order_release);
     stream.set(flags());
     if (!is_capture() && stream.place != 0) {
         stream.set(stream_flag::joined);
@@ -114,15 +115,16 @@ void Recorder::detach(Participant& one) noexcept {
     }
     // Flags first: as soon as `recorder` is null, another recorder may attach.
     stream->clear(stream_flag::recording | stream_flag::captured | stream_flag::joined);
+    stream->outermost.store(nullptr, std::memory_order_release);
     stream->recorder.store(nullptr, std::memory_order_release);
 }
 
 void Recorder::begin(StreamRecord& stream, const SourceLocation& where) {
     const std::lock_guard guard(lock);
-    if (tape == nullptr) tape = new_tape();
+    if (!tape) tape = new_tape();
     device = stream.device;
     owner = std::this_thread::get_id();
-    participants.clear();
+    begins.clear();
     marks.clear();
     process.store(forks(), std::memory_order_relaxed);
     id = next_id.fetch_add(1);
@@ -130,7 +132,10 @@ void Recorder::begin(StreamRecord& stream, const SourceLocation& where) {
         for (;;) {
             Recorded around(stream);
             if (around) around->flush(where);
-            if (attach(stream, {}, around ? &*around : nullptr, where)) return;
+            // A batch's first stream comes after what it was given before.
+            Point first;
+            if (!is_capture()) first.begins.assign(1, 0);
+            if (attach(stream, std::move(first), around ? &*around : nullptr, where)) return;
         }
     } catch (...) {
         id = 0;
@@ -140,7 +145,8 @@ void Recorder::begin(StreamRecord& stream, const SourceLocation& where) {
 
 void Recorder::end() noexcept {
     for (Participant& one : participants) detach(one);
-    participants.clear();
+    ended_participants_ = std::exchange(participants, {});
+    begins.clear();
     for (Mark& mark : marks) {
         if (mark.event != nullptr) mark.event->recorder.store(nullptr, std::memory_order_release);
     }
@@ -181,7 +187,8 @@ void Recorded::unlock() noexcept {
 
 void Recorder::release_lock() noexcept {
     const Garbage dropped = std::move(garbage);
-    const std::shared_ptr<Tape> old = std::move(ended_tape_);
+    const TapeOwner old = std::move(ended_tape_);
+    const std::vector<Participant> left = std::exchange(ended_participants_, {});
     lock.unlock();
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/free_list.hpp"
+#include "core/graph/graph.hpp"
 #include "core/recording/tape.hpp"
 #include "core/stream/recorded_calls.hpp"
 #include <heddle/recording/capture.hpp>
@@ -46,13 +47,20 @@ private:
 /// meanwhile, so that all other threads wait for the lock.
 class Recorder {
 public:
+    /// A point in the recording: what a waiter has to come after.
+    struct Point {
+        std::vector<std::uint32_t> tail;  ///< operations
+        /// Batches: participants, by index, whose work from before the tape counts too.
+        std::vector<std::uint32_t> begins;
+    };
     /// A stream that takes part. The first one is the stream on which the recording began.
     struct Participant {
         StreamRecord* stream = nullptr;  ///< null after it has left
         std::uint64_t stream_id = 0;
         /// Its submissions when it joined, or when the tape was last sent.
         std::uint64_t given = 0;
-        std::vector<std::uint32_t> tail;  ///< operations that its next one depends on
+        Point at;               ///< what its next operation depends on
+        StreamPart::Past past;  ///< batches: what it was given before, as far as that may fail
         /// Its newest operation, or -1 if a dependent kernel must not overlap that.
         std::int64_t own = -1;
         /// The operation behind a programmatic event that its next kernel waits for, or -1.
@@ -67,8 +75,9 @@ public:
     /// An event's newest record.
     struct Mark {
         EventState* event;  ///< null if it has been recorded elsewhere since, or destroyed
-        std::vector<std::uint32_t> tail;
-        std::int64_t op = -1;  ///< the operation that records it, or -1 if there is none
+        Point at;
+        std::int64_t op = -1;    ///< the operation that records it, or -1 if there is none
+        std::uint32_t node = 0;  ///< batches, set by a flush: that one, or the one it has added
     };
 
     virtual ~Recorder() = default;
@@ -82,8 +91,11 @@ public:
     // unless they say otherwise.
     Device device = Access::device(DeviceKind::cpu, 0);
     std::thread::id owner;
-    std::shared_ptr<Tape> tape;
+    TapeOwner tape;
     std::vector<Participant> participants;
+    /// The operations that depend on what a participant was given before the tape. They are the
+    /// first to depend on it; others depend on them.
+    std::vector<PartBegin> begins;
     std::vector<Mark> marks;
 
     Participant& participant(const StreamRecord& stream) noexcept {
@@ -95,17 +107,21 @@ public:
     /// may call heddle.
     struct Garbage {
         std::vector<std::shared_ptr<void>> objects;
-        Block* blocks = nullptr;         ///< to be freed; linked by Block::next_kept
-        const Recorder* sent = nullptr;  ///< the batch that has sent all their recorded uses
+        std::vector<StreamPart::Past> pasts;  ///< may hold the last reference to a failure
+        Block* blocks = nullptr;              ///< to be freed; linked by Block::next_kept
+        const Recorder* sent = nullptr;       ///< the batch that has sent all their recorded uses
 
         Garbage() = default;
         Garbage(Garbage&& other) noexcept
-            : objects(std::exchange(other.objects, {})),
+            : objects(std::exchange(other.objects, {})), pasts(std::exchange(other.pasts, {})),
               blocks(std::exchange(other.blocks, nullptr)), sent(other.sent) {}
         Garbage& operator=(Garbage&&) = delete;
         ~Garbage();
         /// Reserves room for what one flush drops, so that it cannot fail half-way.
-        void reserve() { objects.reserve(objects.size() + 8); }
+        void reserve(std::size_t participants) {
+            objects.reserve(objects.size() + 8);
+            pasts.reserve(pasts.size() + participants);
+        }
     };
     Garbage garbage;
     /// Releases the lock, then destroys the garbage.
@@ -128,19 +144,16 @@ public:
                         const SourceLocation& where) = 0;
     /// Notes that the newest operation uses the block.
     void use(Block& block);
-    /// Makes the stream a participant whose next operation depends on `tail`. Returns false if it
+    /// Makes the stream a participant whose next operation comes after `point`. Returns false if it
     /// must not join: then the caller enqueues a real wait. Throws UsageError if a capture refuses
     /// it.
-    virtual bool join(StreamRecord& stream, const std::vector<std::uint32_t>& tail,
-                      const char* call, const SourceLocation& where) = 0;
-    /// Makes a participant wait for the operations `place` of the recording: on the tape, or by
-    /// sending it.
-    virtual void wait_inside(StreamRecord& waiter, StreamRecord* other,
-                             const std::vector<std::uint32_t>& place,
+    virtual bool join(StreamRecord& stream, const Point& point, const char* call,
+                      const SourceLocation& where) = 0;
+    /// Makes a participant wait for `point`: on the tape, or by sending it.
+    virtual void wait_inside(StreamRecord& waiter, StreamRecord* other, const Point& point,
                              const SourceLocation& where) = 0;
-    /// Sends the tape, and orders further work of all participants after it. If the launch throws,
-    /// everything stays on the tape. Poisons participants that cannot be ordered, and throws.
-    /// Captures do nothing.
+    /// Sends the tape, and orders further work of all participants after it. If it throws,
+    /// everything is still on the tape and nothing has been enqueued. Captures do nothing.
     virtual void flush(const SourceLocation& where) = 0;
     /// Called before work is really enqueued on a participant, so that it follows the recorded
     /// work. Flushes, and the stream leaves (a batch's first one stays). Captures do nothing.
@@ -164,8 +177,7 @@ public:
 
     /// Makes the stream a participant if at this moment `outer` records it (null: nothing does).
     /// Returns false otherwise.
-    bool attach(StreamRecord& stream, std::vector<std::uint32_t> tail, Recorder* outer,
-                const SourceLocation& where);
+    bool attach(StreamRecord& stream, Point at, Recorder* outer, const SourceLocation& where);
     void detach(Participant& one) noexcept;
     /// Begins a recording on this stream. Call without the lock. Flushes a batch around a capture,
     /// which resumes afterwards.
@@ -177,11 +189,19 @@ protected:
     virtual std::uint32_t flags() const noexcept = 0;
 
 private:
-    std::shared_ptr<Tape> ended_tape_;  ///< garbage too
+    // Garbage too.
+    TapeOwner ended_tape_;
+    std::vector<Participant> ended_participants_;
 };
 
 /// Adds `more` to `tail`, sorted and without duplicates.
 void merge(std::vector<std::uint32_t>& tail, const std::vector<std::uint32_t>& more);
+inline void merge(Recorder::Point& at, const Recorder::Point& more) {
+    Recorder::Point merged = at;
+    merge(merged.tail, more.tail);
+    merge(merged.begins, more.begins);
+    at = std::move(merged);
+}
 /// Returns, for each operation, whether it is one of `ends` or precedes one of them.
 std::vector<bool> reached_from(const Tape& tape, const std::vector<std::uint32_t>& ends);
 
@@ -223,17 +243,21 @@ template <class F>
 std::uint32_t Recorder::add(StreamRecord& stream, NodeKind kind, const SourceLocation& where,
                             F&& fill_in) {
     Participant& one = participant(stream);
-    one.tail.reserve(1);
+    one.at.tail.reserve(1);
     const Tape::Position before = tape->position();
+    const std::size_t begun = begins.size();
     try {
-        const std::uint32_t op = tape->add(kind, stream.device, one.tail, where);
+        const std::uint32_t op = tape->add(kind, stream.device, one.at.tail, where);
+        for (const std::uint32_t part : one.at.begins) begins.push_back({op, part});
         fill_in(op);
-        one.tail.assign(1, op);
+        one.at.tail.assign(1, op);
+        one.at.begins.clear();
         one.own = op;
         one.primary = -1;
         return op;
     } catch (...) {
         tape->go_back(before);
+        begins.resize(begun);
         throw;
     }
 }

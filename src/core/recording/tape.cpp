@@ -294,9 +294,9 @@ const ForkRegistration registered{
     {nullptr, [](void*) { tapes().lock().lock(); }, [](void*) { tapes().lock().unlock(); }}};
 }  // namespace
 
-std::shared_ptr<Tape> new_tape() {
-    return {tapes().take().release(),
-            [](Tape* tape) { tapes().give(std::unique_ptr<Tape>(tape)); }};
+TapeOwner new_tape() {
+    return TapeOwner(
+        {tapes().take().release(), [](Tape* tape) { tapes().give(std::unique_ptr<Tape>(tape)); }});
 }
 
 std::size_t Tape::capacity() const noexcept {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/seam/backend.hpp"
@@ -149,8 +150,30 @@ private:
     bool comparable_ = true;  ///< bytes say it all: no nodes, no closures with a move or destructor
 };
 
+/// The one owner of what is on a tape: the recorder that adds to it or, once its graph has been
+/// launched, the batch that remembers it. It moves and is never copied, so no two parts of heddle
+/// take one tape for their own. Closures in graphs keep the tape's memory, by shared().
+class TapeOwner {
+public:
+    TapeOwner() = default;
+    explicit TapeOwner(std::shared_ptr<Tape> tape) noexcept : tape_(std::move(tape)) {}
+    TapeOwner(TapeOwner&&) noexcept = default;
+    TapeOwner& operator=(TapeOwner&&) noexcept = default;
+
+    explicit operator bool() const noexcept { return tape_ != nullptr; }
+    Tape* operator->() const noexcept { return tape_.get(); }
+    Tape& operator*() const noexcept { return *tape_; }
+    /// For closures that lie in the tape.
+    const std::shared_ptr<Tape>& shared() const noexcept { return tape_; }
+    /// Gives the tape up, to be destroyed where that is allowed.
+    std::shared_ptr<void> release() noexcept { return std::move(tape_); }
+
+private:
+    std::shared_ptr<Tape> tape_;
+};
+
 /// Returns an empty tape. The thread that drops the last reference clears it, for reuse.
-std::shared_ptr<Tape> new_tape();
+TapeOwner new_tape();
 
 /// Builds a graph on `device` from the tape's operations. Closures stay in the tape, which the
 /// graph keeps alive.

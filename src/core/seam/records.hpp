@@ -118,12 +118,18 @@ struct StreamRecord : StreamState {
 
     /// The recorder, while flag `recording` is set; else null.
     std::atomic<Recorder*> recorder{nullptr};
+    /// The recorder around all others that record the stream, while flag `recording` is set; else
+    /// null. It is `recorder` itself unless a capture began inside a batch or another capture.
+    std::atomic<Recorder*> outermost{nullptr};
     /// Index among the recorder's participants; guarded by the recorder's lock.
     std::size_t place = 0;
     /// All of this stream's work up to submission `settled_at` is ordered before further work on
     /// the stream with id `settled_by`. Guarded by `life`.
     std::uint64_t settled_at = 0;
     std::uint64_t settled_by = 0;
+    /// CPU: completes with what a batch's graph did for the stream, if its submission `settled_at`
+    /// waits for that. Guarded by `life`.
+    CompletionRef settled;
 
     /// Number of Stream objects that own this record: more than one if a native handle was wrapped
     /// again. close_stream() closes the stream when the last one goes. Starts at 1.

@@ -147,6 +147,11 @@ void close_stream(StreamRecord& stream) noexcept {
 
 void recycle_stream(StreamRecord& stream) noexcept {
     stream.set(stream_flag::ended);
+    CompletionRef settled;  // may hold a failure, which must go without the lock
+    {
+        const std::lock_guard lock(stream.life);
+        settled = std::move(stream.settled);
+    }
     // Holders of the old fate keep it. Without memory for a new one the record is not used again.
     if (stream.renew_fate()) give_record(stream);
 }
@@ -184,6 +189,7 @@ void forget_streams() noexcept {
         // The parent's threads may have held the recorder's lock.
         stream.clear(stream_flag::recording | stream_flag::captured | stream_flag::joined);
         stream.recorder.store(nullptr, std::memory_order_relaxed);
+        stream.outermost.store(nullptr, std::memory_order_relaxed);
     });
     for (auto& kind : all.records)
         for (Registry::Records& records : kind) records = {};

@@ -21,7 +21,10 @@
 namespace heddle::detail::cu {
 
 CudaGraphExec::Turn CudaGraphExec::turn_of(const NodeData& node) {
-    Turn turn{node.work.closure, node.work.type->op, node.work.count, node.where, nullptr};
+    Turn turn{.closure = node.work.closure,
+              .type = node.work.type->op,
+              .count = node.work.count,
+              .where = node.where};
     if (!node.name.empty()) turn.name = std::make_shared<const std::string>(node.name);
     return turn;
 }
@@ -46,15 +49,15 @@ void CudaGraphExec::Host::run(void* data) {
         }
     }
     if (turn.stream == nullptr) return report_stray();
-    run_in_graph(*turn.stream, turn.at, *turn.type, turn.closure.get(), turn.count, turn.where,
-                 turn.name.get());
+    run_in_graph({*turn.stream, turn.at, turn.fate.get()}, *turn.type, turn.closure.get(),
+                 turn.count, turn.where, turn.name.get());
 }
 
 void CudaGraphExec::Host::run_always(void* data) {
     const Turn& turn = static_cast<Host*>(data)->turns.front();  // never changes
     InCallback in;
-    run_in_graph(*turn.stream, turn.at, *turn.type, turn.closure.get(), turn.count, turn.where,
-                 turn.name.get());
+    run_in_graph({*turn.stream, turn.at, turn.fate.get()}, *turn.type, turn.closure.get(),
+                 turn.count, turn.where, turn.name.get());
 }
 
 CudaGraphExec::CudaGraphExec(const GraphData& graph, const SourceLocation& where)
@@ -96,6 +99,7 @@ void CudaGraphExec::add_all(const GraphData& graph, const SourceLocation& where)
     check(api.cudaGraphCreate(&graph_, 0), "cudaGraphCreate", gpu_.index, where);
     nodes_.reserve(graph.nodes.size());
     for (const auto& node : graph.nodes) add(graph, *node, where);
+    find_components(graph);
     is_careful_ =
         has_conditions_ || !hosts_.empty() || std::ranges::find(staged_, true) != staged_.end();
 }
@@ -199,6 +203,8 @@ void CudaGraphExec::make_anew(const GraphData& graph, const SourceLocation& wher
     std::swap(exec_, other.exec_);
     std::swap(nodes_, other.nodes_);
     std::swap(hosts_, other.hosts_);
+    std::swap(components_, other.components_);
+    std::swap(component_count_, other.component_count_);
     std::swap(done_, other.done_);
     std::swap(has_conditions_, other.has_conditions_);
     std::swap(has_events_, other.has_events_);
@@ -233,13 +239,14 @@ void CudaGraphExec::order_after_last(StreamRecord& stream, const SourceLocation&
     (void)wait_natively(gpu_, native_of(stream), last_);
 }
 
-void CudaGraphExec::push_turns(StreamRecord& stream) {
+void CudaGraphExec::push_turns(StreamRecord& stream, std::span<const std::shared_ptr<Fate>> fates) {
     const std::uint64_t at = stream.submissions.load(std::memory_order_acquire) + 1;
     std::size_t pushed = 0;
     try {
         for (HostNode& host : hosts_) {
             host.next.stream = &stream;
             host.next.at = at;
+            host.next.fate = fates.empty() ? nullptr : fates[components_[host.node]];
             const std::lock_guard lock(host.host->mutex);
             host.host->turns.push_back(host.next);
             ++pushed;
@@ -259,6 +266,11 @@ void CudaGraphExec::pop_turns(std::size_t count) noexcept {
 }
 
 void CudaGraphExec::launch(StreamRecord& stream, const SourceLocation& where) {
+    launch(stream, {}, where);
+}
+
+void CudaGraphExec::launch(StreamRecord& stream, std::span<const std::shared_ptr<Fate>> fates,
+                           const SourceLocation& where) {
     // CUDA itself adds all other graphs to a capture correctly.
     if ((is_careful_ || is_new_) && capture_of(stream) != 0) [[unlikely]]
         return launch_into_capture(stream, where);
@@ -278,7 +290,7 @@ void CudaGraphExec::launch(StreamRecord& stream, const SourceLocation& where) {
     const TimedOp timed(stream, hosts_.empty() ? RunBy::device : RunBy::host_too);
     const cudaStream_t native = native_of(stream);
     if (!hosts_.empty()) {
-        push_turns(stream);
+        push_turns(stream, fates);
         stream.set(stream_flag::fallible);
     }
     const CUresult code = api.cuGraphLaunch(exec_, native);
@@ -287,8 +299,9 @@ void CudaGraphExec::launch(StreamRecord& stream, const SourceLocation& where) {
     check(code, "cuGraphLaunch", stream, where);
     last_ = {&stream, stream.id.load(std::memory_order_relaxed)};
     count_submission(stream);
+    // Must not throw, because the graph has been launched.
     if (has_events_) [[unlikely]]
-        check(record_on(gpu_, done_, native), "cuEventRecord", stream, where);
+        note_failure(record_on(gpu_, done_, native), "cuEventRecord", gpu_.index);
 }
 
 /// Adds the graph to a capture that others began. They may launch the result any number of times,

@@ -5,6 +5,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "core/graph/graph.hpp"
@@ -19,6 +20,8 @@ public:
     CudaGraphExec(const GraphData& graph, const SourceLocation& where);
     ~CudaGraphExec() override;
     void launch(StreamRecord& stream, const SourceLocation& where) override;
+    void launch_batch(std::span<StreamPart> parts, std::span<const PartBegin> begins,
+                      std::span<PartMark> marks, const SourceLocation& where) override;
     bool update(const NodeData& node, const SourceLocation& where) override;
     void upload(StreamRecord& stream, const SourceLocation& where) override;
 
@@ -33,9 +36,10 @@ private:
         const OpType* type;
         std::size_t count;
         SourceLocation where;
-        std::shared_ptr<const std::string> name;  ///< the node's name, if it has one
+        std::shared_ptr<const std::string> name = {};  ///< the node's name, if it has one
         StreamRecord* stream = nullptr;
-        std::uint64_t at = 0;  ///< submission number of the launch
+        std::uint64_t at = 0;             ///< submission number of the launch
+        std::shared_ptr<Fate> fate = {};  ///< of a batch's component; null: the stream's is meant
     };
     static Turn turn_of(const NodeData& node);
     /// The state of a host node. The native graph owns it (as a user object), so launches under way
@@ -59,7 +63,12 @@ private:
                   const SourceLocation& where);
     void launch_into_capture(StreamRecord& stream, const SourceLocation& where);
     void order_after_last(StreamRecord& stream, const SourceLocation& where);
-    void push_turns(StreamRecord& stream);
+    void launch(StreamRecord& stream, std::span<const std::shared_ptr<Fate>> fates,
+                const SourceLocation& where);
+    void find_components(const GraphData& graph);
+    std::vector<std::shared_ptr<Fate>> fates_of(std::span<const StreamPart> parts,
+                                                std::span<const PartBegin> begins) const;
+    void push_turns(StreamRecord& stream, std::span<const std::shared_ptr<Fate>> fates);
     void pop_turns(std::size_t count) noexcept;
     void change(const NodeData& node, const SourceLocation& where);
     void update_kernel(const NodeData& node, const SourceLocation& where);
@@ -77,6 +86,9 @@ private:
     cudaGraphExec_t exec_ = nullptr;
     std::vector<cudaGraphNode_t> nodes_;
     std::vector<HostNode> hosts_;
+    /// For each node, which connected component of the graph it is in.
+    std::vector<std::uint32_t> components_;
+    std::size_t component_count_ = 0;
     std::vector<bool> staged_;  ///< nodes that consist of several native ones
     std::vector<bool> disabled_;
     std::vector<CUfunction> functions_;     ///< of kernel nodes that were updated

@@ -69,20 +69,24 @@ void destroy_node(HostNode* node) noexcept {
     ::operator delete(node, HostNode::alignment(type));
 }
 
-/// Calls the closure of submission `at`. If earlier work of the stream has failed, only
-/// on_completion() functions and cleanups are called. An exception poisons the stream. `node` is
-/// the name of a graph's node, or null.
-void call(StreamRecord& stream, std::uint64_t at, const OpType& type, void* closure,
-          std::size_t count, const SourceLocation& where, const std::string* node) noexcept {
+/// Calls the closure. If earlier work has failed, only on_completion() functions and cleanups are
+/// called. An exception poisons the stream, or is the fate's. `node` is the name of a graph's node,
+/// or null.
+void call(const HostPlace& place, const OpType& type, void* closure, std::size_t count,
+          const SourceLocation& where, const std::string* node) noexcept {
+    StreamRecord& stream = place.stream;
     try {
         // Only a failure of earlier work counts: one that was learnt early may belong to later
         // work.
-        const Failure before = failure_until(stream, at);
+        const Failure before = place.fate != nullptr ? place.fate->failure_up_to(fate_work)
+                                                     : failure_until(stream, place.at);
         if (type.complete != nullptr)
             type.complete(closure, before != nullptr ? told(before, &stream) : nullptr);
         else if (before == nullptr || type.is_cleanup) type.run(closure, 0, count);
     } catch (...) {
-        stream.poison(failure_of_throw(stream, type, where, std::current_exception(), node), at);
+        const Failure why = failure_of_throw(stream, type, where, std::current_exception(), node);
+        if (place.fate != nullptr) place.fate->fail(why, fate_work);
+        else stream.poison(why, place.at);
     }
 }
 
@@ -96,7 +100,7 @@ void run_node(void* data) {
         const HostFunctionRun run(node->in_graph ? 0 : node->id, *node->stream, *node->type,
                                   node->where);
         if (node->type->complete == nullptr || node->in_graph || !node->is_called.exchange(true))
-            call(*node->stream, node->at, *node->type, node->closure, node->count, node->where,
+            call({*node->stream, node->at}, *node->type, node->closure, node->count, node->where,
                  nullptr);
     }
     if (!node->in_graph) destroy_node(node);
@@ -188,12 +192,11 @@ void CudaBackend::enqueue(StreamRecord& stream, const OpType& type, void* self, 
     }
 }
 
-void run_in_graph(StreamRecord& stream, std::uint64_t at, const OpType& type, void* closure,
-                  std::size_t count, const SourceLocation& where,
-                  const std::string* node) noexcept {
+void run_in_graph(const HostPlace& place, const OpType& type, void* closure, std::size_t count,
+                  const SourceLocation& where, const std::string* node) noexcept {
     InHostFunction marked;
     InCallback in;
-    call(stream, at, type, closure, count, where, node);
+    call(place, type, closure, count, where, node);
 }
 
 void run_on_host(Gpu& g, StreamRecord& stream, std::function<void()> function,

@@ -1,0 +1,96 @@
+// Batches on CUDA devices. A failure of a host function reaches the streams whose part is connected
+// with it: each connected component of the graph has a fate of its own in each launch.
+#include <algorithm>
+#include <exception>
+#include <numeric>
+
+#include "core/base/failure.hpp"
+#include "cuda/backend.hpp"
+#include "cuda/graph/graph.hpp"
+#include "cuda/host_sync/host_function.hpp"
+
+namespace heddle::detail::cu {
+
+void CudaGraphExec::find_components(const GraphData& graph) {
+    std::vector<std::uint32_t> root(graph.nodes.size());
+    std::iota(root.begin(), root.end(), 0u);
+    const auto root_of = [&](std::uint32_t node) {
+        while (root[node] != node) node = root[node] = root[root[node]];
+        return node;
+    };
+    for (std::uint32_t i = 0; i < root.size(); ++i)
+        for (const std::uint32_t before : graph.dependencies[i]) {
+            const std::uint32_t one = root_of(before), other = root_of(i);
+            root[std::max(one, other)] = std::min(one, other);
+        }
+    components_.resize(root.size());
+    component_count_ = 0;
+    for (std::uint32_t i = 0; i < root.size(); ++i)
+        components_[i] = root_of(i) == i ? static_cast<std::uint32_t>(component_count_++)
+                                         : components_[root_of(i)];
+}
+
+namespace {
+/// Whether work of the stream may fail late.
+bool is_fallible(const StreamRecord& stream) noexcept {
+    return stream.has(stream_flag::poisoned | stream_flag::fallible);
+}
+
+/// What a part was given before the graph, as far as it may fail late; else null.
+StreamPart::Past past_of(std::span<const StreamPart> parts, std::size_t part) {
+    StreamRecord* const stream = parts[part].stream;
+    if (stream != nullptr && !is_fallible(*stream)) return {};
+    if (part != 0) return *parts[part].past;
+    return {stream->current_fate(), stream->submissions.load(std::memory_order_acquire), {}};
+}
+}  // namespace
+
+/// Returns a fate for each component, or none if nothing of the graph can fail late.
+std::vector<std::shared_ptr<Fate>> CudaGraphExec::fates_of(
+    std::span<const StreamPart> parts, std::span<const PartBegin> begins) const {
+    std::vector<std::shared_ptr<Fate>> fates;
+    const bool fails = std::ranges::any_of(parts, [](const StreamPart& one) {
+        return (one.stream != nullptr && is_fallible(*one.stream)) || one.past->fate != nullptr;
+    });
+    if (hosts_.empty() && !fails) return fates;
+    fates.resize(component_count_);
+    for (auto& fate : fates) fate = std::make_shared<Fate>();
+    for (const PartBegin& one : begins) {
+        const StreamPart::Past past = past_of(parts, one.part);
+        if (past.fate != nullptr)
+            fates[components_[one.node]]->depend_on(past.fate, past.submissions, 0);
+    }
+    return fates;
+}
+
+void CudaGraphExec::launch_batch(std::span<StreamPart> parts, std::span<const PartBegin> begins,
+                                 std::span<PartMark> marks, const SourceLocation& where) {
+    StreamRecord& origin = *parts.front().stream;
+    const std::vector<std::shared_ptr<Fate>> fates = fates_of(parts, begins);
+    std::vector<StreamPart::Past> pasts(parts.size());
+    if (!fates.empty())
+        for (std::size_t i = 0; i < parts.size(); ++i) pasts[i] = past_of(parts, i);
+    launch(origin, fates, where);
+    // Launched: nothing below may throw, or the batch would launch it again.
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        StreamRecord* const stream = parts[i].stream;
+        if (stream == nullptr) continue;
+        try {
+            if (i != 0) stream->backend->wait_stream(*stream, origin, where);
+            if (fates.empty()) continue;
+            for (const std::uint32_t node : parts[i].tail)
+                stream->depend_on(fates[components_[node]], fate_work);
+            for (const std::uint32_t one : parts[i].begins)
+                if (one != i && pasts[one].fate != nullptr)
+                    stream->depend_on(pasts[one].fate, pasts[one].submissions);
+        } catch (...) {
+            // The stream cannot be ordered, so none of its later work may run.
+            stream->poison(as_failure(std::current_exception()),
+                           stream->submissions.load(std::memory_order_acquire) + 1);
+        }
+    }
+    if (!fates.empty())
+        for (PartMark& mark : marks) mark.fate = fates[components_[mark.node]];
+}
+
+}  // namespace heddle::detail::cu

@@ -1,0 +1,163 @@
+// Random programs whose work fails, and random programs that are observed in all ways in turn.
+// See random_programs_test.cpp for the environment variables.
+#include <heddle/check.hpp>
+#include <heddle/timeline.hpp>
+
+#include "random_programs/model.hpp"
+#include "random_programs/runner.hpp"
+#include "random_programs/shrink.hpp"
+#include "random_programs/watch.hpp"
+#include "support.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace heddle_test::programs {
+
+namespace {
+
+using Time = std::chrono::steady_clock;
+
+double seconds() {
+    const char* text = std::getenv("HEDDLE_RANDOM_SECONDS");
+    return text != nullptr ? std::atof(text) : 10;
+}
+std::uint64_t first_seed() {
+    const char* text = std::getenv("HEDDLE_RANDOM_SEED");
+    if (text == nullptr) return 1;
+    if (std::string(text) != "clock") return std::strtoull(text, nullptr, 10);
+    return static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count()) %
+           1000000007;
+}
+std::vector<Device> devices_for(std::uint64_t seed) {
+    std::vector<Device> devices = test_devices();
+    devices.resize(std::min<std::size_t>(devices.size(), 1 + seed % 3));
+    return devices;
+}
+std::string title(std::uint64_t seed, Mode mode) {
+    return "seed " + std::to_string(seed) + ", mode " + to_string(mode);
+}
+
+/// Keeps reports of failures on streams that are gone from standard error.
+struct Quiet {
+    ReportHook before = set_report_hook([](const Error&) {});
+    ~Quiet() { set_report_hook(before); }
+};
+
+/// Returns what went wrong, with a program made as small as possible within some seconds.
+std::string report(const Program& program, Mode mode, const std::string& why) {
+    std::cerr << title(program.seed, mode) << ": " << why << std::endl;
+    const auto limit = Time::now() + std::chrono::seconds(20);
+    std::string last = why;
+    const Program small = shrunken(program, mode, [&](const Program& candidate) {
+        for (int i = 0; i < 30 && Time::now() < limit; ++i) {
+            const Watch watch(title(program.seed, mode) + " (shrinking)",
+                              [&] { return text_of(candidate); });
+            const std::string now = failure(candidate, mode);
+            if (now.empty()) continue;
+            last = now;
+            return true;
+        }
+        return false;
+    });
+    return title(program.seed, mode) + "\n" + why + "\nshrunken: " + last + "\n" + text_of(small);
+}
+
+/// Counts what it is told, while it exists.
+class Counter final : public Observer {
+public:
+    Counter() { add_observer(*this, {.times = true, .host_functions = true}); }
+    ~Counter() { remove_observer(*this); }
+    Counter(const Counter&) = delete;
+    Counter& operator=(const Counter&) = delete;
+    void on_op(const OpInfo& op) noexcept override { told_ += op.recording != 0 ? 2u : 1u; }
+    void on_run(const OpRun&) noexcept override { ++told_; }
+
+private:
+    std::atomic<std::size_t> told_{0};
+};
+
+/// Observes in one of several ways, chosen by the seed.
+class Observed {
+public:
+    explicit Observed(std::uint64_t seed) : is_checked_(seed % 2 == 1) {
+        if (seed % 4 == 0 || seed % 4 == 3) counter_.emplace();
+        if (is_checked_) check::start({.strict = true});
+        if (seed % 4 >= 2) recording_.emplace();
+    }
+    ~Observed() {
+        if (is_checked_) (void)check::stop();
+    }
+    Observed(const Observed&) = delete;
+    Observed& operator=(const Observed&) = delete;
+
+    /// Returns what the checker found, or an empty string.
+    std::string end() {
+        if (!std::exchange(is_checked_, false)) return "";
+        const check::Summary found = check::stop();
+        return found.certain + found.faults == 0 ? "" : "the checker found a race";
+    }
+
+private:
+    std::optional<Counter> counter_;
+    std::optional<timeline::Recording> recording_;
+    bool is_checked_;
+};
+
+}  // namespace
+
+TEST_CASE("random programs that fail poison the streams that they say, and no others", "[random]") {
+    if (test_device().is_cuda())
+        HEDDLE_SKIP("on CUDA devices failed work takes more with it than what comes after it");
+    const Quiet quiet;
+    const auto end = Time::now() + std::chrono::duration<double>(seconds() * 0.2);
+    std::size_t runs = 0, failed = 0;
+    for (std::uint64_t seed = first_seed(); runs == 0 || Time::now() < end; ++seed) {
+        const Program program = generate(seed, devices_for(seed), {.failures = true});
+        for (const Mode mode : {Mode::eager, Mode::named, Mode::batch}) {
+            std::string why;
+            {
+                const Watch watch(title(seed, mode), [&] { return text_of(program); });
+                why = failure(program, mode);
+            }
+            if (!why.empty()) FAIL(report(program, mode, why));
+            const std::vector<bool> poisoned = expected(program, mode).failed;
+            if (std::ranges::find(poisoned, true) != poisoned.end() &&
+                std::ranges::find(poisoned, false) != poisoned.end())
+                ++failed;
+            ++runs;
+        }
+    }
+    if (std::getenv("HEDDLE_RANDOM_SECONDS") != nullptr)
+        std::cout << runs << " runs of failing programs, in " << failed
+                  << " some streams and not all poisoned" << std::endl;
+}
+
+TEST_CASE("random programs that are observed, checked and recorded come to what they say",
+          "[random]") {
+    const auto end = Time::now() + std::chrono::duration<double>(seconds() * 0.15);
+    std::size_t runs = 0;
+    for (std::uint64_t seed = first_seed(); runs == 0 || Time::now() < end; ++seed) {
+        const Program program = generate(seed, devices_for(seed));
+        for (const Mode mode : {Mode::batch, Mode::eager, Mode::capture}) {
+            const RunOptions options{.pests = static_cast<int>(seed / 4 % 3)};
+            const Watch watch(title(seed, mode) + ", observed", [&] { return text_of(program); });
+            Observed observed(seed);
+            std::string why = failure(program, mode, options);
+            if (options.pests == 0 && why.empty()) why = observed.end();
+            if (!why.empty())
+                FAIL(title(seed, mode) + ", observed: " + why + "\n" + text_of(program));
+            ++runs;
+        }
+    }
+    if (std::getenv("HEDDLE_RANDOM_SECONDS") != nullptr)
+        std::cout << runs << " runs of observed programs" << std::endl;
+}
+
+}  // namespace heddle_test::programs
