@@ -199,11 +199,12 @@ private:
     /// Returns whether the task, or one before it, has failed. Call it once those before it are
     /// done.
     bool is_failed(std::uint32_t task) const noexcept {
-        return causes_[task].load(std::memory_order_relaxed) != 0;
+        return states_[task].cause.load(std::memory_order_relaxed) != 0;
     }
     Failure failure(std::uint32_t task) noexcept;  ///< the failure behind is_failed(), or null
     /// Returns the first failure of this run or of a run that contains it, or null.
     Failure failure_beside() noexcept;
+    Failure failure_of_cause(std::uint32_t cause) noexcept;
     Failure past_failure(std::size_t part) noexcept;
     /// Returns the first failure of the run, or of what a part's further work comes after.
     Failure first_failure() noexcept;
@@ -241,12 +242,15 @@ private:
     CompletionRef done_;
     CompletionRef over_;
     GraphRun* parent_;
-    std::unique_ptr<std::atomic<std::int32_t>[]> waits_for_;
+    struct TaskState {
+        std::atomic<std::int32_t> waits_for{0};
+        /// Which failure it has, counted from 1; 0: none. Set before the task arrives at its
+        /// successors.
+        std::atomic<std::uint32_t> cause{0};
+    };
+    std::unique_ptr<TaskState[]> states_;
     /// For each task, the next one in its list.
     std::unique_ptr<std::uint32_t[]> links_;
-    /// For each task, which of failures_ it has, counted from 1; 0: none. Set before the task
-    /// arrives at its successors.
-    std::unique_ptr<std::atomic<std::uint32_t>[]> causes_;
     /// Parallel to Plan::events: the records made or awaited.
     std::vector<CompletionRef> records_;
     std::unique_ptr<EventWait[]> waits_;  ///< parallel to Plan::events, for tasks that wait
@@ -267,7 +271,9 @@ private:
     /// Threads inside, the place in the executor's lists, and events waited for.
     std::atomic<int> references_{1};
     std::atomic<bool> failed_{false};  ///< whether any task has failed
-    std::vector<Failure> failures_;    ///< guarded by lock_; in the order in which they came
+    // Guarded by lock_: the failures in the order in which they came. The first takes no memory.
+    Failure first_failure_;
+    std::vector<Failure> more_failures_;
     // Of a batch; else empty.
     std::vector<Part> parts_;
     std::vector<PartBegin> begins_;

@@ -15,13 +15,11 @@ GraphRun::GraphRun(std::shared_ptr<const Plan> plan, StreamRecord& stream, int l
                    CompletionRef done, CompletionRef over, GraphRun* parent)
     : Runnable(level), plan_(std::move(plan)), stream_(stream), done_(std::move(done)),
       over_(std::move(over)), parent_(parent),
-      waits_for_(std::make_unique<std::atomic<std::int32_t>[]>(plan_->tasks.size())),
+      states_(std::make_unique<TaskState[]>(plan_->tasks.size())),
       links_(std::make_unique_for_overwrite<std::uint32_t[]>(plan_->tasks.size())),
-      causes_(std::make_unique<std::atomic<std::uint32_t>[]>(plan_->tasks.size())),
       left_(plan_->tasks.size()) {
     for (std::size_t i = 0; i < plan_->tasks.size(); ++i)
-        waits_for_[i].store(plan_->tasks[i].waits_for, std::memory_order_relaxed);
-    failures_.reserve(2);
+        states_[i].waits_for.store(plan_->tasks[i].waits_for, std::memory_order_relaxed);
     records_.resize(plan_->events.size());
     waits_ = std::make_unique<EventWait[]>(plan_->events.size());
     if (plan_->branches != 0) passes_ = std::make_unique<Pass[]>(plan_->branches);
@@ -48,7 +46,6 @@ void GraphRun::set_parts(std::span<const StreamPart> parts, std::span<const Part
                           *one.past,
                           one.after});
     begins_.assign(begins.begin(), begins.end());
-    failures_.reserve(2 * parts.size());
     if (order() != nullptr)
         for (const Part& one : parts_)
             if (one.after) order()->add_end(*one.after);
@@ -209,7 +206,8 @@ void GraphRun::end() noexcept {
     Failure failure = first_failure();
     if (!parts_.empty()) {
         // A stream that has left the batch may be the only one that a failure concerns.
-        for (const Failure& one : failures_) one->note_taken();
+        if (first_failure_ != nullptr) first_failure_->note_taken();
+        for (const Failure& one : more_failures_) one->note_taken();
         failure = first_failure(parts_.front());
         for (const Part& one : parts_)
             if (one.after) one.after->complete(first_failure(one), 0, Completion::Told::already);
@@ -221,7 +219,8 @@ void GraphRun::end() noexcept {
 void GraphRun::arrive(Ready& ready) noexcept {
     const std::int32_t arrivals = std::exchange(ready.arrivals, 0);
     if (arrivals == 0) return;
-    if (waits_for_[ready.successor].fetch_sub(arrivals, std::memory_order_acq_rel) == arrivals)
+    if (states_[ready.successor].waits_for.fetch_sub(arrivals, std::memory_order_acq_rel) ==
+        arrivals)
         push(ready, ready.successor);
 }
 
@@ -331,25 +330,32 @@ void GraphRun::ask_for_help() noexcept {
 void GraphRun::fail(std::uint32_t task, Failure failure) noexcept {
     if (failure == nullptr) return;
     const std::lock_guard lock(lock_);
-    std::size_t cause = 0;
-    while (cause < failures_.size() && failures_[cause] != failure) ++cause;
-    if (cause == failures_.size()) {
+    std::uint32_t cause = 1;
+    if (first_failure_ == nullptr) {
+        first_failure_ = std::move(failure);
+    } else if (first_failure_ != failure) {
+        const auto known = std::ranges::find(more_failures_, failure);
+        cause = static_cast<std::uint32_t>(known - more_failures_.begin()) + 2;
         try {
-            failures_.push_back(std::move(failure));
+            if (known == more_failures_.end()) more_failures_.push_back(std::move(failure));
         } catch (...) {
-            --cause;  // no memory: it counts as the one before, for which there always is room
+            --cause;  // no memory: it counts as the one before
         }
     }
     std::uint32_t none_yet = 0;
-    causes_[task].compare_exchange_strong(none_yet, static_cast<std::uint32_t>(cause + 1),
-                                          std::memory_order_relaxed);
+    states_[task].cause.compare_exchange_strong(none_yet, cause, std::memory_order_relaxed);
     failed_.store(true, std::memory_order_release);
+}
+
+/// Call it with lock_ held.
+Failure GraphRun::failure_of_cause(std::uint32_t cause) noexcept {
+    return cause == 1 ? first_failure_ : more_failures_[cause - 2];
 }
 
 Failure GraphRun::failure(std::uint32_t task) noexcept {
     if (!is_failed(task)) return nullptr;
     const std::lock_guard lock(lock_);
-    return failures_[causes_[task].load(std::memory_order_relaxed) - 1];
+    return failure_of_cause(states_[task].cause.load(std::memory_order_relaxed));
 }
 
 Failure GraphRun::past_failure(std::size_t part) noexcept {
@@ -359,7 +365,7 @@ Failure GraphRun::past_failure(std::size_t part) noexcept {
 
 Failure GraphRun::first_failure() noexcept {
     const std::lock_guard lock(lock_);
-    return failures_.empty() ? nullptr : failures_.front();
+    return first_failure_;
 }
 
 Failure GraphRun::first_failure(const Part& part) noexcept {
@@ -367,12 +373,12 @@ Failure GraphRun::first_failure(const Part& part) noexcept {
         if (Failure before = past_failure(one)) return before;
     std::uint32_t first = 0;
     for (const std::uint32_t task : part.tail) {
-        const std::uint32_t cause = causes_[task].load(std::memory_order_relaxed);
+        const std::uint32_t cause = states_[task].cause.load(std::memory_order_relaxed);
         if (cause != 0 && (first == 0 || cause < first)) first = cause;
     }
     if (first == 0) return nullptr;
     const std::lock_guard lock(lock_);
-    return failures_[first - 1];
+    return failure_of_cause(first);
 }
 
 Failure GraphRun::failure_of(const Plan::Task& task) noexcept {
@@ -470,7 +476,7 @@ bool GraphRun::run_task(std::uint32_t index, std::int64_t from_ns, Ready& ready)
 }
 
 void GraphRun::arrive(std::uint32_t task, Ready& ready) noexcept {
-    if (waits_for_[task].fetch_sub(1, std::memory_order_acq_rel) == 1) push(ready, task);
+    if (states_[task].waits_for.fetch_sub(1, std::memory_order_acq_rel) == 1) push(ready, task);
 }
 
 void GraphRun::finish(std::uint32_t index, Ready& ready) noexcept {
@@ -479,10 +485,11 @@ void GraphRun::finish(std::uint32_t index, Ready& ready) noexcept {
     const Plan::Task& task = plan_->tasks[index];
     const std::uint32_t* next = plan_->successors.data() + task.first_successor;
     if (failed_.load(std::memory_order_relaxed) && is_failed(index)) [[unlikely]] {
-        const std::uint32_t cause = causes_[index].load(std::memory_order_relaxed);
+        const std::uint32_t cause = states_[index].cause.load(std::memory_order_relaxed);
         for (std::uint32_t i = 0; i < task.successors; ++i) {
             std::uint32_t none_yet = 0;
-            causes_[next[i]].compare_exchange_strong(none_yet, cause, std::memory_order_relaxed);
+            states_[next[i]].cause.compare_exchange_strong(none_yet, cause,
+                                                           std::memory_order_relaxed);
         }
     }
     if (task.successors == 1 && plan_->tasks[*next].waits_for >= many) {

@@ -558,8 +558,10 @@ private:
         model_->access(s.id, s.stream, s.to, -1);
         const std::size_t bodies = s.what == What::condition ? 2 : 1;
         for (std::size_t i = 0; i < bodies; ++i) {
+            model_->set_in_body(true);
             s.bodies.push_back(simple_body(s.stream, out));
             if (options_.temporaries && chance(30)) add_side(s.stream, s.bodies.back(), out);
+            model_->set_in_body(false);
         }
         if (s.what == What::loop) model_->access(s.id, s.stream, -1, s.to);
         out.push_back(std::move(s));

@@ -62,7 +62,7 @@ void Model::access(int statement, int stream, int from, int to) {
     Clock& clock = at(streams_, stream);
     clock.join(host_);
     for (const Point& p : missing(stream, from, to)) note({p.statement, statement});
-    const Point point{stream, ++at(given_, stream), statement};
+    const Point point{stream, ++at(given_, stream), statement, in_body_};
     clock.set(stream, point.count);
     if (from >= 0) {
         auto& reads = at(buffers_, from).reads;
@@ -88,6 +88,8 @@ void Model::wait_here_event(int event) { host_.join(at(events_, event)); }
 // completed as well.
 void Model::look(int buffer) {
     const auto know = [&](const Point& p) {
+        // Work that did not run is not waited for, nor what is before it on its stream.
+        if (p.in_body && strictness_ == Strictness::promised) return;
         if (host_.of(p.stream) < p.count) host_.set(p.stream, p.count);
         if (strictness_ == Strictness::whatever) host_.join(at(streams_, p.stream));
     };
@@ -198,7 +200,9 @@ void Model::condition(const Statement& s, int round) {
     for (const Block& body : s.bodies) {
         streams_ = begin;
         know_bodies();
+        in_body_ = true;
         block(body, round);
+        in_body_ = false;
         if (s.what == What::loop) access(s.id, s.stream, -1, s.to);
         if (end.empty()) end = streams_;
         else

@@ -29,6 +29,7 @@ struct Point {
     int stream = -1;
     unsigned count = 0;
     int statement = -1;
+    bool in_body = false;  ///< of a condition: it may not run
 };
 
 /// Two statements that access the same memory without an order.
@@ -75,6 +76,8 @@ public:
     void copy_here(int statement, int stream, int from, int to);
     const Clock& clock(int stream) const { return streams_[static_cast<std::size_t>(stream)]; }
     const Clock& event_clock(int event) const { return events_[static_cast<std::size_t>(event)]; }
+    /// Call it around the bodies of a condition.
+    void set_in_body(bool in_body) { in_body_ = in_body; }
     void know_stream();  ///< call after adding a stream to the program
 
 private:
@@ -113,6 +116,7 @@ private:
     int current_device_ = 0;
     int root_ = 0;
     bool in_capture_ = false;
+    bool in_body_ = false;
     /// The stream of the condition whose body is being modelled, or -1.
     int condition_ = -1;
     bool join_ = false;

@@ -340,3 +340,31 @@ TEST_CASE(
     CHECK(x[0] == 1);
     in.end();
 }
+
+TEST_CASE("observers learn which batch it is that another thread sends when it has just begun") {
+    struct Batches final : Observer {
+        std::atomic<int> sent{0}, unknown{0};
+        void on_op(const OpInfo& op) noexcept override {
+            if (op.kind != OpKind::graph_launch) return;
+            ++sent;
+            if (op.recording == 0) ++unknown;
+        }
+    } batches;
+    const Drained drained;
+    const Stream s(test_device());
+    Batch step({.on_cpu = true});
+    add_observer(batches);
+    std::atomic<bool> stop{false};
+    std::thread other([&] {
+        while (!stop) {
+            launch_host(s, [] {});
+            s.synchronize();
+        }
+    });
+    for (int i = 0; i < 200'000 && batches.sent < static_cast<int>(repetitions(20'000, 200)); ++i)
+        const ScopedBatch in(step, s);
+    stop = true;
+    other.join();
+    remove_observer(batches);
+    CHECK(batches.unknown == 0);
+}

@@ -106,6 +106,9 @@ inline detail::BatchRun* detail::Access::run(const Batch& batch) noexcept {
 /// Errors: UsageError if another ScopedBatch uses `batch`. An error of a flush is thrown by the
 /// operation that caused it, by end(), and by Batch::operator(). The destructor passes it to the
 /// report hook.
+///
+/// Work that fails poisons the streams that it would have poisoned without the scope. On CUDA
+/// devices it poisons all streams whose work in the batch is connected with it by waits.
 class ScopedBatch {
 public:
     /// Begins to record. Errors: see the class.

@@ -118,9 +118,9 @@ public:
         Garbage& operator=(Garbage&&) = delete;
         ~Garbage();
         /// Reserves room for what one flush drops, so that it cannot fail half-way.
-        void reserve(std::size_t participants) {
+        void reserve(std::size_t more_pasts) {
             objects.reserve(objects.size() + 8);
-            pasts.reserve(pasts.size() + participants);
+            pasts.reserve(pasts.size() + more_pasts);
         }
     };
     Garbage garbage;
