@@ -4,7 +4,7 @@
 #include "kernels.hpp"
 #include "nodes_builder.hpp"
 
-#include <optional>
+#include <algorithm>
 
 namespace heddle_test::programs::nodes {
 
@@ -219,16 +219,19 @@ private:
     void prioritise(Slot& slot, const Step& s) {
         const NodeInfo& info = program_.node(s.node);
         if (!is_kernel(info.kind) || info.on_cpu) return;
-        int& now = at(slot.state, s.node).priority;
-        const bool settled = program_.device.is_cuda() && slot.graph.is_instantiated();
+        const GraphNode node = find(slot.graph, s.node);
+        const std::vector<heddle::NodeInfo> all = slot.graph.nodes();
+        const auto now = std::ranges::find(all, node.name(), &heddle::NodeInfo::name);
+        const bool is_settled = program_.device.is_cuda() && slot.graph.is_instantiated() &&
+                                now->priority != s.spec.priority;
         try {
-            builder_.prioritise(find(slot.graph, s.node), s.node, s.spec.priority);
-            if (settled && now != s.spec.priority)
-                throw Wrong("a priority of a graph that is instantiated is not refused");
-            now = s.spec.priority;
+            builder_.prioritise(node, s.node, s.spec.priority);
+            at(slot.state, s.node).priority = s.spec.priority;
         } catch (const Error& error) {
-            if (!settled || error.code() != ErrorCode::unsupported) throw;
+            if (is_settled && error.code() == ErrorCode::unsupported) return;
+            throw;
         }
+        if (is_settled) throw Wrong("a priority of a graph that is instantiated is not refused");
     }
 
     const Program& program_;
