@@ -187,6 +187,8 @@ void CudaGraphExec::add(const GraphData& graph, const NodeData& node, const Sour
                           "it on the stream instead",
                           label_of(node), node.device);
     made = add_device_node(graph_, graph_, node, before, gpu_, where);
+    // An empty node, which CUDA cannot disable.
+    if (node.kind == NodeKind::kernel && node.work.count == 0) disabled_[node.index] = true;
 }
 
 void CudaGraphExec::instantiate(bool with_priorities, const SourceLocation& where) {
