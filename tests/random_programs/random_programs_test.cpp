@@ -4,7 +4,7 @@
 // HEDDLE_RANDOM_SECONDS  time for all of these tests together (10)
 // HEDDLE_RANDOM_SEED     the first seed; "clock": a random one
 // HEDDLE_RANDOM_STAY     any value: runs the same programs again and again
-// HEDDLE_RANDOM_MODES    some of eager,named,capture,update,clone,nested,batch
+// HEDDLE_RANDOM_MODES    some of eager,named,capture,update,clone,nested,batch,nodes (nodes_test.cpp)
 // HEDDLE_RANDOM_WITHOUT  temporaries: creates and destroys no streams
 // HEDDLE_RANDOM_PESTS    number of threads that query and wait meanwhile; by default 0 to 2
 #include <heddle/check.hpp>
@@ -12,6 +12,7 @@
 #include "check/trace.hpp"
 #include "check/trace_oracle.hpp"
 #include "random.hpp"
+#include "random_programs/environment.hpp"
 #include "random_programs/model.hpp"
 #include "random_programs/runner.hpp"
 #include "random_programs/shrink.hpp"
@@ -32,39 +33,7 @@ namespace heddle_test::programs {
 
 namespace {
 
-using Time = std::chrono::steady_clock;
-
-std::string environment(const char* name) {
-    const char* value = std::getenv(name);
-    return value != nullptr ? value : "";
-}
-
-double seconds() {
-    const std::string text = environment("HEDDLE_RANDOM_SECONDS");
-    return text.empty() ? 10 : std::stod(text);
-}
-
-std::uint64_t first_seed() {
-    const std::string text = environment("HEDDLE_RANDOM_SEED");
-    if (text == "clock")
-        return static_cast<std::uint64_t>(
-                   std::chrono::system_clock::now().time_since_epoch().count()) %
-               1000000007;
-    return text.empty() ? 1 : std::stoull(text);
-}
-
-std::uint64_t next(std::uint64_t seed, std::uint64_t step) {
-    return environment("HEDDLE_RANDOM_STAY").empty() ? seed + step : seed;
-}
-
-bool is_wanted(Mode mode) {
-    std::istringstream wanted(environment("HEDDLE_RANDOM_MODES"));
-    std::string name;
-    bool all = true;
-    for (; std::getline(wanted, name, ','); all = false)
-        if (name == to_string(mode)) return true;
-    return all;
-}
+bool is_wanted(Mode mode) { return is_mode_wanted(to_string(mode)); }
 
 int pests_for(std::uint64_t seed) {
     const std::string text = environment("HEDDLE_RANDOM_PESTS");
@@ -107,12 +76,6 @@ std::string report(const Program& program, Mode mode, RunOptions options, const 
     });
     return title(program.seed, mode, options) + "\n" + why + "\nshrunken: " + last + "\n" +
            text_of(small);
-}
-
-void say_runs(std::size_t runs) {
-    SUCCEED(runs << " runs");
-    if (!environment("HEDDLE_RANDOM_SECONDS").empty())
-        std::cout << runs << " runs of random programs" << std::endl;
 }
 
 /// Runs programs for a share of the time.

@@ -104,7 +104,7 @@ void GraphNode::enable(bool on, Where where) try {
                             label_of(node));
     if (node.enabled == on) return;
     if (node.graph != nullptr) node.graph->expect_changes(1);
-    node.enabled = on;
+    node.set_enabled(on);
     if (node.graph != nullptr) node.graph->note_change(node);
 } catch (...) {
     detail::rethrow_as_error("enable", where);
@@ -285,7 +285,7 @@ void Graph::update(const Graph& other, Where where) try {
         to.to = from.to;
         to.from = from.from;
         to.value = std::move(from.value);
-        to.enabled = from.enabled;
+        to.set_enabled(from.enabled);
         to.priority = from.priority;
         to.owned = std::move(from.owned);
         to.declared = std::move(from.declared);

@@ -48,6 +48,7 @@ struct NodeData {
     /// Kernels among its dependencies that it may overlap (programmatic dependent launch).
     std::vector<const NodeData*> primaries;
     bool enabled = true;
+    bool was_disabled = false;  ///< is disabled, or was once; copies of the node too
 
     Work work;                     ///< kernels and host functions; all kinds use its `blocks`
     Piece to{}, from{};            ///< copies and fills
@@ -75,6 +76,10 @@ struct NodeData {
     NodeData(const NodeData&) = default;
     ~NodeData();
     std::string display_name() const;
+    void set_enabled(bool on) noexcept {
+        enabled = on;
+        was_disabled = was_disabled || !on;
+    }
     bool is_dependent_on(const NodeData& first) const noexcept;
 };
 

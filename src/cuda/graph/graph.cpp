@@ -24,9 +24,15 @@ CudaGraphExec::Turn CudaGraphExec::turn_of(const NodeData& node) {
     Turn turn{.closure = node.work.closure,
               .type = node.work.type->op,
               .count = node.work.count,
-              .where = node.where};
+              .where = node.where,
+              .enabled = node.enabled};
     if (!node.name.empty()) turn.name = std::make_shared<const std::string>(node.name);
     return turn;
+}
+
+bool is_host(const NodeData& node) noexcept {
+    return node.kind == NodeKind::host_function ||
+           (node.kind == NodeKind::kernel && node.device.is_cpu());
 }
 
 namespace {
@@ -40,7 +46,7 @@ void report_stray() noexcept {
 void CudaGraphExec::Host::run(void* data) {
     auto& host = *static_cast<Host*>(data);
     InCallback in;
-    Turn turn;
+    Turn turn{};
     {
         const std::lock_guard lock(host.mutex);
         if (!host.turns.empty()) {
@@ -49,6 +55,7 @@ void CudaGraphExec::Host::run(void* data) {
         }
     }
     if (turn.stream == nullptr) return report_stray();
+    if (!turn.enabled) return;
     run_in_graph({*turn.stream, turn.at, turn.fate.get()}, *turn.type, turn.closure.get(),
                  turn.count, turn.where, turn.name.get());
 }
@@ -74,7 +81,7 @@ CudaGraphExec::CudaGraphExec(const GraphData& graph, const SourceLocation& where
         if (natives_ != nullptr) natives_->begin_copies();
         instantiate(has_priorities(graph), where);
         for (const auto& node : graph.nodes)
-            if (!node->enabled && !disabled_[node->index]) change(*node, where);
+            if (!node->enabled && !disabled_[node->index] && !is_host(*node)) change(*node, where);
     } catch (...) {
         destroy();
         throw;
@@ -151,12 +158,9 @@ void CudaGraphExec::add(const GraphData& graph, const NodeData& node, const Sour
         events_[node.index] = node.event;
         has_events_ = true;
     }
+    // On one thread, because the driver keeps the graph's order.
+    if (is_host(node)) return add_host(node, after, where);
     switch (node.kind) {
-    case NodeKind::kernel:
-        // On one thread, because the driver keeps the graph's order.
-        if (node.device.is_cpu()) return add_host(node, after, where);
-        break;
-    case NodeKind::host_function: return add_host(node, after, where);
     case NodeKind::other:
         return done(api.cudaGraphAddChildGraphNode(&made, graph_, after.data(), after.size(),
                                                    static_cast<cudaGraph_t>(node.foreign.get())),
@@ -183,6 +187,8 @@ void CudaGraphExec::add(const GraphData& graph, const NodeData& node, const Sour
                           "it on the stream instead",
                           label_of(node), node.device);
     made = add_device_node(graph_, graph_, node, before, gpu_, where);
+    // An empty node, which CUDA cannot disable.
+    if (node.kind == NodeKind::kernel && node.work.count == 0) disabled_[node.index] = true;
 }
 
 void CudaGraphExec::instantiate(bool with_priorities, const SourceLocation& where) {

@@ -36,6 +36,7 @@ private:
         const OpType* type;
         std::size_t count;
         SourceLocation where;
+        bool enabled = true;
         std::shared_ptr<const std::string> name = {};  ///< the node's name, if it has one
         StreamRecord* stream = nullptr;
         std::uint64_t at = 0;             ///< submission number of the launch
@@ -71,6 +72,8 @@ private:
     void push_turns(StreamRecord& stream, std::span<const std::shared_ptr<Fate>> fates);
     void pop_turns(std::size_t count) noexcept;
     void change(const NodeData& node, const SourceLocation& where);
+    void set_enabled(const NodeData& node, bool on, const SourceLocation& where);
+    bool is_memset(const NodeData& node, const SourceLocation& where) const;
     void update_kernel(const NodeData& node, const SourceLocation& where);
     void update_other(const NodeData& node, const SourceLocation& where);
     void keep_event(const NodeData& node);

@@ -133,7 +133,7 @@ FillParameters::FillParameters(const NodeData& node, const Gpu& g, bool by_kerne
         return;
     }
     is_kernel = true;
-    make_fill(fill, to, node.value.data(), size, g.limits.processors);
+    make_fill(fill, to, node.value.data(), size > max_pattern ? word : size, g.limits.processors);
     kernel = node_parameters(fill);
 }
 
@@ -252,7 +252,10 @@ cudaGraphNode_t add_device_node(cudaGraph_t graph, cudaGraph_t keeper, const Nod
         ensure_access(node, where);
         return add_copy_node(graph, graph != keeper, after, node.to, node.from, g, where);
     case NodeKind::fill: {
-        const FillParameters p(node, g, graph != keeper && is_pinned_with_another(node.to, g));
+        // A body's nodes are not disabled: see add_body().
+        const bool in_body = graph != keeper;
+        const FillParameters p(node, g,
+                               in_body ? is_pinned_with_another(node.to, g) : node.was_disabled);
         if (p.is_kernel)
             return done(
                 api.cudaGraphAddKernelNode(&made, graph, after.data(), after.size(), &p.kernel),

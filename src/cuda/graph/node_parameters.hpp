@@ -34,7 +34,7 @@ CUDA_KERNEL_NODE_PARAMS kernel_parameters(const KernelForm& form) noexcept;
 
 /// Parameters of a fill: a memset node where possible, else a kernel. Elements of up to max_pattern
 /// bytes, other than 1, 2 or 4, are always kernels. So an instantiated graph can take other values
-/// and other memory of the same type.
+/// and other memory of the same type. Larger elements, which repeat a word, are such words.
 struct FillParameters {
     bool is_kernel = false;
     cudaMemsetParams memset{};
@@ -68,6 +68,10 @@ struct Before {
     /// `made[i]` is the native node of the graph's node i.
     Before(const GraphData& graph, const NodeData& node, const std::vector<cudaGraphNode_t>& made);
 };
+
+/// Returns whether the node is a host node: a host function, or a kernel of a CPU device. CUDA
+/// cannot disable those. (graph.cpp)
+bool is_host(const NodeData& node) noexcept;
 
 /// Adds the native node of a kernel on a CUDA device, of a copy or of a fill. All other kinds
 /// become empty nodes. `keeper` is the graph that owns what the node needs: `graph`, or the

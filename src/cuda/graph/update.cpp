@@ -42,6 +42,14 @@ void CudaGraphExec::update_kernel(const NodeData& node, const SourceLocation& wh
                  "cuGraphExecKernelNodeSetParams", node, where);
 }
 
+bool CudaGraphExec::is_memset(const NodeData& node, const SourceLocation& where) const {
+    if (node.kind != NodeKind::fill) return false;
+    cudaGraphNodeType type{};
+    check(api.cudaGraphNodeGetType(nodes_[node.index], &type), "cudaGraphNodeGetType", gpu_.index,
+          where);
+    return type == cudaGraphNodeTypeMemset;
+}
+
 void CudaGraphExec::keep_event(const NodeData& node) {
     if (events_[node.index] == node.event) return;
     replaced_.push_back(std::exchange(events_[node.index], node.event));
@@ -62,7 +70,7 @@ void CudaGraphExec::update_other(const NodeData& node, const SourceLocation& whe
     case NodeKind::fill: {
         Gpu& g = gpu_of_memory(node, gpu_, where);
         InContext in(g);
-        const FillParameters p(node, g);
+        const FillParameters p(node, g, node.was_disabled && !is_memset(node, where));
         if (p.is_kernel)
             return check_update(api.cudaGraphExecKernelNodeSetParams(exec_, native, &p.kernel),
                                 "cudaGraphExecKernelNodeSetParams (fill)", node, where);
@@ -84,8 +92,7 @@ void CudaGraphExec::update_other(const NodeData& node, const SourceLocation& whe
 }
 
 bool CudaGraphExec::update(const NodeData& node, const SourceLocation& where) {
-    if (node.kind == NodeKind::host_function ||
-        (node.kind == NodeKind::kernel && node.device.is_cpu())) {
+    if (is_host(node)) {
         const auto host =
             std::ranges::find_if(hosts_, [&](const HostNode& h) { return h.node == node.index; });
         if (host != hosts_.end()) host->next = turn_of(node);
@@ -119,10 +126,18 @@ void CudaGraphExec::change(const NodeData& node, const SourceLocation& where) {
     RelaxedCapture relaxed;
     InContext in(gpu(node.device.is_cuda() ? node.device.index() : gpu_.index, where));
     if (!disabled && node.kind != NodeKind::kernel) update_other(node, where);
-    if (disabled == disabled_[node.index]) return;
-    check_update(api.cudaGraphNodeSetEnabled(exec_, nodes_[node.index], disabled ? 0 : 1),
+    if (disabled != disabled_[node.index]) set_enabled(node, !disabled, where);
+}
+
+/// Throws Unsupported for a memset node: once one is disabled, launches leave out other nodes too,
+/// hang or lose the device (docs/adr/0037). A fill that was ever disabled is a kernel node, so its
+/// graph is made anew once.
+void CudaGraphExec::set_enabled(const NodeData& node, bool on, const SourceLocation& where) {
+    if (is_memset(node, where))
+        unsupported_error({"update", where, node.device}, "{} is a memset node", label_of(node));
+    check_update(api.cudaGraphNodeSetEnabled(exec_, nodes_[node.index], on ? 1 : 0),
                  "cudaGraphNodeSetEnabled", node, where);
-    disabled_[node.index] = disabled;
+    disabled_[node.index] = !on;
 }
 
 }  // namespace heddle::detail::cu
