@@ -5,7 +5,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <ranges>
 #include <type_traits>
 #include <utility>
 
@@ -117,11 +116,9 @@ struct RankCall {
 };
 
 template <class R>
-concept RankRange = std::ranges::random_access_range<R> && std::ranges::sized_range<R> &&
-                    ArrayOrView<std::ranges::range_reference_t<R>>;
+concept RankRange = IndexedRange<R> && ArrayOrView<RangeReference<R>>;
 template <class R>
-concept StreamRange = std::ranges::random_access_range<R> && std::ranges::sized_range<R> &&
-                      std::convertible_to<std::ranges::range_reference_t<R>, StreamRef>;
+concept StreamRange = IndexedRange<R> && std::convertible_to<RangeReference<R>, StreamRef>;
 template <class V>
 concept RankView = ArrayOrView<V>;
 
@@ -149,12 +146,8 @@ template <class V> void add_receives(CollectiveCall& call, V& views) {
     }
 }
 
-template <class V> struct ElementOf {
-    using type = RankElement<V>;
-};
-template <RankRange V> struct ElementOf<V> {
-    using type = RankElement<std::ranges::range_reference_t<V>>;
-};
+template <class V> struct ElementOf { using type = RankElement<V>; };
+template <RankRange V> struct ElementOf<V> { using type = RankElement<RangeReference<V>>; };
 
 template <class Send, class Receive>
 CollectiveCall collective_call(CollectiveKind kind, std::size_t root, Send& send, Receive& receive,

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <heddle/detail/elements.hpp>
 #include <heddle/detail/held_views.hpp>
 #include <heddle/detail/work.hpp>
 #include <heddle/memory/array.hpp>
@@ -61,11 +62,9 @@ struct Parameters<void (C::*)(P...) noexcept> : ParameterList<P...> {};
 template <class C, class... P>
 struct Parameters<void (C::*)(P...) const noexcept> : ParameterList<P...> {};
 
-template <class K> struct CallOperator {
-    using Type = Parameters<void>;
-};
+template <class K> struct CallOperator { using Type = Parameters<void>; };
 template <class K>
-    requires requires { &K::operator(); }
+requires requires { &K::operator(); }
 struct CallOperator<K> {
     using Type = Parameters<decltype(&K::operator())>;
 };
@@ -92,8 +91,9 @@ template <std::size_t most> struct MemoryArguments {
     void add_members([[maybe_unused]] const T& value, [[maybe_unused]] std::int8_t argument,
                      [[maybe_unused]] bool writes) noexcept {
         if constexpr (HoldsViews<T>)
-            std::apply([&](const auto&... view) { (add_view(view, argument, writes), ...); },
-                       value.views());
+            detail::with_elements(value.views(), [&](const auto&... view) {
+                (add_view(view, argument, writes), ...);
+            });
     }
 
 private:
@@ -111,9 +111,7 @@ private:
     }
 };
 
-template <std::size_t> struct IndexType {
-    using type = std::size_t;
-};
+template <std::size_t> struct IndexType { using type = std::size_t; };
 template <class K, class Indices, class... P> struct TakesArguments;
 template <class K, std::size_t... I, class... P>
 struct TakesArguments<K, std::index_sequence<I...>, P...> {

@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <iterator>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -42,9 +43,10 @@ protected:
 
 namespace detail {
 std::shared_ptr<NodeData> new_node(NodeKind kind, Device device, Where where);
-/// Sets a host function, which uses the memory.
-void set_work(NodeData& node, Work work, std::span<const MemoryArgument> memory,
-              const SourceLocation& where);
+/// Sets a host function, which uses the memory. Moves the closure out of `self`, which the caller
+/// still has to destroy.
+void set_host_function(NodeData& node, const WorkType& type, void* self,
+                       std::span<const MemoryArgument> memory, const SourceLocation& where);
 /// Checks and sets what a kernel node launches.
 void set_kernel(NodeData& node, const LaunchCall& call);
 /// Sets a launch that differs in one argument only, which has been checked. `fresh` is that
@@ -60,8 +62,8 @@ struct ChangeKernel {
     void operator()(const LaunchCall& call) const { change_kernel(node, call, fresh); }
 };
 /// These two do nothing while the node has no arguments.
-void set_extents(NodeData& node, std::span<const std::size_t> extents, const GivenOptions& how,
-                 const SourceLocation& where);
+void set_extents(NodeData& node, const std::size_t* extent, std::size_t dimensions,
+                 const GivenOptions& how, const SourceLocation& where);
 void set_grid(NodeData& node, const LaunchGrid& grid);
 /// Throws what launch() would on a stream of the device. Raises the kernel's limit of dynamic
 /// shared memory if needed.
@@ -115,8 +117,7 @@ public:
     /// Refers to a node of a graph, found by name or captured, so that it can be changed:
     /// `KernelNode<Scale, 1> scale(graph.node("scale"))`. Throws UsageError if it is not this
     /// kernel with as many indices.
-    explicit BasicKernelNode(const GraphNode& node, Where where = {})
-        requires(is_portable)
+    explicit BasicKernelNode(const GraphNode& node, Where where = {}) requires(is_portable)
         : NodeOf<BasicKernelNode>(node), shape_{{where, {}}, {}},
           kernel_(*static_cast<const K*>(
               detail::kernel_of(node, detail::LaunchTraits<K, S>::tag, shape_.extent, where))) {}
@@ -132,18 +133,14 @@ public:
     }
     /// Sets the extents and launch options, from the next launch on. Throws Unsupported if options
     /// other than block and shared_bytes change in an instantiated CUDA graph.
-    BasicKernelNode& dim(const S& d)
-        requires(is_portable)
-    {
+    BasicKernelNode& dim(const S& d) requires(is_portable) {
         shape_ = d;
-        detail::set_extents(this->data(), d.extent, d.how, d.where);
+        detail::set_extents(this->data(), d.extent, std::size(d.extent), d.how, d.where);
         return *this;
     }
     /// Sets grid, block, dynamic shared memory and launch options, from the next launch on. Throws
     /// what launch() does for an impossible grid, and Unsupported as dim() does.
-    BasicKernelNode& grid(const LaunchGrid& grid)
-        requires(!is_portable)
-    {
+    BasicKernelNode& grid(const LaunchGrid& grid) requires(!is_portable) {
         check_grid(kernel_, this->device(), grid);
         shape_ = grid;
         detail::set_grid(this->data(), grid);
@@ -153,9 +150,7 @@ public:
     /// form of a dependent launch (heddle/launch/dependent_launch.hpp). Throws UsageError for a
     /// node that is not a kernel of the same device.
     template <std::derived_from<GraphNode>... Nodes>
-    BasicKernelNode& dependent_on(const Nodes&... first)
-        requires(is_portable)
-    {
+    BasicKernelNode& dependent_on(const Nodes&... first) requires(is_portable) {
         static_assert(
             WaitsForPrimary<K>,
             "heddle::kernel_node: a kernel that depends on another one's memory has to "
@@ -218,16 +213,15 @@ template <class K, int N> using KernelNode = BasicKernelNode<K, Dim<N>>;
 /// default the current one, for a module's kernel always the module's. Arguments may be left out,
 /// and set by args() before build().
 template <class K, detail::IsLaunchShape S, class... A>
-    requires(detail::NodeKernel<K, S>)
-auto kernel_node(Device device, const K& kernel, const S& shape, A&&... args) {
+requires(detail::NodeKernel<K, S>) auto kernel_node(Device device, const K& kernel, const S& shape,
+                                                    A&&... args) {
     auto node =
         detail::Access::make<BasicKernelNode<std::decay_t<const K&>, S>>(kernel, shape, device);
     if constexpr (sizeof...(A) > 0) node.args(std::forward<A>(args)...);
     return node;
 }
 template <class K, detail::IsLaunchShape S, class... A>
-    requires(detail::NodeKernel<K, S>)
-auto kernel_node(const K& kernel, const S& shape, A&&... args) {
+requires(detail::NodeKernel<K, S>) auto kernel_node(const K& kernel, const S& shape, A&&... args) {
     return kernel_node(detail::LaunchTraits<std::decay_t<const K&>, S>::device(kernel), kernel,
                        shape, std::forward<A>(args)...);
 }
@@ -342,11 +336,9 @@ private:
     }
     template <class F>
     void set(F&& function, std::span<const detail::MemoryArgument> memory, Where where) try {
-        using Operation = detail::HostFunction<std::decay_t<F>>;
-        detail::Work work;
-        work.type = &detail::host_work_type<std::decay_t<F>>;
-        work.closure = std::make_shared<Operation>(Operation{std::forward<F>(function)});
-        detail::set_work(data(), std::move(work), memory, where);
+        detail::HostFunction<std::decay_t<F>> closure{std::forward<F>(function)};
+        detail::set_host_function(data(), detail::host_work_type<std::decay_t<F>>, &closure, memory,
+                                  where);
     } catch (...) {
         detail::rethrow_as_error("host_node", where);
     }
