@@ -39,7 +39,7 @@ public:
     /// Returns the device that its code is on.
     Device device() const noexcept { return data_->device; }
     /// Returns the size of each parameter in bytes.
-    std::span<const std::size_t> parameters() const noexcept { return data_->parameters; }
+    std::span<const std::size_t> parameters() const noexcept;
     /// Returns the CUfunction, for launches by other means.
     void* native_handle() const noexcept { return data_->native; }
     bool operator==(const ModuleKernel&) const = default;
@@ -151,10 +151,12 @@ template <> struct LaunchTraits<ModuleKernel, LaunchGrid> {
 
     // For nodes.
     static constexpr bool may_take_nothing = true;
-    static bool takes_nothing(ModuleKernel kernel) noexcept { return kernel.parameters().empty(); }
+    static bool takes_nothing(ModuleKernel kernel) noexcept {
+        return Access::data(kernel).parameters.empty();
+    }
     static Device device(ModuleKernel kernel) noexcept { return kernel.device(); }
     static const std::string& name(ModuleKernel kernel) noexcept { return kernel.name(); }
-    static const WorkType& any_type() noexcept { return *type<>; }
+    static const WorkType& any_type() noexcept;
     static void* symbol(ModuleKernel kernel) noexcept { return &Access::data(kernel); }
 };
 

@@ -5,7 +5,6 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <ranges>
 #include <type_traits>
 #include <utility>
 
@@ -117,11 +116,9 @@ struct RankCall {
 };
 
 template <class R>
-concept RankRange = std::ranges::random_access_range<R> && std::ranges::sized_range<R> &&
-                    ArrayOrView<std::ranges::range_reference_t<R>>;
+concept RankRange = IndexedRange<R> && ArrayOrView<RangeReference<R>>;
 template <class R>
-concept StreamRange = std::ranges::random_access_range<R> && std::ranges::sized_range<R> &&
-                      std::convertible_to<std::ranges::range_reference_t<R>, StreamRef>;
+concept StreamRange = IndexedRange<R> && std::convertible_to<RangeReference<R>, StreamRef>;
 template <class V>
 concept RankView = ArrayOrView<V>;
 
@@ -153,7 +150,7 @@ template <class V> struct ElementOf {
     using type = RankElement<V>;
 };
 template <RankRange V> struct ElementOf<V> {
-    using type = RankElement<std::ranges::range_reference_t<V>>;
+    using type = RankElement<RangeReference<V>>;
 };
 
 template <class Send, class Receive>

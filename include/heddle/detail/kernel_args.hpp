@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <heddle/detail/elements.hpp>
 #include <heddle/detail/held_views.hpp>
 #include <heddle/detail/work.hpp>
 #include <heddle/memory/array.hpp>
@@ -92,8 +93,9 @@ template <std::size_t most> struct MemoryArguments {
     void add_members([[maybe_unused]] const T& value, [[maybe_unused]] std::int8_t argument,
                      [[maybe_unused]] bool writes) noexcept {
         if constexpr (HoldsViews<T>)
-            std::apply([&](const auto&... view) { (add_view(view, argument, writes), ...); },
-                       value.views());
+            detail::with_elements(value.views(), [&](const auto&... view) {
+                (add_view(view, argument, writes), ...);
+            });
     }
 
 private:

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <type_traits>
 
+#include <heddle/detail/elements.hpp>
 #include <heddle/detail/held_views.hpp>
 #include <heddle/detail/work.hpp>
 #include <heddle/launch/launch_shape.hpp>
@@ -36,40 +37,37 @@ template <class K, int N, class... P> struct PortableOp {
     // NOLINTNEXTLINE(readability-function-cognitive-complexity)
     static void run(void* self, std::size_t begin, std::size_t end) {
         const PortableOp& op = *static_cast<const PortableOp*>(self);
-        std::apply(
-            [&, kernel = op.kernel](P... p) mutable {
-                if constexpr (N == 1) {
-                    for (std::size_t x = begin; x < end; ++x) kernel(x, p...);
-                } else {
-                    const std::size_t nx = op.extent[0];
-                    while (begin < end) {
-                        const std::size_t row = begin / nx, first = begin % nx;
-                        const std::size_t last =
-                            end - begin < nx - first ? first + (end - begin) : nx;
-                        if constexpr (N == 2) {
-                            for (std::size_t x = first; x < last; ++x) kernel(x, row, p...);
-                        } else {
-                            const std::size_t y = row % op.extent[1], z = row / op.extent[1];
-                            for (std::size_t x = first; x < last; ++x) kernel(x, y, z, p...);
-                        }
-                        begin += last - first;
+        detail::with_elements(op.args, [&, kernel = op.kernel](P... p) mutable {
+            if constexpr (N == 1) {
+                for (std::size_t x = begin; x < end; ++x) kernel(x, p...);
+            } else {
+                const std::size_t nx = op.extent[0];
+                while (begin < end) {
+                    const std::size_t row = begin / nx, first = begin % nx;
+                    const std::size_t last = end - begin < nx - first ? first + (end - begin) : nx;
+                    if constexpr (N == 2) {
+                        for (std::size_t x = first; x < last; ++x) kernel(x, row, p...);
+                    } else {
+                        const std::size_t y = row % op.extent[1], z = row / op.extent[1];
+                        for (std::size_t x = first; x < last; ++x) kernel(x, y, z, p...);
                     }
+                    begin += last - first;
                 }
-            },
-            op.args);
+            }
+        });
     }
     static void addresses(void* self, void** to) {
         PortableOp& op = *static_cast<PortableOp*>(self);
         *to++ = &op.kernel;
         for (std::size_t& n : op.extent) *to++ = &n;
-        std::apply([&](P&... p) { ((*to++ = &p), ...); }, op.args);
+        detail::with_elements(op.args, [&](P&... p) { ((*to++ = &p), ...); });
     }
     static void copy(const void* from, void* to) {
         const PortableOp& op = *static_cast<const PortableOp*>(from);
         if constexpr (std::is_trivially_copyable_v<K>) {
             copy_part(to, op, op.kernel);
             copy_part(to, op, op.extent);
-            std::apply([&](const P&... p) { (copy_part(to, op, p), ...); }, op.args);
+            detail::with_elements(op.args, [&](const P&... p) { (copy_part(to, op, p), ...); });
         } else {
             ::new (to) PortableOp(op);
         }
@@ -117,12 +115,12 @@ template <class... P> struct GridOp {
     static void addresses(void* self, void** to) {
         GridOp& op = *static_cast<GridOp*>(self);
         *to++ = &op.head;
-        std::apply([&](P&... p) { ((*to++ = &p), ...); }, op.args);
+        detail::with_elements(op.args, [&](P&... p) { ((*to++ = &p), ...); });
     }
     static void copy(const void* from, void* to) {
         const GridOp& op = *static_cast<const GridOp*>(from);
         copy_part(to, op, op.head);
-        std::apply([&](const P&... p) { (copy_part(to, op, p), ...); }, op.args);
+        detail::with_elements(op.args, [&](const P&... p) { (copy_part(to, op, p), ...); });
     }
 
     static constexpr OpType type = op_type<GridOp>(&run, true, "launch", pretty());

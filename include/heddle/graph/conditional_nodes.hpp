@@ -4,18 +4,12 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
-#include <span>
+#include <utility>
 
 #include <heddle/graph/nodes.hpp>
 #include <heddle/memory/array.hpp>
 
 namespace heddle {
-
-namespace detail {
-std::shared_ptr<NodeData> new_conditional(
-    ConditionalKind kind, View<const int> value,
-    std::span<const std::reference_wrapper<const Graph>> bodies, const SourceLocation& where);
-}  // namespace detail
 
 /// A node that runs one of its bodies, or none, depending on an int in memory. Made by if_node(),
 /// if_else_node(), while_node() and switch_node().
@@ -34,37 +28,21 @@ std::shared_ptr<NodeData> new_conditional(
 class ConditionalNode : public NodeOf<ConditionalNode> {
 private:
     friend detail::Access;
-    ConditionalNode(detail::ConditionalKind kind, View<const int> value,
-                    std::span<const std::reference_wrapper<const Graph>> bodies, Where where)
-        : NodeOf(detail::new_conditional(kind, value, bodies, where)) {}
+    explicit ConditionalNode(std::shared_ptr<detail::NodeData> data) noexcept
+        : NodeOf(std::move(data)) {}
 };
 
 /// Runs the body if the value is not 0.
-inline ConditionalNode if_node(View<const int> value, const Graph& body, Where where = {}) {
-    const std::reference_wrapper<const Graph> bodies[] = {body};
-    return detail::Access::make<ConditionalNode>(detail::ConditionalKind::if_else, value, bodies,
-                                                 where);
-}
+ConditionalNode if_node(View<const int> value, const Graph& body, Where where = {});
 /// Runs the first body if the value is not 0, else the second.
-inline ConditionalNode if_else_node(View<const int> value, const Graph& then_body,
-                                    const Graph& else_body, Where where = {}) {
-    const std::reference_wrapper<const Graph> bodies[] = {then_body, else_body};
-    return detail::Access::make<ConditionalNode>(detail::ConditionalKind::if_else, value, bodies,
-                                                 where);
-}
+ConditionalNode if_else_node(View<const int> value, const Graph& then_body, const Graph& else_body,
+                             Where where = {});
 /// Runs the body as long as the value is not 0. The value is read before each pass.
-inline ConditionalNode while_node(View<const int> value, const Graph& body, Where where = {}) {
-    const std::reference_wrapper<const Graph> bodies[] = {body};
-    return detail::Access::make<ConditionalNode>(detail::ConditionalKind::while_loop, value, bodies,
-                                                 where);
-}
+ConditionalNode while_node(View<const int> value, const Graph& body, Where where = {});
 /// Runs the body whose index equals the value, or none if the value is out of range:
 /// `switch_node(value, {zero, one, two})`.
-inline ConditionalNode switch_node(
-    View<const int> value, std::initializer_list<std::reference_wrapper<const Graph>> bodies,
-    Where where = {}) {
-    return detail::Access::make<ConditionalNode>(detail::ConditionalKind::switch_case, value,
-                                                 std::span(bodies.begin(), bodies.size()), where);
-}
+ConditionalNode switch_node(View<const int> value,
+                            std::initializer_list<std::reference_wrapper<const Graph>> bodies,
+                            Where where = {});
 
 }  // namespace heddle

@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <iterator>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -42,9 +43,10 @@ protected:
 
 namespace detail {
 std::shared_ptr<NodeData> new_node(NodeKind kind, Device device, Where where);
-/// Sets a host function, which uses the memory.
-void set_work(NodeData& node, Work work, std::span<const MemoryArgument> memory,
-              const SourceLocation& where);
+/// Sets a host function, which uses the memory. Moves the closure out of `self`, which the caller
+/// still has to destroy.
+void set_host_function(NodeData& node, const WorkType& type, void* self,
+                       std::span<const MemoryArgument> memory, const SourceLocation& where);
 /// Checks and sets what a kernel node launches.
 void set_kernel(NodeData& node, const LaunchCall& call);
 /// Sets a launch that differs in one argument only, which has been checked. `fresh` is that
@@ -60,8 +62,8 @@ struct ChangeKernel {
     void operator()(const LaunchCall& call) const { change_kernel(node, call, fresh); }
 };
 /// These two do nothing while the node has no arguments.
-void set_extents(NodeData& node, std::span<const std::size_t> extents, const GivenOptions& how,
-                 const SourceLocation& where);
+void set_extents(NodeData& node, const std::size_t* extent, std::size_t dimensions,
+                 const GivenOptions& how, const SourceLocation& where);
 void set_grid(NodeData& node, const LaunchGrid& grid);
 /// Throws what launch() would on a stream of the device. Raises the kernel's limit of dynamic
 /// shared memory if needed.
@@ -136,7 +138,7 @@ public:
         requires(is_portable)
     {
         shape_ = d;
-        detail::set_extents(this->data(), d.extent, d.how, d.where);
+        detail::set_extents(this->data(), d.extent, std::size(d.extent), d.how, d.where);
         return *this;
     }
     /// Sets grid, block, dynamic shared memory and launch options, from the next launch on. Throws
@@ -342,11 +344,9 @@ private:
     }
     template <class F>
     void set(F&& function, std::span<const detail::MemoryArgument> memory, Where where) try {
-        using Operation = detail::HostFunction<std::decay_t<F>>;
-        detail::Work work;
-        work.type = &detail::host_work_type<std::decay_t<F>>;
-        work.closure = std::make_shared<Operation>(Operation{std::forward<F>(function)});
-        detail::set_work(data(), std::move(work), memory, where);
+        detail::HostFunction<std::decay_t<F>> closure{std::forward<F>(function)};
+        detail::set_host_function(data(), detail::host_work_type<std::decay_t<F>>, &closure, memory,
+                                  where);
     } catch (...) {
         detail::rethrow_as_error("host_node", where);
     }

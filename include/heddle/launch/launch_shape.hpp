@@ -4,7 +4,6 @@
 #include <concepts>
 #include <cstddef>
 #include <limits>
-#include <span>
 
 #include <heddle/launch/launch_options.hpp>
 #include <heddle/location.hpp>
@@ -75,9 +74,10 @@ inline constexpr auto max_indices =
 [[noreturn]] void throw_too_many_indices(const SourceLocation& where);
 
 /// Returns the product of the extents. Throws UsageError if it exceeds max_indices.
-std::size_t count_of(std::span<const std::size_t> extents, const SourceLocation& where);
+std::size_t count_of(const std::size_t* extent, std::size_t dimensions,
+                     const SourceLocation& where);
 template <int N> std::size_t count_of(const Dim<N>& d) {
-    if (N > 1) return count_of(d.extent, d.where);
+    if constexpr (N > 1) return count_of(d.extent, N, d.where);
     if (d.extent[0] > max_indices) [[unlikely]]
         throw_too_many_indices(d.where);
     return d.extent[0];

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include <heddle/detail/elements.hpp>
 #include <heddle/graph/nodes.hpp>
 
 namespace heddle {
@@ -33,8 +34,8 @@ public:
             return graph_.launch(stream, where);
         Dim<N> now = dim_;
         now.where = where;
-        std::apply([&](const P&... values) { heddle::launch(stream, kernel_, now, values...); },
-                   values_);
+        detail::with_elements(
+            values_, [&](const P&... values) { heddle::launch(stream, kernel_, now, values...); });
     }
     /// Enqueues it on the current stream of its device.
     void launch(Where where = {}) { launch(current_stream(device()), where); }
@@ -47,11 +48,9 @@ public:
         std::get<index>(values) = detail::kernel_argument(value);
         detail::MemoryArguments<detail::count_views<detail::KernelArg<A>>()> fresh;
         fresh.add(value, index, false);
-        std::apply(
-            [&](const P&... given) {
-                detail::Access::change_argument(node_, fresh.all(), given...);
-            },
-            values);
+        detail::with_elements(values, [&](const P&... given) {
+            detail::Access::change_argument(node_, fresh.all(), given...);
+        });
         values_ = values;
         return *this;
     }
@@ -69,7 +68,7 @@ private:
     PreparedLaunch(Device device, const K& kernel, const Dim<N>& d, P... values)
         : kernel_(kernel), dim_(d), values_(values...),
           node_(detail::Access::make<KernelNode<K, N>>(kernel, d, device)) {
-        std::apply([this](P&... given) { node_.args(given...); }, values_);
+        detail::with_elements(values_, [this](P&... given) { node_.args(given...); });
         graph_ = node_.build(d.where);
     }
 

@@ -177,13 +177,13 @@ template <class T> [[nodiscard]] Array<T> pageable(std::size_t size, Where where
 
 /// Returns a new array on `stream`'s device with the elements of a host range or host array, copied
 /// on `stream`. The range may be changed on return, unless it is in pinned memory.
-template <std::ranges::contiguous_range R, class T = std::ranges::range_value_t<R>>
+template <detail::ContiguousRange R, class T = detail::RangeValue<R>>
 [[nodiscard]] Array<T> from_host(StreamRef stream, const R& range, Where where = {}) {
     Array<T> array = empty<T>(stream, std::ranges::size(range), where);
     copy(stream, array, View<const T>(range), where);
     return array;
 }
-template <std::ranges::contiguous_range R, class T = std::ranges::range_value_t<R>>
+template <detail::ContiguousRange R, class T = detail::RangeValue<R>>
 [[nodiscard]] Array<T> from_host(const R& range, Where where = {}) {
     return from_host(current_stream(), range, where);
 }

@@ -37,7 +37,7 @@ template <class T>
 }
 template <HostRange R>
 [[gnu::always_inline]] inline auto as_destination(R&& r, const SourceLocation& = {}) noexcept
-    -> View<std::remove_reference_t<std::ranges::range_reference_t<R>>> {
+    -> View<ElementIn<R>> {
     return {std::ranges::data(r), std::ranges::size(r)};
 }
 
@@ -53,7 +53,7 @@ template <class T>
 }
 template <HostRange R>
 [[gnu::always_inline]] inline auto as_source(const R& r, const SourceLocation& = {}) noexcept
-    -> View<const std::ranges::range_value_t<const R>> {
+    -> View<const RangeValue<const R>> {
     return {std::ranges::data(r), std::ranges::size(r)};
 }
 

@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cstddef>
-#include <ranges>
 #include <span>
 #include <type_traits>
 
 #include <heddle/detail/access.hpp>
 #include <heddle/detail/block.hpp>
+#include <heddle/detail/ranges.hpp>
 #include <heddle/launch/kernel.hpp>
 #include <heddle/location.hpp>
 
@@ -25,13 +25,9 @@ template <class R>
 concept ArrayOrView = requires(const std::remove_cvref_t<R>& r) { array_or_view(r); };
 
 template <class R>
-concept HostRange = !ArrayOrView<R> && std::ranges::contiguous_range<R>;
+concept HostRange = !ArrayOrView<R> && ContiguousRange<R>;
 
-/// A range whose elements outlive the expression that it stands in.
-template <class R>
-concept Lasting = std::is_lvalue_reference_v<R> || std::ranges::borrowed_range<R>;
-
-template <class R> using ElementIn = std::remove_reference_t<std::ranges::range_reference_t<R>>;
+template <class R> using ElementIn = std::remove_reference_t<RangeReference<R>>;
 
 /// Elements U that a View<T> can refer to: U is T, or T is const U.
 template <class U, class T>
@@ -39,8 +35,7 @@ concept ViewableAs = std::is_convertible_v<U (*)[], T (*)[]>;
 
 /// A host range that converts to a View<T>.
 template <class R, class T>
-concept HostRangeOf =
-    HostRange<R> && std::ranges::sized_range<R> && Lasting<R> && ViewableAs<ElementIn<R>, T>;
+concept HostRangeOf = HostRange<R> && IndexedRange<R> && Lasting<R> && ViewableAs<ElementIn<R>, T>;
 
 /// Elements that are copied between devices as bytes.
 template <class T>
@@ -129,7 +124,7 @@ template <class T> constexpr detail::Block* detail::Access::block(const View<T>&
 }
 
 /// Deduces the element type of a host range, with its const.
-template <std::ranges::contiguous_range R> View(R&&) -> View<detail::ElementIn<R>>;
+template <detail::ContiguousRange R> View(R&&) -> View<detail::ElementIn<R>>;
 
 }  // namespace heddle
 

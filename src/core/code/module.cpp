@@ -17,6 +17,8 @@ namespace heddle {
 
 namespace detail {
 
+const WorkType& LaunchTraits<ModuleKernel, LaunchGrid>::any_type() noexcept { return *type<>; }
+
 namespace {
 void keep(std::unique_ptr<ModuleKernelData> kernel) {
     static constinit std::mutex mutex;
@@ -107,6 +109,8 @@ Module Module::from_file(Device device, const std::string& path, Where where) tr
 }
 
 Device Module::device() const noexcept { return state_->device; }
+
+std::span<const std::size_t> ModuleKernel::parameters() const noexcept { return data_->parameters; }
 
 bool Module::is_ready() const noexcept { return state_->is_done(); }
 

@@ -1,6 +1,13 @@
 // Conditional nodes: how they are made and checked.
 #include <heddle/graph/conditional_nodes.hpp>
 
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
 #include "core/base/errors.hpp"
 #include "core/graph/graph.hpp"
 #include "core/memory/copy.hpp"
@@ -98,15 +105,43 @@ void check_conditional(const NodeData& node, Device device, const SourceLocation
     }
 }
 
-std::shared_ptr<NodeData> new_conditional(
-    ConditionalKind kind, View<const int> value,
-    std::span<const std::reference_wrapper<const Graph>> graphs, const SourceLocation& where) try {
-    std::vector<std::unique_ptr<GraphData>> bodies;
+}  // namespace heddle::detail
+
+namespace heddle {
+
+namespace {
+using Bodies = std::span<const std::reference_wrapper<const Graph>>;
+
+ConditionalNode make_node(detail::ConditionalKind kind, View<const int> value, Bodies graphs,
+                          const SourceLocation& where) try {
+    std::vector<std::unique_ptr<detail::GraphData>> bodies;
     for (const Graph& graph : graphs)
-        bodies.push_back(graph ? clone_graph(Access::data(graph, where)) : nullptr);
-    return make_conditional(kind, region(value), std::move(bodies), where);
+        bodies.push_back(graph ? detail::clone_graph(detail::Access::data(graph, where)) : nullptr);
+    return detail::Access::make<ConditionalNode>(
+        detail::make_conditional(kind, detail::region(value), std::move(bodies), where));
 } catch (...) {
     detail::rethrow_as_error("conditional node", where);
 }
+}  // namespace
 
-}  // namespace heddle::detail
+ConditionalNode if_node(View<const int> value, const Graph& body, Where where) {
+    const std::reference_wrapper<const Graph> bodies[] = {body};
+    return make_node(detail::ConditionalKind::if_else, value, bodies, where);
+}
+ConditionalNode if_else_node(View<const int> value, const Graph& then_body, const Graph& else_body,
+                             Where where) {
+    const std::reference_wrapper<const Graph> bodies[] = {then_body, else_body};
+    return make_node(detail::ConditionalKind::if_else, value, bodies, where);
+}
+ConditionalNode while_node(View<const int> value, const Graph& body, Where where) {
+    const std::reference_wrapper<const Graph> bodies[] = {body};
+    return make_node(detail::ConditionalKind::while_loop, value, bodies, where);
+}
+ConditionalNode switch_node(View<const int> value,
+                            std::initializer_list<std::reference_wrapper<const Graph>> bodies,
+                            Where where) {
+    return make_node(detail::ConditionalKind::switch_case, value,
+                     Bodies(bodies.begin(), bodies.size()), where);
+}
+
+}  // namespace heddle

@@ -160,8 +160,11 @@ Work work_of(const LaunchCall& call) {
 }
 }  // namespace
 
-void set_work(NodeData& node, Work work, std::span<const MemoryArgument> memory,
-              const SourceLocation& where) try {
+void set_host_function(NodeData& node, const WorkType& type, void* self,
+                       std::span<const MemoryArgument> memory, const SourceLocation& where) try {
+    Work work;
+    work.type = &type;
+    work.closure = moved_closure(type, self);
     for (const MemoryArgument& one : memory) {
         if (one.block == nullptr) continue;
         if (!one.block->alive.load(std::memory_order_relaxed))
@@ -173,7 +176,7 @@ void set_work(NodeData& node, Work work, std::span<const MemoryArgument> memory,
     work.accesses_known = memory.empty() || is_observed();  // it accesses what it declares
     give_work(node, std::move(work), where);
 } catch (...) {
-    detail::rethrow_as_error("args", where);
+    detail::rethrow_as_error("host_node", where);
 }
 
 void set_kernel(NodeData& node, const LaunchCall& call) try {
@@ -213,11 +216,11 @@ void set_shape(NodeData& node, SharedClosure closure, std::size_t count,
 }
 }  // namespace
 
-void set_extents(NodeData& node, std::span<const std::size_t> extents, const GivenOptions& how,
-                 const SourceLocation& where) try {
-    const std::size_t count = count_of(extents, where);
+void set_extents(NodeData& node, const std::size_t* extent, std::size_t dimensions,
+                 const GivenOptions& how, const SourceLocation& where) try {
+    const std::size_t count = count_of(extent, dimensions, where);
     if (node.work.closure != nullptr)
-        set_shape(node, resized_closure(node.work, extents.data()), count, how.options, where);
+        set_shape(node, resized_closure(node.work, extent), count, how.options, where);
 } catch (...) {
     detail::rethrow_as_error("dim", where);
 }

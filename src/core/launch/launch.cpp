@@ -124,12 +124,13 @@ std::vector<OpAccess> accesses_of(std::span<const MemoryArgument> memory) {
     return all;
 }
 
-std::size_t count_of(std::span<const std::size_t> extents, const SourceLocation& where) {
-    std::size_t count = extents.empty() ? 1 : extents[0];
+std::size_t count_of(const std::size_t* extent, std::size_t dimensions,
+                     const SourceLocation& where) {
+    std::size_t count = extent[0];
     bool overflow = false, none = count == 0;
-    for (std::size_t i = 1; i < extents.size(); ++i) {
-        none |= extents[i] == 0;
-        overflow |= __builtin_mul_overflow(count, extents[i], &count);
+    for (std::size_t i = 1; i < dimensions; ++i) {
+        none |= extent[i] == 0;
+        overflow |= __builtin_mul_overflow(count, extent[i], &count);
     }
     if (none) return 0;
     if (overflow || count > max_indices) [[unlikely]]
@@ -287,14 +288,16 @@ void read_extents(const Work& work, std::size_t* to) {
         to[i] = *static_cast<const std::size_t*>(parts[1 + i]);
 }
 
-SharedClosure copy_closure(const WorkType& type, const void* from) {
+namespace {
+/// Makes a closure of what write(to) writes to memory that is zeroed.
+template <class Write> SharedClosure make_closure(const WorkType& type, const Write& write) {
     struct alignas(std::max_align_t) Unit {
         std::byte bytes[alignof(std::max_align_t)];
     };
     if (type.op->destroy == nullptr && type.op->align <= alignof(Unit)) {
         // One allocation, which is zeroed.
         auto made = std::make_shared<Unit[]>((type.op->size + sizeof(Unit) - 1) / sizeof(Unit));
-        type.copy(from, made.get());
+        write(made.get());
         return made;
     }
     const std::align_val_t align{type.op->align};
@@ -302,11 +305,23 @@ SharedClosure copy_closure(const WorkType& type, const void* from) {
     std::unique_ptr<void, decltype(give_back)> memory(::operator new(type.op->size, align),
                                                       give_back);
     std::memset(memory.get(), 0, type.op->size);
-    type.copy(from, memory.get());
+    write(memory.get());
     return {memory.release(), [op = type.op, give_back](void* closure) {
                 if (op->destroy != nullptr) op->destroy(closure);
                 give_back(closure);
             }};
+}
+}  // namespace
+
+SharedClosure copy_closure(const WorkType& type, const void* from) {
+    return make_closure(type, [&](void* to) { type.copy(from, to); });
+}
+
+SharedClosure moved_closure(const WorkType& type, void* from) {
+    return make_closure(type, [&](void* to) {
+        if (type.op->move != nullptr) type.op->move(from, to);
+        else std::memcpy(to, from, type.op->size);
+    });
 }
 
 SharedClosure resized_closure(const Work& work, const std::size_t* extent) {

@@ -33,6 +33,8 @@ const char* name_of_kernel(const WorkType& type, const void* kernel) noexcept;
 
 /// Copies a kernel's closure, which several nodes may then own.
 SharedClosure copy_closure(const WorkType& type, const void* from);
+/// Moves a closure, which the caller still has to destroy.
+SharedClosure moved_closure(const WorkType& type, void* from);
 /// Return the closure of a portable kernel with other extents, or of a grid's kernel with another
 /// grid. Both make a new one, because others may share the old one.
 SharedClosure resized_closure(const Work& work, const std::size_t* extent);

@@ -1,0 +1,23 @@
+// Calls with the elements of a tuple.
+#pragma once
+
+#include <cstddef>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace heddle::detail {
+
+template <class Tuple, class F, std::size_t... I>
+constexpr void with_elements(Tuple& tuple, F& function, std::index_sequence<I...>) {
+    function(std::get<I>(tuple)...);
+}
+
+/// Calls function(elements...), as std::apply does. Each call of std::apply makes the compiler
+/// instantiate 29 templates of the standard library, to find out whether it may throw.
+template <class Tuple, class F> constexpr void with_elements(Tuple&& tuple, F&& function) {
+    constexpr std::size_t size = std::tuple_size_v<std::remove_cvref_t<Tuple>>;
+    detail::with_elements(tuple, function, std::make_index_sequence<size>());
+}
+
+}  // namespace heddle::detail
