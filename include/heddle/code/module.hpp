@@ -156,7 +156,7 @@ template <> struct LaunchTraits<ModuleKernel, LaunchGrid> {
     }
     static Device device(ModuleKernel kernel) noexcept { return kernel.device(); }
     static const std::string& name(ModuleKernel kernel) noexcept { return kernel.name(); }
-    static const WorkType& any_type() noexcept;
+    static const WorkType& any_type() noexcept { return *type<>; }
     static void* symbol(ModuleKernel kernel) noexcept { return &Access::data(kernel); }
 };
 

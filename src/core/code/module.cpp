@@ -17,8 +17,6 @@ namespace heddle {
 
 namespace detail {
 
-const WorkType& LaunchTraits<ModuleKernel, LaunchGrid>::any_type() noexcept { return *type<>; }
-
 namespace {
 void keep(std::unique_ptr<ModuleKernelData> kernel) {
     static constinit std::mutex mutex;
