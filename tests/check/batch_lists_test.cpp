@@ -1,4 +1,5 @@
 // Batches, collectives, copies between devices, and what is counted.
+#include "check/engine.hpp"
 #include "check/op_builder.hpp"
 
 using namespace heddle_test;
@@ -66,7 +67,7 @@ TEST_CASE("check: batch_abandoned_by_an_exception", "[check]") {
     p.write(a, sent);
     p.send_batch(a, 3);
     p.write(a, x);
-    CheckEngine engine;
+    detail::CheckEngine engine;
     for (const CheckOp& op : p.ops) engine.add(op);
     engine.abandon(3);
     p.ops.clear();

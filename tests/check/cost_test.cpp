@@ -1,4 +1,5 @@
 // What an operation costs the checker, alone, and how much memory it keeps. Hidden: run it by name.
+#include "check/engine.hpp"
 #include "check/op_builder.hpp"
 
 #include <malloc.h>
@@ -17,7 +18,7 @@ public:
         for (const CheckOp& op : ops_)
             if (op.stream != 0) lengths_[op.stream] = std::max(lengths_[op.stream], op.position);
     }
-    void add_to(CheckEngine& engine) {
+    void add_to(detail::CheckEngine& engine) {
         for (CheckOp& op : ops_) {
             engine.add(op);
             op.position += length(op.stream);
@@ -36,7 +37,7 @@ private:
 
 double nanoseconds_each(const Program& program, std::size_t ops) {
     Repeated repeated(program);
-    CheckEngine engine;
+    detail::CheckEngine engine;
     const auto begin = std::chrono::steady_clock::now();
     std::size_t done = 0;
     for (; done < ops; done += repeated.size()) repeated.add_to(engine);
@@ -83,7 +84,7 @@ Program launches(std::size_t streams, bool by_turns) {
 TEST_CASE("check: ten million operations leave less than a megabyte", "[.][check-cost]") {
     Repeated repeated(traffic(8));
     const std::size_t before = bytes_in_use();
-    CheckEngine engine;
+    detail::CheckEngine engine;
     for (int tenth = 1; tenth <= 10; ++tenth) {
         for (std::size_t done = 0; done < 1000000; done += repeated.size()) repeated.add_to(engine);
         std::printf("after %d million: %zu KB\n", tenth, (bytes_in_use() - before) / 1024);

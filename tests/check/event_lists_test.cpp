@@ -1,5 +1,6 @@
 // Order by events: which record a wait means. A race is: its kind, the first operation and the
 // second one, by their places in the list.
+#include "check/engine.hpp"
 #include "check/op_builder.hpp"
 
 using namespace heddle_test;
@@ -219,7 +220,7 @@ TEST_CASE("check: ten_thousand_orphaned_events_stay_cheap", "[check]") {
     for (int i = 0; i < 10000; ++i) p.record(a);
     p.wait(b, early);  // forgotten: its place is known all the same
     p.read(b, x);
-    CheckEngine engine;
+    detail::CheckEngine engine;
     for (const CheckOp& op : p.ops) engine.add(op);
     CHECK(engine.findings().empty());
     CHECK(engine.sizes().events <= detail::most_events);

@@ -1,4 +1,5 @@
 // Host functions, and other ways in which order may leave sight: then a race is possible only.
+#include "check/engine.hpp"
 #include "check/op_builder.hpp"
 
 using namespace heddle_test;
@@ -44,7 +45,7 @@ TEST_CASE("check: the same with released/acquired", "[check]") {
     Program p;
     const auto a = p.stream(), b = p.stream();
     const Memory x = p.array();
-    CheckEngine engine;
+    detail::CheckEngine engine;
     p.write(a, x);
     const Line function = p.host_function(a);
     for (const CheckOp& op : p.ops) engine.add(op);
@@ -59,7 +60,7 @@ TEST_CASE("check: check_synchronized_after_cudaDeviceSynchronize", "[check]") {
     Program p;
     const auto a = p.stream(1), b = p.stream(1), c = p.stream(2);
     const Memory x = p.array();
-    CheckEngine engine;
+    detail::CheckEngine engine;
     p.write(a, x.part(0, 10));
     p.write(b, x.part(10, 10));
     for (const CheckOp& op : p.ops) engine.add(op);

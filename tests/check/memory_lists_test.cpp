@@ -1,4 +1,5 @@
 // Allocating, freeing, and memory that is used again.
+#include "check/engine.hpp"
 #include "check/op_builder.hpp"
 
 using namespace heddle_test;
@@ -228,7 +229,7 @@ TEST_CASE("check: memory that heddle does not own may be another's by now", "[ch
 }
 
 TEST_CASE("check: a hundred thousand arrays leave nothing behind", "[check]") {
-    CheckEngine engine;
+    detail::CheckEngine engine;
     Program p;
     const auto a = p.stream();
     for (int i = 0; i < 100000; ++i) {

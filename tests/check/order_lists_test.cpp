@@ -1,5 +1,6 @@
 // Order by streams that wait for each other. A race is: its kind, the first operation and the
 // second one, by their places in the list.
+#include "check/engine.hpp"
 #include "check/op_builder.hpp"
 
 using namespace heddle_test;
@@ -232,7 +233,7 @@ TEST_CASE("check: stream_destroyed_slot_reused", "[check]") {
         p.wait_stream(keeper, s);
         if (i % 10 == 0) p.synchronize(keeper);
     }
-    CheckEngine engine;
+    detail::CheckEngine engine;
     for (const CheckOp& op : p.ops) engine.add(op);
     CHECK(engine.findings().empty());
     CHECK(engine.sizes().slots < 200);

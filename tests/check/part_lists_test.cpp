@@ -1,4 +1,5 @@
 // Parts of arrays: ranges, rows, and how what is remembered of them grows.
+#include "check/history.hpp"
 #include "check/op_builder.hpp"
 
 using namespace heddle_test;
