@@ -52,9 +52,8 @@ public:
             else add(kernel_node(test_device(), Set{}, dim(length), x, value(i)));
         }
         if (shape.has_end)
-            graph_ = empty_node(test_device())
-                         .after(nodes_[0], nodes_[1], nodes_[2], nodes_[3])
-                         .build();
+            graph_ =
+                empty_node(test_device()).after(nodes_[0], nodes_[1], nodes_[2], nodes_[3]).build();
         else graph_ = build({nodes_[0], nodes_[1], nodes_[2], nodes_[3]});
     }
 

@@ -47,9 +47,7 @@ auto host_work(const Spec& s, View<int> to, View<const int> from) {
 
 void Builder::change(const GraphNode& node, int id, const Spec& s, bool extent_first) const {
     switch (program_.node(id).kind) {
-    case Kind::scale:
-        set_kernel(as<Scale>(node), s, extent_first, to(s), s.a, s.b, s.slow);
-        break;
+    case Kind::scale: set_kernel(as<Scale>(node), s, extent_first, to(s), s.a, s.b, s.slow); break;
     case Kind::mix:
         set_kernel(as<Mix>(node), s, extent_first, from(s), to(s), s.a, s.b, s.slow);
         break;
@@ -126,8 +124,8 @@ GraphNode Builder::make_memory(int id, const Spec& s, const std::vector<GraphNod
     auto memory = alloc_node<int>(program_.device, s.n);
     for (const GraphNode& one : first) memory.after(one);
     const auto store = copy_node(memory.view(), from(s)).after(memory);
-    const auto load = kernel_node(program_.device, Mix{}, dim(s.n),
-                                  View<const int>(memory.view()), to(s), s.a, s.b, s.slow)
+    const auto load = kernel_node(program_.device, Mix{}, dim(s.n), View<const int>(memory.view()),
+                                  to(s), s.a, s.b, s.slow)
                           .after(store);
     return ordered(free_node(memory).after(load), id, {});
 }
@@ -155,11 +153,10 @@ Graph Builder::build(int index, const State& state, std::vector<GraphNode>* hand
         at(made, id) = make(id, state, made);
         end.after(at(made, id));
     }
-    Graph graph =
-        flag < 0 ? end.build()
-                 : kernel_node(program_.device, CountDown{}, dim(1), view(flag, 0, 1))
-                       .after(end)
-                       .build();
+    Graph graph = flag < 0 ? end.build()
+                           : kernel_node(program_.device, CountDown{}, dim(1), view(flag, 0, 1))
+                                 .after(end)
+                                 .build();
     if (handles != nullptr) *handles = std::move(made);
     return graph;
 }

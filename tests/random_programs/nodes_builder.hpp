@@ -39,8 +39,7 @@ private:
                 int flag = -1) const;
     GraphNode make(int id, const State& state, const std::vector<GraphNode>& made) const;
     GraphNode make_memory(int id, const Spec& spec, const std::vector<GraphNode>& first) const;
-    GraphNode make_condition(int id, const State& state,
-                             const std::vector<GraphNode>& first) const;
+    GraphNode make_condition(int id, const State& state, const std::vector<GraphNode>& first) const;
     View<int> view(int array, std::size_t first, std::size_t count) const;
     View<int> to(const Spec& s) const;
     View<const int> from(const Spec& s) const;

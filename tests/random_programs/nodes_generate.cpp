@@ -63,8 +63,7 @@ private:
             add_array({chance(25) ? Home::pinned : Home::device,
                        sizes[any(chance(10) ? std::size_t{6} : std::size_t{5})]});
         if (is_cuda() && chance(25)) add_array({Home::cpu, sizes[any(std::size_t{4})]});
-        for (int i = 2; i > 0; --i)
-            add_array({chance(25) ? Home::pinned : Home::device, 1, true});
+        for (int i = 2; i > 0; --i) add_array({chance(25) ? Home::pinned : Home::device, 1, true});
         add_array({Home::device, 200, false, true});
         program_.streams = 2 + any(2);
         program_.events = any(3);
@@ -86,14 +85,13 @@ private:
     }
 
     Kind choose(Inside inside, int depth) {
-        static constexpr Kind plain[] = {Kind::scale, Kind::mix,  Kind::scale, Kind::mix,
-                                         Kind::copy,  Kind::copy, Kind::fill,  Kind::fill,
+        static constexpr Kind plain[] = {Kind::scale, Kind::mix,     Kind::scale,  Kind::mix,
+                                         Kind::copy,  Kind::copy,    Kind::fill,   Kind::fill,
                                          Kind::fill,  Kind::copy_2d, Kind::decide, Kind::empty};
-        static constexpr Kind outside[] = {Kind::host, Kind::host, Kind::record, Kind::wait,
-                                           Kind::memory, Kind::child};
+        static constexpr Kind outside[] = {Kind::host, Kind::host,   Kind::record,
+                                           Kind::wait, Kind::memory, Kind::child};
         static constexpr Kind conditions[] = {Kind::if_else, Kind::loop, Kind::switch_case};
-        if (depth < 2 && chance(inside == Inside::nothing ? 10 : 4))
-            return conditions[any(3)];
+        if (depth < 2 && chance(inside == Inside::nothing ? 10 : 4)) return conditions[any(3)];
         if (inside != Inside::body && chance(25)) {
             const Kind kind = outside[any(6)];
             if (kind != Kind::child || depth < 2) return kind;

@@ -9,9 +9,8 @@ std::vector<int> contents(const Program& p, int array, Word turn) {
     const ArrayInfo& info = p.array(array);
     std::vector<int> values(info.size);
     for (std::size_t i = 0; i < values.size(); ++i)
-        values[i] =
-            static_cast<int>(static_cast<Word>(i * 7 + static_cast<std::size_t>(array) * 1001) +
-                             turn * 77777 + 1);
+        values[i] = static_cast<int>(
+            static_cast<Word>(i * 7 + static_cast<std::size_t>(array) * 1001) + turn * 77777 + 1);
     if (info.flag) values[0] = static_cast<int>((static_cast<Word>(array) + turn) % 4);
     return values;
 }
@@ -61,8 +60,7 @@ private:
     }
     static void mix(std::vector<int>& to, const std::vector<int>& from, const Spec& s) {
         for (std::size_t i = 0; i < s.n; ++i)
-            to[s.at + i] =
-                scaled(to[s.at + i], s.a, s.b + static_cast<Word>(from[s.from_at + i]));
+            to[s.at + i] = scaled(to[s.at + i], s.a, s.b + static_cast<Word>(from[s.from_at + i]));
     }
 
     void graph(int index, const State& state) {

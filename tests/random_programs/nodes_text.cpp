@@ -8,16 +8,16 @@ namespace heddle_test::programs::nodes {
 namespace {
 
 const char* text_of(Kind kind) {
-    static constexpr const char* names[] = {"scale", "mix",    "decide", "copy",    "copy_2d",
-                                            "fill",  "host",   "empty",  "record",  "wait",
-                                            "memory", "if_else", "loop", "switch_case", "child"};
+    static constexpr const char* names[] = {"scale",  "mix",     "decide", "copy",        "copy_2d",
+                                            "fill",   "host",    "empty",  "record",      "wait",
+                                            "memory", "if_else", "loop",   "switch_case", "child"};
     return names[static_cast<std::size_t>(kind)];
 }
 const char* text_of(Do what) {
     static constexpr const char* names[] = {
-        "change", "update", "build", "clone",     "capture", "drop",      "instantiate",
-        "upload", "launch", "batch", "work",      "aside",   "wait_here", "look",
-        "replace", "new_event", "prioritise", "misuse"};
+        "change",      "update", "build",   "clone",     "capture",    "drop",
+        "instantiate", "upload", "launch",  "batch",     "work",       "aside",
+        "wait_here",   "look",   "replace", "new_event", "prioritise", "misuse"};
     return names[static_cast<std::size_t>(what)];
 }
 
@@ -112,9 +112,8 @@ Program shrunken(Program best, const std::function<bool(const Program&)>& fails)
             for (std::size_t end = best.steps.size(); end > 0;) {
                 const std::size_t begin = end > many ? end - many : 0;
                 Program candidate = best;
-                candidate.steps.erase(
-                    candidate.steps.begin() + static_cast<std::ptrdiff_t>(begin),
-                    candidate.steps.begin() + static_cast<std::ptrdiff_t>(end));
+                candidate.steps.erase(candidate.steps.begin() + static_cast<std::ptrdiff_t>(begin),
+                                      candidate.steps.begin() + static_cast<std::ptrdiff_t>(end));
                 better = take(candidate) || better;
                 end = begin;
             }
