@@ -280,3 +280,31 @@ TEST_CASE("a kernel of a CPU device in a graph is disabled and enabled, launch b
     gate.open();
     CHECK(to_host(here.stream, x) == Ints(50, (42 + 3 + 1) * 100 + 2 + 3 + 3));
 }
+
+TEST_CASE("a kernel of no elements is disabled, enabled and given elements") {
+    const Here here;
+    Array<int> x = zeros<int>(20);
+    auto add = kernel_node(test_device(), Add{}, dim(0), x, 1);
+    auto more = kernel_node(test_device(), Add{}, dim(20), x, 10).after(add);
+    Graph graph = more.build();
+    const auto sees = [&](int value) {
+        graph.launch(here.stream);
+        CHECK(to_host(here.stream, x) == Ints(20, value));
+    };
+    add.disable();
+    sees(10);
+    add.enable();
+    sees(20);
+    add.disable();
+    add.dim(dim(20));
+    sees(30);
+    add.enable();
+    sees(41);
+    add.dim(dim(0));
+    sees(51);
+    add.disable();
+    sees(61);
+    add.dim(dim(20));
+    add.enable();
+    sees(72);
+}
