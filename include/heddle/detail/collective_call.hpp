@@ -146,8 +146,12 @@ template <class V> void add_receives(CollectiveCall& call, V& views) {
     }
 }
 
-template <class V> struct ElementOf { using type = RankElement<V>; };
-template <RankRange V> struct ElementOf<V> { using type = RankElement<RangeReference<V>>; };
+template <class V> struct ElementOf {
+    using type = RankElement<V>;
+};
+template <RankRange V> struct ElementOf<V> {
+    using type = RankElement<RangeReference<V>>;
+};
 
 template <class Send, class Receive>
 CollectiveCall collective_call(CollectiveKind kind, std::size_t root, Send& send, Receive& receive,

@@ -62,9 +62,11 @@ struct Parameters<void (C::*)(P...) noexcept> : ParameterList<P...> {};
 template <class C, class... P>
 struct Parameters<void (C::*)(P...) const noexcept> : ParameterList<P...> {};
 
-template <class K> struct CallOperator { using Type = Parameters<void>; };
+template <class K> struct CallOperator {
+    using Type = Parameters<void>;
+};
 template <class K>
-requires requires { &K::operator(); }
+    requires requires { &K::operator(); }
 struct CallOperator<K> {
     using Type = Parameters<decltype(&K::operator())>;
 };
@@ -111,7 +113,9 @@ private:
     }
 };
 
-template <std::size_t> struct IndexType { using type = std::size_t; };
+template <std::size_t> struct IndexType {
+    using type = std::size_t;
+};
 template <class K, class Indices, class... P> struct TakesArguments;
 template <class K, std::size_t... I, class... P>
 struct TakesArguments<K, std::index_sequence<I...>, P...> {

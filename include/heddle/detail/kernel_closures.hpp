@@ -90,10 +90,10 @@ template <HoldsViews P> inline constexpr bool may_hold_pointer<P> = false;
 
 /// Whether a portable kernel may tell somebody that it runs.
 template <class K, class... P>
-inline constexpr Signals kernel_signals = are_watched<K> || (are_watched<P> || ...) ? Signals::yes
-                                          : may_hold_pointer<K> || (may_hold_pointer<P> || ...)
-                                              ? Signals::on_host
-                                              : Signals::no;
+inline constexpr Signals kernel_signals =
+    are_watched<K> || (are_watched<P> || ...)             ? Signals::yes
+    : may_hold_pointer<K> || (may_hold_pointer<P> || ...) ? Signals::on_host
+                                                          : Signals::no;
 
 /// Its address identifies a kernel with N indices, whatever its arguments.
 template <class K, int N> inline constexpr char kernel_tag = 0;

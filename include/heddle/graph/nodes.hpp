@@ -117,7 +117,8 @@ public:
     /// Refers to a node of a graph, found by name or captured, so that it can be changed:
     /// `KernelNode<Scale, 1> scale(graph.node("scale"))`. Throws UsageError if it is not this
     /// kernel with as many indices.
-    explicit BasicKernelNode(const GraphNode& node, Where where = {}) requires(is_portable)
+    explicit BasicKernelNode(const GraphNode& node, Where where = {})
+        requires(is_portable)
         : NodeOf<BasicKernelNode>(node), shape_{{where, {}}, {}},
           kernel_(*static_cast<const K*>(
               detail::kernel_of(node, detail::LaunchTraits<K, S>::tag, shape_.extent, where))) {}
@@ -133,14 +134,18 @@ public:
     }
     /// Sets the extents and launch options, from the next launch on. Throws Unsupported if options
     /// other than block and shared_bytes change in an instantiated CUDA graph.
-    BasicKernelNode& dim(const S& d) requires(is_portable) {
+    BasicKernelNode& dim(const S& d)
+        requires(is_portable)
+    {
         shape_ = d;
         detail::set_extents(this->data(), d.extent, std::size(d.extent), d.how, d.where);
         return *this;
     }
     /// Sets grid, block, dynamic shared memory and launch options, from the next launch on. Throws
     /// what launch() does for an impossible grid, and Unsupported as dim() does.
-    BasicKernelNode& grid(const LaunchGrid& grid) requires(!is_portable) {
+    BasicKernelNode& grid(const LaunchGrid& grid)
+        requires(!is_portable)
+    {
         check_grid(kernel_, this->device(), grid);
         shape_ = grid;
         detail::set_grid(this->data(), grid);
@@ -150,7 +155,9 @@ public:
     /// form of a dependent launch (heddle/launch/dependent_launch.hpp). Throws UsageError for a
     /// node that is not a kernel of the same device.
     template <std::derived_from<GraphNode>... Nodes>
-    BasicKernelNode& dependent_on(const Nodes&... first) requires(is_portable) {
+    BasicKernelNode& dependent_on(const Nodes&... first)
+        requires(is_portable)
+    {
         static_assert(
             WaitsForPrimary<K>,
             "heddle::kernel_node: a kernel that depends on another one's memory has to "
@@ -213,15 +220,16 @@ template <class K, int N> using KernelNode = BasicKernelNode<K, Dim<N>>;
 /// default the current one, for a module's kernel always the module's. Arguments may be left out,
 /// and set by args() before build().
 template <class K, detail::IsLaunchShape S, class... A>
-requires(detail::NodeKernel<K, S>) auto kernel_node(Device device, const K& kernel, const S& shape,
-                                                    A&&... args) {
+    requires(detail::NodeKernel<K, S>)
+auto kernel_node(Device device, const K& kernel, const S& shape, A&&... args) {
     auto node =
         detail::Access::make<BasicKernelNode<std::decay_t<const K&>, S>>(kernel, shape, device);
     if constexpr (sizeof...(A) > 0) node.args(std::forward<A>(args)...);
     return node;
 }
 template <class K, detail::IsLaunchShape S, class... A>
-requires(detail::NodeKernel<K, S>) auto kernel_node(const K& kernel, const S& shape, A&&... args) {
+    requires(detail::NodeKernel<K, S>)
+auto kernel_node(const K& kernel, const S& shape, A&&... args) {
     return kernel_node(detail::LaunchTraits<std::decay_t<const K&>, S>::device(kernel), kernel,
                        shape, std::forward<A>(args)...);
 }

@@ -42,11 +42,11 @@ struct Extents {
         : x(nx), y(ny), z(nz) {}
     /// Converts from a dim3 of CUDA.
     template <class D>
-    requires requires(const D& d) {
-        { d.x } -> std::same_as<const unsigned&>;
-        { d.y } -> std::same_as<const unsigned&>;
-        { d.z } -> std::same_as<const unsigned&>;
-    }
+        requires requires(const D& d) {
+            { d.x } -> std::same_as<const unsigned&>;
+            { d.y } -> std::same_as<const unsigned&>;
+            { d.z } -> std::same_as<const unsigned&>;
+        }
     constexpr Extents(const D& d) noexcept : x(d.x), y(d.y), z(d.z) {}
     bool operator==(const Extents&) const = default;
 };

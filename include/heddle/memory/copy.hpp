@@ -63,9 +63,7 @@ concept Destination = requires(To&& to) {
     requires !std::is_const_v<std::remove_pointer_t<decltype(detail::as_destination(to).data())>>;
 };
 template <class From>
-concept Source = requires(const From& from) {
-    detail::as_source(from);
-};
+concept Source = requires(const From& from) { detail::as_source(from); };
 /// S is T or const T.
 template <class S, class T>
 concept SameElement = std::is_same_v<std::remove_const_t<S>, T>;

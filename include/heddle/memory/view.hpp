@@ -22,9 +22,7 @@ namespace detail {
 template <class T> void array_or_view(const View<T>&);
 template <class T> void array_or_view(const Array<T>&);
 template <class R>
-concept ArrayOrView = requires(const std::remove_cvref_t<R>& r) {
-    array_or_view(r);
-};
+concept ArrayOrView = requires(const std::remove_cvref_t<R>& r) { array_or_view(r); };
 
 template <class R>
 concept HostRange = !ArrayOrView<R> && ContiguousRange<R>;
@@ -66,7 +64,8 @@ public:
     HEDDLE_FN constexpr View(T* data, std::size_t size) noexcept : data_(data), size_(size) {}
     /// Converts a View<T> to a View<const T>.
     template <class U>
-    requires(std::is_same_v<T, const U>) HEDDLE_FN constexpr View(const View<U>& other) noexcept
+        requires(std::is_same_v<T, const U>)
+    HEDDLE_FN constexpr View(const View<U>& other) noexcept
         : data_(other.data_), size_(other.size_), owner_(other.owner_) {}
     /// Refers to the host memory of a std::vector, std::array, std::span, ... of the same element
     /// type.
