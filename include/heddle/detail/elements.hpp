@@ -14,7 +14,7 @@ constexpr void with_elements(Tuple& tuple, F& function, std::index_sequence<I...
 }
 
 /// Calls function(elements...), as std::apply does. Each call of std::apply makes the compiler
-/// instantiate 29 templates of the standard library, to find out whether it may throw.
+/// instantiate 29 templates (libstdc++ 12), to find out whether it may throw.
 template <class Tuple, class F> constexpr void with_elements(Tuple&& tuple, F&& function) {
     constexpr std::size_t size = std::tuple_size_v<std::remove_cvref_t<Tuple>>;
     detail::with_elements(tuple, function, std::make_index_sequence<size>());
