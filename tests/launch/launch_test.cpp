@@ -2,6 +2,7 @@
 #include "kernels.hpp"
 #include "support.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 
