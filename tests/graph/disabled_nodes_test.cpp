@@ -308,3 +308,37 @@ TEST_CASE("a kernel of no elements is disabled, enabled and given elements") {
     add.enable();
     sees(72);
 }
+
+TEST_CASE("launches of a graph in which nothing runs are ordered as others are") {
+    const Drained drained;
+    const Stream a(test_device()), b(test_device()), other(test_device());
+    Array<int> x = zeros<int>(a, 10);
+    b.wait_stream(a);
+    auto add = kernel_node(test_device(), Add{}, dim(10), x, 100);
+    Graph graph;
+    SECTION("it has no nodes") {
+        graph = capture(a, [] {});
+    }
+    SECTION("its only node is disabled") {
+        graph = add.build();
+        add.disable();
+    }
+    SECTION("its only node was disabled between launches") {
+        graph = add.build();
+        graph.instantiate();
+        add.disable();
+    }
+    graph.launch(a);
+    a.synchronize();
+    Gate gate;
+    gate.hold(a);
+    launch(a, Add{}, dim(10), x, 1);
+    graph.launch(a);
+    graph.launch(b);
+    launch(b, Multiply{}, dim(10), x, 2);
+    Array<int> y = full<int>(other, 10, 1);  // what is not held runs meanwhile
+    other.synchronize();
+    gate.open();
+    b.synchronize();
+    CHECK(to_host(a, x) == Ints(10, 2));
+}

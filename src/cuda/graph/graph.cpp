@@ -107,6 +107,8 @@ void CudaGraphExec::add_all(const GraphData& graph, const SourceLocation& where)
     nodes_.reserve(graph.nodes.size());
     for (const auto& node : graph.nodes) add(graph, *node, where);
     find_components(graph);
+    for (const cudaGraphNode_t node : nodes_)
+        if (native_type(node, where) != cudaGraphNodeTypeEmpty) ++active_;
     is_careful_ =
         has_conditions_ || !hosts_.empty() || std::ranges::find(staged_, true) != staged_.end();
 }
@@ -211,6 +213,7 @@ void CudaGraphExec::make_anew(const GraphData& graph, const SourceLocation& wher
     std::swap(hosts_, other.hosts_);
     std::swap(components_, other.components_);
     std::swap(component_count_, other.component_count_);
+    std::swap(active_, other.active_);
     std::swap(done_, other.done_);
     std::swap(has_conditions_, other.has_conditions_);
     std::swap(has_events_, other.has_events_);
@@ -277,12 +280,14 @@ void CudaGraphExec::launch(StreamRecord& stream, const SourceLocation& where) {
 
 void CudaGraphExec::launch(StreamRecord& stream, std::span<const std::shared_ptr<Fate>> fates,
                            const SourceLocation& where) {
+    // CUDA orders launches of one executable, but not if there is nothing in it to be run.
+    const bool is_ordered = !is_new_ && active_ != 0;
     // CUDA itself adds all other graphs to a capture correctly.
-    if ((is_careful_ || is_new_) && capture_of(stream) != 0) [[unlikely]]
+    if ((is_careful_ || !is_ordered) && capture_of(stream) != 0) [[unlikely]]
         return launch_into_capture(stream, where);
     if (is_recorded_by_cupti() && natives_ == nullptr && capture_of(stream) == 0) [[unlikely]]
         learn_natives(where);
-    if (is_new_) [[unlikely]] {
+    if (!is_ordered) [[unlikely]] {
         order_after_last(stream, where);
         is_new_ = false;
     }

@@ -73,6 +73,7 @@ private:
     void pop_turns(std::size_t count) noexcept;
     void change(const NodeData& node, const SourceLocation& where);
     void set_enabled(const NodeData& node, bool on, const SourceLocation& where);
+    cudaGraphNodeType native_type(cudaGraphNode_t node, const SourceLocation& where) const;
     bool is_memset(const NodeData& node, const SourceLocation& where) const;
     void update_kernel(const NodeData& node, const SourceLocation& where);
     void update_other(const NodeData& node, const SourceLocation& where);
@@ -92,6 +93,7 @@ private:
     /// For each node, which connected component of the graph it is in.
     std::vector<std::uint32_t> components_;
     std::size_t component_count_ = 0;
+    std::size_t active_ = 0;    ///< nodes that are neither empty ones nor disabled
     std::vector<bool> staged_;  ///< nodes that consist of several native ones
     std::vector<bool> disabled_;
     std::vector<CUfunction> functions_;     ///< of kernel nodes that were updated

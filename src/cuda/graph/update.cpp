@@ -42,12 +42,16 @@ void CudaGraphExec::update_kernel(const NodeData& node, const SourceLocation& wh
                  "cuGraphExecKernelNodeSetParams", node, where);
 }
 
-bool CudaGraphExec::is_memset(const NodeData& node, const SourceLocation& where) const {
-    if (node.kind != NodeKind::fill) return false;
+cudaGraphNodeType CudaGraphExec::native_type(cudaGraphNode_t node,
+                                             const SourceLocation& where) const {
     cudaGraphNodeType type{};
-    check(api.cudaGraphNodeGetType(nodes_[node.index], &type), "cudaGraphNodeGetType", gpu_.index,
-          where);
-    return type == cudaGraphNodeTypeMemset;
+    check(api.cudaGraphNodeGetType(node, &type), "cudaGraphNodeGetType", gpu_.index, where);
+    return type;
+}
+
+bool CudaGraphExec::is_memset(const NodeData& node, const SourceLocation& where) const {
+    return node.kind == NodeKind::fill &&
+           native_type(nodes_[node.index], where) == cudaGraphNodeTypeMemset;
 }
 
 void CudaGraphExec::keep_event(const NodeData& node) {
@@ -138,6 +142,8 @@ void CudaGraphExec::set_enabled(const NodeData& node, bool on, const SourceLocat
     check_update(api.cudaGraphNodeSetEnabled(exec_, nodes_[node.index], on ? 1 : 0),
                  "cudaGraphNodeSetEnabled", node, where);
     disabled_[node.index] = !on;
+    if (on) ++active_;
+    else --active_;
 }
 
 }  // namespace heddle::detail::cu
