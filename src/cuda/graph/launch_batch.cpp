@@ -8,6 +8,7 @@
 #include "cuda/backend.hpp"
 #include "cuda/graph/graph.hpp"
 #include "cuda/host_sync/host_function.hpp"
+#include "cuda/stream/native_event.hpp"
 
 namespace heddle::detail::cu {
 
@@ -70,6 +71,7 @@ void CudaGraphExec::launch_batch(std::span<StreamPart> parts, std::span<const Pa
     std::vector<StreamPart::Past> pasts(parts.size());
     if (!fates.empty())
         for (std::size_t i = 0; i < parts.size(); ++i) pasts[i] = past_of(parts, i);
+    if (parts.size() > 1) (void)cached_event(origin, where);  // then no wait needs memory
     launch(origin, fates, where);
     // Launched: nothing below may throw, or the batch would launch it again.
     for (std::size_t i = 0; i < parts.size(); ++i) {

@@ -11,13 +11,9 @@
 
 namespace heddle::detail::cu {
 
-namespace {
-
-/// Returns the event through which others wait for `stream`. It is created at the first such wait.
-///
-/// Two threads may use it at once. The later record then serves both waits, so that one of them
-/// waits for more than it must, never for less. A record made in a capture cannot be mistaken for
-/// another either: each wait directly follows a record of its own call.
+// Two threads may use it at once. The later record then serves both waits, so that one of them
+// waits for more than it must, never for less. A record made in a capture cannot be mistaken for
+// another either: each wait directly follows a record of its own call.
 cudaEvent_t cached_event(StreamRecord& stream, const SourceLocation& where) {
     std::atomic_ref<void*> slot(stream.cached_event);
     if (void* event = slot.load(std::memory_order_acquire)) [[likely]]
@@ -29,6 +25,8 @@ cudaEvent_t cached_event(StreamRecord& stream, const SourceLocation& where) {
     give_event(g, fresh);  // another thread was faster
     return static_cast<cudaEvent_t>(expected);
 }
+
+namespace {
 
 /// Checks the result of a query or wait on an event. Returns false if its device is lost; throws
 /// for other failures.

@@ -15,6 +15,10 @@ namespace heddle::detail::cu {
 cudaEvent_t take_event(Gpu& g, const SourceLocation& where);
 void give_event(Gpu& g, cudaEvent_t event) noexcept;
 
+/// Returns the event through which others wait for the stream. It is made at the first such wait;
+/// who must not fail later asks for it before. (stream/event.cpp)
+cudaEvent_t cached_event(StreamRecord& stream, const SourceLocation& where);
+
 /// Create and destroy events with options of the user. (stream/event.cpp)
 cudaEvent_t make_event(Gpu& g, const EventOptions& options, const SourceLocation& where);
 void destroy_event(Gpu& g, cudaEvent_t event) noexcept;
