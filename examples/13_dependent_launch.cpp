@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <ratio>
 
 #include "device_argument.hpp"
 

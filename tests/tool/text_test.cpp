@@ -3,6 +3,7 @@
 #include "catch.hpp"
 
 #include <chrono>
+#include <sstream>  // Catch2 prints durations
 
 using namespace heddle::tool;
 using namespace std::chrono_literals;

@@ -8,6 +8,10 @@
 #include <type_traits>
 #include <utility>
 
+#ifdef _LIBCPP_VERSION
+#include <ranges>  // as a module, its <iterator> lacks std::ranges::begin()
+#endif
+
 namespace heddle::detail {
 
 template <class R> using RangeIterator = decltype(std::ranges::begin(std::declval<R&>()));

@@ -1,4 +1,5 @@
 // Launches of kernels: limits of grids and options, and the meaning of launch failures.
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <mutex>
