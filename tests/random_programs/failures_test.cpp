@@ -3,6 +3,7 @@
 #include <heddle/check.hpp>
 #include <heddle/timeline.hpp>
 
+#include "random_programs/environment.hpp"
 #include "random_programs/model.hpp"
 #include "random_programs/runner.hpp"
 #include "random_programs/shrink.hpp"
@@ -12,7 +13,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstdlib>
 #include <iostream>
 #include <optional>
 #include <string>
@@ -23,19 +23,6 @@ namespace heddle_test::programs {
 
 namespace {
 
-using Time = std::chrono::steady_clock;
-
-double seconds() {
-    const char* text = std::getenv("HEDDLE_RANDOM_SECONDS");
-    return text != nullptr ? std::atof(text) : 10;
-}
-std::uint64_t first_seed() {
-    const char* text = std::getenv("HEDDLE_RANDOM_SEED");
-    if (text == nullptr) return 1;
-    if (std::string(text) != "clock") return std::strtoull(text, nullptr, 10);
-    return static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count()) %
-           1000000007;
-}
 std::vector<Device> devices_for(std::uint64_t seed) {
     std::vector<Device> devices = test_devices();
     devices.resize(std::min<std::size_t>(devices.size(), 1 + seed % 3));
@@ -155,7 +142,7 @@ TEST_CASE("random programs that fail poison the streams that they say, and no ot
             ++runs;
         }
     }
-    if (std::getenv("HEDDLE_RANDOM_SECONDS") != nullptr)
+    if (!environment("HEDDLE_RANDOM_SECONDS").empty())
         std::cout << runs << " runs of failing programs, in " << failed
                   << " some streams and not all poisoned" << std::endl;
 }
@@ -178,7 +165,7 @@ TEST_CASE("random programs that are observed, checked and recorded come to what 
             ++runs;
         }
     }
-    if (std::getenv("HEDDLE_RANDOM_SECONDS") != nullptr)
+    if (!environment("HEDDLE_RANDOM_SECONDS").empty())
         std::cout << runs << " runs of observed programs" << std::endl;
 }
 
