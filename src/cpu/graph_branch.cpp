@@ -18,12 +18,6 @@ const std::shared_ptr<const Plan>* Branch::chosen(Fiber* fiber) const noexcept {
     return body < bodies.size() ? &bodies[body] : nullptr;
 }
 
-Failure GraphRun::failure_beside() noexcept {
-    for (GraphRun* run = this; run != nullptr; run = run->parent_)
-        if (run->failed_.load(std::memory_order_acquire)) return run->first_failure();
-    return nullptr;
-}
-
 bool GraphRun::run_branch(std::uint32_t index, Ready& ready) {
     constexpr int batch = 512;  // number of passes before equally urgent work gets its turn
     const Branch& branch = *plan_->tasks[index].branch;

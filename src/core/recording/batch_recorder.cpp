@@ -102,11 +102,11 @@ bool BatchRecorder::is_clean(StreamRecord& stream) noexcept {
 }
 
 /// Whether the stream's first `given` submissions are ordered before further work on the batch's
-/// first stream. Sets what of them may still fail.
+/// first stream. Sets `past` to them, as far as they may still fail.
 bool BatchRecorder::is_settled(StreamRecord& stream, std::uint64_t given, StreamPart::Past& past,
                                const SourceLocation& where) {
     if (given == 0) return true;
-    past.fate = stream.current_fate();
+    past.fate = stream.fallible_fate();
     past.submissions = given;
     const std::uint64_t origin_id = origin()->id.load(std::memory_order_relaxed);
     {
@@ -230,7 +230,7 @@ void BatchRecorder::note_part_sent(Participant& one, StreamPart& part, const Str
                            origin.submissions.load(std::memory_order_acquire));
     one.past.reached = std::move(part.after);
     if (!one.past.reached) {
-        one.past.fate = stream.current_fate();
+        one.past.fate = stream.fallible_fate();
         one.past.submissions = one.given;
     }
     note_settled(stream, one.given, one.past.reached);
@@ -278,7 +278,7 @@ void BatchRecorder::flush(const SourceLocation& where) {
             Participant& one = participants[i];
             if (!takes_part(one) || is_clean(*one.stream)) continue;
             merge(one.at.begins, {i});
-            one.past.fate = one.stream->current_fate();
+            one.past.fate = one.stream->fallible_fate();
             one.past.submissions = one.stream->submissions.load(std::memory_order_acquire);
             enqueue_stream_wait(*first, *one.stream, where);
         }

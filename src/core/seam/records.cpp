@@ -192,6 +192,11 @@ std::shared_ptr<Fate> StreamRecord::current_fate() noexcept {
     return fate;
 }
 
+std::shared_ptr<Fate> StreamRecord::fallible_fate() noexcept {
+    if (device.is_cuda() && !has(stream_flag::poisoned | stream_flag::fallible)) return nullptr;
+    return current_fate();
+}
+
 void StreamRecord::poison(const Failure& reason, std::uint64_t at) noexcept {
     const std::lock_guard lock(failure_mutex);
     fate->fail(reason, at);

@@ -168,6 +168,9 @@ struct StreamRecord : StreamState {
     }
 
     std::shared_ptr<Fate> current_fate() noexcept;
+    /// Returns current_fate() if earlier work of the stream may still fail, else null. Work of CPU
+    /// devices always may; of CUDA devices only if `poisoned` or `fallible` says so.
+    std::shared_ptr<Fate> fallible_fate() noexcept;
     /// Sets the stream's failure unless it has one already. `at` is the submission that failed.
     void poison(const Failure& reason, std::uint64_t at) noexcept;
     /// Returns the failure, own or inherited through dependencies; null if none is known.

@@ -93,7 +93,7 @@ private:
     /// For each node, which connected component of the graph it is in.
     std::vector<std::uint32_t> components_;
     std::size_t component_count_ = 0;
-    std::size_t active_ = 0;    ///< nodes that are neither empty ones nor disabled
+    std::size_t active_ = 0;    ///< nodes that are neither empty nor disabled
     std::vector<bool> staged_;  ///< nodes that consist of several native ones
     std::vector<bool> disabled_;
     std::vector<CUfunction> functions_;     ///< of kernel nodes that were updated

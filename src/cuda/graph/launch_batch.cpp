@@ -37,7 +37,8 @@ bool is_fallible(const StreamRecord& stream) noexcept {
     return stream.has(stream_flag::poisoned | stream_flag::fallible);
 }
 
-/// What a part was given before the graph, as far as it may fail late; else null.
+/// Returns the part's work from before the graph, as far as it may fail late. Without such work the
+/// fate is null.
 StreamPart::Past past_of(std::span<const StreamPart> parts, std::size_t part) {
     StreamRecord* const stream = parts[part].stream;
     if (stream != nullptr && !is_fallible(*stream)) return {};
@@ -71,7 +72,8 @@ void CudaGraphExec::launch_batch(std::span<StreamPart> parts, std::span<const Pa
     std::vector<StreamPart::Past> pasts(parts.size());
     if (!fates.empty())
         for (std::size_t i = 0; i < parts.size(); ++i) pasts[i] = past_of(parts, i);
-    if (parts.size() > 1) (void)cached_event(origin, where);  // then no wait needs memory
+    if (parts.size() > 1)
+        (void)cached_event(origin, where);  // the waits below need it, and may not fail
     launch(origin, fates, where);
     // Launched: nothing below may throw, or the batch would launch it again.
     for (std::size_t i = 0; i < parts.size(); ++i) {

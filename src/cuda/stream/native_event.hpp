@@ -15,8 +15,8 @@ namespace heddle::detail::cu {
 cudaEvent_t take_event(Gpu& g, const SourceLocation& where);
 void give_event(Gpu& g, cudaEvent_t event) noexcept;
 
-/// Returns the event through which others wait for the stream. It is made at the first such wait;
-/// who must not fail later asks for it before. (stream/event.cpp)
+/// Returns the event through which others wait for the stream. Creates it at the first call; later
+/// calls cannot fail. (stream/event.cpp)
 cudaEvent_t cached_event(StreamRecord& stream, const SourceLocation& where);
 
 /// Create and destroy events with options of the user. (stream/event.cpp)

@@ -14,7 +14,7 @@ namespace heddle::detail {
 
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string json_string(std::string_view text) {
     std::string json;
     append_json(json, text);
     return json;
@@ -34,7 +34,7 @@ template <class Items, class F> std::string list(const Items& items, F f) {
 template <class Value> std::string names(std::size_t count) {
     std::string json = "[";
     for (std::size_t i = 0; i < count; ++i)
-        json += (i == 0 ? "" : ",") + quoted(to_string(static_cast<Value>(i)));
+        json += (i == 0 ? "" : ",") + json_string(to_string(static_cast<Value>(i)));
     return json + ']';
 }
 
@@ -57,9 +57,9 @@ private:
 
 std::string look_json(const Look& look) {
     return Object()
-        .add("key", quoted(look.key))
-        .add("label", quoted(look.label))
-        .add("brief", quoted(look.brief))
+        .add("key", json_string(look.key))
+        .add("label", json_string(look.label))
+        .add("brief", json_string(look.brief))
         .json();
 }
 
@@ -67,31 +67,32 @@ std::string look_json(const Look& look) {
 std::string mode_names() {
     std::string names;
     for (const OpMode mode : {OpMode::run, OpMode::captured, OpMode::batched})
-        names += quoted(to_string(mode)) + ',';
-    return '[' + names + quoted("abandoned") + ']';
+        names += json_string(to_string(mode)) + ',';
+    return '[' + names + json_string("abandoned") + ']';
 }
 
 std::string brief_names_json() {
     Object names;
     for (const BriefName& name : brief_names())
-        names.add(std::string(name.name).c_str(), quoted(name.brief));
+        names.add(std::string(name.name).c_str(), json_string(name.brief));
     return names.json();
 }
 
 constexpr AccessMode access_modes[] = {AccessMode::read, AccessMode::write, AccessMode::read_write,
                                        AccessMode::concurrent};
-std::string access_json(AccessMode mode) { return quoted(access_text(mode)); }
+std::string access_json(AccessMode mode) { return json_string(access_text(mode)); }
 
 /// Returns ["ms", 1000000].
 std::string unit_json(const TimeUnit& unit) {
-    return '[' + quoted(unit.name) + ',' + std::to_string(static_cast<std::int64_t>(unit.ns)) + ']';
+    return '[' + json_string(unit.name) + ',' + std::to_string(static_cast<std::int64_t>(unit.ns)) +
+           ']';
 }
 
 std::string device_json(const Trace& trace, const TraceDevice& device) {
     return Object()
-        .add("label", quoted(device_text(device)))
-        .add("name", quoted(trace.text(device.name)))
-        .add("clock", quoted(clock_text(device.clock)))
+        .add("label", json_string(device_text(device)))
+        .add("name", json_string(trace.text(device.name)))
+        .add("clock", json_string(clock_text(device.clock)))
         .add("clockIsKnown", device.clock == TraceClock::none ? 0 : 1)
         .add("error", device.clock_error)
         .json();
@@ -101,7 +102,7 @@ std::string streams_json(const Trace& trace) {
     std::string json = "[";
     for (TraceIndex i = 0; i < trace.streams.size(); ++i)
         json += (i == 0 ? "" : ",") + Object()
-                                          .add("label", quoted(stream_text(trace, i)))
+                                          .add("label", json_string(stream_text(trace, i)))
                                           .add("device", trace.streams[i].device)
                                           .add("priority", trace.streams[i].priority)
                                           .json();
@@ -147,15 +148,15 @@ std::string graph_json(const TraceGraph& graph) {
 std::string page_head(const Trace& trace, const Solution& solution, const Picture& picture,
                       const PageColumns& columns) {
     return Object()
-        .add("program", quoted(trace.program))
-        .add("headline", quoted(headline(trace, solution)))
+        .add("program", json_string(trace.program))
+        .add("headline", json_string(headline(trace, solution)))
         .add("begin", solution.begin)
         .add("end", solution.end)
         .add("startedAt", trace.base_realtime_ns)
         .add("lost", trace.lost_ops)
         .add("backwards", solution.backward_arrows)
         .add("emptyStreams", picture.empty_streams)
-        .add("notes", list(trace.notes, quoted))
+        .add("notes", list(trace.notes, json_string))
         .add("kinds", names<OpKind>(op_kinds))
         .add("modes", mode_names())
         .add("reasons", names<WaitReason>(static_cast<std::size_t>(WaitReason::wait_reasons)))
@@ -167,12 +168,12 @@ std::string page_head(const Trace& trace, const Solution& solution, const Pictur
         .add("devices", list(trace.devices,
                              [&](const TraceDevice& device) { return device_json(trace, device); }))
         .add("streams", streams_json(trace))
-        .add("threads",
-             list(trace.threads, [&](const TraceThread& t) { return quoted(trace.text(t.name)); }))
+        .add("threads", list(trace.threads,
+                             [&](const TraceThread& t) { return json_string(trace.text(t.name)); }))
         .add("graphs", list(trace.graphs, graph_json))
         .add("rows", list(picture.rows, row_json))
         .add("totals", list(solution.rows, totals_json))
-        .add("strings", list(trace.strings, quoted))
+        .add("strings", list(trace.strings, json_string))
         .add("columns", columns.directory())
         .json();
 }
