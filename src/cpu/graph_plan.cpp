@@ -152,7 +152,7 @@ void CpuGraphExec::launch(StreamRecord& stream, const SourceLocation& where) {
 void CpuGraphExec::launch_batch(std::span<StreamPart> parts, std::span<const PartBegin> begins,
                                 std::span<PartMark>, const SourceLocation& where) {
     StreamRecord& stream = *parts.front().stream;
-    // First what may be taken back: if it throws, nothing waits for a graph that does not come.
+    // The waits come first, since they can be taken back if the launch throws.
     const auto others = parts.subspan(1);
     try {
         for (StreamPart& one : others)

@@ -75,7 +75,7 @@ std::string report(const Program& program, Mode mode, const std::string& why) {
     return title(program.seed, mode) + "\n" + why + "\nshrunken: " + last + "\n" + text_of(small);
 }
 
-/// Counts what it is told, while it exists.
+/// Counts the operations that it is told of.
 class Counter final : public Observer {
 public:
     Counter() { add_observer(*this, {.times = true, .host_functions = true}); }

@@ -1,4 +1,4 @@
-// Makes the arrays and the nodes of random graphs of nodes: what does not change later.
+// Makes the arrays and the nodes of random graphs: the parts that do not change later.
 #pragma once
 
 #include "nodes_program.hpp"

@@ -39,7 +39,7 @@ struct ArrayInfo {
     bool sink = false;  ///< not used by graphs
 };
 
-/// What of a node may be changed after it was made.
+/// The part of a node that may be changed after it was made.
 struct Spec {
     int to = -1, from = -1;  ///< arrays; of a condition `from` is the flag
     std::size_t at = 0, n = 0, from_at = 0;
@@ -125,7 +125,7 @@ std::vector<int> contents(const Program& p, int array, Word turn);
 /// Returns the program of a seed. Equal devices give the same program on every machine.
 Program generate(std::uint64_t seed, Device device);
 
-/// What a program comes to: what was looked at on the way, and all arrays at the end.
+/// The result of a program: the values that it read on the way, and all arrays at the end.
 using Results = std::vector<std::vector<int>>;
 /// Runs the program on the host, one node after the other.
 Results expected(const Program& p);

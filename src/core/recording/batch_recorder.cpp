@@ -223,7 +223,7 @@ void BatchRecorder::complete_tape(const SourceLocation& where) {
 void BatchRecorder::note_part_sent(Participant& one, StreamPart& part, const StreamPart& first,
                                    const SourceLocation& where) noexcept {
     StreamRecord &stream = *one.stream, &origin = *first.stream;
-    // Who has waited for all of the first stream's part need not wait for it again.
+    // A stream that has waited for all of the first one's part need not wait for it again.
     if (std::ranges::includes(part.tail, first.tail) &&
         std::ranges::includes(part.begins, first.begins))
         stream.waited.note(origin.id.load(std::memory_order_relaxed),

@@ -150,7 +150,7 @@ private:
     bool comparable_ = true;  ///< bytes say it all: no nodes, no closures with a move or destructor
 };
 
-/// The one owner of what is on a tape: the recorder that adds to it or, once its graph has been
+/// The one owner of a tape's contents: the recorder that adds to it or, once its graph has been
 /// launched, the batch that remembers it. It moves and is never copied, so no two parts of heddle
 /// take one tape for their own. Closures in graphs keep the tape's memory, by shared().
 class TapeOwner {
