@@ -543,8 +543,6 @@ private:
         s.stream = any_stream();
         const int d = stream(s.stream).device;
         if (device(d).kind() != device(0).kind()) return;
-        // In a capture, the condition is a node of the root's graph.
-        if (device(d).is_cuda() && d != root_device_) return;
         s.to = -1;
         for (std::size_t b = 0; b < program_.buffers.size(); ++b)
             if (program_.buffers[b].flag && program_.buffers[b].device == d)
@@ -637,7 +635,6 @@ private:
         segment.inside = chance(50);
         model_->enter_segment();
         const int d = stream(segment.root).device, before = current(d);
-        root_device_ = d;
         if (segment.wait_on_enter) model_->wait(segment.root, before);
         current(d) = segment.root;
         current_device_ = d;
@@ -754,7 +751,7 @@ private:
     Model* model_ = nullptr;
     std::vector<int> live_, writable_, readable_, kept_, pageable_;
     std::vector<int> current_;
-    int current_device_ = 0, root_device_ = 0;
+    int current_device_ = 0;
     /// Whether each temporary stream waits for another at its start and is waited for at its end.
     /// Needed for several rounds, because the barrier between them covers only persistent streams.
     bool joins_ = false;

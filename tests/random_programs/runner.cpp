@@ -3,6 +3,7 @@
 #include "kernels.hpp"
 #include "pests.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -296,27 +297,45 @@ private:
         if (mode_ != Mode::batch || !s.inside) block(s.after, 0);
     }
 
+    /// Launches the graph on `root` or, every second time and where it has nodes of another GPU, on
+    /// a stream there, in its place in the order of `root`.
+    void launch_on_any(Graph& graph, int root, int round) {
+        const auto has = [&](Device device) {
+            return std::ranges::any_of(graph.nodes(),
+                                       [&](const NodeInfo& node) { return node.device == device; });
+        };
+        if (round % 2 == 1)
+            for (const auto& other : owned_)
+                if (other && other->device().is_cuda() && other->device() != graph.device() &&
+                    has(other->device())) {
+                    other->wait_stream(ref(root));
+                    graph.launch(*other);
+                    return ref(root).wait_stream(*other);
+                }
+        graph.launch(ref(root));
+    }
+
     void captured(const Segment& s) {
         Graph graph = recorded(s, 0);
         barrier(s.root);
         if (mode_ == Mode::capture) {
-            for (int i = 0; i < s.rounds; ++i) graph.launch(ref(s.root));
+            for (int i = 0; i < s.rounds; ++i) launch_on_any(graph, s.root, i);
         } else if (mode_ == Mode::clone) {
             Graph other = graph.clone();
             for (int i = 0; i < s.rounds; ++i) {
-                (i % 2 == 0 ? graph : other).launch(ref(s.root));
+                launch_on_any(i % 2 == 0 ? graph : other, s.root, i / 2);
                 if (i == 0 && s.rounds < 3) graph.reset();
             }
         } else if (mode_ == Mode::nested) {
             const bool at_once = s.rounds % 2 == 0;
             Graph outer = capture(ref(s.root), [&] {
-                for (int i = 0; i < (at_once ? s.rounds : 1); ++i) graph.launch(ref(s.root));
+                for (int i = 0; i < (at_once ? s.rounds : 1); ++i) launch_on_any(graph, s.root, i);
             });
-            for (int i = 0; i < (at_once ? 1 : s.rounds); ++i) outer.launch(ref(s.root));
+            for (int i = 0; i < (at_once ? 1 : s.rounds); ++i) launch_on_any(outer, s.root, i);
         } else {
             for (int i = 0; i < s.rounds; ++i) {
                 if (i > 0) graph.update(recorded(s, i));
-                graph.launch(ref(s.root));
+                launch_on_any(graph, s.root, i);
             }
         }
         barrier(s.root);

@@ -133,13 +133,13 @@ public:
     /// Returns whether it refers to anything.
     explicit operator bool() const noexcept { return data_ != nullptr; }
 
-    /// Returns the device of the graph. It can be launched on streams of this device, or, for a CPU
-    /// device, on streams of any CPU device.
+    /// Returns the device of the graph: of its first node of a CUDA device, else of its first node.
+    /// Streams of any GPU of its nodes can launch it; for a CPU device, those of any CPU device.
     Device device(Where where = {}) const;
 
     /// Enqueues the graph on `stream` (default: the current stream of device()). The first launch
     /// instantiates the graph. Changes made to nodes since the last launch take effect. Throws
-    /// UsageError for a stream of another device, and for arrays or events that are gone.
+    /// UsageError for a stream of any other device, and for arrays or events that are gone.
     void launch(StreamRef stream, Where where = {});
     void launch(Where where = {});
 

@@ -152,6 +152,12 @@ void expand_child(const NodeRef& child, std::vector<NodeRef>& all) {
     child->child = nullptr;
 }
 
+/// Returns the device's bit of GraphData::gpus.
+std::uint64_t gpu_bit(Device device) noexcept {
+    static_assert(max_devices <= 64);
+    return device.is_cuda() ? std::uint64_t{1} << device.index() : 0;
+}
+
 /// Collects the nodes that record events or wait for them, until a graph takes them over.
 struct EventNodes {
     std::vector<NodeData*> events;
@@ -184,6 +190,7 @@ void take_nodes(GraphData& graph, std::vector<NodeRef> nodes) {
     // Nothing below can fail.
     for (const NodeRef& node : nodes) {
         node->graph = &graph;
+        graph.gpus |= gpu_bit(node->device);
         node->after.clear();  // `dependencies` has them; ~GraphData() relies on the capacity
     }
     graph.nodes = std::move(nodes);
@@ -272,6 +279,7 @@ void append_graph(GraphData& graph, const GraphData& more, const std::vector<std
     graph.dependencies.reserve(had + copies.size());
     // Nothing below can fail.
     for (std::size_t i = 0; i < copies.size(); ++i) {
+        graph.gpus |= gpu_bit(copies[i]->device);
         copies[i]->graph = &graph;
         copies[i]->index = had + i;
         graph.nodes.push_back(std::move(copies[i]));

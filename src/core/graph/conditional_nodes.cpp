@@ -90,7 +90,7 @@ std::shared_ptr<const Conditional> clone_conditional(const Conditional& conditio
 }
 
 void check_conditional(const NodeData& node, Device device, const SourceLocation& where) {
-    if (!fits(device, node.device))
+    if (device.kind() != node.device.kind())
         usage_error(site_of(node, where), "{} is on {}, and its graph on {}", label_of(node),
                     node.device, device);
     check_value(node, where);

@@ -49,12 +49,21 @@ void instantiate_now(GraphData& graph, const SourceLocation& where) {
 
 void check_stream(const GraphData& graph, StreamRecord& stream, const char* call,
                   const SourceLocation& where) {
-    if (stream.device.kind() == graph.device.kind() &&
-        (stream.device.is_cpu() || stream.device == graph.device))
-        return;
-    detail::usage_error({call, where, stream},
-                        "this graph is of {}: launch it on a stream of {} device", graph.device,
-                        graph.device.is_cpu() ? "a CPU" : "that");
+    if (stream.device == graph.device) return;
+    if (graph.device.is_cpu()) {
+        if (stream.device.is_cpu()) return;
+        detail::usage_error({call, where, stream},
+                            "this graph is of {}: launch it on a stream of a CPU device",
+                            graph.device);
+    }
+    const auto runs_on = [&](int gpu) { return (graph.gpus >> gpu & 1) != 0; };
+    if (stream.device.is_cuda() && runs_on(stream.device.index())) return;
+    std::string others;
+    for (int gpu = 0; gpu < detail::max_devices; ++gpu)
+        if (runs_on(gpu) && gpu != graph.device.index())
+            others += " and " + detail::Access::device(DeviceKind::cuda, gpu).name();
+    detail::usage_error({call, where, stream}, "this graph is of {}{}: launch it on a stream of {}",
+                        graph.device, others, others.empty() ? "that device" : "one of these");
 }
 
 }  // namespace

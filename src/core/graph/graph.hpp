@@ -141,6 +141,7 @@ public:
 
 struct GraphData {
     Device device = Access::device(DeviceKind::cpu, 0);
+    std::uint64_t gpus = 0;                                ///< of the nodes: bit i means cuda:i
     std::vector<std::shared_ptr<NodeData>> nodes;          ///< in topological order
     std::vector<std::vector<std::uint32_t>> dependencies;  ///< of each node: indices
     std::shared_ptr<GraphExec> exec;

@@ -32,16 +32,16 @@ void check_inner(const NodeData& node, const NodeData& conditional, const Source
 }
 
 cudaGraphNode_t add_setter(cudaGraph_t graph, ConditionKernel& setter, const Nodes& after,
-                           const Gpu& of_graph, const SourceLocation& where) {
+                           const Gpu& g, const SourceLocation& where) {
     cudaGraphNode_t made = nullptr;
     check(api.cudaGraphAddKernelNode(&made, graph, after.data(), after.size(), &setter.native),
-          "cudaGraphAddKernelNode (condition)", of_graph.index, where);
+          "cudaGraphAddKernelNode (condition)", g.index, where);
     return made;
 }
 
 /// Adds a body's nodes to the graph that CUDA made for it. Returns the nodes without successors.
 Nodes add_body(cudaGraph_t graph, cudaGraph_t keeper, const GraphData& body,
-               const NodeData& conditional, Gpu& of_graph, const SourceLocation& where) {
+               const NodeData& conditional, Gpu& g, const SourceLocation& where) {
     Nodes made;
     std::vector<bool> is_end(body.nodes.size(), true);
     made.reserve(body.nodes.size());
@@ -53,9 +53,9 @@ Nodes add_body(cudaGraph_t graph, cudaGraph_t keeper, const GraphData& body,
         for (const std::uint32_t first : body.dependencies[i]) is_end[first] = false;
         // An empty node replaces a disabled one: nodes of a body cannot be enabled later.
         if (node.conditional != nullptr)
-            made.push_back(add_conditional(graph, keeper, node, after, of_graph, where));
-        else if (!node.enabled) made.push_back(add_empty_node(graph, after, of_graph, where));
-        else made.push_back(add_device_node(graph, keeper, node, before, of_graph, where));
+            made.push_back(add_conditional(graph, keeper, node, after, where));
+        else if (!node.enabled) made.push_back(add_empty_node(graph, after, g, where));
+        else made.push_back(add_device_node(graph, keeper, node, before, g, where));
     }
     Nodes ends;
     for (std::size_t i = 0; i < made.size(); ++i)
@@ -75,17 +75,21 @@ cudaGraphConditionalNodeType type_of(ConditionalKind kind) noexcept {
 }  // namespace
 
 cudaGraphNode_t add_conditional(cudaGraph_t graph, cudaGraph_t keeper, const NodeData& node,
-                                const Nodes& after, Gpu& of_graph, const SourceLocation& where) {
+                                const Nodes& after, const SourceLocation& where) {
     const Conditional& conditional = *node.conditional;
     const auto bodies = static_cast<unsigned>(conditional.bodies.size());
-    InContext in(of_graph);
+    // The handle, the kernels that set it and the bodies have to be of one device: CUDA refuses
+    // bodies of another when it instantiates, and a kernel of another that sets the handle ends in
+    // cudaErrorIllegalAddress (driver 580).
+    Gpu& g = gpu(node.device.index(), where);
+    InContext in(g);
     // The handle belongs to the graph that contains the node, not to its bodies.
     cudaGraphConditionalHandle handle = 0;
     check(api.cudaGraphConditionalHandleCreate(&handle, graph, 0, 0),
-          "cudaGraphConditionalHandleCreate", of_graph.index, where);
+          "cudaGraphConditionalHandleCreate", g.index, where);
     ConditionKernel setter(handle, static_cast<const int*>(conditional.value.data),
                            conditional.kind == ConditionalKind::switch_case ? bodies : 0);
-    const cudaGraphNode_t set = add_setter(graph, setter, after, of_graph, where);
+    const cudaGraphNode_t set = add_setter(graph, setter, after, g, where);
 
     cudaGraphNodeParams parameters{};
     parameters.type = cudaGraphNodeTypeConditional;
@@ -94,12 +98,12 @@ cudaGraphNode_t add_conditional(cudaGraph_t graph, cudaGraph_t keeper, const Nod
     parameters.conditional.size = bodies;
     cudaGraphNode_t made = nullptr;
     check(api.cudaGraphAddNode(&made, graph, &set, nullptr, 1, &parameters),
-          "cudaGraphAddNode (conditional)", of_graph.index, where);
+          "cudaGraphAddNode (conditional)", g.index, where);
     for (unsigned i = 0; i < bodies; ++i) {
         const cudaGraph_t inner = parameters.conditional.phGraph_out[i];
-        const Nodes ends = add_body(inner, keeper, *conditional.bodies[i], node, of_graph, where);
+        const Nodes ends = add_body(inner, keeper, *conditional.bodies[i], node, g, where);
         if (conditional.kind == ConditionalKind::while_loop)
-            add_setter(inner, setter, ends, of_graph, where);
+            add_setter(inner, setter, ends, g, where);
     }
     return made;
 }

@@ -40,20 +40,20 @@ void keep(Gpu& g, std::unique_ptr<Doomed> one) noexcept {
     first = std::move(one);
 }
 
-bool is_idle(Gpu& g, const StreamUse& use) noexcept {
+bool is_idle(const StreamUse& use) noexcept {
     const std::lock_guard life(use.stream->life);
     const auto native = static_cast<cudaStream_t>(use.stream->native);
     if (!use.is_same()) return true;
     if (native == nullptr) return false;
-    const OnStream on(g, native);
+    const OnStream on(gpu_of(*use.stream), native);
     return api.cuStreamQuery(native) == CUDA_SUCCESS;
 }
 
 /// Returns false if a launch may still be running, or if there is no memory to find out.
-bool is_done(Gpu& g, Doomed& one) noexcept try {
+bool is_done(Doomed& one) noexcept try {
     if (one.last.stream != nullptr) {
         if (any_capturing(&one.last, 1)) return false;
-        if (!is_idle(g, one.last)) add_fence(one.launch, one.last);
+        if (!is_idle(one.last)) add_fence(one.launch, one.last);
         one.last = {};
     }
     return passed(one.launch);
@@ -69,7 +69,7 @@ bool is_done(Gpu& g, Doomed& one) noexcept try {
 bool destroy_or_keep(Gpu& g, std::unique_ptr<Doomed>& one) noexcept {
     if (in_callback) return false;
     RelaxedCapture relaxed;
-    if (!is_done(g, *one)) return false;
+    if (!is_done(*one)) return false;
     one->events.clear();
     one->replaced_events.clear();
     if (one->has_conditions && one->exec != nullptr) keep(g, std::move(one));

@@ -117,7 +117,7 @@ CudaGraphExec::~CudaGraphExec() { destroy(); }
 
 void CudaGraphExec::destroy() noexcept {
     if (is_forked()) return;
-    if (done_ != nullptr) give_event(gpu_, done_);
+    if (done_ != nullptr) give_event(*done_gpu_, done_);
     doomed_->graph = graph_;
     doomed_->exec = exec_;
     doomed_->has_conditions = has_conditions_;
@@ -169,7 +169,7 @@ void CudaGraphExec::add(const GraphData& graph, const NodeData& node, const Sour
                     "cudaGraphAddChildGraphNode");
     case NodeKind::conditional:
         has_conditions_ = true;
-        made = add_conditional(graph_, graph_, node, after, gpu_, where);
+        made = add_conditional(graph_, graph_, node, after, where);
         return;
     case NodeKind::record_event:
         if (node.device.is_cpu()) break;
@@ -215,6 +215,7 @@ void CudaGraphExec::make_anew(const GraphData& graph, const SourceLocation& wher
     std::swap(component_count_, other.component_count_);
     std::swap(active_, other.active_);
     std::swap(done_, other.done_);
+    std::swap(done_gpu_, other.done_gpu_);
     std::swap(has_conditions_, other.has_conditions_);
     std::swap(has_events_, other.has_events_);
     std::swap(events_, other.events_);
@@ -245,7 +246,16 @@ void CudaGraphExec::order_after_last(StreamRecord& stream, const SourceLocation&
     if (last_.stream == nullptr || (last_.stream == &stream && last_.is_same())) return;
     refuse_native_capture(last_, "launch", where);
     RelaxedCapture relaxed;
-    (void)wait_natively(gpu_, native_of(stream), last_);
+    (void)wait_natively(gpu_of(stream), native_of(stream), last_);
+}
+
+/// Takes an event for done_ that streams of this GPU can record. The old one, of another GPU,
+/// counts no more: launches of one executable are ordered.
+void CudaGraphExec::take_done_event(Gpu& g, const SourceLocation& where) {
+    const cudaEvent_t fresh = take_event(g, where);
+    if (done_ != nullptr) give_event(*done_gpu_, done_);
+    done_ = fresh;
+    done_gpu_ = &g;
 }
 
 void CudaGraphExec::push_turns(StreamRecord& stream, std::span<const std::shared_ptr<Fate>> fates) {
@@ -291,13 +301,14 @@ void CudaGraphExec::launch(StreamRecord& stream, std::span<const std::shared_ptr
         order_after_last(stream, where);
         is_new_ = false;
     }
-    if (has_events_ && done_ == nullptr) [[unlikely]]
-        done_ = take_event(gpu_, where);
-    if (!replaced_.empty() && (done_ == nullptr || is_reached(gpu_, done_))) [[unlikely]]
+    Gpu& on_gpu = gpu_of(stream);
+    if (has_events_ && (done_ == nullptr || done_gpu_ != &on_gpu)) [[unlikely]]
+        take_done_event(on_gpu, where);
+    if (!replaced_.empty() && (done_ == nullptr || is_reached(on_gpu, done_))) [[unlikely]]
         replaced_.clear();
     // From here on only the launch may fail: the next launch would take a turn left without a
     // launch.
-    OnStream on(gpu_, stream.native);
+    OnStream on(on_gpu, stream.native);
     const TimedOp timed(stream, hosts_.empty() ? RunBy::device : RunBy::host_too);
     const cudaStream_t native = native_of(stream);
     if (!hosts_.empty()) {
@@ -312,7 +323,7 @@ void CudaGraphExec::launch(StreamRecord& stream, std::span<const std::shared_ptr
     count_submission(stream);
     // Must not throw, because the graph has been launched.
     if (has_events_) [[unlikely]]
-        note_failure(record_on(gpu_, done_, native), "cuEventRecord", gpu_.index);
+        note_failure(record_on(on_gpu, done_, native), "cuEventRecord", on_gpu.index);
 }
 
 /// Adds the graph to a capture that others began. They may launch the result any number of times,
@@ -321,7 +332,7 @@ void CudaGraphExec::launch_into_capture(StreamRecord& stream, const SourceLocati
     const std::shared_ptr<NodeData> first = first_.lock();
     if (std::ranges::find(staged_, true) != staged_.end())
         throw_capture_of_host_memory(stream, "launch", where);
-    InContext in(gpu_);
+    InContext in(gpu_of(stream));
     const cudaStream_t native = native_of(stream);
     if (hosts_.empty()) {
         check(api.cuGraphLaunch(exec_, native), "cuGraphLaunch", stream, where);
@@ -350,7 +361,7 @@ void CudaGraphExec::launch_into_capture(StreamRecord& stream, const SourceLocati
 }
 
 void CudaGraphExec::upload(StreamRecord& stream, const SourceLocation& where) {
-    InContext in(gpu_);
+    InContext in(gpu_of(stream));
     check(api.cudaGraphUpload(exec_, native_of(stream)), "cudaGraphUpload", stream, where);
 }
 

@@ -63,6 +63,7 @@ private:
     void add_host(const NodeData& node, const std::vector<cudaGraphNode_t>& after,
                   const SourceLocation& where);
     void launch_into_capture(StreamRecord& stream, const SourceLocation& where);
+    void take_done_event(Gpu& g, const SourceLocation& where);
     void order_after_last(StreamRecord& stream, const SourceLocation& where);
     void launch(StreamRecord& stream, std::span<const std::shared_ptr<Fate>> fates,
                 const SourceLocation& where);
@@ -103,8 +104,10 @@ private:
     std::weak_ptr<NodeData> first_;         ///< leads to the graph while it exists
     StreamRecord* captured_ = nullptr;      ///< the stream of the capture that this was made for
     std::unique_ptr<Doomed> doomed_ = std::make_unique<Doomed>();  ///< for its end
-    StreamUse last_;              ///< the stream of the newest launch
-    cudaEvent_t done_ = nullptr;  ///< recorded after the newest launch; only for graphs with events
+    StreamUse last_;  ///< the stream of the newest launch
+    /// Recorded after the newest launch, on a stream of done_gpu_; only for graphs with events.
+    cudaEvent_t done_ = nullptr;
+    Gpu* done_gpu_ = nullptr;
     bool has_conditions_ = false;
     bool has_events_ = false;
     /// Events of the nodes, not reused while launches may record them or wait for them.

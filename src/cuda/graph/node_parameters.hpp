@@ -98,7 +98,7 @@ cudaGraphNode_t add_empty_node(cudaGraph_t graph, const std::vector<cudaGraphNod
 
 /// Adds a conditional node with its bodies. (conditional_nodes.cpp)
 cudaGraphNode_t add_conditional(cudaGraph_t graph, cudaGraph_t keeper, const NodeData& node,
-                                const std::vector<cudaGraphNode_t>& after, Gpu& of_graph,
+                                const std::vector<cudaGraphNode_t>& after,
                                 const SourceLocation& where);
 
 /// Returns whether any node has a priority, including nodes of bodies.
