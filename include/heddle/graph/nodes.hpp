@@ -52,6 +52,9 @@ void set_kernel(NodeData& node, const LaunchCall& call);
 /// Sets a launch that differs in one argument only, which has been checked. `fresh` is that
 /// argument's memory. The other arrays keep the allocations (serials) noted when they were set.
 void change_kernel(NodeData& node, const LaunchCall& call, std::span<const MemoryArgument> fresh);
+/// Throws UsageError if an array that the node uses is gone, also if its record is another array's
+/// now.
+void check_arrays(const GraphNode& node, const SourceLocation& where);
 struct SetKernel {
     NodeData& node;
     void operator()(const LaunchCall& call) const { set_kernel(node, call); }
