@@ -194,7 +194,13 @@ TEST_CASE("to_host of an address within an array waits for the array's users") {
     const Stream side(test_device());
     gate.hold(side);
     launch(side, Add{}, dim(n), x, 7);
-    std::thread opener([&] { gate.open(); });
+    const Flag begins;
+    std::thread opener([&] {
+        begins.wait();
+        for (int i = 0; i < 2000; ++i) std::this_thread::yield();
+        gate.open();
+    });
+    begins.set();
     CHECK(to_host(raw_source(x)) == Ints(n, 7));
     opener.join();
 }
