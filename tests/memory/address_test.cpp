@@ -217,6 +217,10 @@ TEST_CASE("an address within an array is not taken for memory behind the array")
     CHECK_THROWS_AS(
         copy_2d(s, View2D(y.view(), 2, 10, 991), View2D(View(x.data(), 2 * n), 2, 10, n)),
         UsageError);
+    const unsigned line = __LINE__ + 1;
+    const auto node = error_of([&] { (void)copy_node(y, View<const int>(x.data(), n + 1)); });
+    REQUIRE(node);
+    CHECK(node->where().line == line);
     CHECK(counted.since().copies == 0);
     CHECK(to_host(s, x) == Ints(n, 1));
 }

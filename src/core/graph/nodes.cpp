@@ -242,16 +242,17 @@ void set_grid(NodeData& node, const LaunchGrid& grid) try {
     detail::rethrow_as_error("grid", grid.where);
 }
 
-Device device_of(const Region& to, const Region* from) try {
-    const Place there = place_of(with_owner(to, "node", {}));
+Device device_of(const Region& to, const Region* from, const SourceLocation& where) try {
+    const char* const call = from != nullptr ? "copy_node" : "fill_node";
+    const Place there = place_of(with_owner(to, call, where));
     if (there.kind == MemoryKind::device && there.device.is_cuda()) return there.device;
     if (from == nullptr) return there.kind == MemoryKind::device ? there.device : current_device();
-    const Place here = place_of(with_owner(*from, "node", {}));
+    const Place here = place_of(with_owner(*from, call, where));
     if (here.kind == MemoryKind::device && here.device.is_cuda()) return here.device;
     if (there.kind == MemoryKind::device) return there.device;
     return here.kind == MemoryKind::device ? here.device : current_device();
 } catch (...) {
-    detail::rethrow_as_error("copy_node", {});
+    detail::rethrow_as_error("node", where);
 }
 
 void set_copy(NodeData& node, const Region& given_to, const Region& given_from,
