@@ -1,13 +1,18 @@
 // Addresses within arrays, without a view of the array: they are the array's memory, in stream
 // order, in captures and in nodes, and the array lives as long as they are used.
 #include "core/memory/block_index.hpp"
+#include "core/memory/block_records.hpp"
 #include "kernel_launches.hpp"
 #include "observe/watch.hpp"
 #include "support.hpp"
 
-#include <map>
+#include <atomic>
+#include <functional>
 #include <random>
 #include <span>
+#include <thread>
+#include <utility>
+#include <vector>
 
 using namespace heddle_test;
 
@@ -266,6 +271,33 @@ TEST_CASE("the array of an address is found, however arrays are made and freed")
         wrong += detail::find_block(address) != expected;
     }
     CHECK(wrong == 0);
+}
+
+TEST_CASE("an address that two arrays share is found as long as one of them is there") {
+    static char memory[100];
+    const auto make = [] {
+        detail::Block& block = detail::take_block();
+        block.data = memory;
+        block.bytes = sizeof memory;
+        block.alive.store(true);
+        return &block;
+    };
+    const auto end = [](detail::Block* block) {
+        block->alive.store(false);
+        detail::give_block(*block);
+    };
+    detail::Block* const first = make();
+    CHECK(detail::find_block(memory + 99) == first);
+    detail::Block* const second = make();
+    CHECK(detail::find_block(memory + 99) != nullptr);
+    detail::Block* const third = make();
+    end(first);
+    const detail::Block* const found = detail::find_block(memory);
+    CHECK((found == second || found == third));
+    end(second);
+    CHECK(detail::find_block(memory) == third);
+    end(third);
+    CHECK(detail::find_block(memory) == nullptr);
 }
 
 TEST_CASE("threads make, find and free arrays at once") {
