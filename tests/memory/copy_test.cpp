@@ -211,13 +211,20 @@ struct ReadAtCall {
         caller.join();
     }
 };
+/// An array of a CPU device that is ready for any stream.
+Array<int> made_elsewhere(std::size_t n) {
+    const Stream s(cpu_device());
+    Array<int> x = empty<int>(s, n);
+    s.synchronize();
+    return x;
+}
 constexpr std::size_t more_than_64_mb = 20'000'000;
 }  // namespace
 
 TEST_CASE("a pageable source is read at the call, whatever its size and the stream's work") {
     const std::size_t n = GENERATE(std::size_t{1000}, more_than_64_mb);
     ReadAtCall h(n);
-    Array<int> x = empty<int>(Stream(cpu_device()), n);
+    Array<int> x = made_elsewhere(n);
     h.run([&] {
         copy(h.s, x, h.source);
         std::fill(h.source.begin() + 1, h.source.end(), -1);
@@ -239,7 +246,7 @@ TEST_CASE("a large rectangle of pageable memory is read at the call, in whole ro
     ReadAtCall h(rows * pitch);
     for (std::size_t i = 0; i < h.source.size(); ++i) h.source[i] = static_cast<int>(i);
     const std::vector<int> before = h.source;
-    Array<int> x = empty<int>(Stream(cpu_device()), rows * columns);
+    Array<int> x = made_elsewhere(rows * columns);
     h.run([&] {
         copy_2d(h.s, View2D(x.view(), rows, columns),
                 View2D(View<const int>(h.source), rows, columns, pitch));
