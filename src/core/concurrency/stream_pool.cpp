@@ -47,9 +47,9 @@ struct StreamPoolState {
     }
 
     StreamRecord& make(int priority, const SourceLocation& where) {
-        StreamRecord& stream = detail::open_stream(device, priority, "pool stream", where);
+        StreamRecord& stream =
+            detail::open_stream(device, priority, "pool stream", where, detail::Naming::with_id);
         try {
-            stream.name = "pool stream " + std::to_string(stream.id.load());
             // Reserves room for its return, so that give() never allocates.
             lanes[stream.priority].returned.reserve(
                 std::bit_ceil(static_cast<std::size_t>(made) + 1));
