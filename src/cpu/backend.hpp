@@ -143,9 +143,8 @@ CompletionRef newest_record(const EventState& event);
 /// called, nothing is recorded.
 class EventRecord {
 public:
-    /// Prepares a record that a submission of the stream makes. `number` counts the records of this
-    /// event that the same submission makes before it.
-    EventRecord(EventState& event, const StreamRecord& stream, std::size_t number = 0);
+    /// Prepares a record that a submission of the stream makes.
+    EventRecord(EventState& event, const StreamRecord& stream);
     /// Makes `done` the event's newest record.
     void make(CompletionRef done) noexcept;
 

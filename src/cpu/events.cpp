@@ -52,10 +52,9 @@ CompletionRef newest_record(const EventState& event) {
     return event.native != nullptr ? *static_cast<CompletionRef*>(event.native) : CompletionRef();
 }
 
-EventRecord::EventRecord(EventState& event, const StreamRecord& stream, std::size_t number)
-    : event_(&event),
-      shared_(event.options.interprocess ? shared(event).prepare({stream.id.load(), number})
-                                         : SharedRecord()) {
+EventRecord::EventRecord(EventState& event, const StreamRecord& stream)
+    : event_(&event), shared_(event.options.interprocess ? shared(event).prepare(stream.id.load())
+                                                         : SharedRecord()) {
     if (!event.options.interprocess && event.native == nullptr) event.native = new CompletionRef;
 }
 

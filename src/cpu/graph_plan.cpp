@@ -167,24 +167,6 @@ void CpuGraphExec::launch_batch(std::span<StreamPart> parts, std::span<const Par
     }
 }
 
-namespace {
-/// Records of one event by one launch may be reached in any order, so each counts on its own.
-std::vector<EventRecord> prepare_records(const std::vector<GraphRun::Record>& made,
-                                         const StreamRecord& stream) {
-    std::vector<EventRecord> records;
-    records.reserve(made.size());
-    for (auto one = made.begin(); one != made.end(); ++one) {
-        std::ptrdiff_t before = 0;
-        if (one->event.options.interprocess)
-            before = std::count_if(made.begin(), one, [one](const GraphRun::Record& earlier) {
-                return &earlier.event == &one->event;
-            });
-        records.emplace_back(one->event, stream, static_cast<std::size_t>(before));
-    }
-    return records;
-}
-}  // namespace
-
 void CpuGraphExec::launch(StreamRecord& stream, std::span<StreamPart> parts,
                           std::span<const PartBegin> begins, const SourceLocation& where) {
     if (last_ && !last_->is_done() && last_on_->has(stream_flag::forked))
@@ -200,7 +182,9 @@ void CpuGraphExec::launch(StreamRecord& stream, std::span<StreamPart> parts,
     StartOp op{run.get()};
     CompletionRef last = last_;
     const std::vector<GraphRun::Record> made = run->records();
-    std::vector<EventRecord> records = prepare_records(made, stream);
+    std::vector<EventRecord> records;
+    records.reserve(made.size());
+    for (const GraphRun::Record& one : made) records.emplace_back(one.event, stream);
     const auto push = [&](std::initializer_list<Queue::Entry> entries) {
         while (!queue.push_all_unless_joined(entries))
             if (!make_way(stream, where)) return queue.push_all(entries);

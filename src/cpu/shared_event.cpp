@@ -94,7 +94,7 @@ struct Place {
     std::uint32_t lane = 0;
 };
 
-/// Records of one sequence, which are reached in the order of their numbers. Once the newest is
+/// Records of one stream, which are reached in the order of their numbers. Once the newest is
 /// reached, any stream of any process may claim the lane.
 struct alignas(64) Lane {
     std::atomic<std::uint64_t> recorded;  ///< the newest record
@@ -209,7 +209,7 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
         CompletionRef done;
     };
     struct Recording {
-        Sequence sequence;
+        std::uint64_t stream_id;
         Place place;  ///< place of its newest record
     };
     /// A place, and what was newest in its lane before.
@@ -220,7 +220,7 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
     SharedFile file;
     // Guarded by the mutex:
     std::list<Waiting> waiting;
-    std::vector<Recording> recordings;  ///< newest records of this process's sequences
+    std::vector<Recording> recordings;  ///< newest records of this process's streams
     Process recorder;                   ///< this process, once it has made a record
     /// The process whose thread polls the page; 0 if none does. In the child of a fork it is still
     /// the parent.
@@ -289,9 +289,9 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
         }
     }
 
-    /// Claims a lane for the next record of this sequence and makes that the lane's newest record.
+    /// Claims a lane for the next record of this stream and makes that the lane's newest record.
     /// Throws Unsupported if no lane is free.
-    Claim claim(const Sequence& sequence) {
+    Claim claim(std::uint64_t stream_id) {
         const std::lock_guard lock(mutex);
         if (recorder.id != getpid()) {
             recorder = this_process();
@@ -300,7 +300,7 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
         Claim made{{page().given.fetch_add(1) + 1, 0}, 0};
         Place& place = made.place;
         for (Recording& one : recordings) {
-            if (one.sequence != sequence) continue;
+            if (one.stream_id != stream_id) continue;
             place.lane = one.place.lane;
             made.before = one.place.number;
             if (page().lanes[place.lane].claim(made.before, place.number, recorder)) {
@@ -317,7 +317,7 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
             if (lane.reached.load() != made.before ||
                 !lane.claim(made.before, place.number, recorder))
                 continue;
-            recordings.push_back({sequence, place});
+            recordings.push_back({stream_id, place});
             return made;
         }
         unsupported_error({"record_event", {}},
@@ -367,7 +367,7 @@ SharedFileName SharedEvent::name(const SourceLocation& where) const {
     return watch_->file.name("export_event", where);
 }
 
-SharedRecord SharedEvent::prepare(const Sequence& sequence) {
+SharedRecord SharedEvent::prepare(std::uint64_t stream_id) {
     auto reached = std::make_unique<SharedRecord::Reached>();
     reached->watch = watch_;
     reached->wake = [](Waiter& self, const Completion& completion) noexcept {
@@ -376,7 +376,7 @@ SharedRecord SharedEvent::prepare(const Sequence& sequence) {
         completion.see();
         mine->watch->page().reach(mine->claim.place, completion.failure() != nullptr);
     };
-    reached->claim = watch_->claim(sequence);
+    reached->claim = watch_->claim(stream_id);
     return SharedRecord(std::move(reached));
 }
 

@@ -1,7 +1,6 @@
 // Events of CPU devices shared between processes: a page that all of them map.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -35,15 +34,11 @@ public:
     SharedEvent(const SharedFileName& name, const SourceLocation& where);
     SharedFileName name(const SourceLocation& where) const;
 
-    /// A sequence of records that are reached in the order in which they are prepared: those that a
-    /// stream's submissions make, or the first, second, ... that each of its graph launches makes.
-    struct Sequence {
-        std::uint64_t stream_id = 0;
-        std::size_t number = 0;
-        friend bool operator==(const Sequence&, const Sequence&) = default;
-    };
-    /// Prepares a record. Throws Unsupported if records of too many sequences are pending.
-    SharedRecord prepare(const Sequence& sequence);
+    /// Prepares a record that a submission of the stream makes. Records of one stream are reached
+    /// in the order in which they are prepared. Those of one submission may be reached in any
+    /// order, since only the last of them can be waited for. Throws Unsupported if records are
+    /// pending on too many streams.
+    SharedRecord prepare(std::uint64_t stream_id);
     /// Returns a completion of the newest record, made by any process. Returns null if there is
     /// none, or it is reached and did not fail.
     CompletionRef newest();

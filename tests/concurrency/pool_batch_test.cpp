@@ -105,6 +105,7 @@ TEST_CASE("a thread whose own batch keeps all streams of a pool leases them agai
         CHECK(error_elsewhere(it.pool));
         it.seen.note(third, "fourth");
     }
+    CHECK(it.batch.last().graphs == 2);  // it was in the batch after it had been sent, too
     it.gate.open();
     it.s.synchronize();
     on_another_thread([&] { it.pool.lease().synchronize(); });
@@ -139,7 +140,9 @@ TEST_CASE("the lease of a batch's first stream is another thread's when the batc
         const StreamPool::Lease again = it.pool.lease();
         CHECK(again.id() == id);
         it.seen.note(again, "in the batch too");
+        in.send();
     }
+    CHECK(error_elsewhere(it.pool));
     in.end();
     on_another_thread([&] {
         const StreamPool::Lease other = it.pool.lease();

@@ -117,7 +117,7 @@ void name_stream(StreamRecord& stream, std::string name) noexcept {
     // the second.
     const std::lock_guard lock(stream.failure_mutex);
     const std::lock_guard life(stream.life);
-    stream.name.swap(name);
+    stream.name = std::move(name);  // a short one keeps the memory of the one before
 }
 
 StreamRecord& open_stream(Device device, int priority, std::string name,
