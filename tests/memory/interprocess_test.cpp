@@ -635,6 +635,7 @@ TEST_CASE("a graph whose launch fails leaves a shared event as it was") {
     gate.open();
     waiter.synchronize();
     CHECK(event.is_complete());
+    for (const Stream& one : streams) one.synchronize();
     // Two streams with pending records: the failed launches have left room for both.
     Gate second;
     second.hold(s);
