@@ -575,11 +575,15 @@ TEST_CASE("memory that two owners release at the same time is freed once") {
 TEST_CASE("memory of a capture that two threads give back is offered to the capture once") {
     const Stream s(test_device());
     constexpr std::size_t size = 1000;
+    std::size_t kept_back = 0;
     for (std::size_t round = 0; round < repetitions(1000, 50); ++round) {
-        std::vector<const void*> used;
+        std::vector<const void*> used, used_again;
         bool twice = false;
         (void)capture(s, [&] {
             Array<int> x = empty<int>(s, size), y = empty<int>(s, size);
+            fill(s, x, 1);
+            fill(s, y, 1);
+            used_again.assign({x.data(), y.data()});
             std::thread other([&] { x = {}; });
             y = {};
             other.join();
@@ -589,7 +593,10 @@ TEST_CASE("memory of a capture that two threads give back is offered to the capt
                 for (const void* one : used) twice |= one == all.back().data();
                 used.push_back(all.back().data());
             }
+            for (const void* one : used_again)
+                if (std::ranges::find(used, one) == used.end()) ++kept_back;
         });
         if (twice) FAIL("two arrays of a capture have one piece of memory");
     }
+    CHECK(kept_back == 0);  // both are used again
 }
