@@ -335,7 +335,7 @@ TEST_CASE("a communicator of two processes, whose id goes from one to the other"
     }
 }
 
-TEST_CASE("child: a rank of two, of which one dies", "[.child]") {
+TEST_CASE("child: a rank of two where one dies", "[.child]") {
     end_if_it_hangs();
     std::optional<Communicator> world = child_rank();
     if (!world) HEDDLE_SKIP("it is run by another test");
@@ -362,7 +362,7 @@ TEST_CASE("child: a rank of two, of which one dies", "[.child]") {
 TEST_CASE("a rank whose other rank has died aborts, and goes on without it",
           "[multi][collective]") {
     SKIP_WITHOUT_NCCL(2);
-    const std::vector<ChildResult> ranks = run_two_ranks("child: a rank of two, of which one dies");
+    const std::vector<ChildResult> ranks = run_two_ranks("child: a rank of two where one dies");
     INFO(ranks[0].output);
     CHECK(ranks[0].status == 0);
     CHECK_THAT(ranks[0].output, contains("goes on"));

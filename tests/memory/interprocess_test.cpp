@@ -645,6 +645,7 @@ TEST_CASE("a graph whose launch fails leaves a shared event as it was") {
 }
 
 TEST_CASE("records of a shared event in one graph are reached in any order") {
+    if (test_device().is_cuda()) HEDDLE_SKIP("CUDA may run branches of a graph in turn");
     for (const bool swapped : {false, true}) {
         const Drained drained;
         const Stream s(test_device()), held(test_device());
