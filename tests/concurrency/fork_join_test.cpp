@@ -301,6 +301,26 @@ TEST_CASE("a failure in a branch is the base's: cleared there, it comes out nowh
     CHECK(ran == 60);
 }
 
+TEST_CASE("a branch that fails in a fork of the same base takes no other branch with it") {
+    const Stream base(test_device());
+    Gate gate;
+    Stream held(test_device());
+    gate.hold(held);
+    const Flag ran;
+    fork_join(
+        base,
+        [&] {
+            fork_join(base, [&](StreamRef inner) {
+                inner.wait_stream(held);
+                launch_host(inner, [] { throw std::runtime_error("inner"); });
+            });
+        },
+        [&](StreamRef outer) { launch_host(outer, [ran] { ran.set(); }); });
+    CHECK(ran.wait());  // the failing branch has not run yet
+    gate.open();
+    CHECK_THROWS_AS(base.synchronize(), WorkFailed);
+}
+
 TEST_CASE("kernels of branches see what was before, and what follows sees what they wrote") {
     const Stream base(test_device());
     const std::size_t n = 10'000;

@@ -57,7 +57,8 @@ concept ArrayElement = std::is_trivially_copyable_v<T> && !std::is_const_v<T>;
 /// declare them with Array::used_on().
 ///
 /// The memory must outlive the view. Calls throw UsageError for a view that outlived its Array,
-/// until another array has its record: not before 32 more arrays were freed. Thread-safety: as a variable.
+/// until another array has its record: not before 32 more arrays were freed. Thread-safety: as a
+/// variable.
 template <class T> class View {
 public:
     /// The element type without const.

@@ -20,10 +20,12 @@ namespace heddle::detail {
 namespace {
 
 /// Streams for branches, kept for later fork_joins. Prefers a stream whose last branch the same
-/// base has joined: the base waits for that work anyway.
+/// base had joined before it forked: the new branch waits for that work anyway.
 class Branches {
 public:
-    StreamRecord& take(StreamRecord& base, Device device, const SourceLocation& where) {
+    /// `forked_at` is the base's number of submissions at the fork.
+    StreamRecord& take(StreamRecord& base, std::uint64_t forked_at, Device device,
+                       const SourceLocation& where) {
         {
             const std::lock_guard lock(mutex_);
             Lane& lane = lanes_[key(device, base.priority)];
@@ -40,7 +42,8 @@ public:
             const std::size_t looked_at = std::min<std::size_t>(idle.size(), 16);
             for (std::size_t back = 0; back < looked_at; ++back) {
                 const std::size_t i = idle.size() - 1 - back;
-                if (idle[i].base_id == base_id) return remove(lane, i);
+                if (idle[i].base_id == base_id && idle[i].joined_at <= forked_at)
+                    return remove(lane, i);
             }
             for (std::size_t i = 0; i < looked_at; ++i)
                 if (idle[i].stream->backend->is_complete(*idle[i].stream, where))
@@ -73,7 +76,7 @@ public:
                 Lane& lane = found->second;
                 if (lane.out != 0) --lane.out;
                 if (!is_spoilt && lane.idle.size() < lane.idle.capacity()) {
-                    lane.idle.push_back({&stream, base.id.load()});
+                    lane.idle.push_back({&stream, base.id.load(), base.submissions.load()});
                     return;
                 }
             }
@@ -87,7 +90,8 @@ public:
 private:
     struct Idle {
         StreamRecord* stream;
-        std::uint64_t base_id;
+        std::uint64_t base_id;    ///< of the stream that joined it
+        std::uint64_t joined_at;  ///< that stream's submissions then
     };
     struct Lane {
         std::vector<Idle> idle;
@@ -122,6 +126,7 @@ struct Fork::Impl {
         std::uint64_t at_fork;  ///< its submissions when the branch began
     };
     StreamRecord& base;
+    std::uint64_t forked_at;  ///< the base's submissions
     Event fork;
     std::vector<BranchStream> streams;
     SourceLocation where;
@@ -129,11 +134,12 @@ struct Fork::Impl {
 };
 
 Fork::Fork(StreamRef base, std::size_t count, Where where) try
-    : impl_(new Impl{record_of(base), Event(base.device(), {}, where), {}, where}) {
+    : impl_(new Impl{record_of(base), 0, Event(base.device(), {}, where), {}, where}) {
     try {
         impl_->streams.reserve(count);
         const Because fork(WaitReason::fork);
         detail::record_event(Access::state(impl_->fork), impl_->base, where);
+        impl_->forked_at = impl_->base.submissions.load();
     } catch (...) {
         delete impl_;
         throw;
@@ -143,7 +149,7 @@ Fork::Fork(StreamRef base, std::size_t count, Where where) try
 }
 
 StreamRef Fork::branch(Device device) try {
-    StreamRecord& stream = branches().take(impl_->base, device, impl_->where);
+    StreamRecord& stream = branches().take(impl_->base, impl_->forked_at, device, impl_->where);
     impl_->streams.push_back({&stream, stream.submissions.load(), 0});
     order_after_event(stream, Access::state(impl_->fork), impl_->where, WaitReason::fork);
     impl_->streams.back().at_fork = stream.submissions.load();
