@@ -360,6 +360,36 @@ TEST_CASE("ten thousand nodes run, in a chain and side by side") {
     }
 }
 
+TEST_CASE("a fill that is changed is right in every launch, whatever pattern and length it had") {
+    const Here here;
+    const int patterns[] = {659705708, 0x00050005, 0x07070707, 0};
+    Array<int> small = zeros<int>(40), large = zeros<int>(20'000);
+    for (const int first : patterns)
+        for (const int second : patterns)
+            for (const std::size_t count : {5, 300, 17'501}) {
+                fill(large, -1);
+                auto node = fill_node(small.view().first(5), first);
+                Graph graph = node.build();
+                graph.launch();
+                node.with(large.view().subview(3, count), second);
+                for (int i = 0; i < 3; ++i) graph.launch();
+                Ints expected(20'000, -1);
+                std::fill_n(expected.begin() + 3, count, second);
+                INFO(first << ", then " << count << " of " << second);
+                CHECK(to_host(large) == expected);
+            }
+    Array<short> shorts = full<short>(20'000, -1);
+    auto node = fill_node(shorts.view().first(3), 1);
+    Graph graph = node.build();
+    graph.launch();
+    node.with(shorts.view().subview(1, 15'001), 5);
+    for (int i = 0; i < 3; ++i) graph.launch();
+    std::vector<short> expected(20'000, -1);
+    std::fill_n(expected.begin(), 3, short{1});
+    std::fill_n(expected.begin() + 1, 15'001, short{5});
+    CHECK(to_host(shorts) == expected);
+}
+
 TEST_CASE("long chains of nodes that were never built are destroyed") {
     const Here here;
     auto last = empty_node();

@@ -90,7 +90,8 @@ void set_pool_release_threshold(Device device, std::size_t bytes, Where where = 
 ///
 /// Also releases the memory of destroyed shareable and imported arrays, once a background thread
 /// has seen that their work is done, and that of destroyed graphs with conditional nodes. If there
-/// is any, the call waits for all work of the device.
+/// is any, the call waits for all work of the device; while a GPU waits for a CPU stream, it leaves
+/// that memory alone.
 void trim_pool(Device device, std::size_t keep = 0, Where where = {});
 
 }  // namespace heddle

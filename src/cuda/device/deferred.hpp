@@ -27,10 +27,12 @@ void finish_chores(Gpu& g) noexcept;
 /// (memory/memory.cpp)
 void do_later_frees(Gpu& g, std::size_t at_once) noexcept;
 /// Releases memory of shareable and imported arrays that nothing uses any more. Waits for all work
-/// of the device. Returns false if there was no such memory. (memory/interprocess.cpp)
+/// of the device. Returns false if there was no such memory, or if a GPU waits for a CPU stream
+/// now. (memory/interprocess.cpp)
 bool give_unused_shared_memory_back(int device) noexcept;
-/// Destroys native graphs with conditional nodes that nothing refers to any more. Waits for work of
-/// the device. Returns false if there were none. (graph/destroy.cpp)
+/// Destroys executables with conditional nodes that nothing refers to any more, and that are kept
+/// for other graphs. Waits for work of the device. Returns false if there were none, or if a GPU
+/// waits for a CPU stream now. (graph/spares.cpp)
 bool destroy_kept_graphs(int device) noexcept;
 /// Recycles a closed stream's record if its work is done. Returns false if it is not yet.
 /// (stream/stream.cpp)

@@ -106,6 +106,7 @@ namespace heddle::detail::cu {
     F(cudaGraphCreate)                                                                             \
     F(cudaGraphDestroy)                                                                            \
     F(cudaGraphExecDestroy)                                                                        \
+    F(cudaGraphExecUpdate)                                                                         \
     F(cudaGraphExecEventRecordNodeSetEvent)                                                        \
     F(cudaGraphExecEventWaitNodeSetEvent)                                                          \
     F(cudaGraphExecKernelNodeSetParams)                                                            \

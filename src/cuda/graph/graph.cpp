@@ -10,6 +10,7 @@
 #include "cuda/device/deferred.hpp"
 #include "cuda/graph/destroy.hpp"
 #include "cuda/graph/node_parameters.hpp"
+#include "cuda/graph/spares.hpp"
 #include "cuda/graph/user_object.hpp"
 #include "cuda/host_sync/fence.hpp"
 #include "cuda/host_sync/host_function.hpp"
@@ -68,9 +69,9 @@ void CudaGraphExec::Host::run_always(void* data) {
 }
 
 CudaGraphExec::CudaGraphExec(const GraphData& graph, const SourceLocation& where)
-    : gpu_(gpu(graph.device.index(), where)), staged_(graph.nodes.size()),
-      disabled_(graph.nodes.size()), functions_(graph.nodes.size()), symbols_(graph.nodes.size()),
-      events_(graph.nodes.size()) {
+    : gpu_(gpu(graph.device.index(), where)), gpus_(graph.gpus | std::uint64_t{1} << gpu_.index),
+      staged_(graph.nodes.size()), disabled_(graph.nodes.size()), functions_(graph.nodes.size()),
+      symbols_(graph.nodes.size()), events_(graph.nodes.size()) {
     if (!graph.nodes.empty()) first_ = graph.nodes.front();
     RelaxedCapture relaxed;
     InContext in(gpu_);
@@ -79,7 +80,7 @@ CudaGraphExec::CudaGraphExec(const GraphData& graph, const SourceLocation& where
         const NativeNodes::Building building(natives_.get());
         add_all(graph, where);
         if (natives_ != nullptr) natives_->begin_copies();
-        instantiate(has_priorities(graph), where);
+        instantiate(graph, where);
         for (const auto& node : graph.nodes)
             if (!node->enabled && !disabled_[node->index] && !is_host(*node)) change(*node, where);
     } catch (...) {
@@ -90,8 +91,8 @@ CudaGraphExec::CudaGraphExec(const GraphData& graph, const SourceLocation& where
 
 CudaGraphExec::CudaGraphExec(const GraphData& graph, StreamRecord& captured,
                              const SourceLocation& where)
-    : gpu_(gpu(graph.device.index(), where)), staged_(graph.nodes.size()),
-      disabled_(graph.nodes.size()), captured_(&captured) {
+    : gpu_(gpu(graph.device.index(), where)), gpus_(graph.gpus | std::uint64_t{1} << gpu_.index),
+      staged_(graph.nodes.size()), disabled_(graph.nodes.size()), captured_(&captured) {
     RelaxedCapture relaxed;
     InContext in(gpu_);
     try {
@@ -109,17 +110,24 @@ void CudaGraphExec::add_all(const GraphData& graph, const SourceLocation& where)
     find_components(graph);
     for (const cudaGraphNode_t node : nodes_)
         if (native_type(node, where) != cudaGraphNodeTypeEmpty) ++active_;
-    is_careful_ =
-        has_conditions_ || !hosts_.empty() || std::ranges::find(staged_, true) != staged_.end();
+    is_careful_ = has_conditions_ || has_host_functions();
 }
 
 CudaGraphExec::~CudaGraphExec() { destroy(); }
+
+bool CudaGraphExec::has_host_functions() const noexcept {
+    return !hosts_.empty() || std::ranges::find(staged_, true) != staged_.end();
+}
 
 void CudaGraphExec::destroy() noexcept {
     if (is_forked()) return;
     if (done_ != nullptr) give_event(*done_gpu_, done_);
     doomed_->graph = graph_;
     doomed_->exec = exec_;
+    doomed_->nodes = std::move(nodes_);
+    doomed_->shape = natives_ == nullptr && !was_disabled_ ? shape_ : 0;
+    doomed_->gpus = gpus_;
+    doomed_->host_graph = std::move(host_graph_);
     doomed_->has_conditions = has_conditions_;
     doomed_->events = std::move(events_);
     doomed_->replaced_events = std::move(replaced_);
@@ -193,8 +201,37 @@ void CudaGraphExec::add(const GraphData& graph, const NodeData& node, const Sour
     if (node.kind == NodeKind::kernel && node.work.count == 0) disabled_[node.index] = true;
 }
 
-void CudaGraphExec::instantiate(bool with_priorities, const SourceLocation& where) {
-    const unsigned long long flags = with_priorities ? cudaGraphInstantiateFlagUseNodePriority : 0;
+/// Takes over a kept executable of the same shape, if there is one. It keeps what the host nodes
+/// of the new graph own. Its nodes stay those of the graph that it was instantiated from: later
+/// changes are made through them.
+bool CudaGraphExec::take_over(const SourceLocation& where) {
+    std::unique_ptr<Doomed> spare = take_spare(shape_);
+    if (spare == nullptr) return false;
+    cudaGraphExecUpdateResultInfo info{};
+    const cudaError_t code = api.cudaGraphExecUpdate(spare->exec, graph_, &info);
+    if (code != cudaSuccess) {
+        spare->shape = 0;
+        keep_spare(std::move(spare));
+        if (is_sticky(code)) check(code, "cudaGraphExecUpdate", gpu_.index, where);
+        cudaGetLastError();
+        return false;
+    }
+    exec_ = std::exchange(spare->exec, nullptr);
+    std::swap(graph_, spare->graph);
+    nodes_ = std::move(spare->nodes);
+    host_graph_ = std::move(spare->host_graph);
+    destroy_now(std::move(spare));  // the new graph alone
+    return true;
+}
+
+void CudaGraphExec::instantiate(const GraphData& graph, const SourceLocation& where) {
+    if (has_conditions_ && natives_ == nullptr) {
+        shape_ = shape_of(graph);
+        if (take_over(where)) return;
+    }
+    if (has_host_functions()) host_graph_ = HostGraph(graph, where);
+    const unsigned long long flags =
+        has_priorities(graph) ? cudaGraphInstantiateFlagUseNodePriority : 0;
     cudaError_t code = api.cudaGraphInstantiate(&exec_, graph_, flags);
     if (code == cudaErrorMemoryAllocation && destroy_kept_graphs(gpu_.index)) {
         cudaGetLastError();
@@ -209,6 +246,9 @@ void CudaGraphExec::make_anew(const GraphData& graph, const SourceLocation& wher
     CudaGraphExec other(graph, where);
     std::swap(graph_, other.graph_);
     std::swap(exec_, other.exec_);
+    std::swap(shape_, other.shape_);
+    std::swap(was_disabled_, other.was_disabled_);
+    std::swap(host_graph_, other.host_graph_);
     std::swap(nodes_, other.nodes_);
     std::swap(hosts_, other.hosts_);
     std::swap(components_, other.components_);

@@ -81,12 +81,15 @@ private:
     void keep_event(const NodeData& node);
     void check_update(cudaError_t code, const char* call, const NodeData& node,
                       const SourceLocation& where);
-    void instantiate(bool with_priorities, const SourceLocation& where);
+    void instantiate(const GraphData& graph, const SourceLocation& where);
+    bool take_over(const SourceLocation& where);
+    bool has_host_functions() const noexcept;
     void make_anew(const GraphData& graph, const SourceLocation& where);
     void learn_natives(const SourceLocation& where) noexcept;
     void destroy() noexcept;
 
     Gpu& gpu_;
+    std::uint64_t gpus_;  ///< of the nodes: bit i means cuda:i
     cudaGraph_t graph_ = nullptr;
     cudaGraphExec_t exec_ = nullptr;
     std::vector<cudaGraphNode_t> nodes_;
@@ -108,7 +111,10 @@ private:
     /// Recorded after the newest launch, on a stream of done_gpu_; only for graphs with events.
     cudaEvent_t done_ = nullptr;
     Gpu* done_gpu_ = nullptr;
+    std::uint64_t shape_ = 0;  ///< of a graph with conditional nodes
+    HostGraph host_graph_;
     bool has_conditions_ = false;
+    bool was_disabled_ = false;  ///< a native node was, so that no other graph may take it over
     bool has_events_ = false;
     /// Events of the nodes, not reused while launches may record them or wait for them.
     std::vector<EventOwner> events_;

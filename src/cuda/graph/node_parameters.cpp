@@ -123,12 +123,17 @@ FillParameters::FillParameters(const NodeData& node, const Gpu& g, bool by_kerne
     const Rectangle to{node.to.data, node.to.bytes, node.to.rows, node.to.pitch};
     const std::size_t size = node.value.size(), word = word_of(to, node.value.data(), size);
     const bool is_plain = size == 1 || size == 2 || size == 4 || size > max_pattern;
-    if (word != 0 && is_plain && !by_kernel) {
+    // Once a memset node of 2-byte elements was changed in an executable, launches from the second
+    // on may fill with the lower byte alone (driver 580; docs/adr/0037). So there are none.
+    const std::size_t whole = reinterpret_cast<std::uintptr_t>(to.data) | to.bytes | to.pitch;
+    const std::size_t element = word != 2 ? word : whole % 4 == 0 ? 4 : 0;
+    if (element != 0 && is_plain && !by_kernel) {
         memset.dst = to.data;
         memset.pitch = to.pitch;
-        memset.elementSize = static_cast<unsigned>(word);
-        std::memcpy(&memset.value, node.value.data(), word);  // little endian
-        memset.width = to.bytes / word;
+        memset.elementSize = static_cast<unsigned>(element);
+        auto* const bytes = reinterpret_cast<std::byte*>(&memset.value);  // little endian
+        for (std::size_t i = 0; i < element; ++i) bytes[i] = node.value[i % word];
+        memset.width = to.bytes / element;
         memset.height = to.rows;
         return;
     }

@@ -6,6 +6,7 @@
 #include "core/base/report.hpp"
 #include "cuda/backend.hpp"
 #include "cuda/device/context.hpp"
+#include "cuda/host_sync/await_gate.hpp"
 #include "cuda/stream/native_event.hpp"
 
 namespace heddle::detail::cu {
@@ -59,11 +60,15 @@ void await_blocking(Gpu& g, cudaStream_t native, const CompletionRef& done, Stre
         InCallback in;
         std::unique_ptr<Block> b(static_cast<Block*>(data));
         block_until(*b->done);
+        await_gate.leave();
         if (b->stream != nullptr && b->done->failure() != nullptr)
             b->stream->poison(b->done->failure(), b->at);
     };
     OnStream on(g, native);
-    check(api.cuLaunchHostFunc(native, wait, block.get()), "cuLaunchHostFunc", g.index, where);
+    await_gate.enter();
+    const CUresult code = api.cuLaunchHostFunc(native, wait, block.get());
+    if (code != CUDA_SUCCESS) await_gate.leave();
+    check(code, "cuLaunchHostFunc", g.index, where);
     block.release();
 }
 
@@ -83,19 +88,20 @@ void AwaitLine::await(Gpu& g, cudaStream_t native, const CompletionRef& done, St
     ticket->stream = stream;
     ticket->at = at;
     ticket->wake = &AwaitLine::wake;
+    if (api.cuStreamWaitValue64 == nullptr)
+        return await_blocking(g, native, done, stream, at, where);
+    await_gate.enter();  // before the lock: enter() may block
+    CUresult code = CUDA_SUCCESS;
     {
         std::lock_guard lock(order_);
-        CUresult code = CUDA_ERROR_NOT_SUPPORTED;
-        if (api.cuStreamWaitValue64 != nullptr) {
-            OnStream on(g, native);
-            code = api.cuStreamWaitValue64(native, reinterpret_cast<CUdeviceptr>(word_),
-                                           issued_ + 1, CU_STREAM_WAIT_VALUE_GEQ);
-        }
-        if (code == CUDA_ERROR_NOT_SUPPORTED)
-            return await_blocking(g, native, done, stream, at, where);
-        check(code, "cuStreamWaitValue64", g.index, where);
-        ticket->number = ++issued_;
+        const OnStream on(g, native);
+        code = api.cuStreamWaitValue64(native, reinterpret_cast<CUdeviceptr>(word_), issued_ + 1,
+                                       CU_STREAM_WAIT_VALUE_GEQ);
+        if (code == CUDA_SUCCESS) ticket->number = ++issued_;
     }
+    if (code != CUDA_SUCCESS) await_gate.leave();
+    if (code == CUDA_ERROR_NOT_SUPPORTED) return await_blocking(g, native, done, stream, at, where);
+    check(code, "cuStreamWaitValue64", g.index, where);
     Ticket* given = ticket.release();  // wake() deletes it
     if (!done->add(*given)) wake(*given, *done);
 }
@@ -136,7 +142,9 @@ void AwaitLine::finish(Ticket& ticket) noexcept {
         }
         if (stored_ != before) std::atomic_ref(*word_).store(stored_, std::memory_order_release);
     }
-    while (done != nullptr) delete std::exchange(done, done->next_early);
+    std::size_t ended = 0;
+    for (; done != nullptr; ++ended) delete std::exchange(done, done->next_early);
+    await_gate.leave(ended);
 }
 
 void CudaBackend::await(StreamRecord& waiter, CompletionRef done, const SourceLocation& where) {

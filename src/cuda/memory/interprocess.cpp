@@ -19,6 +19,7 @@
 #include "cuda/backend.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/device/deferred.hpp"
+#include "cuda/host_sync/await_gate.hpp"
 #include "cuda/host_sync/fence.hpp"
 
 namespace heddle::detail::cu {
@@ -95,11 +96,13 @@ void* take_unused(int device, std::size_t whole) noexcept {
 
 bool give_unused_shared_memory_back(int device) noexcept {
     std::list<SharedMemory> all;
+    if (!await_gate.close()) return false;
     {
         const std::lock_guard lock(unused().mutex);
         all.swap(unused().of[device]);
     }
     for (const SharedMemory& memory : all) give_back(memory);
+    await_gate.open();
     return !all.empty();
 }
 
