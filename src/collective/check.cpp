@@ -34,14 +34,16 @@ Offsets offsets_of(const PerRank<Part>& parts) {
     return offsets;
 }
 
-void check_memory(const Part& part, std::size_t element, Device device, const std::string& what,
+void check_memory(Part& part, std::size_t element, Device device, const std::string& what,
                   const char* call, const SourceLocation& where) {
     if (part.size == 0) return;
     const ErrorSite site{call, where};
     if (part.data == nullptr) usage_error(site, "{} is null, but not empty", what);
     if (part.owner != nullptr && !part.owner->alive.load(std::memory_order_relaxed))
         throw_dead_block(*part.owner, call, where);
-    const Place place = place_of({part.data, part.size * element, part.owner});
+    const Region region = with_owner({part.data, part.size * element, part.owner}, call, where);
+    part.owner = region.owner;
+    const Place place = place_of(region);
     if (place.kind != MemoryKind::device)
         usage_error(site, "{} is host memory: copy() it into an array of {}", what, device);
     if (place.device != device)
@@ -109,10 +111,10 @@ public:
     void one_for_each(const PerRank<Part>& parts, const char* what) const {
         if (parts.count != n_) one_each(parts.count, what);
     }
-    void memory(const PerRank<Part>& parts) const {
+    void memory(PerRank<Part>& parts) const {
         for (std::size_t i = 0; i < parts.count; ++i) memory(parts[i], i);
     }
-    void memory(const Part& part, std::size_t rank) const {
+    void memory(Part& part, std::size_t rank) const {
         if (part.size != 0)
             check_memory(part, call_.element, devices_[rank],
                          formatted("the view of rank {}", rank), to_string(call_.kind),
@@ -171,7 +173,7 @@ private:
 
 /// Checks the parts of all ranks against the views that hold all parts: one for each rank, or the
 /// root's alone.
-void check_parts(const Checks& check, const PerRank<Part>& parts, const PerRank<Part>& wholes,
+void check_parts(const Checks& check, PerRank<Part>& parts, PerRank<Part>& wholes,
                  const std::size_t* root) {
     check.memory(parts);
     const Offsets at = offsets_of(parts);

@@ -15,8 +15,8 @@ namespace heddle::detail {
 void check_average(ReduceOp op, ElementType type, const char* call, const SourceLocation& where);
 
 /// Throws UsageError if a part that is not empty is null, freed, or not memory of `device`. `what`
-/// names the part in the message.
-void check_memory(const Part& part, std::size_t element, Device device, const std::string& what,
+/// names the part in the message. Sets the owner of a part that names none and is in an array.
+void check_memory(Part& part, std::size_t element, Device device, const std::string& what,
                   const char* call, const SourceLocation& where);
 
 }  // namespace heddle::detail

@@ -191,34 +191,70 @@ SharedClosure copy_closure(const Piece& to, const Piece& from, const OpType*& ty
     return std::make_shared<CopyOp>(CopyOp{to, from});
 }
 
+namespace {
+
+/// Enqueues a copy from a snapshot of the source, taken now.
+void copy_snapshot(StreamRecord& stream, const Piece& to, const Piece& from,
+                   const SourceLocation& where) {
+    const std::size_t parts = CopyOp::parts(to);
+    SnapshotOp later{{to, from},
+                     std::make_unique_for_overwrite<std::byte[]>(from.bytes * from.rows)};
+    const Piece compact{later.snapshot.get(), from.bytes, from.rows, from.bytes, from.place};
+    CopyOp now{compact, from};
+    CopyOp::run(&now, 0, parts);
+    later.copy.from = compact;
+    push_work(stream, SnapshotOp::type, &later, parts, where);
+}
+
+/// The most bytes of snapshots that one copy has in flight, if it can wait and no row has more.
+constexpr std::size_t snapshot_bytes = 64 << 20;
+
+/// Returns the part of a piece from `first` on: bytes of a single row, otherwise rows.
+Piece part_of(const Piece& piece, std::size_t first, std::size_t count) {
+    Piece part = piece;
+    part.data = static_cast<std::byte*>(piece.data) + (piece.rows == 1 ? 1 : piece.pitch) * first;
+    (piece.rows == 1 ? part.bytes : part.rows) = count;
+    if (part.rows == 1) part.pitch = part.bytes;
+    return part;
+}
+
+/// The same in parts, of which two are in flight at most: waits for a part before it reads the one
+/// after the next.
+void copy_snapshots(StreamRecord& stream, const Piece& to, const Piece& from,
+                    const SourceLocation& where) {
+    const std::size_t all = to.rows == 1 ? to.bytes : to.rows;
+    const std::size_t unit = to.rows == 1 ? 1 : to.bytes;
+    const std::size_t step = std::max<std::size_t>(1, snapshot_bytes / 2 / unit);
+    const StreamUse use{&stream, stream.id.load(std::memory_order_relaxed)};
+    CompletionRef older, newer;
+    for (std::size_t first = 0; first < all; first += step) {
+        if (older) wait_for(use, *older);
+        const std::size_t count = std::min(step, all - first);
+        copy_snapshot(stream, part_of(to, first, count), part_of(from, first, count), where);
+        older = std::exchange(newer, pending_work(use));
+    }
+}
+
+}  // namespace
+
 void CpuBackend::copy(StreamRecord& stream, const Piece& to, const Piece& from,
                       const SourceLocation& where) {
-    CopyOp op{to, from};
-    const std::size_t parts = CopyOp::parts(to);
-    if (from.place.kind == MemoryKind::pageable && to.place.kind != MemoryKind::pageable) {
-        // The source may change once this returns. If the stream is idle or the copy is large,
-        // waits for the copy. Otherwise takes a snapshot now, so that the caller does not wait for
-        // earlier work.
-        constexpr std::size_t large = 64 << 20;
-        if (!thread_states.in_host_function &&
-            (queue_of(stream).is_idle() || from.bytes * from.rows > large)) {
-            enqueue(stream, CopyOp::type, &op, parts, where);
-            synchronize(stream, where);
-            return;
-        }
-        SnapshotOp later{op, std::make_unique_for_overwrite<std::byte[]>(from.bytes * from.rows)};
-        const Piece compact{later.snapshot.get(), from.bytes, from.rows, from.bytes, from.place};
-        CopyOp now{compact, from};
-        CopyOp::run(&now, 0, parts);
-        later.copy.from = compact;
-        enqueue(stream, SnapshotOp::type, &later, parts, where);
-        return;
-    }
-    const bool waits = to.place.kind == MemoryKind::pageable;
+    const bool fills_now = to.place.kind == MemoryKind::pageable;
+    const bool reads_now = from.place.kind == MemoryKind::pageable;
     // Checked before a copy is enqueued that could write there later.
-    if (waits) check_may_wait("copy (to pageable memory)", where);
-    enqueue(stream, CopyOp::type, &op, parts, where);
-    if (waits) synchronize(stream, where);
+    if (fills_now) check_may_wait("copy (to pageable memory)", where);
+    const bool may_wait = !thread_states.in_host_function;
+    // A pageable source is read now, whatever earlier work the stream has: the caller may change it
+    // once this returns. A stream without work runs the copy at once, without a snapshot.
+    if (reads_now && !(may_wait && queue_of(stream).is_idle())) {
+        const bool in_parts = may_wait && from.bytes * from.rows > snapshot_bytes;
+        (in_parts ? copy_snapshots : copy_snapshot)(stream, to, from, where);
+        if (!fills_now) return;
+    } else {
+        CopyOp op{to, from};
+        enqueue(stream, CopyOp::type, &op, CopyOp::parts(to), where);
+    }
+    if (fills_now || reads_now) synchronize(stream, where);
 }
 
 SharedClosure fill_closure(const Piece& to, const void* value, std::size_t size,

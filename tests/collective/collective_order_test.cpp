@@ -213,6 +213,40 @@ TEST_CASE("arrays may be given up right after a collective, and the group too",
     }
 }
 
+TEST_CASE("addresses within arrays are the arrays' memory to a collective too",
+          "[multi][collective]") {
+    SKIP_WITHOUT(2);
+    const std::vector<Device> devices = devices_or_one();
+    for (const bool access : ways) {
+        const Drained drained;
+        Gate gate;
+        const std::vector<Stream> streams = streams_of(devices);
+        std::vector<Array<float>> x, y;
+        std::vector<View<const float>> send;
+        std::vector<View<float>> receive;
+        for (const Stream& s : streams) {
+            x.push_back(full<float>(s, small, 1));
+            y.push_back(zeros<float>(s, small));
+            send.emplace_back(x.back().data(), small);
+            receive.emplace_back(y.back().data(), small);
+        }
+        synchronize_all(streams);
+        gate.hold(streams[0]);
+        DeviceGroup group = by_copies(devices, access);
+        group.all_reduce(streams, ReduceOp::sum, send, receive);
+        x.clear();
+        std::vector<Array<float>> others;  // would reuse memory that was freed too early
+        for (const Device d : devices) {
+            const Stream s(d);
+            for (int k = 0; k < 4; ++k) others.push_back(full<float>(s, small, -1));
+        }
+        gate.open();
+        const auto ranks = static_cast<float>(devices.size());
+        for (std::size_t i = 0; i < devices.size(); ++i)
+            CHECK(to_host(streams[i], y[i]) == std::vector<float>(small, ranks));
+    }
+}
+
 TEST_CASE("a captured collective runs at every launch, with what its arrays hold then",
           "[multi][collective]") {
     const std::vector<Device> devices = devices_or_one();

@@ -2,6 +2,10 @@
 #include "kernels.hpp"
 #include "support.hpp"
 
+#include <optional>
+#include <utility>
+#include <vector>
+
 using namespace heddle_test;
 
 TEST_CASE("a prepared launch does what the launch would do, as often as it is given") {
@@ -64,6 +68,68 @@ TEST_CASE("a prepared launch refuses arrays that are gone and streams of other d
     CHECK_THROWS_AS(add.launch(s), UsageError);
     CHECK_THROWS_AS(prepare(test_device(), Add{}, dim(10), x, 1), UsageError);
     s.synchronize();
+}
+
+namespace {
+/// Makes arrays on the stream until one has this record, which a freed array had. It is the first
+/// one unless another thread makes arrays.
+std::optional<Array<int>> array_in(const detail::Block* record, StreamRef s) {
+    std::vector<Array<int>> others;
+    for (int i = 0; i < 1000; ++i) {
+        others.push_back(zeros<int>(s, 10));
+        if (detail::Access::block(others.back()) == record) return std::move(others.back());
+    }
+    return std::nullopt;
+}
+}  // namespace
+
+TEST_CASE("a prepared launch refuses an array that is gone when another one has its record") {
+    const Stream s(test_device());
+    Array<int> x = zeros<int>(s, 10);
+    const detail::Block* const record = detail::Access::block(x);
+    auto add = prepare(test_device(), Add{}, dim(10), x, 1);
+    add.launch(s);
+    s.synchronize();
+    x.reset();
+    const std::optional<Array<int>> other = array_in(record, s);
+    REQUIRE(other);
+    const Counted counted;
+    SECTION("launched") { CHECK_THROWS_AS(add.launch(s), UsageError); }
+    SECTION("captured") {
+        (void)capture(s, [&] { CHECK_THROWS_AS(add.launch(s), UsageError); });
+    }
+    SECTION("in a batch") {
+        Batch batch;
+        const ScopedBatch in(batch, s);
+        CHECK_THROWS_AS(add.launch(s), UsageError);
+    }
+    SECTION("after another argument has changed") {
+        add.set<1>(2).dim(dim(5));
+        CHECK_THROWS_AS(add.launch(s), UsageError);
+    }
+    CHECK(counted.since().launches == 0);
+    CHECK(to_host(s, *other) == Ints(10, 0));
+}
+
+TEST_CASE("an argument may change to an array in the record of another argument's array") {
+    const Stream s(test_device());
+    const Array<int> x = full<int>(s, 10, 1);
+    Array<int> y = zeros<int>(s, 10);
+    const detail::Block* const record = detail::Access::block(y);
+    auto add = prepare(test_device(), AddTo{}, dim(10), x, y);
+    s.synchronize();
+    y.reset();
+    const std::optional<Array<int>> z = array_in(record, s);
+    REQUIRE(z);
+    add.set<0>(z->view());  // which has nothing to do with y
+    CHECK_THROWS_AS(add.launch(s), UsageError);
+    Array<int> w = full<int>(s, 10, 3);
+    add.set<1>(w);
+    add.launch(s);
+    CHECK(to_host(s, w) == Ints(10, 3));
+    add.set<0>(x.view());
+    add.launch(s);
+    CHECK(to_host(s, w) == Ints(10, 4));
 }
 
 TEST_CASE("an argument of a prepared launch may change after another one's array is gone, and "

@@ -2,6 +2,7 @@
 #include "kernel_launches.hpp"
 #include "support.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <numeric>
@@ -184,6 +185,78 @@ TEST_CASE("a large pageable source may be changed as soon as the copy returns") 
     const std::vector<int> back = to_host(s, x);
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < n; ++i) wrong += back[i] != static_cast<int>(i);
+    CHECK(wrong == 0);
+}
+
+namespace {
+/// Enqueues copies from pageable memory on a held stream of a CPU device, which changes the first
+/// element before the copies' turn comes.
+struct ReadAtCall {
+    Drained drained;
+    Stream s{cpu_device()};
+    std::vector<int> source;
+    Gate gate;
+    explicit ReadAtCall(std::size_t n) : source(n, 1) {
+        s.synchronize();
+        gate.hold(s);
+        launch_host(s, [this] { source[0] = 9; });
+    }
+    /// Runs a call that may wait for the stream, and opens the gate when it has enqueued something.
+    template <class F> void run(F&& call) {
+        const auto& submissions = detail::Access::state(s).submissions;
+        const std::uint64_t before = submissions.load();
+        std::thread caller(call);
+        CHECK(eventually([&] { return submissions.load() != before; }));
+        gate.open();
+        caller.join();
+    }
+};
+/// An array of a CPU device that is ready for any stream.
+Array<int> made_elsewhere(std::size_t n) {
+    const Stream s(cpu_device());
+    Array<int> x = empty<int>(s, n);
+    s.synchronize();
+    return x;
+}
+constexpr std::size_t more_than_64_mb = 20'000'000;
+}  // namespace
+
+TEST_CASE("a pageable source is read at the call, whatever its size and the stream's work") {
+    const std::size_t n = GENERATE(std::size_t{1000}, more_than_64_mb);
+    ReadAtCall h(n);
+    Array<int> x = made_elsewhere(n);
+    h.run([&] {
+        copy(h.s, x, h.source);
+        std::fill(h.source.begin() + 1, h.source.end(), -1);
+    });
+    const std::vector<int> back = to_host(h.s, x);
+    CHECK(std::count(back.begin(), back.end(), 1) == static_cast<std::ptrdiff_t>(n));
+}
+
+TEST_CASE("a pageable source is read at the call also if the destination is pageable") {
+    const std::size_t n = GENERATE(std::size_t{1000}, more_than_64_mb);
+    ReadAtCall h(n);
+    std::vector<int> out(n);
+    h.run([&] { copy(h.s, out, h.source); });
+    CHECK(std::count(out.begin(), out.end(), 1) == static_cast<std::ptrdiff_t>(n));
+}
+
+TEST_CASE("a large rectangle of pageable memory is read at the call, in whole rows") {
+    const std::size_t rows = GENERATE(5u, 1000u), pitch = 25'000'000 / rows, columns = pitch - 7;
+    ReadAtCall h(rows * pitch);
+    for (std::size_t i = 0; i < h.source.size(); ++i) h.source[i] = static_cast<int>(i);
+    const std::vector<int> before = h.source;
+    Array<int> x = made_elsewhere(rows * columns);
+    h.run([&] {
+        copy_2d(h.s, View2D(x.view(), rows, columns),
+                View2D(View<const int>(h.source), rows, columns, pitch));
+        std::fill(h.source.begin() + 1, h.source.end(), -1);
+    });
+    const std::vector<int> back = to_host(h.s, x);
+    std::size_t wrong = 0;
+    for (std::size_t r = 0; r < rows; ++r)
+        for (std::size_t c = 0; c < columns; ++c)
+            wrong += back[r * columns + c] != before[r * pitch + c];
     CHECK(wrong == 0);
 }
 

@@ -105,6 +105,14 @@ struct Statement {
     std::vector<std::vector<Statement>> bodies;
 };
 
+/// Returns whether the statement is a copy or a fill that is given addresses within its arrays, not
+/// views of them.
+inline bool is_by_address(const Statement& s) {
+    const bool may_be = s.what == What::fill || s.what == What::copy || s.what == What::copy_2d ||
+                        s.what == What::copy_here || s.what == What::copy_across;
+    return may_be && s.id % 3 == 0;
+}
+
 using Block = std::vector<Statement>;
 
 /// A part of a program that can be captured or batched several times, and statements that follow

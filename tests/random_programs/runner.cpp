@@ -145,12 +145,18 @@ private:
         else launch(stream, Idle{}, dim(1), options_.hold_ms * 1000000);
     }
 
+    /// Returns the first elements of an array, as the statement gives them.
+    View<int> elements(const Statement& s, int b, std::size_t n) {
+        const View<int> view = array(b).view().first(n);
+        return is_by_address(s) ? View<int>(view.data(), view.size()) : view;
+    }
+
     void work(const Statement& s, StreamRef stream, int round) {
         const std::size_t n = extent(program_, s, round);
         const Word b = added(s, round);
-        const View<int> to = array(s.to).view().first(n);
+        const View<int> to = elements(s, s.to, n);
         const View<const int> from =
-            s.from >= 0 ? View<const int>(array(s.from).view().first(n)) : View<const int>();
+            s.from >= 0 ? View<const int>(elements(s, s.from, n)) : View<const int>();
         const bool implicit = s.implicit && !named_;
         switch (s.what) {
         case What::scale:
@@ -212,8 +218,8 @@ private:
         GraphNode last;
         for (const Statement& s : info.body) {
             const std::size_t n = extent(program_, s, 0);
-            const View<int> to = array(s.to).view().first(n);
-            const auto from = [&] { return View<const int>(array(s.from).view().first(n)); };
+            const View<int> to = elements(s, s.to, n);
+            const auto from = [&] { return View<const int>(elements(s, s.from, n)); };
             const auto then = [&](auto node) {
                 if (last) node.after(last);
                 last = node;
@@ -376,7 +382,7 @@ private:
         case What::copy_across: copy_across(s, round); break;
         case What::copy_here: {
             const std::size_t n = extent(program_, s, round);
-            copy(ref(s.stream), array(s.to).view().first(n), array(s.from).view().first(n));
+            copy(ref(s.stream), elements(s, s.to, n), elements(s, s.from, n));
             break;
         }
         case What::fail:
@@ -432,8 +438,8 @@ private:
 
     void copy_across(const Statement& s, int round) {
         const std::size_t n = extent(program_, s, round);
-        const View<int> to = array(s.to).view().first(n);
-        const View<const int> from = array(s.from).view().first(n);
+        const View<int> to = elements(s, s.to, n);
+        const View<const int> from = elements(s, s.from, n);
         if (!named_) return copy(to, from);
         ref(s.stream).wait_stream(ref(s.other));
         copy(ref(s.stream), to, from);

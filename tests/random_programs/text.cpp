@@ -80,7 +80,9 @@ public:
         line(text + note(s));
     }
 
-    static std::string note(const Statement& s) { return "  // " + std::to_string(s.id); }
+    static std::string note(const Statement& s) {
+        return "  // " + std::to_string(s.id) + (is_by_address(s) ? ", by address" : "");
+    }
 
     void statement(const Statement& s) {
         switch (s.what) {

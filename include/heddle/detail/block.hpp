@@ -31,12 +31,15 @@ struct Block {
     /// Imported memory: the offset of `data` in the other process's allocation, in bytes.
     std::size_t offset = 0;
     std::atomic<bool> alive{false};
-    std::atomic<std::uint64_t> serial{0};  ///< identifies the allocation that uses it for good
+    std::atomic<std::uint64_t> serial{0};  ///< identifies the allocation for good; 0: none
     std::atomic<std::uint32_t> owners{1};  ///< an Array, nodes of graphs, a batch
     /// The streams with work on this memory, by StreamState::key; 0: unused. They are keys because
     /// a closed stream's record is reused for another stream, which is not a user.
     std::atomic<std::uint64_t> users[inline_users] = {};
-    Block* next_kept = nullptr;  ///< in a list of blocks that are freed later
+    Block* next_kept = nullptr;     ///< in a list of blocks that are freed later
+    Block* next_listed = nullptr;   ///< in the list of new blocks (core/memory/block_records.hpp)
+    std::uintptr_t indexed_at = 0;  ///< where the index of addresses has it; 0: nowhere
+    bool is_listed = false;
     /// The library's table of further users (core/memory/users.hpp).
     std::atomic<void*> more_users{nullptr};
 };

@@ -52,6 +52,9 @@ void set_kernel(NodeData& node, const LaunchCall& call);
 /// Sets a launch that differs in one argument only, which has been checked. `fresh` is that
 /// argument's memory. The other arrays keep the allocations (serials) noted when they were set.
 void change_kernel(NodeData& node, const LaunchCall& call, std::span<const MemoryArgument> fresh);
+/// Throws UsageError if an array that the node uses is gone, also if its record is another array's
+/// now.
+void check_arrays(const GraphNode& node, const SourceLocation& where);
 struct SetKernel {
     NodeData& node;
     void operator()(const LaunchCall& call) const { set_kernel(node, call); }
@@ -90,7 +93,7 @@ const void* kernel_of(const GraphNode& node, const void* tag, std::size_t* exten
                       const SourceLocation& where);
 /// Returns the device on which a copy or a fill runs by default, as copy() and fill() choose it.
 /// `from` is null for fills.
-Device device_of(const Region& to, const Region* from);
+Device device_of(const Region& to, const Region* from, const SourceLocation& where);
 /// Throws what launch() would for this argument on a stream of `device`.
 template <class A> void check_node_argument(A& a, Device device, const SourceLocation& where) {
     MemoryArguments<count_views<KernelArg<A>>()> used;
@@ -257,7 +260,7 @@ public:
 private:
     friend detail::Access;
     CopyNode(const detail::Region& to, const detail::Region& from, Where where)
-        : NodeOf(detail::new_node(NodeKind::copy, detail::device_of(to, &from), where)) {
+        : NodeOf(detail::new_node(NodeKind::copy, detail::device_of(to, &from, where), where)) {
         detail::set_copy(data(), to, from, where);
     }
 };
@@ -300,7 +303,7 @@ public:
 private:
     friend detail::Access;
     FillNode(const detail::Region& to, const void* value, std::size_t size, Where where)
-        : NodeOf(detail::new_node(NodeKind::fill, detail::device_of(to, nullptr), where)) {
+        : NodeOf(detail::new_node(NodeKind::fill, detail::device_of(to, nullptr, where), where)) {
         detail::set_fill(data(), to, value, size, where);
     }
 };

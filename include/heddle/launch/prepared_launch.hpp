@@ -26,12 +26,13 @@ inline namespace HEDDLE_COMPILED_BY {
 template <class K, int N, class... P> class PreparedLaunch {
 public:
     /// Enqueues it on a stream of its device (UsageError otherwise) and orders nothing else. Throws
-    /// UsageError if an array is gone.
+    /// UsageError, before anything is enqueued, if an array is gone.
     void launch(StreamRef stream, Where where = {}) {
         const auto flags = detail::Access::state(stream).flags.load(std::memory_order_relaxed);
         if (device() != stream.device() ||
             (device().is_cuda() && (flags & detail::stream_flag::recording) == 0))
             return graph_.launch(stream, where);
+        detail::check_arrays(node_, where);
         Dim<N> now = dim_;
         now.where = where;
         detail::with_elements(

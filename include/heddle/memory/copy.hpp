@@ -110,9 +110,15 @@ StreamRef home_stream(const Block* owner, const void* data, const SourceLocation
 /// - Pinned memory counts as cpu:0's once work on it has been enqueued on a CPU stream.
 ///
 /// Device and pinned memory are copied asynchronously; both sides must stay valid until the copy
-/// has run (arrays ensure this themselves). Pageable memory is safe on return: a source may be
-/// changed, and a destination is filled. This can block until the stream has run the copy; prefer
-/// pinned memory.
+/// has run (arrays ensure this themselves). An address within an array (a pointer, a span) is the
+/// array's memory: of its device or pinned, kept alive, and not used beyond the array's end
+/// (UsageError).
+///
+/// Pageable memory is safe on return: a source may be changed, and a destination is filled. This
+/// can block until the stream has run the copy; prefer pinned memory. A source is read during the
+/// call, not in stream order: what earlier work on the stream writes to it may be missed (uses of a
+/// pageable array are waited for). A source of more than 64 MB may be staged in parts, of which
+/// later ones are read when earlier ones have been copied, but none after the call has returned.
 template <detail::Destination To, detail::Source From>
 void copy(StreamRef stream, To&& to, const From& from, Where where = {}) {
     auto destination = detail::as_destination(to, where);

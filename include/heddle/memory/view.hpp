@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <type_traits>
 
@@ -16,6 +17,8 @@ namespace heddle {
 namespace detail {
 [[noreturn]] void throw_out_of_range(std::size_t first, std::size_t count, std::size_t size,
                                      Where where);
+[[noreturn]] void throw_not_whole(std::size_t bytes, std::size_t element, Where where);
+[[noreturn]] void throw_not_aligned(const void* data, std::size_t alignment, Where where);
 [[noreturn]] void throw_pitch_too_small(std::size_t columns, std::size_t pitch, Where where);
 
 // Declared only: whether a type is one of heddle's own, or derived from one.
@@ -49,7 +52,8 @@ concept ArrayElement = std::is_trivially_copyable_v<T> && !std::is_const_v<T>;
 ///     launch(Saxpy{}, dim(100), 2.0f, all.first(100), y);
 ///
 /// A view of an Array knows its allocation: work enqueued through the view counts as a use of the
-/// array. A view of other memory has no owner, and its uses are not tracked; for an array's memory
+/// array. A view of an address has no owner. Copies, fills, to_host() and collectives find the
+/// array that has the address, if one has; launches do not, so that such uses are not tracked:
 /// declare them with Array::used_on().
 ///
 /// The memory must outlive the view. Calls throw UsageError for a view that outlived its Array,
@@ -60,7 +64,7 @@ public:
     using value_type = std::remove_const_t<T>;
 
     constexpr View() noexcept = default;
-    /// Refers to memory that heddle does not own. Its uses are not tracked.
+    /// Refers to memory by its address, without an owner (see above).
     HEDDLE_FN constexpr View(T* data, std::size_t size) noexcept : data_(data), size_(size) {}
     /// Converts a View<T> to a View<const T>.
     template <class U>
@@ -102,6 +106,22 @@ public:
         if (first > size_ || count > size_ - first)
             detail::throw_out_of_range(first, count, size_, where);
         return View(data_ + first, count, owner_);
+    }
+
+    /// Returns a view of the same bytes as elements of another type; the owner remains. U may add a
+    /// const. Host only. Throws UsageError if the bytes are no whole number of such elements, or
+    /// the first is not aligned for one.
+    ///
+    ///     View<std::byte> bytes = x.view().reinterpret<std::byte>();
+    ///     View<std::array<float, 4>> fours = x.view().reinterpret<std::array<float, 4>>();
+    template <class U>
+        requires(std::is_trivially_copyable_v<U> && std::is_trivially_copyable_v<T> &&
+                 (std::is_const_v<U> || !std::is_const_v<T>))
+    View<U> reinterpret(Where where = {}) const {
+        if (size_bytes() % sizeof(U) != 0) detail::throw_not_whole(size_bytes(), sizeof(U), where);
+        if (reinterpret_cast<std::uintptr_t>(data_) % alignof(U) != 0)
+            detail::throw_not_aligned(data_, alignof(U), where);
+        return View<U>(reinterpret_cast<U*>(data_), size_bytes() / sizeof(U), owner_);
     }
 
 private:

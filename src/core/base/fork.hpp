@@ -18,6 +18,7 @@ enum class ForkOrder {
     executor,
     shared_events,
     events,
+    block_index,
     blocks,
     block_users,
     chunks,

@@ -60,9 +60,10 @@ void check_body(const NodeData& node, const GraphData& body, const SourceLocatio
 
 }  // namespace
 
-std::shared_ptr<NodeData> make_conditional(ConditionalKind kind, const Region& value,
+std::shared_ptr<NodeData> make_conditional(ConditionalKind kind, const Region& given,
                                            std::vector<std::unique_ptr<GraphData>> bodies,
                                            const SourceLocation& where) {
+    const Region value = with_owner(given, "conditional node", where);
     auto conditional = std::make_shared<Conditional>();
     conditional->kind = kind;
     conditional->value = value;

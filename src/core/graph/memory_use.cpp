@@ -5,6 +5,7 @@
 #include "core/base/errors.hpp"
 #include "core/base/fork.hpp"
 #include "core/graph/graph.hpp"
+#include <heddle/graph/nodes.hpp>
 
 namespace heddle::detail {
 
@@ -83,6 +84,19 @@ void throw_dead_array(const GraphData& graph, const Block* block, const SourceLo
     const NodeData* user = user_of(graph, block);
     throw_gone({"launch", where}, user != nullptr ? label_of(*user) : "a node", "uses an array",
                "arrays", "use them");
+}
+
+void check_arrays(const GraphNode& node, const SourceLocation& where) try {
+    const NodeData& data = Access::data(node);
+    for (std::size_t i = 0; i < data.work.blocks.size(); ++i) {
+        const Block& block = *data.work.blocks[i];
+        if (!block.alive.load(std::memory_order_relaxed) ||
+            block.serial.load(std::memory_order_relaxed) != data.work.serials[i]) [[unlikely]]
+            throw_gone({"launch", where, data.device}, label_of(data), "uses an array", "arrays",
+                       "use them");
+    }
+} catch (...) {
+    rethrow_as_error("launch", where);
 }
 
 void check_events(const GraphData& graph, const SourceLocation& where) {

@@ -189,14 +189,17 @@ void set_kernel(NodeData& node, const LaunchCall& call) try {
 void change_kernel(NodeData& node, const LaunchCall& call,
                    std::span<const MemoryArgument> fresh) try {
     Work work = work_of(call);
-    for (std::size_t i = 0; i < work.blocks.size(); ++i) {
-        const auto same = std::ranges::find(node.work.blocks, work.blocks[i]);
-        const bool is_fresh =
-            std::ranges::find(fresh, work.blocks[i], &MemoryArgument::block) != fresh.end();
-        if (is_fresh || same == node.work.blocks.end()) continue;
-        work.serials[i] =
-            node.work.serials[static_cast<std::size_t>(same - node.work.blocks.begin())];
+    // The blocks are in the order of the memory arguments, so those of the changed argument, if it
+    // has any, lie between those before it and those behind it. They need not be as many as before.
+    std::size_t before = 0, behind = 0;
+    bool is_behind = false;
+    for (const MemoryArgument& one : call.memory) {
+        const bool is_fresh = !fresh.empty() && one.argument == fresh.front().argument;
+        is_behind |= is_fresh;
+        if (!is_fresh && one.block != nullptr) ++(is_behind ? behind : before);
     }
+    std::copy_n(node.work.serials.begin(), before, work.serials.begin());
+    std::copy_n(node.work.serials.rbegin(), behind, work.serials.rbegin());
     give_work(node, std::move(work), call.where);
 } catch (...) {
     detail::rethrow_as_error("args", call.where);
@@ -239,20 +242,23 @@ void set_grid(NodeData& node, const LaunchGrid& grid) try {
     detail::rethrow_as_error("grid", grid.where);
 }
 
-Device device_of(const Region& to, const Region* from) try {
-    const Place there = place_of(to);
+Device device_of(const Region& to, const Region* from, const SourceLocation& where) try {
+    const char* const call = from != nullptr ? "copy_node" : "fill_node";
+    const Place there = place_of(with_owner(to, call, where));
     if (there.kind == MemoryKind::device && there.device.is_cuda()) return there.device;
     if (from == nullptr) return there.kind == MemoryKind::device ? there.device : current_device();
-    const Place here = place_of(*from);
+    const Place here = place_of(with_owner(*from, call, where));
     if (here.kind == MemoryKind::device && here.device.is_cuda()) return here.device;
     if (there.kind == MemoryKind::device) return there.device;
     return here.kind == MemoryKind::device ? here.device : current_device();
 } catch (...) {
-    detail::rethrow_as_error("copy_node", {});
+    detail::rethrow_as_error("node", where);
 }
 
-void set_copy(NodeData& node, const Region& to, const Region& from,
+void set_copy(NodeData& node, const Region& given_to, const Region& given_from,
               const SourceLocation& where) try {
+    const Region to = with_owner(given_to, "copy_node", where),
+                 from = with_owner(given_from, "copy_node", where);
     const Place there = place_of(to), here = place_of(from);
     if (!check_regions(to, from, where))
         usage_error({"copy_node", where}, "{} has nothing to copy", label_of(node));
@@ -279,8 +285,9 @@ void set_copy(NodeData& node, const Region& to, const Region& from,
     detail::rethrow_as_error("copy_node", where);
 }
 
-void set_fill(NodeData& node, const Region& to, const void* value, std::size_t size,
+void set_fill(NodeData& node, const Region& given, const void* value, std::size_t size,
               const SourceLocation& where) try {
+    const Region to = with_owner(given, "fill_node", where);
     const Place there = place_of(to);
     if (!check_fill(to, where))
         usage_error({"fill_node", where}, "{} has nothing to fill", label_of(node));

@@ -7,12 +7,34 @@
 #include <heddle/stream/scope.hpp>
 
 #include "core/base/errors.hpp"
+#include "core/memory/block_index.hpp"
 #include "core/memory/copy.hpp"
 #include "core/memory/memory.hpp"
 #include "core/stream/order.hpp"
 #include "core/stream/recorded_calls.hpp"
 
 namespace heddle::detail {
+
+namespace {
+std::size_t extent(const Region& r) { return r.rows == 0 ? 0 : (r.rows - 1) * r.pitch + r.bytes; }
+}  // namespace
+
+Region with_owner(const Region& region, const char* call, const SourceLocation& where) {
+    if (region.owner != nullptr || region.data == nullptr || region.bytes == 0 || region.rows == 0)
+        return region;
+    Block* const block = find_block(region.data);
+    if (block == nullptr) return region;
+    const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(region.data) -
+                                                 static_cast<const std::byte*>(block->data));
+    if (extent(region) > block->bytes - offset)
+        usage_error({call, where},
+                    "{} bytes are meant, from byte {} of an array that has {}: the memory behind "
+                    "it is not the array's",
+                    extent(region), offset, block->bytes);
+    Region found = region;
+    found.owner = block;
+    return found;
+}
 
 Place place_of(const Region& region) {
     if (region.owner != nullptr) return {region.owner->device, region.owner->kind};
@@ -40,8 +62,6 @@ std::string shape(const Region& r) {
     return r.rows == 1 ? formatted("{} bytes", r.bytes)
                        : formatted("{} rows of {} bytes", r.rows, r.bytes);
 }
-
-std::size_t extent(const Region& r) { return r.rows == 0 ? 0 : (r.rows - 1) * r.pitch + r.bytes; }
 
 }  // namespace
 
@@ -152,8 +172,11 @@ void copy_regions(StreamRef stream, const Region& to, const Region& from,
                   const SourceLocation& where) try {
     const CallMark mark("copy", where);
     check_usable(record_of(stream), "copy", where);
-    if (check_regions(to, from, where))
-        copy_placed(record_of(stream), to, place_of(to), from, place_of(from), where);
+    if (!check_regions(to, from, where)) return;
+    if (to.owner != nullptr && from.owner != nullptr) [[likely]]
+        return copy_placed(record_of(stream), to, place_of(to), from, place_of(from), where);
+    const Region there = with_owner(to, "copy", where), here = with_owner(from, "copy", where);
+    copy_placed(record_of(stream), there, place_of(there), here, place_of(here), where);
 } catch (...) {
     detail::rethrow_as_error("copy", where);
 }
@@ -181,9 +204,12 @@ void check_copy_in_capture(StreamRecord& stream, StreamRecord& other, const Sour
 }
 }  // namespace
 
-void copy_regions(const Region& to, const Region& from, const SourceLocation& where) try {
+void copy_regions(const Region& given_to, const Region& given_from,
+                  const SourceLocation& where) try {
     const CallMark mark("copy", where);
-    if (!check_regions(to, from, where)) return;
+    if (!check_regions(given_to, given_from, where)) return;
+    const Region to = with_owner(given_to, "copy", where),
+                 from = with_owner(given_from, "copy", where);
     const Place to_place = place_of(to), from_place = place_of(from);
     const Device device = is_on_cuda(to_place)                  ? to_place.device
                           : is_on_cuda(from_place)              ? from_place.device
@@ -254,15 +280,20 @@ void fill_region(StreamRef stream, const Region& to, const void* value, std::siz
                  const SourceLocation& where) try {
     const CallMark mark("fill", where);
     check_usable(record_of(stream), "fill", where);
-    if (check_fill(to, where)) fill_placed(record_of(stream), to, place_of(to), value, size, where);
+    if (!check_fill(to, where)) return;
+    if (to.owner != nullptr) [[likely]]
+        return fill_placed(record_of(stream), to, place_of(to), value, size, where);
+    const Region there = with_owner(to, "fill", where);
+    fill_placed(record_of(stream), there, place_of(there), value, size, where);
 } catch (...) {
     detail::rethrow_as_error("fill", where);
 }
 
-void fill_region(const Region& to, const void* value, std::size_t size,
+void fill_region(const Region& given, const void* value, std::size_t size,
                  const SourceLocation& where) try {
     const CallMark mark("fill", where);
-    if (!check_fill(to, where)) return;
+    if (!check_fill(given, where)) return;
+    const Region to = with_owner(given, "fill", where);
     const Place place = place_of(to);
     const StreamRef stream = current_stream(place.device);
     fill_placed(record_of(stream), to, place, value, size, where);
@@ -273,11 +304,14 @@ void fill_region(const Region& to, const void* value, std::size_t size,
 StreamRef home_stream(const Block* owner, const void* data, const SourceLocation& where) try {
     if (owner != nullptr && !owner->alive.load(std::memory_order_relaxed))
         throw_dead_block(*owner, "to_host", where);
-    const Region region{const_cast<void*>(data), 0, const_cast<Block*>(owner)};
+    const Region region{const_cast<void*>(data), 0,
+                        owner != nullptr || data == nullptr ? const_cast<Block*>(owner)
+                                                            : find_block(data)};
     const StreamRef stream = current_stream(place_of(region).device);
     leave_to_host(record_of(stream), "to_host", where);
     // Its users may be writing to it.
-    if (owner != nullptr) wait_for_users(record_of(stream), *owner, WaitReason::copy, where);
+    if (region.owner != nullptr)
+        wait_for_users(record_of(stream), *region.owner, WaitReason::copy, where);
     return stream;
 } catch (...) {
     detail::rethrow_as_error("copy", where);

@@ -6,8 +6,12 @@
 
 namespace heddle::detail {
 
-/// Returns where a region is: from its array, else from the CUDA backend, else pageable host
-/// memory.
+/// Returns the region with the array that it is in as its owner, found by address if the region
+/// names none. Unchanged if it is in no array, empty or null. Throws UsageError if it begins in an
+/// array and ends beyond it.
+Region with_owner(const Region& region, const char* call, const SourceLocation& where);
+/// Returns where a region is: from its owner, else from the CUDA backend, else pageable host
+/// memory. Call it with the result of with_owner().
 Place place_of(const Region& region);
 /// Checks everything about the two sides that needs no stream. Throws UsageError for sides of
 /// different shapes, null or overlapping sides, and views whose array is gone. Returns false if

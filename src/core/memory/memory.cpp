@@ -8,9 +8,8 @@
 #include <heddle/observe/observer.hpp>
 
 #include "core/base/errors.hpp"
-#include "core/base/fork.hpp"
 #include "core/base/host_function_mark.hpp"
-#include "core/base/ids.hpp"
+#include "core/memory/block_records.hpp"
 #include "core/memory/memory.hpp"
 #include "core/memory/users.hpp"
 #include "core/stream/notify.hpp"
@@ -22,50 +21,8 @@ namespace heddle::detail {
 
 namespace {
 
-struct BlockPool {
-    SpinLock lock;  ///< guards the list
-    Block* free = nullptr;
-};
-
-constinit BlockPool block_pool;
-const ForkRegistration registered{ForkOrder::blocks, block_pool.lock};
-BlockPool& blocks() { return block_pool; }
-
 /// Blocks whose memory could not be freed, because that takes memory too. Linked by next_kept.
 constinit std::atomic<Block*> unfreed{nullptr};
-
-// Free blocks are linked through `more_users`.
-Block& take_block() {
-    free_unfreed_blocks();
-    BlockPool& pool = blocks();
-    {
-        const std::lock_guard lock(pool.lock);
-        if (pool.free != nullptr) {
-            Block& block = *pool.free;
-            pool.free = static_cast<Block*>(block.more_users.load(std::memory_order_relaxed));
-            block.more_users.store(nullptr, std::memory_order_relaxed);
-            block.serial.store(next_id(), std::memory_order_relaxed);
-            return block;
-        }
-    }
-    constexpr int slab = 64;
-    auto* made = new Block[slab];
-    const std::lock_guard lock(pool.lock);
-    for (int i = 1; i < slab; ++i)
-        made[i].more_users.store(std::exchange(pool.free, &made[i]), std::memory_order_relaxed);
-    made[0].serial.store(next_id(), std::memory_order_relaxed);
-    return made[0];
-}
-
-void give_block(Block& block) noexcept {
-    forget_users(block);
-    block.data = nullptr;
-    block.origin = MemoryOrigin::pool;
-    block.offset = 0;
-    BlockPool& pool = blocks();
-    const std::lock_guard lock(pool.lock);
-    block.more_users.store(std::exchange(pool.free, &block), std::memory_order_relaxed);
-}
 
 std::size_t checked_bytes(std::size_t count, std::size_t element, const char* call,
                           const SourceLocation& where) {
@@ -403,6 +360,20 @@ void throw_wrong_device(const Block& block, const StreamState& stream, Where whe
                 block.kind == MemoryKind::device ? "an array of " : "a pageable host array",
                 block.kind == MemoryKind::device ? block.device.name() : "", stream.device, remedy,
                 devices);
+}
+
+void throw_not_whole(std::size_t bytes, std::size_t element, Where where) {
+    usage_error({"reinterpret", where},
+                "the view has {} bytes, which is not a multiple of the {} of an element", bytes,
+                element);
+}
+
+void throw_not_aligned(const void* data, std::size_t alignment, Where where) {
+    usage_error(
+        {"reinterpret", where},
+        "the view begins {} bytes behind a multiple of {}, to which its elements have to be "
+        "aligned",
+        reinterpret_cast<std::uintptr_t>(data) % alignment, alignment);
 }
 
 void throw_pitch_too_small(std::size_t columns, std::size_t pitch, Where where) {

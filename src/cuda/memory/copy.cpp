@@ -163,6 +163,10 @@ void CudaBackend::copy(StreamRecord& stream, const Piece& to_piece, const Piece&
     if (to_side == Side::pageable) {
         // Both sides are on the host, and the destination must be filled on return.
         check_may_wait("copy to pageable memory", where);
+        if (from_side == Side::pageable && !is_complete(stream, where)) {
+            copy_from_snapshot(g, stream, to, from, where);
+            return synchronize(stream, where);
+        }
         synchronize(stream, where);
         return copy_on_host(rows_of(to), rows_of(from), to.bytes, to.rows);
     }

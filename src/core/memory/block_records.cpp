@@ -1,0 +1,107 @@
+#include "core/memory/block_records.hpp"
+
+#include <mutex>
+#include <utility>
+
+#include "core/base/fork.hpp"
+#include "core/base/ids.hpp"
+#include "core/base/spin_lock.hpp"
+#include "core/memory/users.hpp"
+
+namespace heddle::detail {
+
+namespace {
+
+struct BlockPool {
+    SpinLock lock;          ///< guards both lists, and changes to serials
+    Block* free = nullptr;  ///< linked through `more_users`
+    /// Allocations that the index of addresses does not have. Changed with the lock held.
+    std::atomic<Block*> listed{nullptr};
+};
+
+constinit BlockPool pool;
+const ForkRegistration registered{ForkOrder::blocks, pool.lock};
+
+/// Call with the lock held, as the next two.
+void list(Block& block) noexcept {
+    if (block.is_listed) return;
+    block.is_listed = true;
+    block.next_listed = pool.listed.load(std::memory_order_relaxed);
+    pool.listed.store(&block, std::memory_order_relaxed);
+}
+Block& begin_use(Block& block) noexcept {
+    block.serial.store(next_id(), std::memory_order_relaxed);
+    list(block);
+    return block;
+}
+
+}  // namespace
+
+Block& take_block() {
+    free_unfreed_blocks();
+    {
+        const std::lock_guard lock(pool.lock);
+        if (pool.free != nullptr) {
+            Block& block = *pool.free;
+            pool.free = static_cast<Block*>(block.more_users.load(std::memory_order_relaxed));
+            block.more_users.store(nullptr, std::memory_order_relaxed);
+            return begin_use(block);
+        }
+    }
+    constexpr int slab = 64;
+    auto* made = new Block[slab];
+    const std::lock_guard lock(pool.lock);
+    for (int i = 1; i < slab; ++i)
+        made[i].more_users.store(std::exchange(pool.free, &made[i]), std::memory_order_relaxed);
+    return begin_use(made[0]);
+}
+
+void give_block(Block& block) noexcept {
+    forget_users(block);
+    block.origin = MemoryOrigin::pool;
+    block.offset = 0;
+    const std::lock_guard lock(pool.lock);
+    // With the lock held: take_new_blocks() reads both.
+    block.data = nullptr;
+    block.serial.store(0, std::memory_order_relaxed);
+    block.more_users.store(std::exchange(pool.free, &block), std::memory_order_relaxed);
+}
+
+bool has_new_blocks() noexcept { return pool.listed.load(std::memory_order_relaxed) != nullptr; }
+
+std::size_t take_new_blocks(std::span<NewBlock> to, Block*& later) noexcept {
+    std::size_t count = 0;
+    const std::lock_guard lock(pool.lock);
+    Block* next = pool.listed.load(std::memory_order_relaxed);
+    // At most as many as there is room for, so that makers of arrays do not wait for long.
+    for (std::size_t seen = 0; seen < to.size() && next != nullptr; ++seen) {
+        Block& block = *std::exchange(next, next->next_listed);
+        const std::uint64_t serial = block.serial.load(std::memory_order_relaxed);
+        if (serial != 0 && !block.alive.load(std::memory_order_acquire)) {
+            block.next_listed = std::exchange(later, &block);
+            continue;
+        }
+        block.is_listed = false;
+        if (serial == 0 || block.data == nullptr) continue;
+        const auto begin = reinterpret_cast<std::uintptr_t>(block.data);
+        to[count++] = {&block, serial, begin, begin + block.bytes};
+    }
+    pool.listed.store(next, std::memory_order_relaxed);
+    return count;
+}
+
+void list_again(Block* chain) noexcept {
+    const std::lock_guard lock(pool.lock);
+    while (chain != nullptr) {
+        Block& block = *std::exchange(chain, chain->next_listed);
+        block.is_listed = false;
+        if (block.serial.load(std::memory_order_relaxed) != 0) list(block);
+    }
+}
+
+void list_again(const NewBlock& one) noexcept {
+    const std::lock_guard lock(pool.lock);
+    if (one.block->serial.load(std::memory_order_relaxed) == one.serial) list(*one.block);
+}
+
+}  // namespace heddle::detail
