@@ -12,9 +12,16 @@ namespace heddle::detail {
 
 namespace {
 
+/// How many records rest, because a view that has outlived its array is told apart only until
+/// another array has the record. More would be pushed out of the processor's first cache.
+constexpr std::size_t most_resting = 32;
+
 struct BlockPool {
-    SpinLock lock;          ///< guards both lists, and changes to serials
-    Block* free = nullptr;  ///< linked through `more_users`
+    SpinLock lock;  ///< guards both lists, and changes to serials
+    /// Free records, in the order in which they were given back, linked through `more_users`.
+    Block* oldest = nullptr;
+    Block* newest = nullptr;
+    std::size_t count = 0;
     /// Allocations that the index of addresses does not have. Changed with the lock held.
     std::atomic<Block*> listed{nullptr};
 };
@@ -22,7 +29,13 @@ struct BlockPool {
 constinit BlockPool pool;
 const ForkRegistration registered{ForkOrder::blocks, pool.lock};
 
-/// Call with the lock held, as the next two.
+/// Call with the lock held, as the next three.
+void add_free(Block& block) noexcept {
+    block.more_users.store(nullptr, std::memory_order_relaxed);
+    if (pool.count++ == 0) pool.oldest = &block;
+    else pool.newest->more_users.store(&block, std::memory_order_relaxed);
+    pool.newest = &block;
+}
 void list(Block& block) noexcept {
     if (block.is_listed) return;
     block.is_listed = true;
@@ -41,9 +54,10 @@ Block& take_block() {
     free_unfreed_blocks();
     {
         const std::lock_guard lock(pool.lock);
-        if (pool.free != nullptr) {
-            Block& block = *pool.free;
-            pool.free = static_cast<Block*>(block.more_users.load(std::memory_order_relaxed));
+        if (pool.count > most_resting) {
+            Block& block = *pool.oldest;
+            pool.oldest = static_cast<Block*>(block.more_users.load(std::memory_order_relaxed));
+            --pool.count;
             block.more_users.store(nullptr, std::memory_order_relaxed);
             return begin_use(block);
         }
@@ -51,8 +65,7 @@ Block& take_block() {
     constexpr int slab = 64;
     auto* made = new Block[slab];
     const std::lock_guard lock(pool.lock);
-    for (int i = 1; i < slab; ++i)
-        made[i].more_users.store(std::exchange(pool.free, &made[i]), std::memory_order_relaxed);
+    for (int i = 1; i < slab; ++i) add_free(made[i]);
     return begin_use(made[0]);
 }
 
@@ -64,7 +77,7 @@ void give_block(Block& block) noexcept {
     // With the lock held: take_new_blocks() reads both.
     block.data = nullptr;
     block.serial.store(0, std::memory_order_relaxed);
-    block.more_users.store(std::exchange(pool.free, &block), std::memory_order_relaxed);
+    add_free(block);
 }
 
 bool has_new_blocks() noexcept { return pool.listed.load(std::memory_order_relaxed) != nullptr; }
