@@ -3,6 +3,7 @@
 
 #include "core/seam/backend.hpp"
 #include "cpu/queue.hpp"
+#include "cpu/shared_event.hpp"
 
 namespace heddle::detail::cpu {
 
@@ -138,9 +139,18 @@ void wait_for(Queue* queue, Completion& done);
 /// Returns the completion of an event's newest record, or null if there is none or it is known to
 /// have completed.
 CompletionRef newest_record(const EventState& event);
-/// Make `done` the event's newest record, in two steps: only the first can fail. For an event
-/// shared between processes the first step alone does so. `stream_id`: see SharedEvent::record().
-void prepare_record(EventState& event, const CompletionRef& done, std::uint64_t stream_id = 0);
-void take_record(EventState& event, CompletionRef done) noexcept;
+/// A record of an event, made in two steps of which only the first can fail. If the second is not
+/// called, nothing is recorded.
+class EventRecord {
+public:
+    /// Prepares a record that a submission of the stream makes.
+    EventRecord(EventState& event, const StreamRecord& stream);
+    /// Makes `done` the event's newest record.
+    void make(CompletionRef done) noexcept;
+
+private:
+    EventState* event_;
+    SharedRecord shared_;
+};
 
 }  // namespace heddle::detail::cpu

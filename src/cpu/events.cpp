@@ -52,13 +52,15 @@ CompletionRef newest_record(const EventState& event) {
     return event.native != nullptr ? *static_cast<CompletionRef*>(event.native) : CompletionRef();
 }
 
-void prepare_record(EventState& event, const CompletionRef& done, std::uint64_t stream_id) {
-    if (event.options.interprocess) shared(event).record(done, stream_id);
-    else if (event.native == nullptr) event.native = new CompletionRef;
+EventRecord::EventRecord(EventState& event, const StreamRecord& stream)
+    : event_(&event), shared_(event.options.interprocess ? shared(event).prepare(stream.id.load())
+                                                         : SharedRecord()) {
+    if (!event.options.interprocess && event.native == nullptr) event.native = new CompletionRef;
 }
 
-void take_record(EventState& event, CompletionRef done) noexcept {
-    if (!event.options.interprocess) *static_cast<CompletionRef*>(event.native) = std::move(done);
+void EventRecord::make(CompletionRef done) noexcept {
+    if (event_->options.interprocess) shared_.make(done);
+    else *static_cast<CompletionRef*>(event_->native) = std::move(done);
 }
 
 void CpuBackend::open_event(EventState& event, const SourceLocation& where) {
@@ -75,10 +77,9 @@ void CpuBackend::close_event(EventState& event) noexcept { forget_record(event);
 
 void CpuBackend::record(EventState& event, StreamRecord& stream, const SourceLocation&) {
     CompletionRef done = make_completion();
-    if (!event.options.interprocess) prepare_record(event, done);
+    EventRecord record(event, stream);
     queue_of(stream).push_signal(done, event.options.timing);
-    if (event.options.interprocess) prepare_record(event, done, stream.id.load());
-    take_record(event, std::move(done));
+    record.make(std::move(done));
 }
 
 void CpuBackend::wait_stream(StreamRecord& waiter, StreamRecord& other,

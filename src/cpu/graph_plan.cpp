@@ -181,28 +181,24 @@ void CpuGraphExec::launch(StreamRecord& stream, std::span<StreamPart> parts,
     run->order_after_caller();
     StartOp op{run.get()};
     CompletionRef last = last_;
-    const std::vector<GraphRun::Record> records = run->records();
-    try {
-        for (const GraphRun::Record& record : records) prepare_record(record.event, record.done);
-        const auto push = [&](std::initializer_list<Queue::Entry> entries) {
-            while (!queue.push_all_unless_joined(entries))
-                if (!make_way(stream, where)) return queue.push_all(entries);
-        };
-        // Enqueues all entries or none. A launch waits for the one before, also on another stream,
-        // because nodes may rely on not running concurrently with themselves. This orders only: a
-        // failure of the earlier launch stays with its stream.
-        if (last && (tsan::is_here() || !last->is_done()))
-            push({{Step::wait, wait_type, &last, where},
-                  {Step::work, start_type, &op, where},
-                  {Step::wait, wait_type, &done, where}});
-        else push({{Step::work, start_type, &op, where}, {Step::wait, wait_type, &done, where}});
-    } catch (...) {
-        const Failure why = as_failure(std::current_exception());
-        for (const GraphRun::Record& record : records) record.done->complete(why);
-        throw;
-    }
+    const std::vector<GraphRun::Record> made = run->records();
+    std::vector<EventRecord> records;
+    records.reserve(made.size());
+    for (const GraphRun::Record& one : made) records.emplace_back(one.event, stream);
+    const auto push = [&](std::initializer_list<Queue::Entry> entries) {
+        while (!queue.push_all_unless_joined(entries))
+            if (!make_way(stream, where)) return queue.push_all(entries);
+    };
+    // Enqueues all entries or none. A launch waits for the one before, also on another stream,
+    // because nodes may rely on not running concurrently with themselves. This orders only: a
+    // failure of the earlier launch stays with its stream.
+    if (last && (tsan::is_here() || !last->is_done()))
+        push({{Step::wait, wait_type, &last, where},
+              {Step::work, start_type, &op, where},
+              {Step::wait, wait_type, &done, where}});
+    else push({{Step::work, start_type, &op, where}, {Step::wait, wait_type, &done, where}});
     (void)run.release();
-    for (const GraphRun::Record& record : records) take_record(record.event, record.done);
+    for (std::size_t i = 0; i < made.size(); ++i) records[i].make(made[i].done);
     last_ = std::move(over);
     last_on_ = &stream;
 }

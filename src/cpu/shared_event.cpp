@@ -159,7 +159,9 @@ struct SharedEvent::Page {
             }
             lane.last_failed.store(place.number);
         }
-        lane.reached.store(place.number);
+        std::uint64_t reached = lane.reached.load();
+        while (reached < place.number &&
+               !lane.reached.compare_exchange_weak(reached, place.number)) {}
         wake();
     }
     Process process_of(const Place& place) const noexcept { return lanes[place.lane].process(); }
@@ -209,6 +211,11 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
     struct Recording {
         std::uint64_t stream_id;
         Place place;  ///< place of its newest record
+    };
+    /// A place, and what was newest in its lane before.
+    struct Claim {
+        Place place;
+        std::uint64_t before = 0;
     };
     SharedFile file;
     // Guarded by the mutex:
@@ -284,19 +291,21 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
 
     /// Claims a lane for the next record of this stream and makes that the lane's newest record.
     /// Throws Unsupported if no lane is free.
-    Place claim(std::uint64_t stream_id) {
+    Claim claim(std::uint64_t stream_id) {
         const std::lock_guard lock(mutex);
         if (recorder.id != getpid()) {
             recorder = this_process();
             recordings.clear();
         }
-        Place place{page().given.fetch_add(1) + 1, 0};
+        Claim made{{page().given.fetch_add(1) + 1, 0}, 0};
+        Place& place = made.place;
         for (Recording& one : recordings) {
-            if (stream_id == 0 || one.stream_id != stream_id) continue;
+            if (one.stream_id != stream_id) continue;
             place.lane = one.place.lane;
-            if (page().lanes[place.lane].claim(one.place.number, place.number, recorder)) {
+            made.before = one.place.number;
+            if (page().lanes[place.lane].claim(made.before, place.number, recorder)) {
                 one.place = place;
-                return place;
+                return made;
             }
         }
         std::erase_if(recordings,
@@ -304,18 +313,48 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
         recordings.reserve(recordings.size() + 1);
         for (place.lane = 0; place.lane < page().lanes.size(); ++place.lane) {
             Lane& lane = page().lanes[place.lane];
-            const std::uint64_t newest = lane.recorded.load();
-            if (lane.reached.load() != newest || !lane.claim(newest, place.number, recorder))
+            made.before = lane.recorded.load();
+            if (lane.reached.load() != made.before ||
+                !lane.claim(made.before, place.number, recorder))
                 continue;
-            if (stream_id != 0) recordings.push_back({stream_id, place});
-            return place;
+            recordings.push_back({stream_id, place});
+            return made;
         }
         unsupported_error({"record_event", {}},
                           "records of this event are pending on {} streams already: wait for some, "
                           "or use another event",
                           page().lanes.size());
     }
+
+    /// Takes back the newest claim of its lane, which has not been published.
+    void take_back(const Claim& claim) noexcept {
+        const std::lock_guard lock(mutex);
+        std::uint64_t newest = claim.place.number;
+        page().lanes[claim.place.lane].recorded.compare_exchange_strong(newest, claim.before);
+        for (Recording& one : recordings)
+            if (one.place.number == claim.place.number) one.place.number = claim.before;
+    }
 };
+
+struct SharedRecord::Reached : Waiter {
+    std::shared_ptr<SharedEvent::Watch> watch;
+    SharedEvent::Watch::Claim claim;
+};
+
+SharedRecord::SharedRecord() noexcept = default;
+SharedRecord::SharedRecord(SharedRecord&&) noexcept = default;
+SharedRecord::SharedRecord(std::unique_ptr<Reached> reached) noexcept
+    : reached_(std::move(reached)) {}
+
+SharedRecord::~SharedRecord() {
+    if (reached_ != nullptr) reached_->watch->take_back(reached_->claim);
+}
+
+void SharedRecord::make(const CompletionRef& done) noexcept {
+    reached_->watch->page().publish(reached_->claim.place);
+    Reached& reached = *reached_.release();
+    if (!done->add(reached)) reached.wake(reached, *done);
+}
 
 SharedEvent::SharedEvent(const SourceLocation& where)
     : watch_(std::make_shared<Watch>(SharedFile(sizeof(Page), "Event", where))) {}
@@ -328,23 +367,17 @@ SharedFileName SharedEvent::name(const SourceLocation& where) const {
     return watch_->file.name("export_event", where);
 }
 
-void SharedEvent::record(const CompletionRef& done, std::uint64_t stream_id) {
-    struct Reached : Waiter {
-        std::shared_ptr<Watch> watch;
-        Place place;
-    };
-    auto reached = std::make_unique<Reached>();
+SharedRecord SharedEvent::prepare(std::uint64_t stream_id) {
+    auto reached = std::make_unique<SharedRecord::Reached>();
     reached->watch = watch_;
     reached->wake = [](Waiter& self, const Completion& completion) noexcept {
-        const std::unique_ptr<Reached> mine(static_cast<Reached*>(&self));
+        const std::unique_ptr<SharedRecord::Reached> mine(
+            static_cast<SharedRecord::Reached*>(&self));
         completion.see();
-        mine->watch->page().reach(mine->place, completion.failure() != nullptr);
+        mine->watch->page().reach(mine->claim.place, completion.failure() != nullptr);
     };
-    const Place place = reached->place = watch_->claim(stream_id);
-    Page& page = watch_->page();
-    page.publish(place);
-    if (done->add(*reached)) (void)reached.release();
-    else reached->wake(*reached.release(), *done);
+    reached->claim = watch_->claim(stream_id);
+    return SharedRecord(std::move(reached));
 }
 
 CompletionRef SharedEvent::newest() {

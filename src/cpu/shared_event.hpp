@@ -1,12 +1,30 @@
 // Events of CPU devices shared between processes: a page that all of them map.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "core/seam/completion.hpp"
 #include "cpu/shared_file.hpp"
 
 namespace heddle::detail::cpu {
+
+/// A place for one record of a shared event. Movable.
+class SharedRecord {
+public:
+    SharedRecord() noexcept;
+    SharedRecord(SharedRecord&&) noexcept;
+    /// If the record has not been made, takes its place back.
+    ~SharedRecord();
+    /// Makes it the event's newest record, reached when `done` completes. Call it once.
+    void make(const CompletionRef& done) noexcept;
+
+private:
+    friend class SharedEvent;
+    struct Reached;
+    explicit SharedRecord(std::unique_ptr<Reached> reached) noexcept;
+    std::unique_ptr<Reached> reached_;
+};
 
 /// The state of a shared event in this process. Thread-safe, except that one event must not be
 /// recorded by two threads at once (as with all events).
@@ -16,10 +34,11 @@ public:
     SharedEvent(const SharedFileName& name, const SourceLocation& where);
     SharedFileName name(const SourceLocation& where) const;
 
-    /// Makes a record, which is reached when `done` completes. Records with the same `stream_id`
-    /// are reached in order; 0 means that the record is ordered with no other. Throws Unsupported
-    /// if records are pending on too many streams.
-    void record(const CompletionRef& done, std::uint64_t stream_id);
+    /// Prepares a record that a submission of the stream makes. Records of one stream are reached
+    /// in the order in which they are prepared. Those of one submission may be reached in any
+    /// order, since only the last of them can be waited for. Throws Unsupported if records are
+    /// pending on too many streams.
+    SharedRecord prepare(std::uint64_t stream_id);
     /// Returns a completion of the newest record, made by any process. Returns null if there is
     /// none, or it is reached and did not fail.
     CompletionRef newest();
@@ -29,6 +48,7 @@ public:
     Failure failure() const;
 
 private:
+    friend class SharedRecord;
     struct Page;
     struct Watch;
     std::shared_ptr<Watch> watch_;

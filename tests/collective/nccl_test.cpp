@@ -270,16 +270,48 @@ TEST_CASE("a communicator's collective in a capture runs at every launch", "[mul
     CHECK(wrong == Strings{});
 }
 
-TEST_CASE("child: one rank of two", "[.child]") {
-    end_if_it_hangs();
+namespace {
+
+/// Runs a hidden case as rank 0 and as rank 1, in a process each. Returns what became of them.
+std::vector<ChildResult> run_two_ranks(const std::string& name) {
+    const CommunicatorId id =
+        CommunicatorId::make();  // this process must live until the ranks have connected
+    std::string text = "HEDDLE_TEST_ID=";
+    for (const std::byte b : id.bytes) {
+        char digits[3];
+        std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned>(b));
+        text += digits;
+    }
+    std::vector<ChildResult> results(2);
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i < 2; ++i)
+        threads.emplace_back([&, i] {
+            results[i] = run_test_case(name, {text, "HEDDLE_TEST_RANK=" + std::to_string(i)});
+        });
+    for (std::thread& t : threads) t.join();
+    return results;
+}
+
+/// The rank that a child of run_two_ranks() is. Null if it was run otherwise.
+std::optional<Communicator> child_rank() {
     const char* text = std::getenv("HEDDLE_TEST_ID");
     const char* number = std::getenv("HEDDLE_TEST_RANK");
-    if (text == nullptr || number == nullptr) HEDDLE_SKIP("it is run by another test");
+    if (text == nullptr || number == nullptr) return std::nullopt;
     CommunicatorId id;
     for (std::size_t i = 0; i < id.bytes.size(); ++i)
         id.bytes[i] = static_cast<std::byte>(std::stoi(std::string(text + 2 * i, 2), nullptr, 16));
     const std::size_t rank = std::stoul(number);
-    Communicator world(id, rank, 2, test_devices().at(rank));
+    return Communicator(id, rank, 2, test_devices().at(rank));
+}
+
+}  // namespace
+
+TEST_CASE("child: one rank of two", "[.child]") {
+    end_if_it_hangs();
+    std::optional<Communicator> joined = child_rank();
+    if (!joined) HEDDLE_SKIP("it is run by another test");
+    Communicator& world = *joined;
+    const std::size_t rank = world.rank();
     const Stream s(world.device());
     Array<int> x = full<int>(s, 1000, static_cast<int>(rank) + 1);
     world.all_reduce(s, ReduceOp::sum, x, x);
@@ -296,25 +328,43 @@ TEST_CASE("child: one rank of two", "[.child]") {
 TEST_CASE("a communicator of two processes, whose id goes from one to the other",
           "[multi][collective]") {
     SKIP_WITHOUT_NCCL(2);
-    const CommunicatorId id =
-        CommunicatorId::make();  // this process must live until the ranks have connected
-    std::string text = "HEDDLE_TEST_ID=";
-    for (const std::byte b : id.bytes) {
-        char digits[3];
-        std::snprintf(digits, sizeof digits, "%02x", static_cast<unsigned>(b));
-        text += digits;
-    }
-    std::vector<ChildResult> results(2);
-    std::vector<std::thread> threads;
-    for (std::size_t i = 0; i < 2; ++i)
-        threads.emplace_back([&, i] {
-            results[i] = run_test_case("child: one rank of two",
-                                       {text, "HEDDLE_TEST_RANK=" + std::to_string(i)});
-        });
-    for (std::thread& t : threads) t.join();
-    for (const ChildResult& child : results) {
+    for (const ChildResult& child : run_two_ranks("child: one rank of two")) {
         INFO(child.output);
         CHECK(child.status == 0);
         CHECK_THAT(child.output, contains("works"));
     }
+}
+
+TEST_CASE("child: a rank of two, of which one dies", "[.child]") {
+    end_if_it_hangs();
+    std::optional<Communicator> world = child_rank();
+    if (!world) HEDDLE_SKIP("it is run by another test");
+    const Stream s(world->device());
+    Array<int> x = full<int>(s, 1000, 1);
+    world->all_reduce(s, ReduceOp::sum, x, x);
+    CHECK(to_host(s, x) == Ints(1000, 2));
+    if (world->rank() == 1) std::_Exit(7);  // without a word to the other rank
+    // The other rank never enqueues its share of this one.
+    world->all_reduce(s, ReduceOp::sum, x, x);
+    CHECK_FALSE(s.is_complete());
+    world->abort();
+    s.synchronize();
+    CHECK(error_of([&] { world->all_reduce(s, ReduceOp::sum, x, x); })->code() == ErrorCode::usage);
+    world.reset();
+    // The survivors go on, with a communicator of their own.
+    fill(s, x, 3);
+    Communicator alone(CommunicatorId::make(), 0, 1, s.device());
+    alone.all_reduce(s, ReduceOp::sum, x, x);
+    CHECK(to_host(s, x) == Ints(1000, 3));
+    std::puts("goes on");
+}
+
+TEST_CASE("a rank whose other rank has died aborts, and goes on without it",
+          "[multi][collective]") {
+    SKIP_WITHOUT_NCCL(2);
+    const std::vector<ChildResult> ranks = run_two_ranks("child: a rank of two, of which one dies");
+    INFO(ranks[0].output);
+    CHECK(ranks[0].status == 0);
+    CHECK_THAT(ranks[0].output, contains("goes on"));
+    CHECK(ranks[1].status == 7);
 }

@@ -568,6 +568,105 @@ TEST_CASE("a shared event can be recorded again and again while its records are 
     event.synchronize();
 }
 
+TEST_CASE("a shared event can be recorded on one stream again and again by graphs and batches") {
+    if (test_device().is_cuda()) HEDDLE_SKIP("CUDA has no limit of pending records");
+    const Recorder seen;
+    const Drained drained;
+    const Stream s(test_device()), waiter(test_device());
+    Event event(test_device(), {.interprocess = true});
+    Batch batch({.on_cpu = true});
+    Graph graph = capture(s, [&] { record_external(s, event); });
+    // Two of its records are ordered with nothing, and one is ordered with both.
+    const auto first = record_node(event), second = record_node(event);
+    Graph nodes = record_node(event).after(first, second).build();
+    Gate gate;
+    gate.hold(s);
+    const int records = 1100;
+    for (int i = 0; i < records; ++i) {
+        graph.launch(s);
+        nodes.launch(s);
+        event.record(s);
+        ScopedBatch in(batch, s);
+        seen.note(s, "recorded");
+        event.record(s);
+        in.end();
+    }
+    waiter.wait_event(event);
+    seen.note(waiter, "waited");
+    settle(test_device());
+    CHECK(seen.seen().empty());
+    CHECK_FALSE(event.is_complete());
+    gate.open();
+    waiter.synchronize();
+    event.synchronize();
+    CHECK(seen.seen().size() == records + 1);
+    CHECK(seen.seen().back() == "waited");
+}
+
+TEST_CASE("a graph whose launch fails leaves a shared event as it was") {
+    if (test_device().is_cuda()) HEDDLE_SKIP("CUDA has no limit of pending records");
+    const Drained drained;
+    Event event(test_device(), {.interprocess = true}), full(test_device(), {.interprocess = true});
+    const Stream s(test_device());
+    std::vector<Stream> streams;
+    Gate gate;
+    std::optional<Error> refused;
+    for (int i = 0; i < 1100 && !refused; ++i) {
+        streams.emplace_back(test_device());
+        gate.hold(streams.back());
+        refused = error_of([&] { full.record(streams.back()); });
+    }
+    REQUIRE(refused);
+    gate.hold(s);
+    event.record(s);
+    // The second record is refused after the first one has been prepared.
+    Graph graph = record_node(full).after(record_node(event)).build();
+    int unsupported = 0;
+    for (int i = 0; i < 1100; ++i) {
+        const Stream other(test_device());
+        const std::optional<Error> error = error_of([&] { graph.launch(other); });
+        unsupported += error && error->code() == ErrorCode::unsupported;
+    }
+    CHECK(unsupported == 1100);
+    const Stream waiter(test_device());
+    waiter.wait_event(event);
+    settle(test_device());
+    CHECK_FALSE(waiter.is_complete());
+    gate.open();
+    waiter.synchronize();
+    CHECK(event.is_complete());
+    for (const Stream& one : streams) one.synchronize();
+    // Two streams with pending records: the failed launches have left room for both.
+    Gate second;
+    second.hold(s);
+    graph.launch(s);
+    event.record(Stream(test_device()));
+    event.synchronize();
+}
+
+TEST_CASE("records of a shared event in one graph are reached in any order") {
+    for (const bool swapped : {false, true}) {
+        const Drained drained;
+        const Stream s(test_device()), held(test_device());
+        Event event(test_device(), {.interprocess = true}), opened(test_device());
+        Gate gate;
+        gate.hold(held);
+        opened.record(held);
+        const Flag passed;
+        auto slow = record_node(event).after(wait_node(opened)), quick = record_node(event);
+        auto after = host_node(test_device(), [passed] { passed.set(); }).after(quick);
+        auto end = host_node(test_device(), [] {});
+        Graph graph = (swapped ? end.after(slow, after) : end.after(after, slow)).build();
+        graph.launch(s);
+        REQUIRE(passed.wait());
+        gate.open();
+        s.synchronize();
+        CHECK(event.is_complete());
+        event.record(s);
+        event.synchronize();
+    }
+}
+
 TEST_CASE("a shared event whose records are pending on too many streams is refused, and works "
           "again later") {
     if (test_device().is_cuda()) HEDDLE_SKIP("CUDA has no such limit");

@@ -32,6 +32,7 @@ struct Twin {
     Stream s{test_device()}, p{test_device()};
     Array<int> x = zeros<int>(s, n), y = zeros<int>(p, n);
     int in_x = 0, in_y = 0;
+    int leases_lost = 0;  ///< how often a pool had another number of leases than it should
 
     Twin() {
         s.synchronize();
@@ -50,10 +51,10 @@ struct Twin {
     }
     std::string result() const {
         return "x " + std::to_string(to_host(s, x)[n - 1]) + ", y " +
-               std::to_string(to_host(p, y)[n - 1]);
+               std::to_string(to_host(p, y)[n - 1]) + ", lost " + std::to_string(leases_lost);
     }
     std::string wanted() const {
-        return "x " + std::to_string(in_x) + ", y " + std::to_string(in_y);
+        return "x " + std::to_string(in_x) + ", y " + std::to_string(in_y) + ", lost 0";
     }
 };
 
@@ -149,6 +150,36 @@ TEST_CASE(
                       it.in_y += 4 + i;
                   }
                   again([&] { in->send(); });
+              }
+          }) == "");
+}
+
+TEST_CASE("a batch that is sent again for want of memory keeps its leases until it is sent") {
+    CHECK(sweep([](Twin& it) {
+              std::optional<StreamPool> pool;
+              std::optional<Batch> batch;
+              {
+                  const OwnMemory own;
+                  pool.emplace(test_device(), StreamPoolOptions{.max_streams = 1, .shared = 1});
+                  batch.emplace(BatchOptions{.on_cpu = true});
+              }
+              for (int i = 0; i < 3; ++i) {
+                  std::optional<ScopedBatch> in;
+                  again([&] { in.emplace(*batch, it.s); });
+                  // The second lease is the first one's stream, in the batch.
+                  for (int k = 0; k < 2; ++k) {
+                      StreamPool::Lease lease;
+                      again([&] { lease = pool->lease(); });
+                      it.join(lease, it.s);
+                      again([&] { launch(lease, Add{}, dim(n), it.x, 1 + k); });
+                      it.in_x += 1 + k;
+                      it.join(it.s, lease);
+                  }
+                  again([&] {
+                      it.leases_lost += pool->leased() != 1;
+                      in->send();
+                  });
+                  it.leases_lost += pool->leased() != 0;
               }
           }) == "");
 }

@@ -3,6 +3,11 @@
 #include "support.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
 
 using namespace heddle_test;
 
@@ -211,4 +216,84 @@ TEST_CASE("a device is synchronised while another thread makes and destroys stre
     synchronising.join();
     synchronize_device(cpu_device());
     CHECK(ran == 2000);
+}
+
+TEST_CASE("a device is synchronised beside another thread's capture, which goes on") {
+    const Recorder seen;
+    const Stream s(test_device()), captured(test_device());
+    const Flag begun, synchronised;
+    Graph graph;
+    std::thread capturing([&] {
+        ScopedCapture scope(captured);
+        seen.note(captured, "in the graph");
+        begun.set();
+        (void)synchronised.wait();
+        seen.note(captured, "in the graph too");
+        graph = scope.end();
+    });
+    REQUIRE(begun.wait());
+    seen.note(s, "outside");
+    const std::optional<Error> error = error_of([] { synchronize_device(test_device()); });
+    const Strings so_far = seen.seen();
+    synchronised.set();
+    capturing.join();
+    CHECK_FALSE(error);
+    CHECK(so_far == Strings{"outside"});
+    graph.launch(s);
+    s.synchronize();
+    CHECK(seen.seen() == Strings{"outside", "in the graph", "in the graph too"});
+}
+
+TEST_CASE("a device is synchronised while another thread begins and ends captures on it") {
+    std::atomic<bool> stop{false};
+    std::atomic<int> ran{0}, errors{0};
+    std::thread synchronising([&] {
+        while (!stop) errors += error_of([] { synchronize_device(test_device()); }).has_value();
+    });
+    const int rounds = static_cast<int>(repetitions(1000, 100));
+    for (int i = 0; i < rounds; ++i) {
+        const Stream s(test_device());
+        capture(s, [&] { launch_host(s, [&] { ++ran; }); }).launch(s);
+    }
+    stop = true;
+    synchronising.join();
+    synchronize_device(test_device());
+    CHECK(errors == 0);
+    CHECK(ran == rounds);
+}
+
+TEST_CASE("names of streams are read while other threads open and close streams") {
+    const Stream failed(test_device(), {.name = "the failed one"});
+    poison(failed);
+    std::atomic<bool> stop{false};
+    std::atomic<int> wrong{0};
+    std::thread reading([&] {
+        while (!stop) {
+            const std::vector<PoisonedStream> all = poisoned_streams();
+            wrong += all.size() != 1 || all[0].name != "the failed one";
+        }
+    });
+    std::vector<std::thread> opening;
+    for (int t = 0; t < 2; ++t)
+        opening.emplace_back([t] {
+            for (std::size_t i = 0; i < repetitions(500, 50); ++i) {
+                const Stream named(test_device(), {.priority = -static_cast<int>(i % 4),
+                                                   .name = std::string(40, 'a')});
+                StreamPool pool(test_device(), {.max_streams = 2, .shared = 1});
+                const StreamPool::Lease lease = pool.lease();
+                // Branches' streams are kept for later forks, but for each priority apart.
+                const ScopedStream in(named, {.wait_on_enter = false});
+                if (t == 0) fork_join([] { launch_host([] {}); }, [] { launch_host([] {}); });
+            }
+        });
+    // As many that records of streams that are gone become other streams, with other names.
+    opening.emplace_back([] {
+        for (std::size_t i = 0; i < repetitions(20'000, 200); ++i)
+            const Stream named(test_device(), {.name = std::string(20 + i % 40, 'b')});
+    });
+    for (std::thread& thread : opening) thread.join();
+    stop = true;
+    reading.join();
+    CHECK(wrong == 0);
+    CHECK(failed.clear_error() != nullptr);
 }

@@ -37,6 +37,10 @@ public:
     /// stream and takes a busy one only at max_streams, with the failure of its work if that fails.
     /// A stream that has failed, or takes part in a capture, is destroyed instead of reused: no
     /// lease starts in a capture.
+    ///
+    /// A lease used in an open batch lasts until the batch has sent its work, if the object goes
+    /// earlier; that of the batch's first stream, until the batch ends. At max_streams the batch's
+    /// own thread may lease such a stream again: its work is recorded after the earlier work.
     class Lease : public StreamRef {
     public:
         Lease() noexcept = default;
@@ -50,7 +54,7 @@ public:
         std::shared_ptr<void> pool_;
     };
     /// Leases a stream of that priority, clamped to the device's range. Throws UsageError if all
-    /// `max_streams` are leased or idle with another priority.
+    /// `max_streams` are leased or idle with another priority. Never waits.
     [[nodiscard]] Lease lease(int priority = 0, Where where = {});
 
     /// Returns a stream that others may use too: `shared` streams of each priority, in turn.
@@ -61,7 +65,7 @@ public:
     /// Returns the device of its streams.
     Device device() const noexcept;
     int size() const;    ///< streams made so far
-    int leased() const;  ///< leases at present
+    int leased() const;  ///< leases at present, with those that open batches keep
 
     /// Returns how many streams of the device can really run concurrently: hardware queues
     /// (CUDA_DEVICE_MAX_CONNECTIONS, 8 unless set) or CPU workers. More streams work, but may wait

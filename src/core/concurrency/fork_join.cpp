@@ -51,10 +51,8 @@ public:
         }
         StreamRecord* made = nullptr;
         try {
-            made = &open_stream(device, base.priority, {}, where);
-            made->name = "branch " + std::to_string(made->id.load());
+            made = &open_stream(device, base.priority, "branch", where, Naming::with_id);
         } catch (...) {
-            if (made != nullptr) close_stream(*made);
             const std::lock_guard lock(mutex_);
             if (const auto lane = lanes_.find(key(device, base.priority)); lane != lanes_.end())
                 --lane->second.out;

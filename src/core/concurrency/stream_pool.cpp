@@ -8,6 +8,7 @@
 
 #include "core/base/errors.hpp"
 #include "core/stream/order.hpp"
+#include "core/stream/recorded_calls.hpp"
 #include "core/stream/registry.hpp"
 #include <heddle/stream/scope.hpp>
 
@@ -18,7 +19,8 @@ using detail::StreamRecord;
 struct StreamPoolState {
     /// Streams of one priority, clamped to the device's range.
     struct Lane {
-        std::vector<StreamRecord*> returned;  ///< oldest first: the likeliest to be idle
+        /// Oldest first: the likeliest to be idle. Those that a batch still has to send are in use.
+        std::vector<StreamRecord*> returned;
         std::vector<StreamRecord*> shared;
         std::size_t next_shared = 0;
     };
@@ -29,7 +31,7 @@ struct StreamPoolState {
     std::map<int, Lane> lanes;
     int made = 0;
     int exclusive = 0;
-    int leased = 0;
+    int held = 0;  ///< by users: Lease objects
 
     StreamPoolState(Device d, StreamPoolOptions o) : device(d), options(o) {}
     ~StreamPoolState() {
@@ -45,9 +47,9 @@ struct StreamPoolState {
     }
 
     StreamRecord& make(int priority, const SourceLocation& where) {
-        StreamRecord& stream = detail::open_stream(device, priority, "pool stream", where);
+        StreamRecord& stream =
+            detail::open_stream(device, priority, "pool stream", where, detail::Naming::with_id);
         try {
-            stream.name = "pool stream " + std::to_string(stream.id.load());
             // Reserves room for its return, so that give() never allocates.
             lanes[stream.priority].returned.reserve(
                 std::bit_ceil(static_cast<std::size_t>(made) + 1));
@@ -92,33 +94,53 @@ struct StreamPoolState {
         StreamRecord* stream = nullptr;
         std::erase_if(lane.returned,
                       [this](StreamRecord* one) { return is_spoilt(*one) && drop(*one); });
-        for (auto it = lane.returned.begin(); it != lane.returned.end() && stream == nullptr; ++it)
-            if (!(*it)->has(detail::stream_flag::recording) && is_idle(**it)) {
-                stream = *it;
-                lane.returned.erase(it);
-                break;
-            }
+        const auto take_first = [&](auto&& condition) {
+            const auto found = std::ranges::find_if(lane.returned, condition);
+            if (found == lane.returned.end()) return;
+            stream = *found;
+            lane.returned.erase(found);
+        };
+        take_first([](StreamRecord* one) { return !detail::is_recorded(*one) && is_idle(*one); });
         if (stream == nullptr && exclusive < options.max_streams) {
             stream = &make(priority, where);
             ++exclusive;
         }
-        if (stream == nullptr && !lane.returned.empty()) {
-            stream = lane.returned.front();
-            lane.returned.erase(lane.returned.begin());
-        }
+        // A busy one: the new lease's work comes after the earlier work, in the calling thread's
+        // own batch too.
         if (stream == nullptr)
-            detail::usage_error(
-                {"StreamPool::lease", where, device},
-                "all {} streams of this pool are leased (or idle with another priority): end a "
-                "lease, use shared(), or raise StreamPoolOptions::max_streams",
-                options.max_streams);
-        ++leased;
+            take_first([](StreamRecord* one) { return detail::stay_in_own_batch(*one); });
+        if (stream == nullptr) throw_all_leased(where);
+        ++held;
         return *stream;
     }
 
+    [[noreturn]] void throw_all_leased(const SourceLocation& where) const {
+        const std::string unsent =
+            count_unsent() == 0
+                ? std::string()
+                : detail::formatted(", {} of them by batches that have not sent their work",
+                                    count_unsent());
+        detail::usage_error(
+            {"StreamPool::lease", where, device},
+            "all {} streams of this pool are leased{} (or idle with another priority): end a "
+            "lease, use shared(), or raise StreamPoolOptions::max_streams",
+            options.max_streams, unsent);
+    }
+
+    /// Returns how many returned streams open batches have not let go yet.
+    int count_unsent() const {
+        std::ptrdiff_t count = 0;
+        for (const auto& [priority, lane] : lanes)
+            count += std::ranges::count_if(
+                lane.returned, [](StreamRecord* one) { return detail::is_recorded(*one); });
+        return static_cast<int>(count);
+    }
+
     void give(StreamRecord& stream) noexcept {
+        // Without the mutex: another thread may be sending the batch.
+        detail::leave_batch_when_sent(stream);
         const std::lock_guard lock(mutex);
-        --leased;
+        --held;
         if (is_spoilt(stream)) {
             drop(stream);
             return;
@@ -170,7 +192,7 @@ int StreamPool::size() const {
 
 int StreamPool::leased() const {
     const std::lock_guard lock(state_->mutex);
-    return state_->leased;
+    return state_->held + state_->count_unsent();
 }
 
 void reserve_streams(Device device, std::size_t count, Where where) {

@@ -26,13 +26,18 @@ struct UserTable {
     std::size_t place_of(std::uint64_t key) const noexcept {
         return static_cast<std::size_t>((key * 0x9e3779b97f4a7c15u) >> 32) & (keys.size() - 1);
     }
-    bool has(std::uint64_t key) const noexcept {
-        for (std::size_t i = place_of(key);; i = (i + 1) & (keys.size() - 1)) {
+    struct Search {
+        bool found;
+        std::size_t read;  ///< how many places were read
+    };
+    Search find(std::uint64_t key) const noexcept {
+        for (std::size_t i = place_of(key), read = 1;; i = (i + 1) & (keys.size() - 1), ++read) {
             const std::uint64_t seen = keys[i].load(std::memory_order_relaxed);
-            if (seen == key) return true;
-            if (seen == 0) return false;
+            if (seen == key) return {true, read};
+            if (seen == 0) return {false, read};
         }
     }
+    bool has(std::uint64_t key) const noexcept { return find(key).found; }
     void put(std::uint64_t key) noexcept {
         std::size_t i = place_of(key);
         while (keys[i].load(std::memory_order_relaxed) != 0) i = (i + 1) & (keys.size() - 1);
@@ -125,6 +130,16 @@ std::span<const StreamUse> final_users(Block& block,
     if (table != nullptr)
         for (const auto& slot : table->keys) add(slot);
     return {to, count};
+}
+
+std::size_t places_read_for(const Block& block, std::uint64_t key) noexcept {
+    std::size_t read = 0;
+    for (const auto& user : block.users) {
+        ++read;
+        if (user.load(std::memory_order_relaxed) == key) return read;
+    }
+    const UserTable* const table = table_of(block);
+    return table != nullptr ? read + table->find(key).read : read;
 }
 
 void forget_users(Block& block) noexcept {

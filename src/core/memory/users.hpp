@@ -32,6 +32,10 @@ private:
 std::span<const StreamUse> final_users(Block& block,
                                        std::span<StreamUse, Block::inline_users> few) noexcept;
 
+/// Returns how many places of the block note_use() reads for the stream. For tests: it is what
+/// makes a launch on the thousandth stream of an array cost what the first one did.
+std::size_t places_read_for(const Block& block, std::uint64_t key) noexcept;
+
 /// Removes all users of the block. No other thread may access it.
 void forget_users(Block& block) noexcept;
 

@@ -151,9 +151,8 @@ void BatchRecorder::step_aside(StreamRecord& stream, const SourceLocation& where
 /// a stream of another device with recorded work: waits for that device might not find the batch
 /// any more.
 void BatchRecorder::leave(StreamRecord& stream) noexcept {
-    Participant& one = participant(stream);
     const bool is_origin = stream.place == 0;
-    if (is_origin || (stream.device != device && !one.at.tail.empty())) {
+    if (is_origin || (stream.device != device && !participant(stream).at.tail.empty())) {
         try {
             flush({});
         } catch (...) {
@@ -163,7 +162,19 @@ void BatchRecorder::leave(StreamRecord& stream) noexcept {
     if (is_origin) {
         tell_abandoned({});
         for (Participant& each : participants) detach(each);
-    } else if (takes_part(one)) detach(one);
+    } else if (stream.recorder.load(std::memory_order_relaxed) == this) {
+        detach(participant(stream));
+    }
+}
+
+/// The first stream stays until the batch ends: the batch runs on it.
+void BatchRecorder::leave_when_sent(StreamRecord& stream) noexcept {
+    Participant& one = participant(stream);
+    const auto own = static_cast<std::uint32_t>(stream.place);
+    const bool has_unsent = !one.at.tail.empty() ||
+                            std::ranges::any_of(one.at.begins, [own](auto i) { return i != own; });
+    if (stream.place == 0 || has_unsent) one.leaves = true;
+    else detach(one);
 }
 
 bool BatchRecorder::join(StreamRecord& stream, const Point& point, const char*,
@@ -255,14 +266,27 @@ void BatchRecorder::note_sent(StreamRecord& first, const SourceLocation& where) 
     for (std::size_t i = participants.size(); i-- > 0;) {
         Participant& one = participants[i];
         one.own = one.primary = -1;
+        if (one.stream == nullptr) garbage.pasts.push_back(std::exchange(one.past, {}));
         if (parts_[i].stream == nullptr) continue;
         one.given = one.stream->submissions.load(std::memory_order_acquire);
         garbage.pasts.push_back(std::exchange(one.past, {}));
         if (i != 0) note_part_sent(one, parts_[i], parts_[0], where);
         one.at.tail.clear();
         one.at.begins.assign(1, static_cast<std::uint32_t>(i));  // has room
-        if (i != 0 && !is_recordable(*one.stream)) detach(one);
+        if (i == 0 || (!one.leaves && is_recordable(*one.stream))) continue;
+        garbage.pasts.push_back(std::exchange(one.past, {}));
+        detach(one);
     }
+}
+
+/// Drops participants that have left. Call it after a flush: no operation names their places.
+void BatchRecorder::forget_left() noexcept {
+    const auto has_past = [](const StreamPart::Past& past) {
+        return past.fate != nullptr || past.reached;
+    };
+    while (participants.size() > 1 && participants.back().stream == nullptr &&
+           !has_past(participants.back().past))
+        participants.pop_back();
 }
 
 void BatchRecorder::flush(const SourceLocation& where) {
@@ -291,6 +315,7 @@ void BatchRecorder::flush(const SourceLocation& where) {
     }
     parts_.clear();
     collect_kept();
+    forget_left();
     if (is_recordable(*first)) return;
     // The first stream has failed, for example: nothing can be recorded any more.
     for (Participant& one : participants) detach(one);
@@ -298,7 +323,7 @@ void BatchRecorder::flush(const SourceLocation& where) {
 
 /// Launches the tape.
 void BatchRecorder::launch(StreamRecord& first, const SourceLocation& where) {
-    garbage.reserve(2 * participants.size());
+    garbage.reserve(3 * participants.size());
     parts_.resize(participants.size());
     for (std::size_t i = 0; i < participants.size(); ++i) {
         Participant& one = participants[i];

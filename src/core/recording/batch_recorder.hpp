@@ -23,6 +23,7 @@ public:
                      const SourceLocation& where) override;
     void flush(const SourceLocation& where) override;
     void leave(StreamRecord& stream) noexcept override;
+    void leave_when_sent(StreamRecord& stream) noexcept override;
     void step_aside(StreamRecord& stream, const SourceLocation& where) override;
     bool keep(Block& block) noexcept override;
     void note_batch_use(Block& block) override;
@@ -44,6 +45,7 @@ private:
     void note_part_sent(Participant& one, StreamPart& part, const StreamPart& first,
                         const SourceLocation& where) noexcept;
     void note_sent(StreamRecord& origin, const SourceLocation& where) noexcept;
+    void forget_left() noexcept;
     void collect_kept() noexcept;
     /// Tells observers that what is on the tape will not run, if there is anything.
     void tell_abandoned(const SourceLocation& where) noexcept;

@@ -2,6 +2,7 @@
 #include "core/stream/recorded_calls.hpp"
 
 #include <algorithm>
+#include <thread>
 
 #include "core/base/fork.hpp"
 #include "core/graph/graph.hpp"
@@ -338,6 +339,25 @@ void leave_recording(StreamRecord& stream) noexcept {
         if (!r) return;
         r->leave(stream);
     }
+}
+
+void leave_batch_when_sent(StreamRecord& stream) noexcept {
+    const Recorded r(stream);
+    if (r) r->leave_when_sent(stream);
+}
+
+bool stay_in_own_batch(StreamRecord& stream) noexcept {
+    for (;;) {
+        Recorder* const r = stream.recorder.load(std::memory_order_acquire);
+        if (r == nullptr) return true;
+        if (r->owner.load(std::memory_order_relaxed) == std::this_thread::get_id()) break;
+        // Another thread's lock may be held for long, and need not be taken. If the stream has left
+        // since, the owner may be that of a later recording.
+        if (stream.recorder.load(std::memory_order_acquire) == r) return false;
+    }
+    const Recorded held(stream);
+    if (held) held->participant(stream).leaves = false;
+    return true;
 }
 
 // Memory ------------------------------------------------------------------------------------------

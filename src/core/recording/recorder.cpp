@@ -105,7 +105,7 @@ void Recorder::detach(Participant& one) noexcept {
     if (one.external) stream->backend->drop_foreign(*stream);
     if (one.outer != nullptr) {
         const std::lock_guard around(one.outer->lock);
-        if (one.outer->id == one.outer_id &&
+        if (one.outer->id == one.outer_id && one.outer_place < one.outer->participants.size() &&
             one.outer->participants[one.outer_place].stream == stream) {
             stream->place = one.outer_place;
             if (!one.outer->is_capture()) stream->clear(stream_flag::captured);

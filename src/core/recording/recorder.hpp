@@ -71,6 +71,7 @@ public:
         std::uint64_t outer_id = 0;
         std::size_t outer_place = 0;
         bool external = false;  ///< others may enqueue natively on it; that is captured natively
+        bool leaves = false;    ///< batches: it leaves once its work has been sent
     };
     /// An event's newest record.
     struct Mark {
@@ -90,7 +91,8 @@ public:
     // The lock guards everything below. Functions are called with it held and return with it held,
     // unless they say otherwise.
     Device device = Access::device(DeviceKind::cpu, 0);
-    std::thread::id owner;
+    /// The thread that began the recording. Changes under the lock only.
+    std::atomic<std::thread::id> owner;
     TapeOwner tape;
     std::vector<Participant> participants;
     /// The operations that depend on what a participant was given before the tape. They are the
@@ -158,8 +160,11 @@ public:
     /// Called before work is really enqueued on a participant, so that it follows the recorded
     /// work. Flushes, and the stream leaves (a batch's first one stays). Captures do nothing.
     virtual void step_aside(StreamRecord& stream, const SourceLocation& where) = 0;
-    /// Removes a participant that is being closed or returned to a pool. Its work stays recorded.
+    /// Removes a participant that is being closed. Its work stays recorded.
     virtual void leave(StreamRecord& stream) noexcept { detach(participant(stream)); }
+    /// Removes a participant that is returned to a pool, once its work has been sent. Captures do
+    /// nothing.
+    virtual void leave_when_sent(StreamRecord&) noexcept {}
     /// Takes a block that its array has released, and frees it when its recorded uses have been
     /// sent. Returns false if it does not take the block. Does not need the lock.
     virtual bool keep(Block&) noexcept { return false; }

@@ -2,70 +2,11 @@
 
 #include <algorithm>
 #include <iterator>
-#include <thread>
 #include <utility>
 
 namespace heddle::detail {
 
-// An open-addressed table: the scan begins at the id's home slot, which is overwritten if the table
-// is full. An empty entry ends the scan. A concurrent forget() may thus hide later entries, which
-// costs a redundant wait.
-bool WaitedFor::covers(std::uint64_t stream_id, std::uint64_t submissions) const noexcept {
-    if (submissions == 0) return true;  // nothing was ever enqueued on it
-    for (std::size_t i = 0; i < count; ++i) {
-        const Entry& entry = entries_[(stream_id + i) % count];
-        const std::uint64_t before = entry.version.load(std::memory_order_acquire);
-        // A reader that loads a word of a later write also sees that write's odd version, or a
-        // newer one, below. The words are stored with release after the version became odd. They
-        // are loaded with acquire before the version is loaded again.
-        const std::uint64_t id = entry.stream_id.load(std::memory_order_acquire);
-        if (id == 0) return false;
-        if (id != stream_id || (before & 1) != 0) continue;
-        const std::uint64_t seen = entry.submissions.load(std::memory_order_acquire);
-        if (entry.version.load(std::memory_order_relaxed) == before) return seen >= submissions;
-    }
-    return false;
-}
-
-/// Completes a write. Call it after making the version odd; `version` is the even one before that.
-void WaitedFor::write(Entry& entry, std::uint64_t version, std::uint64_t stream_id,
-                      std::uint64_t submissions) noexcept {
-    entry.stream_id.store(stream_id, std::memory_order_release);
-    entry.submissions.store(submissions, std::memory_order_release);
-    entry.version.store(version + 2, std::memory_order_release);
-}
-
-void WaitedFor::note(std::uint64_t stream_id, std::uint64_t submissions) noexcept {
-    Entry* place = &entries_[stream_id % count];
-    for (std::size_t i = 0; i < count; ++i) {
-        Entry& entry = entries_[(stream_id + i) % count];
-        const std::uint64_t id = entry.stream_id.load(std::memory_order_relaxed);
-        if (id == stream_id || id == 0) {
-            place = &entry;
-            break;
-        }
-    }
-    std::uint64_t version = place->version.load(std::memory_order_relaxed);
-    if ((version & 1) != 0 ||
-        !place->version.compare_exchange_strong(version, version + 1, std::memory_order_acq_rel))
-        return;  // another thread is writing here: dropping the note is safe
-    // An older note that covers more stays.
-    if (place->stream_id.load(std::memory_order_relaxed) == stream_id)
-        submissions = std::max(submissions, place->submissions.load(std::memory_order_relaxed));
-    write(*place, version, stream_id, submissions);
-}
-
-void WaitedFor::forget() noexcept {
-    for (Entry& entry : entries_) {
-        std::uint64_t version = entry.version.load(std::memory_order_relaxed);
-        while ((version & 1) != 0 || !entry.version.compare_exchange_weak(
-                                         version, version + 1, std::memory_order_acq_rel)) {
-            std::this_thread::yield();
-            version = entry.version.load(std::memory_order_relaxed);
-        }
-        write(entry, version, 0, 0);
-    }
-}
+template class BasicWaitedFor<std::atomic>;
 
 // Fates -------------------------------------------------------------------------------------------
 

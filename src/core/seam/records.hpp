@@ -10,36 +10,12 @@
 
 #include "core/base/spin_lock.hpp"
 #include "core/seam/completion.hpp"
+#include "core/seam/waited_for.hpp"
 #include <heddle/detail/stream_state.hpp>
 #include <heddle/stream/event.hpp>
 #include <heddle/stream/stream.hpp>
 
 namespace heddle::detail {
-
-/// Which other streams a stream has waited for, and up to which submission. Remembers a few;
-/// forgetting one only costs a redundant wait (docs/adr/0002). Thread-safe. covers() and note()
-/// never block: a writer that meets another one gives up. forget() waits for a note() under way.
-class WaitedFor {
-public:
-    /// Returns whether a wait for the stream's first `submissions` submissions is noted.
-    bool covers(std::uint64_t stream_id, std::uint64_t submissions) const noexcept;
-    /// Notes such a wait. Call it after the wait was enqueued.
-    void note(std::uint64_t stream_id, std::uint64_t submissions) noexcept;
-    void forget() noexcept;
-
-private:
-    /// A seqlock. Versions only grow: a reader that finds its first version again has read no word
-    /// of another write.
-    struct Entry {
-        std::atomic<std::uint64_t> version{0};  // odd: being written
-        std::atomic<std::uint64_t> stream_id{0};
-        std::atomic<std::uint64_t> submissions{0};
-    };
-    static void write(Entry& entry, std::uint64_t version, std::uint64_t stream_id,
-                      std::uint64_t submissions) noexcept;
-    static constexpr std::size_t count = 8;
-    Entry entries_[count];
-};
 
 struct StreamRecord;
 class Recorder;
@@ -101,7 +77,7 @@ struct StreamRecord : StreamState {
     std::atomic<std::uint64_t> id{0};
     std::uint32_t slot = 0;  ///< index in the registry; never changes
     int priority = 0;
-    std::string name;  ///< empty: "stream <id>"
+    std::string name;  ///< empty: "stream <id>"; changed by name_stream() only
     WaitedFor waited;
 
     /// Held while the native stream is made or destroyed, and by threads that access a stream they

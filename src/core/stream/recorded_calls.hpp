@@ -79,9 +79,19 @@ void note_handed_out(StreamRecord& stream, const SourceLocation& where);
 bool make_way(StreamRecord& stream, const SourceLocation& where);
 /// Removes the event's record from its recorder, because it is recorded anew or gone.
 void forget_mark(EventState& event) noexcept;
-/// Call it when the stream is closed or returns to a pool. The stream leaves; its recorded work
-/// stays. If it is a batch's first stream, flushes the batch, which records nothing more.
+/// Call it when the stream is closed, or nobody uses it any more. The stream leaves; its recorded
+/// work stays. If it is a batch's first stream, flushes the batch, which records nothing more.
 void leave_recording(StreamRecord& stream) noexcept;
+/// Call it when the stream returns to a pool. It leaves its batch once that has sent its work, at
+/// the latest when the batch ends; a batch's first stream leaves then. Does nothing in a capture.
+void leave_batch_when_sent(StreamRecord& stream) noexcept;
+/// Returns whether a recorder, of any thread, has the stream.
+inline bool is_recorded(const StreamRecord& stream) noexcept {
+    return stream.recorder.load(std::memory_order_acquire) != nullptr;
+}
+/// Undoes leave_batch_when_sent() if a batch of the calling thread has the stream, which stays in
+/// it. Returns false if a recorder of another thread has it.
+bool stay_in_own_batch(StreamRecord& stream) noexcept;
 
 // Memory.
 

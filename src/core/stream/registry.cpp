@@ -112,20 +112,23 @@ StreamRecord& new_stream_record(Device device) {
     return record;
 }
 
+void name_stream(StreamRecord& stream, std::string name) noexcept {
+    // Other threads read the name under either lock: failures.cpp under the first, backends under
+    // the second.
+    const std::lock_guard lock(stream.failure_mutex);
+    const std::lock_guard life(stream.life);
+    stream.name = std::move(name);  // a short one keeps the memory of the one before
+}
+
 StreamRecord& open_stream(Device device, int priority, std::string name,
-                          const SourceLocation& where) {
+                          const SourceLocation& where, Naming naming) {
     start_observers();
     const int processors = device.info().processors;  // may throw, so before anything to undo
     StreamRecord& record = new_stream_record(device);
     record.priority = priority;
-    {
-        // Other threads read the name under either lock: failures.cpp under the first, backends
-        // under the second.
-        const std::lock_guard lock(record.failure_mutex);
-        const std::lock_guard life(record.life);
-        record.name = std::move(name);
-    }
     try {
+        if (naming == Naming::with_id) name += " " + std::to_string(record.id.load());
+        name_stream(record, std::move(name));
         record.backend->open_stream(record, where);
     } catch (...) {
         recycle_stream(record);

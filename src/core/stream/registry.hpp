@@ -10,9 +10,13 @@ namespace heddle::detail {
 /// Makes a record for a stream of `device`, without a native stream. It has a new id, and flag
 /// `dead` only, which the caller clears once the stream is usable.
 StreamRecord& new_stream_record(Device device);
+enum class Naming : bool { as_given, with_id };
 /// Opens a stream: a record and its native stream. The record owns `name`.
 StreamRecord& open_stream(Device device, int priority, std::string name,
-                          const SourceLocation& where);
+                          const SourceLocation& where, Naming naming = Naming::as_given);
+/// Changes the name of a stream that only the caller uses. Other threads may read the names of all
+/// streams meanwhile.
+void name_stream(StreamRecord& stream, std::string name) noexcept;
 /// Drops one owner (see StreamRecord::owners); the last one closes the stream. Its pending work
 /// still runs.
 void close_stream(StreamRecord& stream) noexcept;

@@ -162,10 +162,10 @@ Stream wrap_stream(cudaStream_t native, Device device, Where where) {
     if (known != nullptr && cu::share(*known)) return Access::make<Stream>(*known);
     known = nullptr;
     StreamRecord& record = new_stream_record(device);
+    name_stream(record, {});  // the record's previous stream has left one
     {
         const std::lock_guard life(record.life);
         record.native = native;
-        record.name.clear();  // left by the record's previous stream
     }
     record.owns_native = false;
     record.priority = priority;

@@ -1,0 +1,106 @@
+// What a stream remembers of its waits.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <thread>
+
+namespace heddle::detail {
+
+/// Which other streams a stream has waited for, and up to which submission. Remembers a few;
+/// forgetting one only costs a redundant wait (docs/adr/0002). Thread-safe. covers() and note()
+/// never block: a writer that meets another one gives up. forget() waits for a note() under way.
+///
+/// `Atomic` is std::atomic; a test puts a model of weakly ordered memory in its place.
+template <template <class> class Atomic> class BasicWaitedFor {
+public:
+    /// Returns whether a wait for the stream's first `submissions` submissions is noted.
+    bool covers(std::uint64_t stream_id, std::uint64_t submissions) const noexcept;
+    /// Notes such a wait. Call it after the wait was enqueued.
+    void note(std::uint64_t stream_id, std::uint64_t submissions) noexcept;
+    void forget() noexcept;
+
+private:
+    /// A seqlock. Versions only grow: a reader that finds its first version again has read no word
+    /// of another write.
+    struct Entry {
+        Atomic<std::uint64_t> version{0};  // odd: being written
+        Atomic<std::uint64_t> stream_id{0};
+        Atomic<std::uint64_t> submissions{0};
+    };
+    static void write(Entry& entry, std::uint64_t version, std::uint64_t stream_id,
+                      std::uint64_t submissions) noexcept;
+    static constexpr std::size_t count = 8;
+    Entry entries_[count];
+};
+
+// An open-addressed table: the scan begins at the id's home slot, which is overwritten if the table
+// is full. An empty entry ends the scan. A concurrent forget() may thus hide later entries, which
+// costs a redundant wait.
+template <template <class> class Atomic>
+bool BasicWaitedFor<Atomic>::covers(std::uint64_t stream_id,
+                                    std::uint64_t submissions) const noexcept {
+    if (submissions == 0) return true;  // nothing was ever enqueued on it
+    for (std::size_t i = 0; i < count; ++i) {
+        const Entry& entry = entries_[(stream_id + i) % count];
+        const std::uint64_t before = entry.version.load(std::memory_order_acquire);
+        // A reader that loads a word of a later write also sees that write's odd version, or a
+        // newer one, below. The words are stored with release after the version became odd. They
+        // are loaded with acquire before the version is loaded again.
+        const std::uint64_t id = entry.stream_id.load(std::memory_order_acquire);
+        if (id == 0) return false;
+        if (id != stream_id || (before & 1) != 0) continue;
+        const std::uint64_t seen = entry.submissions.load(std::memory_order_acquire);
+        if (entry.version.load(std::memory_order_relaxed) == before) return seen >= submissions;
+    }
+    return false;
+}
+
+/// Completes a write. Call it after making the version odd; `version` is the even one before that.
+template <template <class> class Atomic>
+void BasicWaitedFor<Atomic>::write(Entry& entry, std::uint64_t version, std::uint64_t stream_id,
+                                   std::uint64_t submissions) noexcept {
+    entry.stream_id.store(stream_id, std::memory_order_release);
+    entry.submissions.store(submissions, std::memory_order_release);
+    entry.version.store(version + 2, std::memory_order_release);
+}
+
+template <template <class> class Atomic>
+void BasicWaitedFor<Atomic>::note(std::uint64_t stream_id, std::uint64_t submissions) noexcept {
+    Entry* place = &entries_[stream_id % count];
+    for (std::size_t i = 0; i < count; ++i) {
+        Entry& entry = entries_[(stream_id + i) % count];
+        const std::uint64_t id = entry.stream_id.load(std::memory_order_relaxed);
+        if (id == stream_id || id == 0) {
+            place = &entry;
+            break;
+        }
+    }
+    std::uint64_t version = place->version.load(std::memory_order_relaxed);
+    if ((version & 1) != 0 ||
+        !place->version.compare_exchange_strong(version, version + 1, std::memory_order_acq_rel))
+        return;  // another thread is writing here: dropping the note is safe
+    // An older note that covers more stays.
+    if (place->stream_id.load(std::memory_order_relaxed) == stream_id)
+        submissions = std::max(submissions, place->submissions.load(std::memory_order_relaxed));
+    write(*place, version, stream_id, submissions);
+}
+
+template <template <class> class Atomic> void BasicWaitedFor<Atomic>::forget() noexcept {
+    for (Entry& entry : entries_) {
+        std::uint64_t version = entry.version.load(std::memory_order_relaxed);
+        while ((version & 1) != 0 || !entry.version.compare_exchange_weak(
+                                         version, version + 1, std::memory_order_acq_rel)) {
+            std::this_thread::yield();
+            version = entry.version.load(std::memory_order_relaxed);
+        }
+        write(entry, version, 0, 0);
+    }
+}
+
+using WaitedFor = BasicWaitedFor<std::atomic>;
+extern template class BasicWaitedFor<std::atomic>;
+
+}  // namespace heddle::detail

@@ -1,0 +1,83 @@
+// What batches record lies in tapes that are used again. None is before the work on it has run.
+#include "support.hpp"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <string>
+#include <vector>
+
+using namespace heddle_test;
+
+namespace {
+
+/// Plain bytes, more than a graph copies to a place of its own.
+struct Large {
+    std::array<int, 200> values;
+    explicit Large(int value) { values.fill(value); }
+    bool is(int value) const {
+        return std::ranges::all_of(values, [value](int one) { return one == value; });
+    }
+};
+
+/// A stream, and the values that its host functions found, in the order in which they ran.
+struct Noted {
+    Stream s{test_device()};
+    Ints given, found;
+
+    void enqueue(int value) {
+        given.insert(given.end(), 2, value);
+        launch_host(s, [this, large = Large(value)] {
+            const int first = large.values.front();
+            found.push_back(large.is(first) ? first : -1);
+        });
+        // Not plain bytes: this one has a destructor.
+        launch_host(s, [this, shared = std::make_shared<Large>(value)] {
+            const int first = shared->values.front();
+            found.push_back(shared->is(first) ? first : -1);
+        });
+    }
+};
+
+}  // namespace
+
+TEST_CASE("what batches recorded stays as it was until it has run, whatever is recorded "
+          "meanwhile") {
+    Noted noted;
+    const Drained drained;
+    Batch kept({.remembered = 1, .on_cpu = true});
+    Gate gate;
+    gate.hold(noted.s);
+    for (int i = 0; i < 100; ++i) {
+        // The batch that is kept changes its graph's arguments each time; the other one is gone,
+        // and its tape with it, before its work can run.
+        ScopedBatch in(kept, noted.s);
+        noted.enqueue(i);
+        in.end();
+        Batch gone({.on_cpu = true});
+        ScopedBatch in_other(gone, noted.s);
+        noted.enqueue(1000 + i);
+    }
+    CHECK(noted.found.empty());
+    gate.open();
+    noted.s.synchronize();
+    CHECK(noted.found == noted.given);
+}
+
+TEST_CASE("tapes are recorded anew while workers end what was on them") {
+    Noted noted[2];
+    const Drained drained;
+    Batch kept({.remembered = 1, .on_cpu = true});
+    for (int i = 0; i < static_cast<int>(repetitions(3000, 200)); ++i) {
+        Noted& on = noted[i % 3 == 0];
+        ScopedBatch in(kept, on.s);
+        on.enqueue(i);
+        in.end();
+        if (i % 7 == 0) kept.clear();
+        if (i % 5 == 0) on.s.synchronize();
+    }
+    for (const Noted& one : noted) {
+        one.s.synchronize();
+        CHECK(one.found == one.given);
+    }
+}
