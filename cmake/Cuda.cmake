@@ -1,13 +1,19 @@
 # Decides whether heddle is built with its CUDA backend, and for which GPUs.
 #
-# In:  HEDDLE_CUDA               AUTO (where there is a toolkit), ON (it must be there) or OFF
-#      CMAKE_CUDA_ARCHITECTURES  or the environment's CUDAARCHS: the user's choice of GPUs, if any
-# Out: HEDDLE_WITH_CUDA          whether src/cuda is built; then the language CUDA is enabled, and
-#                                CUDA::* exist
+# In:  HEDDLE_CUDA                AUTO (where there is a toolkit), ON (it must be there) or OFF
+#      HEDDLE_PROGRAMS_ON_CUDA    AUTO (where there is a GPU, or GPUs are chosen), ON or OFF
+#      CMAKE_CUDA_ARCHITECTURES   or the environment's CUDAARCHS: the user's choice of GPUs, if any
+# Out: HEDDLE_WITH_CUDA           whether src/cuda is built; then the language CUDA is enabled, and
+#                                 CUDA::* exist
+#      HEDDLE_WITH_CUDA_PROGRAMS  whether nvcc compiles the kernels of tests, examples and
+#                                 benchmarks, too
 
 heddle_choice(HEDDLE_CUDA heddle_cuda_choice "The CUDA backend")
+heddle_choice(HEDDLE_PROGRAMS_ON_CUDA heddle_programs_choice
+    "Tests, examples and benchmarks for GPUs")
 
 set(HEDDLE_WITH_CUDA OFF)
+set(HEDDLE_WITH_CUDA_PROGRAMS OFF)
 if(NOT heddle_cuda_choice STREQUAL "AUTO" AND NOT heddle_cuda_choice)
     message(STATUS "heddle: built without CUDA (HEDDLE_CUDA=${HEDDLE_CUDA})")
     return()
@@ -42,6 +48,7 @@ endif()
 # Architectures have to be settled before CMake fills in its own default. Portable means code for
 # sm_80 and sm_90, and PTX of 90 for what comes after.
 set(heddle_portable_architectures "80-real;90")
+set(heddle_gpus_known ON)
 if(NOT CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
     set(CMAKE_CUDA_ARCHITECTURES "${heddle_portable_architectures}")
     set(heddle_gpus 1)
@@ -53,6 +60,8 @@ if(NOT CMAKE_CUDA_ARCHITECTURES AND NOT DEFINED ENV{CUDAARCHS})
     endif()
     if(heddle_gpus EQUAL 0 OR EXISTS /dev/nvidia0)
         set(CMAKE_CUDA_ARCHITECTURES native)
+    else()
+        set(heddle_gpus_known OFF)
     endif()
 endif()
 
@@ -81,9 +90,25 @@ endif()
 if(CMAKE_CUDA_ARCHITECTURES STREQUAL "native"
    AND NOT CMAKE_CUDA_ARCHITECTURES_NATIVE MATCHES "^[0-9]")
     set(CMAKE_CUDA_ARCHITECTURES "${heddle_portable_architectures}")
+    set(heddle_gpus_known OFF)
 endif()
 
 set(HEDDLE_WITH_CUDA ON)
 set(CMAKE_CUDA_RUNTIME_LIBRARY Static)   # one binary that starts with or without a driver
 message(STATUS "heddle: built with CUDA ${CMAKE_CUDA_COMPILER_VERSION} "
     "for ${CMAKE_CUDA_ARCHITECTURES}")
+
+# Where they would not run, nvcc takes four times as long for them as the C++ compiler alone.
+set(HEDDLE_WITH_CUDA_PROGRAMS ON)
+set(heddle_reason "HEDDLE_PROGRAMS_ON_CUDA=${HEDDLE_PROGRAMS_ON_CUDA}")
+if(heddle_programs_choice STREQUAL "AUTO")
+    set(HEDDLE_WITH_CUDA_PROGRAMS ${heddle_gpus_known})
+    set(heddle_reason "no GPU was found")
+elseif(NOT heddle_programs_choice)
+    set(HEDDLE_WITH_CUDA_PROGRAMS OFF)
+endif()
+if(NOT HEDDLE_WITH_CUDA_PROGRAMS
+   AND (HEDDLE_BUILD_TESTS OR HEDDLE_BUILD_EXAMPLES OR HEDDLE_BUILD_BENCHMARKS))
+    message(STATUS
+        "heddle: tests, examples and benchmarks are built without CUDA (${heddle_reason})")
+endif()

@@ -35,10 +35,18 @@ function(heddle_portable)
     endif()
 endfunction()
 
-# heddle_glob(OUT GLOB...): the files found, *.cu among them only with CUDA.
-function(heddle_glob out)
+# heddle_portable_program(FILE...): the same for tests, examples and benchmarks, which are CUDA only
+# where they would run on GPUs.
+function(heddle_portable_program)
+    if(HEDDLE_WITH_CUDA_PROGRAMS)
+        heddle_portable(${ARGN})
+    endif()
+endfunction()
+
+# heddle_glob_programs(OUT GLOB...): the files found, *.cu among them only if they would run.
+function(heddle_glob_programs out)
     file(GLOB found CONFIGURE_DEPENDS ${ARGN})
-    if(NOT HEDDLE_WITH_CUDA)
+    if(NOT HEDDLE_WITH_CUDA_PROGRAMS)
         list(FILTER found EXCLUDE REGEX "\\.cu$")
     endif()
     set(${out} ${found} PARENT_SCOPE)

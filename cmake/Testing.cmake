@@ -26,7 +26,7 @@ function(heddle_test_on_devices name)
     heddle_add_test(${name}.cpu LABELS cpu ENVIRONMENT HEDDLE_DEVICE=cpu COMMAND ${ARGN})
     heddle_add_test(${name}.checked LABELS cpu once COMMAND ${ARGN}
         ENVIRONMENT HEDDLE_DEVICE=cpu HEDDLE_CPU_DEVICES=3 HEDDLE_CHECK=strict,exit)
-    if(HEDDLE_WITH_CUDA)
+    if(HEDDLE_WITH_CUDA_PROGRAMS)
         heddle_add_test(${name}.cuda LABELS cuda ENVIRONMENT HEDDLE_DEVICE=cuda:0
             COMMAND $<TARGET_FILE:on_cuda> ${ARGN})
     endif()

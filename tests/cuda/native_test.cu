@@ -184,18 +184,6 @@ TEST_CASE("a native event goes in and out", "[cuda]") {
     b.synchronize();
 }
 
-TEST_CASE("a native call is checked heddle's way", "[cuda]") {
-    check_cuda(cudaSuccess, "nothing");
-    const unsigned line = __LINE__ + 1;
-    const auto error = error_of([] { check_cuda(cudaErrorInvalidValue, "cudaSomething"); });
-    REQUIRE(error);
-    CHECK(error->native_code() == cudaErrorInvalidValue);
-    CHECK(error->native_name() == "cudaErrorInvalidValue");
-    CHECK(error->call() == "cudaSomething");
-    CHECK(error->where().line == line);
-    CHECK_THROWS_AS(check_cuda(cudaErrorMemoryAllocation, "cudaMalloc"), OutOfMemory);
-}
-
 TEST_CASE("scopes and forks work inside a capture that others began", "[cuda]") {
     SKIP_WITHOUT_CUDA();
     const Native native;

@@ -366,7 +366,7 @@ TEST_CASE("a fill that is changed is right in every launch, whatever pattern and
     Array<int> small = zeros<int>(40), large = zeros<int>(20'000);
     for (const int first : patterns)
         for (const int second : patterns)
-            for (const std::size_t count : {5, 300, 17'501}) {
+            for (const std::size_t count : {5u, 300u, 17'501u}) {
                 fill(large, -1);
                 auto node = fill_node(small.view().first(5), first);
                 Graph graph = node.build();

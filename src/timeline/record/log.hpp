@@ -13,7 +13,7 @@ namespace heddle::detail {
 /// Tables and limits that all threads of a recording share.
 struct RecordTables {
     StringTable strings;
-    StreamTable streams{strings};
+    StreamRows streams{strings};
     GraphTable graphs{strings};
     ChunkLimit limit;
 };

@@ -26,7 +26,7 @@ std::vector<std::string> StringTable::all() const {
     return {texts_.begin(), texts_.end()};
 }
 
-TraceIndex StreamTable::keep(StreamRef stream) {
+TraceIndex StreamRows::keep(StreamRef stream) {
     const std::uint64_t id = stream.id();
     const std::lock_guard lock(mutex_);
     if (const auto found = index_.find(id); found != index_.end()) return found->second;
@@ -39,12 +39,12 @@ TraceIndex StreamTable::keep(StreamRef stream) {
     return index;
 }
 
-TraceIndex StreamTable::keep(Device device) {
+TraceIndex StreamRows::keep(Device device) {
     const std::lock_guard lock(mutex_);
     return index_of(device);
 }
 
-TraceIndex StreamTable::index_of(Device device) {
+TraceIndex StreamRows::index_of(Device device) {
     const auto found = std::ranges::find_if(devices_, [&](const TraceDevice& one) {
         return one.is_cuda == device.is_cuda() && one.index == device.index();
     });
@@ -59,12 +59,12 @@ TraceIndex StreamTable::index_of(Device device) {
     return static_cast<TraceIndex>(devices_.size() - 1);
 }
 
-std::vector<TraceStream> StreamTable::streams() const {
+std::vector<TraceStream> StreamRows::streams() const {
     const std::lock_guard lock(mutex_);
     return streams_;
 }
 
-std::vector<TraceDevice> StreamTable::devices() const {
+std::vector<TraceDevice> StreamRows::devices() const {
     const std::lock_guard lock(mutex_);
     return devices_;
 }

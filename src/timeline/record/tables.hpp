@@ -31,9 +31,9 @@ private:
 };
 
 /// The streams and devices that were seen. Thread-safe.
-class StreamTable {
+class StreamRows {
 public:
-    explicit StreamTable(StringTable& strings) : strings_(strings) {}
+    explicit StreamRows(StringTable& strings) : strings_(strings) {}
     TraceIndex keep(StreamRef stream);
     TraceIndex keep(Device device);
     std::vector<TraceStream> streams() const;

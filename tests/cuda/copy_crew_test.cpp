@@ -1,11 +1,10 @@
 // Copies of host memory by several threads, through the caches and past them. Needs no GPU.
-#include "../support.hpp"
+#include "cuda/memory/parallel_memcpy.hpp"
+#include "support.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <thread>
-
-#include "cuda/memory/parallel_memcpy.hpp"
 
 using namespace heddle_test;
 using heddle::detail::cu::copy_on_host;
@@ -42,12 +41,13 @@ bool is_copied(std::size_t bytes, std::size_t rows, std::size_t first, std::size
 TEST_CASE("copies of host memory are whole, whatever their size and place") {
     for (const Stores stores : {Stores::cached, Stores::past_caches}) {
         for (std::size_t bytes = 0; bytes < 300; ++bytes)
-            for (const std::size_t first : {0, 1, 15, 16, 63})
+            for (const std::size_t first : {0u, 1u, 15u, 16u, 63u})
                 CHECK(is_copied(bytes, 1, first, 0, 0, stores));
-        for (const std::size_t bytes : {262'144, 262'145, 1'000'003, 5'000'000})
-            for (const std::size_t first : {0, 3}) CHECK(is_copied(bytes, 1, first, 0, 0, stores));
-        for (const std::size_t bytes : {1, 100, 4096, 200'001})
-            for (const std::size_t gap : {0, 7, 64}) {
+        for (const std::size_t bytes : {262'144u, 262'145u, 1'000'003u, 5'000'000u})
+            for (const std::size_t first : {0u, 3u})
+                CHECK(is_copied(bytes, 1, first, 0, 0, stores));
+        for (const std::size_t bytes : {1u, 100u, 4096u, 200'001u})
+            for (const std::size_t gap : {0u, 7u, 64u}) {
                 CHECK(is_copied(bytes, 17, 1, gap, 0, stores));
                 CHECK(is_copied(bytes, 17, 0, 0, gap, stores));
                 CHECK(is_copied(bytes, 17, 5, gap, gap, stores));

@@ -1,0 +1,18 @@
+// What check_cuda() says of a native call. Needs no GPU.
+#include <heddle/cuda.hpp>
+
+#include "support.hpp"
+
+using namespace heddle_test;
+
+TEST_CASE("a native call is checked heddle's way", "[cuda]") {
+    check_cuda(cudaSuccess, "nothing");
+    const unsigned line = __LINE__ + 1;
+    const auto error = error_of([] { check_cuda(cudaErrorInvalidValue, "cudaSomething"); });
+    REQUIRE(error);
+    CHECK(error->native_code() == cudaErrorInvalidValue);
+    CHECK(error->native_name() == "cudaErrorInvalidValue");
+    CHECK(error->call() == "cudaSomething");
+    CHECK(error->where().line == line);
+    CHECK_THROWS_AS(check_cuda(cudaErrorMemoryAllocation, "cudaMalloc"), OutOfMemory);
+}
