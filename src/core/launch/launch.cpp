@@ -12,6 +12,7 @@
 
 #include "core/base/errors.hpp"
 #include "core/base/kernel_name.hpp"
+#include "core/launch/found_views.hpp"
 #include "core/launch/launch.hpp"
 #include "core/observe/calls.hpp"
 #include "core/observe/function_mark.hpp"
@@ -106,6 +107,8 @@ std::size_t describe_accesses(std::span<const MemoryArgument> memory,
                               .bytes = one.bytes,
                               .allocation = allocation_of(one.block),
                               .owner = one.block,
+                              .pitch = one.pitch,
+                              .rows = std::max(one.rows, 1u),
                               .element = one.element,
                               .mode = one.writes ? AccessMode::read_write : AccessMode::read,
                               .argument = one.argument};
@@ -162,7 +165,7 @@ void check_launch(StreamState& stream, const LaunchCall& call) {
     }
     bool is_missing = false;
     for (const MemoryArgument& one : call.memory) {
-        check_reach(one.block, stream, call.where);
+        check_memory(one, stream, call.where);
         is_missing |= one.is_array && one.block == nullptr;
     }
     if (is_missing && call.count != 0) [[unlikely]]
@@ -178,7 +181,8 @@ bool is_plain(const StreamState& stream, const LaunchCall& call) noexcept {
     for (const MemoryArgument& one : call.memory) {
         const Block* const block = one.block;
         if (block == nullptr || !block->alive.load(std::memory_order_relaxed) ||
-            block->device != stream.device || block->kind != MemoryKind::device)
+            block->device != stream.device || block->kind != MemoryKind::device ||
+            !holds(*block, one.data, one.extent()))
             return false;
     }
     return true;
@@ -224,14 +228,13 @@ void submit_launch(StreamState& stream, const LaunchCall& call) try {
 }
 
 void submit_host_function(StreamState& stream, Admission admission, const WorkType& type,
-                          void* self, std::span<const MemoryArgument> memory,
+                          void* self, std::span<const MemoryArgument> declared,
                           const SourceLocation& where) {
     const FunctionMark mark;
-    for (const MemoryArgument& one : memory) {
-        if (one.block != nullptr && !one.block->alive.load(std::memory_order_relaxed))
-            throw_dead_block(*one.block, "launch_host", where);
-        note_use(one.block, stream);
-    }
+    const HostMemory used(type, self, declared);
+    const std::span<const MemoryArgument> memory = used.all();
+    for (const MemoryArgument& one : memory) check_alive(one, type.op->call, where);
+    for (const MemoryArgument& one : memory) note_use(one.block, stream);
     const bool is_recorded =
         admission == Admission::recorded && record_work(stream, type, self, 1, memory, {}, where);
     if (!is_recorded) [[likely]]
