@@ -79,6 +79,44 @@ MemoryArgument* find_views(const void* object, std::size_t bytes, std::int8_t ar
     return to;
 }
 
+namespace {
+/// Whether a word may be an address of a program. Numbers are not: small ones, floating-point ones,
+/// and two 32-bit ones of which the second is not small.
+bool may_be_address(std::uint64_t word) noexcept { return word >= 4096 && word >> 48 == 0; }
+
+void add_undeclared(const OpaquePart& part, Undeclared& to) {
+    std::vector<MemoryArgument> views(part.bytes / sizeof(View<char>) + 1);
+    MemoryArgument* next = views.data();
+    const MemoryArgument* const end = find_views(part.object, part.bytes, part.argument, next);
+    const Words words(part.object, part.bytes);
+    for (std::size_t i = 0; i < words.count(); ++i) {
+        if (next != end && i == next->offset / sizeof(std::uint64_t)) {
+            to.is_watched |= OwnerWord(words[i + 2]).is_watched();
+            i += 2;
+            ++next;
+        } else {
+            to.pointers |= may_be_address(words[i]);
+        }
+    }
+}
+}  // namespace
+
+Undeclared undeclared_in(const WorkType& type, const void* closure) {
+    Undeclared held;
+    if (type.opaque_parts == 0 || type.kernel == KernelKind::none) return held;
+    std::vector<OpaquePart> parts(type.opaque_parts);
+    type.opaque(closure, parts.data());
+    for (const OpaquePart& part : parts) add_undeclared(part, held);
+    return held;
+}
+
+bool may_signal(const WorkType& type, const Undeclared& held, Device device) noexcept {
+    if (type.signals != Signals::on_host) return type.signals == Signals::yes;
+    // Of host functions nothing is known but their type.
+    if (type.kernel == KernelKind::none) return type.may_signal(device);
+    return held.is_watched || (held.pointers && device.is_cpu());
+}
+
 HostMemory::HostMemory(const WorkType& type, const void* closure,
                        std::span<const MemoryArgument> declared)
     : all_(declared) {

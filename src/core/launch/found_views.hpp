@@ -25,6 +25,17 @@ private:
     std::span<const MemoryArgument> all_;
 };
 
+/// What a kernel holds beside views with an owner.
+struct Undeclared {
+    bool pointers = false;    ///< words that may be addresses
+    bool is_watched = false;  ///< a view, with an owner, whose elements others may look at
+};
+/// Returns what the closure of a kernel holds.
+Undeclared undeclared_in(const WorkType& type, const void* closure);
+/// Returns whether a kernel or host function may tell somebody that it runs there: what
+/// WorkType::may_signal() says, less what the words of this one rule out.
+bool may_signal(const WorkType& type, const Undeclared& held, Device device) noexcept;
+
 /// Throws UsageError if the array is gone that a view was taken from.
 void check_alive(const MemoryArgument& memory, const char* call, const SourceLocation& where);
 

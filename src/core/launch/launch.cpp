@@ -12,6 +12,7 @@
 
 #include "core/base/errors.hpp"
 #include "core/base/kernel_name.hpp"
+#include "core/base/report.hpp"
 #include "core/launch/found_views.hpp"
 #include "core/launch/launch.hpp"
 #include "core/observe/calls.hpp"
@@ -43,22 +44,35 @@ bool record_work(StreamState& stream, const LaunchCall& call) {
 
 /// Tells observers of an operation that uses this memory.
 void notify_described(StreamState& stream, OpInfo op, std::span<const MemoryArgument> memory,
-                      bool is_recorded) noexcept {
-    constexpr std::size_t most = 32;  // further arguments are not shown
+                      bool is_recorded) noexcept try {
+    std::size_t count = 0;
+    for (const MemoryArgument& one : memory) count += one.use != nullptr ? one.use->most() : 1;
+    constexpr std::size_t few = 32;
     // Not an array of accesses, which would be initialised, all of it.
-    alignas(OpAccess) std::byte room[most * sizeof(OpAccess)];
-    auto* const accesses = reinterpret_cast<OpAccess*>(room);
-    op.accesses = {accesses, describe_accesses(memory, {accesses, most})};
+    alignas(OpAccess) std::byte room[few * sizeof(OpAccess)];
+    auto* accesses = reinterpret_cast<OpAccess*>(room);
+    std::vector<OpAccess> many;
+    if (count > few) {
+        many.resize(count);
+        accesses = many.data();
+    }
+    op.accesses = {accesses, describe_accesses(memory, {accesses, std::max(few, count)})};
     complete_and_notify_on(stream, op, is_recorded);
+} catch (...) {
+    report(std::current_exception());  // no memory
 }
 
-void notify_launch(StreamState& stream, const LaunchCall& call, bool is_recorded) noexcept {
+void notify_launch(StreamState& stream, const LaunchCall& call, bool is_recorded) noexcept try {
+    const Undeclared held = undeclared_in(call.type, call.closure);
     notify_described(stream,
                      {.kind = OpKind::launch,
-                      .may_signal = call.type.may_signal(stream.device),
+                      .may_signal = may_signal(call.type, held, stream.device),
+                      .holds_pointers = held.pointers,
                       .name = name_of_kernel(call.type, kernel_of(call)),
                       .where = call.where},
                      call.memory, is_recorded);
+} catch (...) {
+    report(std::current_exception());  // no memory
 }
 }  // namespace
 
