@@ -123,8 +123,10 @@ inline namespace HEDDLE_COMPILED_BY {
 /// nothing else. Asynchronous. Kernel and arguments are copied at the call and must be trivially
 /// copyable; an Array is passed as a View.
 ///
-/// The views in an argument that is a class, or in the kernel itself, count as arguments if it
-/// names them, all of them: `auto views() const { return std::tuple(x, y); }`.
+/// Views that the kernel captures or holds, and those in an argument that is a class, count as
+/// arguments. Pointers, spans, references and views behind them do not: see Array::used_on(). A
+/// class may name its views; then only those count: `auto views() const { return std::tuple(x, y);
+/// }`.
 ///
 /// A portable kernel runs once for each index of dim(), in any order: kernel(i, args...), kernel(x,
 /// y, args...) or kernel(x, y, z, args...). An extent of 0 enqueues nothing.
