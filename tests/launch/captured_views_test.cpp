@@ -66,8 +66,9 @@ TEST_CASE("an array that a lambda captures is freed after the kernel") {
     const int way = GENERATE(0, 1, 2, 3, 4, 5);
     INFO(way);
     expect_freed_after([&](StreamRef s, Array<int>& x, Array<int>& sum) {
-        const auto add = [v = View<const int>(x.view()), to = sum.view()] HEDDLE_FN(
-                             std::size_t i) { to[i] += v[i]; };
+        const auto add = [v = View<const int>(x.view()), to = sum.view()] HEDDLE_FN(std::size_t i) {
+            to[i] += v[i];
+        };
         switch (way) {
         case 0: return launch(s, add, dim(1000));
         case 1: return launch(s, AddPair{}, dim(1000), Pair{x, sum});
@@ -94,9 +95,11 @@ TEST_CASE("observers see the views that kernels hold, with mode, part and elemen
     const Stream s(test_device());
     Array<int> x = zeros<int>(s, 10);
     auto all = accesses_of(OpKind::launch, [&] {
-        launch(s, [v = x.view().last(4), c = View<const int>(x.view().first(5))] HEDDLE_FN(
-                      std::size_t i) { v[i] = c[i]; },
-               dim(4));
+        launch(
+            s,
+            [v = x.view().last(4),
+             c = View<const int>(x.view().first(5))] HEDDLE_FN(std::size_t i) { v[i] = c[i]; },
+            dim(4));
     });
     REQUIRE(all.size() == 2);
     CHECK(all[0].data == x.data() + 6);
@@ -204,9 +207,7 @@ TEST_CASE("races through captured views are certain, and halves are none") {
     using check::RaceKind;
     CheckedStreams s;
     Checked checked;
-    const auto set = [](View<int> v) {
-        return [v] HEDDLE_FN(std::size_t i) { v[i] = 7; };
-    };
+    const auto set = [](View<int> v) { return [v] HEDDLE_FN(std::size_t i) { v[i] = 7; }; };
     if (GENERATE(true, false)) {
         launch(s.a, set(s.x.view().first(10)), dim(10));
         launch(s.b, set(s.x.view().subview(10, 10)), dim(10));

@@ -79,8 +79,8 @@ template <class... Types> struct MemoryArguments {
 
     std::span<const MemoryArgument> all() const noexcept { return {memory, end}; }
 
-    /// Adds the argument `index` if it is an array or a view, or holds views. `kept` is the launch's
-    /// own copy, and has another type if the argument is converted.
+    /// Adds the argument `index` if it is an array or a view, or holds views. `kept` is the
+    /// launch's own copy, and has another type if the argument is converted.
     template <class A, class P>
     void add([[maybe_unused]] A& a, [[maybe_unused]] P& kept, [[maybe_unused]] std::size_t index,
              [[maybe_unused]] bool writes) noexcept {
@@ -114,9 +114,18 @@ private:
     template <class T>
     void add_view(View<T> view, std::int8_t argument, bool writes, bool is_array = false,
                   const DeclaredUse* use = nullptr) noexcept {
-        *end++ = {Access::block(view), view.data(), view.size_bytes(), sizeof(T), argument,
-                  is_array,            writes && !std::is_const_v<T>,    false,     use,
-                  0,                   1,           0};
+        *end++ = {Access::block(view),
+                  view.data(),
+                  view.size_bytes(),
+                  sizeof(T),
+                  argument,
+                  is_array,
+                  writes && !std::is_const_v<T>,
+                  false,
+                  use,
+                  0,
+                  1,
+                  0};
     }
     template <class T>
     void add_rectangle(const View2D<T>& view, std::int8_t argument, bool writes) noexcept {

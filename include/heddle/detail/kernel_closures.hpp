@@ -30,7 +30,8 @@ template <class T> inline constexpr bool may_hold_pointer<View2D<T>> = false;
 
 /// How many parts of a closure are opaque, and one of them.
 template <class... P>
-inline constexpr std::uint16_t opaque_parts = (std::uint16_t{0} + ... + (may_hold_pointer<P> ? 1 : 0));
+inline constexpr std::uint16_t opaque_parts =
+    (std::uint16_t{0} + ... + (may_hold_pointer<P> ? 1 : 0));
 template <class P>
 void add_opaque_part([[maybe_unused]] const P& part, [[maybe_unused]] std::int8_t argument,
                      [[maybe_unused]] OpaquePart*& to) noexcept {

@@ -54,10 +54,9 @@ private:
     static constexpr std::uint64_t const_bit = 1, pattern_mask = 0x1e, pattern = 0x16,
                                    watched = 0x20, rectangle = 0x40, address = 0xffffffffff80;
     template <class T>
-    static constexpr std::uint64_t traits = std::uint64_t{sizeof(T) < large ? sizeof(T) : large}
-                                                << 48 |
-                                            (std::is_const_v<T> ? const_bit : 0) |
-                                            (detail::is_watched<T> ? watched : 0);
+    static constexpr std::uint64_t traits =
+        std::uint64_t{sizeof(T) < large ? sizeof(T) : large} << 48 |
+        (std::is_const_v<T> ? const_bit : 0) | (detail::is_watched<T> ? watched : 0);
 
     std::uint64_t word_ = 0;
 };

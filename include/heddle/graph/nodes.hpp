@@ -206,8 +206,7 @@ private:
             shape_.how.given |=
                 detail::read_shape(this->data(), shape_.extent, shape_.how.options, shape_.where);
     }
-    template <class... P>
-    void change_argument(std::int8_t argument, const P&... values) {
+    template <class... P> void change_argument(std::int8_t argument, const P&... values) {
         update_shape();
         detail::describe_launch(kernel_, shape_, detail::ChangeKernel{this->data(), argument},
                                 values...);

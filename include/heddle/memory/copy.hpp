@@ -148,7 +148,8 @@ public:
     /// Refers to the rectangle at the start of `memory`.
     View2D(View<T> memory, std::size_t rows, std::size_t columns, std::size_t pitch,
            Where where = {})
-        : memory_(detail::Access::in_rectangle(memory)), rows_(rows), columns_(columns), pitch_(pitch) {
+        : memory_(detail::Access::in_rectangle(memory)), rows_(rows), columns_(columns),
+          pitch_(pitch) {
         if (rows == 0 || columns == 0) return;
         std::size_t needed = 0;
         if (columns > pitch) detail::throw_pitch_too_small(columns, pitch, where);

@@ -137,8 +137,7 @@ private:
     detail::OwnerWord owner_;
 };
 
-template <class T>
-View<T> detail::Access::view(T* data, std::size_t size, Block* owner) noexcept {
+template <class T> View<T> detail::Access::view(T* data, std::size_t size, Block* owner) noexcept {
     return {data, size, OwnerWord::of<T>(owner)};
 }
 template <class T> View<T> detail::Access::in_rectangle(const View<T>& view) noexcept {

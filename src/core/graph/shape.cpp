@@ -120,9 +120,8 @@ void ShapeData::describe(const NodeData& node, std::span<const std::uint32_t> af
     info.where = node.where;
     info.after = after;
     if (node.enabled && node.work.type != nullptr)
-        info.may_signal =
-            may_signal(*node.work.type, undeclared_in(*node.work.type, node.work.closure.get()),
-                       node.device);
+        info.may_signal = may_signal(
+            *node.work.type, undeclared_in(*node.work.type, node.work.closure.get()), node.device);
     std::vector<OpAccess>& accesses = accesses_.emplace_back();
     info.accesses_known = accesses_of(node, accesses);
     info.accesses = accesses;

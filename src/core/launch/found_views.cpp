@@ -39,16 +39,26 @@ private:
     const std::uint64_t size = words[i - 1];
     const auto* const data = reinterpret_cast<const void*>(words[i - 2]);
     std::size_t element = owner.element(), bytes = 0;
-    if (element == 0 || __builtin_mul_overflow(size, element, &bytes) || !holds(*block, data, bytes))
+    if (element == 0 || __builtin_mul_overflow(size, element, &bytes) ||
+        !holds(*block, data, bytes))
         return 0;
     if (element == OwnerWord::large) {  // or more: all that follows, unless there is nothing
-        const auto offset = reinterpret_cast<std::uintptr_t>(data) -
-                            reinterpret_cast<std::uintptr_t>(block->data);
+        const auto offset =
+            reinterpret_cast<std::uintptr_t>(data) - reinterpret_cast<std::uintptr_t>(block->data);
         if (size != 0) bytes = block->bytes - offset;
         element = 0;
     }
-    to = {block, data,    bytes, static_cast<std::uint32_t>(element), 0, false, !owner.is_const(),
-          true,  nullptr, 0,     1,
+    to = {block,
+          data,
+          bytes,
+          static_cast<std::uint32_t>(element),
+          0,
+          false,
+          !owner.is_const(),
+          true,
+          nullptr,
+          0,
+          1,
           static_cast<std::uint32_t>((i - 2) * sizeof(std::uint64_t))};
     if (!owner.is_rectangle() || i + 3 >= words.count() || element == 0) return 3;
     const std::uint64_t rows = words[i + 1], columns = words[i + 2], pitch = words[i + 3];

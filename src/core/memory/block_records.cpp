@@ -75,8 +75,8 @@ void give_block(Block& block) noexcept {
     block.origin = MemoryOrigin::pool;
     block.offset = 0;
     const std::lock_guard lock(pool.lock);
-    // With the lock held: take_new_blocks() reads it. The memory stays known, so that a view of it is
-    // told apart from other bytes.
+    // With the lock held: take_new_blocks() reads it. The memory stays known, so that a view of it
+    // is told apart from other bytes.
     block.serial.store(0, std::memory_order_relaxed);
     add_free(block);
 }
