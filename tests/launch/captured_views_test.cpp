@@ -23,10 +23,20 @@ struct Pair {
 struct AddPair {
     HEDDLE_FN void operator()(std::size_t i, Pair p) const { p.to[i] += p.from[i]; }
 };
+struct Two {
+    View<int> view[2];
+};
 struct AddBoth {
-    HEDDLE_FN void operator()(std::size_t i, std::array<View<int>, 2> v) const {
-        v[1][i] += v[0][i];
-    }
+    HEDDLE_FN void operator()(std::size_t i, Two v) const { v.view[1][i] += v.view[0][i]; }
+};
+struct TakesArray {
+    HEDDLE_FN void operator()(std::size_t, const std::array<View<int>, 2>&) const {}
+};
+struct Many {
+    View<int> view[40];
+};
+struct Words {
+    std::uint64_t word[3];
 };
 struct FillRows {
     HEDDLE_FN void operator()(std::size_t, View2D<int>) const {}
@@ -66,25 +76,24 @@ TEST_CASE("an array that a lambda captures is freed after the kernel") {
     const int way = GENERATE(0, 1, 2, 3, 4, 5);
     INFO(way);
     expect_freed_after([&](StreamRef s, Array<int>& x, Array<int>& sum) {
-        const auto add = [v = View<const int>(x.view()), to = sum.view()] HEDDLE_FN(std::size_t i) {
-            to[i] += v[i];
-        };
+        const View<const int> v = x.view();
+        const View<int> to = sum.view();
+        const auto add = [v, to] HEDDLE_FN(std::size_t i) { to[i] += v[i]; };
         switch (way) {
         case 0: return launch(s, add, dim(1000));
         case 1: return launch(s, AddPair{}, dim(1000), Pair{x, sum});
-        case 2:
-            return launch(s, AddBoth{}, dim(1000), std::array<View<int>, 2>{x.view(), sum.view()});
+        case 2: return launch(s, AddBoth{}, dim(1000), Two{{x.view(), sum.view()}});
         case 3: {
             const ScopedStream in(s, {.wait_on_enter = false});
             Batch batch({.on_cpu = true});
             return batch([&] { launch(add, dim(1000)); });
         }
         case 4:
-            return launch_host(s, [v = x.view(), to = sum.view()] {
+            return launch_host(s, [v, to] {
                 for (std::size_t i = 0; i < v.size(); ++i) to[i] += v[i];
             });
         default:
-            on_completion(s, [v = x.view(), to = sum.view()](std::exception_ptr) {
+            on_completion(s, [v, to](std::exception_ptr) {
                 for (std::size_t i = 0; i < v.size(); ++i) to[i] += v[i];
             });
         }
@@ -94,12 +103,10 @@ TEST_CASE("an array that a lambda captures is freed after the kernel") {
 TEST_CASE("observers see the views that kernels hold, with mode, part and element") {
     const Stream s(test_device());
     Array<int> x = zeros<int>(s, 10);
+    const View<int> v = x.view().last(4);
+    const View<const int> c = x.view().first(5);
     auto all = accesses_of(OpKind::launch, [&] {
-        launch(
-            s,
-            [v = x.view().last(4),
-             c = View<const int>(x.view().first(5))] HEDDLE_FN(std::size_t i) { v[i] = c[i]; },
-            dim(4));
+        launch(s, [v, c] HEDDLE_FN(std::size_t i) { v[i] = c[i]; }, dim(4));
     });
     REQUIRE(all.size() == 2);
     CHECK(all[0].data == x.data() + 6);
@@ -117,6 +124,10 @@ TEST_CASE("observers see the views that kernels hold, with mode, part and elemen
     REQUIRE(all.size() == 2);
     CHECK(all[0].mode == AccessMode::read);
     CHECK(all[0].argument == 0);
+    all = accesses_of(OpKind::launch, [&] {
+        launch(s, TakesArray{}, dim(10), std::array<View<int>, 2>{x.view(), x.view()});
+    });
+    CHECK(all.size() == 2);
 }
 
 TEST_CASE("a View2D counts as its rows, as an argument and captured") {
@@ -166,10 +177,6 @@ TEST_CASE("a graph refuses to launch once an array is gone that its kernel captu
 TEST_CASE("words that are no views of arrays are no uses") {
     const Stream s(test_device());
     Array<int> x = zeros<int>(s, 10);
-    struct Words {
-        std::uint64_t word[3];
-        HEDDLE_FN void operator()(std::size_t) const {}
-    };
     static_assert(!detail::holds_no_pointer<Pair>());
     Words words{};
     const View<int> view = x.view();
@@ -195,10 +202,10 @@ TEST_CASE("words that are no views of arrays are no uses") {
 TEST_CASE("all views of a kernel are seen, more than 32 too") {
     const Stream s(test_device());
     Array<int> x = zeros<int>(s, 100);
-    std::array<View<int>, 40> many;
-    for (std::size_t i = 0; i < many.size(); ++i) many[i] = x.view().subview(i, 1);
+    Many many;
+    for (std::size_t i = 0; i < 40; ++i) many.view[i] = x.view().subview(i, 1);
     const auto all = accesses_of(OpKind::launch, [&] {
-        launch(s, [many] HEDDLE_FN(std::size_t i) { many[i][0] = 1; }, dim(40));
+        launch(s, [many] HEDDLE_FN(std::size_t i) { many.view[i][0] = 1; }, dim(40));
     });
     CHECK(all.size() == 40);
 }
@@ -221,8 +228,10 @@ TEST_CASE("races through captured views are certain, and halves are none") {
 TEST_CASE("the checker's summary names kernels with pointers that nothing declares") {
     CheckedStreams s;
     Checked checked;
-    launch(s.a, [v = s.x.view()] HEDDLE_FN(std::size_t i) { v[i] = 7; }, dim(10));
-    launch(s.a, [p = s.x.data()] HEDDLE_FN(std::size_t i) { p[i] = 7; }, dim(10));
+    const View<int> v = s.x.view();
+    launch(s.a, [v] HEDDLE_FN(std::size_t i) { v[i] = 7; }, dim(10));
+    int* const p = s.x.data();
+    launch(s.a, [p] HEDDLE_FN(std::size_t i) { p[i] = 7; }, dim(10));
     const check::Summary found = checked.end();
     CHECK(found.undeclared == 1);
     REQUIRE(found.undeclared_at.size() == 1);

@@ -25,7 +25,7 @@ public:
         return OwnerWord(reinterpret_cast<std::uintptr_t>(block) | pattern | traits<T>);
     }
     /// Any eight bytes.
-    explicit constexpr OwnerWord(std::uint64_t word) noexcept : word_(word) {}
+    HEDDLE_FN explicit constexpr OwnerWord(std::uint64_t word) noexcept : word_(word) {}
 
     /// Returns the word of a View<T> with the same owner.
     template <class T> HEDDLE_FN constexpr OwnerWord as() const noexcept {
