@@ -80,7 +80,16 @@ void Checker::on_op(const OpInfo& info) noexcept {
             intake_.add(op);
         }
         ++summary_.operations;
+        if (info.holds_pointers && off_depth == 0) [[unlikely]]
+            note_undeclared(op.site);
     });
+}
+
+void Checker::note_undeclared(SiteId kernel) {
+    constexpr std::size_t most_told = 5;
+    if (!undeclared_.insert(kernel).second) return;
+    if (summary_.undeclared++ < most_told)
+        summary_.undeclared_at.push_back(named_place(reader_.sites()[kernel]));
 }
 
 // Outside a host function, what is released has nothing before it but the host.

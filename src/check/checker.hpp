@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -58,6 +59,8 @@ private:
     /// Adds what only reports need.
     Finding explained(Finding finding);
     void tell(const News& news) const;
+    /// Notes a kernel that uses memory that the check does not see.
+    void note_undeclared(SiteId kernel);
 
     const check::Options options_;
     const int process_;
@@ -70,6 +73,7 @@ private:
     FindingLog log_;
     AskedWaits asked_waits_;
     check::Summary summary_;
+    std::set<SiteId> undeclared_;
 };
 
 /// Sets where all checks tell races. Thread-safe.

@@ -296,12 +296,26 @@ std::string fault_text(const Finding& finding, const ReportNames& names) {
         names.short_stream(finding.first.stream), finding.first.position);
 }
 
+std::string named_place(const Site& site) {
+    return formatted("'{}' at {}", site.name, place_text(site));
+}
+
 std::string summary_text(const check::Summary& summary, bool is_strict) {
     std::string text = formatted("heddle check: {} {}, {} possible", summary.certain,
                                  summary.certain == 1 ? "race" : "races", summary.possible);
     if (summary.possible != 0 && !is_strict) text += " (HEDDLE_CHECK=strict shows them)";
     if (summary.faults != 0) text += formatted(", {} faults of heddle", summary.faults);
-    return text + formatted("; {} operations checked\n", summary.operations);
+    text += formatted("; {} operations checked\n", summary.operations);
+    if (summary.undeclared == 0) return text;
+    const bool is_one = summary.undeclared == 1;
+    text += formatted("heddle check: {} that nothing declares, so what {} through them "
+                      "was not checked:",
+                      is_one ? "1 kernel holds pointers"
+                             : formatted("{} kernels hold pointers", summary.undeclared),
+                      is_one ? "it does" : "they do");
+    for (const std::string& one : summary.undeclared_at) text += "\n  " + one;
+    if (summary.undeclared > summary.undeclared_at.size()) text += "\n  ...";
+    return text + "\n";
 }
 
 }  // namespace detail

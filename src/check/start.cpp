@@ -45,7 +45,8 @@ void end_at_exit() noexcept {
     if (checker == nullptr || forks() != process) return;
     checker->stop();
     const check::Summary found = checker->summary();
-    const bool is_silent = found.certain == 0 && found.possible == 0 && found.faults == 0;
+    const bool is_silent =
+        found.certain == 0 && found.possible == 0 && found.faults == 0 && found.undeclared == 0;
     if (is_silent && !always_sums_up) return;
     std::fputs(summary_text(found, is_strict).c_str(), stderr);
     if (!exits || found.certain == 0) return;

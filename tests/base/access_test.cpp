@@ -35,7 +35,7 @@ static_assert(!std::is_constructible_v<CopyNode, detail::Region, detail::Region,
 
 static_assert(sizeof(StreamRef) == sizeof(void*) && std::is_trivially_copyable_v<StreamRef>);
 static_assert(std::is_trivially_copyable_v<View<int>> && std::is_trivially_copyable_v<Device>);
-static_assert(Access::block(Access::view<int>(nullptr, 0, nullptr)) == nullptr);
+static_assert(std::is_same_v<decltype(Access::view<int>(nullptr, 0, nullptr)), View<int>>);
 
 // Views, arrays and objects of classes derived from Array are not host ranges.
 struct Derived : Array<int> {};

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <utility>
 
 #include <heddle/location.hpp>
@@ -23,6 +22,7 @@ enum class DeviceKind : std::uint8_t;
 template <class T> class Array;
 template <class T> class KernelView;
 template <class T> class View;
+template <class T> class View2D;
 
 namespace detail {
 
@@ -31,7 +31,6 @@ struct Block;
 struct DeclaredUse;
 struct EventState;
 struct GraphData;
-struct MemoryArgument;
 struct ModuleKernelData;
 struct NodeData;
 struct StreamState;
@@ -60,11 +59,13 @@ struct Access {
     static ModuleKernelData& data(ModuleKernel kernel) noexcept;
     static BatchRun* run(const Batch& batch) noexcept;
 
-    template <class T>
-    static constexpr View<T> view(T* data, std::size_t size, Block* owner) noexcept;
+    template <class T> static View<T> view(T* data, std::size_t size, Block* owner) noexcept;
+    /// The view that a View2D keeps, and that view alone.
+    template <class T> static View<T> in_rectangle(const View<T>& view) noexcept;
+    template <class T> static View<T> alone(const View<T>& view) noexcept;
     template <class T> static Array<T> array(Block& block, std::size_t size) noexcept;
     /// Returns the allocation, or null if heddle does not own the memory.
-    template <class T> static constexpr Block* block(const View<T>& view) noexcept;
+    template <class T> static Block* block(const View<T>& view) noexcept;
     template <class T> static constexpr Block* block(const Array<T>& array) noexcept;
 
     template <class T> static const DeclaredUse& use(const KernelView<T>& view) noexcept {
@@ -74,11 +75,10 @@ struct Access {
         return part.memory_;
     }
 
-    /// Replaces one argument of a kernel node; `fresh` is the memory that it reaches.
+    /// Replaces one argument of a kernel node.
     template <class Node, class... P>
-    static void change_argument(Node& node, std::span<const MemoryArgument> fresh,
-                                const P&... arguments) {
-        node.change_argument(fresh, arguments...);
+    static void change_argument(Node& node, std::int8_t argument, const P&... arguments) {
+        node.change_argument(argument, arguments...);
     }
 };
 

@@ -19,30 +19,49 @@ namespace detail {
 enum class MemoryOrigin : std::uint8_t { pool, shared, imported };
 
 /// One allocation. Blocks keep their address for the life of the process and are reused, so that a
-/// View which outlives its Array finds `alive == false`.
-struct Block {
+/// View which outlives its Array finds `alive == false`, or other memory than its own. Their
+/// addresses are multiples of 128: see OwnerWord. What a launch needs is in the first 64 bytes.
+struct alignas(128) Block {
     static constexpr int inline_users = 4;
 
+    // The memory stays known until another allocation takes the record. They are changed by
+    // set_memory(), because a view that outlived its array may be looked at meanwhile.
     void* data = nullptr;
     std::size_t bytes = 0;
     Device device = Access::device(DeviceKind::cpu, 0);
     MemoryKind kind = MemoryKind::device;
     MemoryOrigin origin = MemoryOrigin::pool;
-    /// Imported memory: the offset of `data` in the other process's allocation, in bytes.
-    std::size_t offset = 0;
     std::atomic<bool> alive{false};
-    std::atomic<std::uint64_t> serial{0};  ///< identifies the allocation for good; 0: none
+    bool is_listed = false;
     std::atomic<std::uint32_t> owners{1};  ///< an Array, nodes of graphs, a batch
     /// The streams with work on this memory, by StreamState::key; 0: unused. They are keys because
     /// a closed stream's record is reused for another stream, which is not a user.
     std::atomic<std::uint64_t> users[inline_users] = {};
+    std::atomic<std::uint64_t> serial{0};  ///< identifies the allocation for good; 0: none
+    /// Imported memory: the offset of `data` in the other process's allocation, in bytes.
+    std::size_t offset = 0;
     Block* next_kept = nullptr;     ///< in a list of blocks that are freed later
     Block* next_listed = nullptr;   ///< in the list of new blocks (core/memory/block_records.hpp)
     std::uintptr_t indexed_at = 0;  ///< where the index of addresses has it; 0: nowhere
-    bool is_listed = false;
     /// The library's table of further users (core/memory/users.hpp).
     std::atomic<void*> more_users{nullptr};
 };
+static_assert(sizeof(Block) == 128);
+
+/// Sets a block's memory, which other threads may look at with holds().
+inline void set_memory(Block& block, void* data, std::size_t bytes) noexcept {
+    __atomic_store_n(&block.data, data, __ATOMIC_RELAXED);
+    __atomic_store_n(&block.bytes, bytes, __ATOMIC_RELAXED);
+}
+/// Returns whether the bytes lie within the memory that the block has, or had last. A view is out
+/// of date if not.
+inline bool holds(const Block& block, const void* data, std::size_t bytes) noexcept {
+    const auto begin =
+        reinterpret_cast<std::uintptr_t>(__atomic_load_n(&block.data, __ATOMIC_RELAXED));
+    const std::size_t size = __atomic_load_n(&block.bytes, __ATOMIC_RELAXED);
+    const std::uintptr_t at = reinterpret_cast<std::uintptr_t>(data) - begin;
+    return at <= size && bytes <= size - at;
+}
 
 /// Identifies the block's present allocation for good; 0 for none.
 inline std::uint64_t allocation_of(const Block* block) noexcept {

@@ -6,6 +6,8 @@
 #include <type_traits>
 #include <utility>
 
+#include <heddle/detail/signals.hpp>
+#include <heddle/memory/copy.hpp>
 #include <heddle/memory/view.hpp>
 
 namespace heddle::detail {
@@ -32,17 +34,24 @@ template <class T> using HeldViews = decltype(std::declval<const T&>().views());
 template <class T>
 concept HoldsViews = NamesMembers<T> && is_tuple_of_views<HeldViews<T>>;
 
-/// How many views a kernel or an argument is or holds.
-template <class T> constexpr std::size_t count_views() {
-    if constexpr (ViewTraits<T>::is_view) return 1;
-    else if constexpr (HoldsViews<T>) return std::tuple_size_v<HeldViews<T>>;
-    else {
-        static_assert(
-            !NamesMembers<T>,
-            "heddle: views() of a kernel, or of an argument, returns a std::tuple of views "
-            "alone");
-        return 0;
-    }
+template <class T> inline constexpr bool is_rectangle = false;
+template <class T> inline constexpr bool is_rectangle<View2D<T>> = true;
+
+/// Whether an object may hold views that its type does not tell of. It must be aligned as they are.
+template <class T> constexpr bool may_hold_views() {
+    static_assert(!NamesMembers<T> || HoldsViews<T>,
+                  "heddle: views() of a kernel, or of an argument, returns a std::tuple of views "
+                  "alone");
+    return sizeof(T) >= sizeof(View<char>) && alignof(T) >= alignof(View<char>) &&
+           std::is_class_v<T> && !ViewTraits<T>::is_view && !is_rectangle<T> && !HoldsViews<T> &&
+           !holds_no_pointer<T>();
+}
+
+/// How many views a kernel or an argument is or holds, at most.
+template <class T> constexpr std::size_t most_views() {
+    if constexpr (HoldsViews<T>) return std::tuple_size_v<HeldViews<T>>;
+    else if constexpr (may_hold_views<T>()) return sizeof(T) / sizeof(View<char>);
+    else return ViewTraits<T>::is_view || is_rectangle<T>;
 }
 
 }  // namespace heddle::detail

@@ -72,6 +72,7 @@ public:
     template <class G>
         requires(!std::is_same_v<std::remove_cvref_t<G>, Boxed>)
     Boxed(G&& function) : function_(std::make_unique<F>(std::forward<G>(function))) {}
+    const F& get() const noexcept { return *function_; }
     template <class... A> void operator()(A&&... args) { (*function_)(std::forward<A>(args)...); }
 
 private:
@@ -86,6 +87,27 @@ using Kept = std::conditional_t<std::is_nothrow_move_constructible_v<F>, F, Boxe
 template <class F>
 concept HostCallable = std::invocable<std::decay_t<F>&>;
 
+/// A part of a closure that may hold pointers: the kernel (argument -1), an argument, or a host
+/// function.
+struct OpaquePart {
+    const void* object;
+    std::size_t bytes;
+    std::int8_t argument;
+};
+
+/// Whether objects of type F hold anything that is aligned as pointers are.
+template <class F>
+inline constexpr bool may_hold_words = !std::is_empty_v<F> && alignof(F) >= alignof(void*);
+
+/// Appends a function as an opaque part.
+template <class F>
+void add_opaque_function([[maybe_unused]] const F& function, [[maybe_unused]] OpaquePart* to) {
+    if constexpr (may_hold_words<F>) *to = {&function, sizeof function, -1};
+}
+template <class F> void add_opaque_function(const Boxed<F>& function, OpaquePart* to) {
+    detail::add_opaque_function(function.get(), to);
+}
+
 /// A function that is called once.
 template <class F> struct HostFunction {
     Kept<F> function;
@@ -96,6 +118,9 @@ template <class F> struct HostFunction {
     }
     static void run(void* self, std::size_t, std::size_t) {
         static_cast<HostFunction*>(self)->function();
+    }
+    static void opaque(const void* self, OpaquePart* to) {
+        detail::add_opaque_function(static_cast<const HostFunction*>(self)->function, to);
     }
     static constexpr OpType type =
         op_type<HostFunction>(&run, std::is_trivially_copyable_v<Kept<F>>, "launch_host", pretty());

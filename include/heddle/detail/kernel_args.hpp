@@ -71,45 +71,77 @@ struct CallOperator<K> {
     using Type = Parameters<decltype(&K::operator())>;
 };
 
-/// The arrays and views among a launch's arguments, and in its kernel and arguments.
-template <std::size_t most> struct MemoryArguments {
-    MemoryArgument memory[most + 1];
-    std::size_t count = 0;
+/// The arrays and views among arguments of these types, and in them.
+template <class... Types> struct MemoryArguments {
+    static constexpr std::size_t most = (std::size_t{1} + ... + most_views<Types>());
+    MemoryArgument memory[most];  // not initialised
+    MemoryArgument* end = memory;
 
-    std::span<const MemoryArgument> all() const noexcept { return {memory, count}; }
+    std::span<const MemoryArgument> all() const noexcept { return {memory, end}; }
 
-    /// Adds the argument `index`, if it is an array or a view, or holds views.
-    template <class A>
-    void add([[maybe_unused]] A& a, [[maybe_unused]] std::size_t index,
+    /// Adds the argument `index` if it is an array or a view, or holds views. `kept` is the
+    /// launch's own copy, and has another type if the argument is converted.
+    template <class A, class P>
+    void add([[maybe_unused]] A& a, [[maybe_unused]] P& kept, [[maybe_unused]] std::size_t index,
              [[maybe_unused]] bool writes) noexcept {
-        [[maybe_unused]] const auto argument = static_cast<std::int8_t>(index < 127 ? index : 127);
+        [[maybe_unused]] const std::int8_t argument = argument_index(index);
         if constexpr (ViewTraits<KernelArg<A>>::is_view)
             add_view(kernel_argument(a), argument, writes, is_array<std::remove_const_t<A>>,
                      declared_use(a));
-        else add_members(kernel_argument(a), argument, writes);
+        else if constexpr (HoldsViews<KernelArg<A>>)
+            add_members(kernel_argument(a), argument, writes);
+        else add_members(kept, argument, writes);
     }
-    /// Adds the views that a kernel (argument -1) or an argument holds.
+    /// Adds the views that a kernel (argument -1) or an argument holds. If it is searched for them,
+    /// the bytes between its members are zeroed.
     template <class T>
-    void add_members([[maybe_unused]] const T& value, [[maybe_unused]] std::int8_t argument,
+    void add_members([[maybe_unused]] T& value, [[maybe_unused]] std::int8_t argument,
                      [[maybe_unused]] bool writes) noexcept {
-        if constexpr (HoldsViews<T>)
+        using Value = std::remove_const_t<T>;
+        if constexpr (HoldsViews<Value>) {
             detail::with_elements(value.views(), [&](const auto&... view) {
                 (add_view(view, argument, writes), ...);
             });
+        } else if constexpr (is_rectangle<Value>) {
+            add_rectangle(value, argument, writes);
+        } else if constexpr (may_hold_views<Value>()) {
+            detail::clear_padding(value);
+            end = find_views(&value, sizeof value, argument, end);
+        }
     }
 
 private:
     template <class T>
     void add_view(View<T> view, std::int8_t argument, bool writes, bool is_array = false,
                   const DeclaredUse* use = nullptr) noexcept {
-        memory[count++] = {Access::block(view),
-                           view.data(),
-                           view.size_bytes(),
-                           sizeof(T),
-                           argument,
-                           is_array,
-                           writes && !std::is_const_v<T>,
-                           use};
+        *end++ = {Access::block(view),
+                  view.data(),
+                  view.size_bytes(),
+                  sizeof(T),
+                  argument,
+                  is_array,
+                  writes && !std::is_const_v<T>,
+                  false,
+                  use,
+                  0,
+                  1,
+                  0};
+    }
+    template <class T>
+    void add_rectangle(const View2D<T>& view, std::int8_t argument, bool writes) noexcept {
+        const View<T> whole = view.memory();
+        *end++ = {Access::block(whole),
+                  whole.data(),
+                  view.rows() == 0 ? 0 : view.columns() * sizeof(T),
+                  sizeof(T),
+                  argument,
+                  false,
+                  writes && !std::is_const_v<T>,
+                  false,
+                  nullptr,
+                  view.pitch() * sizeof(T),
+                  static_cast<std::uint32_t>(view.rows()),
+                  0};
     }
 };
 

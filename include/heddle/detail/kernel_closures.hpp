@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <new>
 #include <tuple>
 #include <type_traits>
@@ -19,6 +20,23 @@ template <class K, int N, class... P> struct PortableOp;
 /// declared noexcept.
 template <class K, int N, class... P>
 inline constexpr bool moves_without_fail<PortableOp<K, N, P...>> = true;
+
+/// Whether the kernel, or an argument, can hold a pointer other than a view's.
+template <class P> inline constexpr bool may_hold_pointer = !holds_no_pointer<P>();
+template <class T> inline constexpr bool may_hold_pointer<View<T>> = false;
+template <HoldsViews P> inline constexpr bool may_hold_pointer<P> = false;
+
+template <class T> inline constexpr bool may_hold_pointer<View2D<T>> = false;
+
+/// How many parts of a closure are opaque, and one of them.
+template <class... P>
+inline constexpr std::uint16_t opaque_parts =
+    (std::uint16_t{0} + ... + (may_hold_pointer<P> ? 1 : 0));
+template <class P>
+void add_opaque_part([[maybe_unused]] const P& part, [[maybe_unused]] std::int8_t argument,
+                     [[maybe_unused]] OpaquePart*& to) noexcept {
+    if constexpr (may_hold_pointer<P>) *to++ = {&part, sizeof part, argument};
+}
 
 /// A portable kernel with its extents and arguments.
 template <class K, int N, class... P> struct PortableOp {
@@ -73,6 +91,15 @@ template <class K, int N, class... P> struct PortableOp {
         }
     }
 
+    static void opaque(const void* self, OpaquePart* to) {
+        const PortableOp& op = *static_cast<const PortableOp*>(self);
+        std::size_t i = 0;
+        detail::with_elements(op.args, [&](const P&... p) {
+            (detail::add_opaque_part(p, argument_index(i++), to), ...);
+        });
+        detail::add_opaque_part(op.kernel, -1, to);
+    }
+
     static constexpr OpType type =
         op_type<PortableOp>(&run, std::is_trivially_copyable_v<K>, "launch", pretty());
 };
@@ -83,11 +110,6 @@ template <class T> inline constexpr bool are_watched<View<T>> = is_watched<T>;
 template <class... V>
 inline constexpr bool are_watched<std::tuple<V...>> = (are_watched<std::remove_cvref_t<V>> || ...);
 template <HoldsViews P> inline constexpr bool are_watched<P> = are_watched<HeldViews<P>>;
-/// Whether the kernel, or an argument, can hold a pointer other than a view's.
-template <class P> inline constexpr bool may_hold_pointer = !holds_no_pointer<P>();
-template <class T> inline constexpr bool may_hold_pointer<View<T>> = false;
-template <HoldsViews P> inline constexpr bool may_hold_pointer<P> = false;
-
 /// Whether a portable kernel may tell somebody that it runs.
 template <class K, class... P>
 inline constexpr Signals kernel_signals =
@@ -124,12 +146,21 @@ template <class... P> struct GridOp {
     }
 
     static constexpr OpType type = op_type<GridOp>(&run, true, "launch", pretty());
+    static void opaque(const void* self, OpaquePart* to) {
+        const GridOp& op = *static_cast<const GridOp*>(self);
+        std::size_t i = 0;
+        detail::with_elements(op.args, [&](const P&... p) {
+            (detail::add_opaque_part(p, argument_index(i++), to), ...);
+        });
+    }
     template <KernelKind kind>
     static constexpr WorkType work_type{.op = &type,
                                         .kernel = kind,
                                         .parameters = sizeof...(P),
                                         .addresses = &addresses,
-                                        .copy = &copy};
+                                        .copy = &copy,
+                                        .opaque_parts = opaque_parts<P...>,
+                                        .opaque = &opaque};
 };
 
 }  // namespace heddle::detail

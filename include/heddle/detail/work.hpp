@@ -31,7 +31,7 @@ enum class KernelKind : std::uint8_t {
 struct PortableCode;
 
 /// Describes a type of work; one constant for each type of closure. What follows `signals` is null
-/// or 0 for host functions.
+/// or 0 for host functions, but for the opaque parts.
 struct WorkType {
     const OpType* op;
     Signals signals = Signals::no;
@@ -48,6 +48,9 @@ struct WorkType {
     /// identifies the kernel and its number of indices, whatever its arguments.
     PortableCode (*code)() noexcept = nullptr;
     const void* tag = nullptr;
+    /// How many parts may hold pointers that no type tells of, and a function that writes them.
+    std::uint16_t opaque_parts = 0;
+    void (*opaque)(const void* closure, OpaquePart* to) = nullptr;
 
     /// Returns how many addresses there are.
     std::size_t parts() const noexcept { return 1u + dimensions + parameters; }
@@ -58,7 +61,10 @@ struct WorkType {
 };
 
 template <class F>
-inline constexpr WorkType host_work_type{&HostFunction<F>::type, host_signals<F>};
+inline constexpr WorkType host_work_type{.op = &HostFunction<F>::type,
+                                         .signals = host_signals<F>,
+                                         .opaque_parts = may_hold_words<F>,
+                                         .opaque = &HostFunction<F>::opaque};
 
 /// An immutable closure with several owners.
 using SharedClosure = std::shared_ptr<void>;
@@ -99,17 +105,39 @@ struct DeclaredUse {
              const SourceLocation& where);
 };
 
-/// The memory of an array or view among a kernel's arguments.
+/// The memory of an array or view among a kernel's arguments, or in one of them, or in the kernel.
 struct MemoryArgument {
     Block* block;  ///< null if heddle does not own the memory
     const void* data;
-    std::size_t bytes;
-    std::uint32_t element;             ///< bytes of an element
-    std::int8_t argument;              ///< its index among the kernel's arguments
-    bool is_array;                     ///< an Array: without a block it holds nothing
-    bool writes;                       ///< whether the kernel can write it
-    const DeclaredUse* use = nullptr;  ///< null: what `writes` says, with all of it
+    std::size_t bytes;       ///< of each row
+    std::uint32_t element;   ///< bytes of an element
+    std::int8_t argument;    ///< its index among the kernel's arguments; -1: in the kernel
+    bool is_array;           ///< an Array: without a block it holds nothing
+    bool writes;             ///< whether the kernel can write it
+    bool is_found;           ///< by a search of the argument's bytes, `offset` from its beginning
+    const DeclaredUse* use;  ///< null: what `writes` says, with all of it
+    std::size_t pitch;       ///< bytes between the beginnings of two rows
+    std::uint32_t rows;
+    std::uint32_t offset;
+
+    /// Returns the bytes from the first row's beginning to the last one's end.
+    std::size_t extent() const noexcept { return rows <= 1 ? bytes : (rows - 1) * pitch + bytes; }
 };
+
+/// The index of an argument in MemoryArgument. Those beyond count as one.
+constexpr std::int8_t argument_index(std::size_t i) noexcept {
+    return static_cast<std::int8_t>(i < 127 ? i : 127);
+}
+
+/// Finds the views with an owner in an object that is a kernel (argument -1), an argument or a host
+/// function. Looks at its words, so the views in what it points to stay unknown. Views of arrays
+/// that are gone are found too, if their bytes were theirs. Writes them to `to`, where there is
+/// room for one for each 24 bytes, and returns the end. `object` is aligned to eight bytes.
+MemoryArgument* find_views(const void* object, std::size_t bytes, std::int8_t argument,
+                           MemoryArgument* to) noexcept;
+/// Throws UsageError if the kernel cannot reach the memory on `stream`, or its array is gone.
+void check_memory(const MemoryArgument& memory, const StreamState& stream,
+                  const SourceLocation& where);
 
 /// One launch of a kernel, or the launch that a node makes.
 struct LaunchCall {
@@ -139,6 +167,16 @@ bool record_work(StreamState& stream, const WorkType& type, void* self, std::siz
                  std::span<const MemoryArgument> memory, const LaunchOptions& options,
                  const SourceLocation& where);
 
+/// Zeroes the bytes of an object that belong to no member, where the compiler knows them.
+template <class T> void clear_padding([[maybe_unused]] T& object) noexcept {
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_clear_padding)
+    if constexpr (std::is_trivially_copyable_v<T> && !std::is_array_v<T>)
+        __builtin_clear_padding(&object);
+#endif
+#endif
+}
+
 /// Copies a part of a closure to its offset in `to`, which is zeroed. Bytes between the parts, and
 /// where the compiler can tell those inside them, stay zero.
 template <class Closure, class T>
@@ -146,17 +184,13 @@ void copy_part(void* to, const Closure& from, const T& part) noexcept {
     if constexpr (!std::is_empty_v<T>) {
         auto* const at = static_cast<std::byte*>(to) + (reinterpret_cast<const std::byte*>(&part) -
                                                         reinterpret_cast<const std::byte*>(&from));
-#if defined(__has_builtin)
-#if __has_builtin(__builtin_clear_padding)
         if constexpr (std::is_trivially_copyable_v<T> && !std::is_array_v<T>) {
             T clean = part;
-            __builtin_clear_padding(&clean);
+            detail::clear_padding(clean);
             std::memcpy(at, &clean, sizeof clean);
-            return;
+        } else {
+            std::memcpy(at, &part, sizeof part);
         }
-#endif
-#endif
-        std::memcpy(at, &part, sizeof part);
     }
 }
 

@@ -49,9 +49,9 @@ void set_host_function(NodeData& node, const WorkType& type, void* self,
                        std::span<const MemoryArgument> memory, const SourceLocation& where);
 /// Checks and sets what a kernel node launches.
 void set_kernel(NodeData& node, const LaunchCall& call);
-/// Sets a launch that differs in one argument only, which has been checked. `fresh` is that
-/// argument's memory. The other arrays keep the allocations (serials) noted when they were set.
-void change_kernel(NodeData& node, const LaunchCall& call, std::span<const MemoryArgument> fresh);
+/// Sets a launch that differs in one argument only, which has been checked. The other arrays keep
+/// the allocations (serials) noted when they were set.
+void change_kernel(NodeData& node, const LaunchCall& call, std::int8_t argument);
 /// Throws UsageError if an array that the node uses is gone, also if its record is another array's
 /// now.
 void check_arrays(const GraphNode& node, const SourceLocation& where);
@@ -61,8 +61,8 @@ struct SetKernel {
 };
 struct ChangeKernel {
     NodeData& node;
-    std::span<const MemoryArgument> fresh;
-    void operator()(const LaunchCall& call) const { change_kernel(node, call, fresh); }
+    std::int8_t argument;
+    void operator()(const LaunchCall& call) const { change_kernel(node, call, argument); }
 };
 /// These two do nothing while the node has no arguments.
 void set_extents(NodeData& node, const std::size_t* extent, std::size_t dimensions,
@@ -96,9 +96,10 @@ const void* kernel_of(const GraphNode& node, const void* tag, std::size_t* exten
 Device device_of(const Region& to, const Region* from, const SourceLocation& where);
 /// Throws what launch() would for this argument on a stream of `device`.
 template <class A> void check_node_argument(A& a, Device device, const SourceLocation& where) {
-    MemoryArguments<count_views<KernelArg<A>>()> used;
-    used.add(a, 0, false);
-    for (const MemoryArgument& one : used.all()) check_reach(one.block, any_stream(device), where);
+    KernelArg<A> kept = kernel_argument(a);
+    MemoryArguments<KernelArg<A>> used;
+    used.add(a, kept, 0, false);
+    for (const MemoryArgument& one : used.all()) check_memory(one, any_stream(device), where);
     check_not_empty(a, where);
 }
 
@@ -205,10 +206,9 @@ private:
             shape_.how.given |=
                 detail::read_shape(this->data(), shape_.extent, shape_.how.options, shape_.where);
     }
-    template <class... P>
-    void change_argument(std::span<const detail::MemoryArgument> fresh, const P&... values) {
+    template <class... P> void change_argument(std::int8_t argument, const P&... values) {
         update_shape();
-        detail::describe_launch(kernel_, shape_, detail::ChangeKernel{this->data(), fresh},
+        detail::describe_launch(kernel_, shape_, detail::ChangeKernel{this->data(), argument},
                                 values...);
     }
 

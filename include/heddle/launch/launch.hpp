@@ -35,7 +35,9 @@ inline constexpr WorkType portable_work_type{.op = &PortableOp<K, N, P...>::type
                                              .addresses = &PortableOp<K, N, P...>::addresses,
                                              .copy = &PortableOp<K, N, P...>::copy,
                                              .code = portable_code<N, K, P...>,
-                                             .tag = &kernel_tag<K, N>};
+                                             .tag = &kernel_tag<K, N>,
+                                             .opaque_parts = opaque_parts<K, P...>,
+                                             .opaque = &PortableOp<K, N, P...>::opaque};
 
 /// What launches and nodes need to know of a kind of kernel K, launched with a shape S. This one is
 /// for what cannot be launched, and says why.
@@ -81,16 +83,28 @@ struct Submit {
     void operator()(const LaunchCall& call) const { submit_launch(stream, call); }
 };
 
+/// Adds the memory of a launch's arguments and kernel.
+template <class Traits, class Used, class Closure, std::size_t... I, class... A>
+void add_memory(Used& used, Closure& closure, std::index_sequence<I...>, A&... args) noexcept {
+    (used.add(args, std::get<I>(closure.args), I, Traits::template writes<A>(I)), ...);
+    if constexpr (requires { closure.kernel; }) used.add_members(closure.kernel, -1, true);
+}
+template <class Closure> struct MemoryOf;
+template <class K, int N, class... P> struct MemoryOf<PortableOp<K, N, P...>> {
+    template <class... A> using Arguments = MemoryArguments<K, P..., A...>;
+};
+template <class... P> struct MemoryOf<GridOp<P...>> {
+    template <class... A> using Arguments = MemoryArguments<P..., A...>;
+};
+
 /// Calls use(call) with the description of a launch.
 template <class K, class S, class Use, class... A>
 void describe_launch(const K& kernel, const S& shape, const Use& use, A&... args) {
     using Traits = LaunchTraits<K, S>;
     auto closure = Traits::closure(kernel, shape, args...);
     void* addresses[1 + 3 + sizeof...(A)];
-    MemoryArguments<(count_views<K>() + ... + count_views<KernelArg<A>>())> used;
-    [[maybe_unused]] std::size_t i = 0;
-    ((used.add(args, i, Traits::template writes<A>(i)), ++i), ...);
-    used.add_members(kernel, -1, true);
+    typename MemoryOf<decltype(closure)>::template Arguments<KernelArg<A>...> used;
+    detail::add_memory<Traits>(used, closure, std::index_sequence_for<A...>(), args...);
     use(LaunchCall{*Traits::template type<A...>, &closure, addresses, Traits::count(shape),
                    used.all(), shape.how, shape.where});
 }
@@ -109,8 +123,10 @@ inline namespace HEDDLE_COMPILED_BY {
 /// nothing else. Asynchronous. Kernel and arguments are copied at the call and must be trivially
 /// copyable; an Array is passed as a View.
 ///
-/// The views in an argument that is a class, or in the kernel itself, count as arguments if it
-/// names them, all of them: `auto views() const { return std::tuple(x, y); }`.
+/// Views that the kernel captures or holds, and those in an argument that is a class, count as
+/// arguments. Pointers, spans, references and views behind them do not: see Array::used_on(). A
+/// class may name its views; then only those count: `auto views() const { return std::tuple(x, y);
+/// }`.
 ///
 /// A portable kernel runs once for each index of dim(), in any order: kernel(i, args...), kernel(x,
 /// y, args...) or kernel(x, y, z, args...). An extent of 0 enqueues nothing.

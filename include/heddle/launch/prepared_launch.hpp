@@ -47,10 +47,8 @@ public:
         detail::check_node_argument(value, device(), where);
         std::tuple<P...> values = values_;
         std::get<index>(values) = detail::kernel_argument(value);
-        detail::MemoryArguments<detail::count_views<detail::KernelArg<A>>()> fresh;
-        fresh.add(value, index, false);
         detail::with_elements(values, [&](const P&... given) {
-            detail::Access::change_argument(node_, fresh.all(), given...);
+            detail::Access::change_argument(node_, detail::argument_index(index), given...);
         });
         values_ = values;
         return *this;

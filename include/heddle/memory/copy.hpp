@@ -148,7 +148,8 @@ public:
     /// Refers to the rectangle at the start of `memory`.
     View2D(View<T> memory, std::size_t rows, std::size_t columns, std::size_t pitch,
            Where where = {})
-        : memory_(memory), rows_(rows), columns_(columns), pitch_(pitch) {
+        : memory_(detail::Access::in_rectangle(memory)), rows_(rows), columns_(columns),
+          pitch_(pitch) {
         if (rows == 0 || columns == 0) return;
         std::size_t needed = 0;
         if (columns > pitch) detail::throw_pitch_too_small(columns, pitch, where);
@@ -160,7 +161,7 @@ public:
         : View2D(memory, rows, columns, columns, where) {}
 
     /// Returns the memory that the rectangle is in.
-    View<T> memory() const noexcept { return memory_; }
+    View<T> memory() const noexcept { return detail::Access::alone(memory_); }
     /// Returns the number of rows.
     std::size_t rows() const noexcept { return rows_; }
     /// Returns the number of elements in a row.

@@ -8,6 +8,7 @@
 
 #include <heddle/detail/access.hpp>
 #include <heddle/detail/block.hpp>
+#include <heddle/detail/owner_word.hpp>
 #include <heddle/detail/ranges.hpp>
 #include <heddle/launch/kernel.hpp>
 #include <heddle/location.hpp>
@@ -71,7 +72,7 @@ public:
     template <class U>
         requires(std::is_same_v<T, const U>)
     HEDDLE_FN constexpr View(const View<U>& other) noexcept
-        : data_(other.data_), size_(other.size_), owner_(other.owner_) {}
+        : data_(other.data_), size_(other.size_), owner_(other.owner_.template as<T>()) {}
     /// Refers to the host memory of a std::vector, std::array, std::span, ... of the same element
     /// type.
     template <detail::HostRangeOf<T> R>
@@ -122,27 +123,36 @@ public:
         if (size_bytes() % sizeof(U) != 0) detail::throw_not_whole(size_bytes(), sizeof(U), where);
         if (reinterpret_cast<std::uintptr_t>(data_) % alignof(U) != 0)
             detail::throw_not_aligned(data_, alignof(U), where);
-        return View<U>(reinterpret_cast<U*>(data_), size_bytes() / sizeof(U), owner_);
+        return View<U>(reinterpret_cast<U*>(data_), size_bytes() / sizeof(U),
+                       owner_.template as<U>());
     }
 
 private:
     friend detail::Access;
     template <class U> friend class View;
-    HEDDLE_FN constexpr View(T* data, std::size_t size, detail::Block* owner) noexcept
+    HEDDLE_FN constexpr View(T* data, std::size_t size, detail::OwnerWord owner) noexcept
         : data_(data), size_(size), owner_(owner) {}
 
     T* data_ = nullptr;
     std::size_t size_ = 0;
-    detail::Block* owner_ = nullptr;
+    detail::OwnerWord owner_;
 };
 
-template <class T>
-constexpr View<T> detail::Access::view(T* data, std::size_t size, Block* owner) noexcept {
-    return {data, size, owner};
+template <class T> View<T> detail::Access::view(T* data, std::size_t size, Block* owner) noexcept {
+    return {data, size, OwnerWord::of<T>(owner)};
 }
-template <class T> constexpr detail::Block* detail::Access::block(const View<T>& view) noexcept {
-    return view.owner_;
+template <class T> View<T> detail::Access::in_rectangle(const View<T>& view) noexcept {
+    return {view.data_, view.size_, view.owner_.in_rectangle()};
 }
+template <class T> View<T> detail::Access::alone(const View<T>& view) noexcept {
+    return {view.data_, view.size_, view.owner_.alone()};
+}
+template <class T> detail::Block* detail::Access::block(const View<T>& view) noexcept {
+    return view.owner_.block();
+}
+
+static_assert(sizeof(View<char>) == 24 && std::is_trivially_copyable_v<View<char>>,
+              "kernels take views as 24 bytes, and as they are");
 
 /// Deduces the element type of a host range, with its const.
 template <detail::ContiguousRange R> View(R&&) -> View<detail::ElementIn<R>>;

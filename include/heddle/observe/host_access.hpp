@@ -27,7 +27,18 @@ public:
 
 namespace detail {
 template <class T> MemoryArgument host_memory(View<T> view, bool writes) noexcept {
-    return {Access::block(view), view.data(), view.size_bytes(), sizeof(T), -1, false, writes};
+    return {Access::block(view),
+            view.data(),
+            view.size_bytes(),
+            sizeof(T),
+            -1,
+            false,
+            writes,
+            false,
+            nullptr,
+            0,
+            1,
+            0};
 }
 template <class T> DeclaredAccess declare(View<T> view, bool writes, Where where) noexcept {
     return Access::make<DeclaredAccess>(host_memory(view, writes), where);

@@ -168,8 +168,12 @@ struct OpInfo {
     /// Of waits, records and host waits.
     WaitReason reason = WaitReason::user;
     /// Whether it may tell somebody that it runs in a way that cannot be seen, through a flag in
-    /// memory for example. For host functions and kernels, as far as their types say.
+    /// memory for example. Of host functions and kernels: as far as their types, and the words that
+    /// a kernel holds, say.
     bool may_signal = false;
+    /// Kernels: whether it holds, or is passed, what may be pointers to memory that `accesses` does
+    /// not tell of: addresses, references, views of addresses.
+    bool holds_pointers = false;
     /// Allocations: whether the memory comes from a cache of heddle's own, which has to hand it on
     /// after the uses of whoever had it before.
     bool from_own_cache = false;

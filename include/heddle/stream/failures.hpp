@@ -54,6 +54,9 @@ template <class F> struct CompletionFunction {
     static void complete(void* self, std::exception_ptr failure) {
         static_cast<CompletionFunction*>(self)->function(std::move(failure));
     }
+    static void opaque(const void* self, OpaquePart* to) {
+        detail::add_opaque_function(static_cast<const CompletionFunction*>(self)->function, to);
+    }
     static constexpr OpType make_type() {
         OpType made = op_type<CompletionFunction>(&run, std::is_trivially_copyable_v<Kept<F>>,
                                                   "on_completion", pretty(), true);
@@ -67,7 +70,10 @@ template <class F>
 concept CompletionCallable = std::invocable<std::decay_t<F>&, std::exception_ptr>;
 
 template <class F>
-inline constexpr WorkType completion_work_type{&CompletionFunction<F>::type, host_signals<F>};
+inline constexpr WorkType completion_work_type{.op = &CompletionFunction<F>::type,
+                                               .signals = host_signals<F>,
+                                               .opaque_parts = may_hold_words<F>,
+                                               .opaque = &CompletionFunction<F>::opaque};
 
 /// Enqueues an operation that has OpType::complete, or records it if the stream is being recorded.
 void give_completion(StreamState& stream, const WorkType& type, void* self,

@@ -20,6 +20,7 @@ enum class ForkOrder {
     events,
     block_index,
     blocks,
+    block_slabs,
     block_users,
     chunks,
     completions,

@@ -8,6 +8,7 @@
 #include "core/base/errors.hpp"
 #include "core/base/kernel_name.hpp"
 #include "core/graph/graph.hpp"
+#include "core/launch/found_views.hpp"
 #include "core/launch/launch.hpp"
 #include "core/memory/copy.hpp"
 #include "core/stream/order.hpp"
@@ -161,14 +162,15 @@ Work work_of(const LaunchCall& call) {
 }  // namespace
 
 void set_host_function(NodeData& node, const WorkType& type, void* self,
-                       std::span<const MemoryArgument> memory, const SourceLocation& where) try {
+                       std::span<const MemoryArgument> declared, const SourceLocation& where) try {
+    const HostMemory used(type, self, declared);
+    const std::span<const MemoryArgument> memory = used.all();
     Work work;
     work.type = &type;
     work.closure = moved_closure(type, self);
     for (const MemoryArgument& one : memory) {
         if (one.block == nullptr) continue;
-        if (!one.block->alive.load(std::memory_order_relaxed))
-            throw_dead_block(*one.block, "host_node", where);
+        check_alive(one, "host_node", where);
         work.blocks.push_back(one.block);
     }
     note_serials(work);
@@ -186,17 +188,15 @@ void set_kernel(NodeData& node, const LaunchCall& call) try {
     detail::rethrow_as_error("args", call.where);
 }
 
-void change_kernel(NodeData& node, const LaunchCall& call,
-                   std::span<const MemoryArgument> fresh) try {
+void change_kernel(NodeData& node, const LaunchCall& call, std::int8_t argument) try {
     Work work = work_of(call);
-    // The blocks are in the order of the memory arguments, so those of the changed argument, if it
-    // has any, lie between those before it and those behind it. They need not be as many as before.
+    // The blocks are in the order of the arguments, and the kernel's are last. So those of the
+    // changed argument, if it has any, lie between the others. They need not be as many as before.
     std::size_t before = 0, behind = 0;
-    bool is_behind = false;
     for (const MemoryArgument& one : call.memory) {
-        const bool is_fresh = !fresh.empty() && one.argument == fresh.front().argument;
-        is_behind |= is_fresh;
-        if (!is_fresh && one.block != nullptr) ++(is_behind ? behind : before);
+        if (one.block == nullptr || one.argument == argument) continue;
+        const bool is_behind = one.argument > argument || one.argument < 0;
+        ++(is_behind ? behind : before);
     }
     std::copy_n(node.work.serials.begin(), before, work.serials.begin());
     std::copy_n(node.work.serials.rbegin(), behind, work.serials.rbegin());

@@ -1,6 +1,7 @@
 #include "core/graph/shape.hpp"
 
 #include "core/base/ids.hpp"
+#include "core/launch/found_views.hpp"
 
 namespace heddle::detail {
 
@@ -118,8 +119,9 @@ void ShapeData::describe(const NodeData& node, std::span<const std::uint32_t> af
     info.name = names_.emplace_back(node.display_name()).c_str();
     info.where = node.where;
     info.after = after;
-    info.may_signal =
-        node.enabled && node.work.type != nullptr && node.work.type->may_signal(node.device);
+    if (node.enabled && node.work.type != nullptr)
+        info.may_signal = may_signal(
+            *node.work.type, undeclared_in(*node.work.type, node.work.closure.get()), node.device);
     std::vector<OpAccess>& accesses = accesses_.emplace_back();
     info.accesses_known = accesses_of(node, accesses);
     info.accesses = accesses;

@@ -12,6 +12,8 @@
 
 #include "core/base/errors.hpp"
 #include "core/base/kernel_name.hpp"
+#include "core/base/report.hpp"
+#include "core/launch/found_views.hpp"
 #include "core/launch/launch.hpp"
 #include "core/observe/calls.hpp"
 #include "core/observe/function_mark.hpp"
@@ -42,22 +44,35 @@ bool record_work(StreamState& stream, const LaunchCall& call) {
 
 /// Tells observers of an operation that uses this memory.
 void notify_described(StreamState& stream, OpInfo op, std::span<const MemoryArgument> memory,
-                      bool is_recorded) noexcept {
-    constexpr std::size_t most = 32;  // further arguments are not shown
+                      bool is_recorded) noexcept try {
+    std::size_t count = 0;
+    for (const MemoryArgument& one : memory) count += one.use != nullptr ? one.use->most() : 1;
+    constexpr std::size_t few = 32;
     // Not an array of accesses, which would be initialised, all of it.
-    alignas(OpAccess) std::byte room[most * sizeof(OpAccess)];
-    auto* const accesses = reinterpret_cast<OpAccess*>(room);
-    op.accesses = {accesses, describe_accesses(memory, {accesses, most})};
+    alignas(OpAccess) std::byte room[few * sizeof(OpAccess)];
+    auto* accesses = reinterpret_cast<OpAccess*>(room);
+    std::vector<OpAccess> many;
+    if (count > few) {
+        many.resize(count);
+        accesses = many.data();
+    }
+    op.accesses = {accesses, describe_accesses(memory, {accesses, std::max(few, count)})};
     complete_and_notify_on(stream, op, is_recorded);
+} catch (...) {
+    report(std::current_exception());  // no memory
 }
 
-void notify_launch(StreamState& stream, const LaunchCall& call, bool is_recorded) noexcept {
+void notify_launch(StreamState& stream, const LaunchCall& call, bool is_recorded) noexcept try {
+    const Undeclared held = undeclared_in(call.type, call.closure);
     notify_described(stream,
                      {.kind = OpKind::launch,
-                      .may_signal = call.type.may_signal(stream.device),
+                      .may_signal = may_signal(call.type, held, stream.device),
+                      .holds_pointers = held.pointers,
                       .name = name_of_kernel(call.type, kernel_of(call)),
                       .where = call.where},
                      call.memory, is_recorded);
+} catch (...) {
+    report(std::current_exception());  // no memory
 }
 }  // namespace
 
@@ -106,6 +121,8 @@ std::size_t describe_accesses(std::span<const MemoryArgument> memory,
                               .bytes = one.bytes,
                               .allocation = allocation_of(one.block),
                               .owner = one.block,
+                              .pitch = one.pitch,
+                              .rows = std::max(one.rows, 1u),
                               .element = one.element,
                               .mode = one.writes ? AccessMode::read_write : AccessMode::read,
                               .argument = one.argument};
@@ -162,7 +179,7 @@ void check_launch(StreamState& stream, const LaunchCall& call) {
     }
     bool is_missing = false;
     for (const MemoryArgument& one : call.memory) {
-        check_reach(one.block, stream, call.where);
+        check_memory(one, stream, call.where);
         is_missing |= one.is_array && one.block == nullptr;
     }
     if (is_missing && call.count != 0) [[unlikely]]
@@ -178,7 +195,8 @@ bool is_plain(const StreamState& stream, const LaunchCall& call) noexcept {
     for (const MemoryArgument& one : call.memory) {
         const Block* const block = one.block;
         if (block == nullptr || !block->alive.load(std::memory_order_relaxed) ||
-            block->device != stream.device || block->kind != MemoryKind::device)
+            block->device != stream.device || block->kind != MemoryKind::device ||
+            !holds(*block, one.data, one.extent()))
             return false;
     }
     return true;
@@ -224,14 +242,13 @@ void submit_launch(StreamState& stream, const LaunchCall& call) try {
 }
 
 void submit_host_function(StreamState& stream, Admission admission, const WorkType& type,
-                          void* self, std::span<const MemoryArgument> memory,
+                          void* self, std::span<const MemoryArgument> declared,
                           const SourceLocation& where) {
     const FunctionMark mark;
-    for (const MemoryArgument& one : memory) {
-        if (one.block != nullptr && !one.block->alive.load(std::memory_order_relaxed))
-            throw_dead_block(*one.block, "launch_host", where);
-        note_use(one.block, stream);
-    }
+    const HostMemory used(type, self, declared);
+    const std::span<const MemoryArgument> memory = used.all();
+    for (const MemoryArgument& one : memory) check_alive(one, type.op->call, where);
+    for (const MemoryArgument& one : memory) note_use(one.block, stream);
     const bool is_recorded =
         admission == Admission::recorded && record_work(stream, type, self, 1, memory, {}, where);
     if (!is_recorded) [[likely]]

@@ -6,6 +6,7 @@
 #include "core/base/fork.hpp"
 #include "core/base/ids.hpp"
 #include "core/base/spin_lock.hpp"
+#include "core/memory/block_slabs.hpp"
 #include "core/memory/users.hpp"
 
 namespace heddle::detail {
@@ -43,6 +44,7 @@ void list(Block& block) noexcept {
     pool.listed.store(&block, std::memory_order_relaxed);
 }
 Block& begin_use(Block& block) noexcept {
+    set_memory(block, nullptr, 0);
     block.serial.store(next_id(), std::memory_order_relaxed);
     list(block);
     return block;
@@ -62,11 +64,10 @@ Block& take_block() {
             return begin_use(block);
         }
     }
-    constexpr int slab = 64;
-    auto* made = new Block[slab];
+    BlockSlab& slab = make_slab();
     const std::lock_guard lock(pool.lock);
-    for (int i = 1; i < slab; ++i) add_free(made[i]);
-    return begin_use(made[0]);
+    for (int i = 1; i < BlockSlab::size; ++i) add_free(slab.blocks[i]);
+    return begin_use(slab.blocks[0]);
 }
 
 void give_block(Block& block) noexcept {
@@ -74,8 +75,8 @@ void give_block(Block& block) noexcept {
     block.origin = MemoryOrigin::pool;
     block.offset = 0;
     const std::lock_guard lock(pool.lock);
-    // With the lock held: take_new_blocks() reads both.
-    block.data = nullptr;
+    // With the lock held: take_new_blocks() reads it. The memory stays known, so that a view of it
+    // is told apart from other bytes.
     block.serial.store(0, std::memory_order_relaxed);
     add_free(block);
 }

@@ -78,8 +78,7 @@ void notify_allocated(Block& block, bool is_reused, const SourceLocation& where)
     notify_memory(OpKind::allocate, nullptr, block, where, false, is_reused);
 }
 
-void open_device(Block& block, Device device, std::size_t bytes, MemoryOrigin origin) noexcept {
-    block.bytes = bytes;
+void open_device(Block& block, Device device, MemoryOrigin origin) noexcept {
     block.device = device;
     block.kind = MemoryKind::device;
     block.origin = origin;
@@ -107,12 +106,11 @@ Block& allocate(StreamRef ref, std::size_t count, std::size_t element, Where whe
     Block& block = take_block();
     StreamRecord& on = recorded ? allocating_stream(stream, where) : stream;
     try {
-        if (bytes != 0) block.data = on.backend->allocate(on, bytes, where);
+        set_memory(block, bytes != 0 ? on.backend->allocate(on, bytes, where) : nullptr, bytes);
     } catch (...) {
         give_block(block);
         throw;
     }
-    block.bytes = bytes;
     block.device = stream.device;
     block.kind = MemoryKind::device;
     block.owners.store(1, std::memory_order_relaxed);
@@ -138,12 +136,13 @@ Block& allocate_at_once(Device device, std::size_t bytes, Where where) try {
     StreamRecord& record = record_of(stream);
     Block& block = take_block();
     try {
-        if (bytes != 0) block.data = record.backend->allocate(record, bytes, where);
+        set_memory(block, bytes != 0 ? record.backend->allocate(record, bytes, where) : nullptr,
+                   bytes);
     } catch (...) {
         give_block(block);
         throw;
     }
-    open_device(block, device, bytes, MemoryOrigin::pool);
+    open_device(block, device, MemoryOrigin::pool);
     if (is_observed()) notify_memory(OpKind::allocate, nullptr, block, where);
     return block;
 } catch (...) {
@@ -158,12 +157,12 @@ Block& allocate_shared(Device device, std::size_t count, std::size_t element,
     try {
         if (bytes != 0)
             made = backend_of(device.kind()).allocate_shared(device.index(), bytes, where);
-        block.data = made.data;
+        set_memory(block, made.data, bytes);
     } catch (...) {
         give_block(block);
         throw;
     }
-    open_device(block, device, bytes, MemoryOrigin::shared);
+    open_device(block, device, MemoryOrigin::shared);
     if (is_observed()) notify_allocated(block, made.is_reused, where);
     return block;
 } catch (...) {
@@ -174,13 +173,13 @@ Block& import_shared(Device device, const ArrayHandle& handle, const SourceLocat
     Block& block = take_block();
     try {
         void* const base = backend_of(device.kind()).import_shared(device.index(), handle, where);
-        block.data = static_cast<std::byte*>(base) + handle.offset;
+        set_memory(block, static_cast<std::byte*>(base) + handle.offset, handle.bytes);
         block.offset = handle.offset;
     } catch (...) {
         give_block(block);
         throw;
     }
-    open_device(block, device, handle.bytes, MemoryOrigin::imported);
+    open_device(block, device, MemoryOrigin::imported);
     if (is_observed()) notify_memory(OpKind::allocate, nullptr, block, where);
     return block;
 } catch (...) {
@@ -197,12 +196,11 @@ Block& allocate_host(MemoryKind kind, std::size_t count, std::size_t element, Wh
         if (bytes != 0)
             made = (kind == MemoryKind::pinned ? pinned_backend() : cpu_backend())
                        .allocate_pinned(bytes, where);
-        block.data = made.data;
+        set_memory(block, made.data, bytes);
     } catch (...) {
         give_block(block);
         throw;
     }
-    block.bytes = bytes;
     block.device = Access::device(DeviceKind::cpu, 0);
     block.kind = kind;
     block.owners.store(1, std::memory_order_relaxed);

@@ -1,0 +1,65 @@
+// The third word of a view: its allocation, and enough to recognise the view by.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+#include <heddle/detail/signals.hpp>
+#include <heddle/launch/kernel.hpp>
+
+namespace heddle::detail {
+
+struct Block;
+
+/// A word that says what a view refers to, so that a search of a closure's bytes finds it: from the
+/// lowest bit on const (1), a pattern that aligned pointers do not have (4), watched (1), rectangle
+/// (1), the address of the Block, which is a multiple of 128 (41), and the bytes of an element, or
+/// 0xffff for more (16). Without a Block there is neither address nor pattern. See docs/adr/0043.
+class OwnerWord {
+public:
+    constexpr OwnerWord() noexcept = default;
+    /// The word of a View<T>.
+    template <class T> static OwnerWord of(const Block* block) noexcept {
+        if (block == nullptr) return {};
+        return OwnerWord(reinterpret_cast<std::uintptr_t>(block) | pattern | traits<T>);
+    }
+    /// Any eight bytes.
+    HEDDLE_FN explicit constexpr OwnerWord(std::uint64_t word) noexcept : word_(word) {}
+
+    /// Returns the word of a View<T> with the same owner.
+    template <class T> HEDDLE_FN constexpr OwnerWord as() const noexcept {
+        return OwnerWord((word_ & (address | pattern_mask)) | traits<T>);
+    }
+    /// Returns the word of the view in a View2D.
+    constexpr OwnerWord in_rectangle() const noexcept { return OwnerWord(word_ | rectangle); }
+    /// The opposite.
+    constexpr OwnerWord alone() const noexcept { return OwnerWord(word_ & ~rectangle); }
+
+    /// Returns the block, or null. Of any eight bytes: an address, unless may_be_owned() is false.
+    Block* block() const noexcept { return reinterpret_cast<Block*>(word_ & address); }
+    /// Returns false for nearly all words that are not of a view with an owner.
+    constexpr bool may_be_owned() const noexcept { return (word_ & pattern_mask) == pattern; }
+    /// Returns the bytes of an element; `large` for that many and more.
+    constexpr std::size_t element() const noexcept { return word_ >> 48; }
+    /// Whether the elements are const, may be looked at while they are written (is_watched), and
+    /// whether the view is that of a View2D.
+    constexpr bool is_const() const noexcept { return (word_ & const_bit) != 0; }
+    constexpr bool is_watched() const noexcept { return (word_ & watched) != 0; }
+    constexpr bool is_rectangle() const noexcept { return (word_ & rectangle) != 0; }
+
+    static constexpr std::size_t large = 0xffff;
+
+private:
+    static constexpr std::uint64_t const_bit = 1, pattern_mask = 0x1e, pattern = 0x16,
+                                   watched = 0x20, rectangle = 0x40, address = 0xffffffffff80;
+    template <class T>
+    static constexpr std::uint64_t traits =
+        std::uint64_t{sizeof(T) < large ? sizeof(T) : large} << 48 |
+        (std::is_const_v<T> ? const_bit : 0) | (detail::is_watched<T> ? watched : 0);
+
+    std::uint64_t word_ = 0;
+};
+static_assert(sizeof(OwnerWord) == 8 && std::is_trivially_copyable_v<OwnerWord>);
+
+}  // namespace heddle::detail

@@ -1,0 +1,42 @@
+// Views in the bytes of kernels, arguments and host functions.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include <heddle/detail/work.hpp>
+
+namespace heddle::detail {
+
+/// What a host function uses: the memory that it declares, and the views with an owner that it
+/// holds, but for those of arrays that it declares.
+class HostMemory {
+public:
+    /// `declared` must stay. Allocates only for large closures.
+    HostMemory(const WorkType& type, const void* closure, std::span<const MemoryArgument> declared);
+    HostMemory(const HostMemory&) = delete;
+    HostMemory& operator=(const HostMemory&) = delete;
+
+    std::span<const MemoryArgument> all() const noexcept { return all_; }
+
+private:
+    MemoryArgument few_[16];  // not initialised
+    std::vector<MemoryArgument> many_;
+    std::span<const MemoryArgument> all_;
+};
+
+/// What a kernel holds beside views with an owner.
+struct Undeclared {
+    bool pointers = false;    ///< words that may be addresses
+    bool is_watched = false;  ///< a view, with an owner, whose elements others may look at
+};
+/// Returns what the closure of a kernel holds.
+Undeclared undeclared_in(const WorkType& type, const void* closure);
+/// Returns whether a kernel or host function may tell somebody that it runs there: what
+/// WorkType::may_signal() says, less what the words of this one rule out.
+bool may_signal(const WorkType& type, const Undeclared& held, Device device) noexcept;
+
+/// Throws UsageError if the array is gone that a view was taken from.
+void check_alive(const MemoryArgument& memory, const char* call, const SourceLocation& where);
+
+}  // namespace heddle::detail

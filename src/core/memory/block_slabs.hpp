@@ -1,0 +1,24 @@
+// Where the records of allocations lie, so that any eight bytes can be asked whether they are the
+// address of one.
+#pragma once
+
+#include <cstdint>
+
+#include <heddle/detail/block.hpp>
+
+namespace heddle::detail {
+
+/// Records that are allocated together, and never freed. Its address is a multiple of its size.
+struct alignas(8192) BlockSlab {
+    static constexpr int size = 64;
+    Block blocks[size];
+};
+static_assert(sizeof(BlockSlab) == alignof(BlockSlab));
+
+/// Returns a new slab, which is_block() knows. Throws std::bad_alloc. Thread-safe.
+BlockSlab& make_slab();
+/// Returns whether a multiple of 128 is the address of a record, without looking at the memory
+/// there. Takes no lock. Thread-safe.
+bool is_block(const Block* address) noexcept;
+
+}  // namespace heddle::detail

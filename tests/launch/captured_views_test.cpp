@@ -1,0 +1,239 @@
+// Views that lambdas, classes and host functions hold count as arguments do.
+#include "check/checked_streams.hpp"
+#include "observe/watch.hpp"
+
+#include <array>
+#include <cstring>
+#include <exception>
+
+using namespace heddle_test;
+
+namespace heddle_test {
+
+/// A kernel with members that says nothing of them.
+struct SetHeld {
+    View<int> to;
+    int value;
+    HEDDLE_FN void operator()(std::size_t i) const { to[i] = value; }
+};
+struct Pair {
+    View<const int> from;
+    View<int> to;
+};
+struct AddPair {
+    HEDDLE_FN void operator()(std::size_t i, Pair p) const { p.to[i] += p.from[i]; }
+};
+struct Two {
+    View<int> view[2];
+};
+struct AddBoth {
+    HEDDLE_FN void operator()(std::size_t i, Two v) const { v.view[1][i] += v.view[0][i]; }
+};
+struct TakesArray {
+    HEDDLE_FN void operator()(std::size_t, const std::array<View<int>, 2>&) const {}
+};
+struct Many {
+    View<int> view[40];
+};
+struct Words {
+    std::uint64_t word[3];
+};
+struct FillRows {
+    HEDDLE_FN void operator()(std::size_t, View2D<int>) const {}
+};
+
+}  // namespace heddle_test
+
+namespace {
+
+/// What the launch tells observers.
+template <class F> std::vector<OpAccess> accesses_of(OpKind kind, const F& enqueue) {
+    Watch watch;
+    enqueue();
+    return watch.take_only(kind).accesses;
+}
+
+/// Enqueues a use of `x` behind a gate, frees x, and returns what is found in `sum`.
+template <class Use> void expect_freed_after(const Use& use) {
+    const Stream s(test_device()), other(test_device());
+    Array<int> sum = zeros<int>(other, 1000);
+    Array<int> x = full<int>(other, 1000, 5);
+    other.synchronize();
+    Gate gate;
+    gate.hold(s);
+    use(s, x, sum);
+    x.reset();
+    std::vector<Array<int>> others;  // would get the memory if it were free
+    for (int i = 0; i < 4; ++i) others.push_back(full<int>(other, 1000, 100));
+    gate.open();
+    CHECK(to_host(s, sum) == Ints(1000, 5));
+    other.synchronize();
+}
+
+}  // namespace
+
+TEST_CASE("an array that a lambda captures is freed after the kernel") {
+    const int way = GENERATE(0, 1, 2, 3, 4, 5);
+    INFO(way);
+    expect_freed_after([&](StreamRef s, Array<int>& x, Array<int>& sum) {
+        const View<const int> v = x.view();
+        const View<int> to = sum.view();
+        const auto add = [v, to] HEDDLE_FN(std::size_t i) { to[i] += v[i]; };
+        switch (way) {
+        case 0: return launch(s, add, dim(1000));
+        case 1: return launch(s, AddPair{}, dim(1000), Pair{x, sum});
+        case 2: return launch(s, AddBoth{}, dim(1000), Two{{x.view(), sum.view()}});
+        case 3: {
+            const ScopedStream in(s, {.wait_on_enter = false});
+            Batch batch({.on_cpu = true});
+            return batch([&] { launch(add, dim(1000)); });
+        }
+        case 4:
+            return launch_host(s, [v, to] {
+                for (std::size_t i = 0; i < v.size(); ++i) to[i] += v[i];
+            });
+        default:
+            on_completion(s, [v, to](std::exception_ptr) {
+                for (std::size_t i = 0; i < v.size(); ++i) to[i] += v[i];
+            });
+        }
+    });
+}
+
+TEST_CASE("observers see the views that kernels hold, with mode, part and element") {
+    const Stream s(test_device());
+    Array<int> x = zeros<int>(s, 10);
+    const View<int> v = x.view().last(4);
+    const View<const int> c = x.view().first(5);
+    auto all = accesses_of(OpKind::launch, [&] {
+        launch(s, [v, c] HEDDLE_FN(std::size_t i) { v[i] = c[i]; }, dim(4));
+    });
+    REQUIRE(all.size() == 2);
+    CHECK(all[0].data == x.data() + 6);
+    CHECK(all[0].bytes == 4 * sizeof(int));
+    CHECK(all[0].element == sizeof(int));
+    CHECK(all[0].mode == AccessMode::read_write);
+    CHECK(all[0].argument == -1);
+    CHECK(all[1].data == x.data());
+    CHECK(all[1].bytes == 5 * sizeof(int));
+    CHECK(all[1].mode == AccessMode::read);
+
+    all = accesses_of(OpKind::launch, [&] { launch(s, SetHeld{x, 3}, dim(10)); });
+    CHECK(all.size() == 1);
+    all = accesses_of(OpKind::launch, [&] { launch(s, AddPair{}, dim(10), Pair{x, x}); });
+    REQUIRE(all.size() == 2);
+    CHECK(all[0].mode == AccessMode::read);
+    CHECK(all[0].argument == 0);
+    all = accesses_of(OpKind::launch, [&] {
+        launch(s, TakesArray{}, dim(10), std::array<View<int>, 2>{x.view(), x.view()});
+    });
+    CHECK(all.size() == 2);
+}
+
+TEST_CASE("a View2D counts as its rows, as an argument and captured") {
+    const Stream s(test_device());
+    Array<int> x = zeros<int>(s, 20);
+    const View2D<int> left(x.view(), 4, 2, 5);
+    const auto check = [&](const std::vector<OpAccess>& all) {
+        REQUIRE(all.size() == 1);
+        CHECK(all[0].data == x.data());
+        CHECK(all[0].rows == 4);
+        CHECK(all[0].bytes == 2 * sizeof(int));
+        CHECK(all[0].pitch == 5 * sizeof(int));
+    };
+    check(accesses_of(OpKind::launch, [&] { launch(s, FillRows{}, dim(1), left); }));
+    check(accesses_of(OpKind::launch,
+                      [&] { launch(s, [left] HEDDLE_FN(std::size_t) { (void)left; }, dim(1)); }));
+}
+
+TEST_CASE("a kernel that holds a view of an array that is gone is refused") {
+    const Stream s(test_device());
+    Array<int> x = zeros<int>(s, 10);
+    const SetHeld held{x, 1};
+    const Pair pair{x, x};
+    auto prepared = prepare(test_device(), held, dim(10));
+    s.synchronize();
+    x.reset();
+    CHECK_THROWS_AS(launch(s, held, dim(10)), UsageError);
+    CHECK_THROWS_AS(launch(s, AddPair{}, dim(10), pair), UsageError);
+    CHECK_THROWS_AS(launch_host(s, [pair] { (void)pair.from; }), UsageError);
+    CHECK_THROWS_AS(kernel_node(test_device(), held, dim(10)), UsageError);
+    CHECK_THROWS_AS(host_node(test_device(), [pair] { (void)pair.from; }), UsageError);
+    CHECK_THROWS_AS(prepared.launch(s), UsageError);
+    const SetHeld unused{View<int>(), 1};
+    launch(s, unused, dim(0));
+}
+
+TEST_CASE("a graph refuses to launch once an array is gone that its kernel captured") {
+    const Stream s(test_device());
+    Array<int> x = zeros<int>(s, 10);
+    Graph graph = capture(s, [&] { launch(s, SetHeld{x, 4}, dim(10)); });
+    graph.launch(s);
+    CHECK(to_host(s, x) == Ints(10, 4));
+    x.reset();
+    CHECK_THROWS_AS(graph.launch(s), UsageError);
+}
+
+TEST_CASE("words that are no views of arrays are no uses") {
+    const Stream s(test_device());
+    Array<int> x = zeros<int>(s, 10);
+    static_assert(!detail::holds_no_pointer<Pair>());
+    Words words{};
+    const View<int> view = x.view();
+    std::memcpy(&words, &view, sizeof view);
+    const auto capturing = [&words](std::uint64_t data, std::uint64_t size, std::uint64_t owner) {
+        words = {{data, size, owner}};
+        void* unused = nullptr;
+        return [words, unused] HEDDLE_FN(std::size_t) { (void)words, (void)unused; };
+    };
+    const auto [data, size, owner] = words.word;
+    const auto count = [&](const auto& kernel) {
+        return accesses_of(OpKind::launch, [&] { launch(s, kernel, dim(1)); }).size();
+    };
+    CHECK(count(capturing(data, size, owner)) == 1);
+    CHECK(count(capturing(data, size + 1, owner)) == 0);
+    CHECK(count(capturing(data - 1, size, owner)) == 0);
+    CHECK(count(capturing(data, size, owner & ~std::uint64_t{0x1e})) == 0);
+    CHECK(count(capturing(data, size, owner + (1u << 20))) == 0);
+    CHECK(count(capturing(data, size, 0x16)) == 0);
+    CHECK(count(capturing(owner, owner, ~std::uint64_t{0})) == 0);
+}
+
+TEST_CASE("all views of a kernel are seen, more than 32 too") {
+    const Stream s(test_device());
+    Array<int> x = zeros<int>(s, 100);
+    Many many;
+    for (std::size_t i = 0; i < 40; ++i) many.view[i] = x.view().subview(i, 1);
+    const auto all = accesses_of(OpKind::launch, [&] {
+        launch(s, [many] HEDDLE_FN(std::size_t i) { many.view[i][0] = 1; }, dim(40));
+    });
+    CHECK(all.size() == 40);
+}
+
+TEST_CASE("races through captured views are certain, and halves are none") {
+    using check::RaceKind;
+    CheckedStreams s;
+    Checked checked;
+    const auto set = [](View<int> v) { return [v] HEDDLE_FN(std::size_t i) { v[i] = 7; }; };
+    if (GENERATE(true, false)) {
+        launch(s.a, set(s.x.view().first(10)), dim(10));
+        launch(s.b, set(s.x.view().subview(10, 10)), dim(10));
+        return checked.expect_silence();
+    }
+    launch(s.a, set(s.x), dim(10));
+    launch(s.b, set(s.x), dim(10));
+    CHECK(checked.expect(RaceKind::write_after_write).first.argument == -1);
+}
+
+TEST_CASE("the checker's summary names kernels with pointers that nothing declares") {
+    CheckedStreams s;
+    Checked checked;
+    const View<int> v = s.x.view();
+    launch(s.a, [v] HEDDLE_FN(std::size_t i) { v[i] = 7; }, dim(10));
+    int* const p = s.x.data();
+    launch(s.a, [p] HEDDLE_FN(std::size_t i) { p[i] = 7; }, dim(10));
+    const check::Summary found = checked.end();
+    CHECK(found.undeclared == 1);
+    REQUIRE(found.undeclared_at.size() == 1);
+    CHECK(found.undeclared_at[0].find("captured_views_test.cpp") != std::string::npos);
+}
