@@ -241,12 +241,10 @@ void submit_launch(StreamState& stream, const LaunchCall& call) try {
     rethrow_as_error("launch", call.where);
 }
 
-void submit_host_function(StreamState& stream, Admission admission, const WorkType& type,
-                          void* self, std::span<const MemoryArgument> declared,
-                          const SourceLocation& where) {
+namespace {
+void submit_function(StreamState& stream, Admission admission, const WorkType& type, void* self,
+                     std::span<const MemoryArgument> memory, const SourceLocation& where) {
     const FunctionMark mark;
-    const HostMemory used(type, self, declared);
-    const std::span<const MemoryArgument> memory = used.all();
     for (const MemoryArgument& one : memory) check_alive(one, type.op->call, where);
     for (const MemoryArgument& one : memory) note_use(one.block, stream);
     const bool is_recorded =
@@ -260,6 +258,24 @@ void submit_host_function(StreamState& stream, Admission admission, const WorkTy
                           .name = type.op->pretty,
                           .where = where},
                          memory, is_recorded);
+}
+
+// A function of its own, because HostMemory has a destructor and much room.
+[[gnu::noinline]] void search_and_submit(StreamState& stream, Admission admission,
+                                         const WorkType& type, void* self,
+                                         std::span<const MemoryArgument> declared,
+                                         const SourceLocation& where) {
+    const HostMemory used(type, self, declared);
+    submit_function(stream, admission, type, self, used.all(), where);
+}
+}  // namespace
+
+void submit_host_function(StreamState& stream, Admission admission, const WorkType& type,
+                          void* self, std::span<const MemoryArgument> declared,
+                          const SourceLocation& where) {
+    if (type.opaque_parts != 0)
+        return search_and_submit(stream, admission, type, self, declared, where);
+    submit_function(stream, admission, type, self, declared, where);
 }
 
 void notify_host_access(const MemoryArgument& memory, const SourceLocation& where) noexcept {
