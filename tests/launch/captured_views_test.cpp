@@ -181,21 +181,21 @@ TEST_CASE("words that are no views of arrays are no uses") {
     Words words{};
     const View<int> view = x.view();
     std::memcpy(&words, &view, sizeof view);
-    const auto capturing = [&words](std::uint64_t data, std::uint64_t size, std::uint64_t owner) {
-        words = {{data, size, owner}};
+    const auto capturing = [&words](std::uint64_t data, std::uint64_t extent, std::uint64_t owner) {
+        words = {{data, extent, owner}};
         void* unused = nullptr;
         return [words, unused] HEDDLE_FN(std::size_t) { (void)words, (void)unused; };
     };
-    const auto [data, size, owner] = words.word;
+    const auto [data, extent, owner] = words.word;
     const auto count = [&](const auto& kernel) {
         return accesses_of(OpKind::launch, [&] { launch(s, kernel, dim(1)); }).size();
     };
-    CHECK(count(capturing(data, size, owner)) == 1);
-    CHECK(count(capturing(data, size + 1, owner)) == 0);
-    CHECK(count(capturing(data - 1, size, owner)) == 0);
-    CHECK(count(capturing(data, size, owner & ~std::uint64_t{0x1e})) == 0);
-    CHECK(count(capturing(data, size, owner + (1u << 20))) == 0);
-    CHECK(count(capturing(data, size, 0x16)) == 0);
+    CHECK(count(capturing(data, extent, owner)) == 1);
+    CHECK(count(capturing(data, extent + 1, owner)) == 0);
+    CHECK(count(capturing(data - 1, extent, owner)) == 0);
+    CHECK(count(capturing(data, extent, owner & ~std::uint64_t{0x1e})) == 0);
+    CHECK(count(capturing(data, extent, owner + (1u << 20))) == 0);
+    CHECK(count(capturing(data, extent, 0x16)) == 0);
     CHECK(count(capturing(owner, owner, ~std::uint64_t{0})) == 0);
 }
 
