@@ -67,9 +67,10 @@ struct Summary {
     /// Waits that heddle left out though they were needed: faults of heddle.
     std::uint64_t faults = 0;
     std::uint64_t operations = 0;  ///< that were checked
-    /// Kernels (places in the source) that hold pointers that nothing declares, so that the check
-    /// does not see what they use, and the first few of them: "'scale' at scale.cpp:12".
+    /// Kernels (places in the source) that hold pointers that nothing declares: the check does not
+    /// see what they use.
     std::uint64_t undeclared = 0;
+    /// The first few of them: "'scale' at scale.cpp:12".
     std::vector<std::string> undeclared_at{};
 };
 
