@@ -44,6 +44,10 @@ static_assert(!detail::HostRange<View<int>> && !detail::HostRange<Array<int>&> &
 
 }  // namespace
 
+TEST_CASE("a view without an owner has no block") {
+    CHECK(Access::block(Access::view<int>(nullptr, 0, nullptr)) == nullptr);
+}
+
 TEST_CASE("the library's view of a stream is the stream") {
     const Stream stream(test_device());
     CHECK(Access::stream(Access::state(stream)) == stream);

@@ -603,6 +603,20 @@ TEST_CASE("a shared event can be recorded on one stream again and again by graph
     CHECK(seen.seen().back() == "waited");
 }
 
+namespace {
+/// Records the event on ever more streams that the gate holds, and returns the error that ends it.
+std::optional<Error> record_until_refused(Event& event, const Gate& gate,
+                                          std::vector<Stream>& streams) {
+    std::optional<Error> refused;
+    for (int i = 0; i < 1100 && !refused; ++i) {
+        streams.emplace_back(test_device());
+        gate.hold(streams.back());
+        refused = error_of([&] { event.record(streams.back()); });
+    }
+    return refused;
+}
+}  // namespace
+
 TEST_CASE("a graph whose launch fails leaves a shared event as it was") {
     if (test_device().is_cuda()) HEDDLE_SKIP("CUDA has no limit of pending records");
     const Drained drained;
@@ -610,12 +624,7 @@ TEST_CASE("a graph whose launch fails leaves a shared event as it was") {
     const Stream s(test_device());
     std::vector<Stream> streams;
     Gate gate;
-    std::optional<Error> refused;
-    for (int i = 0; i < 1100 && !refused; ++i) {
-        streams.emplace_back(test_device());
-        gate.hold(streams.back());
-        refused = error_of([&] { full.record(streams.back()); });
-    }
+    const std::optional<Error> refused = record_until_refused(full, gate, streams);
     REQUIRE(refused);
     gate.hold(s);
     event.record(s);
@@ -675,12 +684,7 @@ TEST_CASE("a shared event whose records are pending on too many streams is refus
     Event event(test_device(), {.interprocess = true});
     std::vector<Stream> streams;
     Gate gate;
-    std::optional<Error> refused;
-    for (int i = 0; i < 1100 && !refused; ++i) {
-        streams.emplace_back(test_device());
-        gate.hold(streams.back());
-        refused = error_of([&] { event.record(streams.back()); });
-    }
+    const std::optional<Error> refused = record_until_refused(event, gate, streams);
     REQUIRE(refused);
     CHECK(refused->code() == ErrorCode::unsupported);
     CHECK(streams.size() == 1024);

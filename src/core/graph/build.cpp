@@ -152,12 +152,6 @@ void expand_child(const NodeRef& child, std::vector<NodeRef>& all) {
     child->child = nullptr;
 }
 
-/// Returns the device's bit of GraphData::gpus.
-std::uint64_t gpu_bit(Device device) noexcept {
-    static_assert(max_devices <= 64);
-    return device.is_cuda() ? std::uint64_t{1} << device.index() : 0;
-}
-
 /// Collects the nodes that record events or wait for them, until a graph takes them over.
 struct EventNodes {
     std::vector<NodeData*> events;

@@ -139,9 +139,15 @@ public:
     virtual void upload(StreamRecord& stream, const SourceLocation& where) = 0;
 };
 
+/// Returns the bit that stands for a GPU in GraphData::gpus, or 0 for a CPU device.
+inline std::uint64_t gpu_bit(Device device) noexcept {
+    static_assert(max_devices <= 64);
+    return device.is_cuda() ? std::uint64_t{1} << device.index() : 0;
+}
+
 struct GraphData {
     Device device = Access::device(DeviceKind::cpu, 0);
-    std::uint64_t gpus = 0;                                ///< of the nodes: bit i means cuda:i
+    std::uint64_t gpus = 0;                                ///< of the nodes, by gpu_bit()
     std::vector<std::shared_ptr<NodeData>> nodes;          ///< in topological order
     std::vector<std::vector<std::uint32_t>> dependencies;  ///< of each node: indices
     std::shared_ptr<GraphExec> exec;

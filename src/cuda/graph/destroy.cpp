@@ -1,6 +1,5 @@
 #include "cuda/graph/destroy.hpp"
 
-#include <bit>
 #include <utility>
 
 #include "core/base/report.hpp"
@@ -53,13 +52,11 @@ bool destroy_or_keep(std::unique_ptr<Doomed>& one) noexcept {
 
 void destroy_now(std::unique_ptr<Doomed> one) noexcept {
     const RelaxedCapture relaxed;
-    // Another GPU's context does as well (driver 580).
-    Gpu* const g = gpu_if_used(std::countr_zero(one->gpus));
-    const InContext in(*g);
+    const InContext in(*one->gpu);
     if (one->exec != nullptr)
-        note_failure(api.cudaGraphExecDestroy(one->exec), "cudaGraphExecDestroy", g->index);
+        note_failure(api.cudaGraphExecDestroy(one->exec), "cudaGraphExecDestroy", one->gpu->index);
     if (one->graph != nullptr)
-        note_failure(api.cudaGraphDestroy(one->graph), "cudaGraphDestroy", g->index);
+        note_failure(api.cudaGraphDestroy(one->graph), "cudaGraphDestroy", one->gpu->index);
 }
 
 void destroy_when_done(Gpu& g, std::unique_ptr<Doomed> one) noexcept {

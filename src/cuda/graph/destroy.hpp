@@ -14,6 +14,7 @@ namespace heddle::detail::cu {
 /// A native graph and its executable, to be destroyed once the newest launch is done. Made with
 /// them, so that their end takes no memory.
 struct Doomed {
+    Gpu* gpu = nullptr;  ///< the graph's
     cudaGraph_t graph = nullptr;
     cudaGraphExec_t exec = nullptr;
     std::vector<cudaGraphNode_t> nodes;  ///< of `graph`

@@ -69,7 +69,7 @@ void CudaGraphExec::Host::run_always(void* data) {
 }
 
 CudaGraphExec::CudaGraphExec(const GraphData& graph, const SourceLocation& where)
-    : gpu_(gpu(graph.device.index(), where)), gpus_(graph.gpus | std::uint64_t{1} << gpu_.index),
+    : gpu_(gpu(graph.device.index(), where)), gpus_(graph.gpus | gpu_bit(graph.device)),
       staged_(graph.nodes.size()), disabled_(graph.nodes.size()), functions_(graph.nodes.size()),
       symbols_(graph.nodes.size()), events_(graph.nodes.size()) {
     if (!graph.nodes.empty()) first_ = graph.nodes.front();
@@ -91,7 +91,7 @@ CudaGraphExec::CudaGraphExec(const GraphData& graph, const SourceLocation& where
 
 CudaGraphExec::CudaGraphExec(const GraphData& graph, StreamRecord& captured,
                              const SourceLocation& where)
-    : gpu_(gpu(graph.device.index(), where)), gpus_(graph.gpus | std::uint64_t{1} << gpu_.index),
+    : gpu_(gpu(graph.device.index(), where)), gpus_(graph.gpus | gpu_bit(graph.device)),
       staged_(graph.nodes.size()), disabled_(graph.nodes.size()), captured_(&captured) {
     RelaxedCapture relaxed;
     InContext in(gpu_);
@@ -122,6 +122,7 @@ bool CudaGraphExec::has_host_functions() const noexcept {
 void CudaGraphExec::destroy() noexcept {
     if (is_forked()) return;
     if (done_ != nullptr) give_event(*done_gpu_, done_);
+    doomed_->gpu = &gpu_;
     doomed_->graph = graph_;
     doomed_->exec = exec_;
     doomed_->nodes = std::move(nodes_);

@@ -53,14 +53,9 @@ std::size_t branches_of(const GraphData& graph) {
 /// Copies count for both sides' GPUs.
 bool is_of_several_gpus(const GraphData& graph) noexcept {
     std::uint64_t gpus = graph.gpus;
-    const auto add = [&](const Place& place) {
-        if (place.device.is_cuda()) gpus |= std::uint64_t{1} << place.device.index();
-    };
-    for (const auto& node : graph.nodes) {
-        if (node->kind != NodeKind::copy) continue;
-        add(node->to.place);
-        add(node->from.place);
-    }
+    for (const auto& node : graph.nodes)
+        if (node->kind == NodeKind::copy)
+            gpus |= gpu_bit(node->to.place.device) | gpu_bit(node->from.place.device);
     return std::popcount(gpus) > 1;
 }
 
@@ -99,11 +94,11 @@ HostGraph::HostGraph(const GraphData& graph, const SourceLocation& where) {
             }
             unsupported_error(
                 {"instantiate", where, graph.device},
-                "{} graphs with host functions are instantiated, which have {} branches, and this "
-                "one has {} more: where one of them is of several GPUs, CUDA's driver crashes with "
-                "too many. reset() graphs that are not needed, or set HEDDLE_HOST_GRAPH_BRANCHES "
-                "to "
-                "allow more than {}",
+                "{} graphs with host functions are instantiated, with {} branches, and this one "
+                "has "
+                "{} more. {} are allowed once one of the graphs is of several GPUs: CUDA's driver "
+                "crashes at about twice as many. reset() graphs that are not needed, or set "
+                "HEDDLE_HOST_GRAPH_BRANCHES",
                 graphs, before, branches, most_branches());
         }
     }

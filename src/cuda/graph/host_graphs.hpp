@@ -15,8 +15,8 @@ namespace heddle::detail::cu {
 class HostGraph {
 public:
     HostGraph() noexcept = default;
-    /// Counts the graph. Throws Unsupported if there would be too many. Before that it destroys
-    /// what nothing refers to any more, which may wait for devices.
+    /// Counts the graph. If there would be too many, it first destroys executables that no Graph
+    /// has any more, which may wait for devices, and throws Unsupported if that does not help.
     HostGraph(const GraphData& graph, const SourceLocation& where);
     ~HostGraph() { release(); }
     HostGraph(HostGraph&& other) noexcept;
