@@ -172,10 +172,9 @@ private:
         } else {
             w.to = pick(writable_, reached);
         }
-        if (options_.slow && chance(12) &&
-            (w.what == What::scale || w.what == What::mix || w.what == What::host))
-            w.slow = 2000 + any(60) * 1000;
+        if (options_.slow && chance(12) && is_function(w)) w.slow = 2000 + any(60) * 1000;
         if (w.to >= 0 && chance(15)) w.optional = true;
+        w.captures = chance(30) && is_function(w);
         return w;
     }
 
@@ -277,9 +276,9 @@ private:
                                                buffer(w.from).device == buffer(w.to).device);
         const bool at_home =
             buffer(w.to).place == Place::device && buffer(w.to).device == stream(s).device;
-        const bool kernel = w.what == What::scale || w.what == What::mix || w.what == What::host;
-        if (kernel || (one_device && at_home)) w.implicit = is_implicit(s);
-        if (w.what == What::scale && !w.implicit && !buffer(w.to).local && chance(20))
+        if (is_function(w) || (one_device && at_home)) w.implicit = is_implicit(s);
+        if (w.what == What::scale && !w.captures && !w.implicit && !buffer(w.to).local &&
+            chance(20))
             w.prepared = true;
         model_->access(w.id, s, w.from, w.to);
         out.push_back(std::move(w));

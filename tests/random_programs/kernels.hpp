@@ -94,6 +94,38 @@ struct OwningHostWork {
     void operator()() const { work(); }
 };
 
+// The same kernels as lambdas that capture what they use.
+
+/// What a lambda captures.
+struct Captured {
+    View<const int> from;
+    View<int> to;
+    Word a, b;
+    int slow;
+};
+/// Launches Scale or Mix, on the current stream if `stream` is null.
+inline void launch_capturing(const Statement& s, const StreamRef* stream, const Captured& c) {
+    const auto enqueue = [&](const auto& kernel) {
+        if (stream != nullptr) launch(*stream, kernel, dim(c.to.size()));
+        else launch(kernel, dim(c.to.size()));
+    };
+    if (s.what == What::mix)
+        enqueue([c] HEDDLE_FN(std::size_t i) { Mix{}(i, c.from, c.to, c.a, c.b, c.slow); });
+    else enqueue([c] HEDDLE_FN(std::size_t i) { Scale{}(i, c.to, c.a, c.b, c.slow); });
+}
+/// Makes a node of Scale or Mix after another node, if that is one.
+inline GraphNode capturing_node(const Statement& s, Device device, const Captured& c,
+                                const GraphNode& first) {
+    const auto make = [&](const auto& kernel) -> GraphNode {
+        auto node = kernel_node(device, kernel, dim(c.to.size()));
+        if (first) node.after(first);
+        return node;
+    };
+    if (s.what == What::mix)
+        return make([c] HEDDLE_FN(std::size_t i) { Mix{}(i, c.from, c.to, c.a, c.b, c.slow); });
+    return make([c] HEDDLE_FN(std::size_t i) { Scale{}(i, c.to, c.a, c.b, c.slow); });
+}
+
 /// Holds a stream for a while.
 struct Sleep {
     std::chrono::milliseconds time;

@@ -98,12 +98,18 @@ struct Statement {
     bool pooled = false;  ///< the stream is leased from a pool
     /// The launch is prepared in the first round and updated in later ones.
     bool prepared = false;
+    bool captures = false;  ///< the kernel or host function is a lambda that captures all it uses
     bool wait_on_enter = true, wait_on_exit = false, throws = false;  ///< for scopes
     bool optional = false;     ///< left out in every third round, if rounds may differ in shape
     Word varies = 0;           ///< multiplied by the round, is added to b and shrinks the size
     std::vector<int> streams;  ///< streams of the branches
     std::vector<std::vector<Statement>> bodies;
 };
+
+/// Returns whether the statement is a kernel or a host function.
+inline bool is_function(const Statement& s) {
+    return s.what == What::scale || s.what == What::mix || s.what == What::host;
+}
 
 /// Returns whether the statement is a copy or a fill that is given addresses within its arrays, not
 /// views of them.

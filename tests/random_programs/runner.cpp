@@ -158,6 +158,8 @@ private:
         const View<const int> from =
             s.from >= 0 ? View<const int>(elements(s, s.from, n)) : View<const int>();
         const bool implicit = s.implicit && !named_;
+        if (s.captures && s.what != What::host)
+            return launch_capturing(s, implicit ? nullptr : &stream, {from, to, s.a, b, s.slow});
         switch (s.what) {
         case What::scale:
             if (s.prepared) launch_prepared(s, stream, to, b);
@@ -184,6 +186,15 @@ private:
         default: {
             const HostWork work{to, from, n, s.a, b, s.slow};
             const auto owning = [&] { return OwningHostWork{work, std::make_shared<Word>(s.a)}; };
+            if (s.captures) {
+                const auto enqueue = [&](auto lambda) {
+                    if (implicit) launch_host(std::move(lambda));
+                    else launch_host(stream, std::move(lambda));
+                };
+                if (s.owns) enqueue([all = owning()] { all(); });
+                else enqueue([work] { work(); });
+                break;
+            }
             if (implicit && s.owns) launch_host(owning(), reads(from), writes(to));
             else if (implicit) launch_host(work, reads(from), writes(to));
             else if (s.owns) launch_host(stream, owning(), reads(from), writes(to));
@@ -225,7 +236,12 @@ private:
                 last = node;
             };
             const Device on = device(info.device);
-            if (s.what == What::scale) then(kernel_node(on, Scale{}, dim(n), to, s.a, s.b, s.slow));
+            if (s.captures)
+                last = capturing_node(
+                    s, on, {s.what == What::mix ? from() : View<const int>(), to, s.a, s.b, s.slow},
+                    last);
+            else if (s.what == What::scale)
+                then(kernel_node(on, Scale{}, dim(n), to, s.a, s.b, s.slow));
             else if (s.what == What::mix)
                 then(kernel_node(on, Mix{}, dim(n), from(), to, s.a, s.b, s.slow));
             else if (s.what == What::fill) then(fill_node(to, static_cast<int>(s.b)));

@@ -81,7 +81,8 @@ public:
     }
 
     static std::string note(const Statement& s) {
-        return "  // " + std::to_string(s.id) + (is_by_address(s) ? ", by address" : "");
+        return "  // " + std::to_string(s.id) + (is_by_address(s) ? ", by address" : "") +
+               (s.captures ? ", captures" : "");
     }
 
     void statement(const Statement& s) {
