@@ -77,24 +77,42 @@ std::shared_ptr<NodeData> new_node(NodeKind kind, Device device, Where where) tr
 const GraphNode& check_kind(const GraphNode& node, NodeKind kind, const SourceLocation& where) try {
     const NodeData& data = Access::data(node);
     if (data.kind != kind)
-        usage_error({"GraphNode", where}, "{} is no {}", label_of(data), to_string(kind));
+        usage_error({"GraphNode", where}, "{} is not a {}", label_of(data), to_string(kind));
     return node;
 } catch (...) {
     detail::rethrow_as_error("GraphNode", where);
 }
 
-const void* kernel_of(const GraphNode& node, const void* tag, std::size_t* extent,
+namespace {
+/// Throws UsageError for a node of another kernel, or of one with another number of indices.
+[[noreturn]] void throw_other_kernel(const NodeData& node, const AskedKernel& asked,
+                                     const SourceLocation& where) {
+    const ErrorSite site("KernelNode", where);
+    const WorkType& type = *node.work.type;
+    const std::string has = kernel_name(name_of_kernel(type, kernel_of(node.work)));
+    const std::string wanted = kernel_name(asked.pretty);
+    if (has != wanted)
+        usage_error(site, "{} launches {}, and a node of {} was asked for", label_of(node), has,
+                    wanted);
+    if (type.dimensions != asked.dimensions)
+        usage_error(site, "{} launches {} with {} ind{}, and a node of it with {} was asked for",
+                    label_of(node), has, type.dimensions, type.dimensions == 1 ? "ex" : "ices",
+                    asked.dimensions);
+    usage_error(site,
+                "{} launches another {} than the one asked for: two source files (or libraries) "
+                "have a kernel of that name",
+                label_of(node), has);
+}
+}  // namespace
+
+const void* kernel_of(const GraphNode& node, const AskedKernel& asked, std::size_t* extent,
                       const SourceLocation& where) try {
     const NodeData& data = Access::data(check_kind(node, NodeKind::kernel, where));
     if (data.work.closure == nullptr)
         usage_error({"KernelNode", where},
                     "{} has no arguments yet: change it through the node that it was made as",
                     label_of(data));
-    if (data.work.type->tag != tag)
-        usage_error({"KernelNode", where},
-                    "{} ({}) is another kernel than the one asked for, or one with another number "
-                    "of indices",
-                    label_of(data), kernel_name(data.work.type->op->pretty));
+    if (data.work.type->tag != asked.tag) throw_other_kernel(data, asked, where);
     read_extents(data.work, extent);
     return kernel_of(data.work);
 } catch (...) {
@@ -182,7 +200,7 @@ void set_host_function(NodeData& node, const WorkType& type, void* self,
 }
 
 void set_kernel(NodeData& node, const LaunchCall& call) try {
-    check_launch(any_stream(node.device), call);
+    check_launch(any_stream(node.device), call, "args");
     give_work(node, work_of(call), call.where);
 } catch (...) {
     detail::rethrow_as_error("args", call.where);

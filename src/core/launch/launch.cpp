@@ -169,7 +169,7 @@ void check_grid(StreamState& stream, const WorkType& type, const GridHead& head,
     stream.backend->check_grid(record_of(stream), type, head, how, where);
 }
 
-void check_launch(StreamState& stream, const LaunchCall& call) {
+void check_launch(StreamState& stream, const LaunchCall& call, const char* name) {
     if (call.type.kernel == KernelKind::portable) [[likely]] {
         if (call.type.code == nullptr && !stream.device.is_cpu()) [[unlikely]]
             throw_not_compiled(stream, call);
@@ -183,7 +183,7 @@ void check_launch(StreamState& stream, const LaunchCall& call) {
         is_missing |= one.is_array && one.block == nullptr;
     }
     if (is_missing && call.count != 0) [[unlikely]]
-        throw_no_array(call.where);
+        throw_no_array(name, call.where);
 }
 
 namespace {
@@ -210,7 +210,7 @@ template <bool is_observed>
     if (admission == Admission::dropped) [[unlikely]]
         return Outcome::nothing;
     if (!is_plain(stream, call)) [[unlikely]]
-        check_launch(stream, call);
+        check_launch(stream, call, "launch");
     if (call.count == 0) return Outcome::nothing;
     for (const MemoryArgument& one : call.memory) note_use(one.block, stream);
     if (admission == Admission::recorded && record_work(stream, call)) return Outcome::recorded;

@@ -301,6 +301,13 @@ void fill_region(const Region& given, const void* value, std::size_t size,
     detail::rethrow_as_error("fill", where);
 }
 
+void check_to_host(StreamRef stream, const SourceLocation& where) try {
+    check_usable(record_of(stream), "to_host", where);
+    check_not_capturing(record_of(stream), "to_host", where);
+} catch (...) {
+    detail::rethrow_as_error("to_host", where);
+}
+
 StreamRef home_stream(const Block* owner, const void* data, const SourceLocation& where) try {
     if (owner != nullptr && !owner->alive.load(std::memory_order_relaxed))
         throw_dead_block(*owner, "to_host", where);
@@ -308,13 +315,13 @@ StreamRef home_stream(const Block* owner, const void* data, const SourceLocation
                         owner != nullptr || data == nullptr ? const_cast<Block*>(owner)
                                                             : find_block(data)};
     const StreamRef stream = current_stream(place_of(region).device);
-    leave_to_host(record_of(stream), "to_host", where);
+    check_not_capturing(record_of(stream), "to_host", where);
     // Its users may be writing to it.
     if (region.owner != nullptr)
         wait_for_users(record_of(stream), *region.owner, WaitReason::copy, where);
     return stream;
 } catch (...) {
-    detail::rethrow_as_error("copy", where);
+    detail::rethrow_as_error("to_host", where);
 }
 
 }  // namespace heddle::detail
