@@ -20,7 +20,11 @@ struct SavedState {
     Device device = Access::device(DeviceKind::cpu, 0);
     Device stream_device = Access::device(DeviceKind::cpu, 0);
     StreamState* stream = nullptr;
-    std::uint64_t serial = 0;  ///< of the scope
+    std::uint64_t serial = 0;        ///< of the scope
+    StreamState* entered = nullptr;  ///< what the scope made current; null if it is of a device
+    // Where the scope was made. All zero at first, so that threads need no image of it.
+    const char* file = nullptr;
+    unsigned line = 0;
 };
 
 /// Trivially destructible and constant-initialised, so that access needs no guard.
