@@ -37,7 +37,7 @@ std::string file_of(void* library) {
 
 Found look() {
     Found found;
-    SharedLibrary library("HEDDLE_NVRTC", {"libnvrtc.so.13", "libnvrtc.so"});
+    SharedLibrary library(Variable::nvrtc, {"libnvrtc.so.13", "libnvrtc.so"});
     found.problem = library.problem();
     if (library.handle() == nullptr) return found;
     end_background_at_exit();  // before the library's own end at exit
@@ -77,7 +77,7 @@ const Nvrtc& nvrtc(const SourceLocation& where) {
     static constinit MadeOnce<Found> once;
     const Found& found = once.get([] { return new Found(look()); });
     if (found.problem.empty()) return found.functions;
-    const bool named = SharedLibrary::is_named("HEDDLE_NVRTC");
+    const bool named = value_of(Variable::nvrtc) != nullptr;
     unsupported_error({"compile", where},
                       "CUDA C++ cannot be compiled here, because there is no NVRTC: {}. {}",
                       found.problem,

@@ -52,7 +52,7 @@ std::string version_problem(const CuptiApi& functions) {
 
 LoadedCupti load_cupti() {
     LoadedCupti loaded;
-    SharedLibrary library("HEDDLE_CUPTI", names());
+    SharedLibrary library(Variable::cupti, names());
     loaded.problem = library.problem();
     if (library.handle() == nullptr) return loaded;
     loaded.problem.clear();
