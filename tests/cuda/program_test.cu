@@ -193,6 +193,7 @@ TEST_CASE("kernels of modules go by launch options, eagerly, captured and as nod
                    "waits for the kernel before"));
     if (gpu().info().compute_major >= 9) {
         CHECK(mentions(refused({.cluster_x = 16}), "1 to 8"));
+        CHECK(mentions(refused({.cluster_x = 3}), "cluster of 3 x 1 x 1: round it up"));
         CHECK(mentions(refused({.cluster_x = 2, .cooperative = true}), "holds at most"));
     }
     CHECK(to_host(x) == Floats(100, 210.0f));

@@ -175,7 +175,7 @@ std::string what_of(const std::exception_ptr& error) {
     } catch (const std::exception& known) {
         return known.what();
     } catch (...) {
-        return "an exception that is no std::exception";
+        return "an exception that is not a std::exception";
     }
 }
 

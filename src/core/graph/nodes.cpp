@@ -39,8 +39,11 @@ void check_device(const NodeData& node, const Place& place, const char* call,
                   const SourceLocation& where) {
     refuse_pageable(node, place, call, where);
     if (place.kind == MemoryKind::device && place.device != node.device)
-        usage_error({call, where}, "{} runs on {}, and its memory is on {}", label_of(node),
-                    node.device, place.device);
+        usage_error(
+            {call, where},
+            "{} runs on {}, and its memory is on {}: give it memory of its own device, or make "
+            "another node",
+            label_of(node), node.device, place.device);
 }
 
 /// Returns work that only lists the blocks it uses.
@@ -279,14 +282,16 @@ void set_copy(NodeData& node, const Region& given_to, const Region& given_from,
                  from = with_owner(given_from, "copy_node", where);
     const Place there = place_of(to), here = place_of(from);
     if (!check_regions(to, from, where))
-        usage_error({"copy_node", where}, "{} has nothing to copy", label_of(node));
+        usage_error({"copy_node", where},
+                    "{} has nothing to copy: use an empty_node() in its place", label_of(node));
     refuse_pageable(node, there, "copy_node", where);
     refuse_pageable(node, here, "copy_node", where);
     const bool touches = (there.kind == MemoryKind::device && there.device == node.device) ||
                          (here.kind == MemoryKind::device && here.device == node.device) ||
                          (there.kind == MemoryKind::pinned && here.kind == MemoryKind::pinned);
     if (!touches)
-        usage_error({"copy_node", where}, "{} runs on {}, and none of its memory is there",
+        usage_error({"copy_node", where},
+                    "{} runs on {}, and none of its memory is there: make another node",
                     label_of(node), node.device);
     if (node.device.is_cuda() != (there.device.is_cuda() || here.device.is_cuda()) &&
         !(there.kind == MemoryKind::pinned && here.kind == MemoryKind::pinned))
@@ -308,7 +313,8 @@ void set_fill(NodeData& node, const Region& given, const void* value, std::size_
     const Region to = with_owner(given, "fill_node", where);
     const Place there = place_of(to);
     if (!check_fill(to, where))
-        usage_error({"fill_node", where}, "{} has nothing to fill", label_of(node));
+        usage_error({"fill_node", where},
+                    "{} has nothing to fill: use an empty_node() in its place", label_of(node));
     check_device(node, there, "fill_node", where);
     const auto* bytes = static_cast<const std::byte*>(value);
     std::vector<std::byte> kept(bytes, bytes + size);
@@ -341,10 +347,9 @@ bool read_shape(const NodeData& node, std::size_t* extent, LaunchOptions& option
 void make_dependent(NodeData& node, const GraphNode& first, const SourceLocation& where) try {
     const NodeData& primary = Access::data(first);
     if (primary.kind != NodeKind::kernel || primary.device != node.device)
-        usage_error(
-            {"dependent_on", where},
-            "{} cannot depend on {}, since that is no kernel of the same device: use after()",
-            label_of(node), label_of(primary));
+        usage_error({"dependent_on", where},
+                    "{} cannot depend on {}, which is not a kernel of the same device: use after()",
+                    label_of(node), label_of(primary));
     if (!node.is_dependent_on(Access::data(first))) node.primaries.push_back(&Access::data(first));
 } catch (...) {
     detail::rethrow_as_error("dependent_on", where);

@@ -161,8 +161,9 @@ void check_grid(StreamState& stream, const WorkType& type, const GridHead& head,
         const auto& kernel = *static_cast<const ModuleKernelData*>(head.kernel);
         if (stream.device != kernel.device) [[unlikely]]
             usage_error({"launch", where, stream},
-                        "kernel {} is loaded on {}, and the stream is of {}", kernel.readable,
-                        kernel.device, stream.device);
+                        "kernel {} is loaded on {}, and the stream is of {}: load its module on "
+                        "each device",
+                        kernel.readable, kernel.device, stream.device);
     } else if (!stream.device.is_cuda()) [[unlikely]] {
         throw_global_on_cpu({"launch", where, stream});
     }

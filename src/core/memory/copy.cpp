@@ -27,9 +27,7 @@ Region with_owner(const Region& region, const char* call, const SourceLocation& 
     const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(region.data) -
                                                  static_cast<const std::byte*>(block->data));
     if (extent(region) > block->bytes - offset)
-        usage_error({call, where},
-                    "{} bytes are meant, from byte {} of an array that has {}: the memory behind "
-                    "it is not the array's",
+        usage_error({call, where}, "{} bytes from byte {} on end beyond the array, which has {}",
                     extent(region), offset, block->bytes);
     Region found = region;
     found.owner = block;
@@ -248,7 +246,9 @@ void fill_placed(StreamRecord& stream, const Region& to, const Place& place, con
     if (to.owner != nullptr && place.kind == MemoryKind::device && place.device.is_cuda())
         check_reach(to.owner, stream, where);
     else if (is_on_cuda(place) && !stream.device.is_cuda())
-        usage_error({"fill", where, stream}, "work on {} cannot reach this memory", stream.device);
+        usage_error({"fill", where, stream},
+                    "work on {} cannot reach this memory: name a stream of its device, or none",
+                    stream.device);
     note_use(to.owner, stream);
     const Piece piece = piece_of(to, place);
     const bool is_recorded = admission == Admission::recorded &&

@@ -54,8 +54,7 @@ Found look() {
     need(f.log_size, "nvrtcGetProgramLogSize"), need(f.get_log, "nvrtcGetProgramLog");
     need(f.add_name, "nvrtcAddNameExpression"), need(f.lowered_name, "nvrtcGetLoweredName");
     if (!library.missing().empty()) {
-        found.problem =
-            formatted("it has no {}: it is no NVRTC, or too old a one", library.missing());
+        found.problem = formatted("it lacks {}: it is not NVRTC, or too old", library.missing());
         return found;
     }
 

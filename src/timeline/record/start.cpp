@@ -63,8 +63,8 @@ Wish read(std::string_view text, const ErrorSite& site) {
             wish.options.limit = number_in(part.substr(6), site);
         else
             usage_error(site,
-                        "'{}' is no option: behind the file there may be limit=NUMBER, "
-                        "no-accesses, and events or cupti, after commas; nothing is recorded",
+                        "'{}' is not an option: write limit=NUMBER, no-accesses, and events or "
+                        "cupti behind the file, after commas; nothing is recorded",
                         part);
     }
     format_of(wish.file, site);
