@@ -345,6 +345,7 @@ TEST_CASE("what is no code, or no good code, is refused with the reason", "[cuda
                wrong = load(".version 8.0\n.target sm_80\n.address_size 64\nnonsense\n");
     REQUIRE(none);
     CHECK(none->code() == ErrorCode::usage);
+    CHECK(mentions(none, "not GPU code: expected a cubin, a fatbin or PTX"));
     REQUIRE(wrong);
     CHECK(wrong->code() == ErrorCode::compile);
     const auto missing =

@@ -4,7 +4,7 @@
 
 using namespace heddle_test;
 
-namespace {
+namespace node_texts {
 struct Waits {
     static constexpr bool waits_for_primary = true;
     HEDDLE_FN void operator()(std::size_t i, View<int> x) const {
@@ -12,13 +12,13 @@ struct Waits {
         x[i] += 1;
     }
 };
-}  // namespace
+}  // namespace node_texts
 
 TEST_CASE("an error of a node says what to do instead") {
     const Here here;
     Array<int> x = zeros<int>(10), none = empty<int>(0);
     const auto copied = copy_node(x.view().first(5), x.view().last(5)).name("copied");
-    auto add = kernel_node(Waits{}, dim(10), x).name("add");
+    auto add = kernel_node(node_texts::Waits{}, dim(10), x).name("add");
     CHECK(mentions(error_of([&] { add.dependent_on(copied); }),
                    "cannot depend on copy 'copied', which is not a kernel of the same device: use "
                    "after()"));

@@ -175,7 +175,7 @@ void set_device(Device device, Where where) try {
 ScopeBase::ScopeBase(Where where) try : where_(where), thread_(&detail::this_thread_state()) {
     check_depth(*thread_, where);
     index_ = thread_->depth++;
-    serial_ = thread_->next_serial++;
+    serial_ = ++thread_->last_serial;
     SavedState& saved = thread_->saved[index_];
     saved.kind = SavedState::Kind::scope;
     saved.has_device = true;
