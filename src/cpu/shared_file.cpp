@@ -76,8 +76,8 @@ SharedFile::SharedFile(std::size_t bytes, const char* call, const SourceLocation
     if (data_ == nullptr)
         coded_error(errno == EMFILE || errno == ENFILE ? ErrorCode::native
                                                        : ErrorCode::out_of_memory,
-                    ErrorSite(call, where).with_native(errno), "no {} bytes of shared memory{}",
-                    bytes, why(errno));
+                    ErrorSite(call, where).with_native(errno),
+                    "{} bytes of shared memory cannot be allocated{}", bytes, why(errno));
     descriptor_ = std::exchange(file.value, -1);
 }
 

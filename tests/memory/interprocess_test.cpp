@@ -170,6 +170,7 @@ TEST_CASE("what cannot be shared is refused, with what to do") {
         const auto too_large = error_of([] { (void)shareable<float>(std::size_t{1} << 48); });
         REQUIRE(too_large);
         CHECK(too_large->code() == ErrorCode::out_of_memory);
+        CHECK(mentions(too_large, "bytes of shared memory cannot be allocated: "));
     }
     const Event shared(test_device(), {.interprocess = true});
     CHECK(mentions(error_of([&] { (void)import_event(export_event(shared)); }), "use that event"));

@@ -90,7 +90,8 @@ void DeclaredUse::add(const MemoryPart& part, const void* data, std::size_t byte
                     bytes, static_cast<std::ptrdiff_t>(first - begin),
                     static_cast<std::ptrdiff_t>(end - begin));
     if (count == most_parts)
-        usage_error({"touching", where}, "there are more than {} parts", most_parts);
+        usage_error({"touching", where}, "more than {} parts are not kept: name the whole view",
+                    most_parts);
     parts[count++] = part;
 }
 
