@@ -174,7 +174,7 @@ TEST_CASE("what cannot be a graph is refused when it is built, by name") {
     SECTION("a circle of nodes that were made on one line, and have no names") {
         std::vector<KernelNode<Add, 1>> nodes;
         for (int i = 0; i < 3; ++i) nodes.push_back(kernel_node(Add{}, dim(10), x, 1));
-        for (int i = 0; i < 3; ++i) nodes[i].after(nodes[(i + 1) % 3]);
+        for (std::size_t i = 0; i < 3; ++i) nodes[i].after(nodes[(i + 1) % 3]);
         a.after(nodes[0]);
         const auto error = error_of([&] { (void)a.build(); });
         REQUIRE(error);
