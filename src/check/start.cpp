@@ -70,8 +70,8 @@ check::Options read_options(std::string_view text, const ErrorSite& site) {
         else if (word == "summary") always_sums_up = true;
         else if (word != "1")
             usage_error(site,
-                        "'{}' is none of 1, strict, abort, exit, summary, which commas may "
-                        "separate, nor 0; nothing is checked",
+                        "'{}' is not a word of HEDDLE_CHECK: write 0, or 1, or some of strict, "
+                        "abort, exit and summary, separated by commas; nothing is checked",
                         word);
     }
     return options;

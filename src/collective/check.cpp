@@ -53,7 +53,7 @@ void check_memory(Part& part, std::size_t element, Device device, const std::str
 }
 
 void throw_no_rank(const ErrorSite& site, std::size_t rank, std::size_t ranks) {
-    usage_error(site, "there is no rank {}: there are {}, from 0", rank, ranks);
+    usage_error(site, "rank {} does not exist: the ranks are 0 to {}", rank, ranks - 1);
 }
 
 void check_average(ReduceOp op, ElementType type, const char* call, const SourceLocation& where) {

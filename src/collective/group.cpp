@@ -63,8 +63,7 @@ std::vector<std::unique_ptr<detail::NcclRank>> join(const std::vector<Device>& d
         if (devices[0].is_cuda()) return detail::nccl_join_all(devices, where);
         detail::unsupported_error(
             {"DeviceGroup", where},
-            "NCCL is for CUDA devices, and these are {}{}: use Transport::copies", devices[0],
-            devices.size() > 1 ? " and its like" : "");
+            "NCCL is for CUDA devices, and {} is not one: use Transport::copies", devices[0]);
     }
     if (devices[0].is_cpu() || devices.size() < 2 || !detail::nccl_missing().empty()) return {};
     try {

@@ -28,8 +28,6 @@ struct GroupState {
     std::vector<std::unique_ptr<NcclRank>> nccl = {};  ///< empty if the transport is copies
 };
 
-const char* to_string(CollectiveKind kind) noexcept;
-
 /// Fills in the current streams if none were named. Throws UsageError if anything is wrong with the
 /// call.
 void check_call(const std::vector<Device>& devices, CollectiveCall& call);

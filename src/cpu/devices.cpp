@@ -44,12 +44,14 @@ std::size_t memory_info(std::string_view key) {
 
 int CpuBackend::device_count() noexcept {
     static constinit MadeOnce<EnvironmentNumber> count;
-    const auto make = [] { return new EnvironmentNumber("HEDDLE_CPU_DEVICES", 1, max_devices, 1); };
+    const auto make = [] {
+        return new EnvironmentNumber(Variable::cpu_devices, 1, max_devices, 1);
+    };
     try {
         return count.get(make).get();
     } catch (...) {
         // Out of memory: the number is read anew at each call.
-        return EnvironmentNumber("HEDDLE_CPU_DEVICES", 1, max_devices, 1).get();
+        return EnvironmentNumber(Variable::cpu_devices, 1, max_devices, 1).get();
     }
 }
 

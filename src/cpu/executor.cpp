@@ -143,7 +143,7 @@ int configured_workers() {
     static constinit MadeOnce<EnvironmentNumber> workers;
     return workers
         .get([] {
-            return new EnvironmentNumber("HEDDLE_CPU_THREADS", 1, max_workers, usable_cores());
+            return new EnvironmentNumber(Variable::cpu_threads, 1, max_workers, usable_cores());
         })
         .get();
 }

@@ -55,7 +55,7 @@ Allocated CpuBackend::allocate_shared(int device, std::size_t bytes, const Sourc
     if (const std::size_t free = free_memory(device); bytes > free)
         coded_error(ErrorCode::out_of_memory,
                     {"shareable", where, Access::device(DeviceKind::cpu, device)},
-                    "no {} bytes of shared memory (available: {})", bytes, free);
+                    "{} bytes of shared memory cannot be allocated: {} are available", bytes, free);
     return {shared().add(SharedFile(bytes, "shareable", where), bytes, device)};
 }
 

@@ -76,8 +76,8 @@ SharedFile::SharedFile(std::size_t bytes, const char* call, const SourceLocation
     if (data_ == nullptr)
         coded_error(errno == EMFILE || errno == ENFILE ? ErrorCode::native
                                                        : ErrorCode::out_of_memory,
-                    ErrorSite(call, where).with_native(errno), "no {} bytes of shared memory{}",
-                    bytes, why(errno));
+                    ErrorSite(call, where).with_native(errno),
+                    "{} bytes of shared memory cannot be allocated{}", bytes, why(errno));
     descriptor_ = std::exchange(file.value, -1);
 }
 
@@ -106,10 +106,11 @@ SharedFile::SharedFile(const SharedFileName& name, std::size_t bytes, const char
     const Descriptor file{S_ISREG(is.st_mode) ? open(own_path.c_str(), O_RDWR | O_CLOEXEC) : -1};
     if (S_ISREG(is.st_mode) && file.value < 0) refused();
     if (file.value < 0 || !is_ours(file.value, own_path))
-        unsupported_error(site,
-                          "{} cannot be imported: what the handle names in process {} is no memory "
-                          "that heddle made",
-                          what, name.process);
+        unsupported_error(
+            site,
+            "{} cannot be imported: what the handle names in process {} is not heddle's "
+            "memory",
+            what, name.process);
     data_ = map(file.value, bytes);
     if (data_ == nullptr)
         coded_error(ErrorCode::out_of_memory, site.with_native(errno), "{} could not be mapped{}",

@@ -23,7 +23,7 @@ Found look() {
         found.problem = formatted("there are no CUDA devices: {}", reason);
         return found;
     }
-    SharedLibrary library("HEDDLE_NCCL", {"libnccl.so.2"});
+    SharedLibrary library(Variable::nccl, {"libnccl.so.2"});
     if (library.handle() == nullptr) {
         found.problem = formatted(
             "there is no NCCL: {}. Install libnccl2, or name the library in the environment's "

@@ -162,9 +162,8 @@ void add_devices_command(CLI::App& app, int& status) {
                     "access is to memory of cudaMalloc, pool access to memory of heddle's arrays. "
                     "Where there are no\n"
                     "CUDA devices, a line says why.\n\n"
-                    "Exit status: 0; 1 if HEDDLE_DEVICE names a device that is not there, 2 if "
-                    "what it says is no "
-                    "device.\n\n"
+                    "Exit status: 0; 1 if HEDDLE_DEVICE names a device that is not there, 2 if it "
+                    "names something else.\n\n"
                     "With --json: an object of default, cuda_unavailable_reason (or null) and "
                     "devices; sizes in bytes.");
     command->add_flag("--json", *json, "Print a JSON object");

@@ -216,29 +216,30 @@ std::string check_timeline(const std::string& text) {
 void add_digest_command(CLI::App& app, int& status) {
     auto options = std::make_shared<CommandLine>();
     CLI::App* command = app.add_subcommand("digest", "Print the fs-verity digest of each file");
-    command->footer("Each line is the one that `fsverity digest FILE` prints: SHA-256, 4096-byte "
-                    "blocks, no salt. Each "
-                    "file is\n"
-                    "streamed through the device: read by several threads, copied, and hashed, at "
-                    "the same time.\n\n"
-                    "On standard error follow bytes, seconds and rate; how much of the time "
-                    "reading, copying and hashing "
-                    "were\n"
-                    "busy; and their overlap: the seconds of work done in the seconds that passed. "
-                    "Starting the device "
-                    "and\n"
-                    "making buffers is told apart, as set-up.\n\n"
-                    "With --json each line is an object: path (bytes that are not UTF-8 as \\udc80 "
-                    "to \\udcff), digest, "
-                    "bytes,\n"
-                    "seconds, busy_seconds (reading, copying, hashing), setup_seconds, device, "
-                    "chunk, depth, serial.\n\n"
-                    "Exit status: 0, or 1 if a file could not be done (the others are) or the "
-                    "device is not there, 2 for "
-                    "wrong\n"
-                    "usage (also a --device or HEDDLE_DEVICE that is no device), 130 or 143 when "
-                    "interrupted. Standard "
-                    "input and special files are not supported.");
+    command->footer(
+        "Each line is the one that `fsverity digest FILE` prints: SHA-256, 4096-byte "
+        "blocks, no salt. Each "
+        "file is\n"
+        "streamed through the device: read by several threads, copied, and hashed, at "
+        "the same time.\n\n"
+        "On standard error follow bytes, seconds and rate; how much of the time "
+        "reading, copying and hashing "
+        "were\n"
+        "busy; and their overlap: the seconds of work done in the seconds that passed. "
+        "Starting the device "
+        "and\n"
+        "making buffers is told apart, as set-up.\n\n"
+        "With --json each line is an object: path (bytes that are not UTF-8 as \\udc80 "
+        "to \\udcff), digest, "
+        "bytes,\n"
+        "seconds, busy_seconds (reading, copying, hashing), setup_seconds, device, "
+        "chunk, depth, serial.\n\n"
+        "Exit status: 0, or 1 if a file could not be done (the others are) or the "
+        "device is not there, 2 for "
+        "wrong\n"
+        "usage (also a --device or HEDDLE_DEVICE that is not a device), 130 or 143 when "
+        "interrupted. Standard "
+        "input and special files are not supported.");
     command->add_option("FILE", options->files, "Regular files")->required()->type_name("");
     command
         ->add_option("--device", options->device,

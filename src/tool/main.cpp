@@ -19,9 +19,9 @@ std::string no_command(const CLI::App& app, const char* argument) {
     std::string names;
     for (const CLI::App* command : app.get_subcommands({}))
         names += (names.empty() ? "" : " or ") + command->get_name();
-    const std::string wrong =
-        argument == nullptr ? "a command is missing"
-                            : fmt::format("\"{}\" is no command", heddle::tool::one_line(argument));
+    const std::string wrong = argument == nullptr ? "a command is missing"
+                                                  : fmt::format("\"{}\" is not a command",
+                                                                heddle::tool::one_line(argument));
     return fmt::format("heddle: {}: write {} (more: heddle --help)\n", wrong, names);
 }
 
@@ -46,7 +46,7 @@ int main(int argc, char** argv) {
         "HEDDLE_DEVICE in the environment names the default device: cpu, cuda, cuda:1, ...\n\n"
         "Exit status: 0 when all was done; 1 when something could not be done; 2 for wrong usage, "
         "which\n"
-        "a name that is no device is too, given as an option or in HEDDLE_DEVICE; 128 and the "
+        "a name that is not a device is too, given as an option or in HEDDLE_DEVICE; 128 and the "
         "number of\n"
         "the signal when interrupted.");
     heddle::tool::add_digest_command(app, status);

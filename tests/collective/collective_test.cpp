@@ -244,7 +244,8 @@ TEST_CASE("a wrong call is refused before anything is enqueued, and the error sa
     };
     std::vector<StreamRef> streams(t.streams.begin(), t.streams.end());
 
-    CHECK(mentions(refused([&] { group.broadcast(streams, 2, t.a); }), "no rank 2"));
+    CHECK(mentions(refused([&] { group.broadcast(streams, 2, t.a); }),
+                   "rank 2 does not exist: the ranks are 0 to 1"));
     {
         ScopedCapture one(streams[0]), another(streams[1]);
         CHECK(mentions(refused([&] { group.all_reduce(streams, ReduceOp::sum, t.a); }),

@@ -193,6 +193,7 @@ TEST_CASE("kernels of modules go by launch options, eagerly, captured and as nod
                    "waits for the kernel before"));
     if (gpu().info().compute_major >= 9) {
         CHECK(mentions(refused({.cluster_x = 16}), "1 to 8"));
+        CHECK(mentions(refused({.cluster_x = 3}), "cluster of 3 x 1 x 1: round it up"));
         CHECK(mentions(refused({.cluster_x = 2, .cooperative = true}), "holds at most"));
     }
     CHECK(to_host(x) == Floats(100, 210.0f));
@@ -344,6 +345,7 @@ TEST_CASE("what is no code, or no good code, is refused with the reason", "[cuda
                wrong = load(".version 8.0\n.target sm_80\n.address_size 64\nnonsense\n");
     REQUIRE(none);
     CHECK(none->code() == ErrorCode::usage);
+    CHECK(mentions(none, "not GPU code: expected a cubin, a fatbin or PTX"));
     REQUIRE(wrong);
     CHECK(wrong->code() == ErrorCode::compile);
     const auto missing =

@@ -171,10 +171,32 @@ TEST_CASE("what cannot be a graph is refused when it is built, by name") {
         CHECK(mentions(error, "'a'"));
         CHECK(mentions(error, "'b'"));
     }
+    SECTION("a circle of nodes that were made on one line, and have no names") {
+        std::vector<KernelNode<Add, 1>> nodes;
+        for (int i = 0; i < 3; ++i) nodes.push_back(kernel_node(Add{}, dim(10), x, 1));
+        for (std::size_t i = 0; i < 3; ++i) nodes[i].after(nodes[(i + 1) % 3]);
+        a.after(nodes[0]);
+        const auto error = error_of([&] { (void)a.build(); });
+        REQUIRE(error);
+        const std::string text = error->what();
+        // 0 comes after 1, that after 2, and that after 0.
+        const auto at = [&](const char* label, std::size_t from) { return text.find(label, from); };
+        const std::size_t first = at("#1", 0), second = at("#2", 0), third = at("#3", 0);
+        CHECK(first < second);
+        CHECK(second < third);
+        CHECK(third < at("#1", third));
+        CHECK(at("#1", third) != std::string::npos);
+        CHECK(mentions(error, "name()"));
+        CHECK(mentions(error, "kernel heddle_test::Add #1 (made at "));
+    }
     SECTION("missing arguments") {
         auto c = kernel_node(Add{}, dim(10)).name("c");
         b.after(c);
         CHECK(mentions(error_of([&] { (void)b.build(); }), "kernel 'c' has no arguments"));
+        Array<int> none;
+        const auto error = error_of([&] { c.args(none, 1); });
+        REQUIRE(error);
+        CHECK(error->call() == "args");
         c.args(x, 1);
         b.build().launch();
         CHECK(to_host(x) == Ints(10, 2));

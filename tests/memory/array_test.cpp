@@ -78,28 +78,35 @@ TEST_CASE("a host range may be changed as soon as it has become an array") {
     CHECK(to_host(s, x) == std::vector<int>(1000, 1));
 }
 
-TEST_CASE("an array that holds nothing is refused wherever it is used, with the place") {
+TEST_CASE("an array that holds nothing is refused wherever it is used, by call and place") {
     const Stream s(test_device());
     const ScopedStream in{s};
     Array<int> none, x = zeros<int>(10), moved = std::move(x);
     std::vector<int> host(10);
-    const auto refused = [](const auto& call) {
+    const auto refused = [](const std::string& name, const auto& call) {
         const auto error = error_of(call);
-        return mentions(error, "holds nothing") && mentions(error, "array_test.cpp");
+        REQUIRE(error);
+        CHECK(error->call() == name);
+        CHECK(mentions(error, "this array holds nothing"));
+        CHECK(mentions(error, "array_test.cpp"));
     };
-    CHECK(refused([&] { fill(none, 1); }));
-    CHECK(refused([&] { fill(s, x, 1); }));
-    CHECK(refused([&] { fill_zero(x); }));
-    CHECK(refused([&] { copy(none, x); }));
-    CHECK(refused([&] { copy(s, host, x); }));
-    CHECK(refused([&] { copy(s, x, moved); }));
-    CHECK(refused([&] { (void)to_host(x); }));
-    CHECK(refused([&] { fill_node(none, 1); }));
-    CHECK(refused([&] { copy_node(moved, none); }));
-    CHECK(refused([&] { launch(Iota{}, dim(10), x); }));
+    refused("fill", [&] { fill(none, 1); });
+    refused("fill", [&] { fill(s, x, 1); });
+    refused("fill_zero", [&] { fill_zero(x); });
+    refused("fill_zero", [&] { fill_zero(s, x); });
+    refused("copy", [&] { copy(none, x); });
+    refused("copy", [&] { copy(s, host, x); });
+    refused("copy", [&] { copy(s, x, moved); });
+    refused("to_host", [&] { (void)to_host(x); });
+    refused("to_host", [&] { (void)to_host(s, x); });
+    refused("fill_node", [&] { fill_node(none, 1); });
+    refused("copy_node", [&] { copy_node(moved, none); });
+    refused("launch", [&] { launch(Iota{}, dim(10), x); });
+    refused("touching", [&] { (void)touching(x, ViewPart(moved.view())); });
+    refused("concurrent", [&] { (void)concurrent(x); });
     DeviceGroup group({test_device()}, {.transport = Transport::copies});
     std::vector<Array<int>> of_ranks(1);
-    CHECK(refused([&] { group.all_reduce(ReduceOp::sum, of_ranks); }));
+    refused("DeviceGroup::all_reduce", [&] { group.all_reduce(ReduceOp::sum, of_ranks); });
     CHECK(to_host(moved) == Ints(10, 0));
 }
 

@@ -252,12 +252,18 @@ TEST_CASE(
         refused += mentions(error_of([&] { synchronize_device(test_device()); }), "capturing");
         refused += mentions(error_of([&] { event.synchronize(); }), "capture");
         refused += mentions(error_of([&] { (void)event.is_complete(); }), "capture");
-        refused += mentions(error_of([&] { (void)to_host(x); }), "captur");
+        for (const auto& error :
+             {error_of([&] { (void)to_host(x); }), error_of([&] { (void)to_host(s, x); }),
+              error_of([&] { (void)to_host(s, x.view().first(3)); })}) {
+            REQUIRE(error);
+            CHECK(error->call() == std::string("to_host"));
+            refused += mentions(error, "copy() it to pinned() in the capture");
+        }
         std::vector<int> pageable(10);
         refused += mentions(error_of([&] { copy(s, x, pageable); }), "pinned()");
         launch(s, Add{}, dim(10), x, 1);
     });
-    CHECK(refused == 7);
+    CHECK(refused == 9);
     CHECK(graph.size() == 2);
     graph.launch(s);
     s.synchronize();
@@ -609,12 +615,13 @@ TEST_CASE("nodes of a captured graph are found by name and changed as what they 
     s.synchronize();
     CHECK(to_host(y) == Ints{7, 7, 7, 7, 7, 2, 2, 2, 2, 2});
     CHECK(seen.seen() == Strings{"old", "new"});
+    const GraphNode node = graph.node("heddle_test::Add 1");
+    CHECK(mentions(error_of([&] { (void)KernelNode<Multiply, 1>(node); }),
+                   "launches heddle_test::Add, and a node of heddle_test::Multiply was asked for"));
     CHECK(
-        mentions(error_of([&] { (void)KernelNode<Multiply, 1>(graph.node("heddle_test::Add 1")); }),
-                 "another kernel"));
-    CHECK(mentions(error_of([&] { (void)KernelNode<Add, 2>(graph.node("heddle_test::Add 1")); }),
-                   "another kernel"));
-    CHECK(mentions(error_of([&] { (void)FillNode(graph.node("copy 2")); }), "is no fill"));
+        mentions(error_of([&] { (void)KernelNode<Add, 2>(node); }),
+                 "launches heddle_test::Add with 1 index, and a node of it with 2 was asked for"));
+    CHECK(mentions(error_of([&] { (void)FillNode(graph.node("copy 2")); }), "is not a fill"));
 }
 
 TEST_CASE("captured kernels have the priority of their stream, unless the launch has one") {

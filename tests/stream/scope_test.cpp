@@ -219,6 +219,50 @@ TEST_CASE("scopes left out of order are reported, and restore what was before al
     CHECK(current_device() == device_before);
 }
 
+TEST_CASE("what is said of scopes left out of order names both, and no header of the library") {
+    const Reports reports;
+    const Stream a(test_device(), {.priority = 0, .name = "left first"}),
+        b(test_device(), {.priority = 0, .name = "entered last"});
+    const auto told = [&](const auto& enter_first, const auto& enter_second) {
+        auto first = enter_first();
+        auto second = enter_second();
+        first.reset();
+        second.reset();
+        return std::string(reports.all().back().what());
+    };
+    unsigned line = 0;
+    const auto with_place = [&](const Stream& s) {
+        return [&, of = &s] {
+            line = __LINE__ + 1;
+            return std::make_unique<ScopedStream>(*of, ScopeOptions{}, Where());
+        };
+    };
+    const auto by_library = [](const Stream& s) {
+        return [of = &s] { return std::make_unique<ScopedStream>(*of); };
+    };
+    const auto emplaced = [] {
+        auto scope = std::make_unique<std::optional<ScopedDevice>>();
+        scope->emplace(test_device());
+        return scope;
+    };
+    std::string text = told(by_library(a), with_place(b));
+    CHECK_THAT(text, contains("the scope of stream 'left first' was left before the scope of "
+                              "stream 'entered last', made at "));
+    CHECK_THAT(text, contains("scope_test.cpp:" + std::to_string(line)));
+    CHECK_THAT(text, contains("pass it Where() as the last argument"));
+    CHECK(text.find("unique_ptr") == std::string::npos);
+
+    text = told(with_place(a), by_library(b));
+    CHECK_THAT(text, contains("asked for at "));
+    CHECK_THAT(text, contains("scope_test.cpp:" + std::to_string(line)));
+    CHECK(text.find("unique_ptr") == std::string::npos);
+
+    text = told(emplaced, with_place(b));
+    CHECK_THAT(text, contains("a scope of a device was left before"));
+    CHECK(text.find("/optional") == std::string::npos);
+    CHECK(reports.count() == 3);
+}
+
 TEST_CASE("a scope left on another thread is reported, and that thread keeps what it has") {
     const Reports reports;
     const Stream a(test_device()), b(test_device());

@@ -184,6 +184,8 @@ TEST_CASE("what is wrong in HEDDLE_TIMELINE is told once, and the program goes o
         INFO(wrong << ": " << child.output);
         CHECK(child.status == 0);
         CHECK_THAT(child.output, contains("HEDDLE_TIMELINE"));
+        if (std::string(wrong) == "run.html,fast")
+            CHECK_THAT(child.output, contains("'fast' is not an option: write limit=NUMBER"));
     }
 }
 

@@ -72,8 +72,8 @@ usage() {
 }
 usage "a command is missing: write digest or devices"
 usage "FILE" digest
-usage '"frobnicate" is no command: write digest or devices' frobnicate
-usage '"--frobnicate" is no command' --frobnicate
+usage '"frobnicate" is not a command: write digest or devices' frobnicate
+usage '"--frobnicate" is not a command' --frobnicate
 usage "--frobnicate" digest --frobnicate good
 usage "multiple of 4096" digest --chunk 4097 good
 usage "has to be positive" digest --chunk 0 good

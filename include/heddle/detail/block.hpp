@@ -72,7 +72,7 @@ void add_user(Block& block, StreamState& stream);  ///< slow path of note_use()
 /// Frees the blocks that could not be freed before for want of memory.
 void free_unfreed_blocks() noexcept;
 [[noreturn]] void throw_dead_block(const Block& block, const char* call, Where where);
-[[noreturn]] void throw_no_array(Where where);
+[[noreturn]] void throw_no_array(const char* call, Where where);
 [[noreturn]] void throw_wrong_device(const Block& block, const StreamState& stream, Where where);
 bool peer_reachable(const Block& block, const StreamState& stream) noexcept;
 

@@ -89,6 +89,9 @@ enum class CollectiveKind : std::uint8_t {
     exchange  ///< Communicator only: a rank sends to `root`, receives from `from`, or both
 };
 
+/// Returns the name of DeviceGroup's call: "DeviceGroup::all_reduce".
+const char* to_string(CollectiveKind kind) noexcept;
+
 struct CollectiveCall {
     CollectiveKind kind;
     SourceLocation where;
@@ -132,15 +135,17 @@ template <class T> Part part_of(View<T> v) noexcept {
 
 /// These append the views that are read and the views that are written.
 template <class V> void add_sends(CollectiveCall& call, V& views) {
-    if constexpr (RankView<V>) call.send.add(part_of(as_source(views, call.where)));
+    if constexpr (RankView<V>)
+        call.send.add(part_of(as_source(views, to_string(call.kind), call.where)));
     else
-        for (auto&& v : views) call.send.add(part_of(as_source(v, call.where)));
+        for (auto&& v : views)
+            call.send.add(part_of(as_source(v, to_string(call.kind), call.where)));
 }
 template <class V> void add_receives(CollectiveCall& call, V& views) {
     if constexpr (RankView<V>) {
         static_assert(Destination<V&>,
                       "heddle::DeviceGroup: what is received is written: give it a View<T>");
-        call.receive.add(part_of(as_destination(views, call.where)));
+        call.receive.add(part_of(as_destination(views, to_string(call.kind), call.where)));
     } else {
         for (auto&& v : views) add_receives(call, v);
     }
@@ -189,13 +194,13 @@ RankCall rank_call(CollectiveKind kind, const char* name, std::size_t root, cons
     else {
         static_assert(std::is_same_v<T, RankElement<Send>>,
                       "heddle::Communicator: both views must have the same element type");
-        call.send = part_of(as_source(send, where));
+        call.send = part_of(as_source(send, name, where));
     }
     if constexpr (std::is_same_v<Receive, const Nothing>) call.receives = false;
     else {
         static_assert(Destination<Receive&>,
                       "heddle::Communicator: what is received is written: give it a View<T>");
-        call.receive = part_of(as_destination(receive, where));
+        call.receive = part_of(as_destination(receive, name, where));
     }
     return call;
 }

@@ -119,6 +119,12 @@ inline constexpr Signals kernel_signals =
 
 /// Its address identifies a kernel with N indices, whatever its arguments.
 template <class K, int N> inline constexpr char kernel_tag = 0;
+/// The kernel that a node should have.
+struct AskedKernel {
+    const void* tag;  ///< the address of its kernel_tag
+    int dimensions;
+    const char* pretty;  ///< kernel_name() extracts the name
+};
 
 /// A kernel that is launched by a grid, and that grid.
 struct GridHead {

@@ -20,10 +20,14 @@ struct SavedState {
     Device device = Access::device(DeviceKind::cpu, 0);
     Device stream_device = Access::device(DeviceKind::cpu, 0);
     StreamState* stream = nullptr;
-    std::uint64_t serial = 0;  ///< of the scope
+    std::uint64_t serial = 0;        ///< of the scope
+    StreamState* entered = nullptr;  ///< what the scope made current; null if it is of a device
+    const char* file = nullptr;      ///< where the scope was made
+    unsigned line = 0;
 };
 
-/// Trivially destructible and constant-initialised, so that access needs no guard.
+/// Trivially destructible and constant-initialised, so that access needs no guard. All zero at
+/// first, so that a new thread copies nothing.
 struct ThreadState {
     bool device_set = false;
     bool touched = false;  ///< something was set outside of any scope
@@ -31,7 +35,7 @@ struct ThreadState {
     /// Current streams by kind and index of the device; null: its default stream.
     StreamState* streams[2][max_devices] = {};
     int depth = 0;
-    std::uint64_t next_serial = 1;
+    std::uint64_t last_serial = 0;
     SavedState saved[max_scopes] = {};
 };
 

@@ -88,19 +88,23 @@ void set_child(NodeData& node, const Graph& graph, const SourceLocation& where);
 /// Returns `node`. Throws UsageError if it is of another kind.
 const GraphNode& check_kind(const GraphNode& node, NodeKind kind, const SourceLocation& where);
 /// Returns the kernel object of a node, and writes its extents to `extent`. Throws UsageError if it
-/// is another kernel (see kernel_tag), or has no arguments yet.
-const void* kernel_of(const GraphNode& node, const void* tag, std::size_t* extent,
+/// is not the kernel `asked`, or has no arguments yet.
+const void* kernel_of(const GraphNode& node, const AskedKernel& asked, std::size_t* extent,
                       const SourceLocation& where);
 /// Returns the device on which a copy or a fill runs by default, as copy() and fill() choose it.
 /// `from` is null for fills.
 Device device_of(const Region& to, const Region* from, const SourceLocation& where);
+/// Throws UsageError for an Array that holds nothing, given to `call`.
+template <class A> void check_not_empty(A& a, const char* call, const SourceLocation& where) {
+    if constexpr (is_array<std::remove_const_t<A>>) check_held(a, call, where);
+}
 /// Throws what launch() would for this argument on a stream of `device`.
 template <class A> void check_node_argument(A& a, Device device, const SourceLocation& where) {
     KernelArg<A> kept = kernel_argument(a);
     MemoryArguments<KernelArg<A>> used;
     used.add(a, kept, 0, false);
     for (const MemoryArgument& one : used.all()) check_memory(one, any_stream(device), where);
-    check_not_empty(a, where);
+    check_not_empty(a, "set", where);
 }
 
 /// dim() is for kernel objects, and grid() for all others.
@@ -125,7 +129,7 @@ public:
         requires(is_portable)
         : NodeOf<BasicKernelNode>(node), shape_{{where, {}}, {}},
           kernel_(*static_cast<const K*>(
-              detail::kernel_of(node, detail::LaunchTraits<K, S>::tag, shape_.extent, where))) {}
+              detail::kernel_of(node, detail::LaunchTraits<K, S>::asked, shape_.extent, where))) {}
 
     /// Sets the arguments after the indices, from the next launch on. They are checked as those of
     /// launch().
@@ -252,8 +256,8 @@ public:
     /// Sets other memory on the same devices, from the next launch on.
     template <detail::Destination To, detail::Source From>
     CopyNode& between(To&& to, const From& from, Where where = {}) {
-        detail::set_copy(data(), detail::region(detail::as_destination(to, where)),
-                         detail::region(detail::as_source(from, where)), where);
+        detail::set_copy(data(), detail::region(detail::as_destination(to, "copy_node", where)),
+                         detail::region(detail::as_source(from, "copy_node", where)), where);
         return *this;
     }
 
@@ -268,8 +272,8 @@ private:
 /// choose. Throws UsageError for different sizes, overlaps, and what CopyNode refuses.
 template <detail::Destination To, detail::Source From>
 CopyNode copy_node(To&& to, const From& from, Where where = {}) {
-    const auto destination = detail::as_destination(to, where);
-    const auto source = detail::as_source(from, where);
+    const auto destination = detail::as_destination(to, "copy_node", where);
+    const auto source = detail::as_source(from, "copy_node", where);
     static_assert(std::is_same_v<typename decltype(destination)::value_type,
                                  typename decltype(source)::value_type>,
                   "heddle::copy_node: both sides must have the same element type");
@@ -295,8 +299,8 @@ public:
         To&& to,
         const typename decltype(detail::as_destination(std::declval<To&>()))::value_type& value,
         Where where = {}) {
-        detail::set_fill(data(), detail::region(detail::as_destination(to, where)), &value,
-                         sizeof value, where);
+        detail::set_fill(data(), detail::region(detail::as_destination(to, "fill_node", where)),
+                         &value, sizeof value, where);
         return *this;
     }
 
@@ -313,8 +317,9 @@ FillNode fill_node(
     To&& to,
     const typename decltype(detail::as_destination(std::declval<To&>()))::value_type& value,
     Where where = {}) {
-    return detail::Access::make<FillNode>(detail::region(detail::as_destination(to, where)), &value,
-                                          sizeof value, where);
+    return detail::Access::make<FillNode>(
+        detail::region(detail::as_destination(to, "fill_node", where)), &value, sizeof value,
+        where);
 }
 
 /// A node that calls a host function once in every launch, on any thread, under the rules of

@@ -72,7 +72,8 @@ template <class K, int N> struct LaunchTraits<K, Dim<N>> {
     static std::size_t count(const Dim<N>& d) { return count_of(d); }
 
     // For nodes.
-    static constexpr const void* tag = &kernel_tag<K, N>;
+    static constexpr const char* pretty() noexcept { return __PRETTY_FUNCTION__; }
+    static constexpr AskedKernel asked{&kernel_tag<K, N>, N, pretty()};
     static constexpr bool may_take_nothing = KernelFor<K, N>;
     static constexpr bool takes_nothing(const K&) noexcept { return may_take_nothing; }
     static Device device(const K&) { return current_device(); }

@@ -82,7 +82,7 @@ private:
 template <detail::KernelObject K, int N, class... A>
 PreparedLaunch<K, N, detail::KernelArg<A>...> prepare(Device device, const K& kernel,
                                                       const Dim<N>& d, A&&... args) {
-    (detail::check_not_empty(args, d.where), ...);
+    (detail::check_not_empty(args, "prepare", d.where), ...);
     return detail::Access::make<PreparedLaunch<K, N, detail::KernelArg<A>...>>(
         device, kernel, d, detail::kernel_argument(args)...);
 }

@@ -78,7 +78,7 @@ template <class T>
 template <class T>
 [[nodiscard]] KernelView<T> touching(Array<T>& array, std::initializer_list<ViewPart> parts,
                                      Where where = {}) {
-    detail::check_held(array, where);
+    detail::check_held(array, "touching", where);
     return detail::touching(array.view(), parts, where);
 }
 template <class T>
@@ -89,7 +89,7 @@ template <class T>
 [[nodiscard]] KernelView<const T> touching(const Array<T>& array,
                                            std::initializer_list<ViewPart> parts,
                                            Where where = {}) {
-    detail::check_held(array, where);
+    detail::check_held(array, "touching", where);
     return detail::touching(array.view(), parts, where);
 }
 template <class T>
@@ -110,7 +110,7 @@ template <class T> [[nodiscard]] KernelView<T> concurrent(View<T> view) noexcept
     return detail::Access::make<KernelView<T>>(view, detail::DeclaredUse{.is_concurrent = true});
 }
 template <class T> [[nodiscard]] KernelView<T> concurrent(Array<T>& array, Where where = {}) {
-    detail::check_held(array, where);
+    detail::check_held(array, "concurrent", where);
     return concurrent(array.view());
 }
 

@@ -197,7 +197,8 @@ template <class T>
 /// array that was enqueued on any stream. Throws what failed.
 template <detail::Source A>
 [[nodiscard]] auto to_host(StreamRef stream, const A& array, Where where = {}) try {
-    auto source = detail::as_source(array, where);
+    auto source = detail::as_source(array, "to_host", where);
+    detail::check_to_host(stream, where);
     std::vector<typename decltype(source)::value_type> host(source.size());
     copy(stream, View(host.data(), host.size()), source, where);
     stream.synchronize(where);
@@ -206,7 +207,7 @@ template <detail::Source A>
     detail::rethrow_as_error("to_host", where);
 }
 template <detail::Source A> [[nodiscard]] auto to_host(const A& array, Where where = {}) {
-    auto source = detail::as_source(array, where);
+    auto source = detail::as_source(array, "to_host", where);
     return to_host(detail::home_stream(detail::Access::block(source), source.data(), where), source,
                    where);
 }

@@ -14,45 +14,51 @@ namespace detail {
 // copy() takes arrays, views and contiguous host ranges; as_destination() and as_source() convert
 // each to a view.
 /// Returns `a`. Throws UsageError if it has no allocation (it was moved from, for example). An
-/// array of size 0 has one.
-template <class T> const Array<T>& check_held(const Array<T>& a, const SourceLocation& where) {
+/// array of size 0 has one. `call` is the public call that was given the array.
+template <class T>
+const Array<T>& check_held(const Array<T>& a, const char* call, const SourceLocation& where) {
     if (Access::block(a) == nullptr) [[unlikely]]
-        throw_no_array(where);
+        throw_no_array(call, where);
     return a;
+}
+/// The same where the call is not known.
+template <class T> const Array<T>& check_held(const Array<T>& a, const SourceLocation& where) {
+    return check_held(a, "", where);
 }
 
 // These functions and region() are always inlined. GCC 12 at -O1 assumes that a pointer does not
 // escape if it only passes through an aggregate that a function returns by value. It would then not
 // reload memory that a copy has written.
 template <class T>
-[[gnu::always_inline]] inline View<T> as_destination(View<T> v,
+[[gnu::always_inline]] inline View<T> as_destination(View<T> v, const char* = "",
                                                      const SourceLocation& = {}) noexcept {
     return v;
 }
 template <class T>
-[[gnu::always_inline]] inline View<T> as_destination(Array<T>& a,
+[[gnu::always_inline]] inline View<T> as_destination(Array<T>& a, const char* call = "",
                                                      const SourceLocation& where = {}) {
-    check_held(a, where);
+    check_held(a, call, where);
     return a.view();
 }
 template <HostRange R>
-[[gnu::always_inline]] inline auto as_destination(R&& r, const SourceLocation& = {}) noexcept
-    -> View<ElementIn<R>> {
+[[gnu::always_inline]] inline auto as_destination(
+    R&& r, const char* = "", const SourceLocation& = {}) noexcept -> View<ElementIn<R>> {
     return {std::ranges::data(r), std::ranges::size(r)};
 }
 
 template <class T>
-[[gnu::always_inline]] inline View<const T> as_source(View<T> v,
+[[gnu::always_inline]] inline View<const T> as_source(View<T> v, const char* = "",
                                                       const SourceLocation& = {}) noexcept {
     return v;
 }
 template <class T>
-[[gnu::always_inline]] inline View<const T> as_source(const Array<T>& a,
+[[gnu::always_inline]] inline View<const T> as_source(const Array<T>& a, const char* call = "",
                                                       const SourceLocation& where = {}) {
-    return check_held(a, where).view();
+    return check_held(a, call, where).view();
 }
 template <HostRange R>
-[[gnu::always_inline]] inline auto as_source(const R& r, const SourceLocation& = {}) noexcept
+[[gnu::always_inline]] inline auto as_source(const R& r, const char* = "",
+                                             const SourceLocation& = {}) noexcept
     -> View<const RangeValue<const R>> {
     return {std::ranges::data(r), std::ranges::size(r)};
 }
@@ -91,8 +97,11 @@ void fill_region(StreamRef stream, const Region& to, const void* value, std::siz
 void fill_region(const Region& to, const void* value, std::size_t size,
                  const SourceLocation& where);
 
+/// Throws UsageError if the stream is in a capture, where to_host() would wait for ever.
+void check_to_host(StreamRef stream, const SourceLocation& where);
 /// Returns the current stream of the memory's device (of cpu:0 for host memory), ordered after
-/// every stream that used the memory. Throws UsageError if `owner` has been freed, or in a capture.
+/// every stream that used the memory. For to_host(): throws UsageError if `owner` has been freed,
+/// or in a capture.
 StreamRef home_stream(const Block* owner, const void* data, const SourceLocation& where);
 
 }  // namespace detail
@@ -121,8 +130,8 @@ StreamRef home_stream(const Block* owner, const void* data, const SourceLocation
 /// later ones are read when earlier ones have been copied, but none after the call has returned.
 template <detail::Destination To, detail::Source From>
 void copy(StreamRef stream, To&& to, const From& from, Where where = {}) {
-    auto destination = detail::as_destination(to, where);
-    auto source = detail::as_source(from, where);
+    auto destination = detail::as_destination(to, "copy", where);
+    auto source = detail::as_source(from, "copy", where);
     static_assert(std::is_same_v<typename decltype(destination)::value_type,
                                  typename decltype(source)::value_type>,
                   "heddle::copy: both sides must have the same element type");
@@ -130,8 +139,8 @@ void copy(StreamRef stream, To&& to, const From& from, Where where = {}) {
 }
 template <detail::Destination To, detail::Source From>
 void copy(To&& to, const From& from, Where where = {}) {
-    auto destination = detail::as_destination(to, where);
-    auto source = detail::as_source(from, where);
+    auto destination = detail::as_destination(to, "copy", where);
+    auto source = detail::as_source(from, "copy", where);
     static_assert(std::is_same_v<typename decltype(destination)::value_type,
                                  typename decltype(source)::value_type>,
                   "heddle::copy: both sides must have the same element type");
@@ -198,13 +207,13 @@ void copy_2d(View2D<T> to, View2D<S> from, Where where = {}) {
 /// memory.
 template <detail::Destination To, class V>
 void fill(StreamRef stream, To&& to, const V& value, Where where = {}) {
-    auto destination = detail::as_destination(to, where);
+    auto destination = detail::as_destination(to, "fill", where);
     using T = typename decltype(destination)::value_type;
     const T element = static_cast<T>(value);
     detail::fill_region(stream, detail::region(destination), &element, sizeof element, where);
 }
 template <detail::Destination To, class V> void fill(To&& to, const V& value, Where where = {}) {
-    auto destination = detail::as_destination(to, where);
+    auto destination = detail::as_destination(to, "fill", where);
     using T = typename decltype(destination)::value_type;
     const T element = static_cast<T>(value);
     detail::fill_region(detail::region(destination), &element, sizeof element, where);
@@ -213,11 +222,13 @@ template <detail::Destination To, class V> void fill(To&& to, const V& value, Wh
 /// Sets every byte to zero; otherwise the same as fill().
 template <detail::Destination To> void fill_zero(StreamRef stream, To&& to, Where where = {}) {
     const unsigned char zero = 0;
-    detail::fill_region(stream, detail::region(detail::as_destination(to, where)), &zero, 1, where);
+    detail::fill_region(stream, detail::region(detail::as_destination(to, "fill_zero", where)),
+                        &zero, 1, where);
 }
 template <detail::Destination To> void fill_zero(To&& to, Where where = {}) {
     const unsigned char zero = 0;
-    detail::fill_region(detail::region(detail::as_destination(to, where)), &zero, 1, where);
+    detail::fill_region(detail::region(detail::as_destination(to, "fill_zero", where)), &zero, 1,
+                        where);
 }
 
 }  // namespace heddle

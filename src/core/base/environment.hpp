@@ -1,18 +1,51 @@
-// Numbers that the user can set in environment variables.
+// The environment variables that heddle reads.
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace heddle::detail {
 
-/// An integer from an environment variable, read once, at construction. An empty variable counts as
-/// unset.
+/// All of them: README.md says what they do. None is read in another way than value_of().
+enum class Variable : std::uint8_t {
+    cache_dir,
+    cache_mib,
+    check,
+    cpu_devices,
+    cpu_threads,
+    cupti,
+    device,
+    host_graph_branches,
+    nccl,
+    nvrtc,
+    nvtx,
+    timeline,
+    tsan_streams,
+};
+
+/// Returns "HEDDLE_CHECK" for Variable::check.
+const char* name_of(Variable variable) noexcept;
+
+/// Returns the variable's value, or null if it is unset or empty.
+const char* value_of(Variable variable) noexcept;
+
+/// Returns the known variable that a name was meant to be: one that differs in the case of letters
+/// or by a typing mistake or two. Returns null for known variables, and for names that are near to
+/// none: they may be the program's own.
+const char* meant_variable(std::string_view name);
+
+/// Reports each variable of the environment that was meant to be one of heddle's, unless that one
+/// is set too.
+void report_unknown_variables() noexcept;
+
+/// An integer from an environment variable, read once, at construction.
 class EnvironmentNumber {
 public:
     /// Uses `otherwise` if the variable is unset or is not an integer. Clamps other values to
     /// [least, most].
-    EnvironmentNumber(const char* name, int least, int most, int otherwise) noexcept;
+    EnvironmentNumber(Variable variable, int least, int most, int otherwise) noexcept;
 
     /// Returns the number. The first call reports a value that was rejected or clamped.
     /// Thread-safe; a report hook may call it.

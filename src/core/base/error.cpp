@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <mutex>
 
+#include "core/base/errors.hpp"
 #include "core/base/failure.hpp"
 #include "core/base/fork.hpp"
 #include "core/base/format.hpp"
@@ -26,8 +27,8 @@ std::string describe(const ErrorInfo& info) {
                               info.stream));
     if (info.device)
         add(detail::formatted("{} {}", info.stream_id != 0 ? "of" : "on", *info.device));
-    if (info.where.line != 0)
-        add(detail::formatted("asked for at {}:{}", info.where.file, info.where.line));
+    if (const std::string place = detail::place_text(info.where); !place.empty())
+        add("asked for " + place);
     return about.empty() ? detail::formatted("heddle: {}", info.message)
                          : detail::formatted("heddle: {} [{}]", info.message, about);
 }
@@ -174,7 +175,7 @@ std::string what_of(const std::exception_ptr& error) {
     } catch (const std::exception& known) {
         return known.what();
     } catch (...) {
-        return "an exception that is no std::exception";
+        return "an exception that is not a std::exception";
     }
 }
 

@@ -40,6 +40,18 @@ void report_described(ErrorCode code, const ErrorSite& site, std::string_view te
     }
 }
 
+bool is_own_place(const SourceLocation& where) noexcept {
+    // The headers of libstdc++ and of libc++ are in .../c++/<version>/.
+    return where.line != 0 && std::string_view(where.file).find("/c++/") == std::string_view::npos;
+}
+
+std::string place_text(const SourceLocation& where) {
+    if (where.line == 0) return "";
+    if (is_own_place(where)) return formatted("at {}:{}", where.file, where.line);
+    return "by the standard library, as by make_unique() or emplace(): pass it Where() as the last "
+           "argument to have your line here";
+}
+
 void throw_moved_from(const ErrorSite& site, std::string_view what) {
     usage_error(site, "this {} was moved from", what);
 }

@@ -11,6 +11,7 @@
 
 #include <array>
 #include <optional>
+#include <string>
 
 #include <heddle/error.hpp>
 
@@ -83,6 +84,13 @@ template <class... Arguments>
     throw_described(ErrorCode::unsupported, site, message.text,
                     FormatArguments<sizeof...(arguments)>{format_argument(arguments)...});
 }
+
+/// Returns whether the place is known, and not in a header of the standard library.
+bool is_own_place(const SourceLocation& where) noexcept;
+/// Returns "at main.cpp:7" for messages, or "" if the place is not known. A place in a header of
+/// the standard library is that of an object which make_unique() or emplace() made: the text says
+/// so, and how the program can have its own line there.
+std::string place_text(const SourceLocation& where);
 
 /// Throws UsageError for an object, such as an "event", that was moved from.
 [[noreturn]] void throw_moved_from(const ErrorSite& site, std::string_view what);

@@ -8,8 +8,8 @@ namespace heddle::detail {
 
 namespace {
 
-std::vector<std::string> candidates(const char* variable, const std::vector<std::string>& names) {
-    if (SharedLibrary::is_named(variable)) return {std::getenv(variable)};
+std::vector<std::string> candidates(Variable variable, const std::vector<std::string>& names) {
+    if (const char* const named = value_of(variable)) return {named};
     std::vector<std::string> all = names;
     for (const char* toolkit : {"CUDA_PATH", "CUDA_HOME"})
         if (const char* folder = std::getenv(toolkit); folder != nullptr && *folder != '\0')
@@ -20,12 +20,7 @@ std::vector<std::string> candidates(const char* variable, const std::vector<std:
 
 }  // namespace
 
-bool SharedLibrary::is_named(const char* variable) noexcept {
-    const char* named = std::getenv(variable);
-    return named != nullptr && *named != '\0';
-}
-
-SharedLibrary::SharedLibrary(const char* variable, const std::vector<std::string>& names) {
+SharedLibrary::SharedLibrary(Variable variable, const std::vector<std::string>& names) {
     for (const std::string& name : candidates(variable, names)) {
         handle_ = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
         if (handle_ != nullptr) {

@@ -5,18 +5,17 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/base/environment.hpp"
+
 namespace heddle::detail {
 
 /// A library loaded by dlopen(). It stays loaded for the life of the process.
 class SharedLibrary {
 public:
-    /// Loads the file that environment variable `variable` names. If it is unset, loads the first
+    /// Loads the file that the environment's `variable` names. If it is unset, loads the first
     /// of `names` that the loader finds, else `names.front()` from the CUDA toolkit's lib64 folder.
     /// Does not throw if none can be loaded: see handle().
-    SharedLibrary(const char* variable, const std::vector<std::string>& names);
-
-    /// Returns whether environment variable `variable` names a file.
-    static bool is_named(const char* variable) noexcept;
+    SharedLibrary(Variable variable, const std::vector<std::string>& names);
 
     /// Returns null if no library could be loaded.
     void* handle() const noexcept { return handle_; }

@@ -98,7 +98,7 @@ void check_options(const ProgramOptions& options, const SourceLocation& where) {
     const std::string& wanted = options.architecture;
     if (!wanted.empty() && !wanted.starts_with("sm_") && !wanted.starts_with("compute_"))
         usage_error({"compile", where},
-                    "\"{}\" is no architecture: write \"sm_90\" for code, \"compute_90\" "
+                    "\"{}\" is not an architecture: write \"sm_90\" for code, \"compute_90\" "
                     "for PTX",
                     wanted);
 }
@@ -183,7 +183,7 @@ std::string Program::lowered_name(const std::string& name, Where where) const tr
     const auto found = state_->compiled.lowered_names.find(name);
     if (found != state_->compiled.lowered_names.end()) return found->second;
     detail::usage_error({"Program::lowered_name", where},
-                        "\"{}\" is none of the names in ProgramOptions::names", name);
+                        "\"{}\" is not in ProgramOptions::names: add it there", name);
 } catch (...) {
     detail::rethrow_as_error("lowered_name", where);
 }

@@ -217,13 +217,13 @@ std::optional<std::string> cache_key(const std::string& source, const ProgramOpt
 }
 
 std::string cache_directory() {
+    if (const char* const named = value_of(Variable::cache_dir)) return named;
     const auto folder = [](const char* variable, const char* below) -> std::string {
         const char* value = std::getenv(variable);
         return value != nullptr && *value != '\0' ? std::string(value) + below : std::string();
     };
-    for (const auto& found : {folder("HEDDLE_CACHE_DIR", ""), folder("XDG_CACHE_HOME", "/heddle")})
-        if (!found.empty()) return found;
-    return folder("HOME", "/.cache/heddle");
+    const std::string cache = folder("XDG_CACHE_HOME", "/heddle");
+    return !cache.empty() ? cache : folder("HOME", "/.cache/heddle");
 }
 
 std::string entry_path(const std::string& directory, const std::string& key) {
@@ -232,7 +232,7 @@ std::string entry_path(const std::string& directory, const std::string& key) {
 
 std::uint64_t cache_limit() {
     static constinit MadeOnce<EnvironmentNumber> mebibytes;
-    const auto make = [] { return new EnvironmentNumber("HEDDLE_CACHE_MIB", 1, 1 << 20, 1024); };
+    const auto make = [] { return new EnvironmentNumber(Variable::cache_mib, 1, 1 << 20, 1024); };
     return static_cast<std::uint64_t>(mebibytes.get(make).get()) << 20;
 }
 

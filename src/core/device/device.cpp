@@ -2,8 +2,8 @@
 #include <heddle/device/device.hpp>
 
 #include <charconv>
-#include <cstdlib>
 
+#include "core/base/environment.hpp"
 #include "core/base/errors.hpp"
 #include "core/base/format.hpp"
 
@@ -127,7 +127,7 @@ Device default_device() try {
     // A bad HEDDLE_DEVICE throws at each call, because nothing is stored then.
     static constinit detail::MadeOnce<Device> device;
     return device.get([] {
-        if (const char* wanted = std::getenv("HEDDLE_DEVICE"); wanted != nullptr && *wanted != '\0')
+        if (const char* const wanted = detail::value_of(detail::Variable::device))
             return new Device(parse(wanted, "HEDDLE_DEVICE", {}));
         return new Device(device_count(DeviceKind::cuda) > 0
                               ? detail::Access::device(DeviceKind::cuda, 0)

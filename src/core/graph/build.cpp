@@ -13,6 +13,20 @@ namespace {
 
 using NodeRef = std::shared_ptr<NodeData>;
 
+/// Returns the nodes' labels. Those that would be the same are numbered: unnamed nodes that were
+/// made on one line.
+std::vector<std::string> labels_of(const std::vector<NodeRef>& nodes) {
+    std::map<std::string, std::size_t> counts;
+    for (const NodeRef& node : nodes) ++counts[label_of(*node)];
+    std::map<std::string, std::size_t> numbers;
+    std::vector<std::string> labels;
+    for (const NodeRef& node : nodes) {
+        const std::string label = label_of(*node);
+        labels.push_back(counts[label] == 1 ? label : label_of(*node, ++numbers[label]));
+    }
+    return labels;
+}
+
 /// Sorts nodes and all their dependencies topologically. Not recursive, because chains may be long.
 class Sorter {
 public:
@@ -77,14 +91,18 @@ private:
         auto from = std::ranges::find_if(path_, [&](const Step& s) { return *s.node == first; });
         for (; from != path_.end(); ++from) circle.push_back(*from->node);
         forget();  // first: path_ and sorted_ point into the dependencies that are cleared below
+        const std::vector<std::string> labels = labels_of(circle);
         std::string names;
-        for (const NodeRef& node : circle) names += label_of(*node) + ", after ";
+        for (const std::string& label : labels) names += label + ", after ";
         for (const NodeRef& node : circle) {
             node->after.clear();
             node->primaries.clear();
         }
-        usage_error({"build", where_}, "nodes come after each other in a circle: {}{}", names,
-                    label_of(*circle.front()));
+        const bool is_numbered = !std::ranges::equal(labels, circle, {}, {},
+                                                     [](const NodeRef& n) { return label_of(*n); });
+        usage_error({"build", where_}, "nodes come after each other in a circle: {}{}{}", names,
+                    labels.front(),
+                    is_numbered ? ". Give them names with name() to see which is which" : "");
     }
 
     SourceLocation where_;

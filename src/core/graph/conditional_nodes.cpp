@@ -35,7 +35,9 @@ void check_value(const NodeData& node, const SourceLocation& where) {
     if (value.bytes != sizeof(int))
         throw_not_one_int(site_of(node, where), label_of(node), value.bytes / sizeof(int));
     if (value.owner != nullptr && !value.owner->alive.load(std::memory_order_relaxed))
-        usage_error(site_of(node, where), "{} has a value whose array is gone", label_of(node));
+        usage_error(site_of(node, where),
+                    "{} has a value whose array is gone: keep the array as long as the graph",
+                    label_of(node));
     if (conditional.place.kind == MemoryKind::pageable)
         usage_error(site_of(node, where),
                     "{} has a value in pageable memory, which graphs cannot use: use an array of "
@@ -92,8 +94,9 @@ std::shared_ptr<const Conditional> clone_conditional(const Conditional& conditio
 
 void check_conditional(const NodeData& node, Device device, const SourceLocation& where) {
     if (device.kind() != node.device.kind())
-        usage_error(site_of(node, where), "{} is on {}, and its graph on {}", label_of(node),
-                    node.device, device);
+        usage_error(site_of(node, where),
+                    "{} is on {}, and its graph on {}: both have to be of one kind of device",
+                    label_of(node), node.device, device);
     check_value(node, where);
     const auto& bodies = node.conditional->bodies;
     if (bodies.empty()) usage_error(site_of(node, where), "{} has no bodies", label_of(node));

@@ -12,6 +12,7 @@
 #include "core/base/report.hpp"
 #include "core/graph/graph.hpp"
 #include "core/graph/shape.hpp"
+#include "core/launch/launch.hpp"
 #include "core/memory/memory.hpp"
 #include "core/observe/function_mark.hpp"
 #include "core/stream/notify.hpp"
@@ -159,11 +160,21 @@ std::string NodeData::display_name() const {
     return text;
 }
 
-std::string label_of(const NodeData& node) {
-    if (!node.name.empty()) return formatted("{} '{}'", to_string(node.kind), node.name);
+namespace {
+/// Returns the name of a kernel node's kernel, for kernel_name(). Which __global__ function it is,
+/// only arguments tell.
+const char* pretty_of(const Work& work) noexcept {
+    return work.closure != nullptr ? name_of_kernel(*work.type, kernel_of(work))
+                                   : work.type->op->pretty;
+}
+}  // namespace
+
+std::string label_of(const NodeData& node, std::size_t number) {
+    const std::string suffix = number == 0 ? "" : formatted(" #{}", number);
+    if (!node.name.empty()) return formatted("{} '{}'{}", to_string(node.kind), node.name, suffix);
     std::string text = node.kind == NodeKind::kernel && node.work.type != nullptr
-                           ? formatted("kernel {}", kernel_name(node.work.type->op->pretty))
-                           : formatted("the {}", to_string(node.kind));
+                           ? formatted("kernel {}{}", kernel_name(pretty_of(node.work)), suffix)
+                           : formatted("the {}{}", to_string(node.kind), suffix);
     if (node.graph != nullptr) text += formatted(" (node {})", node.index);
     else if (node.where.line != 0)
         text += formatted(" (made at {}:{})", node.where.file, node.where.line);

@@ -215,7 +215,8 @@ void check_events(const GraphData& graph, const SourceLocation& where);
 /// Throws UsageError for the value of a condition that is not one int. `who` has it.
 [[noreturn]] void throw_not_one_int(const ErrorSite& site, std::string_view who, std::size_t count);
 
-/// Returns "kernel 'scale'" for a node with a name, else "the copy (node 3)", for messages.
-std::string label_of(const NodeData& node);
+/// Returns "kernel 'scale'" for a node with a name, else "the copy (node 3)", for messages. A
+/// number tells nodes apart whose labels are the same: "the copy #2 (made at main.cpp:7)".
+std::string label_of(const NodeData& node, std::size_t number = 0);
 
 }  // namespace heddle::detail

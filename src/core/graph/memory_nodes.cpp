@@ -10,7 +10,7 @@ FreeNode::FreeNode(const GraphNode& allocation, Where where) try
     : NodeOf(detail::new_node(NodeKind::free, allocation.device(), where)) {
     detail::NodeData& from = detail::Access::data(allocation);
     if (from.is_given)
-        detail::usage_error({"free_node", where}, "{} is freed by another node already",
+        detail::usage_error({"free_node", where}, "{} is freed by another free_node() already",
                             label_of(from));
     add_dependency(allocation, where);
     data().owned = from.owned;
@@ -25,8 +25,11 @@ std::shared_ptr<NodeData> new_allocation(Device device, std::size_t count, std::
                                          NodeData* freed, const SourceLocation& where) try {
     auto node = new_node(NodeKind::allocate, device, where);
     if (freed != nullptr && freed->device != device)
-        usage_error({"alloc_node", where}, "{} freed memory of {}, and this is for {}",
-                    label_of(*freed), freed->device, device);
+        usage_error(
+            {"alloc_node", where},
+            "{} freed memory of {}, and this is for {}: memory of a node of the same device can "
+            "be reused",
+            label_of(*freed), freed->device, device);
     if (freed != nullptr && freed->graph != nullptr)
         usage_error({"alloc_node", where},
                     "{} is in a graph already: reuse its memory before it is built",

@@ -39,8 +39,11 @@ void check_device(const NodeData& node, const Place& place, const char* call,
                   const SourceLocation& where) {
     refuse_pageable(node, place, call, where);
     if (place.kind == MemoryKind::device && place.device != node.device)
-        usage_error({call, where}, "{} runs on {}, and its memory is on {}", label_of(node),
-                    node.device, place.device);
+        usage_error(
+            {call, where},
+            "{} runs on {}, and its memory is on {}: give it memory of its own device, or make "
+            "another node",
+            label_of(node), node.device, place.device);
 }
 
 /// Returns work that only lists the blocks it uses.
@@ -77,24 +80,42 @@ std::shared_ptr<NodeData> new_node(NodeKind kind, Device device, Where where) tr
 const GraphNode& check_kind(const GraphNode& node, NodeKind kind, const SourceLocation& where) try {
     const NodeData& data = Access::data(node);
     if (data.kind != kind)
-        usage_error({"GraphNode", where}, "{} is no {}", label_of(data), to_string(kind));
+        usage_error({"GraphNode", where}, "{} is not a {}", label_of(data), to_string(kind));
     return node;
 } catch (...) {
     detail::rethrow_as_error("GraphNode", where);
 }
 
-const void* kernel_of(const GraphNode& node, const void* tag, std::size_t* extent,
+namespace {
+/// Throws UsageError for a node of another kernel, or of one with another number of indices.
+[[noreturn]] void throw_other_kernel(const NodeData& node, const AskedKernel& asked,
+                                     const SourceLocation& where) {
+    const ErrorSite site("KernelNode", where);
+    const WorkType& type = *node.work.type;
+    const std::string has = kernel_name(name_of_kernel(type, kernel_of(node.work)));
+    const std::string wanted = kernel_name(asked.pretty);
+    if (has != wanted)
+        usage_error(site, "{} launches {}, and a node of {} was asked for", label_of(node), has,
+                    wanted);
+    if (type.dimensions != asked.dimensions)
+        usage_error(site, "{} launches {} with {} ind{}, and a node of it with {} was asked for",
+                    label_of(node), has, type.dimensions, type.dimensions == 1 ? "ex" : "ices",
+                    asked.dimensions);
+    usage_error(site,
+                "{} launches another {} than the one asked for: two source files (or libraries) "
+                "have a kernel of that name",
+                label_of(node), has);
+}
+}  // namespace
+
+const void* kernel_of(const GraphNode& node, const AskedKernel& asked, std::size_t* extent,
                       const SourceLocation& where) try {
     const NodeData& data = Access::data(check_kind(node, NodeKind::kernel, where));
     if (data.work.closure == nullptr)
         usage_error({"KernelNode", where},
                     "{} has no arguments yet: change it through the node that it was made as",
                     label_of(data));
-    if (data.work.type->tag != tag)
-        usage_error({"KernelNode", where},
-                    "{} ({}) is another kernel than the one asked for, or one with another number "
-                    "of indices",
-                    label_of(data), kernel_name(data.work.type->op->pretty));
+    if (data.work.type->tag != asked.tag) throw_other_kernel(data, asked, where);
     read_extents(data.work, extent);
     return kernel_of(data.work);
 } catch (...) {
@@ -182,7 +203,7 @@ void set_host_function(NodeData& node, const WorkType& type, void* self,
 }
 
 void set_kernel(NodeData& node, const LaunchCall& call) try {
-    check_launch(any_stream(node.device), call);
+    check_launch(any_stream(node.device), call, "args");
     give_work(node, work_of(call), call.where);
 } catch (...) {
     detail::rethrow_as_error("args", call.where);
@@ -261,14 +282,16 @@ void set_copy(NodeData& node, const Region& given_to, const Region& given_from,
                  from = with_owner(given_from, "copy_node", where);
     const Place there = place_of(to), here = place_of(from);
     if (!check_regions(to, from, where))
-        usage_error({"copy_node", where}, "{} has nothing to copy", label_of(node));
+        usage_error({"copy_node", where},
+                    "{} has nothing to copy: use an empty_node() in its place", label_of(node));
     refuse_pageable(node, there, "copy_node", where);
     refuse_pageable(node, here, "copy_node", where);
     const bool touches = (there.kind == MemoryKind::device && there.device == node.device) ||
                          (here.kind == MemoryKind::device && here.device == node.device) ||
                          (there.kind == MemoryKind::pinned && here.kind == MemoryKind::pinned);
     if (!touches)
-        usage_error({"copy_node", where}, "{} runs on {}, and none of its memory is there",
+        usage_error({"copy_node", where},
+                    "{} runs on {}, and none of its memory is there: make another node",
                     label_of(node), node.device);
     if (node.device.is_cuda() != (there.device.is_cuda() || here.device.is_cuda()) &&
         !(there.kind == MemoryKind::pinned && here.kind == MemoryKind::pinned))
@@ -290,7 +313,8 @@ void set_fill(NodeData& node, const Region& given, const void* value, std::size_
     const Region to = with_owner(given, "fill_node", where);
     const Place there = place_of(to);
     if (!check_fill(to, where))
-        usage_error({"fill_node", where}, "{} has nothing to fill", label_of(node));
+        usage_error({"fill_node", where},
+                    "{} has nothing to fill: use an empty_node() in its place", label_of(node));
     check_device(node, there, "fill_node", where);
     const auto* bytes = static_cast<const std::byte*>(value);
     std::vector<std::byte> kept(bytes, bytes + size);
@@ -323,10 +347,9 @@ bool read_shape(const NodeData& node, std::size_t* extent, LaunchOptions& option
 void make_dependent(NodeData& node, const GraphNode& first, const SourceLocation& where) try {
     const NodeData& primary = Access::data(first);
     if (primary.kind != NodeKind::kernel || primary.device != node.device)
-        usage_error(
-            {"dependent_on", where},
-            "{} cannot depend on {}, since that is no kernel of the same device: use after()",
-            label_of(node), label_of(primary));
+        usage_error({"dependent_on", where},
+                    "{} cannot depend on {}, which is not a kernel of the same device: use after()",
+                    label_of(node), label_of(primary));
     if (!node.is_dependent_on(Access::data(first))) node.primaries.push_back(&Access::data(first));
 } catch (...) {
     detail::rethrow_as_error("dependent_on", where);

@@ -90,7 +90,8 @@ void DeclaredUse::add(const MemoryPart& part, const void* data, std::size_t byte
                     bytes, static_cast<std::ptrdiff_t>(first - begin),
                     static_cast<std::ptrdiff_t>(end - begin));
     if (count == most_parts)
-        usage_error({"touching", where}, "there are more than {} parts", most_parts);
+        usage_error({"touching", where}, "more than {} parts are not kept: name the whole view",
+                    most_parts);
     parts[count++] = part;
 }
 
@@ -161,15 +162,16 @@ void check_grid(StreamState& stream, const WorkType& type, const GridHead& head,
         const auto& kernel = *static_cast<const ModuleKernelData*>(head.kernel);
         if (stream.device != kernel.device) [[unlikely]]
             usage_error({"launch", where, stream},
-                        "kernel {} is loaded on {}, and the stream is of {}", kernel.readable,
-                        kernel.device, stream.device);
+                        "kernel {} is loaded on {}, and the stream is of {}: load its module on "
+                        "each device",
+                        kernel.readable, kernel.device, stream.device);
     } else if (!stream.device.is_cuda()) [[unlikely]] {
         throw_global_on_cpu({"launch", where, stream});
     }
     stream.backend->check_grid(record_of(stream), type, head, how, where);
 }
 
-void check_launch(StreamState& stream, const LaunchCall& call) {
+void check_launch(StreamState& stream, const LaunchCall& call, const char* name) {
     if (call.type.kernel == KernelKind::portable) [[likely]] {
         if (call.type.code == nullptr && !stream.device.is_cpu()) [[unlikely]]
             throw_not_compiled(stream, call);
@@ -183,7 +185,7 @@ void check_launch(StreamState& stream, const LaunchCall& call) {
         is_missing |= one.is_array && one.block == nullptr;
     }
     if (is_missing && call.count != 0) [[unlikely]]
-        throw_no_array(call.where);
+        throw_no_array(name, call.where);
 }
 
 namespace {
@@ -210,7 +212,7 @@ template <bool is_observed>
     if (admission == Admission::dropped) [[unlikely]]
         return Outcome::nothing;
     if (!is_plain(stream, call)) [[unlikely]]
-        check_launch(stream, call);
+        check_launch(stream, call, "launch");
     if (call.count == 0) return Outcome::nothing;
     for (const MemoryArgument& one : call.memory) note_use(one.block, stream);
     if (admission == Admission::recorded && record_work(stream, call)) return Outcome::recorded;

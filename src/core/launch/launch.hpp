@@ -19,8 +19,9 @@ std::size_t describe_accesses(std::span<const MemoryArgument> memory,
 /// The same, all of them.
 std::vector<OpAccess> accesses_of(std::span<const MemoryArgument> memory);
 
-/// Throws for what a launch on the stream may not be: kernel, grid, memory.
-void check_launch(StreamState& stream, const LaunchCall& call);
+/// Throws for what a launch on the stream may not be: kernel, grid, memory. `name` is the public
+/// call that was given the arguments.
+void check_launch(StreamState& stream, const LaunchCall& call, const char* name);
 /// The part of check_launch() for a grid.
 void check_grid(StreamState& stream, const WorkType& type, const GridHead& head,
                 const GivenOptions& how, const SourceLocation& where);

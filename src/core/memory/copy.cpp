@@ -27,9 +27,7 @@ Region with_owner(const Region& region, const char* call, const SourceLocation& 
     const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(region.data) -
                                                  static_cast<const std::byte*>(block->data));
     if (extent(region) > block->bytes - offset)
-        usage_error({call, where},
-                    "{} bytes are meant, from byte {} of an array that has {}: the memory behind "
-                    "it is not the array's",
+        usage_error({call, where}, "{} bytes from byte {} on end beyond the array, which has {}",
                     extent(region), offset, block->bytes);
     Region found = region;
     found.owner = block;
@@ -248,7 +246,9 @@ void fill_placed(StreamRecord& stream, const Region& to, const Place& place, con
     if (to.owner != nullptr && place.kind == MemoryKind::device && place.device.is_cuda())
         check_reach(to.owner, stream, where);
     else if (is_on_cuda(place) && !stream.device.is_cuda())
-        usage_error({"fill", where, stream}, "work on {} cannot reach this memory", stream.device);
+        usage_error({"fill", where, stream},
+                    "work on {} cannot reach this memory: name a stream of its device, or none",
+                    stream.device);
     note_use(to.owner, stream);
     const Piece piece = piece_of(to, place);
     const bool is_recorded = admission == Admission::recorded &&
@@ -301,6 +301,13 @@ void fill_region(const Region& given, const void* value, std::size_t size,
     detail::rethrow_as_error("fill", where);
 }
 
+void check_to_host(StreamRef stream, const SourceLocation& where) try {
+    check_usable(record_of(stream), "to_host", where);
+    check_not_capturing(record_of(stream), "to_host", where);
+} catch (...) {
+    detail::rethrow_as_error("to_host", where);
+}
+
 StreamRef home_stream(const Block* owner, const void* data, const SourceLocation& where) try {
     if (owner != nullptr && !owner->alive.load(std::memory_order_relaxed))
         throw_dead_block(*owner, "to_host", where);
@@ -308,13 +315,13 @@ StreamRef home_stream(const Block* owner, const void* data, const SourceLocation
                         owner != nullptr || data == nullptr ? const_cast<Block*>(owner)
                                                             : find_block(data)};
     const StreamRef stream = current_stream(place_of(region).device);
-    leave_to_host(record_of(stream), "to_host", where);
+    check_not_capturing(record_of(stream), "to_host", where);
     // Its users may be writing to it.
     if (region.owner != nullptr)
         wait_for_users(record_of(stream), *region.owner, WaitReason::copy, where);
     return stream;
 } catch (...) {
-    detail::rethrow_as_error("copy", where);
+    detail::rethrow_as_error("to_host", where);
 }
 
 }  // namespace heddle::detail

@@ -83,8 +83,10 @@ template <class Handle>
 void check_handle(const Handle& handle, bool is_whole, const char* call, const char* what,
                   const SourceLocation& where) {
     if (handle.process == 0 || !is_whole || handle.check != check_of(handle))
-        usage_error({call, where},
-                    "this is no handle that export_{}() made, or it was damaged on its way", what);
+        usage_error(
+            {call, where},
+            "not a handle that export_{}() made, or damaged on its way: pass on all its bytes",
+            what);
     if (handle.process == getpid())
         usage_error({call, where}, "this process exported the {} itself: use that {}", what, what);
 }
@@ -98,7 +100,9 @@ ArrayHandle export_block(const Block* block, const void* data, std::size_t count
                          std::size_t element, const SourceLocation& where) try {
     constexpr const char* call = "export_array";
     if (block == nullptr)
-        usage_error({call, where}, "this is no memory of an array that heddle knows");
+        usage_error(
+            {call, where},
+            "not the memory of one of heddle's arrays: make it with shareable<T>(device, size)");
     if (!block->alive.load(std::memory_order_acquire)) throw_dead_block(*block, call, where);
     if (block->origin == MemoryOrigin::imported)
         usage_error({call, where}, "this memory is of another process: let that one export it");

@@ -328,9 +328,9 @@ void throw_dead_block(const Block&, const char* call, Where where) {
                 "of its views");
 }
 
-void throw_no_array(Where where) {
-    usage_error({"", where}, "this array holds nothing: it was moved from, reset, or never made "
-                             "(where no elements are meant, pass an empty View)");
+void throw_no_array(const char* call, Where where) {
+    usage_error({call, where}, "this array holds nothing: it was moved from, reset, or never made "
+                               "(where no elements are meant, pass an empty View)");
 }
 
 bool peer_reachable(const Block& block, const StreamState& stream) noexcept {

@@ -69,7 +69,7 @@ void ScopedCapture::end_into(Graph& graph, std::initializer_list<GraphNode> afte
     for (const GraphNode& node : after)
         if (detail::Access::data(node).graph != &to)
             detail::usage_error({"end_into", where},
-                                "{} is not a node of the graph that is added to",
+                                "{} is not a node of the graph that end_into() adds to",
                                 label_of(detail::Access::data(node)));
     const Graph more = end(where);
     GraphData& from = detail::Access::data(more);

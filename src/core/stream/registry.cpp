@@ -48,7 +48,8 @@ Registry::Records& records_of(Device device) noexcept {
 void add_slab(Registry::Records& records, Device device) {
     const int index = all.slabs.load();
     if (index == max_slabs)
-        coded_error(ErrorCode::out_of_memory, {"Stream", {}, device}, "too many streams");
+        coded_error(ErrorCode::out_of_memory, {"Stream", {}, device},
+                    "more streams than there can be: destroy some, or share them in a StreamPool");
     auto* const slab = new StreamRecord[slab_size];
     for (int i = slab_size - 1; i >= 0; --i) {
         slab[i].slot = static_cast<std::uint32_t>(index * slab_size + i);

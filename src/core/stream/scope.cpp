@@ -26,8 +26,29 @@ void check_depth(const ThreadState& thread, const SourceLocation& where) {
         detail::usage_error({"scope", where}, "more than 128 scopes are open on this thread");
 }
 
-void report_misuse(std::string_view message, const SourceLocation& where) noexcept {
-    detail::report_error(ErrorCode::usage, {"scope", where}, "{}", message);
+/// Returns "the scope of stream 'copies'", for messages.
+std::string label_of(const SavedState& saved) {
+    if (saved.entered == nullptr) return "a scope of a device";
+    const std::string name = detail::Access::stream(*saved.entered).name();
+    return name.starts_with("stream ") ? "the scope of " + name
+                                       : detail::formatted("the scope of stream '{}'", name);
+}
+
+/// Reports the scope `index`, which is left before scopes that were entered after it.
+void report_order(const ThreadState& thread, int index, const SourceLocation& where) noexcept {
+    try {
+        const auto* inner = &thread.saved[index + 1];
+        while (inner->kind != SavedState::Kind::scope) ++inner;
+        const SourceLocation made{inner->file, inner->line};
+        const std::string place =
+            detail::is_own_place(made) ? ", made " + detail::place_text(made) : "";
+        detail::report_error(
+            ErrorCode::usage, {"scope", where},
+            "{} was left before {}{}, which was entered after it: scopes are left in reverse order",
+            label_of(thread.saved[index]), label_of(*inner), place);
+    } catch (...) {
+        detail::report(std::current_exception());
+    }
 }
 
 /// Saves the state that set_stream() or set_device() replaces, so that the innermost open scope
@@ -154,7 +175,7 @@ void set_device(Device device, Where where) try {
 ScopeBase::ScopeBase(Where where) try : where_(where), thread_(&detail::this_thread_state()) {
     check_depth(*thread_, where);
     index_ = thread_->depth++;
-    serial_ = thread_->next_serial++;
+    serial_ = ++thread_->last_serial;
     SavedState& saved = thread_->saved[index_];
     saved.kind = SavedState::Kind::scope;
     saved.has_device = true;
@@ -162,6 +183,9 @@ ScopeBase::ScopeBase(Where where) try : where_(where), thread_(&detail::this_thr
     saved.device_set = thread_->device_set;
     saved.device = thread_->device;
     saved.serial = serial_;
+    saved.entered = nullptr;
+    saved.file = where.file;
+    saved.line = where.line;
 } catch (...) {
     detail::rethrow_as_error("scope", where);
 }
@@ -178,6 +202,7 @@ void ScopeBase::change_stream(StreamRef stream) noexcept {
     detail::StreamState*& slot = stream_slot(*thread_, stream.device());
     saved.stream = slot;
     slot = &detail::Access::state(stream);
+    saved.entered = slot;
 }
 
 bool ScopeBase::leave() noexcept {
@@ -185,10 +210,10 @@ bool ScopeBase::leave() noexcept {
     left_ = true;
     ThreadState& thread = *thread_;
     if (&thread != &detail::this_thread_state()) [[unlikely]] {
-        report_misuse(
+        detail::report_error(
+            ErrorCode::usage, {"scope", where_},
             "a scope was left on another thread than it was entered on: neither thread's current "
-            "device and streams were restored",
-            where_);
+            "device and streams were restored");
         return false;
     }
     // The usual case: no inner entry is open.
@@ -200,10 +225,7 @@ bool ScopeBase::leave() noexcept {
         for (int i = thread.depth - 1; i > index_; --i)
             inner_scope |= thread.saved[i].kind == SavedState::Kind::scope;
         if (inner_scope) {
-            report_misuse(
-                "a scope was left before one that was entered after it: scopes are left in "
-                "reverse order",
-                where_);
+            report_order(thread, index_, where_);
             put_back(thread, index_);
         } else {
             for (int i = thread.depth - 1; i >= index_; --i) {

@@ -196,8 +196,7 @@ public:
 
 ModuleKernels CudaCode::load(Device device, const std::string& image, const SourceLocation& where) {
     if (!is_image(image))
-        usage_error({"load", where, device},
-                    "this is no code for GPUs: neither a cubin, nor a fatbin, nor PTX");
+        usage_error({"load", where, device}, "not GPU code: expected a cubin, a fatbin or PTX");
     Gpu& g = gpu(device.index(), where);
     const RelaxedCapture relaxed;
     const InContext in(g);

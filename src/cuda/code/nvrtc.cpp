@@ -37,7 +37,7 @@ std::string file_of(void* library) {
 
 Found look() {
     Found found;
-    SharedLibrary library("HEDDLE_NVRTC", {"libnvrtc.so.13", "libnvrtc.so"});
+    SharedLibrary library(Variable::nvrtc, {"libnvrtc.so.13", "libnvrtc.so"});
     found.problem = library.problem();
     if (library.handle() == nullptr) return found;
     end_background_at_exit();  // before the library's own end at exit
@@ -54,8 +54,7 @@ Found look() {
     need(f.log_size, "nvrtcGetProgramLogSize"), need(f.get_log, "nvrtcGetProgramLog");
     need(f.add_name, "nvrtcAddNameExpression"), need(f.lowered_name, "nvrtcGetLoweredName");
     if (!library.missing().empty()) {
-        found.problem =
-            formatted("it has no {}: it is no NVRTC, or too old a one", library.missing());
+        found.problem = formatted("it lacks {}: it is not NVRTC, or too old", library.missing());
         return found;
     }
 
@@ -77,7 +76,7 @@ const Nvrtc& nvrtc(const SourceLocation& where) {
     static constinit MadeOnce<Found> once;
     const Found& found = once.get([] { return new Found(look()); });
     if (found.problem.empty()) return found.functions;
-    const bool named = SharedLibrary::is_named("HEDDLE_NVRTC");
+    const bool named = value_of(Variable::nvrtc) != nullptr;
     unsupported_error({"compile", where},
                       "CUDA C++ cannot be compiled here, because there is no NVRTC: {}. {}",
                       found.problem,

@@ -52,7 +52,7 @@ std::string version_problem(const CuptiApi& functions) {
 
 LoadedCupti load_cupti() {
     LoadedCupti loaded;
-    SharedLibrary library("HEDDLE_CUPTI", names());
+    SharedLibrary library(Variable::cupti, names());
     loaded.problem = library.problem();
     if (library.handle() == nullptr) return loaded;
     loaded.problem.clear();
@@ -72,8 +72,7 @@ LoadedCupti load_cupti() {
     need(f.push_id, "cuptiActivityPushExternalCorrelationId");
     need(f.pop_id, "cuptiActivityPopExternalCorrelationId");
     if (!library.missing().empty())
-        loaded.problem =
-            formatted("it has no {}: it is no CUPTI, or too old a one", library.missing());
+        loaded.problem = formatted("it lacks {}: it is not CUPTI, or too old", library.missing());
     else loaded.problem = version_problem(f);
     return loaded;
 }

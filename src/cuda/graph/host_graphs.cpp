@@ -27,7 +27,7 @@ constinit Alive alive;
 int most_branches() {
     static constinit MadeOnce<EnvironmentNumber> number;
     return number
-        .get([] { return new EnvironmentNumber("HEDDLE_HOST_GRAPH_BRANCHES", 1, 1 << 30, 1000); })
+        .get([] { return new EnvironmentNumber(Variable::host_graph_branches, 1, 1 << 30, 1000); })
         .get();
 }
 

@@ -125,10 +125,12 @@ void check_cluster(StreamState& stream, const LaunchOptions& options, dim3 grid,
     constexpr unsigned most = 8;
     if (y == 0 || z == 0 || x * y * z > most)
         usage_error({"launch", where, stream},
-                    "a cluster of {} x {} x {} blocks: 1 to {} are allowed", x, y, z, most);
+                    "a cluster of {} x {} x {} blocks: 1 to {} in all are allowed", x, y, z, most);
     if (grid.x % x != 0 || grid.y % y != 0 || grid.z % z != 0)
         usage_error({"launch", where, stream},
-                    "the grid is no multiple of the cluster, in every dimension");
+                    "the grid of {} x {} x {} blocks is not a multiple, in each dimension, of the "
+                    "cluster of {} x {} x {}: round it up",
+                    grid.x, grid.y, grid.z, x, y, z);
 }
 
 /// Returns how many blocks of such a launch the device holds at once.
@@ -167,14 +169,15 @@ void check_fits_at_once(StreamState& stream, std::size_t most, dim3 grid,
     if (blocks > most)
         usage_error({"launch", where, stream},
                     "a cooperative launch of {} blocks, and {} holds at most {} of this kernel at "
-                    "the same time",
+                    "the same time: launch fewer",
                     blocks, stream.device, most);
 }
 
 void check_way(StreamState& stream, const LaunchOptions& options, dim3 grid,
                const SourceLocation& where) {
     if (options.memory_domain != 0 && options.memory_domain != 1)
-        usage_error({"launch", where, stream}, "memory domains are 0 and 1");
+        usage_error({"launch", where, stream}, "memory domain {}: there are 0 and 1",
+                    options.memory_domain);
     if (options.cluster_x != 0) check_cluster(stream, options, grid, where);
 }
 

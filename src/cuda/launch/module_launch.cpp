@@ -93,7 +93,8 @@ void check_module_options(StreamState& stream, const GridHead& grid, const Launc
     if (options.dependence != Dependence::none)
         usage_error(
             {"launch", where, stream},
-            "kernel {} is of a module, which cannot say that it waits for the kernel before it",
+            "kernel {} is of a module, and heddle cannot tell that it waits for the kernel before "
+            "it: use launch() instead of launch_dependent()",
             kernel_of(grid).readable);
     const dim3 blocks = dim3_of(grid.grid);
     check_way(stream, options, blocks, where);

@@ -121,10 +121,11 @@ Allocated CudaBackend::allocate_shared(int device, std::size_t bytes, const Sour
         code = api.cudaMalloc(&data, whole);
     }
     if (code == cudaErrorMemoryAllocation) {
-        coded_error(ErrorCode::out_of_memory, failed_site("cudaMalloc", code, device, where),
-                    "no {} bytes on {} outside of heddle's pool (trim_pool() gives back what that "
-                    "keeps)",
-                    bytes, gpu_device(device));
+        coded_error(
+            ErrorCode::out_of_memory, failed_site("cudaMalloc", code, device, where),
+            "{} bytes on {} cannot be allocated outside of heddle's pool: trim_pool() gives back "
+            "what that keeps",
+            bytes, gpu_device(device));
     }
     check(code, "cudaMalloc", device, where);
     return {data};

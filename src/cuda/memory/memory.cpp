@@ -49,7 +49,8 @@ CUresult free_in_order(Gpu& g, void* data, cudaStream_t stream) noexcept {
     }
     coded_error(ErrorCode::out_of_memory,
                 with_native({"cuMemAllocFromPoolAsync", where, stream}, cudaErrorMemoryAllocation),
-                "no {} bytes on {}: {} of {} are free", bytes, stream.device, free, total);
+                "{} bytes on {} cannot be allocated: {} of {} are free", bytes, stream.device, free,
+                total);
 }
 
 /// Returns the internal stream that frees memory whose users are done.

@@ -135,9 +135,12 @@ void* PinnedCache::allocate(std::size_t bytes, const SourceLocation& where) {
     }
     if (code == cudaErrorMemoryAllocation) {
         cudaGetLastError();
-        coded_error(ErrorCode::out_of_memory,
-                    with_native({"cudaHostAlloc", where, gpu_device(g.index)}, code),
-                    "no {} bytes of pinned memory: the system cannot lock that many pages", bytes);
+        coded_error(
+            ErrorCode::out_of_memory,
+            with_native({"cudaHostAlloc", where, gpu_device(g.index)}, code),
+            "{} bytes of pinned memory cannot be allocated: the system cannot lock that many "
+            "pages",
+            bytes);
     }
     check(code, "cudaHostAlloc", g.index, where);
     return data;

@@ -103,7 +103,7 @@ namespace {
 }
 void check_is_cuda(Device device, const char* call, const char* what, const SourceLocation& where) {
     if (!device.is_cuda())
-        usage_error({call, where}, "a CUDA {} lives on a CUDA device, and {} is none", what,
+        usage_error({call, where}, "a CUDA {} belongs to a CUDA device, and {} is not one", what,
                     device);
 }
 }  // namespace

@@ -15,6 +15,7 @@
 
 #include <heddle/timeline.hpp>
 
+#include "core/base/environment.hpp"
 #include "core/base/errors.hpp"
 #include "core/base/fork.hpp"
 #include "core/base/report.hpp"
@@ -62,8 +63,8 @@ Wish read(std::string_view text, const ErrorSite& site) {
             wish.options.limit = number_in(part.substr(6), site);
         else
             usage_error(site,
-                        "'{}' is no option: behind the file there may be limit=NUMBER, "
-                        "no-accesses, and events or cupti, after commas; nothing is recorded",
+                        "'{}' is not an option: write limit=NUMBER, no-accesses, and events or "
+                        "cupti behind the file, after commas; nothing is recorded",
                         part);
     }
     format_of(wish.file, site);
@@ -133,9 +134,9 @@ void start_timeline(std::string_view text) {
 }
 
 /// Calls function(value) if the variable is set, and reports what it throws.
-template <class F> void if_set(const char* variable, F&& function) noexcept {
-    const char* const value = std::getenv(variable);
-    if (value == nullptr || *value == '\0') return;
+template <class F> void if_set(Variable variable, F&& function) noexcept {
+    const char* const value = value_of(variable);
+    if (value == nullptr) return;
     try {
         function(value);
     } catch (...) {
@@ -149,9 +150,10 @@ constinit std::atomic<bool> has_started{false};
 
 void start_observers() noexcept {
     if (has_started.load(std::memory_order_relaxed) || has_started.exchange(true)) return;
-    if_set("HEDDLE_TIMELINE", start_timeline);
-    if_set("HEDDLE_CHECK", start_check);
-    if_set("HEDDLE_NVTX", [](std::string_view value) {
+    report_unknown_variables();
+    if_set(Variable::timeline, start_timeline);
+    if_set(Variable::check, start_check);
+    if_set(Variable::nvtx, [](std::string_view value) {
         if (value != "0") start_nvtx();
     });
 }
