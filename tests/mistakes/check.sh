@@ -19,6 +19,7 @@ fi
 report=$(awk -v name="${3##*/}" '
     function end_of_error() {
         if (has_error) { ++errors; head_of[errors] = head; all_of[errors] = all }
+        else all_of[errors] = all_of[errors] all  # more notes
         head = all = ""; has_error = notes = in_head = 0
     }
     function is_of(text, line) {
@@ -32,6 +33,7 @@ report=$(awk -v name="${3##*/}" '
         }
         next
     }
+    { sub(/\/\/ (says|notes): .*/, "") }  # compilers quote the file
     /^In file included from|^ +from / { next }
     / error[ :]/ && (has_error || notes) { end_of_error() }
     /: In (instantiation|substitution|function|member)/ && (has_error || notes) { end_of_error() }

@@ -38,9 +38,9 @@ void streams(Stream& s, StreamRef r, Device device, Event& event, Batch& batch, 
     Device by_number(0);                         // says: a_Device_has_a_kind_and_a_number
     Device by_null(nullptr);                     // says: a_Device_has_a_kind_and_a_number
     Device by_two("cuda", 0);                    // says: a_Device_has_a_kind_and_a_number
-    Stream named("copy");                        // says: name_and_priority_are_in_StreamOptions
-    Stream by_name(std::string("copy"));         // says: name_and_priority_are_in_StreamOptions
-    Stream urgent(-1);                           // says: name_and_priority_are_in_StreamOptions
+    Stream named("copy");                        // says: a_Device_or_StreamOptions_with_a_name
+    Stream by_name(std::string("copy"));         // says: a_Device_or_StreamOptions_with_a_name
+    Stream urgent(-1);                           // says: a_Device_or_StreamOptions_with_a_name
     Stream on_device(device, -1);                // says: name_and_priority_are_in_StreamOptions
     Stream copied = s;                           // says: streams_are_moved_and_not_copied
     Stream wrapped(native);                      // says: use_wrap_stream
@@ -54,14 +54,14 @@ void streams(Stream& s, StreamRef r, Device device, Event& event, Batch& batch, 
     synchronize(s);                              // says: use_synchronize_stream
     synchronize(device);                         // says: use_synchronize_device
     ScopedDevice by_text("cuda:0");              // says: write_Device_of_the_name
-    ScopedStream scope{Stream()};                // says: the_stream_ends_first
-    ScopedStream leased{pool.lease()};           // says: the_stream_ends_first
-    ScopedStream waits{Stream(), {.wait_on_exit = true}};  // says: the_stream_ends_first
-    ScopedStream located{Stream(), {}, Where()};           // says: the_stream_ends_first
-    ScopedCapture capturing{Stream()};                     // says: the_stream_ends_first
-    ScopedBatch recording{batch, Stream()};                // says: the_stream_ends_first
-    ScopedBatch lent{batch, pool.lease()};                 // says: the_stream_ends_first
-    set_stream(Stream());                                  // says: the_stream_ends_first
+    ScopedStream scope{Stream()};                // says: stream_ends_first
+    ScopedStream leased{pool.lease()};           // says: stream_ends_first
+    ScopedStream waits{Stream(), {.wait_on_exit = true}};  // says: stream_ends_first
+    ScopedStream located{Stream(), {}, Where()};           // notes: stream_ends_first
+    ScopedCapture capturing{Stream()};                     // says: stream_ends_first
+    ScopedBatch recording{batch, Stream()};                // says: stream_ends_first
+    ScopedBatch lent{batch, pool.lease()};                 // says: stream_ends_first
+    set_stream(Stream());                                  // says: stream_ends_first
     launch_host(s, 3);                            // says: a_host_function_takes_no_arguments
     launch_host(s, [](int) {}, 3);                // says: a_host_function_takes_no_arguments
     (void)host_node(3);                           // notes: HostCallable

@@ -49,6 +49,7 @@ template <class Kernel> struct kernel {
 
 // Why functions are deleted: the type of a last parameter, or of the template parameter `Why` where
 // there is a pack. The names are short, so that they stay on the line that clang shows.
+struct a_Device_or_StreamOptions_with_a_name {};
 struct name_and_priority_are_in_StreamOptions {};
 struct use_wrap_stream {};
 struct use_wrap_event {};
@@ -69,8 +70,8 @@ struct use_empty_zeros_or_full {};
 struct the_memory_ends_first {};
 struct the_destination_is_const {};
 /// Stands for the other arguments, too.
-struct the_stream_ends_first {
-    template <class... More> constexpr the_stream_ends_first(const More&...) noexcept {}
+struct stream_ends_first {
+    template <class... More> constexpr stream_ends_first(const More&...) noexcept {}
 };
 struct write_View_of_pointer_and_size {};
 struct a_host_function_takes_no_arguments_so_capture_them {};

@@ -116,7 +116,7 @@ public:
                                        Where where = {});
     /// Deleted for temporaries: the stream or lease would end before the scope.
     template <detail::StreamOwner Owner>
-    ScopedBatch(Batch&, Owner&&, mistake::the_stream_ends_first = {}) = delete;
+    ScopedBatch(Batch&, Owner&&, mistake::stream_ends_first = {}) = delete;
     ScopedBatch(const ScopedBatch&) = delete;
     ScopedBatch& operator=(const ScopedBatch&) = delete;
     ~ScopedBatch();

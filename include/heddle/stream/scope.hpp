@@ -39,7 +39,7 @@ struct SetStreamOptions {
 void set_stream(StreamRef stream, SetStreamOptions options = {}, Where where = {});
 
 template <detail::StreamOwner Owner>
-void set_stream(Owner&&, SetStreamOptions = {}, mistake::the_stream_ends_first = {}) = delete;
+void set_stream(Owner&&, SetStreamOptions = {}, mistake::stream_ends_first = {}) = delete;
 
 /// Makes `device` the calling thread's current device until the innermost open scope ends; without
 /// an open scope, for good. Inserts no wait.
@@ -108,7 +108,7 @@ public:
     ~ScopedStream();
     /// Deleted for temporaries: the stream or lease would end before the scope.
     template <detail::StreamOwner Owner>
-    explicit ScopedStream(Owner&&, ScopeOptions = {}, mistake::the_stream_ends_first = {}) = delete;
+    explicit ScopedStream(Owner&&, ScopeOptions = {}, mistake::stream_ends_first = {}) = delete;
 
 private:
     StreamRef stream_;

@@ -136,7 +136,7 @@ public:
     /// Deleted: write Stream({.name = "copy"}), Stream(device, {.priority = -1}) or
     /// Stream(Device("cuda:1")).
     template <detail::NameOrNumber N>
-    explicit Stream(const N&, mistake::name_and_priority_are_in_StreamOptions = {}) = delete;
+    explicit Stream(const N&, mistake::a_Device_or_StreamOptions_with_a_name = {}) = delete;
     template <detail::NameOrNumber N>
     Stream(Device, const N&, mistake::name_and_priority_are_in_StreamOptions = {}) = delete;
     /// Deleted: write wrap_stream(native) (heddle/cuda.hpp).
