@@ -71,6 +71,7 @@ struct the_memory_ends_first {};
 struct the_destination_is_const {};
 /// Stands for the other arguments, too.
 struct stream_ends_first {
+    /// Converts from them.
     template <class... More> constexpr stream_ends_first(const More&...) noexcept {}
 };
 struct write_View_of_pointer_and_size {};
