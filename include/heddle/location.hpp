@@ -15,6 +15,12 @@ namespace heddle {
 class Device;
 class StreamRef;
 
+namespace detail {
+/// A StreamRef, or a class derived from it. (std::derived_from would need S to be complete.)
+template <class S>
+concept IsStream = std::is_convertible_v<const S*, const StreamRef*>;
+}  // namespace detail
+
 /// A place in a source file.
 struct SourceLocation {
     const char* file = "";  ///< "" if it is not known
@@ -38,8 +44,7 @@ struct Where : SourceLocation {
     /// Holds a place that is known from elsewhere.
     constexpr Where(SourceLocation location) noexcept : SourceLocation(location) {}
     /// Deleted: something was given behind the last argument.
-    template <class S>
-        requires std::is_base_of_v<StreamRef, S>
+    template <detail::IsStream S>
     Where(const S&, mistake::the_stream_is_the_first_argument = {}) = delete;
     template <class D>
         requires std::is_same_v<Device, D>

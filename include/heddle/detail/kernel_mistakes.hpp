@@ -76,7 +76,6 @@ template <class K, class S> struct ShapeIsMissing {
                                    "launch(stream, kernel, dim(n), args...)");
 };
 
-template <class T> inline constexpr bool is_stream = std::is_base_of_v<StreamRef, T>;
 /// Whether the elements of a view are const, where another view's, of the same type, are not.
 template <class Passed, class Parameter> inline constexpr bool is_read_only = false;
 template <class T> inline constexpr bool is_read_only<View<const T>, View<T>> = true;
@@ -178,7 +177,7 @@ inline namespace HEDDLE_COMPILED_BY {
 template <class K, int N, class... A> constexpr auto why_not_launched() {
     if constexpr (!KernelObject<K>) return is_a<KernelIsNoObject<K>>();
     else if constexpr (!is_copied_as_bytes<K>) return is_a<KernelIsNotCopyable<K>>();
-    else if constexpr ((is_stream<std::remove_reference_t<A>> || ...))
+    else if constexpr ((IsStream<std::remove_reference_t<A>> || ...))
         return is_a<StreamIsNotFirst<K>>();
     else if constexpr (!(KernelArgument<A> && ...)) return why_not_passed<1, A...>();
     else if constexpr (!KernelFor<K, N, A...> &&

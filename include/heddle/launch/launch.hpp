@@ -52,7 +52,7 @@ template <class K, class S> struct LaunchTraits {
     template <class... A> static constexpr auto why() {
         if constexpr (IsLaunchShape<K>) return is_a<KernelIsNotFirst<K>>();
         else if constexpr (std::is_same_v<K, Device>) return is_a<DeviceIsNoStream<K>>();
-        else if constexpr (is_stream<S>) return is_a<StreamIsNotFirst<K>>();
+        else if constexpr (IsStream<S>) return is_a<StreamIsNotFirst<K>>();
         else if constexpr (std::is_object_v<std::remove_pointer_t<K>> && std::is_pointer_v<K>)
             return is_a<PointerIsNoStream<K>>();
         else if constexpr (std::is_convertible_v<const S&, Extents>)

@@ -50,7 +50,7 @@ public:
     explicit Event(EventOptions options, Where where = {}) : Event(Device(), options, where) {}
     Event(Event&& other) noexcept;
     /// Deleted: write wait_stream(stream) to wait for a stream, stream.record_event() for an event.
-    template <std::derived_from<StreamRef> S>
+    template <detail::IsStream S>
     Event(const S&, mistake::use_wait_stream_or_record_event = {}) = delete;
     /// Deleted: write wrap_event(native, device) (heddle/cuda.hpp).
     template <std::same_as<CUevent_st*> Native>

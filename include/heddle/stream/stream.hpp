@@ -189,7 +189,7 @@ void synchronize_device(Device device = Device(), Where where = {});
 /// first that throws.
 void synchronize(Where where = {});
 /// Deleted: write synchronize_stream(stream) or synchronize_device(device).
-template <std::derived_from<StreamRef> S>
+template <detail::IsStream S>
 void synchronize(const S&, mistake::use_synchronize_stream = {}) = delete;
 template <std::same_as<Device> D>
 void synchronize(const D&, mistake::use_synchronize_device = {}) = delete;
