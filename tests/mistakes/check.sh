@@ -35,9 +35,9 @@ report=$(awk -v name="${3##*/}" '
     }
     { sub(/\/\/ (says|notes): .*/, "") }  # compilers quote the file
     /^In file included from|^ +from / { next }
-    / error[ :]/ && (has_error || notes) { end_of_error() }
+    /: (fatal )?error[ :]/ && (has_error || notes) { end_of_error() }
     /: In (instantiation|substitution|function|member)/ && (has_error || notes) { end_of_error() }
-    / error[ :]/ { has_error = 1 }
+    /: (fatal )?error[ :]/ { has_error = 1 }
     / note: / { in_head = ++notes == 1 && /marked deleted|explicitly deleted/ }
     { all = all $0 "\n" }
     notes == 0 || in_head { head = head $0 "\n" }

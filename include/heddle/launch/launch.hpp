@@ -159,7 +159,7 @@ void launch(StreamRef stream, const K& kernel, const S& shape, A&&... args) {
     if constexpr (Traits::template can_launch<A...>)
         detail::describe_launch<Kernel>(kernel, shape,
                                         detail::Submit{detail::Access::state(stream)}, args...);
-    else (void)sizeof(*Traits::template why<A...>());  // the error names the mistake
+    else (void)sizeof(*Traits::template why<A...>());  // fails, and names the mistake
 }
 template <detail::NotPrepared K, class S = detail::Braces, class... A>
     requires(!std::convertible_to<const K&, StreamRef>)
