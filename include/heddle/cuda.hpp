@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -47,17 +48,30 @@ const char* global_name(const void* kernel) noexcept;
 /// Converts an argument to the parameter type that a __global__ function declares. An Array or View
 /// converts to a pointer.
 template <class P, class A> P global_argument(A& a) {
-    if constexpr (std::is_pointer_v<P> && ViewTraits<KernelArg<A>>::is_view) {
-        static_assert(
-            std::is_convertible_v<decltype(kernel_argument(a).data()), P>,
-            "heddle::launch: an array stands where the kernel takes a pointer to another type (or "
-            "drops const)");
+    if constexpr (std::is_pointer_v<P> && ViewTraits<KernelArg<A>>::is_view)
         return kernel_argument(a).data();
-    } else {
-        static_assert(std::is_convertible_v<decltype(kernel_argument(a)), P>,
-                      "heddle::launch: an argument cannot be converted to the kernel's parameter");
-        return static_cast<P>(kernel_argument(a));
-    }
+    else return static_cast<P>(kernel_argument(a));
+}
+
+/// Whether a __global__ function takes an argument for its parameter P.
+template <class A, class P> struct IsGlobalArgument : IsTaken<A, P> {};
+template <class A, class P>
+    requires(ViewTraits<KernelArg<A>>::is_view)
+struct IsGlobalArgument<A, P*>
+    : std::is_convertible<decltype(std::declval<KernelArg<A>>().data()), P*> {};
+
+template <class Parameters, class... A> inline constexpr bool are_global_arguments = false;
+template <class... P, class... A>
+    requires(sizeof...(P) == sizeof...(A))
+inline constexpr bool are_global_arguments<std::tuple<P...>, A...> =
+    (IsGlobalArgument<A, std::remove_const_t<P>>::value && ...);
+
+template <class... A, class... P> constexpr auto why_not_global(std::tuple<P...>*) {
+    constexpr int parameters = sizeof...(P), arguments = sizeof...(A);
+    if constexpr (parameters != arguments)
+        return is_a<typename mistake::the_kernel_takes<
+            parameters>::template arguments_but_the_launch_has<arguments>>();
+    else return FirstWrong<IsGlobalArgument, 1, std::tuple<P...>, A...>::why();
 }
 
 /// `__global__` functions.
@@ -65,10 +79,10 @@ template <class... P> struct LaunchTraits<void (*)(P...), LaunchGrid> {
     using Kernel = void (*)(P...);
     using Closure = GridOp<std::remove_const_t<P>...>;
 
-    template <class... A> static constexpr bool check() {
-        static_assert(sizeof...(P) == sizeof...(A),
-                      "heddle::launch: the kernel takes another number of arguments");
-        return sizeof...(P) == sizeof...(A);
+    template <class... A>
+    static constexpr bool can_launch = are_global_arguments<std::tuple<P...>, A...>;
+    template <class... A> static constexpr auto why() {
+        return why_not_global<A...>(static_cast<std::tuple<P...>*>(nullptr));
     }
 
     template <class... A>

@@ -6,7 +6,20 @@
     "heddle needs C++20: link with heddle::heddle in CMake, or compile with -std=c++20 (nvcc too)"
 #endif
 
+#include <type_traits>
+
+#include <heddle/detail/mistakes.hpp>
+
 namespace heddle {
+
+class Device;
+class StreamRef;
+
+namespace detail {
+/// A StreamRef, or a class derived from it. (std::derived_from would need S to be complete.)
+template <class S>
+concept IsStream = std::is_convertible_v<const S*, const StreamRef*>;
+}  // namespace detail
 
 /// A place in a source file.
 struct SourceLocation {
@@ -30,6 +43,15 @@ struct Where : SourceLocation {
         : SourceLocation{of_file, at_line} {}
     /// Holds a place that is known from elsewhere.
     constexpr Where(SourceLocation location) noexcept : SourceLocation(location) {}
+    /// Deleted: something was given behind the last argument.
+    template <detail::IsStream S>
+    Where(const S&, mistake::the_stream_is_the_first_argument = {}) = delete;
+    template <class D>
+        requires std::is_same_v<Device, D>
+    Where(const D&, mistake::no_Device_is_wanted_here = {}) = delete;
+    template <class N>
+        requires std::is_integral_v<N>
+    Where(N, mistake::this_number_is_an_argument_too_many = {}) = delete;
 };
 
 }  // namespace heddle

@@ -1,21 +1,58 @@
-# Compiles mistakes.cpp, which must fail, and looks for what each mistake has to be answered with.
-# usage: check.sh COMPILER INCLUDE_DIRECTORY
+# Compiles a file of mistakes, which must fail, and looks for what each has to be answered with.
+# usage: check.sh COMPILER INCLUDE_DIRECTORY FILE
+#
+# A comment `// says: TEXT` on a line of the file means: the error of that line says TEXT before the
+# compiler's notes. (clang says why a function is deleted in its first note.) `// notes: TEXT`: the
+# error or its notes say it.
 set -euo pipefail
 export LC_ALL=C
-file=$(dirname "$0")/mistakes.cpp
-limit=-fmax-errors=0
-if [[ $("$1" --version) == *clang* ]]; then limit=-ferror-limit=0; fi
-if output=$("$1" -std=c++20 -fsyntax-only "$limit" -I"$2" "$file" 2>&1); then
-    echo "compiles: $file"
+case $("$1" --version) in
+*"Cuda compiler"*) options=(-x cu -c -o /dev/null --extended-lambda -Xcudafe --error_limit=1000) ;;
+*clang*) options=(-fsyntax-only -ferror-limit=0) ;;
+*) options=(-fsyntax-only -fmax-errors=0) ;;
+esac
+if output=$("$1" -std=c++20 "${options[@]}" -I"$2" "$3" 2>&1); then
+    echo "compiles: $3"
     exit 1
 fi
-missing=0
-while IFS=: read -r line text; do
-    says=${text##*// says: }
-    if ! grep -qF "mistakes.cpp:$line:" <<<"$output" || ! grep -qF -- "$says" <<<"$output"; then
-        echo "mistakes.cpp:$line: no error, or none that says: $says"
-        missing=1
-    fi
-done < <(grep -n '// says: ' "$file")
-if [ "$missing" -ne 0 ]; then echo "$output"; fi
-exit "$missing"
+# An error has the lines up to the next one. g++ says where it comes from before it says what it is.
+report=$(awk -v name="${3##*/}" '
+    function end_of_error() {
+        if (has_error) { ++errors; head_of[errors] = head; all_of[errors] = all }
+        else all_of[errors] = all_of[errors] all  # more notes
+        head = all = ""; has_error = notes = in_head = 0
+    }
+    function is_of(text, line) {
+        return index(text, name ":" line ":") || index(text, name "(" line ")") ||
+            text ~ ("at line " line "( of |\n)")
+    }
+    FNR == NR {
+        if (match($0, /\/\/ (says|notes): /)) {
+            wanted[FNR] = substr($0, RSTART + RLENGTH)
+            anywhere[FNR] = substr($0, RSTART, RLENGTH) ~ /notes/
+        }
+        next
+    }
+    { sub(/\/\/ (says|notes): .*/, "") }  # compilers quote the file
+    /^In file included from|^ +from / { next }
+    /: (fatal )?error[ :]/ && (has_error || notes) { end_of_error() }
+    /: In (instantiation|substitution|function|member)/ && (has_error || notes) { end_of_error() }
+    /: (fatal )?error[ :]/ { has_error = 1 }
+    / note: / { in_head = ++notes == 1 && /marked deleted|explicitly deleted/ }
+    { all = all $0 "\n" }
+    notes == 0 || in_head { head = head $0 "\n" }
+    END {
+        end_of_error()
+        for (line in wanted) {
+            found = 0
+            for (i = 1; i <= errors && !found; ++i)
+                found = is_of(all_of[i], line) &&
+                    index(anywhere[line] ? all_of[i] : head_of[i], wanted[line])
+            if (!found) print name ":" line ": no error that says: " wanted[line]
+        }
+    }' "$3" - <<<"$output")
+if [ -n "$report" ]; then
+    echo "$output"
+    sort -t: -k2n <<<"$report"
+    exit 1
+fi

@@ -1,5 +1,4 @@
-// Mistakes of users that must not compile. The comment on each names words that the compiler's
-// output has to hold, besides the line: check.sh compiles this file and compares.
+// Mistakes of users that must not compile, other than with kernels; see check.sh.
 #include <string>
 #include <vector>
 
@@ -9,75 +8,82 @@ using namespace heddle;
 
 namespace {
 
-struct AddOne {
-    HEDDLE_FN void operator()(std::size_t i, View<float> x) const { x[i] += 1; }
-};
-struct NotConst {
-    HEDDLE_FN void operator()(std::size_t i, View<float> x) { x[i] += 1; }
-};
-struct HoldsString {
-    std::string text;
-    HEDDLE_FN void operator()(std::size_t, View<float>) const {}
-};
-struct NamesTooMuch {
-    View<float> x;
-    int n = 0;
-    auto views() const { return std::tuple(x, n); }
-    HEDDLE_FN void operator()(std::size_t) const {}
-};
-struct NamesNumbers {
-    int n = 0;
-    auto views() const { return std::tuple(n); }
-};
-void a_function(std::size_t, View<float>) {}
+void takes_native(CUstream_st*) {}
 
-void launches(StreamRef s, std::size_t n, Array<float>& x, const Array<float>& fixed,
-              ModuleKernel compiled) {
-    std::vector<float> host(n);
-    launch(s, AddOne{}, dim(n), 3);            // says: the kernel cannot be called
-    launch(s, AddOne{}, dim(n));               // says: the kernel cannot be called
-    launch(s, AddOne{}, dim(n, n), x);         // says: the kernel cannot be called
-    launch(s, AddOne{}, dim(n), fixed);        // says: View<const T> where the array is const
-    launch(s, NotConst{}, dim(n), x);          // says: is its operator() const?
-    launch(s, HoldsString{}, dim(n), x);       // says: must be trivially copyable
-    launch(s, AddOne{}, dim(n), host);         // says: wrap host memory in a View
-    launch(s, AddOne{}, n, x);                 // says: write dim(n)
-    launch(NotConst{}, n, x);                  // says: write dim(n)
-    launch(s, AddOne{}, grid(1, 32), x);       // says: a portable kernel is launched with dim()
-    launch(s, a_function, grid(1, 32), n, x);  // says: include heddle/cuda.hpp
-    launch(s, a_function, dim(n), x);          // says: a portable kernel is an object
-    launch_dependent(s, AddOne{}, dim(n), x);  // says: WaitsForPrimary
-    launch_host(s, 3);                         // says: HostCallable
-    launch_host(s, [](int) {});                // says: HostCallable
-    launch(s, NamesTooMuch{x}, dim(n));        // says: a std::tuple of views alone
-    launch(s, compiled, grid(1, 32), x, NamesNumbers{});  // says: a std::tuple of views alone
-    on_completion(s, [] {});                              // says: CompletionCallable
-    (void)kernel_node(AddOne{}, dim(n), 3.0f);            // says: the kernel cannot be called
-    (void)kernel_node(a_function, dim(n), x);             // says: KernelObject
-    (void)prepare(AddOne{}, dim(n), 3.0);                 // says: the kernel cannot be called
-    (void)host_node(3);                                   // says: HostCallable
-}
-
-void memory(StreamRef s, Array<float>& x, const Array<float>& fixed, Array<int>& integers) {
+void memory(Stream& s, Device device, std::size_t n, Array<float>& x, const Array<float>& fixed,
+            Array<int>& integers, std::vector<float>& host) {
     (void)zeros<std::string>(10);              // says: copied as bytes between devices
+    Array<float> sized(n);                     // says: use_empty_zeros_or_full
+    Array<float> copied = x;                   // says: copy_copies_elements
+    (void)zeros<float>(n, s);                  // says: the_stream_is_the_first_argument
+    (void)zeros<float>(device, n);             // says: use_current_stream_of_the_device
+    (void)zeros<float>(n, n);                  // says: this_number_is_an_argument_too_many
+    (void)from_host(host.data(), n);           // says: write_View_of_pointer_and_size
+    copy(x, host, s);                          // says: the_stream_is_the_first_argument
+    copy(x, host, n);                          // says: this_number_is_an_argument_too_many
+    copy(x.data(), host.data(), n);            // says: write_View_of_pointer_and_size
     copy(s, x, integers);                      // says: both sides must have the same element type
-    copy(s, fixed, x);                         // says: Destination
-    copy(s, x, 3);                             // says: Source
-    fill(s, fixed, 1.0f);                      // says: Destination
-    View<float> view = std::vector<float>(3);  // says: std::vector<float>
-    copy_2d(s, View2D<float>(x, 1, 1), View2D<int>(integers, 1, 1));  // says: SameElement
+    copy(s, fixed, x);                         // says: the_destination_is_const
+    copy(s, x, 3);                             // notes: Source
+    fill(s, fixed, 1.0f);                      // notes: Destination
+    fill(x, 1.0f, s);                          // says: the_stream_is_the_first_argument
+    fill(x.data(), 0, n);                      // says: write_View_of_pointer_and_size
+    View<float> view = std::vector<float>(3);  // says: the_memory_ends_first
+    View deduced = std::vector<float>(3);      // says: the_memory_ends_first
+    copy_2d(s, View2D<float>(x, 1, 1), View2D<int>(integers, 1, 1));  // notes: SameElement
 }
 
-void streams(Batch& batch, StreamPool& pool) {
-    ScopedStream scope{Stream()};                 // says: deleted
-    ScopedStream leased{pool.lease()};            // says: deleted
-    ScopedCapture capturing{Stream()};            // says: deleted
-    ScopedBatch recording{batch, Stream()};       // says: deleted
-    ScopedBatch lent{batch, pool.lease()};        // says: deleted
-    set_stream(Stream());                         // says: deleted
-    fork_join(StreamRef(), 3);                    // says: BranchFunction
-    (void)capture(StreamRef(), [](int) {});       // says: invocable
-    Pipeline<float>(Device(), [](StreamRef) {});  // says: PieceWork
+void streams(Stream& s, StreamRef r, Device device, Event& event, Batch& batch, StreamPool& pool,
+             CUstream_st* native) {
+    Device by_number(0);                         // says: a_Device_has_a_kind_and_a_number
+    Device by_null(nullptr);                     // says: a_Device_has_a_kind_and_a_number
+    Device by_two("cuda", 0);                    // says: a_Device_has_a_kind_and_a_number
+    Stream named("copy");                        // says: a_Device_or_StreamOptions_with_a_name
+    Stream by_name(std::string("copy"));         // says: a_Device_or_StreamOptions_with_a_name
+    Stream urgent(-1);                           // says: a_Device_or_StreamOptions_with_a_name
+    Stream on_device(device, -1);                // says: name_and_priority_are_in_StreamOptions
+    Stream copied = s;                           // says: streams_are_moved_and_not_copied
+    Stream wrapped(native);                      // says: use_wrap_stream
+    copy(native, View<float>(), View<float>());  // says: View
+    takes_native(s);                             // says: native_handle_returns_a
+    Event of_stream(s);                          // says: use_wait_stream_or_record_event
+    Event same = event;                          // says: events_are_moved_and_not_copied
+    s.wait_stream(event);                        // says: use_wait_event
+    s.wait_event(r);                             // says: use_wait_stream_or_record_event
+    s.wait_stream(device);                       // says: use_current_stream_of_the_device
+    synchronize(s);                              // says: use_synchronize_stream
+    synchronize(device);                         // says: use_synchronize_device
+    ScopedDevice by_text("cuda:0");              // says: write_Device_of_the_name
+    ScopedStream scope{Stream()};                // says: stream_ends_first
+    ScopedStream leased{pool.lease()};           // says: stream_ends_first
+    ScopedStream waits{Stream(), {.wait_on_exit = true}};  // says: stream_ends_first
+    ScopedStream located{Stream(), {}, Where()};           // notes: stream_ends_first
+    ScopedCapture capturing{Stream()};                     // says: stream_ends_first
+    ScopedBatch recording{batch, Stream()};                // says: stream_ends_first
+    ScopedBatch lent{batch, pool.lease()};                 // says: stream_ends_first
+    set_stream(Stream());                                  // says: stream_ends_first
+    launch_host(s, 3);                            // says: a_host_function_takes_no_arguments
+    launch_host(s, [](int) {}, 3);                // says: a_host_function_takes_no_arguments
+    (void)host_node(3);                           // notes: HostCallable
+    on_completion(s, [] {});                      // notes: CompletionCallable
+    fork_join(StreamRef(), 3);                    // notes: BranchFunction
+    (void)capture(StreamRef(), [](int) {});       // notes: invocable
+    Pipeline<float>(Device(), [](StreamRef) {});  // notes: PieceWork
 }
+
+// What is deleted is no conversion, for code that asks.
+static_assert(!std::is_constructible_v<Device, int> && !std::is_constructible_v<Stream, int> &&
+              !std::is_constructible_v<Stream, const char*> &&
+              !std::is_convertible_v<Stream, CUstream_st*> &&
+              !std::is_convertible_v<Stream, void*> && !std::is_convertible_v<Stream, bool> &&
+              !std::is_convertible_v<CUstream_st*, StreamRef> &&
+              !std::is_convertible_v<Device, StreamRef> && !std::is_convertible_v<Stream, Where> &&
+              !std::is_convertible_v<std::vector<float>, View<float>> &&
+              !std::is_copy_constructible_v<Array<float>> &&
+              !std::is_copy_constructible_v<Stream> && !std::is_copy_constructible_v<Event> &&
+              std::is_nothrow_move_constructible_v<Array<float>> &&
+              std::is_trivially_copyable_v<StreamRef> && std::is_trivially_copyable_v<Where> &&
+              std::is_trivially_copyable_v<Device> && std::is_convertible_v<Stream&, StreamRef> &&
+              std::is_convertible_v<std::vector<float>&, View<float>>);
 
 }  // namespace

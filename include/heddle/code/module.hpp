@@ -117,12 +117,8 @@ static_assert(std::is_standard_layout_v<View<float>>);
 
 /// Kernels of modules.
 template <> struct LaunchTraits<ModuleKernel, LaunchGrid> {
-    template <class... A> static constexpr bool check() {
-        static_assert(
-            (KernelArgument<A> && ...),
-            "heddle: a kernel's arguments are arrays, views and trivially copyable values");
-        return (KernelArgument<A> && ...);
-    }
+    template <class... A> static constexpr bool can_launch = (KernelArgument<A> && ...);
+    template <class... A> static constexpr auto why() { return why_not_passed<1, A...>(); }
 
     template <class... A> using Closure = GridOp<KernelArg<A>...>;
     template <class... A>

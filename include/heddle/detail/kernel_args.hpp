@@ -46,21 +46,32 @@ template <class P> inline constexpr bool is_written = true;
 template <class T> inline constexpr bool is_written<View<const T>> = false;
 template <class T> inline constexpr bool is_written<const T*> = false;
 
-/// Which parameters of a call operator can be written through. This one is for kernels with several
-/// or templated call operators, where the types of the arguments decide.
+/// The parameters of a call operator. This one is for kernels with several or templated call
+/// operators, where the types of the arguments decide.
 template <class F> struct Parameters {
+    static constexpr bool are_known = false;
     template <class A> static constexpr bool writes(std::size_t) noexcept { return is_written<A>; }
+    static constexpr bool is_whole(std::size_t) noexcept { return false; }
 };
 template <class... P> struct ParameterList {
-    static constexpr bool all[] = {is_written<std::remove_cvref_t<P>>..., true};
+    static constexpr bool are_known = true;
+    static constexpr int count = sizeof...(P);
+    static constexpr bool all[sizeof...(P) + 1] = {is_written<std::remove_cvref_t<P>>..., true};
+    static constexpr bool whole[sizeof...(P) + 1] = {std::is_integral_v<std::remove_cvref_t<P>>...,
+                                                     false};
+    using Types = std::tuple<P...>;
+    /// Whether the kernel can write through the parameter i.
     template <class A> static constexpr bool writes(std::size_t i) noexcept { return all[i]; }
+    /// Whether the parameter i is an integer or a bool.
+    static constexpr bool is_whole(std::size_t i) noexcept { return whole[i]; }
 };
-template <class C, class... P> struct Parameters<void (C::*)(P...)> : ParameterList<P...> {};
-template <class C, class... P> struct Parameters<void (C::*)(P...) const> : ParameterList<P...> {};
-template <class C, class... P>
-struct Parameters<void (C::*)(P...) noexcept> : ParameterList<P...> {};
-template <class C, class... P>
-struct Parameters<void (C::*)(P...) const noexcept> : ParameterList<P...> {};
+template <class R, class C, class... P> struct Parameters<R (C::*)(P...)> : ParameterList<P...> {};
+template <class R, class C, class... P>
+struct Parameters<R (C::*)(P...) const> : ParameterList<P...> {};
+template <class R, class C, class... P>
+struct Parameters<R (C::*)(P...) noexcept> : ParameterList<P...> {};
+template <class R, class C, class... P>
+struct Parameters<R (C::*)(P...) const noexcept> : ParameterList<P...> {};
 
 template <class K> struct CallOperator {
     using Type = Parameters<void>;
@@ -151,12 +162,21 @@ template <std::size_t> struct IndexType {
 template <class K, class Indices, class... P> struct TakesArguments;
 template <class K, std::size_t... I, class... P>
 struct TakesArguments<K, std::index_sequence<I...>, P...> {
-    static constexpr bool value =
-        std::is_invocable_v<const K&, typename IndexType<I>::type..., P...>;
+    static constexpr bool value = std::is_invocable_v<K, typename IndexType<I>::type..., P...>;
 };
 /// A kernel that can be called with N indices, followed by these arguments.
 template <class K, int N, class... A>
-concept KernelFor = TakesArguments<K, std::make_index_sequence<N>, KernelArg<A>...>::value;
+concept KernelFor = TakesArguments<const K&, std::make_index_sequence<N>, KernelArg<A>...>::value;
+
+/// Whether a kernel would take an argument that has a fraction as an integer.
+template <class K, class... A> constexpr bool cuts_fractions(std::size_t indices) {
+    if constexpr ((std::is_floating_point_v<A> || ...)) {
+        std::size_t i = indices;
+        return ((CallOperator<K>::Type::is_whole(i++) && std::is_floating_point_v<A>) || ...);
+    } else {
+        return false;
+    }
+}
 
 inline namespace HEDDLE_COMPILED_BY {
 
@@ -164,26 +184,11 @@ inline namespace HEDDLE_COMPILED_BY {
 template <class K>
 concept PortableKernel = KernelObject<K> && is_copied_as_bytes<K>;
 
-/// Explains what is wrong with a kernel and its arguments. Returns whether all is well; a caller
-/// that compiles no more if not leaves the explanation alone.
-template <class K, int N, class... A> constexpr bool check_kernel() {
-    static_assert(
-        KernelObject<K>,
-        "heddle: a portable kernel is an object: put the function into the operator() of a struct "
-        "(a __global__ function is launched with grid())");
-    static_assert(PortableKernel<K> || !KernelObject<K>,
-                  "heddle: the kernel is copied to the device as bytes, so it (and what a lambda "
-                  "captures) must be trivially copyable");
-    static_assert((KernelArgument<A> && ...),
-                  "heddle: a kernel's arguments are arrays, views and trivially copyable values; "
-                  "wrap host memory in a View");
-    constexpr bool can_be_called = KernelFor<K, N, A...>;
-    static_assert(can_be_called || !PortableKernel<K> || !(KernelArgument<A> && ...),
-                  "heddle: the kernel cannot be called with as many indices as dim() has, followed "
-                  "by these arguments (is its operator() const? does it take a View<const T> where "
-                  "the array is const?)");
-    return PortableKernel<K> && (KernelArgument<A> && ...) && can_be_called;
-}
+/// Whether a kernel can be launched with N indices and these arguments. If not, why_not_launched()
+/// (heddle/detail/kernel_mistakes.hpp) says why.
+template <class K, int N, class... A>
+inline constexpr bool can_launch = PortableKernel<K> && (KernelArgument<A> && ...) &&
+                                   KernelFor<K, N, A...> && !cuts_fractions<K, KernelArg<A>...>(N);
 
 }  // namespace HEDDLE_COMPILED_BY
 

@@ -1,6 +1,7 @@
 // Devices: values that name a GPU or a CPU device, and their properties.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include <heddle/detail/access.hpp>
+#include <heddle/detail/mistakes.hpp>
 #include <heddle/location.hpp>
 
 namespace heddle {
@@ -56,6 +58,13 @@ public:
         : Device(name != nullptr ? std::string_view(name) : std::string_view(), where) {}
     /// Throws NoDevice if the machine has no such device.
     Device(DeviceKind kind, int index, Where where = {});
+    /// Deleted: a number alone does not say of which kind. Write Device("cuda:0").
+    template <std::integral Number>
+    explicit Device(Number, mistake::a_Device_has_a_kind_and_a_number = {}) = delete;
+    explicit Device(std::nullptr_t, mistake::a_Device_has_a_kind_and_a_number = {}) = delete;
+    /// Deleted: the number belongs into the text. Write Device("cuda:1").
+    template <std::integral Number>
+    Device(const char*, Number, mistake::a_Device_has_a_kind_and_a_number = {}) = delete;
 
     /// Returns whether it is a GPU or a CPU device.
     DeviceKind kind() const noexcept { return kind_; }

@@ -134,10 +134,11 @@ public:
     /// Sets the arguments after the indices, from the next launch on. They are checked as those of
     /// launch().
     template <class... A> BasicKernelNode& args(A&&... arguments) {
-        if constexpr (detail::LaunchTraits<K, S>::template check<A...>()) {
+        using Traits = detail::LaunchTraits<K, S>;
+        if constexpr (Traits::template can_launch<A...>) {
             update_shape();
             detail::describe_launch(kernel_, shape_, detail::SetKernel{this->data()}, arguments...);
-        }
+        } else (void)sizeof(*Traits::template why<A...>());
         return *this;
     }
     /// Sets the extents and launch options, from the next launch on. Throws Unsupported if options
@@ -231,7 +232,12 @@ template <class K, detail::IsLaunchShape S, class... A>
 auto kernel_node(Device device, const K& kernel, const S& shape, A&&... args) {
     auto node =
         detail::Access::make<BasicKernelNode<std::decay_t<const K&>, S>>(kernel, shape, device);
-    if constexpr (sizeof...(A) > 0) node.args(std::forward<A>(args)...);
+    if constexpr (sizeof...(A) > 0) {
+        using Traits = detail::LaunchTraits<std::decay_t<const K&>, S>;
+        // Here, and not in args() alone, because clang would not name the caller's line.
+        if constexpr (Traits::template can_launch<A...>) node.args(std::forward<A>(args)...);
+        else (void)sizeof(*Traits::template why<A...>());
+    }
     return node;
 }
 template <class K, detail::IsLaunchShape S, class... A>
@@ -240,6 +246,10 @@ auto kernel_node(const K& kernel, const S& shape, A&&... args) {
     return kernel_node(detail::LaunchTraits<std::decay_t<const K&>, S>::device(kernel), kernel,
                        shape, std::forward<A>(args)...);
 }
+/// Deleted: write dim(n) for the number of indices.
+template <class Why = mistake::the_number_of_indices_is_dim_of_n, detail::KernelObject K,
+          std::integral N, class... A>
+Why kernel_node(const K&, N, A&&...) = delete;
 
 }  // namespace HEDDLE_COMPILED_BY
 

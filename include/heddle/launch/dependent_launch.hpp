@@ -108,6 +108,11 @@ void launch_dependent(const K& kernel, const Dim<N>& d, A&&... args) {
     launch_dependent(current_stream(), kernel, d, std::forward<A>(args)...);
 }
 
+/// Deleted: write dim(n) for the number of indices.
+template <class Why = mistake::the_number_of_indices_is_dim_of_n, class K, std::integral N,
+          class... A>
+Why launch_dependent(StreamRef, const K&, N, A&&...) = delete;
+
 /// The same as launch(), and records `event`: its dependents may start once all blocks have called
 /// trigger_dependents() or ended. Throws UsageError if the event is of another device.
 template <class K, detail::IsLaunchShape S, class... A>

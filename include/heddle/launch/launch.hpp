@@ -10,6 +10,7 @@
 #include <heddle/detail/host_op.hpp>
 #include <heddle/detail/kernel_args.hpp>
 #include <heddle/detail/kernel_closures.hpp>
+#include <heddle/detail/kernel_mistakes.hpp>
 #include <heddle/detail/work.hpp>
 #include <heddle/launch/kernel.hpp>
 #include <heddle/launch/launch_options.hpp>
@@ -39,22 +40,32 @@ inline constexpr WorkType portable_work_type{.op = &PortableOp<K, N, P...>::type
                                              .opaque_parts = opaque_parts<K, P...>,
                                              .opaque = &PortableOp<K, N, P...>::opaque};
 
+/// Stands for braces in place of a shape.
+struct Braces {
+    template <class... T> Braces(T&&...) noexcept;
+};
+
 /// What launches and nodes need to know of a kind of kernel K, launched with a shape S. This one is
 /// for what cannot be launched, and says why.
 template <class K, class S> struct LaunchTraits {
-    template <class... A> static constexpr bool check() {
-        static_assert(!std::is_integral_v<S>,
-                      "heddle::launch: write dim(n) for the number of indices");
-        static_assert(std::is_integral_v<S>,
-                      "heddle::launch: a portable kernel is launched with dim(); grid() is for "
-                      "kernels of modules and for __global__ functions (include heddle/cuda.hpp)");
-        return false;
+    template <class... A> static constexpr bool can_launch = false;
+    template <class... A> static constexpr auto why() {
+        if constexpr (IsLaunchShape<K>) return is_a<KernelIsNotFirst<K>>();
+        else if constexpr (std::is_same_v<K, Device>) return is_a<DeviceIsNoStream<K>>();
+        else if constexpr (IsStream<S>) return is_a<StreamIsNotFirst<K>>();
+        else if constexpr (std::is_object_v<std::remove_pointer_t<K>> && std::is_pointer_v<K>)
+            return is_a<PointerIsNoStream<K>>();
+        else if constexpr (std::is_convertible_v<const S&, Extents>)
+            return is_a<NumberIsNoShape<K, S>>();
+        else if constexpr (std::is_same_v<S, LaunchGrid>) return is_a<GridIsForGlobal<K, S>>();
+        else return is_a<ShapeIsMissing<K, S>>();
     }
 };
 
 /// Portable kernels.
 template <class K, int N> struct LaunchTraits<K, Dim<N>> {
-    template <class... A> static constexpr bool check() { return check_kernel<K, N, A...>(); }
+    template <class... A> static constexpr bool can_launch = detail::can_launch<K, N, A...>;
+    template <class... A> static constexpr auto why() { return why_not_launched<K, N, A...>(); }
 
     template <class... A> using Closure = PortableOp<K, N, KernelArg<A>...>;
     template <class... A>
@@ -112,9 +123,10 @@ void describe_launch(const K& kernel, const S& shape, const Use& use, A&... args
 
 }  // namespace HEDDLE_COMPILED_BY
 
-/// A shape, or a number in its place, which LaunchTraits explains.
-template <class S>
-concept ShapeOrNumber = IsLaunchShape<S> || std::integral<S>;
+template <class K> inline constexpr bool is_prepared = false;
+/// Anything but a prepared launch, which has functions of its own.
+template <class K>
+concept NotPrepared = !is_prepared<K>;
 
 }  // namespace detail
 
@@ -141,17 +153,23 @@ inline namespace HEDDLE_COMPILED_BY {
 /// dropped. Throws UsageError if the device cannot reach an array, an array holds nothing, the
 /// stream is a CUDA stream and nvcc did not compile the call, or the device cannot have such a
 /// shape. Throws Unsupported for launch options that the device does not have.
-template <class K, detail::ShapeOrNumber S, class... A>
+template <detail::NotPrepared K, class S = detail::Braces, class... A>
 void launch(StreamRef stream, const K& kernel, const S& shape, A&&... args) {
     using Kernel = std::decay_t<const K&>;  // a function becomes a pointer
-    if constexpr (detail::LaunchTraits<Kernel, S>::template check<A...>())
+    using Traits = detail::LaunchTraits<Kernel, S>;
+    if constexpr (Traits::template can_launch<A...>)
         detail::describe_launch<Kernel>(kernel, shape,
                                         detail::Submit{detail::Access::state(stream)}, args...);
+    else (void)sizeof(*Traits::template why<A...>());  // fails, and names the mistake
 }
-template <class K, detail::ShapeOrNumber S, class... A>
+template <detail::NotPrepared K, class S = detail::Braces, class... A>
     requires(!std::convertible_to<const K&, StreamRef>)
 void launch(const K& kernel, const S& shape, A&&... args) {
     launch(current_stream(), kernel, shape, std::forward<A>(args)...);
+}
+/// For calls without a shape: says that it is missing.
+template <detail::NotPrepared K> void launch(StreamRef, const K&) {
+    (void)sizeof(detail::ShapeIsMissing<K, void>);
 }
 
 }  // namespace HEDDLE_COMPILED_BY
@@ -187,6 +205,11 @@ void launch_host(StreamRef stream, F&& function, Where where = {}) {
 template <detail::HostCallable F> void launch_host(F&& function, Where where = {}) {
     launch_host(current_stream(), std::forward<F>(function), where);
 }
+/// Deleted for functions with parameters: write launch_host(stream, [=] { function(arguments); }).
+template <class Why = mistake::a_host_function_takes_no_arguments_so_capture_them, class F,
+          class... A>
+    requires(!detail::HostCallable<F>)
+Why launch_host(StreamRef, F&&, A&&...) = delete;
 
 /// The same for a function that says which arrays and views it uses, with reads() and writes(): it
 /// counts as a use of them, and observers see it.

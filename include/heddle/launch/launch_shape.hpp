@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <limits>
 
+#include <heddle/detail/mistakes.hpp>
 #include <heddle/launch/launch_options.hpp>
 #include <heddle/location.hpp>
 
@@ -107,6 +108,11 @@ constexpr Dim<3> dim(std::size_t nx, std::size_t ny, std::size_t nz, Where where
     detail::check_extent(nz, where);
     return {{where, {}}, {nx, ny, nz}};
 }
+
+/// Deleted: write dim(x.size()).
+template <class A>
+    requires requires(const A& array) { array.size(); }
+Dim<1> dim(const A&, mistake::the_number_of_indices_is_dim_of_x_size = {}) = delete;
 
 /// Makes a grid of blocks with so many threads each, and `shared_bytes` bytes of dynamic shared
 /// memory per block: `grid(n / 256, 256)`, `grid({4, 4}, {16, 16})`.

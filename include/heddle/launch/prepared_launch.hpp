@@ -78,6 +78,13 @@ private:
     Graph graph_;
 };
 
+}  // namespace HEDDLE_COMPILED_BY
+
+template <class K, int N, class... P>
+inline constexpr bool detail::is_prepared<PreparedLaunch<K, N, P...>> = true;
+
+inline namespace HEDDLE_COMPILED_BY {
+
 /// Prepares a launch on `device` (default: the current one). Checks the arguments as launch() does.
 template <detail::KernelObject K, int N, class... A>
 PreparedLaunch<K, N, detail::KernelArg<A>...> prepare(Device device, const K& kernel,
@@ -91,6 +98,11 @@ PreparedLaunch<K, N, detail::KernelArg<A>...> prepare(const K& kernel, const Dim
                                                       A&&... args) {
     return prepare(current_device(), kernel, d, std::forward<A>(args)...);
 }
+
+/// Deleted: write dim(n) for the number of indices.
+template <class Why = mistake::the_number_of_indices_is_dim_of_n, detail::KernelObject K,
+          std::integral N, class... A>
+Why prepare(const K&, N, A&&...) = delete;
 
 /// Calls prepared.launch().
 template <class K, int N, class... P>

@@ -1,6 +1,7 @@
 // Array: owned memory, allocated and freed in stream order.
 #pragma once
 
+#include <concepts>
 #include <cstring>
 #include <type_traits>
 #include <utility>
@@ -45,6 +46,11 @@ public:
     using value_type = T;
 
     Array() noexcept = default;
+    /// Deleted: write empty<T>(size), zeros<T>(size) or full<T>(size, value).
+    template <std::integral Size>
+    explicit Array(Size, mistake::use_empty_zeros_or_full = {}) = delete;
+    /// Deleted: write copy(to, from), or std::move(array).
+    Array(const Array&, mistake::arrays_are_moved_and_copy_copies_elements = {}) = delete;
     Array(Array&& other) noexcept
         : block_(std::exchange(other.block_, nullptr)), size_(std::exchange(other.size_, 0)) {}
     Array& operator=(Array&& other) noexcept {
@@ -187,6 +193,9 @@ template <detail::ContiguousRange R, class T = detail::RangeValue<R>>
 [[nodiscard]] Array<T> from_host(const R& range, Where where = {}) {
     return from_host(current_stream(), range, where);
 }
+/// Deleted: write from_host(View(pointer, size)).
+template <class T>
+Array<T> from_host(const T*, std::size_t, mistake::write_View_of_pointer_and_size = {}) = delete;
 template <class T>
 [[nodiscard]] Array<T> from_host(std::initializer_list<T> values, Where where = {}) {
     return from_host(current_stream(), std::span<const T>(values.begin(), values.size()), where);

@@ -147,6 +147,19 @@ void copy(To&& to, const From& from, Where where = {}) {
     detail::copy_regions(detail::region(destination), detail::region(source), where);
 }
 
+/// Deleted for pointers: write copy(View(to, size), View(from, size)).
+template <class Why = mistake::write_View_of_pointer_and_size, class... A>
+    requires(std::is_pointer_v<std::remove_cvref_t<A>> || ...)
+Why copy(A&&...) = delete;
+
+/// Deleted for a destination that is only read.
+template <class Why = mistake::the_destination_is_const, detail::Source To, detail::Source From>
+    requires(!detail::Destination<To>)
+Why copy(To&&, const From&, Where = {}) = delete;
+template <class Why = mistake::the_destination_is_const, detail::Source To, detail::Source From>
+    requires(!detail::Destination<To>)
+Why copy(StreamRef, To&&, const From&, Where = {}) = delete;
+
 /// A rectangle in memory: `rows` rows of `columns` elements, whose starts are `pitch` elements
 /// apart (default: `columns`). The constructors throw UsageError if `columns` exceeds `pitch`, or
 /// the rectangle does not fit in `memory`.
@@ -218,6 +231,11 @@ template <detail::Destination To, class V> void fill(To&& to, const V& value, Wh
     const T element = static_cast<T>(value);
     detail::fill_region(detail::region(destination), &element, sizeof element, where);
 }
+
+/// Deleted for pointers: write fill(View(to, size), value).
+template <class Why = mistake::write_View_of_pointer_and_size, class To, class... A>
+    requires(std::is_pointer_v<std::remove_cvref_t<To>>)
+Why fill(To&&, A&&...) = delete;
 
 /// Sets every byte to zero; otherwise the same as fill().
 template <detail::Destination To> void fill_zero(StreamRef stream, To&& to, Where where = {}) {

@@ -8,6 +8,7 @@
 
 #include <heddle/detail/access.hpp>
 #include <heddle/detail/block.hpp>
+#include <heddle/detail/mistakes.hpp>
 #include <heddle/detail/owner_word.hpp>
 #include <heddle/detail/ranges.hpp>
 #include <heddle/launch/kernel.hpp>
@@ -40,6 +41,11 @@ concept ViewableAs = std::is_convertible_v<U (*)[], T (*)[]>;
 /// A host range that converts to a View<T>.
 template <class R, class T>
 concept HostRangeOf = HostRange<R> && IndexedRange<R> && Lasting<R> && ViewableAs<ElementIn<R>, T>;
+
+/// A temporary that would, if it lasted.
+template <class R, class T>
+concept EndingRangeOf =
+    HostRange<R> && IndexedRange<R> && !Lasting<R> && ViewableAs<ElementIn<R>, T>;
 
 /// Elements that are copied between devices as bytes.
 template <class T>
@@ -78,6 +84,8 @@ public:
     template <detail::HostRangeOf<T> R>
     constexpr View(R&& range) noexcept
         : data_(std::ranges::data(range)), size_(std::ranges::size(range)) {}
+    /// Deleted for temporaries that own their memory: name the range first.
+    template <detail::EndingRangeOf<T> R> View(R&&, mistake::the_memory_ends_first = {}) = delete;
 
     /// Returns an element. Checks nothing: neither the index nor, on the host, whether the memory
     /// can be reached and work on it has completed.

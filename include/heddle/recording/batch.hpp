@@ -115,7 +115,8 @@ public:
     [[nodiscard]] explicit ScopedBatch(Batch& batch, StreamRef stream = current_stream(),
                                        Where where = {});
     /// Deleted for temporaries: the stream or lease would end before the scope.
-    template <detail::StreamOwner Owner> ScopedBatch(Batch&, Owner&&, Where = {}) = delete;
+    template <detail::StreamOwner Owner>
+    ScopedBatch(Batch&, Owner&&, mistake::stream_ends_first = {}) = delete;
     ScopedBatch(const ScopedBatch&) = delete;
     ScopedBatch& operator=(const ScopedBatch&) = delete;
     ~ScopedBatch();

@@ -70,7 +70,7 @@ public:
     [[nodiscard]] explicit ScopedCapture(StreamRef stream = current_stream(),
                                          CaptureOptions options = {}, Where where = {});
     template <detail::StreamOwner Owner>
-    explicit ScopedCapture(Owner&&, CaptureOptions = {}, Where = {}) = delete;
+    explicit ScopedCapture(Owner&&, CaptureOptions = {}, mistake::stream_ends_first = {}) = delete;
     ~ScopedCapture();
 
     /// Ends the capture and returns its graph. If the first stream has not waited for a

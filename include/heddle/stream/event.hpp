@@ -2,10 +2,12 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 
 #include <heddle/detail/access.hpp>
+#include <heddle/detail/mistakes.hpp>
 #include <heddle/device/device.hpp>
 
 namespace heddle {
@@ -47,6 +49,14 @@ public:
     explicit Event(Device device = Device(), EventOptions options = {}, Where where = {});
     explicit Event(EventOptions options, Where where = {}) : Event(Device(), options, where) {}
     Event(Event&& other) noexcept;
+    /// Deleted: write wait_stream(stream) to wait for a stream, stream.record_event() for an event.
+    template <detail::IsStream S>
+    Event(const S&, mistake::use_wait_stream_or_record_event = {}) = delete;
+    /// Deleted: write wrap_event(native, device) (heddle/cuda.hpp).
+    template <std::same_as<CUevent_st*> Native>
+    Event(Native, mistake::use_wrap_event = {}) = delete;
+    /// Deleted: an event is moved.
+    Event(const Event&, mistake::events_are_moved_and_not_copied = {}) = delete;
     Event& operator=(Event&& other) noexcept;
     ~Event();
 

@@ -39,7 +39,7 @@ struct SetStreamOptions {
 void set_stream(StreamRef stream, SetStreamOptions options = {}, Where where = {});
 
 template <detail::StreamOwner Owner>
-void set_stream(Owner&&, SetStreamOptions = {}, Where = {}) = delete;
+void set_stream(Owner&&, SetStreamOptions = {}, mistake::stream_ends_first = {}) = delete;
 
 /// Makes `device` the calling thread's current device until the innermost open scope ends; without
 /// an open scope, for good. Inserts no wait.
@@ -77,6 +77,9 @@ class ScopedDevice : public ScopeBase {
 public:
     /// Enters the scope. Throws UsageError if too many scopes are open.
     [[nodiscard]] explicit ScopedDevice(Device device, Where where = {});
+    /// Deleted: write ScopedDevice(Device("cuda:0")).
+    template <detail::NameOrNumber N>
+    explicit ScopedDevice(const N&, mistake::write_Device_of_the_name = {}) = delete;
 };
 
 /// Options of a ScopedStream.
@@ -105,7 +108,7 @@ public:
     ~ScopedStream();
     /// Deleted for temporaries: the stream or lease would end before the scope.
     template <detail::StreamOwner Owner>
-    explicit ScopedStream(Owner&&, ScopeOptions = {}, Where = {}) = delete;
+    explicit ScopedStream(Owner&&, ScopeOptions = {}, mistake::stream_ends_first = {}) = delete;
 
 private:
     StreamRef stream_;

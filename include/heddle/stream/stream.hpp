@@ -1,6 +1,7 @@
 // Streams: in-order queues of work on one device.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <exception>
 #include <optional>
@@ -8,11 +9,18 @@
 #include <string_view>
 
 #include <heddle/detail/access.hpp>
+#include <heddle/detail/mistakes.hpp>
 #include <heddle/detail/stream_state.hpp>
 #include <heddle/device/device.hpp>
 #include <heddle/stream/event.hpp>
 
 namespace heddle {
+
+namespace detail {
+/// What some libraries make a stream of.
+template <class N>
+concept NameOrNumber = std::integral<N> || std::convertible_to<const N&, std::string_view>;
+}  // namespace detail
 
 /// Options of a new Stream.
 struct StreamOptions {
@@ -36,6 +44,14 @@ struct StreamOptions {
 class StreamRef {
 public:
     StreamRef() noexcept : state_(&detail::null_stream()) {}
+    /// Deleted: write current_stream(device).
+    template <std::same_as<Device> D>
+    StreamRef(D, mistake::use_current_stream_of_the_device = {}) = delete;
+    /// Deleted: write wrap_stream(native) (heddle/cuda.hpp).
+    template <std::same_as<CUstream_st*> Native>
+    StreamRef(Native, mistake::use_wrap_stream = {}) = delete;
+    /// Deleted: write wait_event(event).
+    template <std::same_as<Event> E> StreamRef(const E&, mistake::use_wait_event = {}) = delete;
 
     /// Returns whether it refers to a stream that has not been destroyed, as far as that can be
     /// known.
@@ -86,6 +102,10 @@ public:
     /// cleared, and UsageError as synchronize() does.
     std::exception_ptr clear_error(Where where = {}) const;
 
+    /// Deleted: write native_handle(stream) (heddle/cuda.hpp).
+    template <std::same_as<CUstream_st*> native_handle_returns_a>
+    operator native_handle_returns_a() const = delete;
+
     friend bool operator==(StreamRef a, StreamRef b) noexcept { return a.state_ == b.state_; }
 
 protected:
@@ -113,6 +133,17 @@ public:
     /// Makes a stream of the current device.
     [[nodiscard]] explicit Stream(StreamOptions options, Where where = {})
         : Stream(Device(), std::move(options), where) {}
+    /// Deleted: write Stream({.name = "copy"}), Stream(device, {.priority = -1}) or
+    /// Stream(Device("cuda:1")).
+    template <detail::NameOrNumber N>
+    explicit Stream(const N&, mistake::a_Device_or_StreamOptions_with_a_name = {}) = delete;
+    template <detail::NameOrNumber N>
+    Stream(Device, const N&, mistake::name_and_priority_are_in_StreamOptions = {}) = delete;
+    /// Deleted: write wrap_stream(native) (heddle/cuda.hpp).
+    template <std::same_as<CUstream_st*> Native>
+    explicit Stream(Native, mistake::use_wrap_stream = {}) = delete;
+    /// Deleted: a stream is moved; pass it as a StreamRef.
+    Stream(const Stream&, mistake::streams_are_moved_and_not_copied = {}) = delete;
     Stream(Stream&& other) noexcept : StreamRef(*other.state_) {
         other.state_ = &detail::null_stream();
     }
@@ -157,6 +188,11 @@ void synchronize_device(Device device = Device(), Where where = {});
 /// Blocks until all devices in use are idle. Calls synchronize_device() for each, and stops at the
 /// first that throws.
 void synchronize(Where where = {});
+/// Deleted: write synchronize_stream(stream) or synchronize_device(device).
+template <detail::IsStream S>
+void synchronize(const S&, mistake::use_synchronize_stream = {}) = delete;
+template <std::same_as<Device> D>
+void synchronize(const D&, mistake::use_synchronize_device = {}) = delete;
 
 }  // namespace heddle
 

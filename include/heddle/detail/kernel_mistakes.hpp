@@ -1,0 +1,193 @@
+// Says why a launch does not compile. Nothing here is instantiated for a launch that does.
+//
+// Each explanation is a class whose use is an error: an undefined one of
+// heddle/detail/mistakes.hpp, or one with a static_assert.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <initializer_list>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include <heddle/detail/kernel_args.hpp>
+#include <heddle/detail/mistakes.hpp>
+#include <heddle/launch/launch_shape.hpp>
+#include <heddle/stream/stream.hpp>
+
+namespace heddle::detail {
+
+/// Returns null. The size of what it would point to is an error that names the mistake.
+template <class Mistake> constexpr Mistake* is_a() noexcept { return nullptr; }
+/// False. Some compilers show it, and the types.
+template <class... Types> inline constexpr bool is_launch = false;
+
+// What is wrong with the kernel.
+template <class K> struct KernelIsNoObject {
+    static_assert(
+        is_launch<K>,
+        "heddle: a portable kernel is an object: put the function into the operator() of a struct "
+        "(a __global__ function is launched with grid())");
+};
+template <class K> struct KernelIsNotCopyable {
+    static_assert(is_launch<K>,
+                  "heddle: the kernel is copied to the device as bytes, so it (and what a lambda "
+                  "captures) must be trivially copyable: capture a View, not an Array or a "
+                  "container");
+};
+template <class K> struct KernelIsNotConst {
+    static_assert(is_launch<K>,
+                  "heddle: the kernel's operator() is not const: write `void operator()(...) const`"
+                  ", or leave `mutable` out of a lambda");
+};
+// What is wrong with the launch.
+template <class K> struct StreamIsNotFirst {
+    static_assert(
+        is_launch<K>,
+        "heddle: the stream is the first argument: launch(stream, kernel, dim(n), args...)");
+};
+template <class K> struct KernelIsNotFirst {
+    static_assert(is_launch<K>,
+                  "heddle: the kernel comes before dim(): launch(stream, kernel, dim(n), args...)");
+};
+template <class K> struct DeviceIsNoStream {
+    static_assert(is_launch<K>, "heddle: a stream is wanted, not a Device: "
+                                "launch(current_stream(device), kernel, dim(n), args...)");
+};
+template <class K> struct PointerIsNoStream {
+    static_assert(
+        is_launch<K>,
+        "heddle: the first argument is a pointer: pass the Stream itself, or for a cudaStream_t "
+        "wrap_stream(native) (heddle/cuda.hpp)");
+};
+template <class K, class S> struct NumberIsNoShape {
+    static_assert(is_launch<K, S>,
+                  "heddle: write dim(n) for the number of indices (or grid(blocks, threads) for a "
+                  "__global__ function)");
+};
+template <class K, class S> struct GridIsForGlobal {
+    static_assert(is_launch<K, S>,
+                  "heddle: a portable kernel is launched with dim(); grid() is for kernels of "
+                  "modules and for __global__ functions (include heddle/cuda.hpp)");
+};
+template <class K, class S> struct ShapeIsMissing {
+    static_assert(is_launch<K, S>, "heddle: dim(n), the number of indices, comes after the kernel: "
+                                   "launch(stream, kernel, dim(n), args...)");
+};
+
+/// Whether the elements of a view are const, where another view's, of the same type, are not.
+template <class Passed, class Parameter> inline constexpr bool is_read_only = false;
+template <class T> inline constexpr bool is_read_only<View<const T>, View<T>> = true;
+
+// nvcc shows the aliases by which a type was named, so types come here by partial specialisation.
+template <int number, class A> struct ArgumentIs {
+    using type = typename mistake::argument<number>::template is<A>;
+};
+template <int number, class A> struct ArgumentIs<number, A&> : ArgumentIs<number, A> {};
+
+/// P is the kernel's parameter.
+template <int number, class A, class P> constexpr auto why_argument() {
+    using Passed = KernelArg<A>;
+    using Value = std::remove_cvref_t<P>;
+    using Is = typename ArgumentIs<number, A>::type;
+    if constexpr (is_array<Value>)
+        return is_a<
+            typename mistake::parameter<number>::template has_to_be_a_View_and_not_an_Array<P>>();
+    else if constexpr (std::is_convertible_v<Passed, P>)
+        return is_a<typename Is::template cut_to_a_whole_number_by_a_kernel_that_takes<P>>();
+    else if constexpr (std::is_convertible_v<Passed, Value>)
+        return is_a<typename Is::template passed_as_a_copy_but_the_kernel_takes_a_reference<P>>();
+    else if constexpr (ViewTraits<Passed>::is_view && std::is_pointer_v<Value>)
+        return is_a<typename Is::template passed_as_a_View_but_the_kernel_takes<P>>();
+    else if constexpr (is_read_only<Passed, Value>)
+        return is_a<typename Is::template read_only_but_the_kernel_takes<P>>();
+    else return is_a<typename Is::template but_the_kernel_takes<P>>();
+}
+
+/// Says which argument is wrong first. Takes<A, P>::value is whether A may be passed for P.
+template <template <class, class> class Takes, int number, class Parameters, class... A>
+struct FirstWrong {
+    static constexpr std::nullptr_t why() noexcept { return nullptr; }
+};
+template <template <class, class> class Takes, int number, class P, class... Parameters, class A,
+          class... More>
+struct FirstWrong<Takes, number, std::tuple<P, Parameters...>, A, More...> {
+    static constexpr auto why() {
+        if constexpr (!Takes<A, P>::value) return why_argument<number, A, P>();
+        else return FirstWrong<Takes, number + 1, std::tuple<Parameters...>, More...>::why();
+    }
+};
+
+template <int number, class A> constexpr auto why_not_copied() {
+    using Is = typename ArgumentIs<number, A>::type;
+    using Value = std::remove_reference_t<A>;
+    if constexpr (HostRange<Value>) return is_a<typename Is::host_memory_so_pass_a_View_of_it>();
+    else return is_a<typename Is::not_trivially_copyable_as_an_argument_has_to_be>();
+}
+/// Says which of a kernel's arguments cannot be passed.
+template <int number, class A, class... More> constexpr auto why_not_passed() {
+    if constexpr (!KernelArgument<A>) return why_not_copied<number, A>();
+    else return why_not_passed<number + 1, More...>();
+}
+
+/// Whether a portable kernel takes an argument for its parameter P.
+template <class A, class P> struct IsTaken {
+    static constexpr bool value =
+        std::is_convertible_v<KernelArg<A>, P> &&
+        !(std::is_floating_point_v<KernelArg<A>> && std::is_integral_v<std::remove_cvref_t<P>>);
+};
+/// The types without the first N.
+template <int N, class Types> struct Without {
+    using type = Types;
+};
+template <int N, class T, class... Types>
+    requires(N > 0)
+struct Without<N, std::tuple<T, Types...>> : Without<N - 1, std::tuple<Types...>> {};
+
+/// For kernels with one call operator. P are its parameters, and N of them are indices.
+template <class K, int N, class... A> constexpr auto why_call(std::tuple<>*) {
+    return is_a<
+        typename mistake::the_kernel_takes<0>::template parameters_but_the_launch_has_indices<
+            N>::template and_arguments<sizeof...(A)>>();
+}
+template <class K, int N, class... A, class First, class... P>
+constexpr auto why_call(std::tuple<First, P...>*) {
+    constexpr int parameters = 1 + sizeof...(P), arguments = sizeof...(A);
+    if constexpr (!std::is_convertible_v<std::size_t, First>)
+        return is_a<typename mistake::index<1>::template is<
+            std::size_t>::template but_the_kernel_takes<First>>();
+    else if constexpr (parameters != N + arguments)
+        return is_a<typename mistake::the_kernel_takes<parameters>::
+                        template parameters_but_the_launch_has_indices<N>::template and_arguments<
+                            arguments>>();
+    else
+        return FirstWrong<IsTaken, 1, typename Without<N, std::tuple<First, P...>>::type,
+                          A...>::why();
+}
+template <class K, class... A, std::size_t... I>
+constexpr auto why_generic_call(std::index_sequence<I...>) {
+    return is_a<typename mistake::kernel<K>::template has_no_public_const_operator_that_takes<
+        typename IndexType<I>::type..., KernelArg<A>...>>();
+}
+
+inline namespace HEDDLE_COMPILED_BY {
+
+/// Says why `can_launch<K, N, A...>` is false.
+template <class K, int N, class... A> constexpr auto why_not_launched() {
+    if constexpr (!KernelObject<K>) return is_a<KernelIsNoObject<K>>();
+    else if constexpr (!is_copied_as_bytes<K>) return is_a<KernelIsNotCopyable<K>>();
+    else if constexpr ((IsStream<std::remove_reference_t<A>> || ...))
+        return is_a<StreamIsNotFirst<K>>();
+    else if constexpr (!(KernelArgument<A> && ...)) return why_not_passed<1, A...>();
+    else if constexpr (!KernelFor<K, N, A...> &&
+                       TakesArguments<K&, std::make_index_sequence<N>, KernelArg<A>...>::value)
+        return is_a<KernelIsNotConst<K>>();
+    else if constexpr (CallOperator<K>::Type::are_known)
+        return why_call<K, N, A...>(static_cast<typename CallOperator<K>::Type::Types*>(nullptr));
+    else return why_generic_call<K, A...>(std::make_index_sequence<N>());
+}
+
+}  // namespace HEDDLE_COMPILED_BY
+
+}  // namespace heddle::detail

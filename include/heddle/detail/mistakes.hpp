@@ -1,0 +1,82 @@
+// What a compiler shows for a mistake: names that read as sentences, because C++20 has no other way
+// to bring types into a message. A wrong argument of a kernel is shown as an undefined class. A
+// deleted function has a parameter that says why it is deleted.
+#pragma once
+
+// A cudaStream_t and a cudaEvent_t are their addresses.
+struct CUstream_st;
+struct CUevent_st;
+
+/// Names of mistakes, for the messages of compilers only.
+namespace heddle::mistake {
+
+/// An argument of a launch, counted from 1 after the indices.
+template <int number> struct argument {
+    /// Its type.
+    template <class Given> struct is {
+        template <class Parameter> struct but_the_kernel_takes;
+        template <class Parameter> struct read_only_but_the_kernel_takes;
+        template <class Parameter> struct passed_as_a_View_but_the_kernel_takes;
+        template <class Parameter> struct passed_as_a_copy_but_the_kernel_takes_a_reference;
+        template <class Parameter> struct cut_to_a_whole_number_by_a_kernel_that_takes;
+        struct host_memory_so_pass_a_View_of_it;
+        struct not_trivially_copyable_as_an_argument_has_to_be;
+    };
+};
+/// A parameter of a kernel, counted from 1 after the indices.
+template <int number> struct parameter {
+    template <class Parameter> struct has_to_be_a_View_and_not_an_Array;
+};
+/// An index of a launch, counted from 1.
+template <int number> struct index {
+    /// Its type.
+    template <class Given> struct is {
+        template <class Parameter> struct but_the_kernel_takes;
+    };
+};
+/// A kernel with so many parameters, or a `__global__` function.
+template <int parameters> struct the_kernel_takes {
+    /// The indices are those of dim().
+    template <int indices> struct parameters_but_the_launch_has_indices {
+        template <int arguments> struct and_arguments;
+    };
+    template <int arguments> struct arguments_but_the_launch_has;
+};
+/// A kernel with an operator() that is a template, overloaded, or not public, or without one.
+template <class Kernel> struct kernel {
+    template <class... Arguments> struct has_no_public_const_operator_that_takes;
+};
+
+// Why functions are deleted: the type of a last parameter, or of the template parameter `Why` where
+// there is a pack. The names are short, so that they stay on the line that clang shows.
+struct a_Device_or_StreamOptions_with_a_name {};
+struct name_and_priority_are_in_StreamOptions {};
+struct use_wrap_stream {};
+struct use_wrap_event {};
+struct use_current_stream_of_the_device {};
+struct use_wait_event {};
+struct use_synchronize_stream {};
+struct use_synchronize_device {};
+struct use_wait_stream_or_record_event {};
+struct a_Device_has_a_kind_and_a_number {};
+struct write_Device_of_the_name {};
+struct the_stream_is_the_first_argument {};
+struct no_Device_is_wanted_here {};
+struct this_number_is_an_argument_too_many {};
+struct streams_are_moved_and_not_copied {};
+struct events_are_moved_and_not_copied {};
+struct arrays_are_moved_and_copy_copies_elements {};
+struct use_empty_zeros_or_full {};
+struct the_memory_ends_first {};
+struct the_destination_is_const {};
+/// Stands for the other arguments, too.
+struct stream_ends_first {
+    /// Converts from them.
+    template <class... More> constexpr stream_ends_first(const More&...) noexcept {}
+};
+struct write_View_of_pointer_and_size {};
+struct a_host_function_takes_no_arguments_so_capture_them {};
+struct the_number_of_indices_is_dim_of_n {};
+struct the_number_of_indices_is_dim_of_x_size {};
+
+}  // namespace heddle::mistake
