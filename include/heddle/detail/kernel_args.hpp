@@ -36,11 +36,6 @@ concept KernelArgument = std::is_trivially_copyable_v<KernelArg<A>>;
 template <class A> inline constexpr bool is_array = false;
 template <class T> inline constexpr bool is_array<Array<T>> = true;
 
-/// Throws UsageError for an Array that holds nothing.
-template <class A> void check_not_empty(A& a, const SourceLocation& where) {
-    if constexpr (is_array<std::remove_const_t<A>>) check_held(a, where);
-}
-
 /// Whether a kernel can write through a parameter of type P.
 template <class P> inline constexpr bool is_written = true;
 template <class T> inline constexpr bool is_written<View<const T>> = false;

@@ -21,10 +21,6 @@ const Array<T>& check_held(const Array<T>& a, const char* call, const SourceLoca
         throw_no_array(call, where);
     return a;
 }
-/// The same where the call is not known.
-template <class T> const Array<T>& check_held(const Array<T>& a, const SourceLocation& where) {
-    return check_held(a, "", where);
-}
 
 // These functions and region() are always inlined. GCC 12 at -O1 assumes that a pointer does not
 // escape if it only passes through an aggregate that a function returns by value. It would then not
