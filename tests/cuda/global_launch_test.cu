@@ -32,6 +32,16 @@ __global__ void take_view(View<const int> in, View<int> out) {
     if (i < in.size()) out[i] = in[i] + 1;
 }
 
+/// A class that says nothing of the views that it holds.
+struct FromTo {
+    View<const int> from;
+    View<int> to;
+};
+__global__ void add_held(FromTo v) {
+    const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+    if (i < v.from.size()) v.to[i] += v.from[i];
+}
+
 __global__ void reverse_in_shared(int* data) {
     extern __shared__ int scratch[];
     scratch[threadIdx.x] = data[threadIdx.x];
@@ -253,4 +263,27 @@ TEST_CASE("threads that launch one kernel with different amounts of shared memor
     for (const std::string& error : errors) CHECK(error == "");
     for (std::size_t i = 0; i < out.size(); ++i)
         CHECK(out[i] == sizes[i % std::size(sizes)] / static_cast<int>(sizeof(int)));
+}
+
+TEST_CASE("the views in a class that a __global__ function takes count as arguments", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const Stream s(gpu()), other(gpu());
+    Array<int> sum = zeros<int>(other, 1000);
+    Array<int> x = full<int>(other, 1000, 5);
+    other.synchronize();
+    auto node = kernel_node(gpu(), add_held, grid(4, 256), FromTo{x, sum});
+    Graph graph = node.build();
+    Gate gate;
+    gate.hold(s);
+    if (GENERATE(true, false)) launch(s, add_held, grid(4, 256), FromTo{x, sum});
+    else graph.launch(s);
+    const FromTo gone{x, sum};
+    x.reset();
+    std::vector<Array<int>> others;  // would get the memory if it were free
+    for (int i = 0; i < 4; ++i) others.push_back(full<int>(other, 1000, 100));
+    gate.open();
+    CHECK(to_host(s, sum) == Ints(1000, 5));
+    CHECK_THROWS_AS(launch(s, add_held, grid(4, 256), gone), UsageError);
+    CHECK_THROWS_AS(graph.launch(s), UsageError);
+    other.synchronize();
 }

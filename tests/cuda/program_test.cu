@@ -46,8 +46,20 @@ __global__ void shared(float* x) {
     __syncthreads();
     x[threadIdx.x] = s[blockDim.x - 1 - threadIdx.x + 20000];
 }
+struct View { int* data; unsigned long long size, owner; };
+struct FromTo { View from, to; };
+extern "C" __global__ void add_held(FromTo v) {
+    const unsigned long long i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < v.from.size) v.to.data[i] += v.from.data[i];
+}
 __global__ void nothing() {}
 )";
+
+/// What add_held takes.
+struct FromTo {
+    View<const int> from;
+    View<int> to;
+};
 
 /// Runs until the host sets *flag.
 __global__ void hold_until(const volatile int* flag) {
@@ -353,4 +365,24 @@ TEST_CASE("what is no code, or no good code, is refused with the reason", "[cuda
     REQUIRE(missing);
     CHECK(missing->code() == ErrorCode::native);
     CHECK_THAT(missing->what(), contains("/nonexistent/kernels.ptx"));
+}
+
+TEST_CASE("the views in a class that a module's kernel takes count as arguments",
+          "[cuda][program]") {
+    SKIP_WITHOUT_CUDA();
+    const Stream s(gpu()), other(gpu());
+    const auto add = loaded().kernel("add_held");
+    Array<int> sum = zeros<int>(other, 1000), x = full<int>(other, 1000, 5);
+    other.synchronize();
+    Gate gate;
+    gate.hold(s);
+    const FromTo held{x, sum};
+    launch(s, add, grid(4, 256), held);
+    x.reset();
+    std::vector<Array<int>> others;  // would get the memory if it were free
+    for (int i = 0; i < 4; ++i) others.push_back(full<int>(other, 1000, 100));
+    gate.open();
+    CHECK(to_host(s, sum) == Ints(1000, 5));
+    CHECK_THROWS_AS(launch(s, add, grid(4, 256), held), UsageError);
+    other.synchronize();
 }

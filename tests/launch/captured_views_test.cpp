@@ -1,6 +1,7 @@
 // Views that lambdas, classes and host functions hold count as arguments do.
 #include "check/checked_streams.hpp"
 #include "observe/watch.hpp"
+#include "random.hpp"
 
 #include <array>
 #include <cstring>
@@ -180,6 +181,70 @@ TEST_CASE("a graph refuses to launch once an array is gone that its kernel captu
     CHECK(to_host(s, x) == Ints(10, 4));
     x.reset();
     CHECK_THROWS_AS(graph.launch(s), UsageError);
+}
+
+TEST_CASE("the body of a condition, a host node and a prepared launch hold views, too") {
+    const Here here;
+    Array<int> x = zeros<int>(10), y = zeros<int>(10), value = full<int>(1, 1);
+    Array<int> on_host = pinned<int>(10);
+    const View<int> v = on_host;
+    Graph branch = if_node(value, kernel_node(SetHeld{x, 4}, dim(10)).build()).build();
+    Graph host = host_node([v] { v[3] = 6; }).build();
+    auto prepared = prepare(AddPair{}, dim(10), Pair{value, value});
+    CHECK_NOTHROW(prepared.set<0>(Pair{x, y}));
+    branch.launch();
+    host.launch();
+    prepared.launch();
+    CHECK(to_host(y) == Ints(10, 4));
+    CHECK(on_host[3] == 6);
+    const Pair gone{x, y};
+    x.reset();
+    on_host.reset();
+    CHECK_THROWS_AS(branch.launch(), UsageError);
+    CHECK_THROWS_AS(host.launch(), UsageError);
+    CHECK_THROWS_AS(prepared.launch(), UsageError);
+    CHECK_THROWS_AS(prepared.set<0>(gone), UsageError);
+    prepared.set<0>(Pair{y, y}).launch();
+    CHECK(to_host(y) == Ints(10, 8));
+}
+
+TEST_CASE("a batch that is sent again holds the arrays that its kernels capture this time") {
+    const Here here;
+    const Stream other(test_device());
+    Array<int> sum = zeros<int>(1000);
+    Batch step({.on_cpu = true});
+    Gate gate;
+    gate.hold(here.stream);
+    for (int round = 1; round <= 4; ++round) {
+        Array<int> x = full<int>(other, 1000, round);
+        here.stream.wait_stream(other);
+        const View<const int> from = x;
+        const View<int> to = sum;
+        step([&] { launch([from, to] HEDDLE_FN(std::size_t i) { to[i] += from[i]; }, dim(1000)); });
+        if (round > 1) CHECK(step.last().how != BatchResult::How::instantiated);
+    }
+    gate.open();
+    CHECK(to_host(sum) == Ints(1000, 1 + 2 + 3 + 4));
+    other.synchronize();
+}
+
+TEST_CASE("random words, and addresses of arrays among them, are no views") {
+    Array<int> x = zeros<int>(Stream(test_device()), 10);
+    Words view{};
+    const View<int> of_x = x;
+    std::memcpy(&view, &of_x, sizeof of_x);
+    Random random(7);
+    std::uint64_t words[8];
+    detail::MemoryArgument found[3];
+    std::size_t views = 0;
+    for (int i = 0; i < 1'000'000; ++i) {
+        for (std::uint64_t& word : words) {
+            word = random.below(~std::size_t{0});
+            if (word % 2 == 0) word = view.word[word % 4];  // the address, or the owner word
+        }
+        views += detail::find_views(words, sizeof words, 0, found) != found;
+    }
+    CHECK(views == 0);
 }
 
 TEST_CASE("words that are no views of arrays are no uses") {
