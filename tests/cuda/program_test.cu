@@ -85,7 +85,7 @@ TEST_CASE("kernels of a program run, found by their names", "[cuda][program]") {
     CHECK(to_host(s, x) == Floats(1000, 7.0f));
     launch(s, loaded().kernel("nothing"), grid(1, 1));
     CHECK(loaded().kernel("my::add<int>") == loaded().kernel("_ZN2my3addIiEEvPT_PKS1_y"));
-    CHECK(loaded().kernel_names().size() == 6);
+    CHECK(loaded().kernel_names().size() == 7);
     Array<unsigned> out = zeros<unsigned>(s, 5);
     launch(s, loaded().kernel("shape"), grid({2, 3, 4}, {8, 2}), out);
     CHECK(to_host(s, out) == std::vector<unsigned>{2, 3, 4, 8, 2});
