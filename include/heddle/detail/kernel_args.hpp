@@ -50,7 +50,6 @@ template <class F> struct Parameters {
 };
 template <class... P> struct ParameterList {
     static constexpr bool are_known = true;
-    static constexpr int count = sizeof...(P);
     static constexpr bool all[sizeof...(P) + 1] = {is_written<std::remove_cvref_t<P>>..., true};
     static constexpr bool whole[sizeof...(P) + 1] = {std::is_integral_v<std::remove_cvref_t<P>>...,
                                                      false};
