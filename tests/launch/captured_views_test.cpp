@@ -306,6 +306,7 @@ TEST_CASE("the checker's summary names kernels with pointers that nothing declar
     int* const p = s.x.data();
     launch(s.a, [p] HEDDLE_FN(std::size_t i) { p[i] = 7; }, dim(10));
     const check::Summary found = checked.end();
+    for (const std::string& at : found.undeclared_at) UNSCOPED_INFO(at);
     CHECK(found.undeclared == 1);
     REQUIRE(found.undeclared_at.size() == 1);
     CHECK(found.undeclared_at[0].find("captured_views_test.cpp") != std::string::npos);
