@@ -1,5 +1,6 @@
 #include "check/report.hpp"
 
+#include <algorithm>
 #include <string_view>
 
 #include "core/base/format.hpp"
@@ -44,12 +45,11 @@ RaceKind kind_of_race(FindingKind kind) noexcept {
     return RaceKind::write_after_write;
 }
 
-/// Returns the file without its folders, and the line.
-std::string place_text(const Site& site) {
-    const std::string_view file = site.file;
-    const std::string_view last = file.substr(file.find_last_of('/') + 1);
-    if (last.empty()) return "an unknown place";
-    return site.line != 0 ? formatted("{}:{}", last, site.line) : std::string(last);
+/// Returns the place, with its column if the other one is on the same line.
+std::string place_beside(const Site& site, const Site& other) {
+    const bool needs_column = site.file == other.file && site.line == other.line &&
+                              site.column != other.column && site.column != 0;
+    return needs_column ? formatted("{}:{}", place_text(site), site.column) : place_text(site);
 }
 
 bool is_host(const Side& side) noexcept { return side.kind == OpKind::host_access; }
@@ -60,7 +60,8 @@ std::string who(const Side& side) {
     case OpKind::host_access: return "the host";
     case OpKind::launch: return formatted("'{}'", side.name);
     case OpKind::host_function: return formatted("host function '{}'", side.name);
-    case OpKind::graph_launch: return "a graph";
+    case OpKind::graph_launch:
+        return side.node.empty() ? "a graph" : formatted("node '{}' of a graph", side.node);
     case OpKind::copy: return formatted("the copy {}", side.name);
     case OpKind::fill: return "the fill";
     case OpKind::collective: return formatted("collective '{}'", side.name);
@@ -77,6 +78,15 @@ const char* kind_word(OpKind kind) noexcept {
     case OpKind::host_function: return "host function";
     default: return to_string(kind);
     }
+}
+
+/// Returns "kernel node 'Relax'", for example. Names that nobody gave begin with the kind.
+std::string node_text(const Site& site) {
+    const std::string_view kind = kind_word(site.kind);
+    const bool says_kind = site.kind == OpKind::graph_launch || site.name.starts_with(kind) ||
+                           site.name.starts_with(to_string(site.kind));
+    return says_kind ? formatted("node '{}'", site.name)
+                     : formatted("{} node '{}'", kind, readable(site.name));
 }
 
 /// Returns the sentence that says what may go wrong.
@@ -109,34 +119,63 @@ std::string ordinal(int index) {
     return index < 3 ? first[index] : formatted("{}th", index + 1);
 }
 
+/// Returns what is known of one side, in the words of a sentence: who and where.
+std::string who_and_where(const Side& side, const FindingSide& found, const Site& site,
+                          const std::string& place, bool is_node) {
+    if (is_host(side)) return formatted("the host, at {}", place);
+    if (!is_node)
+        return formatted(
+            "{}, {}{}, enqueued at {}", side.name, kind_word(side.kind),
+            side.stream.empty() ? std::string() : formatted(" on stream {}", side.stream), place);
+    if (found.captured_on.empty()) return formatted("{}, added at {}", node_text(site), place);
+    return formatted("{}, captured on stream {} at {}", node_text(site), found.captured_on, place);
+}
+
 /// Returns the lines about one side.
-std::string side_text(const Side& side, const Site& site, bool is_node) {
-    std::string text =
-        is_host(side) ? formatted("  the host, at {}", place_text(site))
-                      : formatted("  {}, {}{}, {} at {}", side.name, kind_word(side.kind),
-                                  side.stream.empty() ? std::string()
-                                                      : formatted(" on stream {}", side.stream),
-                                  is_node ? "added" : "enqueued", place_text(site));
-    const char* const does = side.mode == AccessMode::read    ? "reads it"
-                             : side.mode == AccessMode::write ? "writes it"
-                                                              : "reads and writes it";
-    text += formatted("\n      {}", does);
+std::string side_text(const Side& side, const FindingSide& found, const ReportNames& names,
+                      const std::string& place, bool is_node) {
+    std::string text = formatted(
+        "  {}\n      ", who_and_where(side, found, names.site(found.site), place, is_node));
+    if (found.in_node != 0) {
+        const Site& node = names.site(found.in_node);
+        text += formatted("its {}, made at {}, ", node_text(node), place_text(node));
+    }
+    text += side.mode == AccessMode::read    ? "reads it"
+            : side.mode == AccessMode::write ? "writes it"
+                                             : "reads and writes it";
     if (side.argument >= 0) text += formatted(" through its {} argument", ordinal(side.argument));
     return text + "\n";
 }
 
-/// Returns what both use: "elements [0, 4096) of the array made at solver.cpp:40".
-std::string memory_text(const Finding& finding, const ReportNames& names) {
+/// Returns which part of an array of elements of this size the common bytes are.
+std::string part_text(const Finding& finding) {
     const std::uint64_t bytes = finding.end - finding.begin;
     const std::uint64_t offset = finding.begin - finding.allocation_begin;
     const bool in_array = finding.allocation != 0 && finding.allocation_begin != 0 &&
                           finding.begin >= finding.allocation_begin;
-    std::string text;
-    if (in_array && finding.element != 0 && offset % finding.element == 0)
-        text = formatted("elements [{}, {})", offset / finding.element,
-                         (offset + bytes + finding.element - 1) / finding.element);
-    else if (in_array) text = formatted("bytes [{}, {})", offset, offset + bytes);
-    else text = formatted("{} bytes at {:#x}", bytes, finding.begin);
+    const std::uint64_t element = in_array ? finding.element : 0;
+    const bool has_elements = element != 0 && offset % element == 0;
+    const Rows& rows = finding.rows;
+    if (rows.count == 0) {
+        if (has_elements)
+            return formatted("elements [{}, {})", offset / element,
+                             (offset + bytes + element - 1) / element);
+        if (in_array) return formatted("bytes [{}, {})", offset, offset + bytes);
+        return formatted("{} bytes at {:#x}", bytes, finding.begin);
+    }
+    const std::uint64_t unit = has_elements && rows.pitch % element == 0 ? element : 1;
+    const char* const units = unit == 1 && element != 1 ? "bytes" : "elements";
+    if (!in_array || offset % rows.pitch + rows.bytes > rows.pitch)
+        return formatted("{} rows of {} {}, {} apart, from {:#x} on", rows.count, rows.bytes / unit,
+                         units, rows.pitch / unit, finding.begin);
+    const std::uint64_t row = offset / rows.pitch, column = offset % rows.pitch;
+    return formatted("{} [{}, {}) of each of the rows [{}, {}), {} {} apart,", units, column / unit,
+                     (column + rows.bytes) / unit, row, row + rows.count, rows.pitch / unit, units);
+}
+
+/// Returns what both use: "elements [0, 4096) of the array made at solver.cpp:40".
+std::string memory_text(const Finding& finding, const ReportNames& names) {
+    std::string text = part_text(finding);
     if (finding.allocation == 0) text += " of memory that heddle does not own";
     else if (finding.made == 0) text += " of an array made before the check began";
     else text += formatted(" of the array made at {}", place_text(names.site(finding.made)));
@@ -145,9 +184,23 @@ std::string memory_text(const Finding& finding, const ReportNames& names) {
     return text;
 }
 
+/// Returns the option that makes a scope wait.
+const char* wait_option(const Site& scope) noexcept {
+    return scope.name == "set_stream" ? "wait" : "wait_on_enter";
+}
+
 std::string order_text(const Finding& finding, const ReportNames& names) {
     const KnownOrder& order = finding.order;
     const auto place = [&](SiteId site) { return place_text(names.site(site)); };
+    if (finding.fork != 0)
+        return formatted("They are in two branches of the fork at {}, which run at the same time.",
+                         place(finding.fork));
+    if (finding.unwaited_scope != 0) {
+        const Site& scope = names.site(finding.unwaited_scope);
+        return formatted("{} at {} made '{}' current without a wait for '{}': {} = false.",
+                         scope.name, place_text(scope), names.short_stream(finding.second.stream),
+                         names.short_stream(finding.first.stream), wait_option(scope));
+    }
     switch (order.kind) {
     case KnownOrder::Kind::wait:
         if (order.record != 0)
@@ -180,19 +233,55 @@ std::string code(const std::string& stream, const char* function, const std::str
     return formatted("{}({}) of {}", function, argument, stream);
 }
 
+/// Returns the wait between two places that orders two streams.
+std::string wait_text(const std::string& first_place, const std::string& second_place,
+                      bool is_next_round, const std::string& first_stream,
+                      const std::string& second_stream) {
+    return formatted("after {} and before {}{}, for example\n      {}", first_place, second_place,
+                     is_next_round ? " of the next round" : "",
+                     code(second_stream, "wait_stream", first_stream));
+}
+
+/// Returns whether the second place is reached after the first one only if the program goes back.
+bool is_next_round(const Site& first, const Site& second) noexcept {
+    if (first.file != second.file) return false;
+    if (first.line != second.line) return second.line < first.line;
+    const bool has_columns = first.column != 0 && second.column != 0;
+    return has_columns ? second.column <= first.column
+                       : first.name == second.name && first.kind == second.kind;
+}
+
+/// Returns what would order two nodes. Edges are between nodes of one graph; what was captured has
+/// edges by waits.
+std::string missing_in_graph(const Finding& finding, const ReportNames& names, const Race& race) {
+    const FindingSide &one = finding.first, &other = finding.second;
+    const Site& first = names.site(one.edge_node != 0 ? one.edge_node : one.site);
+    const Site& second = names.site(other.edge_node != 0 ? other.edge_node : other.site);
+    if (!one.captured_on.empty() && !other.captured_on.empty() &&
+        one.captured_on != other.captured_on)
+        return wait_text(place_beside(first, second), place_beside(second, first),
+                         is_next_round(first, second), one.captured_on, other.captured_on);
+    // Whoever only reads comes second, most likely; else who was added later.
+    const auto only_reads = [](const Side& side) { return side.mode == AccessMode::read; };
+    const bool is_turned = only_reads(race.first) != only_reads(race.second)
+                               ? only_reads(race.first)
+                               : is_next_round(first, second);
+    const Site &before = is_turned ? second : first, &after = is_turned ? first : second;
+    const bool is_within = one.edge_node != one.site || other.edge_node != other.site;
+    return formatted("an edge{}, for example the {} of {} .after() the {} of {}",
+                     one.edge_node != 0 && is_within
+                         ? " between the nodes of one graph that they are in"
+                         : " between them",
+                     node_text(after), place_beside(after, before), node_text(before),
+                     place_beside(before, after));
+}
+
 /// Returns what would order them.
 std::string missing_text(const Finding& finding, const ReportNames& names, const Race& race) {
-    const std::string second = place_text(names.site(finding.second.site));
-    if (finding.in_graph) {
-        // Whoever only reads comes second, most likely; else who was added later.
-        const auto only_reads = [](const Side& side) { return side.mode == AccessMode::read; };
-        const bool is_turned = only_reads(race.first) != only_reads(race.second)
-                                   ? only_reads(race.first)
-                                   : race.first.where.line > race.second.where.line;
-        const std::string first = place_text(names.site(finding.first.site));
-        return formatted("an edge between them, for example the node of {} .after() the node of {}",
-                         is_turned ? first : second, is_turned ? second : first);
-    }
+    if (finding.in_graph) return missing_in_graph(finding, names, race);
+    const Site &first_site = names.site(finding.first.site),
+               &second_site = names.site(finding.second.site);
+    const std::string second = place_beside(second_site, first_site);
     if (race.kind == RaceKind::free_before_use || race.kind == RaceKind::use_after_free)
         return formatted(
             "the array has to live until that use is done; if it goes through a pointer, "
@@ -212,28 +301,65 @@ std::string missing_text(const Finding& finding, const ReportNames& names, const
         return formatted("before {}, for example\n      {}", second,
                          code(first_stream, "synchronize", ""));
     if (is_host(race.first)) return formatted("the host's access has to come before {}", second);
-    const bool is_round = race.first.where.file == race.second.where.file &&
-                          race.second.where.line <= race.first.where.line;
+    if (finding.fork != 0)
+        return formatted("enqueue both in one branch, or the second after the fork of {}",
+                         place_text(names.site(finding.fork)));
     const std::string second_stream = names.short_stream(finding.second.stream);
-    std::string text = formatted("after {} and before {}{}, for example\n      {}",
-                                 place_text(names.site(finding.first.site)), second,
-                                 is_round ? " of the next round" : "",
-                                 code(second_stream, "wait_stream", first_stream));
+    std::string text =
+        wait_text(place_beside(first_site, second_site), second,
+                  is_next_round(first_site, second_site), first_stream, second_stream);
+    if (finding.unwaited_scope != 0) {
+        const Site& scope = names.site(finding.unwaited_scope);
+        text += formatted("\n      or leave out {} = false at {}", wait_option(scope),
+                          place_text(scope));
+    }
     if (finding.record_behind != 0)
         text += formatted("\n      or wait_event() of {}, for the event that {} records",
                           second_stream, place_text(names.site(finding.record_behind)));
     return text;
 }
 
+check::Place place_of(const Site& site) { return {site.file, site.line, site.column}; }
+
 Side side_of(const FindingSide& side, const ReportNames& names) {
     const Site& site = names.site(side.site);
-    return {.kind = site.kind,
-            .name = site.name,
-            .stream = side.stream != 0 ? names.stream(side.stream) : std::string(),
-            .where = {site.file, site.line},
-            .mode = side.mode,
-            .argument = side.argument,
-            .position = side.position};
+    Side made{.kind = site.kind,
+              .name = readable(site.name),
+              .stream = side.stream != 0 ? names.stream(side.stream) : std::string(),
+              .where = place_of(site),
+              .mode = side.mode,
+              .argument = side.argument,
+              .position = side.position};
+    if (side.in_node == 0) return made;
+    made.node = readable(names.site(side.in_node).name);
+    made.node_where = place_of(names.site(side.in_node));
+    return made;
+}
+
+/// Returns the line that says why a race is possible only.
+std::string doubt_text(const Finding& finding, const ReportNames& names) {
+    switch (finding.doubt) {
+    case Doubt::none: break;
+    case Doubt::leak:
+        if (finding.leak == 0)
+            return "  Unless something makes that order that heddle cannot see.\n";
+        return formatted("  Unless {} at {} makes that order in a way that heddle cannot see.\n",
+                         readable(names.site(finding.leak).name),
+                         place_text(names.site(finding.leak)));
+    case Doubt::foreign:
+        return "  Possible only, as the memory is not heddle's: it may have been freed and given "
+               "out "
+               "again in between (cudaFree() waits in a way that heddle cannot see).\n";
+    case Doubt::unknown_graph:
+        return "  Possible only, as the graph was built before the check began: which parts of its "
+               "arrays it reads or writes is not known.\n";
+    case Doubt::new_memory:
+        return "  Possible only, as the memory is new: the host may know that it is there.\n";
+    case Doubt::many_rows:
+        return "  Possible only, as there are too many rows to see whether they have bytes in "
+               "common.\n";
+    }
+    return "";
 }
 
 std::string kind_words(RaceKind kind) {
@@ -244,28 +370,33 @@ std::string kind_words(RaceKind kind) {
 }
 
 std::string race_text(const Race& race, const Finding& finding, const ReportNames& names) {
-    std::string text =
-        formatted("heddle check: {}{} ({}): {}\n", race.certain ? "RACE" : "POSSIBLE RACE",
-                  finding.in_graph ? " in a graph" : "", kind_words(race.kind),
-                  finding.in_graph ? formatted("the nodes '{}' and '{}' have no order",
-                                               race.first.name, race.second.name)
-                                   : headline(race));
-    text += side_text(race.first, names.site(finding.first.site), finding.in_graph);
-    text += side_text(race.second, names.site(finding.second.site), finding.in_graph);
+    const Site &first = names.site(finding.first.site), &second = names.site(finding.second.site);
+    std::string text = formatted(
+        "heddle check: {}{} ({}): {}\n", race.certain ? "RACE" : "POSSIBLE RACE",
+        finding.in_graph ? " in a graph" : "", kind_words(race.kind),
+        finding.in_graph ? formatted("{} and {} have no order", node_text(first), node_text(second))
+                         : headline(race));
+    text +=
+        side_text(race.first, finding.first, names, place_beside(first, second), finding.in_graph);
+    text += side_text(race.second, finding.second, names, place_beside(second, first),
+                      finding.in_graph);
     text += formatted("  in common: {}\n", memory_text(finding, names));
     text += formatted("  {}\n", order_text(finding, names));
     text += formatted("  Missing: {}\n", missing_text(finding, names, race));
-    if (!race.certain && finding.leak != 0)
-        text += formatted("  Unless {} at {} makes that order in a way that heddle cannot see.\n",
-                          names.site(finding.leak).name, place_text(names.site(finding.leak)));
+    if (!race.certain) text += doubt_text(finding, names);
     const auto key = [&](const Side& side, const FindingSide& found) {
         if (finding.in_graph) return formatted("node#{}", found.node);
         return formatted("{}#{}", side.stream.empty() ? std::string("host") : side.stream,
                          side.position);
     };
-    text += formatted("  [kind={} certain={} first={} second={} bytes={:#x}+{}]\n",
+    std::string rows;
+    if (finding.rows.count != 0)
+        rows =
+            formatted(" rows={}x{}/{}", finding.rows.count, finding.rows.bytes, finding.rows.pitch);
+    text += formatted("  [kind={} certain={} first={} second={} bytes={:#x}+{}{}]\n",
                       to_string(race.kind), race.certain ? 1 : 0, key(race.first, finding.first),
-                      key(race.second, finding.second), finding.begin, finding.end - finding.begin);
+                      key(race.second, finding.second), finding.begin, finding.end - finding.begin,
+                      rows);
     return text;
 }
 
@@ -282,7 +413,7 @@ Race race_of(const Finding& finding, const ReportNames& names) {
               .text = {}};
     if (finding.made != 0) {
         const Site& made = names.site(finding.made);
-        race.made = {made.file, made.line};
+        race.made = place_of(made);
     }
     race.text = race_text(race, finding, names);
     return race;
@@ -296,8 +427,34 @@ std::string fault_text(const Finding& finding, const ReportNames& names) {
         names.short_stream(finding.first.stream), finding.first.position);
 }
 
+std::string place_text(const Site& site) {
+    const std::string_view file = site.file;
+    const std::string_view last = file.substr(file.find_last_of('/') + 1);
+    if (last.empty()) return "an unknown place";
+    return site.line != 0 ? formatted("{}:{}", last, site.line) : std::string(last);
+}
+
 std::string named_place(const Site& site) {
-    return formatted("'{}' at {}", site.name, place_text(site));
+    return formatted("'{}' at {}", readable(site.name), place_text(site));
+}
+
+// g++ writes "f(int)::<lambda(std::size_t)>", with "{anonymous}::" in front or "[with T = int]" in
+// the middle; clang writes "(lambda at folder/file.cpp:12:5)".
+std::string readable(const std::string& name) {
+    std::string text = name;
+    for (const std::string_view scope : {"{anonymous}::", "(anonymous namespace)::"})
+        for (std::size_t at = text.find(scope); at != std::string::npos; at = text.find(scope))
+            text.erase(at, scope.size());
+    if (const std::size_t at = text.find("(lambda at "); at != std::string::npos) {
+        const std::size_t end = std::min(text.find(')', at), text.size());
+        const std::string place = text.substr(at + 11, end - at - 11);
+        return "lambda at " + place.substr(place.find_last_of('/') + 1);
+    }
+    std::size_t lambda = text.find("::<lambda(");
+    if (lambda == std::string::npos) return text;
+    // Of lambdas within lambdas, the function around all of them.
+    if (const std::size_t with = text.find(" [with "); with < lambda) lambda = with;
+    return "lambda in " + text.substr(0, lambda);
 }
 
 std::string summary_text(const check::Summary& summary, bool is_strict) {

@@ -1,6 +1,7 @@
 #include "check/streams.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace heddle::detail {
 
@@ -12,6 +13,16 @@ void StreamTrack::note(std::uint64_t other, const KnownOrder& order) {
     }
     if (notes.size() == most_notes) notes.erase(notes.begin());
     notes.push_back({other, order});
+}
+
+void StreamTrack::note(GraphLaunch launch) {
+    if (launches.size() == most_launches) launches.erase(launches.begin());
+    launches.push_back(std::move(launch));
+}
+
+const GraphLaunch* StreamTrack::launch_at(Position at) const noexcept {
+    const auto found = std::ranges::find(launches, at, &GraphLaunch::at);
+    return found != launches.end() ? &*found : nullptr;
 }
 
 StreamTrack& StreamTable::at(std::uint64_t id) {

@@ -120,6 +120,7 @@ TEST_CASE("a report of the host's access asks for a host wait") {
 TEST_CASE("a possible race names what may make the order") {
     Finding finding = a_finding(FindingKind::write_after_read);
     finding.is_certain = false;
+    finding.doubt = heddle::detail::Doubt::leak;
     finding.leak = notify;
     const std::string text = text_of(finding);
     CHECK_THAT(text, contains("POSSIBLE RACE"));
@@ -146,8 +147,9 @@ TEST_CASE("a race in a graph asks for an edge") {
         CHECK_THAT(text_of(finding), contains("RACE in a graph"));
         CHECK_THAT(text_of(finding), contains("' have no order"));
         CHECK_THAT(text_of(finding), contains("added at solver.cpp:71"));
-        CHECK_THAT(text_of(finding), contains("the node of solver.cpp:71 .after() the node of "
-                                              "solver.cpp:88"));
+        CHECK_THAT(text_of(finding),
+                   contains("the kernel node 'PackHalo' of solver.cpp:71 .after() the kernel node "
+                            "'Relax' of solver.cpp:88"));
     }
 }
 
@@ -172,6 +174,47 @@ TEST_CASE("each kind of finding has a race with words") {
         CHECK(race.text.find("''") == std::string::npos);
         CHECK(race.first.where.line == 71);
     }
+}
+
+TEST_CASE("a possible race says in one line why it is not certain") {
+    using heddle::detail::Doubt;
+    Finding finding = a_finding(FindingKind::write_after_read);
+    finding.is_certain = false;
+    for (const Doubt doubt :
+         {Doubt::leak, Doubt::foreign, Doubt::unknown_graph, Doubt::new_memory, Doubt::many_rows}) {
+        finding.doubt = doubt;
+        const std::string text = text_of(finding);
+        INFO(text);
+        const bool says_why = text.find("\n  Possible only, as ") != std::string::npos ||
+                              text.find("\n  Unless ") != std::string::npos;
+        CHECK(says_why);
+    }
+}
+
+TEST_CASE("kernels' names are readable, as compilers write them") {
+    using heddle::detail::readable;
+    CHECK(readable("Scale<float>") == "Scale<float>");
+    CHECK(readable("{anonymous}::Scale<float, 3>") == "Scale<float, 3>");
+    CHECK(readable("(anonymous namespace)::Scale") == "Scale");
+    CHECK(readable("main()::<lambda(std::size_t, heddle::View<float>)>") == "lambda in main()");
+    CHECK(readable("{anonymous}::step(int)::<lambda(auto:1)>::<lambda(std::size_t)>") ==
+          "lambda in step(int)");
+    CHECK(readable("f(T) [with T = int]::<lambda(int)>") == "lambda in f(T)");
+    CHECK(readable("(lambda at ../src/heat/solver.cpp:12:5)") == "lambda at solver.cpp:12:5");
+}
+
+TEST_CASE("rows are told as parts of the array's rows") {
+    Finding finding = a_finding(FindingKind::write_after_write);
+    finding.begin = 0x1000 + (2 * 64 + 8) * 4;
+    finding.end = finding.begin + 3 * 64 * 4 + 16;
+    finding.rows = {.count = 4, .bytes = 16, .pitch = 64 * 4};
+    CHECK_THAT(text_of(finding), contains("in common: elements [8, 12) of each of the rows [2, 6), "
+                                          "64 elements apart, of the array made at"));
+    finding.element = 0;
+    CHECK_THAT(text_of(finding), contains("in common: bytes [32, 48) of each of the rows [2, 6), "
+                                          "256 bytes apart, of the array made at"));
+    finding.rows.bytes = 250;  // beyond the end of a row of the array
+    CHECK_THAT(text_of(finding), contains("in common: 4 rows of 250 bytes, 256 apart, from 0x"));
 }
 
 TEST_CASE("summary_counts_possible") {
