@@ -90,8 +90,13 @@ std::string node_text(const Site& site) {
 }
 
 /// Returns the sentence that says what may go wrong.
-std::string headline(const Race& race) {
-    const std::string first = who(race.first), second = who(race.second);
+std::string headline(const Race& race, const std::string& first_place,
+                     const std::string& second_place) {
+    std::string first = who(race.first), second = who(race.second);
+    if (first == second) {
+        first += " of " + first_place;
+        second += " of " + second_place;
+    }
     const bool writes = race.second.mode != AccessMode::read;
     switch (race.kind) {
     case RaceKind::write_after_read:
@@ -119,14 +124,19 @@ std::string ordinal(int index) {
     return index < 3 ? first[index] : formatted("{}th", index + 1);
 }
 
+/// Returns whether the operation is the beginning or the end of memory.
+bool is_lifetime(OpKind kind) noexcept { return kind == OpKind::allocate || kind == OpKind::free; }
+
 /// Returns what is known of one side, in the words of a sentence: who and where.
 std::string who_and_where(const Side& side, const FindingSide& found, const Site& site,
                           const std::string& place, bool is_node) {
     if (is_host(side)) return formatted("the host, at {}", place);
+    const std::string stream =
+        side.stream.empty() ? std::string() : formatted(" on stream {}", side.stream);
+    if (is_lifetime(side.kind)) return formatted("{}{}, at {}", who(side), stream, place);
     if (!is_node)
-        return formatted(
-            "{}, {}{}, enqueued at {}", side.name, kind_word(side.kind),
-            side.stream.empty() ? std::string() : formatted(" on stream {}", side.stream), place);
+        return formatted("{}, {}{}, enqueued at {}", side.name, kind_word(side.kind), stream,
+                         place);
     if (found.captured_on.empty()) return formatted("{}, added at {}", node_text(site), place);
     return formatted("{}, captured on stream {} at {}", node_text(site), found.captured_on, place);
 }
@@ -134,8 +144,10 @@ std::string who_and_where(const Side& side, const FindingSide& found, const Site
 /// Returns the lines about one side.
 std::string side_text(const Side& side, const FindingSide& found, const ReportNames& names,
                       const std::string& place, bool is_node) {
-    std::string text = formatted(
-        "  {}\n      ", who_and_where(side, found, names.site(found.site), place, is_node));
+    std::string text =
+        formatted("  {}\n", who_and_where(side, found, names.site(found.site), place, is_node));
+    if (is_lifetime(side.kind)) return text;
+    text += "      ";
     if (found.in_node != 0) {
         const Site& node = names.site(found.in_node);
         text += formatted("its {}, made at {}, ", node_text(node), place_text(node));
@@ -282,21 +294,23 @@ std::string missing_text(const Finding& finding, const ReportNames& names, const
     const Site &first_site = names.site(finding.first.site),
                &second_site = names.site(finding.second.site);
     const std::string second = place_beside(second_site, first_site);
+    const std::string first_stream = names.short_stream(finding.first.stream);
+    const auto used_on = [&](const FindingSide& side) {
+        const std::string stream = names.short_stream(side.stream);
+        return formatted("array.used_on({}) at {}",
+                         stream.find(' ') == std::string::npos ? stream : "stream",
+                         place_text(names.site(side.site)));
+    };
     if (race.kind == RaceKind::free_before_use || race.kind == RaceKind::use_after_free)
         return formatted(
-            "the array has to live until that use is done; if it goes through a pointer, "
-            "array.used_on(stream) at {}",
-            place_text(names.site(finding.kind == FindingKind::use_after_free
-                                      ? finding.second.site
-                                      : finding.first.site)));
+            "the array has to live until that use is done; if it goes through a pointer, {}",
+            used_on(finding.kind == FindingKind::use_after_free ? finding.second : finding.first));
     if (race.kind == RaceKind::reuse)
-        return formatted("array.used_on(stream) for the use at {}, if it goes through a pointer",
-                         place_text(names.site(finding.first.site)));
+        return formatted("{}, if that use goes through a pointer", used_on(finding.first));
     if (finding.same_wait != 0)
         return formatted("the {} before {}, reported before, which would order these, too",
                          is_host(race.second) ? "host's wait" : "wait",
                          place_text(names.site(finding.same_wait)));
-    const std::string first_stream = names.short_stream(finding.first.stream);
     if (is_host(race.second))
         return formatted("before {}, for example\n      {}", second,
                          code(first_stream, "synchronize", ""));
@@ -371,15 +385,15 @@ std::string kind_words(RaceKind kind) {
 
 std::string race_text(const Race& race, const Finding& finding, const ReportNames& names) {
     const Site &first = names.site(finding.first.site), &second = names.site(finding.second.site);
+    const std::string first_place = place_beside(first, second),
+                      second_place = place_beside(second, first);
     std::string text = formatted(
         "heddle check: {}{} ({}): {}\n", race.certain ? "RACE" : "POSSIBLE RACE",
         finding.in_graph ? " in a graph" : "", kind_words(race.kind),
         finding.in_graph ? formatted("{} and {} have no order", node_text(first), node_text(second))
-                         : headline(race));
-    text +=
-        side_text(race.first, finding.first, names, place_beside(first, second), finding.in_graph);
-    text += side_text(race.second, finding.second, names, place_beside(second, first),
-                      finding.in_graph);
+                         : headline(race, first_place, second_place));
+    text += side_text(race.first, finding.first, names, first_place, finding.in_graph);
+    text += side_text(race.second, finding.second, names, second_place, finding.in_graph);
     text += formatted("  in common: {}\n", memory_text(finding, names));
     text += formatted("  {}\n", order_text(finding, names));
     text += formatted("  Missing: {}\n", missing_text(finding, names, race));

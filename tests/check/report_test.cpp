@@ -134,7 +134,7 @@ TEST_CASE("a report of freed memory says to keep it, or to declare its use") {
     finding.freed = freed;
     const std::string text = text_of(finding);
     CHECK_THAT(text, contains("memory is freed that the copy device to device may still read"));
-    CHECK_THAT(text, contains("array.used_on(stream) at link.cpp:61"));
+    CHECK_THAT(text, contains("array.used_on(halo) at link.cpp:61"));
     CHECK_THAT(text, contains("freed at an unknown place"));
 }
 
