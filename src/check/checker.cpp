@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "check/words.hpp"
 #include "core/base/fork.hpp"
 #include "core/base/made_once.hpp"
 #include "core/base/report.hpp"

@@ -1,8 +1,7 @@
 #include "check/report.hpp"
 
-#include <algorithm>
-#include <string_view>
-
+#include "check/advice.hpp"
+#include "check/words.hpp"
 #include "core/base/format.hpp"
 
 namespace heddle {
@@ -45,13 +44,6 @@ RaceKind kind_of_race(FindingKind kind) noexcept {
     return RaceKind::write_after_write;
 }
 
-/// Returns the place, with its column if the other one is on the same line.
-std::string place_beside(const Site& site, const Site& other) {
-    const bool needs_column = site.file == other.file && site.line == other.line &&
-                              site.column != other.column && site.column != 0;
-    return needs_column ? formatted("{}:{}", place_text(site), site.column) : place_text(site);
-}
-
 bool is_host(const Side& side) noexcept { return side.kind == OpKind::host_access; }
 
 /// Returns "kernel 'Relax'", for example, or "the host".
@@ -69,24 +61,6 @@ std::string who(const Side& side) {
     case OpKind::free: return "the end of the array";
     default: return formatted("'{}'", side.name);
     }
-}
-
-const char* kind_word(OpKind kind) noexcept {
-    switch (kind) {
-    case OpKind::launch: return "kernel";
-    case OpKind::graph_launch: return "graph launch";
-    case OpKind::host_function: return "host function";
-    default: return to_string(kind);
-    }
-}
-
-/// Returns "kernel node 'Relax'", for example. Names that nobody gave begin with the kind.
-std::string node_text(const Site& site) {
-    const std::string_view kind = kind_word(site.kind);
-    const bool says_kind = site.kind == OpKind::graph_launch || site.name.starts_with(kind) ||
-                           site.name.starts_with(to_string(site.kind));
-    return says_kind ? formatted("node '{}'", site.name)
-                     : formatted("{} node '{}'", kind, readable(site.name));
 }
 
 /// Returns the sentence that says what may go wrong.
@@ -159,32 +133,6 @@ std::string side_text(const Side& side, const FindingSide& found, const ReportNa
     return text + "\n";
 }
 
-/// Returns which part of an array of elements of this size the common bytes are.
-std::string part_text(const Finding& finding) {
-    const std::uint64_t bytes = finding.end - finding.begin;
-    const std::uint64_t offset = finding.begin - finding.allocation_begin;
-    const bool in_array = finding.allocation != 0 && finding.allocation_begin != 0 &&
-                          finding.begin >= finding.allocation_begin;
-    const std::uint64_t element = in_array ? finding.element : 0;
-    const bool has_elements = element != 0 && offset % element == 0;
-    const Rows& rows = finding.rows;
-    if (rows.count == 0) {
-        if (has_elements)
-            return formatted("elements [{}, {})", offset / element,
-                             (offset + bytes + element - 1) / element);
-        if (in_array) return formatted("bytes [{}, {})", offset, offset + bytes);
-        return formatted("{} bytes at {:#x}", bytes, finding.begin);
-    }
-    const std::uint64_t unit = has_elements && rows.pitch % element == 0 ? element : 1;
-    const char* const units = unit == 1 && element != 1 ? "bytes" : "elements";
-    if (!in_array || offset % rows.pitch + rows.bytes > rows.pitch)
-        return formatted("{} rows of {} {}, {} apart, from {:#x} on", rows.count, rows.bytes / unit,
-                         units, rows.pitch / unit, finding.begin);
-    const std::uint64_t row = offset / rows.pitch, column = offset % rows.pitch;
-    return formatted("{} [{}, {}) of each of the rows [{}, {}), {} {} apart,", units, column / unit,
-                     (column + rows.bytes) / unit, row, row + rows.count, rows.pitch / unit, units);
-}
-
 /// Returns what both use: "elements [0, 4096) of the array made at solver.cpp:40".
 std::string memory_text(const Finding& finding, const ReportNames& names) {
     std::string text = part_text(finding);
@@ -194,11 +142,6 @@ std::string memory_text(const Finding& finding, const ReportNames& names) {
     if (finding.freed != 0)
         text += formatted(", freed at {}", place_text(names.site(finding.freed)));
     return text;
-}
-
-/// Returns the option that makes a scope wait.
-const char* wait_option(const Site& scope) noexcept {
-    return scope.name == "set_stream" ? "wait" : "wait_on_enter";
 }
 
 std::string order_text(const Finding& finding, const ReportNames& names) {
@@ -234,103 +177,6 @@ std::string order_text(const Finding& finding, const ReportNames& names) {
     case KnownOrder::Kind::none: break;
     }
     return "Nothing orders the two.";
-}
-
-/// Returns a call as code, "main.wait_stream(halo);", or in words if a stream has no name of its
-/// own.
-std::string code(const std::string& stream, const char* function, const std::string& argument) {
-    const bool is_named =
-        stream.find(' ') == std::string::npos && argument.find(' ') == std::string::npos;
-    if (is_named) return formatted("{}.{}({});  // names of streams", stream, function, argument);
-    return formatted("{}({}) of {}", function, argument, stream);
-}
-
-/// Returns the wait between two places that orders two streams.
-std::string wait_text(const std::string& first_place, const std::string& second_place,
-                      bool is_next_round, const std::string& first_stream,
-                      const std::string& second_stream) {
-    return formatted("after {} and before {}{}, for example\n      {}", first_place, second_place,
-                     is_next_round ? " of the next round" : "",
-                     code(second_stream, "wait_stream", first_stream));
-}
-
-/// Returns whether the second place is reached after the first one only if the program goes back.
-bool is_next_round(const Site& first, const Site& second) noexcept {
-    if (first.file != second.file) return false;
-    if (first.line != second.line) return second.line < first.line;
-    const bool has_columns = first.column != 0 && second.column != 0;
-    return has_columns ? second.column <= first.column
-                       : first.name == second.name && first.kind == second.kind;
-}
-
-/// Returns what would order two nodes. Edges are between nodes of one graph; what was captured has
-/// edges by waits.
-std::string missing_in_graph(const Finding& finding, const ReportNames& names, const Race& race) {
-    const FindingSide &one = finding.first, &other = finding.second;
-    const Site& first = names.site(one.edge_node != 0 ? one.edge_node : one.site);
-    const Site& second = names.site(other.edge_node != 0 ? other.edge_node : other.site);
-    if (!one.captured_on.empty() && !other.captured_on.empty() &&
-        one.captured_on != other.captured_on)
-        return wait_text(place_beside(first, second), place_beside(second, first),
-                         is_next_round(first, second), one.captured_on, other.captured_on);
-    // Whoever only reads comes second, most likely; else who was added later.
-    const auto only_reads = [](const Side& side) { return side.mode == AccessMode::read; };
-    const bool is_turned = only_reads(race.first) != only_reads(race.second)
-                               ? only_reads(race.first)
-                               : is_next_round(first, second);
-    const Site &before = is_turned ? second : first, &after = is_turned ? first : second;
-    const bool is_within = one.edge_node != one.site || other.edge_node != other.site;
-    return formatted("an edge{}, for example the {} of {} .after() the {} of {}",
-                     one.edge_node != 0 && is_within
-                         ? " between the nodes of one graph that they are in"
-                         : " between them",
-                     node_text(after), place_beside(after, before), node_text(before),
-                     place_beside(before, after));
-}
-
-/// Returns what would order them.
-std::string missing_text(const Finding& finding, const ReportNames& names, const Race& race) {
-    if (finding.in_graph) return missing_in_graph(finding, names, race);
-    const Site &first_site = names.site(finding.first.site),
-               &second_site = names.site(finding.second.site);
-    const std::string second = place_beside(second_site, first_site);
-    const std::string first_stream = names.short_stream(finding.first.stream);
-    const auto used_on = [&](const FindingSide& side) {
-        const std::string stream = names.short_stream(side.stream);
-        return formatted("array.used_on({}) at {}",
-                         stream.find(' ') == std::string::npos ? stream : "stream",
-                         place_text(names.site(side.site)));
-    };
-    if (race.kind == RaceKind::free_before_use || race.kind == RaceKind::use_after_free)
-        return formatted(
-            "the array has to live until that use is done; if it goes through a pointer, {}",
-            used_on(finding.kind == FindingKind::use_after_free ? finding.second : finding.first));
-    if (race.kind == RaceKind::reuse)
-        return formatted("{}, if that use goes through a pointer", used_on(finding.first));
-    if (finding.same_wait != 0)
-        return formatted("the {} before {}, reported before, which would order these, too",
-                         is_host(race.second) ? "host's wait" : "wait",
-                         place_text(names.site(finding.same_wait)));
-    if (is_host(race.second))
-        return formatted("before {}, for example\n      {}", second,
-                         code(first_stream, "synchronize", ""));
-    if (is_host(race.first)) return formatted("the host's access has to come before {}", second);
-    if (finding.fork != 0)
-        return formatted("enqueue both in one branch, or the second after the fork of {}",
-                         place_text(names.site(finding.fork)));
-    const std::string second_stream = names.short_stream(finding.second.stream);
-    std::string text =
-        wait_text(place_beside(first_site, second_site), second,
-                  is_next_round(first_site, second_site), first_stream, second_stream);
-    if (finding.unwaited_scope != 0) {
-        const Site& scope = names.site(finding.unwaited_scope);
-        text += formatted("\n      or leave out {} = false at {}", wait_option(scope),
-                          place_text(scope));
-    }
-    if (finding.record_behind != 0)
-        text += formatted("\n      or wait_event() of {}, for the event that {} records",
-                          second_stream, place_text(names.site(finding.record_behind)));
-    return text;
 }
 
 check::Place place_of(const Site& site) { return {site.file, site.line, site.column}; }
@@ -439,36 +285,6 @@ std::string fault_text(const Finding& finding, const ReportNames& names) {
         "for '{}'#{}). Please report.\n",
         place_text(names.site(finding.second.site)), names.short_stream(finding.second.stream),
         names.short_stream(finding.first.stream), finding.first.position);
-}
-
-std::string place_text(const Site& site) {
-    const std::string_view file = site.file;
-    const std::string_view last = file.substr(file.find_last_of('/') + 1);
-    if (last.empty()) return "an unknown place";
-    return site.line != 0 ? formatted("{}:{}", last, site.line) : std::string(last);
-}
-
-std::string named_place(const Site& site) {
-    return formatted("'{}' at {}", readable(site.name), place_text(site));
-}
-
-// g++ writes "f(int)::<lambda(std::size_t)>", with "{anonymous}::" in front or "[with T = int]" in
-// the middle; clang writes "(lambda at folder/file.cpp:12:5)".
-std::string readable(const std::string& name) {
-    std::string text = name;
-    for (const std::string_view scope : {"{anonymous}::", "(anonymous namespace)::"})
-        for (std::size_t at = text.find(scope); at != std::string::npos; at = text.find(scope))
-            text.erase(at, scope.size());
-    if (const std::size_t at = text.find("(lambda at "); at != std::string::npos) {
-        const std::size_t end = std::min(text.find(')', at), text.size());
-        const std::string place = text.substr(at + 11, end - at - 11);
-        return "lambda at " + place.substr(place.find_last_of('/') + 1);
-    }
-    std::size_t lambda = text.find("::<lambda(");
-    if (lambda == std::string::npos) return text;
-    // Of lambdas within lambdas, the function around all of them.
-    if (const std::size_t with = text.find(" [with "); with < lambda) lambda = with;
-    return "lambda in " + text.substr(0, lambda);
 }
 
 std::string summary_text(const check::Summary& summary, bool is_strict) {

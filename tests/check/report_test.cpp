@@ -1,5 +1,6 @@
 // What reports of races say.
 #include "check/report.hpp"
+#include "check/words.hpp"
 
 #include <map>
 
