@@ -1,5 +1,7 @@
 #include "check/advice.hpp"
 
+#include <string_view>
+
 #include "check/words.hpp"
 #include "core/base/format.hpp"
 
@@ -13,16 +15,26 @@ using check::Side;
 
 bool is_host(const Side& side) noexcept { return side.kind == OpKind::host_access; }
 
-/// Returns a call as code, "main.wait_stream(halo);", or in words if a stream has no name of its
-/// own.
-std::string code(const std::string& stream, const char* function, const std::string& argument) {
-    const bool is_named =
-        stream.find(' ') == std::string::npos && argument.find(' ') == std::string::npos;
-    if (is_named) return formatted("{}.{}({});  // names of streams", stream, function, argument);
-    return formatted("{}({}) of {}", function, argument, stream);
+/// Returns a stream as code. One that has no name is told by what was enqueued on it.
+std::string stream_code(const std::string& name, const std::string& place) {
+    constexpr std::string_view of_default = " default";
+    if (name.ends_with(of_default))
+        return formatted("default_stream(Device(\"{}\"))",
+                         name.substr(0, name.size() - of_default.size()));
+    return name.find(' ') == std::string::npos ? name : formatted("the stream of {}", place);
 }
 
-/// Returns the wait between two places that orders two streams.
+/// Returns a call as code, "main.wait_stream(halo);  // names of streams".
+std::string code(const std::string& stream, const char* function, const std::string& argument) {
+    const auto is_name = [](const std::string& text) {
+        return !text.empty() && text.find_first_of(" (") == std::string::npos;
+    };
+    const bool is_word = stream.find(' ') != std::string::npos;
+    return formatted("{}.{}({});{}", is_word ? formatted("({})", stream) : stream, function,
+                     argument, is_name(stream) || is_name(argument) ? "  // names of streams" : "");
+}
+
+/// Returns the wait between two places that orders two streams. Those are given as code.
 std::string wait_text(const std::string& first_place, const std::string& second_place,
                       bool is_next_round, const std::string& first_stream,
                       const std::string& second_stream) {
@@ -49,7 +61,9 @@ std::string missing_in_graph(const Finding& finding, const ReportNames& names, c
     if (!one.captured_on.empty() && !other.captured_on.empty() &&
         one.captured_on != other.captured_on)
         return wait_text(place_beside(first, second), place_beside(second, first),
-                         is_next_round(first, second), one.captured_on, other.captured_on);
+                         is_next_round(first, second),
+                         stream_code(one.captured_on, place_beside(first, second)),
+                         stream_code(other.captured_on, place_beside(second, first)));
     // Whoever only reads comes second, most likely; else who was added later.
     const auto only_reads = [](const Side& side) { return side.mode == AccessMode::read; };
     const bool is_turned = only_reads(race.first) != only_reads(race.second)
@@ -95,15 +109,27 @@ std::string missing_text(const Finding& finding, const ReportNames& names, const
                          place_text(names.site(finding.same_wait)));
     if (is_host(race.second))
         return formatted("before {}, for example\n      {}", second,
-                         code(first_stream, "synchronize", ""));
+                         code(stream_code(first_stream, place_beside(first_site, second_site)),
+                              "synchronize", ""));
     if (is_host(race.first)) return formatted("the host's access has to come before {}", second);
     if (finding.fork != 0)
         return formatted("enqueue both in one branch, or the second after the fork of {}",
                          place_text(names.site(finding.fork)));
-    const std::string second_stream = names.short_stream(finding.second.stream);
-    std::string text =
-        wait_text(place_beside(first_site, second_site), second,
-                  is_next_round(first_site, second_site), first_stream, second_stream);
+    const std::string first = place_beside(first_site, second_site);
+    const std::string second_name = names.short_stream(finding.second.stream);
+    // Streams of one name are told by their devices, too, or by what is enqueued on them.
+    const bool is_one_name = first_stream == second_name;
+    const std::string first_full = names.stream(finding.first.stream),
+                      second_full = names.stream(finding.second.stream);
+    const bool is_one_device = first_full == second_full;
+    const auto stream = [&](const std::string& name, const std::string& full,
+                            const std::string& place) {
+        if (!is_one_name) return stream_code(name, place);
+        return is_one_device ? "the stream of " + place : full;
+    };
+    const std::string second_stream = stream(second_name, second_full, second);
+    std::string text = wait_text(first, second, is_next_round(first_site, second_site),
+                                 stream(first_stream, first_full, first), second_stream);
     if (finding.unwaited_scope != 0) {
         const Site& scope = names.site(finding.unwaited_scope);
         text += formatted("\n      or leave out {} = false at {}", wait_option(scope),

@@ -105,8 +105,10 @@ bool is_lifetime(OpKind kind) noexcept { return kind == OpKind::allocate || kind
 std::string who_and_where(const Side& side, const FindingSide& found, const Site& site,
                           const std::string& place, bool is_node) {
     if (is_host(side)) return formatted("the host, at {}", place);
-    const std::string stream =
-        side.stream.empty() ? std::string() : formatted(" on stream {}", side.stream);
+    const std::string stream = side.stream.empty() ? std::string()
+                               : side.stream.starts_with("stream ")
+                                   ? formatted(" on {}", side.stream)
+                                   : formatted(" on stream {}", side.stream);
     if (is_lifetime(side.kind)) return formatted("{}{}, at {}", who(side), stream, place);
     if (!is_node)
         return formatted("{}, {}{}, enqueued at {}", side.name, kind_word(side.kind), stream,

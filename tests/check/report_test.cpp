@@ -21,8 +21,12 @@ enum : SiteId { pack = 1, relax, record, wait, made, host, notify, send, freed }
 class SomeNames final : public heddle::detail::ReportNames {
 public:
     const Site& site(SiteId id) const override { return sites_.at(id); }
-    std::string stream(std::uint64_t id) const override { return short_stream(id) + " of cuda:0"; }
-    std::string short_stream(std::uint64_t id) const override { return id == 7 ? "halo" : "main"; }
+    std::string stream(std::uint64_t id) const override {
+        return short_stream(id) + (id == 11 ? " of cuda:1" : " of cuda:0");
+    }
+    std::string short_stream(std::uint64_t id) const override {
+        return id == 7 ? "halo" : id == 9 ? "stream 9" : id == 10 ? "cuda:0 default" : "main";
+    }
 
 private:
     std::map<SiteId, Site> sites_{{pack, {OpKind::launch, "PackHalo", "src/solver.cpp", 71}},
@@ -95,6 +99,25 @@ TEST_CASE("an event that nobody waits for is named") {
     CHECK_THAT(text_of(finding), contains("main.wait_stream(halo);  // names of streams\n      or "
                                           "wait_event() of main, for the event that solver.cpp:64 "
                                           "records\n"));
+}
+
+TEST_CASE("streams without names are told by what is enqueued on them") {
+    Finding finding = a_finding(FindingKind::read_after_write);
+    finding.first.stream = 9;
+    finding.second.stream = 10;
+    CHECK_THAT(text_of(finding),
+               contains("default_stream(Device(\"cuda:0\")).wait_stream(the stream of "
+                        "solver.cpp:71);\n"));
+    finding.second.stream = 11;  // main, of another device
+    finding.first.stream = 8;
+    CHECK_THAT(text_of(finding), contains("(main of cuda:1).wait_stream(main of cuda:0);\n"));
+    finding.second.stream = 12;  // main of the same device
+    CHECK_THAT(text_of(finding), contains("(the stream of solver.cpp:88).wait_stream(the stream of "
+                                          "solver.cpp:71);\n"));
+    finding.first.stream = 9;
+    finding.second = {.site = host, .mode = AccessMode::read};
+    finding.kind = FindingKind::host_read_after_write;
+    CHECK_THAT(text_of(finding), contains("(the stream of solver.cpp:71).synchronize();\n"));
 }
 
 TEST_CASE("a wait that was asked for before is not asked for again") {
