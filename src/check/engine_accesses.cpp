@@ -264,14 +264,9 @@ KnownOrder CheckEngine::order_between(const FindingSide& first, const StreamTrac
 
 /// Returns the place of the fork of which both are branches, or 0.
 SiteId CheckEngine::fork_of(const StreamTrack* first, const StreamTrack* second) const {
-    if (first == nullptr || second == nullptr) return 0;
-    for (const OrderNote& one : first->notes) {
-        if (one.order.reason != WaitReason::fork) continue;
-        for (const OrderNote& other : second->notes)
-            if (other.order.reason == WaitReason::fork && other.order.event == one.order.event)
-                return other.order.wait;
-    }
-    return 0;
+    if (first == nullptr || second == nullptr || first == second) return 0;
+    const bool is_one = first->fork.event != 0 && first->fork.event == second->fork.event;
+    return is_one ? second->fork.wait : 0;
 }
 
 }  // namespace heddle::detail

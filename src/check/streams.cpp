@@ -6,6 +6,7 @@
 namespace heddle::detail {
 
 void StreamTrack::note(std::uint64_t other, const KnownOrder& order) {
+    if (order.reason == WaitReason::fork) fork = order;
     for (OrderNote& one : notes) {
         if (one.other != other) continue;
         one.order = order;

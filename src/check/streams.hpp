@@ -40,6 +40,7 @@ struct StreamTrack {
     SiteId poisoned = 0;         ///< an operation was dropped here
     bool in_collective = false;  ///< it took part in one
     std::vector<OrderNote> notes;
+    KnownOrder fork;                    ///< the newest fork that it is a branch of
     std::vector<GraphLaunch> launches;  ///< the newest ones, for reports
 
     Epoch epoch(std::uint64_t position) const noexcept { return {slot, base + position}; }
