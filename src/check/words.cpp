@@ -24,8 +24,30 @@ std::string named_place(const Site& site) {
     return formatted("'{}' at {}", readable(site.name), place_text(site));
 }
 
+namespace {
+
+/// Returns the function that nvcc says a lambda is in: the second argument of the template whose
+/// arguments begin at `at`.
+std::string second_argument(const std::string& text, std::size_t at) {
+    int depth = 0;
+    std::size_t begin = std::string::npos;
+    for (std::size_t i = at; i < text.size(); ++i) {
+        const char c = text[i];
+        if (c == '<' || c == '(') ++depth;
+        if (c == ',' && depth == 0) {
+            if (begin != std::string::npos) return text.substr(begin, i - begin);
+            begin = text.find_first_not_of(' ', i + 1);
+        }
+        if ((c == '>' || c == ')') && --depth < 0) break;
+    }
+    return "";
+}
+
+}  // namespace
+
 // g++ writes "f(int)::<lambda(std::size_t)>", with "{anonymous}::" in front or "[with T = int]" in
-// the middle; clang writes "(lambda at folder/file.cpp:12:5)".
+// the middle; clang writes "(lambda at folder/file.cpp:12:5)", and nvcc
+// "__nv_hdl_wrapper_t<false, __nv_dl_tag<void (*)(int), f, 1>, void(std::size_t)>".
 std::string readable(const std::string& name) {
     std::string text = name;
     for (const std::string_view scope : {"{anonymous}::", "(anonymous namespace)::"})
@@ -36,6 +58,9 @@ std::string readable(const std::string& name) {
         const std::string place = text.substr(at + 11, end - at - 11);
         return "lambda at " + place.substr(place.find_last_of('/') + 1);
     }
+    for (const std::string_view tag : {"__nv_dl_tag<", "__nv_dl_trailing_return_tag<"})
+        if (const std::size_t at = text.find(tag); at != std::string::npos)
+            return "lambda in " + second_argument(text, at + tag.size());
     std::size_t lambda = text.find("::<lambda(");
     if (lambda == std::string::npos) return text;
     // Of lambdas within lambdas, the function around all of them.

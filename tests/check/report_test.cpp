@@ -224,6 +224,9 @@ TEST_CASE("kernels' names are readable, as compilers write them") {
     CHECK(readable("{anonymous}::step(int)::<lambda(auto:1)>::<lambda(std::size_t)>") ==
           "lambda in step(int)");
     CHECK(readable("f(T) [with T = int]::<lambda(int)>") == "lambda in f(T)");
+    CHECK(readable("__nv_hdl_wrapper_t<false, true, false, __nv_dl_tag<void (*)(int, char), "
+                   "my::f<int, 3>, 1>, void(long unsigned int, heddle::View<int>)>") ==
+          "lambda in my::f<int, 3>");
     CHECK(readable("(lambda at ../src/heat/solver.cpp:12:5)") == "lambda at solver.cpp:12:5");
 }
 

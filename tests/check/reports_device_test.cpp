@@ -248,7 +248,7 @@ TEST_CASE("device: kernels of collectives are named by what they do") {
     const Stream other(test_devices()[1]);
     Array<float> x = zeros<float>(s.a, size), y = zeros<float>(other, size);
     synchronize();
-    Checked checked;
+    Checked checked({.strict = true});
     group.all_reduce(ReduceOp::sum, std::vector<View<const float>>{x, y},
                      std::vector<View<float>>{x, y});
     for (const Device one : {test_devices()[0], test_devices()[1]})
