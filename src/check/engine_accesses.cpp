@@ -237,7 +237,7 @@ FindingSide CheckEngine::side_of(const Mark& mark) {
     // Parts of graphs are on the streams of the launches.
     if (!StreamTable::is_made_id(stream->id)) return side;
     const GraphLaunch* const launch = stream->launch_at(mark.epoch.position());
-    const GraphLaunch& of = launch != nullptr ? *launch : stream->launches.back();
+    const GraphLaunch& of = launch != nullptr ? *launch : stream->newest_launch();
     side.stream = of.stream;
     side.position = of.position;
     return side;

@@ -17,8 +17,9 @@ void StreamTrack::note(std::uint64_t other, const KnownOrder& order) {
 }
 
 void StreamTrack::note(GraphLaunch launch) {
-    if (launches.size() == most_launches) launches.erase(launches.begin());
-    launches.push_back(std::move(launch));
+    if (launches.size() < most_launches) launches.push_back(std::move(launch));
+    else launches[launched % most_launches] = std::move(launch);
+    ++launched;
 }
 
 const GraphLaunch* StreamTrack::launch_at(Position at) const noexcept {

@@ -41,7 +41,8 @@ struct StreamTrack {
     bool in_collective = false;  ///< it took part in one
     std::vector<OrderNote> notes;
     KnownOrder fork;                    ///< the newest fork that it is a branch of
-    std::vector<GraphLaunch> launches;  ///< the newest ones, for reports
+    std::vector<GraphLaunch> launches;  ///< the newest ones, for reports, as a ring
+    std::size_t launched = 0;           ///< how many there were
 
     Epoch epoch(std::uint64_t position) const noexcept { return {slot, base + position}; }
     Moment now() const { return {clock, {slot, last}}; }
@@ -49,6 +50,10 @@ struct StreamTrack {
     void note(GraphLaunch launch);
     /// Returns the launch at a position of the slot, or null.
     const GraphLaunch* launch_at(Position at) const noexcept;
+    /// Returns the newest launch. There must be one.
+    const GraphLaunch& newest_launch() const noexcept {
+        return launches[(launched - 1) % most_launches];
+    }
 };
 
 /// Gives each stream a slot, and takes it back when all that the stream did is known to be over:

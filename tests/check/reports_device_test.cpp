@@ -259,7 +259,8 @@ TEST_CASE("device: kernels of collectives are named by what they do") {
     REQUIRE_FALSE(checked.races().empty());
     std::string all;
     for (const check::Race& race : checked.races()) all += race.text;
-    CHECK_THAT(all, contains("of a collective") || contains("collective '"));  // with NCCL it is one
+    CHECK_THAT(all,
+               contains("of a collective") || contains("collective '"));  // with NCCL it is one
     CHECK_THAT(all, !contains("detail::"));
 }
 
