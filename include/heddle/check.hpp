@@ -29,8 +29,9 @@ const char* to_string(RaceKind kind) noexcept;
 
 /// A place in the source.
 struct Place {
-    std::string file;   ///< as the compiler was given it
-    unsigned line = 0;  ///< 0: not known
+    std::string file;     ///< as the compiler was given it
+    unsigned line = 0;    ///< 0: not known
+    unsigned column = 0;  ///< 0: not known; see SourceLocation
 };
 
 /// One of the two accesses of a race.
@@ -39,6 +40,8 @@ struct Side {
     std::string name;                    ///< the kernel's, or "host to device" and the like
     std::string stream;                  ///< "main of cuda:0"; empty for the host
     Place where;                         ///< where it was enqueued
+    std::string node{};                  ///< of a graph launch: the node that accesses the memory
+    Place node_where{};                  ///< where that node was made or captured
     AccessMode mode = AccessMode::read;  ///< what it does with the memory
     int argument = -1;  ///< which of the kernel's arguments, from 0; -1: the kernel's own, or none
     std::uint64_t position = 0;  ///< OpInfo::position

@@ -7,6 +7,9 @@
 #endif
 
 #include <type_traits>
+#if !defined(__CUDACC_RTC__)
+#include <source_location>
+#endif
 
 #include <heddle/detail/mistakes.hpp>
 
@@ -26,6 +29,9 @@ struct SourceLocation {
     const char* file = "";  ///< "" if it is not known
     /// From 1; 0 if it is not known.
     unsigned line = 0;
+    /// From 1; 0 if it is not known. Tells calls on one line apart: which column of a call it is,
+    /// compilers differ about, but it grows along the line.
+    unsigned column = 0;
 };
 
 /// The place of a call. It is the last parameter of public functions, `Where where = {}`, and then
@@ -39,8 +45,17 @@ struct Where : SourceLocation {
     struct Here {};
     /// Holds the line on which it is written: as a default argument, that of the call.
     constexpr Where(Here = {}, const char* of_file = __builtin_FILE(),
-                    unsigned at_line = __builtin_LINE()) noexcept
-        : SourceLocation{of_file, at_line} {}
+                    unsigned at_line = __builtin_LINE(),
+#if defined(__clang__)
+                    unsigned at_column = __builtin_COLUMN()
+#elif defined(__cpp_lib_source_location)
+                    unsigned at_column = std::source_location::current().column()
+#else
+                    unsigned at_column = 0
+#endif
+                        ) noexcept
+        : SourceLocation{of_file, at_line, at_column} {
+    }
     /// Holds a place that is known from elsewhere.
     constexpr Where(SourceLocation location) noexcept : SourceLocation(location) {}
     /// Deleted: something was given behind the last argument.

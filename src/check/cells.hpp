@@ -20,6 +20,7 @@ struct Mark {
     bool is_free : 1 = false;        ///< the memory was freed
     bool by_allocation : 1 = false;  ///< the memory was allocated
     bool is_raw : 1 = false;         ///< by a plain pointer: heddle did not know of the use
+    bool is_guess : 1 = false;       ///< see CheckAccess
 
     explicit operator bool() const noexcept { return static_cast<bool>(epoch); }
     bool operator==(const Mark&) const = default;

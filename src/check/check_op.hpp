@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <heddle/observe/observer.hpp>
@@ -25,10 +26,18 @@ struct CheckAccess {
     std::uint32_t element = 0;  ///< bytes of an element; 0 if it is not known
     AccessMode mode = AccessMode::read;
     std::int8_t argument = -1;
+    /// Of a graph that was built before the check began: all of an array that it uses somehow.
+    bool is_guess = false;
 
     bool is_strided() const noexcept { return rows > 1 && pitch != bytes; }
     /// One past the last byte.
     std::uint64_t end() const noexcept { return data + (rows - 1) * pitch + bytes; }
+};
+
+/// Bytes in rows: `count` of them, `bytes` long, `pitch` apart. No rows: all that lies between.
+struct Rows {
+    std::uint64_t count = 0, bytes = 0, pitch = 0;
+    bool operator==(const Rows&) const = default;
 };
 
 /// A node of a launched graph. A node that belongs to a body of a conditional node comes after that
@@ -45,6 +54,8 @@ struct CheckNode {
     std::uint64_t event = 0;         ///< that it records or waits for
     std::uint32_t inside = no_node;  ///< the conditional node in whose body it is
     std::uint32_t alternative = 0;   ///< which body: only one of them runs
+    std::uint32_t child = no_node;   ///< the node that stands for the child graph that it is of
+    std::string captured_on{};       ///< the stream whose work it was; empty if it was not captured
 };
 
 /// What a graph launch runs. Immutable.
@@ -52,6 +63,9 @@ struct CheckShape {
     std::uint64_t id = 0;  ///< never that of another shape
     std::vector<CheckNode> nodes;
 };
+
+/// Returns whether the number of a device, as operations have it, is that of a GPU.
+inline bool is_cuda(std::uint32_t device) noexcept { return (device & 1) != 0; }
 
 /// An operation, in the words of OpInfo. Streams are known by their ids; 0 is the host.
 struct CheckOp {

@@ -4,10 +4,12 @@
 #include <cstdlib>
 #include <utility>
 
+#include "check/words.hpp"
 #include "core/base/fork.hpp"
 #include "core/base/made_once.hpp"
 #include "core/base/report.hpp"
 #include "core/observe/calls.hpp"
+#include "core/stream/scopes.hpp"
 
 namespace heddle::detail {
 
@@ -81,15 +83,25 @@ void Checker::on_op(const OpInfo& info) noexcept {
         }
         ++summary_.operations;
         if (info.holds_pointers && off_depth == 0) [[unlikely]]
-            note_undeclared(op.site);
+            note_undeclared(op.site, info.pointers);
     });
 }
 
-void Checker::note_undeclared(SiteId kernel) {
+void Checker::note_undeclared(SiteId kernel, std::span<const void* const> pointers) {
     constexpr std::size_t most_told = 5;
     if (!undeclared_.insert(kernel).second) return;
-    if (summary_.undeclared++ < most_told)
-        summary_.undeclared_at.push_back(named_place(reader_.sites()[kernel]));
+    if (summary_.undeclared++ >= most_told) return;
+    std::string text = named_place(reader_.sites()[kernel]);
+    std::set<SiteId> arrays;
+    for (const void* const pointer : pointers)
+        arrays.insert(engine_.made_at(reinterpret_cast<std::uintptr_t>(pointer)));
+    arrays.erase(0);
+    const char* before = ", into the array made at ";
+    for (const SiteId made : arrays) {
+        text += before + place_text(reader_.sites()[made]);
+        before = " and the one made at ";
+    }
+    summary_.undeclared_at.push_back(std::move(text));
 }
 
 // Outside a host function, what is released has nothing before it but the host.
@@ -145,6 +157,9 @@ Finding Checker::explained(Finding finding) {
     const FindingSide& first = finding.first;
     if (!finding.in_graph)
         finding.record_behind = engine_.record_behind(first.stream, first.position);
+    const UnwaitedScope scope = unwaited_scope(finding.second.stream, first.stream, first.position);
+    if (scope.call != nullptr && finding.fork == 0)
+        finding.unwaited_scope = reader_.intern(OpKind::wait, scope.call, scope.where);
     finding.same_wait = asked_waits_.find(finding);
     if (finding.same_wait == 0) asked_waits_.add(finding, engine_.newest(first.stream));
     return finding;

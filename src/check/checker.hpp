@@ -5,6 +5,7 @@
 #include <functional>
 #include <mutex>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -60,7 +61,7 @@ private:
     Finding explained(Finding finding);
     void tell(const News& news) const;
     /// Notes a kernel that uses memory that the check does not see.
-    void note_undeclared(SiteId kernel);
+    void note_undeclared(SiteId kernel, std::span<const void* const> pointers);
 
     const check::Options options_;
     const int process_;

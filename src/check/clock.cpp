@@ -12,106 +12,147 @@ void HostFloor::raise(Epoch to) {
     reached = std::max(reached, to.position());
 }
 
-Clock::Data* Clock::make(std::size_t size, bool is_sorted) {
-    void* const memory = ::operator new(sizeof(Data) + size * sizeof(std::uint64_t));
-    auto* const data = new (memory) Data;
-    data->uses = 1;
-    data->size = static_cast<std::uint32_t>(size);
-    data->is_sorted = is_sorted ? 1 : 0;
-    return data;
+Clock::Node* Clock::make(std::size_t size, std::uint32_t height) {
+    void* const memory = ::operator new(sizeof(Node) + size * sizeof(std::uint64_t));
+    return new (memory) Node{1, static_cast<std::uint32_t>(size), height, false};
 }
 
-Clock::Data* Clock::make_sorted(const std::vector<Epoch>& epochs) {
-    Data* const made = make(epochs.size(), true);
-    for (std::size_t i = 0; i < epochs.size(); ++i) words(made)[i] = epochs[i].word();
+void Clock::destroy(Node* node) noexcept {
+    if (node->height != 0)
+        for (std::uint32_t i = 0; i < node->size; ++i) release(child(*node, i));
+    ::operator delete(node);
+}
+
+/// Returns a leaf that knows what both of them do, and the epoch. Each may be missing.
+Clock::Node* Clock::make_leaf(const Node* a, const Node* b, Epoch epoch) {
+    std::uint32_t size = epoch ? epoch.slot() + 1 : 0;
+    for (const Node* const one : {a, b})
+        if (one != nullptr) size = std::max(size, one->size);
+    Node* const made = make(size, 0);
+    std::uint64_t* const to = words(*made);
+    std::fill_n(to, size, 0);
+    for (const Node* const one : {a, b})
+        for (Slot slot = 0; one != nullptr && slot < one->size; ++slot)
+            to[slot] = std::max(to[slot], words(*one)[slot]);
+    if (epoch) to[epoch.slot()] = std::max(to[epoch.slot()], epoch.position());
     return made;
 }
 
-void Clock::release() noexcept {
-    if (data_ != nullptr && --data_->uses == 0) ::operator delete(data_);
-}
-
-Position Clock::find_sorted(Slot slot) const noexcept {
-    const std::uint64_t* const first = words(data_);
-    const std::uint64_t* const last = first + data_->size;
-    const std::uint64_t* const found = std::lower_bound(first, last, Epoch(slot, 0).word());
-    if (found == last || epoch_of(*found).slot() != slot) return 0;
-    return epoch_of(*found).position();
-}
-
-bool Clock::covers(const Clock& other, const HostFloor& floor) const {
-    if (other.data_ == data_ || other.data_ == nullptr) return true;
-    if (data_ != nullptr && !data_->is_sorted && !other.data_->is_sorted) {
-        const std::uint32_t common = std::min(data_->size, other.data_->size);
-        const std::uint64_t *const mine = words(data_), *const others = words(other.data_);
+bool Clock::leaf_covers(const Node* mine, const Node& other, Slot first, const HostFloor& floor) {
+    const std::uint32_t common = mine != nullptr ? std::min(mine->size, other.size) : 0;
+    const std::uint64_t* const others = words(other);
+    Slot slot = common;
+    if (common != 0) {
         // Mostly it knows all without the floor: no branches, several words at a time. A difference
         // of two positions has the highest bit if the second one is greater.
+        const std::uint64_t* const known = words(*mine);
         std::uint64_t any_is_newer = 0;
-        for (Slot i = 0; i < common; ++i) any_is_newer |= mine[i] - others[i];
-        Slot slot = any_is_newer >> 63 == 0 ? common : 0;
-        while (slot < common && others[slot] <= std::max(mine[slot], floor.at(slot))) ++slot;
-        for (; slot >= common && slot < other.data_->size; ++slot)
-            if (others[slot] > floor.at(slot)) return false;
-        return slot >= other.data_->size;
+        for (Slot i = 0; i < common; ++i) any_is_newer |= known[i] - others[i];
+        if (any_is_newer >> 63 != 0)
+            for (slot = 0; slot < common; ++slot)
+                if (others[slot] > std::max(known[slot], floor.at(first + slot))) return false;
     }
-    bool all = true;
-    other.for_each([&](Epoch epoch) { all = all && (covers(epoch) || floor.covers(epoch)); });
-    return all;
+    for (; slot < other.size; ++slot)
+        if (others[slot] > floor.at(first + slot)) return false;
+    if (common == 0) other.is_over = true;
+    return true;
+}
+
+bool Clock::covers(Node* mine, Node* other, Slot first, const HostFloor& floor) {
+    if (other == mine || other == nullptr || other->is_over) return true;
+    while (mine != nullptr && mine->height > other->height) mine = child(*mine, 0);
+    if (other->height == 0) return leaf_covers(mine, *other, first, floor);
+    for (std::uint32_t i = 0; i < other->size; ++i)
+        if (!covers(child_at(mine, other->height, i), child(*other, i),
+                    first + i * slots_of_child(*other), floor))
+            return false;
+    if (mine == nullptr) other->is_over = true;
+    return true;
+}
+
+/// Returns a node that knows what both do: one of them, if that knows all.
+Clock::Node* Clock::merged(Node* a, Node* b) {
+    const auto share = [](Node* node) {
+        acquire(node);
+        return node;
+    };
+    if (a == b || b == nullptr || b->is_over) return share(a);
+    if (a == nullptr || a->is_over) return share(b);
+    const std::uint32_t height = std::max(a->height, b->height);
+    if (height == 0) {
+        const HostFloor nothing;
+        if (leaf_covers(a, *b, 0, nothing)) return share(a);
+        if (leaf_covers(b, *a, 0, nothing)) return share(b);
+        return make_leaf(a, b, {});
+    }
+    const std::uint32_t count = std::max(children(a, height), children(b, height));
+    bool is_a = a->height == height, is_b = b->height == height;
+    Owned made(make(count, height));
+    std::fill_n(words(*made), count, 0);
+    for (std::uint32_t i = 0; i < count; ++i) {
+        Node *const of_a = child_at(a, height, i), *const of_b = child_at(b, height, i);
+        Node* const both = merged(of_a, of_b);
+        is_a = is_a && both == of_a;
+        is_b = is_b && both == of_b;
+        words(*made)[i] = reinterpret_cast<std::uint64_t>(both);
+    }
+    if (!is_a && !is_b) return made.release();
+    return share(is_a ? a : b);
+}
+
+/// Takes one use of the node. Returns it with a slot's position raised; in place if it is not used
+/// elsewhere.
+Clock::Node* Clock::with(Node* node, Slot slot, Position position) {
+    std::uint32_t height = node != nullptr ? node->height : 0;
+    while (slot >> (leaf_bits + height * child_bits) != 0) ++height;
+    if (height == 0) {
+        if (node != nullptr && node->uses == 1 && slot < node->size) {
+            words(*node)[slot] = std::max(words(*node)[slot], position);
+            node->is_over = false;
+            return node;
+        }
+        Node* const made = make_leaf(node, nullptr, {slot, position});
+        release(node);
+        return made;
+    }
+    const unsigned shift = leaf_bits + (height - 1) * child_bits;
+    const std::uint32_t index = slot >> shift;
+    const bool is_own =
+        node != nullptr && node->height == height && node->uses == 1 && index < node->size;
+    Owned copy;
+    if (!is_own) {
+        const std::uint32_t count = std::max(children(node, height), index + 1);
+        copy.reset(make(count, height));
+        for (std::uint32_t i = 0; i < count; ++i) {
+            Node* const one = child_at(node, height, i);
+            acquire(one);
+            words(*copy)[i] = reinterpret_cast<std::uint64_t>(one);
+        }
+    }
+    Node& changed = is_own ? *node : *copy;
+    words(changed)[index] = reinterpret_cast<std::uint64_t>(
+        with(child(changed, index), slot & ((Slot{1} << shift) - 1), position));
+    changed.is_over = false;
+    if (is_own) return node;
+    release(node);
+    return copy.release();
 }
 
 bool Clock::join(const Clock& other, Epoch epoch, const HostFloor& floor) {
     if (!epoch || covers(epoch) || floor.covers(epoch)) epoch = {};
-    if (covers(other, floor)) {
-        if (!epoch) return false;
-        join_one(epoch, floor);
+    const bool is_known = covers(other, floor);
+    if (is_known && !epoch) return false;
+    const auto is_leaf = [](const Node* node) { return node == nullptr || node->height == 0; };
+    const bool is_small =
+        is_leaf(root_) && is_leaf(other.root_) && epoch.slot() < leaf_slots && epoch;
+    if (is_small) {  // one node does it
+        Node* const made = make_leaf(root_, is_known ? nullptr : other.root_, epoch);
+        release(std::exchange(root_, made));
         return true;
     }
-    if (data_ == nullptr && !epoch) *this = other;
-    else if (fits_dense(epoch) && other.fits_dense(epoch)) join_dense(other, epoch);
-    else join_sorted(other, epoch, floor);
+    if (!is_known) release(std::exchange(root_, merged(root_, other.root_)));
+    if (epoch) root_ = with(root_, epoch.slot(), epoch.position());
     return true;
-}
-
-void Clock::join_one(Epoch epoch, const HostFloor& floor) {
-    if (fits_dense(epoch)) join_dense({}, epoch);
-    else join_sorted({}, epoch, floor);
-}
-
-void Clock::join_dense(const Clock& other, Epoch epoch) {
-    std::uint32_t size = epoch ? epoch.slot() + 1 : 0;
-    for (const Data* const data : {data_, other.data_})
-        if (data != nullptr) size = std::max(size, data->size);
-    Clock joined;
-    joined.data_ = make(size, false);
-    std::uint64_t* const to = words(joined.data_);
-    std::fill_n(to, size, 0);
-    for (const Data* const data : {data_, other.data_})
-        for (Slot slot = 0; data != nullptr && slot < data->size; ++slot)
-            to[slot] = std::max(to[slot], words(data)[slot]);
-    if (epoch) to[epoch.slot()] = std::max(to[epoch.slot()], epoch.position());
-    *this = std::move(joined);
-}
-
-void Clock::join_sorted(const Clock& other, Epoch epoch, const HostFloor& floor) {
-    std::vector<Epoch> all;
-    const auto collect = [&](Epoch one) {
-        if (!floor.covers(one)) all.push_back(one);
-    };
-    for_each(collect);
-    const auto middle = static_cast<std::ptrdiff_t>(all.size());
-    other.for_each(collect);
-    const auto by_word = [](Epoch a, Epoch b) { return a.word() < b.word(); };
-    std::inplace_merge(all.begin(), all.begin() + middle, all.end(), by_word);
-    if (epoch) all.insert(std::upper_bound(all.begin(), all.end(), epoch, by_word), epoch);
-    // Of a slot's entries the last one is the greatest.
-    std::vector<Epoch> kept;
-    for (const Epoch one : all) {
-        if (!kept.empty() && kept.back().slot() == one.slot()) kept.back() = one;
-        else kept.push_back(one);
-    }
-    Clock joined;
-    joined.data_ = make_sorted(kept);
-    *this = std::move(joined);
 }
 
 }  // namespace heddle::detail

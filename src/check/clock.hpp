@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -52,32 +53,40 @@ private:
 };
 
 /// The newest position of each slot that something comes after. Immutable: copies share one object,
-/// and a change makes another. Dense while all slots are below 128, sorted beyond. Not for use by
-/// several threads at once.
+/// and a change makes another, which shares the parts that did not change: the slots are the leaves
+/// of a tree, 128 in each. So a clock that knows a thing more than another one costs what that
+/// thing costs. All calls with a clock take one and the same floor. Not for use by several threads
+/// at once.
 class Clock {
 public:
-    static constexpr Slot most_dense = 128;
+    static constexpr Slot leaf_slots = 128;
 
     Clock() = default;
-    Clock(const Clock& from) noexcept : data_(from.data_) { acquire(); }
-    Clock(Clock&& from) noexcept : data_(std::exchange(from.data_, nullptr)) {}
+    Clock(const Clock& from) noexcept : root_(from.root_) { acquire(root_); }
+    Clock(Clock&& from) noexcept : root_(std::exchange(from.root_, nullptr)) {}
     Clock& operator=(Clock from) noexcept {
-        std::swap(data_, from.data_);
+        std::swap(root_, from.root_);
         return *this;
     }
-    ~Clock() { release(); }
+    ~Clock() { release(root_); }
 
     /// Returns the position of a slot; 0 if nothing of it is known.
     Position at(Slot slot) const noexcept {
-        if (data_ == nullptr) return 0;
-        if (data_->is_sorted) return find_sorted(slot);
-        return slot < data_->size ? words(data_)[slot] : 0;
+        const Node* node = root_;
+        while (node != nullptr && node->height != 0) {
+            const std::uint32_t index = slot >> shift_of(*node);
+            slot &= slots_of_child(*node) - 1;
+            node = index < node->size ? child(*node, index) : nullptr;
+        }
+        return node != nullptr && slot < node->size ? words(*node)[slot] : 0;
     }
     bool covers(Epoch epoch) const noexcept { return epoch.position() <= at(epoch.slot()); }
     /// Returns whether this clock knows all that the other one does, or the floor does.
-    bool covers(const Clock& other, const HostFloor& floor) const;
-    bool is_empty() const noexcept { return data_ == nullptr; }
-    bool is_same(const Clock& other) const noexcept { return data_ == other.data_; }
+    bool covers(const Clock& other, const HostFloor& floor) const {
+        return covers(root_, other.root_, 0, floor);
+    }
+    bool is_empty() const noexcept { return root_ == nullptr; }
+    bool is_same(const Clock& other) const noexcept { return root_ == other.root_; }
 
     /// Learns all that the other clock knows, and of one operation more, with what it follows on
     /// its slot. What the floor covers may be left out. Returns whether anything was new.
@@ -86,50 +95,104 @@ public:
     bool join(Epoch epoch, const HostFloor& floor) { return join({}, epoch, floor); }
 
     /// Calls f(Epoch) for each slot of which something is known.
-    template <class F> void for_each(F&& f) const {
-        if (data_ == nullptr) return;
-        for (std::uint32_t i = 0; i < data_->size; ++i) {
-            const std::uint64_t word = words(data_)[i];
-            if (!data_->is_sorted) {
-                if (word != 0) f(Epoch(i, word));
-            } else {
-                f(epoch_of(word));
-            }
-        }
+    template <class F> void for_each(F&& f) const { for_each(root_, nullptr, 0, f); }
+    /// The same without what this clock shares with the other one.
+    template <class F> void for_each_not_shared(const Clock& other, F&& f) const {
+        for_each(root_, other.root_, 0, f);
     }
+    /// Raises the floor to all that the clock knows. Calls f(Slot) for each slot that it raises.
+    template <class F> void raise(HostFloor& floor, F&& f) const { raise(root_, 0, floor, f); }
 
 private:
-    /// Words follow: positions by slot, or the words of epochs in order.
-    struct Data {
+    /// Words follow: positions by slot in a leaf, or pointers to children, which may be null. A
+    /// child that knows little may be lower than it could be.
+    struct Node {
         std::uint32_t uses;
-        std::uint32_t size;
-        std::uint64_t is_sorted;  ///< 0 or 1; a word, so that words can follow
+        std::uint32_t size;    ///< how many words
+        std::uint32_t height;  ///< 0: a leaf
+        /// Set when the floor was seen to cover all of it, which stays so.
+        mutable bool is_over;
     };
-    static std::uint64_t* words(Data* data) noexcept {
-        return reinterpret_cast<std::uint64_t*>(data + 1);
-    }
-    static const std::uint64_t* words(const Data* data) noexcept {
-        return reinterpret_cast<const std::uint64_t*>(data + 1);
-    }
-    static Epoch epoch_of(std::uint64_t word) noexcept {
-        const Position mask = (Position{1} << Epoch::position_bits) - 1;
-        return {static_cast<Slot>(word >> Epoch::position_bits), word & mask};
-    }
-    Position find_sorted(Slot slot) const noexcept;
-    static Data* make(std::size_t size, bool is_sorted);
-    static Data* make_sorted(const std::vector<Epoch>& epochs);
-    bool fits_dense(Epoch epoch) const noexcept {
-        return (data_ == nullptr || !data_->is_sorted) && epoch.slot() < most_dense;
-    }
-    void join_one(Epoch epoch, const HostFloor& floor);
-    void join_dense(const Clock& other, Epoch epoch);
-    void join_sorted(const Clock& other, Epoch epoch, const HostFloor& floor);
-    void acquire() const noexcept {
-        if (data_ != nullptr) ++data_->uses;
-    }
-    void release() noexcept;
+    static constexpr unsigned leaf_bits = 7, child_bits = 5;
+    static_assert(Slot{1} << leaf_bits == leaf_slots);
 
-    Data* data_ = nullptr;
+    static std::uint64_t* words(Node& node) noexcept {
+        return reinterpret_cast<std::uint64_t*>(&node + 1);
+    }
+    static const std::uint64_t* words(const Node& node) noexcept {
+        return reinterpret_cast<const std::uint64_t*>(&node + 1);
+    }
+    static Node* child(const Node& node, std::uint32_t index) noexcept {
+        return reinterpret_cast<Node*>(words(node)[index]);
+    }
+    /// Returns how far a slot's number is shifted for the index of its child.
+    static unsigned shift_of(const Node& node) noexcept {
+        return leaf_bits + (node.height - 1) * child_bits;
+    }
+    static Slot slots_of_child(const Node& node) noexcept { return Slot{1} << shift_of(node); }
+    /// Returns the child with this index if both are of this height, or the node itself, as the
+    /// first child, if it is lower.
+    static Node* child_at(Node* node, std::uint32_t height, std::uint32_t index) noexcept {
+        if (node == nullptr) return nullptr;
+        if (node->height < height) return index == 0 ? node : nullptr;
+        return index < node->size ? child(*node, index) : nullptr;
+    }
+    static std::uint32_t children(const Node* node, std::uint32_t height) noexcept {
+        if (node == nullptr) return 0;
+        return node->height < height ? 1 : node->size;
+    }
+
+    struct Release {
+        void operator()(Node* node) const noexcept { release(node); }
+    };
+    using Owned = std::unique_ptr<Node, Release>;
+
+    static Node* make(std::size_t size, std::uint32_t height);
+    static Node* make_leaf(const Node* a, const Node* b, Epoch epoch);
+    static bool covers(Node* mine, Node* other, Slot first, const HostFloor& floor);
+    static bool leaf_covers(const Node* mine, const Node& other, Slot first,
+                            const HostFloor& floor);
+    static Node* merged(Node* a, Node* b);
+    static Node* with(Node* node, Slot slot, Position position);
+    static void acquire(Node* node) noexcept {
+        if (node != nullptr) ++node->uses;
+    }
+    static void release(Node* node) noexcept {
+        if (node != nullptr && --node->uses == 0) destroy(node);
+    }
+    static void destroy(Node* node) noexcept;
+
+    template <class F> static void for_each(Node* node, Node* without, Slot first, F& f) {
+        if (node == nullptr || node == without) return;
+        if (node->height == 0) {
+            for (std::uint32_t i = 0; i < node->size; ++i)
+                if (const Position at = words(*node)[i]; at != 0) f(Epoch(first + i, at));
+            return;
+        }
+        for (std::uint32_t i = 0; i < node->size; ++i)
+            for_each(child(*node, i), lower(without, node->height, i),
+                     first + i * slots_of_child(*node), f);
+    }
+    template <class F> static void raise(Node* node, Slot first, HostFloor& floor, F& f) {
+        if (node == nullptr || node->is_over) return;
+        for (std::uint32_t i = 0; i < node->size; ++i) {
+            if (node->height != 0) {
+                raise(child(*node, i), first + i * slots_of_child(*node), floor, f);
+            } else if (const Epoch epoch(first + i, words(*node)[i]); !floor.covers(epoch)) {
+                floor.raise(epoch);
+                f(epoch.slot());
+            }
+        }
+        node->is_over = true;
+    }
+    /// Returns the part of another clock's node that has the slots of child `index` of a node of
+    /// this height, if it is a node of its own.
+    static Node* lower(Node* node, std::uint32_t height, std::uint32_t index) noexcept {
+        while (node != nullptr && node->height > height) node = child(*node, 0);
+        return child_at(node, height, index);
+    }
+
+    Node* root_ = nullptr;
 };
 
 /// An operation, with all that precedes it.

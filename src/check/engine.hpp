@@ -39,6 +39,12 @@ public:
     std::vector<Finding>& findings() noexcept { return findings_; }
     /// Returns where an event was recorded behind an operation of a stream, or 0.
     SiteId record_behind(std::uint64_t stream, std::uint64_t position);
+    /// Returns where the array was made that has this address; 0 if there is none, or it was made
+    /// before the first operation.
+    SiteId made_at(std::uint64_t address) {
+        const AllocationTrack* const found = memory_.at_address(address);
+        return found != nullptr && !found->is_freed ? found->made : 0;
+    }
     /// Returns the position of a stream's newest operation; 0 if it is not known any more.
     std::uint64_t newest(std::uint64_t stream);
 
@@ -137,8 +143,14 @@ private:
     bool is_expected(const Access& second, const AllocationTrack& memory,
                      const Conflict& conflict) const;
     SiteId leak_of(const Access& second, Epoch first) const;
+    Doubt doubt_of(const Access& second, const AllocationTrack& memory, const Conflict& conflict,
+                   SiteId leak) const;
+    bool is_on_gpu(Epoch epoch) const;
     FindingSide side_of(const Mark& mark);
-    KnownOrder order_between(StreamTrack* first, const StreamTrack* second) const;
+    void name_node(FindingSide& side, const CheckShape* shape, const Finding& finding,
+                   AccessMode other) const;
+    KnownOrder order_between(const FindingSide& first, const StreamTrack* second) const;
+    SiteId fork_of(const StreamTrack* first, const StreamTrack* second) const;
     void allocate(const CheckOp& op, StreamTrack* stream, Epoch epoch);
     void free(const CheckOp& op, StreamTrack* stream, Epoch epoch);
     void become_host_access(const CheckOp& op, const CheckAccess& access);
@@ -148,7 +160,8 @@ private:
     // engine_graphs.cpp: graph launches, batches, collectives
     void launch_graph(const Step& step);
     void launch_parts(const Step& step, const KnownShape& shape);
-    void join_events(Clock& clock, const std::vector<std::uint64_t>& events);
+    void join_events(Clock& clock, const Step& step, const ShapePart& part);
+    void note_event_waits(const Step& step, const EventTrack& event, const EventWait& wait);
     KnownShape& known_shape(const CheckShape& shape);
     void access_part(const Step& step, const ShapePart& part, Epoch epoch, const Clock& before);
     void sent_batch(const CheckOp& op);

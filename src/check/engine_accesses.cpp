@@ -21,7 +21,8 @@ Mark mark_of(const CheckOp& op, const CheckAccess& access, Epoch epoch) noexcept
             .argument = access.argument,
             .is_free = op.kind == OpKind::free,
             .by_allocation = op.kind == OpKind::allocate,
-            .is_raw = access.allocation == 0};
+            .is_raw = access.allocation == 0,
+            .is_guess = access.is_guess};
 }
 
 }  // namespace
@@ -156,23 +157,64 @@ void CheckEngine::tell_one(const Access& second, const AllocationTrack& memory,
         known.end = conflict.end;
         return;
     }
-    const SiteId leak = leak_of(second, conflict.first.epoch);
-    const bool host_takes_new_memory = second.stream == nullptr && conflict.first.by_allocation;
-    Finding finding{.kind = kind,
-                    .is_certain = conflict.is_certain && leak == 0 && !memory.is_foreign &&
-                                  !host_takes_new_memory};
-    finding.first = first;
-    finding.second = side_of(second.mark);
+    Finding finding{.kind = kind, .first = first, .second = side_of(second.mark)};
     finding.begin = conflict.begin;
     finding.end = conflict.end;
+    finding.rows = conflict.rows;
     finding.allocation = memory.id;
     finding.allocation_begin = memory.begin;
     finding.element = second.access.element;
     finding.made = memory.made;
     finding.freed = memory.freed;
-    finding.order = order_between(streams_.by_slot(conflict.first.epoch.slot()), second.stream);
-    finding.leak = leak;
-    findings_.push_back(finding);
+    const StreamTrack* const track = streams_.by_slot(conflict.first.epoch.slot());
+    const GraphLaunch* const launch =
+        track != nullptr ? track->launch_at(conflict.first.epoch.position()) : nullptr;
+    name_node(finding.first, launch != nullptr ? launch->shape.get() : nullptr, finding,
+              second.mark.mode);
+    name_node(finding.second, second.op.shape.get(), finding, conflict.first.mode);
+    finding.order = order_between(finding.first, second.stream);
+    finding.fork = fork_of(track, second.stream);
+    const SiteId leak = leak_of(second, conflict.first.epoch);
+    finding.doubt = doubt_of(second, memory, conflict, leak);
+    finding.is_certain = finding.doubt == Doubt::none;
+    finding.leak = finding.doubt == Doubt::leak ? leak : 0;
+    findings_.push_back(std::move(finding));
+}
+
+/// What may make the finding wrong. What says most comes first.
+Doubt CheckEngine::doubt_of(const Access& second, const AllocationTrack& memory,
+                            const Conflict& conflict, SiteId leak) const {
+    if (!conflict.is_certain) return Doubt::many_rows;
+    if (second.mark.is_guess || conflict.first.is_guess) return Doubt::unknown_graph;
+    if (leak != 0) return Doubt::leak;
+    if (second.stream == nullptr && conflict.first.by_allocation) return Doubt::new_memory;
+    // The host cannot give up memory that CPU streams use before it has seen that they are done.
+    // What frees the memory of GPUs waits by itself.
+    if (memory.is_foreign && (is_on_gpu(conflict.first.epoch) || is_on_gpu(second.mark.epoch)))
+        return Doubt::foreign;
+    return Doubt::none;
+}
+
+bool CheckEngine::is_on_gpu(Epoch epoch) const {
+    const StreamTrack* const stream = streams_.by_slot(epoch.slot());
+    return stream != nullptr && is_cuda(stream->device);
+}
+
+/// Finds the node of a launched graph that conflicts with the other side, and names it.
+void CheckEngine::name_node(FindingSide& side, const CheckShape* shape, const Finding& finding,
+                            AccessMode other) const {
+    if (shape == nullptr) return;
+    side.argument = -1;
+    for (const CheckNode& node : shape->nodes)
+        for (const CheckAccess& one : node.accesses) {
+            const bool is_it =
+                one.data < finding.end && finding.begin < one.end() && conflicts(one.mode, other);
+            if (!is_it) continue;
+            side.in_node = node.site;
+            side.mode = one.mode;
+            side.argument = one.argument;
+            return;
+        }
 }
 
 SiteId CheckEngine::leak_of(const Access& second, Epoch first) const {
@@ -187,29 +229,44 @@ SiteId CheckEngine::leak_of(const Access& second, Epoch first) const {
 
 FindingSide CheckEngine::side_of(const Mark& mark) {
     FindingSide side{.site = mark.site, .mode = mark.mode, .argument = mark.argument};
-    if (const StreamTrack* const stream = streams_.by_slot(mark.epoch.slot())) {
-        side.stream = stream->id;
-        side.position = mark.epoch.position() - stream->base;
-    }
+    side.moment = mark.epoch;
+    const StreamTrack* const stream = streams_.by_slot(mark.epoch.slot());
+    if (stream == nullptr) return side;
+    side.stream = stream->id;
+    side.position = mark.epoch.position() - stream->base;
+    // Parts of graphs are on the streams of the launches.
+    if (!StreamTable::is_made_id(stream->id)) return side;
+    const GraphLaunch* const launch = stream->launch_at(mark.epoch.position());
+    const GraphLaunch& of = launch != nullptr ? *launch : stream->newest_launch();
+    side.stream = of.stream;
+    side.position = of.position;
     return side;
 }
 
-KnownOrder CheckEngine::order_between(StreamTrack* first, const StreamTrack* second) const {
-    if (first == nullptr) return {};
+KnownOrder CheckEngine::order_between(const FindingSide& first, const StreamTrack* second) const {
+    const StreamTrack* const track = streams_.by_slot(first.moment.slot());
+    if (track == nullptr) return {};
     if (second != nullptr) {
         KnownOrder never;
         for (const OrderNote& note : second->notes) {
-            if (note.other == first->id) return note.order;
+            if (note.other == first.stream) return note.order;
             if (note.other == 0) never = note.order;
         }
         if (never.kind != KnownOrder::Kind::none) return never;
     }
     const bool has_waited =
-        first->slot < host_wait_sites_.size() && floor_.at(first->slot) > first->base;
+        track->slot < host_wait_sites_.size() && floor_.at(track->slot) > track->base;
     if (!has_waited) return {};
     return {.kind = KnownOrder::Kind::host_wait,
-            .wait = host_wait_sites_[first->slot],
-            .covered = floor_.at(first->slot) - first->base};
+            .wait = host_wait_sites_[track->slot],
+            .covered = floor_.at(track->slot) - track->base};
+}
+
+/// Returns the place of the fork of which both are branches, or 0.
+SiteId CheckEngine::fork_of(const StreamTrack* first, const StreamTrack* second) const {
+    if (first == nullptr || second == nullptr || first == second) return 0;
+    const bool is_one = first->fork.event != 0 && first->fork.event == second->fork.event;
+    return is_one ? second->fork.wait : 0;
 }
 
 }  // namespace heddle::detail

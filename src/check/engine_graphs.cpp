@@ -36,11 +36,12 @@ void CheckEngine::launch_graph(const Step& step) {
         else stream.clock.join(graphs_.forgotten(), floor_);
     }
     KnownShape* const shape = op.shape != nullptr ? &known_shape(*op.shape) : nullptr;
+    if (shape != nullptr) stream.note({step.epoch.position(), op.stream, op.position, op.shape});
     if (shape == nullptr) access_all(step);
     else if (shape->use.parts.size() > 1) launch_parts(step, *shape);
     else {
         const ShapePart& part = shape->use.parts.front();
-        join_events(stream.clock, part.waits);
+        join_events(stream.clock, step, part);
         access_part(step, part, step.epoch, stream.clock);
         for (const std::uint64_t event : shape->use.records) {
             const bool is_behind = std::ranges::find(part.records, event) != part.records.end();
@@ -56,11 +57,27 @@ void CheckEngine::launch_graph(const Step& step) {
 }
 
 /// Wait nodes name no record of their event: any that is known may be meant.
-void CheckEngine::join_events(Clock& clock, const std::vector<std::uint64_t>& events) {
-    for (const std::uint64_t event : events)
-        if (const EventTrack* const track = events_.find(event))
-            track->each_moment(
-                [&](const Moment& moment) { clock.join(moment.before, moment.at, floor_); });
+void CheckEngine::join_events(Clock& clock, const Step& step, const ShapePart& part) {
+    for (const EventWait& wait : part.waits) {
+        const EventTrack* const event = events_.find(wait.event);
+        if (event == nullptr) continue;
+        event->each_moment(
+            [&](const Moment& moment) { clock.join(moment.before, moment.at, floor_); });
+        note_event_waits(step, *event, wait);
+    }
+}
+
+void CheckEngine::note_event_waits(const Step& step, const EventTrack& event,
+                                   const EventWait& wait) {
+    for (const EventRecord& one : event.records) {
+        const StreamTrack* const other = streams_.by_slot(one.moment.at.slot());
+        if (other == nullptr) continue;
+        step.stream->note(other->id, {.kind = KnownOrder::Kind::wait,
+                                      .record = one.site,
+                                      .wait = wait.site,
+                                      .covered = one.moment.at.position() - other->base,
+                                      .event = wait.event});
+    }
 }
 
 /// Parts of a graph that wait nodes and record nodes separate have positions of their own, as if
@@ -75,7 +92,8 @@ void CheckEngine::launch_parts(const Step& step, const KnownShape& shape) {
         StreamTrack& part = streams_.at(shape.streams[i]);
         part.device = stream.device;
         parts.push_back({before, Epoch(part.slot, ++part.last)});
-        join_events(parts.back().before, shape.use.parts[i].waits);
+        part.note({part.last, step.op.stream, step.op.position, step.op.shape});
+        join_events(parts.back().before, step, shape.use.parts[i]);
         all.join(parts.back().before, parts.back().at, floor_);
     }
     for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -102,7 +120,8 @@ void CheckEngine::access_part(const Step& step, const ShapePart& part, Epoch epo
                         .site = step.op.site,
                         .mode = one.mode,
                         .argument = one.argument,
-                        .is_raw = one.allocation == 0};
+                        .is_raw = one.allocation == 0,
+                        .is_guess = one.is_guess};
         access(step.op, one, mark, order, step.stream);
     }
 }
@@ -177,10 +196,14 @@ void CheckEngine::end_collective(Collective& collective, bool is_complete) {
     }
     for (Finding& one : collective.held) {
         const StreamTrack* const first = streams_.find(one.first.stream);
+        const Epoch epoch = one.first.moment;
         if (is_complete && first != nullptr &&
-            collective.entered.covers(first->epoch(one.first.position)))
+            (collective.entered.covers(epoch) || floor_.covers(epoch)))
             continue;
-        one.is_certain = one.is_certain && is_complete;
+        if (!is_complete && one.is_certain) {
+            one.is_certain = false;
+            one.doubt = Doubt::leak;
+        }
         findings_.push_back(one);
     }
     collective.held.clear();

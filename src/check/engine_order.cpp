@@ -103,7 +103,8 @@ bool CheckEngine::needs_wait(const Step& step, const StreamTrack& other) const {
     if (is_new_work(other.epoch(step.op.other_position), order)) return true;
     if (other.in_collective) return false;  // those join without a wait
     bool is_new = false;
-    other.clock.for_each([&](Epoch epoch) { is_new = is_new || is_new_work(epoch, order); });
+    other.clock.for_each_not_shared(
+        known, [&](Epoch epoch) { is_new = is_new || is_new_work(epoch, order); });
     return is_new;
 }
 
@@ -124,7 +125,9 @@ void CheckEngine::tell_elision_fault(const Step& step, const StreamTrack& other)
 void CheckEngine::note_wait(const Step& step, const EventRecord* record) {
     const CheckOp& op = step.op;
     KnownOrder order{.reason = op.reason,
-                     .record = record != nullptr ? record->site : op.site,
+                     .record = record != nullptr     ? record->site
+                               : op.event.event != 0 ? op.site
+                                                     : 0,
                      .wait = op.site,
                      .covered = op.other_position,
                      .event = op.event.event};
@@ -192,11 +195,9 @@ void CheckEngine::synchronized_device(std::uint32_t device, SiteId site) {
 }
 
 void CheckEngine::raise_floor(const Clock& reaches, SiteId site) {
-    reaches.for_each([&](Epoch epoch) {
-        if (floor_.covers(epoch)) return;
-        floor_.raise(epoch);
-        if (host_wait_sites_.size() <= epoch.slot()) host_wait_sites_.resize(epoch.slot() + 1);
-        host_wait_sites_[epoch.slot()] = site;
+    reaches.raise(floor_, [&](Slot slot) {
+        if (host_wait_sites_.size() <= slot) host_wait_sites_.resize(slot + 1);
+        host_wait_sites_[slot] = site;
     });
 }
 

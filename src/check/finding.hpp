@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <map>
+#include <string>
 #include <tuple>
 #include <vector>
 
 #include "check/check_op.hpp"
+#include "check/clock.hpp"
 
 namespace heddle::detail {
 
@@ -34,6 +36,22 @@ struct FindingSide {
     AccessMode mode = AccessMode::read;
     std::int8_t argument = -1;
     std::uint32_t node = CheckNode::no_node;  ///< in the graph
+    SiteId in_node = 0;                       ///< graph launches: the node that accesses the memory
+    /// In a graph: the node of the two sides' common graph that it is or belongs to, and the stream
+    /// that it was captured on, if it was.
+    SiteId edge_node = 0;
+    std::string captured_on{};
+    Epoch moment{};  ///< the engine's
+};
+
+/// Why a finding is possible only.
+enum class Doubt : std::uint8_t {
+    none,
+    leak,     ///< an order may have left sight: see Finding::leak
+    foreign,  ///< whoever owns the memory may free it and use it again, with a wait of his own
+    unknown_graph,  ///< what the graph does with the memory is not known
+    new_memory,     ///< the host uses memory that a stream allocates
+    many_rows,      ///< whether the accesses have common bytes was not looked at
 };
 
 /// The newest order that the second side's stream had after the first side's, if there was one.
@@ -60,19 +78,25 @@ struct Finding {
     FindingSide first = {}, second = {};
     /// Address of the common bytes, and one past the last one.
     std::uint64_t begin = 0, end = 0;
+    Rows rows = {};                ///< if they are not all bytes from `begin` to `end`
     std::uint64_t allocation = 0;  ///< 0 if heddle does not own the memory
     /// Where the allocation begins, if that is known, and the size of an element.
     std::uint64_t allocation_begin = 0;
     std::uint32_t element = 0;
     SiteId made = 0, freed = 0;  ///< where the memory was allocated, and freed
     KnownOrder order = {};
+    Doubt doubt = Doubt::none;
     SiteId leak = 0;          ///< what may make an order that cannot be seen
+    SiteId fork = 0;          ///< both sides are branches of the fork here
     std::uint64_t shape = 0;  ///< of the graph
     /// For reports: an event was recorded here, behind the first side, and the second side's stream
     /// has not waited for it.
     SiteId record_behind = 0;
     /// For reports: a wait before this place is missing, too, and would order these.
     SiteId same_wait = 0;
+    /// For reports: here the second side's stream became current in place of the first one's, and
+    /// was told not to wait for it.
+    SiteId unwaited_scope = 0;
 };
 
 /// Counts findings of the same two sites instead of keeping each.

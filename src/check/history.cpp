@@ -19,7 +19,7 @@ void compare(const Mark& first, const Mark& second, std::uint64_t begin, std::ui
     if (!first) return;
     const bool is_ordered = order.covers(first.epoch);
     if (first.is_free) {
-        to.push_back({first, begin, end, true, is_ordered});
+        to.push_back({.first = first, .begin = begin, .end = end, .is_ordered = is_ordered});
         return;
     }
     if (is_ordered || !conflicts(first.mode, second.mode)) return;
@@ -63,6 +63,29 @@ Cell part_of(const Cell& cell, std::uint64_t begin, std::uint64_t end) {
     return part;
 }
 
+/// Makes one of those conflicts that are rows of one access, from number `from` on.
+void join_rows(std::uint64_t pitch, std::size_t from, std::vector<Conflict>& all) {
+    std::vector<Conflict> joined;
+    for (std::size_t i = from; i < all.size(); ++i) {
+        const Conflict& row = all[i];
+        const auto is_before = [&](const Conflict& one) {
+            const std::uint64_t rows = std::max<std::uint64_t>(one.rows.count, 1);
+            return one.first == row.first && one.begin + rows * pitch == row.begin &&
+                   one.end + pitch == row.end;
+        };
+        const auto before = std::ranges::find_if(joined, is_before);
+        if (before == joined.end()) {
+            joined.push_back(row);
+            continue;
+        }
+        before->rows = {std::max<std::uint64_t>(before->rows.count, 1) + 1, row.end - row.begin,
+                        pitch};
+        before->end = row.end;
+    }
+    all.erase(all.begin() + static_cast<std::ptrdiff_t>(from), all.end());
+    all.insert(all.end(), joined.begin(), joined.end());
+}
+
 /// Calls f(begin, end) for each stretch of bytes.
 template <class F> void for_each_row(const CheckAccess& access, F&& f) {
     if (!access.is_strided()) return f(access.data, access.end());
@@ -98,7 +121,11 @@ void History::compare_cells(const CheckAccess& access, const Mark& mark, const O
                 [&](const Mark& reader) { compare(reader, mark, from, till, order, to); });
         });
     };
-    if (is_exact) return for_each_row(access, compare_row);
+    if (is_exact) {
+        for_each_row(access, compare_row);
+        if (access.is_strided()) join_rows(access.pitch, before, to);
+        return;
+    }
     compare_row(access.data, access.end());
     for (std::size_t i = before; i < to.size(); ++i) to[i].is_certain = false;
 }
@@ -109,8 +136,8 @@ void History::compare_strided(const CheckAccess& access, const Mark& mark, const
         if (order.covers(one.mark.epoch) || !conflicts(one.mark.mode, mark.mode)) continue;
         const Overlap overlap = overlap_of(one.access, access);
         if (overlap == Overlap::none) continue;
-        const auto [begin, end] = common_span(one.access, access);
-        to.push_back({one.mark, begin, end, overlap == Overlap::some});
+        const CommonBytes common = common_bytes(one.access, access);
+        to.push_back({one.mark, common.begin, common.end, overlap == Overlap::some, common.rows});
     }
 }
 

@@ -14,8 +14,9 @@ namespace heddle::detail {
 class Leaks {
 public:
     void add(const Moment& moment, SiteId site) {
-        moment.before.for_each([&](Epoch epoch) { add(epoch, site); });
+        moment.before.for_each_not_shared(last_, [&](Epoch epoch) { add(epoch, site); });
         add(moment.at, site);
+        last_ = moment.before;
     }
     /// Returns the operation through which order may leave that comes after this one, or 0.
     SiteId after(Epoch epoch) const noexcept {
@@ -32,6 +33,7 @@ private:
 
     HostFloor reached_;
     std::vector<SiteId> sites_;
+    Clock last_;  ///< what was added last
 };
 
 }  // namespace heddle::detail

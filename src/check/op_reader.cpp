@@ -78,10 +78,13 @@ std::shared_ptr<const CheckShape> OpReader::shape_of(const GraphShape& shape) {
         node.site = sites_.intern(from.kind, from.name, from.where);
         node.after.assign(from.after.begin(), from.after.end());
         copy_accesses(from.accesses, node.accesses);
+        for (CheckAccess& access : node.accesses) access.is_guess = !from.accesses_known;
         node.accesses_known = from.accesses_known;
         node.may_signal = from.may_signal;
         node.inside = from.inside;
         node.alternative = from.alternative;
+        node.child = from.child;
+        node.captured_on = from.captured_on;
         node.event = from.event;
     }
     if (shapes_.size() == most_shapes) {

@@ -1,7 +1,7 @@
 #include "check/report.hpp"
 
-#include <string_view>
-
+#include "check/advice.hpp"
+#include "check/words.hpp"
 #include "core/base/format.hpp"
 
 namespace heddle {
@@ -44,14 +44,6 @@ RaceKind kind_of_race(FindingKind kind) noexcept {
     return RaceKind::write_after_write;
 }
 
-/// Returns the file without its folders, and the line.
-std::string place_text(const Site& site) {
-    const std::string_view file = site.file;
-    const std::string_view last = file.substr(file.find_last_of('/') + 1);
-    if (last.empty()) return "an unknown place";
-    return site.line != 0 ? formatted("{}:{}", last, site.line) : std::string(last);
-}
-
 bool is_host(const Side& side) noexcept { return side.kind == OpKind::host_access; }
 
 /// Returns "kernel 'Relax'", for example, or "the host".
@@ -60,7 +52,8 @@ std::string who(const Side& side) {
     case OpKind::host_access: return "the host";
     case OpKind::launch: return formatted("'{}'", side.name);
     case OpKind::host_function: return formatted("host function '{}'", side.name);
-    case OpKind::graph_launch: return "a graph";
+    case OpKind::graph_launch:
+        return side.node.empty() ? "a graph" : formatted("node '{}' of a graph", side.node);
     case OpKind::copy: return formatted("the copy {}", side.name);
     case OpKind::fill: return "the fill";
     case OpKind::collective: return formatted("collective '{}'", side.name);
@@ -70,18 +63,14 @@ std::string who(const Side& side) {
     }
 }
 
-const char* kind_word(OpKind kind) noexcept {
-    switch (kind) {
-    case OpKind::launch: return "kernel";
-    case OpKind::graph_launch: return "graph launch";
-    case OpKind::host_function: return "host function";
-    default: return to_string(kind);
-    }
-}
-
 /// Returns the sentence that says what may go wrong.
-std::string headline(const Race& race) {
-    const std::string first = who(race.first), second = who(race.second);
+std::string headline(const Race& race, const std::string& first_place,
+                     const std::string& second_place) {
+    std::string first = who(race.first), second = who(race.second);
+    if (first == second) {
+        first += " of " + first_place;
+        second += " of " + second_place;
+    }
     const bool writes = race.second.mode != AccessMode::read;
     switch (race.kind) {
     case RaceKind::write_after_read:
@@ -109,34 +98,46 @@ std::string ordinal(int index) {
     return index < 3 ? first[index] : formatted("{}th", index + 1);
 }
 
+/// Returns whether the operation is the beginning or the end of memory.
+bool is_lifetime(OpKind kind) noexcept { return kind == OpKind::allocate || kind == OpKind::free; }
+
+/// Returns what is known of one side, in the words of a sentence: who and where.
+std::string who_and_where(const Side& side, const FindingSide& found, const Site& site,
+                          const std::string& place, bool is_node) {
+    if (is_host(side)) return formatted("the host, at {}", place);
+    const std::string stream = side.stream.empty() ? std::string()
+                               : side.stream.starts_with("stream ")
+                                   ? formatted(" on {}", side.stream)
+                                   : formatted(" on stream {}", side.stream);
+    if (is_lifetime(side.kind)) return formatted("{}{}, at {}", who(side), stream, place);
+    if (!is_node)
+        return formatted("{}, {}{}, enqueued at {}", side.name, kind_word(side.kind), stream,
+                         place);
+    if (found.captured_on.empty()) return formatted("{}, added at {}", node_text(site), place);
+    return formatted("{}, captured on stream {} at {}", node_text(site), found.captured_on, place);
+}
+
 /// Returns the lines about one side.
-std::string side_text(const Side& side, const Site& site, bool is_node) {
+std::string side_text(const Side& side, const FindingSide& found, const ReportNames& names,
+                      const std::string& place, bool is_node) {
     std::string text =
-        is_host(side) ? formatted("  the host, at {}", place_text(site))
-                      : formatted("  {}, {}{}, {} at {}", side.name, kind_word(side.kind),
-                                  side.stream.empty() ? std::string()
-                                                      : formatted(" on stream {}", side.stream),
-                                  is_node ? "added" : "enqueued", place_text(site));
-    const char* const does = side.mode == AccessMode::read    ? "reads it"
-                             : side.mode == AccessMode::write ? "writes it"
-                                                              : "reads and writes it";
-    text += formatted("\n      {}", does);
+        formatted("  {}\n", who_and_where(side, found, names.site(found.site), place, is_node));
+    if (is_lifetime(side.kind)) return text;
+    text += "      ";
+    if (found.in_node != 0) {
+        const Site& node = names.site(found.in_node);
+        text += formatted("its {}, made at {}, ", node_text(node), place_text(node));
+    }
+    text += side.mode == AccessMode::read    ? "reads it"
+            : side.mode == AccessMode::write ? "writes it"
+                                             : "reads and writes it";
     if (side.argument >= 0) text += formatted(" through its {} argument", ordinal(side.argument));
     return text + "\n";
 }
 
 /// Returns what both use: "elements [0, 4096) of the array made at solver.cpp:40".
 std::string memory_text(const Finding& finding, const ReportNames& names) {
-    const std::uint64_t bytes = finding.end - finding.begin;
-    const std::uint64_t offset = finding.begin - finding.allocation_begin;
-    const bool in_array = finding.allocation != 0 && finding.allocation_begin != 0 &&
-                          finding.begin >= finding.allocation_begin;
-    std::string text;
-    if (in_array && finding.element != 0 && offset % finding.element == 0)
-        text = formatted("elements [{}, {})", offset / finding.element,
-                         (offset + bytes + finding.element - 1) / finding.element);
-    else if (in_array) text = formatted("bytes [{}, {})", offset, offset + bytes);
-    else text = formatted("{} bytes at {:#x}", bytes, finding.begin);
+    std::string text = part_text(finding);
     if (finding.allocation == 0) text += " of memory that heddle does not own";
     else if (finding.made == 0) text += " of an array made before the check began";
     else text += formatted(" of the array made at {}", place_text(names.site(finding.made)));
@@ -148,6 +149,15 @@ std::string memory_text(const Finding& finding, const ReportNames& names) {
 std::string order_text(const Finding& finding, const ReportNames& names) {
     const KnownOrder& order = finding.order;
     const auto place = [&](SiteId site) { return place_text(names.site(site)); };
+    if (finding.fork != 0)
+        return formatted("They are in two branches of the fork at {}, which run at the same time.",
+                         place(finding.fork));
+    if (finding.unwaited_scope != 0) {
+        const Site& scope = names.site(finding.unwaited_scope);
+        return formatted("{} at {} made '{}' current without a wait for '{}': {} = false.",
+                         scope.name, place_text(scope), names.short_stream(finding.second.stream),
+                         names.short_stream(finding.first.stream), wait_option(scope));
+    }
     switch (order.kind) {
     case KnownOrder::Kind::wait:
         if (order.record != 0)
@@ -171,69 +181,47 @@ std::string order_text(const Finding& finding, const ReportNames& names) {
     return "Nothing orders the two.";
 }
 
-/// Returns a call as code, "main.wait_stream(halo);", or in words if a stream has no name of its
-/// own.
-std::string code(const std::string& stream, const char* function, const std::string& argument) {
-    const bool is_named =
-        stream.find(' ') == std::string::npos && argument.find(' ') == std::string::npos;
-    if (is_named) return formatted("{}.{}({});  // names of streams", stream, function, argument);
-    return formatted("{}({}) of {}", function, argument, stream);
-}
-
-/// Returns what would order them.
-std::string missing_text(const Finding& finding, const ReportNames& names, const Race& race) {
-    const std::string second = place_text(names.site(finding.second.site));
-    if (finding.in_graph) {
-        // Whoever only reads comes second, most likely; else who was added later.
-        const auto only_reads = [](const Side& side) { return side.mode == AccessMode::read; };
-        const bool is_turned = only_reads(race.first) != only_reads(race.second)
-                                   ? only_reads(race.first)
-                                   : race.first.where.line > race.second.where.line;
-        const std::string first = place_text(names.site(finding.first.site));
-        return formatted("an edge between them, for example the node of {} .after() the node of {}",
-                         is_turned ? first : second, is_turned ? second : first);
-    }
-    if (race.kind == RaceKind::free_before_use || race.kind == RaceKind::use_after_free)
-        return formatted(
-            "the array has to live until that use is done; if it goes through a pointer, "
-            "array.used_on(stream) at {}",
-            place_text(names.site(finding.kind == FindingKind::use_after_free
-                                      ? finding.second.site
-                                      : finding.first.site)));
-    if (race.kind == RaceKind::reuse)
-        return formatted("array.used_on(stream) for the use at {}, if it goes through a pointer",
-                         place_text(names.site(finding.first.site)));
-    if (finding.same_wait != 0)
-        return formatted("the {} before {}, reported before, which would order these, too",
-                         is_host(race.second) ? "host's wait" : "wait",
-                         place_text(names.site(finding.same_wait)));
-    const std::string first_stream = names.short_stream(finding.first.stream);
-    if (is_host(race.second))
-        return formatted("before {}, for example\n      {}", second,
-                         code(first_stream, "synchronize", ""));
-    if (is_host(race.first)) return formatted("the host's access has to come before {}", second);
-    const bool is_round = race.first.where.file == race.second.where.file &&
-                          race.second.where.line <= race.first.where.line;
-    const std::string second_stream = names.short_stream(finding.second.stream);
-    std::string text = formatted("after {} and before {}{}, for example\n      {}",
-                                 place_text(names.site(finding.first.site)), second,
-                                 is_round ? " of the next round" : "",
-                                 code(second_stream, "wait_stream", first_stream));
-    if (finding.record_behind != 0)
-        text += formatted("\n      or wait_event() of {}, for the event that {} records",
-                          second_stream, place_text(names.site(finding.record_behind)));
-    return text;
-}
+check::Place place_of(const Site& site) { return {site.file, site.line, site.column}; }
 
 Side side_of(const FindingSide& side, const ReportNames& names) {
     const Site& site = names.site(side.site);
-    return {.kind = site.kind,
-            .name = site.name,
-            .stream = side.stream != 0 ? names.stream(side.stream) : std::string(),
-            .where = {site.file, site.line},
-            .mode = side.mode,
-            .argument = side.argument,
-            .position = side.position};
+    Side made{.kind = site.kind,
+              .name = readable(site.name),
+              .stream = side.stream != 0 ? names.stream(side.stream) : std::string(),
+              .where = place_of(site),
+              .mode = side.mode,
+              .argument = side.argument,
+              .position = side.position};
+    if (side.in_node == 0) return made;
+    made.node = readable(names.site(side.in_node).name);
+    made.node_where = place_of(names.site(side.in_node));
+    return made;
+}
+
+/// Returns the line that says why a race is possible only.
+std::string doubt_text(const Finding& finding, const ReportNames& names) {
+    switch (finding.doubt) {
+    case Doubt::none: break;
+    case Doubt::leak:
+        if (finding.leak == 0)
+            return "  Unless something makes that order that heddle cannot see.\n";
+        return formatted("  Unless {} at {} makes that order in a way that heddle cannot see.\n",
+                         readable(names.site(finding.leak).name),
+                         place_text(names.site(finding.leak)));
+    case Doubt::foreign:
+        return "  Possible only, as the memory is not heddle's: it may have been freed and given "
+               "out "
+               "again in between (cudaFree() waits in a way that heddle cannot see).\n";
+    case Doubt::unknown_graph:
+        return "  Possible only, as the graph was built before the check began: which parts of its "
+               "arrays it reads or writes is not known.\n";
+    case Doubt::new_memory:
+        return "  Possible only, as the memory is new: the host may know that it is there.\n";
+    case Doubt::many_rows:
+        return "  Possible only, as there are too many rows to see whether they have bytes in "
+               "common.\n";
+    }
+    return "";
 }
 
 std::string kind_words(RaceKind kind) {
@@ -244,28 +232,33 @@ std::string kind_words(RaceKind kind) {
 }
 
 std::string race_text(const Race& race, const Finding& finding, const ReportNames& names) {
-    std::string text =
-        formatted("heddle check: {}{} ({}): {}\n", race.certain ? "RACE" : "POSSIBLE RACE",
-                  finding.in_graph ? " in a graph" : "", kind_words(race.kind),
-                  finding.in_graph ? formatted("the nodes '{}' and '{}' have no order",
-                                               race.first.name, race.second.name)
-                                   : headline(race));
-    text += side_text(race.first, names.site(finding.first.site), finding.in_graph);
-    text += side_text(race.second, names.site(finding.second.site), finding.in_graph);
+    const Site &first = names.site(finding.first.site), &second = names.site(finding.second.site);
+    const std::string first_place = place_beside(first, second),
+                      second_place = place_beside(second, first);
+    std::string text = formatted(
+        "heddle check: {}{} ({}): {}\n", race.certain ? "RACE" : "POSSIBLE RACE",
+        finding.in_graph ? " in a graph" : "", kind_words(race.kind),
+        finding.in_graph ? formatted("{} and {} have no order", node_text(first), node_text(second))
+                         : headline(race, first_place, second_place));
+    text += side_text(race.first, finding.first, names, first_place, finding.in_graph);
+    text += side_text(race.second, finding.second, names, second_place, finding.in_graph);
     text += formatted("  in common: {}\n", memory_text(finding, names));
     text += formatted("  {}\n", order_text(finding, names));
     text += formatted("  Missing: {}\n", missing_text(finding, names, race));
-    if (!race.certain && finding.leak != 0)
-        text += formatted("  Unless {} at {} makes that order in a way that heddle cannot see.\n",
-                          names.site(finding.leak).name, place_text(names.site(finding.leak)));
+    if (!race.certain) text += doubt_text(finding, names);
     const auto key = [&](const Side& side, const FindingSide& found) {
         if (finding.in_graph) return formatted("node#{}", found.node);
         return formatted("{}#{}", side.stream.empty() ? std::string("host") : side.stream,
                          side.position);
     };
-    text += formatted("  [kind={} certain={} first={} second={} bytes={:#x}+{}]\n",
+    std::string rows;
+    if (finding.rows.count != 0)
+        rows =
+            formatted(" rows={}x{}/{}", finding.rows.count, finding.rows.bytes, finding.rows.pitch);
+    text += formatted("  [kind={} certain={} first={} second={} bytes={:#x}+{}{}]\n",
                       to_string(race.kind), race.certain ? 1 : 0, key(race.first, finding.first),
-                      key(race.second, finding.second), finding.begin, finding.end - finding.begin);
+                      key(race.second, finding.second), finding.begin, finding.end - finding.begin,
+                      rows);
     return text;
 }
 
@@ -282,7 +275,7 @@ Race race_of(const Finding& finding, const ReportNames& names) {
               .text = {}};
     if (finding.made != 0) {
         const Site& made = names.site(finding.made);
-        race.made = {made.file, made.line};
+        race.made = place_of(made);
     }
     race.text = race_text(race, finding, names);
     return race;
@@ -294,10 +287,6 @@ std::string fault_text(const Finding& finding, const ReportNames& names) {
         "for '{}'#{}). Please report.\n",
         place_text(names.site(finding.second.site)), names.short_stream(finding.second.stream),
         names.short_stream(finding.first.stream), finding.first.position);
-}
-
-std::string named_place(const Site& site) {
-    return formatted("'{}' at {}", site.name, place_text(site));
 }
 
 std::string summary_text(const check::Summary& summary, bool is_strict) {

@@ -28,8 +28,6 @@ protected:
 check::Race race_of(const Finding& finding, const ReportNames& names);
 /// Returns the text of an elision_fault.
 std::string fault_text(const Finding& finding, const ReportNames& names);
-/// Returns "'scale' at scale.cpp:12".
-std::string named_place(const Site& site);
 /// Returns "heddle check: 3 races, 1 possible ...", with what to do about it.
 std::string summary_text(const check::Summary& summary, bool is_strict);
 

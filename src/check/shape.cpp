@@ -1,5 +1,6 @@
 #include "check/shape.hpp"
 
+#include <algorithm>
 #include <map>
 #include <utility>
 
@@ -59,6 +60,17 @@ bool are_exclusive(const CheckShape& shape, std::uint32_t a, std::uint32_t b) {
     return false;
 }
 
+/// Returns the nodes that the node is within, from the outermost one on, and itself.
+std::vector<std::uint32_t> path_to(const CheckShape& shape, std::uint32_t node) {
+    std::vector<std::uint32_t> path;
+    while (node < shape.nodes.size()) {
+        path.insert(path.begin(), node);
+        const CheckNode& one = shape.nodes[node];
+        node = one.child != CheckNode::no_node ? one.child : one.inside;
+    }
+    return path;
+}
+
 FindingSide side_of(const CheckShape& shape, std::uint32_t node, const Mark& mark) {
     return {
         .site = shape.nodes[node].site, .mode = mark.mode, .argument = mark.argument, .node = node};
@@ -71,7 +83,8 @@ public:
 
     void run() {
         for (std::uint32_t i = 0; i < shape_.nodes.size(); ++i)
-            for (const CheckAccess& access : shape_.nodes[i].accesses) add(i, access);
+            for (const CheckAccess& access : shape_.nodes[i].accesses)
+                if (!access.is_guess) add(i, access);
     }
 
 private:
@@ -99,9 +112,12 @@ private:
                         .second = side_of(shape_, second, mark),
                         .begin = conflict.begin,
                         .end = conflict.end,
+                        .rows = conflict.rows,
                         .allocation = access.allocation,
                         .element = access.element,
+                        .doubt = conflict.is_certain ? Doubt::none : Doubt::many_rows,
                         .shape = shape_.id};
+        set_edge(finding, first, second);
         for (std::size_t i = first_; i < to_.size(); ++i) {
             Finding& known = to_[i];
             if (known.first.node != first || known.second.node != second ||
@@ -111,6 +127,19 @@ private:
             return;
         }
         to_.push_back(finding);
+    }
+
+    /// Edges are between nodes of one graph: for a node of a body or of a child graph, that is the
+    /// conditional node or the child graph's own.
+    void set_edge(Finding& finding, std::uint32_t first, std::uint32_t second) const {
+        const std::vector<std::uint32_t> a = path_to(shape_, first), b = path_to(shape_, second);
+        const auto [of_a, of_b] = std::ranges::mismatch(a, b);
+        const auto set = [&](FindingSide& side, std::uint32_t node) {
+            side.edge_node = shape_.nodes[node].site;
+            side.captured_on = shape_.nodes[node].captured_on;
+        };
+        set(finding.first, of_a != a.end() ? *of_a : first);
+        set(finding.second, of_b != b.end() ? *of_b : second);
     }
 
     const CheckShape& shape_;

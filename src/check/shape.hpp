@@ -11,10 +11,16 @@ namespace heddle::detail {
 /// conditional node do not conflict; the runs of one body come one after the other.
 void check_shape(const CheckShape& shape, std::vector<Finding>& to);
 
+/// A node that waits for an event.
+struct EventWait {
+    std::uint64_t event = 0;
+    SiteId site = 0;
+};
+
 /// What part of a graph accesses: the nodes that come after the same wait nodes and before the same
 /// record nodes.
 struct ShapePart {
-    std::vector<std::uint64_t> waits;    ///< events that it comes after, in order
+    std::vector<EventWait> waits;        ///< what it comes after, by event
     std::vector<std::uint64_t> records;  ///< events that come after it, in order
     std::vector<CheckAccess> accesses;   ///< merged
 };

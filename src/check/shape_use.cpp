@@ -21,16 +21,18 @@ std::vector<CheckAccess> merged(std::vector<CheckAccess> all) {
         return is_write ? 0 : one.mode == AccessMode::concurrent ? 1 : 2;
     };
     std::erase_if(all, [](const CheckAccess& one) { return one.bytes == 0; });
+    const auto place = [&](const CheckAccess& one) {
+        return std::tuple(one.is_guess, rank(one), one.is_strided(), one.allocation, one.data);
+    };
     std::stable_sort(all.begin(), all.end(), [&](const CheckAccess& a, const CheckAccess& b) {
-        return std::tuple(rank(a), a.is_strided(), a.allocation, a.data) <
-               std::tuple(rank(b), b.is_strided(), b.allocation, b.data);
+        return place(a) < place(b);
     });
     std::vector<CheckAccess> kept;
     for (const CheckAccess& one : all) {
         CheckAccess* const last = kept.empty() ? nullptr : &kept.back();
         const bool joins = last != nullptr && !one.is_strided() && !last->is_strided() &&
                            rank(*last) == rank(one) && last->allocation == one.allocation &&
-                           one.data <= last->end();
+                           last->is_guess == one.is_guess && one.data <= last->end();
         if (!joins) {
             kept.push_back(one);
             continue;
@@ -40,7 +42,8 @@ std::vector<CheckAccess> merged(std::vector<CheckAccess> all) {
                  .bytes = end - last->data,
                  .allocation = last->allocation,
                  .element = last->element,
-                 .mode = last->mode};
+                 .mode = last->mode,
+                 .is_guess = last->is_guess};
     }
     return kept;
 }
@@ -102,11 +105,15 @@ ShapeUse use_of(const CheckShape& shape) {
         }
     }
     if (parts.empty()) parts[{}] = {};
+    std::map<std::uint64_t, SiteId> wait_sites;
+    for (const CheckNode& node : shape.nodes)
+        if (node.event != 0 && node.kind == OpKind::wait) wait_sites[node.event] = node.site;
     for (auto& [key, accesses] : parts) {
         const auto& [waits_before, records_after, waits, records] = key;
-        use.parts.push_back({{waits.begin(), waits.end()},
-                             {records.begin(), records.end()},
-                             merged(std::move(accesses))});
+        std::vector<EventWait> waited;
+        for (const std::uint64_t event : waits) waited.push_back({event, wait_sites[event]});
+        use.parts.push_back(
+            {std::move(waited), {records.begin(), records.end()}, merged(std::move(accesses))});
     }
     return use;
 }

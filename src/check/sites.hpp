@@ -15,7 +15,7 @@ namespace heddle::detail {
 struct Site {
     OpKind kind = OpKind::launch;
     std::string name, file;
-    unsigned line = 0;
+    unsigned line = 0, column = 0;
 };
 
 /// Gives each site a small number.
@@ -39,17 +39,18 @@ private:
                                 const SourceLocation& where) noexcept {
         const auto mix = reinterpret_cast<std::uintptr_t>(name) * 0x9e3779b97f4a7c15u +
                          reinterpret_cast<std::uintptr_t>(where.file) +
-                         where.line * std::uintptr_t{0x85ebca6b} + static_cast<std::size_t>(kind);
+                         where.line * std::uintptr_t{0x85ebca6b} +
+                         where.column * std::uintptr_t{0xc2b2ae35} + static_cast<std::size_t>(kind);
         return (mix ^ mix >> 32) % places;
     }
     static bool is_at(const Site& site, OpKind kind, const char* name,
                       const SourceLocation& where) {
-        return site.kind == kind && site.line == where.line && site.name == name &&
-               site.file == where.file;
+        return site.kind == kind && site.line == where.line && site.column == where.column &&
+               site.name == name && site.file == where.file;
     }
     SiteId find_or_add(OpKind kind, const char* name, const SourceLocation& where);
 
-    using Text = std::tuple<OpKind, std::string, std::string, unsigned>;
+    using Text = std::tuple<OpKind, std::string, std::string, unsigned, unsigned>;
     std::array<SiteId, places> recent_{};  ///< the newest of each place
     std::map<Text, SiteId> by_text_;
     std::vector<Site> sites_{Site{}};

@@ -1,10 +1,12 @@
 #include "check/streams.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace heddle::detail {
 
 void StreamTrack::note(std::uint64_t other, const KnownOrder& order) {
+    if (order.reason == WaitReason::fork) fork = order;
     for (OrderNote& one : notes) {
         if (one.other != other) continue;
         one.order = order;
@@ -12,6 +14,17 @@ void StreamTrack::note(std::uint64_t other, const KnownOrder& order) {
     }
     if (notes.size() == most_notes) notes.erase(notes.begin());
     notes.push_back({other, order});
+}
+
+void StreamTrack::note(GraphLaunch launch) {
+    if (launches.size() < most_launches) launches.push_back(std::move(launch));
+    else launches[launched % most_launches] = std::move(launch);
+    ++launched;
+}
+
+const GraphLaunch* StreamTrack::launch_at(Position at) const noexcept {
+    const auto found = std::ranges::find(launches, at, &GraphLaunch::at);
+    return found != launches.end() ? &*found : nullptr;
 }
 
 StreamTrack& StreamTable::at(std::uint64_t id) {

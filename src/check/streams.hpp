@@ -16,8 +16,15 @@ struct OrderNote {
     KnownOrder order;
 };
 
+/// A launch of a graph.
+struct GraphLaunch {
+    Position at = 0;  ///< the slot's
+    std::uint64_t stream = 0, position = 0;
+    std::shared_ptr<const CheckShape> shape;
+};
+
 struct StreamTrack {
-    static constexpr std::size_t most_notes = 64;
+    static constexpr std::size_t most_notes = 64, most_launches = 8;
 
     std::uint64_t id = 0;
     Slot slot = 0;
@@ -33,10 +40,20 @@ struct StreamTrack {
     SiteId poisoned = 0;         ///< an operation was dropped here
     bool in_collective = false;  ///< it took part in one
     std::vector<OrderNote> notes;
+    KnownOrder fork;                    ///< the newest fork that it is a branch of
+    std::vector<GraphLaunch> launches;  ///< the newest ones, for reports, as a ring
+    std::size_t launched = 0;           ///< how many there were
 
     Epoch epoch(std::uint64_t position) const noexcept { return {slot, base + position}; }
     Moment now() const { return {clock, {slot, last}}; }
     void note(std::uint64_t other, const KnownOrder& order);
+    void note(GraphLaunch launch);
+    /// Returns the launch at a position of the slot, or null.
+    const GraphLaunch* launch_at(Position at) const noexcept;
+    /// Returns the newest launch. There must be one.
+    const GraphLaunch& newest_launch() const noexcept {
+        return launches[(launched - 1) % most_launches];
+    }
 };
 
 /// Gives each stream a slot, and takes it back when all that the stream did is known to be over:
@@ -51,7 +68,8 @@ public:
     /// Forgets streams that do nothing any more, if there are many.
     void forget_covered(const HostFloor& floor);
     /// Makes a number that no stream of the program has.
-    std::uint64_t make_id() noexcept { return ++made_ids_ | std::uint64_t{1} << 63; }
+    std::uint64_t make_id() noexcept { return ++made_ids_ | made_bit; }
+    static bool is_made_id(std::uint64_t id) noexcept { return (id & made_bit) != 0; }
     std::size_t size() const noexcept { return by_id_.size(); }
     std::size_t slots() const noexcept { return by_slot_.size(); }
     template <class F> void for_each(F&& f) {
@@ -59,6 +77,8 @@ public:
     }
 
 private:
+    static constexpr std::uint64_t made_bit = std::uint64_t{1} << 63;
+
     Slot take_slot();
     Slot share_slot();
 

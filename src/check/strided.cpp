@@ -63,8 +63,58 @@ bool is_within(const CheckAccess& inner, const CheckAccess& outer) noexcept {
            inner.rows <= outer.rows;
 }
 
-std::pair<std::uint64_t, std::uint64_t> common_span(const CheckAccess& a,
-                                                    const CheckAccess& b) noexcept {
+namespace {
+
+/// Returns the common bytes of rows and of all bytes of [begin, end).
+CommonBytes common_with_span(const CheckAccess& rows, std::uint64_t begin, std::uint64_t end) {
+    // The first row that ends behind `begin`, and the last one that begins before `end`.
+    const std::uint64_t first =
+        begin < rows.data + rows.bytes ? 0 : (begin - rows.data - rows.bytes) / rows.pitch + 1;
+    const std::uint64_t last =
+        std::min<std::uint64_t>((end - 1 - rows.data) / rows.pitch, rows.rows - 1);
+    CommonBytes common{rows.data + first * rows.pitch, rows.data + last * rows.pitch + rows.bytes};
+    if (first == last) return {std::max(common.begin, begin), std::min(common.end, end)};
+    common.rows = {last - first + 1, rows.bytes, rows.pitch};
+    return common;
+}
+
+/// Returns the common bytes of two accesses of one pitch, of which row i of `a` meets row i + k of
+/// `b` and no other; no rows if some meet two.
+CommonBytes common_at_equal_pitch(const CheckAccess& a, const CheckAccess& b) {
+    const auto pitch = static_cast<std::int64_t>(a.pitch);
+    const auto shift = static_cast<std::int64_t>(a.data - b.data);
+    std::int64_t k = shift / pitch;  // rounded down
+    if (shift % pitch < 0) --k;
+    const std::int64_t into = shift - k * pitch;  // how far a's row begins behind b's row k
+    const auto a_bytes = static_cast<std::int64_t>(a.bytes);
+    const auto b_bytes = static_cast<std::int64_t>(b.bytes);
+    const bool meets_k = into<b_bytes, meets_next = into + a_bytes> pitch;
+    if (meets_k == meets_next) return {};
+    // In bytes from the beginning of a's row.
+    const std::int64_t from = meets_k ? 0 : pitch - into;
+    const std::int64_t till = std::min(a_bytes, (meets_k ? 0 : pitch) - into + b_bytes);
+    if (meets_next) ++k;
+    const std::int64_t first = std::max<std::int64_t>(0, -k);
+    const std::int64_t last = std::min<std::int64_t>(a.rows, std::int64_t{b.rows} - k) - 1;
+    const auto at = [&](std::int64_t row, std::int64_t byte) {
+        return a.data + static_cast<std::uint64_t>(row * pitch + byte);
+    };
+    CommonBytes common{at(first, from), at(last, till)};
+    if (first != last)
+        common.rows = {static_cast<std::uint64_t>(last - first + 1),
+                       static_cast<std::uint64_t>(till - from), a.pitch};
+    return common;
+}
+
+}  // namespace
+
+CommonBytes common_bytes(const CheckAccess& a, const CheckAccess& b) noexcept {
+    CommonBytes common;
+    if (!a.is_strided() && b.is_strided()) common = common_with_span(b, a.data, a.end());
+    else if (a.is_strided() && !b.is_strided()) common = common_with_span(a, b.data, b.end());
+    else if (a.is_strided() && a.pitch == b.pitch && a.bytes <= a.pitch && b.bytes <= b.pitch)
+        common = common_at_equal_pitch(a, b);
+    if (common.begin < common.end) return common;
     return {std::max(a.data, b.data), std::min(a.end(), b.end())};
 }
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <utility>
 
 #include "check/check_op.hpp"
 
@@ -20,8 +19,15 @@ Overlap overlap_of(const CheckAccess& a, const CheckAccess& b) noexcept;
 /// Returns whether `outer` contains all of the bytes of `inner`, as far as it is easily told.
 bool is_within(const CheckAccess& inner, const CheckAccess& outer) noexcept;
 
-/// Returns the bytes between the first and the last one that both spans have: [begin, end).
-std::pair<std::uint64_t, std::uint64_t> common_span(const CheckAccess& a,
-                                                    const CheckAccess& b) noexcept;
+/// Bytes [begin, end), of those the rows if there are any.
+struct CommonBytes {
+    std::uint64_t begin = 0, end = 0;
+    Rows rows{};
+};
+/// Returns the bytes that both accesses have in common, which must be some: rows if both have the
+/// same pitch and each row meets one of the other's, or if one of them has one row (of which the
+/// first and the last may be common in part); else all between the first and the last byte of both
+/// spans.
+CommonBytes common_bytes(const CheckAccess& a, const CheckAccess& b) noexcept;
 
 }  // namespace heddle::detail

@@ -28,6 +28,18 @@ TEST_CASE("a mangled name is read, without types") {
           "my::Hash<4>");
 }
 
+TEST_CASE("heddle's own kernels are named by what they do") {
+    CHECK(kernel_name("f() [with K = heddle::detail::Reduce<float, heddle::detail::Sum, false>]") ==
+          "sum of a collective (float)");
+    CHECK(kernel_name("f() [with K = heddle::detail::Reduce<float, heddle::detail::Sum, true>]") ==
+          "average of a collective (float)");
+    CHECK(kernel_name("f() [K = heddle::detail::Reduce<heddle::detail::Float16, "
+                      "heddle::detail::Max, false>]") == "maximum of a collective (Float16)");
+    CHECK(kernel_name("f() [with K = heddle::detail::{anonymous}::Fetch]") ==
+          "copy of a collective");
+    CHECK(kernel_name("f() [with K = heddle::detail::Other]") == "heddle::detail::Other");
+}
+
 TEST_CASE("a kept name is made once") {
     const char* const first = kept_kernel_name("void f() [with K = kept::Once]");
     CHECK(std::string(first) == "kept::Once");

@@ -1,4 +1,4 @@
-// Clocks: what they know, dense and sorted.
+// Clocks: what they know, with few slots and with many.
 #include "catch.hpp"
 #include "check/clock.hpp"
 #include "random.hpp"
@@ -56,7 +56,7 @@ TEST_CASE("copies of a clock share it until one of them learns something", "[che
 }
 
 TEST_CASE("clocks know what they have joined, with few slots and with many", "[check]") {
-    for (const Slot slots : {8u, 120u, 140u, 2000u}) {
+    for (const Slot slots : {8u, 120u, 140u, 2000u, 6000u, 200000u}) {
         heddle_test::Random random(slots);
         HostFloor floor;
         std::vector<Clock> clocks(5);
@@ -75,4 +75,37 @@ TEST_CASE("clocks know what they have joined, with few slots and with many", "[c
             REQUIRE(knows(clocks[to], known[to], floor, slots));
         }
     }
+}
+
+TEST_CASE("a clock that knows one thing more shares the rest", "[check]") {
+    const HostFloor floor;
+    Clock before;
+    for (Slot slot = 1; slot <= 10000; ++slot) before.join(Epoch{slot, 1}, floor);
+    Clock after = before;
+    after.join(Epoch{5000, 2}, floor);
+    std::size_t told = 0;
+    after.for_each_not_shared(before, [&](Epoch) { ++told; });
+    CHECK(told == Clock::leaf_slots);
+    Clock other;
+    other.join(before, floor);
+    CHECK(other.is_same(before));
+    other.join(after, floor);
+    CHECK(other.is_same(after));
+}
+
+TEST_CASE("a clock raises the floor to what it knows, and costs nothing after that", "[check]") {
+    HostFloor floor;
+    Clock clock;
+    for (Slot slot = 1; slot <= 1000; ++slot) clock.join(Epoch{slot, slot}, floor);
+    std::size_t raised = 0;
+    clock.raise(floor, [&](Slot) { ++raised; });
+    CHECK(raised == 1000);
+    CHECK(floor.covers({1000, 1000}));
+    clock.join(Epoch{7, 8}, floor);
+    clock.raise(floor, [&](Slot slot) {
+        ++raised;
+        CHECK(slot == 7);
+    });
+    CHECK(raised == 1001);
+    CHECK(Clock().covers(clock, floor));
 }

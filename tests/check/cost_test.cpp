@@ -93,6 +93,31 @@ TEST_CASE("check: ten million operations leave less than a megabyte", "[.][check
     CHECK(engine.findings().empty());
 }
 
+/// Streams of which each waits for the one before, and tells somebody that it ran.
+Program chain(std::size_t streams) {
+    Program p;
+    auto before = p.stream();
+    for (std::size_t i = 1; i < streams; ++i) {
+        const auto next = p.stream();
+        p.wait_stream(next, before);
+        p.host_function(next);
+        p.ops.back().may_signal = true;
+        before = next;
+    }
+    p.synchronize(before);
+    return p;
+}
+
+// Each clock knows all streams before: as copies they took 400 MB.
+TEST_CASE("check: a chain of 10,000 streams keeps what 10,000 waits keep", "[check]") {
+    const Program program = chain(10000);
+    const std::size_t before = bytes_in_use();
+    detail::CheckEngine engine;
+    for (const CheckOp& op : program.ops) engine.add(op);
+    CHECK(engine.findings().empty());
+    CHECK(bytes_in_use() <= before + 10000 * 5000);
+}
+
 TEST_CASE("check: what operations cost", "[.][check-cost]") {
     constexpr std::size_t ops = 3000000;
     std::printf("launch of 3 arrays, one stream: %.0f ns\n",
@@ -103,6 +128,9 @@ TEST_CASE("check: what operations cost", "[.][check-cost]") {
     for (const std::size_t streams : {8u, 64u})
         std::printf("launch, record, wait, %zu streams: %.0f ns each\n", streams,
                     nanoseconds_each(traffic(streams), ops));
+    for (const std::size_t streams : {100u, 1000u, 10000u})
+        std::printf("wait and host function, a chain of %zu streams: %.0f ns each\n", streams,
+                    nanoseconds_each(chain(streams), 1));
     Program allocations;
     const auto s = allocations.stream();
     const Memory x = allocations.allocate(s);

@@ -1,6 +1,8 @@
 // Parts of arrays: ranges, rows, and how what is remembered of them grows.
 #include "check/history.hpp"
 #include "check/op_builder.hpp"
+#include "check/strided.hpp"
+#include "random.hpp"
 
 using namespace heddle_test;
 
@@ -225,4 +227,38 @@ TEST_CASE("check: rows are remembered up to a number", "[check]") {
     CHECK(alone.history.strided() == History::most_strided);
     alone.add(out(x));
     CHECK(alone.history.strided() == 0);
+}
+
+TEST_CASE("check: what two accesses in rows have in common is told as rows", "[check]") {
+    heddle_test::Random random(7);
+    constexpr std::uint64_t pitch = 16;
+    std::size_t told_rows = 0;
+    for (int i = 0; i < 20000; ++i) {
+        const auto access = [&] {
+            const auto rows = static_cast<std::uint32_t>(1 + random.below(5));
+            return CheckAccess{.data = 1000 + random.below(60),
+                               .bytes = 1 + random.below(12),
+                               .pitch = pitch,
+                               .rows = rows};
+        };
+        const CheckAccess a = access(), b = access();
+        if (detail::overlap_of(a, b) != detail::Overlap::some) continue;
+        const auto has = [](const CheckAccess& one, std::uint64_t byte) {
+            for (std::uint32_t row = 0; row < one.rows; ++row)
+                if (byte - one.data - row * pitch < one.bytes) return true;
+            return false;
+        };
+        const detail::CommonBytes common = detail::common_bytes(a, b);
+        told_rows += common.rows.count != 0 ? 1 : 0;
+        for (std::uint64_t byte = 1000; byte < 1200; ++byte) {
+            bool is_told = byte >= common.begin && byte < common.end;
+            if (common.rows.count != 0)
+                is_told = is_told && (byte - common.begin) % pitch < common.rows.bytes;
+            // All that is common is told; and nothing else, unless a row meets two others.
+            if (has(a, byte) && has(b, byte)) REQUIRE(is_told);
+            if (common.rows.count != 0 && a.is_strided() && b.is_strided())
+                REQUIRE(is_told == (has(a, byte) && has(b, byte)));
+        }
+    }
+    CHECK(told_rows > 1000);
 }

@@ -1,5 +1,6 @@
 // What reports of races say.
 #include "check/report.hpp"
+#include "check/words.hpp"
 
 #include <map>
 
@@ -20,8 +21,12 @@ enum : SiteId { pack = 1, relax, record, wait, made, host, notify, send, freed }
 class SomeNames final : public heddle::detail::ReportNames {
 public:
     const Site& site(SiteId id) const override { return sites_.at(id); }
-    std::string stream(std::uint64_t id) const override { return short_stream(id) + " of cuda:0"; }
-    std::string short_stream(std::uint64_t id) const override { return id == 7 ? "halo" : "main"; }
+    std::string stream(std::uint64_t id) const override {
+        return short_stream(id) + (id == 11 ? " of cuda:1" : " of cuda:0");
+    }
+    std::string short_stream(std::uint64_t id) const override {
+        return id == 7 ? "halo" : id == 9 ? "stream 9" : id == 10 ? "cuda:0 default" : "main";
+    }
 
 private:
     std::map<SiteId, Site> sites_{{pack, {OpKind::launch, "PackHalo", "src/solver.cpp", 71}},
@@ -96,6 +101,25 @@ TEST_CASE("an event that nobody waits for is named") {
                                           "records\n"));
 }
 
+TEST_CASE("streams without names are told by what is enqueued on them") {
+    Finding finding = a_finding(FindingKind::read_after_write);
+    finding.first.stream = 9;
+    finding.second.stream = 10;
+    CHECK_THAT(text_of(finding),
+               contains("default_stream(Device(\"cuda:0\")).wait_stream(the stream of "
+                        "solver.cpp:71);\n"));
+    finding.second.stream = 11;  // main, of another device
+    finding.first.stream = 8;
+    CHECK_THAT(text_of(finding), contains("(main of cuda:1).wait_stream(main of cuda:0);\n"));
+    finding.second.stream = 12;  // main of the same device
+    CHECK_THAT(text_of(finding), contains("(the stream of solver.cpp:88).wait_stream(the stream of "
+                                          "solver.cpp:71);\n"));
+    finding.first.stream = 9;
+    finding.second = {.site = host, .mode = AccessMode::read};
+    finding.kind = FindingKind::host_read_after_write;
+    CHECK_THAT(text_of(finding), contains("(the stream of solver.cpp:71).synchronize();\n"));
+}
+
 TEST_CASE("a wait that was asked for before is not asked for again") {
     Finding finding = a_finding(FindingKind::read_after_write);
     finding.same_wait = wait;
@@ -120,6 +144,7 @@ TEST_CASE("a report of the host's access asks for a host wait") {
 TEST_CASE("a possible race names what may make the order") {
     Finding finding = a_finding(FindingKind::write_after_read);
     finding.is_certain = false;
+    finding.doubt = heddle::detail::Doubt::leak;
     finding.leak = notify;
     const std::string text = text_of(finding);
     CHECK_THAT(text, contains("POSSIBLE RACE"));
@@ -133,7 +158,7 @@ TEST_CASE("a report of freed memory says to keep it, or to declare its use") {
     finding.freed = freed;
     const std::string text = text_of(finding);
     CHECK_THAT(text, contains("memory is freed that the copy device to device may still read"));
-    CHECK_THAT(text, contains("array.used_on(stream) at link.cpp:61"));
+    CHECK_THAT(text, contains("array.used_on(halo) at link.cpp:61"));
     CHECK_THAT(text, contains("freed at an unknown place"));
 }
 
@@ -146,8 +171,9 @@ TEST_CASE("a race in a graph asks for an edge") {
         CHECK_THAT(text_of(finding), contains("RACE in a graph"));
         CHECK_THAT(text_of(finding), contains("' have no order"));
         CHECK_THAT(text_of(finding), contains("added at solver.cpp:71"));
-        CHECK_THAT(text_of(finding), contains("the node of solver.cpp:71 .after() the node of "
-                                              "solver.cpp:88"));
+        CHECK_THAT(text_of(finding),
+                   contains("the kernel node 'PackHalo' of solver.cpp:71 .after() the kernel node "
+                            "'Relax' of solver.cpp:88"));
     }
 }
 
@@ -172,6 +198,50 @@ TEST_CASE("each kind of finding has a race with words") {
         CHECK(race.text.find("''") == std::string::npos);
         CHECK(race.first.where.line == 71);
     }
+}
+
+TEST_CASE("a possible race says in one line why it is not certain") {
+    using heddle::detail::Doubt;
+    Finding finding = a_finding(FindingKind::write_after_read);
+    finding.is_certain = false;
+    for (const Doubt doubt :
+         {Doubt::leak, Doubt::foreign, Doubt::unknown_graph, Doubt::new_memory, Doubt::many_rows}) {
+        finding.doubt = doubt;
+        const std::string text = text_of(finding);
+        INFO(text);
+        const bool says_why = text.find("\n  Possible only, as ") != std::string::npos ||
+                              text.find("\n  Unless ") != std::string::npos;
+        CHECK(says_why);
+    }
+}
+
+TEST_CASE("kernels' names are readable, as compilers write them") {
+    using heddle::detail::readable;
+    CHECK(readable("Scale<float>") == "Scale<float>");
+    CHECK(readable("{anonymous}::Scale<float, 3>") == "Scale<float, 3>");
+    CHECK(readable("(anonymous namespace)::Scale") == "Scale");
+    CHECK(readable("main()::<lambda(std::size_t, heddle::View<float>)>") == "lambda in main()");
+    CHECK(readable("{anonymous}::step(int)::<lambda(auto:1)>::<lambda(std::size_t)>") ==
+          "lambda in step(int)");
+    CHECK(readable("f(T) [with T = int]::<lambda(int)>") == "lambda in f(T)");
+    CHECK(readable("__nv_hdl_wrapper_t<false, true, false, __nv_dl_tag<void (*)(int, char), "
+                   "my::f<int, 3>, 1>, void(long unsigned int, heddle::View<int>)>") ==
+          "lambda in my::f<int, 3>");
+    CHECK(readable("(lambda at ../src/heat/solver.cpp:12:5)") == "lambda at solver.cpp:12:5");
+}
+
+TEST_CASE("rows are told as parts of the array's rows") {
+    Finding finding = a_finding(FindingKind::write_after_write);
+    finding.begin = 0x1000 + (2 * 64 + 8) * 4;
+    finding.end = finding.begin + 3 * 64 * 4 + 16;
+    finding.rows = {.count = 4, .bytes = 16, .pitch = 64 * 4};
+    CHECK_THAT(text_of(finding), contains("in common: elements [8, 12) of each of the rows [2, 6), "
+                                          "64 elements apart, of the array made at"));
+    finding.element = 0;
+    CHECK_THAT(text_of(finding), contains("in common: bytes [32, 48) of each of the rows [2, 6), "
+                                          "256 bytes apart, of the array made at"));
+    finding.rows.bytes = 250;  // beyond the end of a row of the array
+    CHECK_THAT(text_of(finding), contains("in common: 4 rows of 250 bytes, 256 apart, from 0x"));
 }
 
 TEST_CASE("summary_counts_possible") {

@@ -101,3 +101,24 @@ TEST_CASE("check: pipeline_of_three_stages", "[check]") {
     p.write(stages[0], slots[0]);  // pipeline_stage_uses_another_slot
     CHECK(races(p).size() == 1);
 }
+
+TEST_CASE("check: branches of one fork are told as such, and those of two are not", "[check]") {
+    const bool is_one = GENERATE(true, false);
+    Program p;
+    const auto base = p.stream(), other = p.stream(), a = p.stream(), b = p.stream();
+    const Memory x = p.array();
+    const auto branch = [&](Program::StreamName stream, Program::EventName begin) {
+        p.reason = WaitReason::fork;
+        const Line line = p.wait(stream, begin);
+        p.reason = WaitReason::user;
+        return line;
+    };
+    const auto first = p.record(base);
+    branch(a, first);
+    Line second = branch(b, first);
+    if (!is_one) second = branch(b, p.record(other));
+    p.write(a, x);
+    p.write(b, x);
+    REQUIRE(p.findings().size() == 1);
+    CHECK(p.findings()[0].fork == (is_one ? second : 0));
+}

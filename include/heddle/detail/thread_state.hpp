@@ -17,6 +17,9 @@ struct SavedState {
     bool has_device = false;  ///< `device` and `device_set` are to be restored
     bool device_set = false;
     bool has_stream = false;  ///< `stream` is to be restored for `stream_device`
+    /// `entered` did not wait for what it replaced, of which observers had been told so much.
+    bool has_no_wait = false;
+    std::uint64_t told_before = 0;
     Device device = Access::device(DeviceKind::cpu, 0);
     Device stream_device = Access::device(DeviceKind::cpu, 0);
     StreamState* stream = nullptr;

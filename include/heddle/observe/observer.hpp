@@ -138,9 +138,14 @@ struct GraphNodeInfo {
     std::uint32_t inside = no_node;
     /// Which of its bodies they are in. A pass through a conditional node runs at most one.
     std::uint32_t alternative = 0;
-    /// Known only if there was an observer when the node was made.
+    /// For nodes of a child graph: the child graph's own node, by its index. It follows them.
+    std::uint32_t child = no_node;
+    /// The name of the stream whose work was captured as this node; empty if none was.
+    const char* captured_on = "";
+    /// Known only if there was an observer when the node was made. Else all of each array that it
+    /// uses.
     std::span<const OpAccess> accesses = {};
-    /// Whether `accesses` are all that it accesses.
+    /// Whether `accesses` are exactly what it accesses.
     bool accesses_known = false;
     /// As OpInfo::may_signal.
     bool may_signal = false;
@@ -174,6 +179,8 @@ struct OpInfo {
     /// Kernels: whether it holds, or is passed, what may be pointers to memory that `accesses` does
     /// not tell of: addresses, references, views of addresses.
     bool holds_pointers = false;
+    /// The first few of those words, if there are any.
+    std::span<const void* const> pointers = {};
     /// Allocations: whether the memory comes from a cache of heddle's own, which has to hand it on
     /// after the uses of whoever had it before.
     bool from_own_cache = false;

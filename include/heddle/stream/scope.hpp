@@ -59,7 +59,8 @@ protected:
     ~ScopeBase() { leave(); }
 
     void change_device(Device device) noexcept;
-    void change_stream(StreamRef stream) noexcept;
+    /// `unwaited`: the stream that it replaces, if it is not ordered after that one.
+    void change_stream(StreamRef stream, const StreamRef* unwaited = nullptr) noexcept;
     /// Restores the saved state, once. Returns false if the scope was entered on another thread.
     bool leave() noexcept;
 

@@ -1,5 +1,6 @@
 #include "core/base/kernel_name.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -11,6 +12,7 @@
 #include <cxxabi.h>
 
 #include "core/base/fork.hpp"
+#include "core/base/format.hpp"
 #include "core/base/made_once.hpp"
 
 namespace heddle::detail {
@@ -80,11 +82,40 @@ std::string readable_kernel_name(const std::string& mangled) {
     return without_types(text.get());
 }
 
+namespace {
+
+/// Returns the first argument of a template's name, without heddle's namespace: "float".
+std::string_view first_argument(std::string_view name) noexcept {
+    const std::size_t begin = std::min(name.find('<'), name.size() - 1) + 1;
+    return name.substr(begin, name.find_first_of(",>", begin) - begin);
+}
+
+/// Returns what heddle's own kernels do, or the name itself: that is of no use to users.
+std::string name_of_own(std::string name) {
+    constexpr std::string_view own = "heddle::detail::";
+    if (!name.starts_with(own)) return name;
+    const auto has = [&](std::string_view part) { return name.find(part) != std::string::npos; };
+    if (name.starts_with("heddle::detail::Reduce<")) {
+        std::string_view type = first_argument(name);
+        if (type.starts_with(own)) type.remove_prefix(own.size());
+        const char* const op = has("detail::Product")    ? "product"
+                               : has("detail::Min")      ? "minimum"
+                               : has("detail::Max")      ? "maximum"
+                               : name.ends_with("true>") ? "average"
+                                                         : "sum";
+        return formatted("{} of a collective ({})", op, type);
+    }
+    if (name.ends_with("::Fetch")) return "copy of a collective";
+    return name;
+}
+
+}  // namespace
+
 std::string kernel_name(const char* pretty) {
     if (pretty[0] == '_' && pretty[1] == 'Z') return readable_kernel_name(pretty);
     std::string name(kernel_name_in(pretty));
     remove_scopes(name, "_GLOBAL__N__");
-    return name;
+    return name_of_own(std::move(name));
 }
 
 namespace {

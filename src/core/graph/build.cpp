@@ -138,11 +138,14 @@ NodeRef copy_of(const NodeData& node) {
     return copy;
 }
 
-/// Sets the primaries of the copies; `copies[i]` is the copy of node i of the graph.
-void keep_primaries(const GraphData& graph, const std::vector<NodeRef>& copies) {
-    for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+/// Points the copies at each other as the nodes do; `copies[i]` is the copy of node i of the graph.
+void keep_ties(const GraphData& graph, const std::vector<NodeRef>& copies) {
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
         for (const NodeData* first : graph.nodes[i]->primaries)
             copies[i]->primaries.push_back(copies[first->index].get());
+        if (const NodeData* const child = graph.nodes[i]->child_node)
+            copies[i]->child_node = copies[child->index].get();
+    }
 }
 
 /// Appends copies of a child graph's nodes to `all`. The child's own node then depends on all of
@@ -160,7 +163,9 @@ void expand_child(const NodeRef& child, std::vector<NodeRef>& all) {
         }
         if (inner.dependencies[i].empty()) copies.back()->after = child->after;
     }
-    keep_primaries(inner, copies);
+    keep_ties(inner, copies);
+    for (const NodeRef& copy : copies)
+        if (copy->child_node == nullptr) copy->child_node = child.get();
     std::vector<NodeRef> ends;
     for (std::size_t i = 0; i < copies.size(); ++i)
         if (is_end[i]) ends.push_back(copies[i]);
@@ -258,7 +263,7 @@ std::unique_ptr<GraphData> clone_graph(const GraphData& graph) {
         for (const std::uint32_t first : graph.dependencies[i])
             copies[i]->after.push_back(copies[first]);
     }
-    keep_primaries(graph, copies);
+    keep_ties(graph, copies);
     take_nodes(*clone, std::move(copies));
     return clone;
 }
@@ -286,7 +291,7 @@ void append_graph(GraphData& graph, const GraphData& more, const std::vector<std
         copy->after.reserve(own.size());  // ~GraphData() relies on the capacity
         events.note(*copy);
     }
-    keep_primaries(more, copies);
+    keep_ties(more, copies);
     graph.nodes.reserve(had + copies.size());
     graph.dependencies.reserve(had + copies.size());
     // Nothing below can fail.

@@ -55,6 +55,9 @@ struct NodeData {
     std::vector<std::byte> value;  ///< fills
     EventOwner event;
     std::shared_ptr<GraphData> child;
+    /// For a child graph's node: the child graph's own node, in the same graph; else null.
+    const NodeData* child_node = nullptr;
+    std::string captured_on;        ///< the captured stream's name; empty if it was not captured
     std::shared_ptr<void> foreign;  ///< kind `other`: natively captured work
     /// Not shared between nodes: each clone has its own.
     std::shared_ptr<const Conditional> conditional;

@@ -57,6 +57,16 @@ OpAccess value_access(const Conditional& conditional) noexcept {
             .mode = AccessMode::read};
 }
 
+/// Appends all of each array, as it is not known what is done with them.
+void add_all_of(std::span<Block* const> blocks, std::vector<OpAccess>& to) {
+    for (Block* const block : blocks)
+        to.push_back({.data = block->data,
+                      .bytes = block->bytes,
+                      .allocation = allocation_of(block),
+                      .owner = block,
+                      .mode = AccessMode::read_write});
+}
+
 /// Returns whether all that the node accesses can be told. What bodies access, their nodes tell.
 bool accesses_of(const NodeData& node, std::vector<OpAccess>& to) {
     if (!node.enabled) return true;
@@ -66,7 +76,10 @@ bool accesses_of(const NodeData& node, std::vector<OpAccess>& to) {
         [[fallthrough]];
     case NodeKind::fill: to.push_back(access_of(node, node.to, AccessMode::write)); return true;
     case NodeKind::host_function:
-    case NodeKind::kernel: to = node.work.accesses; return node.work.accesses_known;
+    case NodeKind::kernel:
+        if (node.work.accesses_known) to = node.work.accesses;
+        else add_all_of(node.work.blocks, to);
+        return node.work.accesses_known;
     case NodeKind::empty:
     case NodeKind::record_event:
     case NodeKind::wait_event:
@@ -97,10 +110,12 @@ ShapeData::ShapeData(const GraphData& graph) {
 
 void ShapeData::describe(const GraphData& graph, std::uint32_t inside, std::uint32_t alternative) {
     std::vector<std::uint32_t> told_as;  // each node's index here
+    std::vector<std::uint32_t> in_child;
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
         const NodeData& node = *graph.nodes[i];
         const auto index = static_cast<std::uint32_t>(nodes_.size());
         told_as.push_back(index);
+        if (node.child_node != nullptr) in_child.push_back(static_cast<std::uint32_t>(i));
         std::vector<std::uint32_t>& after = edges_.emplace_back();
         for (const std::uint32_t first : graph.dependencies[i]) after.push_back(told_as[first]);
         describe(node, after);
@@ -111,6 +126,8 @@ void ShapeData::describe(const GraphData& graph, std::uint32_t inside, std::uint
         for (std::uint32_t body = 0; body < bodies.size(); ++body)
             describe(*bodies[body], index, body);
     }
+    for (const std::uint32_t i : in_child)
+        nodes_[told_as[i]].child = told_as[graph.nodes[i]->child_node->index];
 }
 
 void ShapeData::describe(const NodeData& node, std::span<const std::uint32_t> after) {
@@ -118,6 +135,7 @@ void ShapeData::describe(const NodeData& node, std::span<const std::uint32_t> af
     info.kind = kind_of(node);
     info.name = names_.emplace_back(node.display_name()).c_str();
     info.where = node.where;
+    info.captured_on = streams_.emplace_back(node.captured_on).c_str();
     info.after = after;
     if (node.enabled && node.work.type != nullptr)
         info.may_signal = may_signal(

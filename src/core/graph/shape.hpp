@@ -25,7 +25,7 @@ private:
     void describe(const GraphData& graph, std::uint32_t inside, std::uint32_t alternative);
     void describe(const NodeData& node, std::span<const std::uint32_t> after);
 
-    std::deque<std::string> names_;
+    std::deque<std::string> names_, streams_;
     std::deque<std::vector<std::uint32_t>> edges_;
     std::deque<std::vector<OpAccess>> accesses_;
     std::vector<GraphNodeInfo> nodes_;

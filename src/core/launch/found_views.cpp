@@ -104,8 +104,10 @@ void add_undeclared(const OpaquePart& part, Undeclared& to) {
             to.is_watched |= OwnerWord(words[i + 2]).is_watched();
             i += 2;
             ++next;
-        } else {
-            to.pointers |= may_be_address(words[i]);
+        } else if (may_be_address(words[i])) {
+            if (to.pointers < Undeclared::most_kept)
+                to.kept[to.pointers] = reinterpret_cast<const void*>(words[i]);
+            ++to.pointers;
         }
     }
 }
@@ -124,7 +126,7 @@ bool may_signal(const WorkType& type, const Undeclared& held, Device device) noe
     if (type.signals != Signals::on_host) return type.signals == Signals::yes;
     // Of host functions nothing is known but their type.
     if (type.kernel == KernelKind::none) return type.may_signal(device);
-    return held.is_watched || (held.pointers && device.is_cpu());
+    return held.is_watched || (held.pointers != 0 && device.is_cpu());
 }
 
 HostMemory::HostMemory(const WorkType& type, const void* closure,

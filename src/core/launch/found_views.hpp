@@ -1,6 +1,8 @@
 // Views in the bytes of kernels, arguments and host functions.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -27,8 +29,15 @@ private:
 
 /// What a kernel holds beside views with an owner.
 struct Undeclared {
-    bool pointers = false;    ///< words that may be addresses
-    bool is_watched = false;  ///< a view, with an owner, whose elements others may look at
+    static constexpr std::size_t most_kept = 8;
+
+    std::size_t pointers = 0;          ///< how many words may be addresses
+    const void* kept[most_kept] = {};  ///< the first ones
+    bool is_watched = false;           ///< a view, with an owner, whose elements others may look at
+
+    std::span<const void* const> kept_pointers() const noexcept {
+        return {kept, std::min(pointers, most_kept)};
+    }
 };
 /// Returns what the closure of a kernel holds.
 Undeclared undeclared_in(const WorkType& type, const void* closure);

@@ -67,7 +67,8 @@ void notify_launch(StreamState& stream, const LaunchCall& call, bool is_recorded
     notify_described(stream,
                      {.kind = OpKind::launch,
                       .may_signal = may_signal(call.type, held, stream.device),
-                      .holds_pointers = held.pointers,
+                      .holds_pointers = held.pointers != 0,
+                      .pointers = held.kept_pointers(),
                       .name = name_of_kernel(call.type, kernel_of(call)),
                       .where = call.where},
                      call.memory, is_recorded);

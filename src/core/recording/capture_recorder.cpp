@@ -54,10 +54,12 @@ std::string CaptureRecorder::unjoined(const std::vector<bool>& reached) const {
 std::unique_ptr<GraphData> CaptureRecorder::take(bool join, const SourceLocation& where) {
     TapeOwner taken;
     std::vector<BlockUse> declared;
+    std::vector<std::string> streams;
     {
         lock.lock();
         const Recorded held(*this);
         for (Participant& one : participants) {
+            streams.push_back(one.name);
             collect_external(one, where);
             if (one.external && one.stream != nullptr)
                 one.stream->backend->drop_foreign(*one.stream);
@@ -88,7 +90,7 @@ std::unique_ptr<GraphData> CaptureRecorder::take(bool join, const SourceLocation
         TapeOwner fresh = new_tape();
         taken = std::exchange(tape, std::move(fresh));
     }
-    std::unique_ptr<GraphData> graph = graph_of(taken.shared(), device, where);
+    std::unique_ptr<GraphData> graph = graph_of(taken.shared(), device, where, streams);
     // Each launch uses the declared memory. Any node can name it, since a launch counts as one use
     // of all memory that its graph uses.
     if (!graph->nodes.empty()) graph->nodes.back()->declared = std::move(declared);

@@ -253,6 +253,7 @@ std::uint32_t Recorder::add(StreamRecord& stream, NodeKind kind, const SourceLoc
     const std::size_t begun = begins.size();
     try {
         const std::uint32_t op = tape->add(kind, stream.device, one.at.tail, where);
+        if (is_capture()) tape->set_participant(static_cast<std::uint32_t>(stream.place));
         for (const std::uint32_t part : one.at.begins) begins.push_back({op, part});
         fill_in(op);
         one.at.tail.assign(1, op);

@@ -29,6 +29,7 @@ void Tape::clear() noexcept {
     blocks_.clear();
     serials_.clear();
     where_.clear();
+    participants_.clear();
     for (Chunk& chunk : chunks_) chunk.used = 0;
     chunk_ = 0;
     nodes_.clear();
@@ -174,6 +175,7 @@ void Tape::go_back(const Position& before) noexcept {
     }
     ops_.resize(before.ops);
     where_.resize(before.ops);
+    participants_.resize(std::min(participants_.size(), before.ops));
     dependencies_.resize(before.dependencies);
     blocks_.resize(before.blocks);
     serials_.resize(before.blocks);
@@ -336,7 +338,8 @@ void fill_node(NodeData& node, const std::shared_ptr<Tape>& tape, std::size_t in
 }
 
 std::unique_ptr<GraphData> graph_of(const std::shared_ptr<Tape>& tape, Device device,
-                                    const SourceLocation& where) {
+                                    const SourceLocation& where,
+                                    std::span<const std::string> names) {
     std::vector<std::shared_ptr<NodeData>> nodes;
     nodes.reserve(tape->size());
     const std::uint32_t* dependency = tape->all_dependencies().data();
@@ -349,6 +352,7 @@ std::unique_ptr<GraphData> graph_of(const std::shared_ptr<Tape>& tape, Device de
         const auto& node =
             nodes.emplace_back(made != nullptr ? std::move(made) : std::make_shared<NodeData>());
         fill_node(*node, tape, i);
+        if (!names.empty()) node->captured_on = names[tape->participant(i)];
         if (op.type != nullptr && op.type->kernel > KernelKind::portable)
             node->name = name_of_kernel(*op.type, kernel_of(node->work));
         if (op.early != 0) node->primaries.push_back(nodes[dependency[op.early - 1]].get());

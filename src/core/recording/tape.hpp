@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -63,6 +64,9 @@ public:
     void set_copy(const Piece& to, const Piece& from);
     void set_fill(const Piece& to, const void* value, std::size_t size);
     void set_node(std::shared_ptr<NodeData> node);  ///< for kinds that only captures record
+    /// Notes whose operation the newest one is, by a number of the recorder's. Tapes that differ in
+    /// this alone are equal.
+    void set_participant(std::uint32_t number) { participants_.resize(ops_.size(), number); }
     void add_block(Block& block);
     /// Notes how the newest operation uses memory. Only for observers: it does not matter when
     /// tapes are compared.
@@ -98,6 +102,10 @@ public:
 
     const TapeOp& op(std::size_t index) const noexcept { return ops_[index]; }
     const SourceLocation& where(std::size_t index) const noexcept { return where_[index]; }
+    /// Returns what set_participant() noted. Captures note it for each operation.
+    std::uint32_t participant(std::size_t index) const noexcept {
+        return index < participants_.size() ? participants_[index] : 0;
+    }
     void* payload(const TapeOp& op) const noexcept {
         return chunks_[op.chunk].data.get() + op.payload;
     }
@@ -136,6 +144,7 @@ private:
     std::vector<Block*> blocks_;
     std::vector<std::uint64_t> serials_;  ///< of `blocks_`
     std::vector<SourceLocation> where_;
+    std::vector<std::uint32_t> participants_;  ///< captures
     std::vector<Chunk> chunks_;
     std::size_t chunk_ = 0;  ///< the one being filled
     std::vector<std::shared_ptr<NodeData>> nodes_;
@@ -176,9 +185,10 @@ private:
 TapeOwner new_tape();
 
 /// Builds a graph on `device` from the tape's operations. Closures stay in the tape, which the
-/// graph keeps alive.
+/// graph keeps alive. `names` has the names of the participants of a capture, by their numbers.
 std::unique_ptr<GraphData> graph_of(const std::shared_ptr<Tape>& tape, Device device,
-                                    const SourceLocation& where);
+                                    const SourceLocation& where,
+                                    std::span<const std::string> names = {});
 /// Copies the work of one operation into a node.
 void fill_node(NodeData& node, const std::shared_ptr<Tape>& tape, std::size_t index);
 

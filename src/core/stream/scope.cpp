@@ -8,6 +8,7 @@
 #include "core/base/report.hpp"
 #include "core/stream/order.hpp"
 #include "core/stream/registry.hpp"
+#include "core/stream/scopes.hpp"
 
 namespace heddle {
 
@@ -106,6 +107,28 @@ const ForkStepRegistration in_children{ForkStep::scopes, &forget_scopes};
 }  // namespace
 }  // namespace detail
 
+detail::UnwaitedScope detail::unwaited_scope(std::uint64_t waiter, std::uint64_t other,
+                                             std::uint64_t position) noexcept {
+    const ThreadState& thread = this_thread_state();
+    for (int i = thread.depth - 1; i >= 0; --i) {
+        const SavedState& saved = thread.saved[i];
+        if (!saved.has_no_wait || saved.kind == SavedState::Kind::closed ||
+            position > saved.told_before)
+            continue;
+        const auto& its_default = default_streams[static_cast<int>(saved.stream_device.kind())]
+                                                 [saved.stream_device.index()];
+        const StreamRecord* const replaced = saved.stream != nullptr
+                                                 ? &record_of(*saved.stream)
+                                                 : its_default.load(std::memory_order_acquire);
+        if (replaced == nullptr || replaced->id.load() != other ||
+            record_of(*saved.entered).id.load() != waiter)
+            continue;
+        const bool is_scope = saved.kind == SavedState::Kind::scope;
+        return {is_scope ? "ScopedStream" : "set_stream", {saved.file, saved.line}};
+    }
+    return {};
+}
+
 Device current_device() try {
     const ThreadState& thread = detail::this_thread_state();
     return thread.device_set ? thread.device : default_device();
@@ -142,16 +165,21 @@ void set_stream(StreamRef stream, SetStreamOptions options, Where where) try {
     if (!stream) (void)detail::admit_slowly(detail::Access::state(stream), "set_stream", where);
     ThreadState& thread = detail::this_thread_state();
     const Device device = stream.device();
+    detail::StreamRecord& replaced = detail::record_of(current_stream(device));
     if (options.wait)
-        detail::order_after_stream(detail::record_of(stream),
-                                   detail::record_of(current_stream(device)), where,
+        detail::order_after_stream(detail::record_of(stream), replaced, where,
                                    WaitReason::scope_enter);
     detail::StreamState*& slot = stream_slot(thread, device);
     save_set(thread,
              {.kind = SavedState::Kind::set,
               .has_stream = true,
+              .has_no_wait = !options.wait,
+              .told_before = replaced.noted.load(),
               .stream_device = device,
-              .stream = slot},
+              .stream = slot,
+              .entered = &detail::Access::state(stream),
+              .file = where.file,
+              .line = where.line},
              where);
     slot = &detail::Access::state(stream);
 } catch (...) {
@@ -180,6 +208,7 @@ ScopeBase::ScopeBase(Where where) try : where_(where), thread_(&detail::this_thr
     saved.kind = SavedState::Kind::scope;
     saved.has_device = true;
     saved.has_stream = false;
+    saved.has_no_wait = false;
     saved.device_set = thread_->device_set;
     saved.device = thread_->device;
     saved.serial = serial_;
@@ -195,8 +224,10 @@ void ScopeBase::change_device(Device device) noexcept {
     thread_->device_set = true;
 }
 
-void ScopeBase::change_stream(StreamRef stream) noexcept {
+void ScopeBase::change_stream(StreamRef stream, const StreamRef* unwaited) noexcept {
     SavedState& saved = thread_->saved[index_];
+    saved.has_no_wait = unwaited != nullptr;
+    if (unwaited != nullptr) saved.told_before = detail::record_of(*unwaited).noted.load();
     saved.has_stream = true;
     saved.stream_device = stream.device();
     detail::StreamState*& slot = stream_slot(*thread_, stream.device());
@@ -252,7 +283,7 @@ ScopedStream::ScopedStream(StreamRef stream, ScopeOptions options, Where where) 
         detail::order_after_stream(detail::record_of(stream), detail::record_of(replaced), where,
                                    WaitReason::scope_enter);
     change_device(stream.device());
-    change_stream(stream);
+    change_stream(stream, options.wait_on_enter ? nullptr : &replaced);
 } catch (...) {
     detail::rethrow_as_error("ScopedStream", where);
 }

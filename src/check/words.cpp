@@ -1,0 +1,113 @@
+#include "check/words.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include "core/base/format.hpp"
+
+namespace heddle::detail {
+
+std::string place_text(const Site& site) {
+    const std::string_view file = site.file;
+    const std::string_view last = file.substr(file.find_last_of('/') + 1);
+    if (last.empty()) return "an unknown place";
+    return site.line != 0 ? formatted("{}:{}", last, site.line) : std::string(last);
+}
+
+std::string place_beside(const Site& site, const Site& other) {
+    const bool needs_column = site.file == other.file && site.line == other.line &&
+                              site.column != other.column && site.column != 0;
+    return needs_column ? formatted("{}:{}", place_text(site), site.column) : place_text(site);
+}
+
+std::string named_place(const Site& site) {
+    return formatted("'{}' at {}", readable(site.name), place_text(site));
+}
+
+namespace {
+
+/// Returns the function that nvcc says a lambda is in: the second argument of the template whose
+/// arguments begin at `at`.
+std::string second_argument(const std::string& text, std::size_t at) {
+    int depth = 0;
+    std::size_t begin = std::string::npos;
+    for (std::size_t i = at; i < text.size(); ++i) {
+        const char c = text[i];
+        if (c == '<' || c == '(') ++depth;
+        if (c == ',' && depth == 0) {
+            if (begin != std::string::npos) return text.substr(begin, i - begin);
+            begin = text.find_first_not_of(' ', i + 1);
+        }
+        if ((c == '>' || c == ')') && --depth < 0) break;
+    }
+    return "";
+}
+
+}  // namespace
+
+// g++ writes "f(int)::<lambda(std::size_t)>", with "{anonymous}::" in front or "[with T = int]" in
+// the middle; clang writes "(lambda at folder/file.cpp:12:5)", and nvcc
+// "__nv_hdl_wrapper_t<false, __nv_dl_tag<void (*)(int), f, 1>, void(std::size_t)>".
+std::string readable(const std::string& name) {
+    std::string text = name;
+    for (const std::string_view scope : {"{anonymous}::", "(anonymous namespace)::"})
+        for (std::size_t at = text.find(scope); at != std::string::npos; at = text.find(scope))
+            text.erase(at, scope.size());
+    if (const std::size_t at = text.find("(lambda at "); at != std::string::npos) {
+        const std::size_t end = std::min(text.find(')', at), text.size());
+        const std::string place = text.substr(at + 11, end - at - 11);
+        return "lambda at " + place.substr(place.find_last_of('/') + 1);
+    }
+    for (const std::string_view tag : {"__nv_dl_tag<", "__nv_dl_trailing_return_tag<"})
+        if (const std::size_t at = text.find(tag); at != std::string::npos)
+            return "lambda in " + second_argument(text, at + tag.size());
+    std::size_t lambda = text.find("::<lambda(");
+    if (lambda == std::string::npos) return text;
+    // Of lambdas within lambdas, the function around all of them.
+    if (const std::size_t with = text.find(" [with "); with < lambda) lambda = with;
+    return "lambda in " + text.substr(0, lambda);
+}
+
+const char* kind_word(OpKind kind) noexcept {
+    switch (kind) {
+    case OpKind::launch: return "kernel";
+    case OpKind::graph_launch: return "graph launch";
+    case OpKind::host_function: return "host function";
+    default: return to_string(kind);
+    }
+}
+
+std::string node_text(const Site& site) {
+    const std::string_view kind = kind_word(site.kind);
+    const bool says_kind = site.kind == OpKind::graph_launch || site.name.starts_with(kind) ||
+                           site.name.starts_with(to_string(site.kind));
+    return says_kind ? formatted("node '{}'", site.name)
+                     : formatted("{} node '{}'", kind, readable(site.name));
+}
+
+std::string part_text(const Finding& finding) {
+    const std::uint64_t bytes = finding.end - finding.begin;
+    const std::uint64_t offset = finding.begin - finding.allocation_begin;
+    const bool in_array = finding.allocation != 0 && finding.allocation_begin != 0 &&
+                          finding.begin >= finding.allocation_begin;
+    const std::uint64_t element = in_array ? finding.element : 0;
+    const bool has_elements = element != 0 && offset % element == 0;
+    const Rows& rows = finding.rows;
+    if (rows.count == 0) {
+        if (has_elements)
+            return formatted("elements [{}, {})", offset / element,
+                             (offset + bytes + element - 1) / element);
+        if (in_array) return formatted("bytes [{}, {})", offset, offset + bytes);
+        return formatted("{} bytes at {:#x}", bytes, finding.begin);
+    }
+    const std::uint64_t unit = has_elements && rows.pitch % element == 0 ? element : 1;
+    const char* const units = unit == 1 && element != 1 ? "bytes" : "elements";
+    if (!in_array || offset % rows.pitch + rows.bytes > rows.pitch)
+        return formatted("{} rows of {} {}, {} apart, from {:#x} on", rows.count, rows.bytes / unit,
+                         units, rows.pitch / unit, finding.begin);
+    const std::uint64_t row = offset / rows.pitch, column = offset % rows.pitch;
+    return formatted("{} [{}, {}) of each of the rows [{}, {}), {} {} apart,", units, column / unit,
+                     (column + rows.bytes) / unit, row, row + rows.count, rows.pitch / unit, units);
+}
+
+}  // namespace heddle::detail

@@ -1,0 +1,14 @@
+// Work on the default stream, and on another one.
+#include <heddle/heddle.hpp>
+
+using namespace heddle;
+
+int main() {
+    const Stream side({.name = "side"});
+    Array<int> x = zeros<int>(1000);
+    synchronize();
+    fill(side, x, 1);
+    fill(x, 2);
+    side.synchronize();
+    synchronize();
+}

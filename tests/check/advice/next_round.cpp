@@ -1,0 +1,17 @@
+// What the loop's end writes its next round reads.
+#include <heddle/heddle.hpp>
+
+using namespace heddle;
+
+int main() {
+    const Stream near({.name = "near"}), far({.name = "far"});
+    Array<int> x = zeros<int>(near, 1000), y = zeros<int>(near, 1000);
+    synchronize();
+    for (int round = 0; round < 3; ++round) {
+        copy(near, y, x);
+        far.wait_stream(near);
+        copy(far, x, y);
+    }
+    near.synchronize();
+    far.synchronize();
+}

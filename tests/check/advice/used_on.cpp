@@ -1,0 +1,16 @@
+// A stream uses an array by its address alone; the array may be gone by then.
+#include <heddle/heddle.hpp>
+
+using namespace heddle;
+
+int main() {
+    const Stream net({.name = "net"}), make({.name = "make"});
+    {
+        Array<int> x = zeros<int>(make, 1000);
+        make.synchronize();
+        launch(
+            net, [] HEDDLE_FN(std::size_t i, View<int> to) { to[i] = 1; }, dim(1000),
+            View<int>(x.data(), 1000));
+    }
+    net.synchronize();
+}
