@@ -1,6 +1,7 @@
 // Events: points in streams.
 #pragma once
 
+#include <compare>
 #include <concepts>
 #include <cstddef>
 
@@ -78,6 +79,13 @@ public:
     /// work before it, and UsageError in host functions or if it was recorded in a capture.
     void synchronize(Where where = {}) const;
 
+    /// Returns whether both are one event: an object and itself, or two that were moved from.
+    friend bool operator==(const Event& a, const Event& b) noexcept { return a.state_ == b.state_; }
+    /// Orders events in any way that stays the same, also when they are moved; for sets and maps.
+    friend std::strong_ordering operator<=>(const Event& a, const Event& b) noexcept {
+        return detail::order_of(a.state_, b.state_);
+    }
+
 private:
     friend detail::Access;
     explicit Event(detail::EventState& state) noexcept : state_(&state) {}
@@ -91,6 +99,9 @@ inline detail::EventState& detail::Access::state(const Event& event, const char*
                                                  Where where) {
     return event.state(call, where);
 }
+inline detail::EventState* detail::Access::state_or_null(const Event& event) noexcept {
+    return event.state_;
+}
 
 /// Returns the milliseconds between two recorded timing events of one device. Blocks until both are
 /// complete. Throws UsageError if waiting is not allowed here, if an event has no timing or no
@@ -101,3 +112,9 @@ double elapsed_time(const Event& start, const Event& end, Where where = {});
 void synchronize_event(const Event& event, Where where = {});
 
 }  // namespace heddle
+
+template <> struct std::hash<heddle::Event> {
+    std::size_t operator()(const heddle::Event& e) const noexcept {
+        return std::hash<const void*>()(heddle::detail::Access::state_or_null(e));
+    }
+};
