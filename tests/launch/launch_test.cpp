@@ -332,16 +332,20 @@ TEST_CASE("a launch on a device runs on its current stream") {
     for (const Device device : test_devices()) {
         const Stream s(device);
         const ScopedStream in(s);
-        const ScopedDevice elsewhere(cpu_device());
         Array<int> x = zeros<int>(device, 10);
+        Graph graph = kernel_node(Add{}, dim(10), x, 100).build();
+        auto prepared = prepare(device, Add{}, dim(10), x, 1000);
+        const ScopedDevice elsewhere(cpu_device());
         s.synchronize();
         Gate gate;
         gate.hold(s);
         launch(device, Add{}, dim(10), x, 1);
         launch(device, AddRow{}, dim(5, 2), View2D<int>(x, 2, 5));
+        launch(device, graph);
+        launch(device, prepared);
         CHECK(to_host_behind_gate(Stream(device), x) == Ints(10, 0));
         gate.open();
-        CHECK(to_host(s, x) == Ints{21, 21, 21, 21, 21, 22, 22, 22, 22, 22});
+        CHECK(to_host(s, x) == Ints{1121, 1121, 1121, 1121, 1121, 1122, 1122, 1122, 1122, 1122});
     }
 }
 

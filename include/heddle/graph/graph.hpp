@@ -200,6 +200,8 @@ inline void launch(StreamRef stream, Graph& graph, Where where = {}) {
     graph.launch(stream, where);
 }
 inline void launch(Graph& graph, Where where = {}) { graph.launch(where); }
+/// Launches it on the current stream of `device`.
+void launch(Device device, Graph& graph, Where where = {});
 
 }  // namespace heddle
 
