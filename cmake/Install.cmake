@@ -14,6 +14,16 @@ if(TARGET heddle_tool)
     install(TARGETS heddle_tool)
 endif()
 
+# gdb's pretty-printers: for `source`, and for a shared libheddle also where gdb looks for them.
+set(heddle_gdb_printers "${PROJECT_SOURCE_DIR}/src/gdb/heddle_gdb.py")
+install(FILES "${heddle_gdb_printers}" DESTINATION "${CMAKE_INSTALL_DATADIR}/heddle")
+get_target_property(heddle_type heddle TYPE)
+if(heddle_type STREQUAL "SHARED_LIBRARY")
+    install(FILES "${heddle_gdb_printers}"
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/gdb/auto-load/${CMAKE_INSTALL_FULL_LIBDIR}"
+        RENAME "$<TARGET_FILE_NAME:heddle>-gdb.py")
+endif()
+
 # The static CUDA runtime goes with the library, for projects on machines without a toolkit (NVIDIA
 # lists it among the files that may be redistributed).
 set(heddle_cudart_dir "${CMAKE_INSTALL_LIBDIR}/heddle")

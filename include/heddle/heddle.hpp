@@ -1,4 +1,5 @@
-// Includes every public header except <heddle/cuda.hpp>, the only one that needs CUDA headers.
+// Includes the public headers, except <heddle/cuda.hpp>, the only one that needs CUDA headers, and
+// <heddle/check.hpp>, <heddle/timeline_files.hpp>, <heddle/format.hpp> and <heddle/fmt.hpp>.
 #pragma once
 
 #include <heddle/code/module.hpp>
@@ -33,6 +34,7 @@
 #include <heddle/observe/host_access.hpp>
 #include <heddle/observe/observer.hpp>
 #include <heddle/observe/stats.hpp>
+#include <heddle/print.hpp>
 #include <heddle/recording/batch.hpp>
 #include <heddle/recording/capture.hpp>
 #include <heddle/stream/event.hpp>

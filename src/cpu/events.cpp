@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include <heddle/memory/interprocess.hpp>
+
 #include "cpu/backend.hpp"
 #include "cpu/shared_event.hpp"
 

@@ -1,5 +1,7 @@
 #include "cpu/queue.hpp"
 
+#include "core/seam/debugger.hpp"
+
 namespace heddle::detail::cpu {
 
 namespace {
@@ -203,4 +205,11 @@ void Queue::retire() noexcept {
     if (schedule) advance();
 }
 
+// For debuggers.
+struct QueueOffsets {
+    static constexpr std::uint32_t worked = offsetof(Queue, worked_);
+};
+
 }  // namespace heddle::detail::cpu
+
+HEDDLE_OFFSET(queue_worked, heddle::detail::cpu::QueueOffsets::worked)

@@ -178,6 +178,7 @@ public:
 
 private:
     friend class Spread;
+    friend struct QueueOffsets;
     struct Waiting : Waiter {
         Queue* queue;
     };

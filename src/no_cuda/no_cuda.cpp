@@ -3,6 +3,7 @@
 #include "core/base/errors.hpp"
 #include "core/base/made_once.hpp"
 #include "core/seam/backend.hpp"
+#include <heddle/memory/interprocess.hpp>
 
 namespace heddle::detail {
 

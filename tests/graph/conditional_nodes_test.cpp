@@ -91,6 +91,16 @@ TEST_CASE("a switch node runs the body whose index the value is, and none for ot
     }
 }
 
+TEST_CASE("a switch node takes graphs that end with the call") {
+    const Here here;
+    Array<int> x = zeros<int>(10), value = full<int>(1, 1);
+    Graph graph = switch_node(value, {adding(x, 1), adding(x, 10), adding(x, 100)}).build();
+    graph.launch();
+    fill(value, 2);
+    graph.launch();
+    CHECK(to_host(x) == Ints(10, 110));
+}
+
 TEST_CASE("bodies may have conditional nodes: loops in loops, and a choice in them") {
     const Here here;
     Array<int> outer = full<int>(1, 5), inner = zeros<int>(1), x = zeros<int>(10),

@@ -55,3 +55,14 @@ TEST_CASE("a conditional whose value's array is gone says how long to keep it") 
     CHECK(mentions(error_of([&] { (void)if_node(value, body).build(); }),
                    "has a value whose array is gone: keep the array as long as the graph"));
 }
+
+TEST_CASE("the text of a kernel's node has the name that was set, or the kernel's") {
+    const Here here;
+    Array<int> x = zeros<int>(10);
+    auto set = kernel_node(Set{}, dim(10), x, 1).name("ones");
+    auto add = kernel_node(Add{}, dim(10), x, 1).after(set);
+    const std::string on = " on " + test_device().name();
+    CHECK(to_string(set) == "kernel 'ones'" + on);
+    Graph graph = add.build();
+    CHECK_THAT(to_string(add), contains("kernel 'heddle_test::Add 1'" + on));
+}

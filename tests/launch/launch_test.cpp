@@ -63,6 +63,12 @@ struct ManyArguments {
     }
 };
 
+/// to(row, column) += 10 * rows + row
+struct AddRow {
+    HEDDLE_FN void operator()(std::size_t column, std::size_t row, View2D<int> to) const {
+        to(row, column) += static_cast<int>(10 * to.rows() + row);
+    }
+};
 struct ThrowAt {
     HEDDLE_FN void operator()(std::size_t i, std::size_t where) const {
 #ifndef __CUDA_ARCH__
@@ -319,6 +325,28 @@ TEST_CASE("a kernel waits its turn on its stream") {
     CHECK(to_host_behind_gate(other, x) == std::vector<int>(10, 0));
     gate.open();
     CHECK(to_host(s, x) == std::vector<int>(10, 5));
+}
+
+TEST_CASE("a launch on a device runs on its current stream") {
+    const Drained drained;
+    for (const Device device : test_devices()) {
+        const Stream s(device);
+        const ScopedStream in(s);
+        Array<int> x = zeros<int>(device, 10);
+        Graph graph = kernel_node(Add{}, dim(10), x, 100).build();
+        auto prepared = prepare(device, Add{}, dim(10), x, 1000);
+        const ScopedDevice elsewhere(cpu_device());
+        s.synchronize();
+        Gate gate;
+        gate.hold(s);
+        launch(device, Add{}, dim(10), x, 1);
+        launch(device, AddRow{}, dim(5, 2), View2D<int>(x, 2, 5));
+        launch(device, graph);
+        launch(device, prepared);
+        CHECK(to_host_behind_gate(Stream(device), x) == Ints(10, 0));
+        gate.open();
+        CHECK(to_host(s, x) == Ints{1121, 1121, 1121, 1121, 1121, 1122, 1122, 1122, 1122, 1122});
+    }
 }
 
 TEST_CASE("all indices of a kernel have run before what follows it") {

@@ -152,3 +152,61 @@ TEST_CASE("a fill of no memory is refused, a fill of nothing does nothing") {
     s.synchronize();
     CHECK_FALSE(s.is_poisoned());
 }
+
+namespace {
+/// Returns 6 rows of 10 elements, of which a rectangle of 4 x 3 from row 1, column 2 was filled.
+template <class T> std::vector<T> with_rectangle(const T& background, const T& value) {
+    std::vector<T> x(60, background);
+    for (std::size_t row = 1; row < 5; ++row)
+        for (std::size_t column = 2; column < 5; ++column) x[row * 10 + column] = value;
+    return x;
+}
+template <class T> bool fills_rectangle(const T& background, const T& value) {
+    const Here here;
+    const auto expected = with_rectangle(background, value);
+    Array<T> x = full<T>(60, background), y = full<T>(60, background), z = full<T>(60, background);
+    fill(here.stream, View2D<T>(x.view().subview(12, 33), 4, 3, 10), value);
+    fill(View2D<T>(y.view().subview(12, 33), 4, 3, 10), value);
+    fill_node(View2D<T>(z.view().subview(12, 33), 4, 3, 10), value).build().launch();
+    return to_host(x) == expected && to_host(y) == expected && to_host(z) == expected;
+}
+}  // namespace
+
+TEST_CASE("a fill of a rectangle sets its elements and no others, for values of every size") {
+    CHECK(fills_rectangle<std::uint8_t>(1, 0xab));
+    CHECK(fills_rectangle<std::uint16_t>(1, 0xabcd));
+    CHECK(fills_rectangle<float>(1.0f, -2.5f));
+    CHECK(fills_rectangle<double>(1.0, 1e300));
+    CHECK(fills_rectangle<Triple>({1, 1, 1}, {2, 3, 4}));
+    CHECK(fills_rectangle<Wide>({{1, 1, 1, 1}}, {{1, 2, 3, 4}}));
+}
+
+TEST_CASE("a fill of a rectangle converts its value, and takes pageable memory") {
+    const Here here;
+    std::vector<float> host(60, 1.0f);
+    fill(View2D<float>(View(host).subview(12, 33), 4, 3, 10), 2);
+    current_stream(cpu_device()).synchronize();
+    CHECK(host == with_rectangle(1.0f, 2.0f));
+    Array<float> x = full<float>(60, 1.0f);
+    fill_zero(View2D<float>(x.view().subview(12, 33), 4, 3, 10));
+    CHECK(to_host(x) == with_rectangle(1.0f, 0.0f));
+    fill_zero(here.stream, View2D<float>(x, 6, 10));
+    CHECK(to_host(x) == std::vector<float>(60, 0.0f));
+}
+
+TEST_CASE("a rectangle without rows or columns is filled with nothing") {
+    const Here here;
+    Array<int> x = full<int>(60, 1);
+    fill(View2D<int>(x, 0, 3, 10), 2);
+    fill(View2D<int>(x, 3, 0, 10), 2);
+    CHECK(to_host(x) == Ints(60, 1));
+}
+
+TEST_CASE("a captured fill of a rectangle runs at each launch") {
+    const Here here;
+    Array<int> x = full<int>(60, 1);
+    Graph graph = capture([&] { fill(View2D<int>(x.view().subview(12, 33), 4, 3, 10), 7); });
+    CHECK(to_host(x) == Ints(60, 1));
+    graph.launch();
+    CHECK(to_host(x) == with_rectangle(1, 7));
+}

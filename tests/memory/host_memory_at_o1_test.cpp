@@ -89,6 +89,31 @@ TEST_CASE("a variable is read again after a fill") {
     CHECK(zero == 0);
 }
 
+TEST_CASE("a variable is read again after a fill of a rectangle in it, and as a range") {
+    const Stream s(cpu_device());
+    const ScopedStream in(s);
+    float local[n] = {};
+    fill(s, View2D<float>(View<float>(local, n), 2, 1, 2), 1);
+    s.synchronize();
+    const float first = local[0], between = local[1], second = local[2];
+    CHECK(first == 1);
+    CHECK(between == 0);
+    CHECK(second == 1);
+
+    float other[n] = {};
+    for (float& v : View<float>(other, n)) v = 3;
+    View2D<float>(View<float>(other, n), 2, 2)(1, 0) = 4;
+    const float looped = other[1], named = other[2];
+    CHECK(looped == 3);
+    CHECK(named == 4);
+
+    float spanned[n] = {};
+    const std::span<float> span = View<float>(spanned, n);
+    span[2] = 5;
+    const float through_span = spanned[2];
+    CHECK(through_span == 5);
+}
+
 TEST_CASE("a variable is read again after a two-dimensional copy") {
     const Stream s(cpu_device());
     const Array<float> x = full<float>(s, n, 1);

@@ -1,8 +1,13 @@
-// Views of the same bytes as elements of another type.
+// Views of the same bytes as elements of another type, of rectangles, and as ranges of the host.
 #include "support.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <numeric>
+#include <ranges>
+#include <span>
 #include <type_traits>
 
 using namespace heddle_test;
@@ -59,4 +64,121 @@ TEST_CASE("a view of bytes that are no whole elements, or not aligned for them, 
     CHECK(mentions(error_of([&] { (void)all.subview(2, 8).reinterpret<const int>(); }),
                    "begins 2 bytes behind a multiple of 4"));
     s.synchronize();
+}
+
+TEST_CASE("a view and an array of host memory are ranges, and convert to and from std::span") {
+    static_assert(std::ranges::view<View<int>> && std::ranges::borrowed_range<View<int>>);
+    static_assert(std::ranges::contiguous_range<View<const int>>);
+    static_assert(std::ranges::contiguous_range<Array<int>> &&
+                  std::ranges::contiguous_range<const Array<int>>);
+    static_assert(!std::ranges::view<Array<int>>);
+    static_assert(std::is_convertible_v<View<int>, std::span<const int>>);
+    static_assert(std::is_convertible_v<std::span<int>, View<const int>>);
+    static_assert(!std::is_convertible_v<View<const int>, std::span<int>>);
+
+    Array<int> x = pinned<int>(10);
+    std::iota(x.begin(), x.end(), 0);
+    const View<int> all = x;
+    std::ranges::reverse(all.first(5));
+    CHECK(Ints(x.begin(), x.end()) == Ints{4, 3, 2, 1, 0, 5, 6, 7, 8, 9});
+    const std::span<const int> elements = all;
+    CHECK((elements.data() == x.data() && elements.size() == 10));
+    const std::span<int> of_array = x;
+    CHECK(of_array.size() == 10);
+    const View<int> of_span = of_array.last(3);
+    CHECK(of_span[0] == 7);
+}
+
+#if !defined(__clang__) || __clang_major__ >= 16  // older ones do not compile libstdc++'s adaptors
+TEST_CASE("views go into the adaptors of std::ranges, which look at a GPU's array as little") {
+    Array<int> x = pinned<int>(6);
+    std::iota(x.begin(), x.end(), 0);
+    auto odd = x.view() | std::views::filter([](int i) { return i % 2 == 1; });
+    CHECK(Ints(odd.begin(), odd.end()) == Ints{1, 3, 5});
+    auto last = x | std::views::reverse | std::views::take(2);
+    CHECK(Ints(last.begin(), last.end()) == Ints{5, 4});
+
+    std::vector<int> values(10, 1);
+    detail::Block block;
+    block.device = detail::Access::device(DeviceKind::cuda, 3);
+    const View<int> gpu = detail::Access::view(values.data(), values.size(), &block);
+    CHECK(error_of([&] { (void)(gpu | std::views::take(2)).front(); }));
+    CHECK(error_of([&] {
+        for (const int i : gpu | std::views::reverse) FAIL("read " << i);
+    }));
+}
+#endif
+
+TEST_CASE("a constant expression may loop over a view") {
+    static constexpr int values[] = {1, 2, 3};
+    constexpr int sum = [] {
+        int total = 0;
+        for (const int i : View<const int>(values, 3)) total += i;
+        return total;
+    }();
+    static_assert(sum == 6);
+}
+
+TEST_CASE("an array has the parts that its view has") {
+    const Here here;
+    Array<int> x = from_host({1, 2, 3, 4, 5});
+    CHECK(to_host(x.first(2)) == Ints{1, 2});
+    CHECK(to_host(std::as_const(x).last(2)) == Ints{4, 5});
+    CHECK(to_host(x.subview(1, 3)) == Ints{2, 3, 4});
+    CHECK(mentions(error_of([&] { (void)x.first(6); }), "5"));
+    static_assert(std::is_same_v<decltype(std::as_const(x).first(1)), View<const int>>);
+}
+
+TEST_CASE("a view of memory that is known to be a GPU's is refused where the host begins with it") {
+    std::vector<int> values(10, 1);
+    detail::Block block;  // what a GPU's array has, in memory that can be read
+    block.device = detail::Access::device(DeviceKind::cuda, 3);
+    const View<int> x = detail::Access::view(values.data(), values.size(), &block);
+    const unsigned line = __LINE__ + 2;
+    const auto error = error_of([&] {
+        for (const int i : x) FAIL("read " << i);
+    });
+    REQUIRE(error);
+    CHECK(error->code() == ErrorCode::usage);
+    CHECK(error->where().line == line);
+    CHECK(mentions(error, "cuda:3"));
+    CHECK(mentions(error, "to_host()"));
+    CHECK(error_of([&] { (void)std::span<const int>(x); }));
+    CHECK(error_of([&] { (void)std::ranges::max(x); }));
+    block.kind = MemoryKind::pinned;
+    CHECK(std::ranges::max(x) == 1);
+}
+
+TEST_CASE("memory of a GPU is no range of the host: that is said, and nothing is read") {
+    if (test_device().is_cpu()) HEDDLE_SKIP("memory of CPU devices is memory of the host");
+    const Stream s(test_device());
+    Array<int> x = zeros<int>(s, 10);
+    CHECK(error_of([&] {
+        for (const int i : x.view()) FAIL("read " << i);
+    }));
+    CHECK(error_of([&] { (void)x.begin(); }));
+    CHECK(error_of([&] { (void)std::as_const(x).begin(); }));
+    CHECK(error_of([&] { (void)std::span<int>(x); }));
+    CHECK(error_of([&] { (void)std::span<const int>(x.view()); }));
+    CHECK(error_of([&] { (void)std::ranges::max(x.view().last(3)); }));
+    s.synchronize();
+}
+
+TEST_CASE("elements of a rectangle are named by row and column") {
+    std::vector<int> host(60);
+    std::iota(host.begin(), host.end(), 0);
+    const View<int> all = host;
+    const View2D<int> part(all.subview(12, 33), 4, 3, 10);
+    CHECK(part(0, 0) == 12);
+    CHECK(part(3, 2) == 44);
+    part(1, 1) = -1;
+    CHECK(host[23] == -1);
+    CHECK(part.data() == &host[12]);
+    CHECK(Ints(part.row(2).begin(), part.row(2).end()) == Ints{32, 33, 34});
+    const unsigned line = __LINE__ + 1;
+    const auto error = error_of([&] { (void)part.row(4); });
+    REQUIRE(error);
+    CHECK(error->where().line == line);
+    static_assert(
+        std::is_same_v<decltype(View2D<const int>(part.memory(), 1, 1)(0, 0)), const int&>);
 }

@@ -39,7 +39,8 @@ void shapes(Stream& s, Device device, std::size_t n, Array<float>& x, ModuleKern
     launch(s, dim(n), AddOne{}, x);             // says: the kernel comes before dim()
     launch(AddOne{}, dim(n), x, s);             // says: the stream is the first argument
     launch(Saxpy{}, s, dim(n), x);              // says: the stream is the first argument
-    launch(device, AddOne{}, dim(n), x);        // says: current_stream(device)
+    launch(device, Saxpy{}, n, x);              // says: write dim(n)
+    launch(device, Saxpy{});                    // says: comes after the kernel
     launch(native, AddOne{}, dim(n), x);        // says: wrap_stream(native)
     launch(&s, AddOne{}, dim(n), x);            // says: pass the Stream itself
     launch(s, AddOne{}, dim(x), x);             // says: the_number_of_indices_is_dim_of_x_size

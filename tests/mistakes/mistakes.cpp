@@ -13,10 +13,11 @@ void takes_native(CUstream_st*) {}
 void memory(Stream& s, Device device, std::size_t n, Array<float>& x, const Array<float>& fixed,
             Array<int>& integers, std::vector<float>& host) {
     (void)zeros<std::string>(10);              // says: copied as bytes between devices
-    Array<float> sized(n);                     // says: use_empty_zeros_or_full
+    Array<float> of_two(n, n);                 // says: this_number_is_an_argument_too_many
+    Array<float> sized = n;                    // says: Array<float>
     Array<float> copied = x;                   // says: copy_copies_elements
     (void)zeros<float>(n, s);                  // says: the_stream_is_the_first_argument
-    (void)zeros<float>(device, n);             // says: use_current_stream_of_the_device
+    (void)zeros<float>(device, n, n);          // says: this_number_is_an_argument_too_many
     (void)zeros<float>(n, n);                  // says: this_number_is_an_argument_too_many
     (void)from_host(host.data(), n);           // says: write_View_of_pointer_and_size
     copy(x, host, s);                          // says: the_stream_is_the_first_argument

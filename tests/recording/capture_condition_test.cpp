@@ -42,6 +42,43 @@ TEST_CASE("capture_if decides when the graph comes to it, and at once outside of
     }
 }
 
+TEST_CASE("capture_if and capture_while take graphs in place of functions") {
+    const Drained drained;
+    const Stream s(test_device());
+    const ScopedStream in(s);
+    Array<int> value = zeros<int>(1), left = zeros<int>(1), x = zeros<int>(10);
+    Graph one = kernel_node(Add{}, dim(10), x, 1).build();
+    for (const bool captured : {false, true}) {
+        fill(x, 0);
+        run(captured, s, [&] {
+            fill(value, 1);
+            capture_if(value, one);
+            capture_if(s, value, one, [&] { launch(Add{}, dim(10), x, 1000); });
+            fill(value, 0);
+            capture_if(value, one);
+            capture_if(value, one, kernel_node(Add{}, dim(10), x, 20).build());
+            fill(left, 3);
+            auto count = kernel_node(CountDown{}, dim(1), left);
+            auto add = kernel_node(Add{}, dim(10), x, 100).after(count);
+            capture_while(left, add.build());
+        });
+        CHECK(to_host(x) == Ints(10, 322));
+    }
+}
+
+TEST_CASE("a graph under a captured condition becomes its body, with kernels and no child graph") {
+    const Stream s(test_device());
+    Array<int> value = zeros<int>(s, 1), x = zeros<int>(s, 10);
+    Graph add = kernel_node(Add{}, dim(10), x, 1).name("adds one").build();
+    Graph graph = capture(s, [&] { capture_if(s, value, add); });
+    CHECK(graph.size() == 1);
+    CHECK(graph.dot().find("adds one") != std::string::npos);
+    CHECK(mentions(error_of([&] { capture_if(s, value, Graph()); }), "empty") == false);
+    fill(s, value, 1);
+    CHECK(error_of([&] { capture_if(s, value, Graph()); }));
+    s.synchronize();
+}
+
 TEST_CASE("a captured condition follows the value from launch to launch") {
     const Drained drained;
     const Stream s(test_device());

@@ -1,6 +1,7 @@
 // The library's access to the private parts of public classes.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -35,6 +36,11 @@ struct ModuleKernelData;
 struct NodeData;
 struct StreamState;
 
+/// Orders the states that two handles refer to: by address, which no handle outlives.
+inline std::strong_ordering order_of(const void* a, const void* b) noexcept {
+    return reinterpret_cast<std::uintptr_t>(a) <=> reinterpret_cast<std::uintptr_t>(b);
+}
+
 /// What only the library does with public objects. It is their one friend; each function is defined
 /// beside the class that it concerns.
 struct Access {
@@ -49,11 +55,15 @@ struct Access {
     static StreamState& state(StreamRef stream) noexcept;
     /// Throws UsageError naming `call` if the event was moved from.
     static EventState& state(const Event& event, const char* call = "Event", Where where = {});
+    /// Returns null for an event that was moved from.
+    static EventState* state_or_null(const Event& event) noexcept;
     static const Event& event(const ProgrammaticEvent& event) noexcept;
 
     /// The two throw UsageError if the node was moved from, or never made.
     static NodeData& data(const GraphNode& node);
     static const std::shared_ptr<NodeData>& shared(const GraphNode& node);
+    /// Returns null for a node that was moved from, or never made.
+    static NodeData* data_or_null(const GraphNode& node) noexcept;
     /// Throws UsageError if the graph is empty.
     static GraphData& data(const Graph& graph, Where where = {});
     static ModuleKernelData& data(ModuleKernel kernel) noexcept;

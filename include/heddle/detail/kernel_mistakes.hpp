@@ -51,10 +51,6 @@ template <class K> struct KernelIsNotFirst {
     static_assert(is_launch<K>,
                   "heddle: the kernel comes before dim(): launch(stream, kernel, dim(n), args...)");
 };
-template <class K> struct DeviceIsNoStream {
-    static_assert(is_launch<K>, "heddle: a stream is wanted, not a Device: "
-                                "launch(current_stream(device), kernel, dim(n), args...)");
-};
 template <class K> struct PointerIsNoStream {
     static_assert(
         is_launch<K>,

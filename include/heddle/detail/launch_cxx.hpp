@@ -7,6 +7,9 @@ namespace heddle::detail {
 
 struct PortableCode;
 
+/// Whether what is compiled runs on host threads.
+inline constexpr bool runs_on_host = true;
+
 inline namespace compiled_by_cxx {
 
 inline void wait_for_primary() noexcept {}

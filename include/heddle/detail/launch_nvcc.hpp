@@ -12,6 +12,13 @@
 
 namespace heddle::detail {
 
+/// Whether what is compiled runs on host threads.
+#ifdef __CUDA_ARCH__
+inline constexpr bool runs_on_host = false;
+#else
+inline constexpr bool runs_on_host = true;
+#endif
+
 inline namespace compiled_by_nvcc {
 
 __host__ __device__ inline void wait_for_primary() noexcept {

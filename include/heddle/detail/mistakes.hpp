@@ -66,7 +66,6 @@ struct this_number_is_an_argument_too_many {};
 struct streams_are_moved_and_not_copied {};
 struct events_are_moved_and_not_copied {};
 struct arrays_are_moved_and_copy_copies_elements {};
-struct use_empty_zeros_or_full {};
 struct the_memory_ends_first {};
 struct the_destination_is_const {};
 /// Stands for the other arguments, too.

@@ -1,6 +1,7 @@
 // Devices: values that name a GPU or a CPU device, and their properties.
 #pragma once
 
+#include <compare>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -90,7 +91,8 @@ public:
     /// The same for enable_pool_access() and memory of `other`'s pool, which holds heddle's arrays.
     bool can_access_pool(Device other) const;
 
-    bool operator==(const Device&) const = default;
+    /// Orders CPU devices before GPUs, and those of one kind by number; for sets and maps.
+    auto operator<=>(const Device&) const = default;
 
 private:
     friend detail::Access;

@@ -1,7 +1,6 @@
 // Conditional nodes: if, while and switch.
 #pragma once
 
-#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <utility>
@@ -10,6 +9,15 @@
 #include <heddle/memory/array.hpp>
 
 namespace heddle {
+
+namespace detail {
+/// A graph that is copied before the end of the call, and may end with it. (std::reference_wrapper
+/// takes no temporaries.)
+struct Body {
+    const Graph* graph;
+    Body(const Graph& of) noexcept : graph(&of) {}
+};
+}  // namespace detail
 
 /// A node that runs one of its bodies, or none, depending on an int in memory. Made by if_node(),
 /// if_else_node(), while_node() and switch_node().
@@ -40,9 +48,8 @@ ConditionalNode if_else_node(View<const int> value, const Graph& then_body, cons
 /// Runs the body as long as the value is not 0. The value is read before each pass.
 ConditionalNode while_node(View<const int> value, const Graph& body, Where where = {});
 /// Runs the body whose index equals the value, or none if the value is out of range:
-/// `switch_node(value, {zero, one, two})`.
-ConditionalNode switch_node(View<const int> value,
-                            std::initializer_list<std::reference_wrapper<const Graph>> bodies,
+/// `switch_node(value, {zero, one, two})`. The graphs may be temporaries.
+ConditionalNode switch_node(View<const int> value, std::initializer_list<detail::Body> bodies,
                             Where where = {});
 
 }  // namespace heddle

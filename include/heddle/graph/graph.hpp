@@ -1,6 +1,7 @@
 // Graphs: work that is put together once and launched many times.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <initializer_list>
 #include <memory>
@@ -48,6 +49,10 @@ public:
     /// Returns whether it refers to anything.
     explicit operator bool() const noexcept { return data_ != nullptr; }
     friend bool operator==(const GraphNode&, const GraphNode&) noexcept = default;
+    /// Orders nodes in any way that stays the same; for sets and maps.
+    friend std::strong_ordering operator<=>(const GraphNode& a, const GraphNode& b) noexcept {
+        return detail::order_of(a.data_.get(), b.data_.get());
+    }
 
     /// Returns what the node does.
     NodeKind kind() const;
@@ -87,6 +92,9 @@ inline detail::NodeData& detail::Access::data(const GraphNode& node) { return no
 inline const std::shared_ptr<detail::NodeData>& detail::Access::shared(const GraphNode& node) {
     (void)node.data();
     return node.data_;
+}
+inline detail::NodeData* detail::Access::data_or_null(const GraphNode& node) noexcept {
+    return node.data_.get();
 }
 
 /// Builds one graph of several end nodes and all their predecessors. Throws as GraphNode::build()
@@ -192,5 +200,13 @@ inline void launch(StreamRef stream, Graph& graph, Where where = {}) {
     graph.launch(stream, where);
 }
 inline void launch(Graph& graph, Where where = {}) { graph.launch(where); }
+/// Launches it on the current stream of `device`.
+void launch(Device device, Graph& graph, Where where = {});
 
 }  // namespace heddle
+
+template <> struct std::hash<heddle::GraphNode> {
+    std::size_t operator()(const heddle::GraphNode& node) const noexcept {
+        return std::hash<const void*>()(heddle::detail::Access::data_or_null(node));
+    }
+};

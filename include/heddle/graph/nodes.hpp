@@ -331,6 +331,12 @@ FillNode fill_node(
         detail::region(detail::as_destination(to, "fill_node", where)), &value, sizeof value,
         where);
 }
+/// The same for the elements of a rectangle.
+template <class T>
+    requires(!std::is_const_v<T>)
+FillNode fill_node(const View2D<T>& to, const std::type_identity_t<T>& value, Where where = {}) {
+    return detail::Access::make<FillNode>(detail::region(to), &value, sizeof value, where);
+}
 
 /// A node that calls a host function once in every launch, on any thread, under the rules of
 /// launch_host(). Made by host_node().

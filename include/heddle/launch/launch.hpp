@@ -51,7 +51,6 @@ template <class K, class S> struct LaunchTraits {
     template <class... A> static constexpr bool can_launch = false;
     template <class... A> static constexpr auto why() {
         if constexpr (IsLaunchShape<K>) return is_a<KernelIsNotFirst<K>>();
-        else if constexpr (std::is_same_v<K, Device>) return is_a<DeviceIsNoStream<K>>();
         else if constexpr (IsStream<S>) return is_a<StreamIsNotFirst<K>>();
         else if constexpr (std::is_object_v<std::remove_pointer_t<K>> && std::is_pointer_v<K>)
             return is_a<PointerIsNoStream<K>>();
@@ -132,9 +131,9 @@ concept NotPrepared = !is_prepared<K>;
 
 inline namespace HEDDLE_COMPILED_BY {
 
-/// Launches a kernel on `stream`, by default the current stream of the current device, and orders
-/// nothing else. Asynchronous. Kernel and arguments are copied at the call and must be trivially
-/// copyable; an Array is passed as a View.
+/// Launches a kernel on `stream`, by default the current stream of the current device or of
+/// `device`, and orders nothing else. Asynchronous. Kernel and arguments are copied at the call and
+/// must be trivially copyable; an Array is passed as a View.
 ///
 /// Views that the kernel captures or holds, and those in an argument that is a class, count as
 /// arguments. Pointers, spans, references and views behind them do not: see Array::used_on(). A
@@ -163,12 +162,20 @@ void launch(StreamRef stream, const K& kernel, const S& shape, A&&... args) {
     else (void)sizeof(*Traits::template why<A...>());  // fails, and names the mistake
 }
 template <detail::NotPrepared K, class S = detail::Braces, class... A>
-    requires(!std::convertible_to<const K&, StreamRef>)
+    requires(!std::convertible_to<const K&, StreamRef> && !std::same_as<K, Device>)
 void launch(const K& kernel, const S& shape, A&&... args) {
     launch(current_stream(), kernel, shape, std::forward<A>(args)...);
 }
+/// The same on the current stream of `device`.
+template <detail::NotPrepared K, class S = detail::Braces, class... A>
+void launch(Device device, const K& kernel, const S& shape, A&&... args) {
+    launch(current_stream(device), kernel, shape, std::forward<A>(args)...);
+}
 /// For calls without a shape: says that it is missing.
 template <detail::NotPrepared K> void launch(StreamRef, const K&) {
+    (void)sizeof(detail::ShapeIsMissing<K, void>);
+}
+template <detail::NotPrepared K> void launch(Device, const K&) {
     (void)sizeof(detail::ShapeIsMissing<K, void>);
 }
 

@@ -113,6 +113,11 @@ template <class K, int N, class... P>
 void launch(PreparedLaunch<K, N, P...>& prepared, Where where = {}) {
     prepared.launch(where);
 }
+/// Launches it on the current stream of `device`.
+template <class K, int N, class... P>
+void launch(Device device, PreparedLaunch<K, N, P...>& prepared, Where where = {}) {
+    prepared.launch(current_stream(device), where);
+}
 
 }  // namespace HEDDLE_COMPILED_BY
 

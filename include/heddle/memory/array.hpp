@@ -1,8 +1,9 @@
 // Array: owned memory, allocated and freed in stream order.
 #pragma once
 
-#include <concepts>
 #include <cstring>
+#include <initializer_list>
+#include <span>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -26,8 +27,8 @@ void declare_use(Block& block, StreamRef stream, Where where);
 }  // namespace detail
 
 /// Owns `size()` contiguous elements of T, in memory of a device or in host memory (pinned or
-/// pageable). Made by empty(), zeros(), full(), from_host(), pinned() and pageable(). T must be
-/// trivially copyable.
+/// pageable). Made by its constructors, which leave the elements uninitialised, and by zeros(),
+/// full(), from_host(), clone(), pinned() and pageable(). T must be trivially copyable.
 ///
 ///     Array<float> x = full<float>(1000, 1), y = zeros<float>(1000);  // on the current stream
 ///     launch(Saxpy{}, dim(1000), 2.0f, x, y);
@@ -46,18 +47,23 @@ public:
     using value_type = T;
 
     Array() noexcept = default;
-    /// Deleted: write empty<T>(size), zeros<T>(size) or full<T>(size, value).
-    template <std::integral Size>
-    explicit Array(Size, mistake::use_empty_zeros_or_full = {}) = delete;
+    /// Allocates `size` elements, not initialised, on the current stream: see empty().
+    [[nodiscard]] explicit Array(std::size_t size, Where where = {})
+        : Array(current_stream(), size, where) {}
+    /// The same on `stream`, or on the current stream of `device`.
+    [[nodiscard]] Array(StreamRef stream, std::size_t size, Where where = {})
+        : Array(detail::allocate(stream, size, sizeof(T), where), size) {}
+    [[nodiscard]] Array(Device device, std::size_t size, Where where = {})
+        : Array(current_stream(device), size, where) {}
     /// Deleted: write copy(to, from), or std::move(array).
     Array(const Array&, mistake::arrays_are_moved_and_copy_copies_elements = {}) = delete;
-    Array(Array&& other) noexcept
-        : block_(std::exchange(other.block_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    Array(Array&& other) noexcept : block_(other.block_), size_(other.size_) { other.forget(); }
     Array& operator=(Array&& other) noexcept {
         if (this != &other) {
             reset();
-            block_ = std::exchange(other.block_, nullptr);
-            size_ = std::exchange(other.size_, 0);
+            block_ = other.block_;
+            size_ = other.size_;
+            other.forget();
         }
         return *this;
     }
@@ -65,8 +71,8 @@ public:
 
     /// Frees the memory as the destructor does, and leaves the array empty.
     void reset() noexcept {
-        if (block_ != nullptr) detail::release(*std::exchange(block_, nullptr));
-        size_ = 0;
+        if (block_ != nullptr) detail::release(*block_);
+        forget();
     }
 
     /// Returns the number of elements.
@@ -99,16 +105,40 @@ public:
     /// Converts to a view that is only read, for functions that take such views.
     operator View<const T>() const noexcept { return view(); }
 
-    /// For loops on the host over the elements of host memory.
-    T* begin() noexcept { return data(); }
+    /// For loops on the host over the elements. Throws UsageError for memory of a GPU; waits for
+    /// no work on the array. An array is a contiguous range, and converts to std::span.
+    T* begin(Where where = {}) {
+        detail::check_host_reach(block_, where);
+        return data();
+    }
     /// The end of such loops.
     T* end() noexcept { return data() + size_; }
     /// The same for a const array.
-    const T* begin() const noexcept { return data(); }
+    const T* begin(Where where = {}) const {
+        detail::check_host_reach(block_, where);
+        return data();
+    }
     /// The same for a const array.
     const T* end() const noexcept { return data() + size_; }
-    /// Accesses an element from the host, as do the iterators above. For host memory only (pinned,
-    /// pageable, CPU devices). Does not check the index, nor wait for work on the array.
+    /// Returns a view of the first `count` elements. Throws UsageError if there are fewer.
+    View<T> first(std::size_t count, Where where = {}) { return view().first(count, where); }
+    View<const T> first(std::size_t count, Where where = {}) const {
+        return view().first(count, where);
+    }
+    /// Returns a view of the last `count` elements. Throws UsageError if there are fewer.
+    View<T> last(std::size_t count, Where where = {}) { return view().last(count, where); }
+    View<const T> last(std::size_t count, Where where = {}) const {
+        return view().last(count, where);
+    }
+    /// Returns a view of `count` elements from `first` on. Throws UsageError if it is out of range.
+    View<T> subview(std::size_t first, std::size_t count, Where where = {}) {
+        return view().subview(first, count, where);
+    }
+    View<const T> subview(std::size_t first, std::size_t count, Where where = {}) const {
+        return view().subview(first, count, where);
+    }
+    /// Accesses an element from the host. For host memory only (pinned, pageable, CPU devices).
+    /// Checks neither that nor the index, and does not wait for work on the array.
     T& operator[](std::size_t i) noexcept { return data()[i]; }
     const T& operator[](std::size_t i) const noexcept { return data()[i]; }
 
@@ -123,6 +153,10 @@ public:
 private:
     friend detail::Access;
     Array(detail::Block& block, std::size_t size) noexcept : block_(&block), size_(size) {}
+    void forget() noexcept {
+        block_ = nullptr;
+        size_ = 0;
+    }
 
     detail::Block* block_ = nullptr;
     std::size_t size_ = 0;
@@ -135,14 +169,18 @@ template <class T> constexpr detail::Block* detail::Access::block(const Array<T>
     return array.block_;
 }
 
-/// Allocates `size` elements, not initialised, on `stream`'s device and in its order (default: the
-/// current stream). Throws OutOfMemory, as do all functions below that make arrays.
+/// Allocates `size` elements, not initialised, on `stream`'s device and in its order. The stream is
+/// by default the current one; of `device`, if that is given. Throws OutOfMemory, as do all
+/// functions below that make arrays.
 template <class T>
 [[nodiscard]] Array<T> empty(StreamRef stream, std::size_t size, Where where = {}) {
-    return detail::Access::array<T>(detail::allocate(stream, size, sizeof(T), where), size);
+    return Array<T>(stream, size, where);
+}
+template <class T> [[nodiscard]] Array<T> empty(Device device, std::size_t size, Where where = {}) {
+    return Array<T>(device, size, where);
 }
 template <class T> [[nodiscard]] Array<T> empty(std::size_t size, Where where = {}) {
-    return empty<T>(current_stream(), size, where);
+    return Array<T>(size, where);
 }
 
 /// Allocates `size` elements as empty() does and sets them to `value`, on the same stream.
@@ -152,6 +190,11 @@ template <class T>
     Array<T> array = empty<T>(stream, size, where);
     fill(stream, array, value, where);
     return array;
+}
+template <class T>
+[[nodiscard]] Array<T> full(Device device, std::size_t size, std::type_identity_t<T> value,
+                            Where where = {}) {
+    return full<T>(current_stream(device), size, value, where);
 }
 template <class T>
 [[nodiscard]] Array<T> full(std::size_t size, std::type_identity_t<T> value, Where where = {}) {
@@ -164,6 +207,9 @@ template <class T>
     Array<T> array = empty<T>(stream, size, where);
     fill_zero(stream, array, where);
     return array;
+}
+template <class T> [[nodiscard]] Array<T> zeros(Device device, std::size_t size, Where where = {}) {
+    return zeros<T>(current_stream(device), size, where);
 }
 template <class T> [[nodiscard]] Array<T> zeros(std::size_t size, Where where = {}) {
     return zeros<T>(current_stream(), size, where);
@@ -182,12 +228,20 @@ template <class T> [[nodiscard]] Array<T> pageable(std::size_t size, Where where
 }
 
 /// Returns a new array on `stream`'s device with the elements of a host range or host array, copied
-/// on `stream`. The range may be changed on return, unless it is in pinned memory.
+/// on `stream`: by default the current one; of `device`, if that is given. The range may be changed
+/// on return, unless it is in pinned memory.
+///
+///     Array<float> x = from_host({1.0f, 2.0f, 3.0f});
 template <detail::ContiguousRange R, class T = detail::RangeValue<R>>
 [[nodiscard]] Array<T> from_host(StreamRef stream, const R& range, Where where = {}) {
-    Array<T> array = empty<T>(stream, std::ranges::size(range), where);
-    copy(stream, array, View<const T>(range), where);
+    const View<const T> from(range);
+    Array<T> array = empty<T>(stream, from.size(), where);
+    copy(stream, array, from, where);
     return array;
+}
+template <detail::ContiguousRange R, class T = detail::RangeValue<R>>
+[[nodiscard]] Array<T> from_host(Device device, const R& range, Where where = {}) {
+    return from_host(current_stream(device), range, where);
 }
 template <detail::ContiguousRange R, class T = detail::RangeValue<R>>
 [[nodiscard]] Array<T> from_host(const R& range, Where where = {}) {
@@ -197,8 +251,50 @@ template <detail::ContiguousRange R, class T = detail::RangeValue<R>>
 template <class T>
 Array<T> from_host(const T*, std::size_t, mistake::write_View_of_pointer_and_size = {}) = delete;
 template <class T>
+[[nodiscard]] Array<T> from_host(StreamRef stream, std::initializer_list<T> values,
+                                 Where where = {}) {
+    return from_host(stream, std::span<const T>(values.begin(), values.size()), where);
+}
+template <class T>
+[[nodiscard]] Array<T> from_host(Device device, std::initializer_list<T> values, Where where = {}) {
+    return from_host(current_stream(device), values, where);
+}
+template <class T>
 [[nodiscard]] Array<T> from_host(std::initializer_list<T> values, Where where = {}) {
-    return from_host(current_stream(), std::span<const T>(values.begin(), values.size()), where);
+    return from_host(current_stream(), values, where);
+}
+
+/// Returns a new array with the elements of `array`, on the same device or in the same kind of host
+/// memory. The copy runs where copy() runs it: on the current stream of that device.
+///
+///     Array<float> before = clone(x);
+///
+/// A clone of a shareable or imported array is an ordinary array. Throws UsageError for an array
+/// that holds nothing.
+template <class T> [[nodiscard]] Array<T> clone(const Array<T>& array, Where where = {}) {
+    const View<const T> from = detail::check_held(array, "clone", where).view();
+    Array<T> to = array.kind() == MemoryKind::device ? empty<T>(array.device(), from.size(), where)
+                  : array.kind() == MemoryKind::pinned ? pinned<T>(from.size(), where)
+                                                       : pageable<T>(from.size(), where);
+    copy(to, from, where);
+    return to;
+}
+/// The same for an array or a view of any memory, as a new array of `stream`'s device, copied on
+/// `stream`. With a device, the new array is of that device, and the copy is ordered as copy()
+/// orders it without a stream.
+template <detail::ArrayOrView A>
+[[nodiscard]] auto clone(StreamRef stream, const A& array, Where where = {}) {
+    const auto from = detail::as_source(array, "clone", where);
+    auto to = empty<typename decltype(from)::value_type>(stream, from.size(), where);
+    copy(stream, to, from, where);
+    return to;
+}
+template <detail::ArrayOrView A>
+[[nodiscard]] auto clone(Device device, const A& array, Where where = {}) {
+    const auto from = detail::as_source(array, "clone", where);
+    auto to = empty<typename decltype(from)::value_type>(device, from.size(), where);
+    copy(to, from, where);
+    return to;
 }
 
 /// Returns the elements as a std::vector; blocks until they have been copied. The copy runs on
@@ -207,11 +303,16 @@ template <class T>
 template <detail::Source A>
 [[nodiscard]] auto to_host(StreamRef stream, const A& array, Where where = {}) try {
     auto source = detail::as_source(array, "to_host", where);
+    using T = typename decltype(source)::value_type;
     detail::check_to_host(stream, where);
-    std::vector<typename decltype(source)::value_type> host(source.size());
-    copy(stream, View(host.data(), host.size()), source, where);
+    // A std::vector<bool> has no bools.
+    using Host =
+        std::conditional_t<std::is_same_v<T, bool>, std::vector<unsigned char>, std::vector<T>>;
+    Host host(source.size());
+    copy(stream, View<T>(reinterpret_cast<T*>(host.data()), host.size()), source, where);
     stream.synchronize(where);
-    return host;
+    if constexpr (std::is_same_v<T, bool>) return std::vector<T>(host.begin(), host.end());
+    else return host;
 } catch (...) {
     detail::rethrow_as_error("to_host", where);
 }
@@ -222,3 +323,6 @@ template <detail::Source A> [[nodiscard]] auto to_host(const A& array, Where whe
 }
 
 }  // namespace heddle
+
+// As for View: what makes a std::span of an array calls begin(), which checks.
+template <class T> inline constexpr bool std::ranges::disable_sized_range<heddle::Array<T>> = true;

@@ -157,8 +157,13 @@ template <class Why = mistake::the_destination_is_const, detail::Source To, deta
 Why copy(StreamRef, To&&, const From&, Where = {}) = delete;
 
 /// A rectangle in memory: `rows` rows of `columns` elements, whose starts are `pitch` elements
-/// apart (default: `columns`). The constructors throw UsageError if `columns` exceeds `pitch`, or
-/// the rectangle does not fit in `memory`.
+/// apart (default: `columns`). Kernels take it by value, as a view. The constructors throw
+/// UsageError if `columns` exceeds `pitch`, or the rectangle does not fit in `memory`.
+///
+///     View2D<float> image(x, rows, columns);
+///     launch([] HEDDLE_FN(std::size_t column, std::size_t row, View2D<float> to) {
+///         to(row, column) *= 2;
+///     }, dim(columns, rows), image);
 template <class T> class View2D {
 public:
     /// The element type without const.
@@ -178,14 +183,25 @@ public:
     View2D(View<T> memory, std::size_t rows, std::size_t columns, Where where = {})
         : View2D(memory, rows, columns, columns, where) {}
 
+    /// Returns an element. Checks nothing, as View::operator[].
+    HEDDLE_FN constexpr T& operator()(std::size_t row, std::size_t column) const noexcept {
+        return memory_[row * pitch_ + column];
+    }
+    /// Returns the elements of a row. Host only. Throws UsageError if there is no such row.
+    View<T> row(std::size_t index, Where where = {}) const {
+        if (index >= rows_) detail::throw_out_of_range(index, 1, rows_, where);
+        return memory().subview(columns_ == 0 ? 0 : index * pitch_, columns_, where);
+    }
+    /// Returns the address of row 0, column 0.
+    HEDDLE_FN constexpr T* data() const noexcept { return memory_.data(); }
     /// Returns the memory that the rectangle is in.
     View<T> memory() const noexcept { return detail::Access::alone(memory_); }
     /// Returns the number of rows.
-    std::size_t rows() const noexcept { return rows_; }
+    HEDDLE_FN constexpr std::size_t rows() const noexcept { return rows_; }
     /// Returns the number of elements in a row.
-    std::size_t columns() const noexcept { return columns_; }
+    HEDDLE_FN constexpr std::size_t columns() const noexcept { return columns_; }
     /// Returns the elements between the starts of two rows.
-    std::size_t pitch() const noexcept { return pitch_; }
+    HEDDLE_FN constexpr std::size_t pitch() const noexcept { return pitch_; }
 
 private:
     View<T> memory_;
@@ -228,6 +244,20 @@ template <detail::Destination To, class V> void fill(To&& to, const V& value, Wh
     detail::fill_region(detail::region(destination), &element, sizeof element, where);
 }
 
+/// The same for the elements of a rectangle, and no others.
+template <class T, class V>
+    requires(!std::is_const_v<T>)
+void fill(StreamRef stream, const View2D<T>& to, const V& value, Where where = {}) {
+    const T element = static_cast<T>(value);
+    detail::fill_region(stream, detail::region(to), &element, sizeof element, where);
+}
+template <class T, class V>
+    requires(!std::is_const_v<T>)
+void fill(const View2D<T>& to, const V& value, Where where = {}) {
+    const T element = static_cast<T>(value);
+    detail::fill_region(detail::region(to), &element, sizeof element, where);
+}
+
 /// Deleted for pointers: write fill(View(to, size), value).
 template <class Why = mistake::write_View_of_pointer_and_size, class To, class... A>
     requires(std::is_pointer_v<std::remove_cvref_t<To>>)
@@ -243,6 +273,20 @@ template <detail::Destination To> void fill_zero(To&& to, Where where = {}) {
     const unsigned char zero = 0;
     detail::fill_region(detail::region(detail::as_destination(to, "fill_zero", where)), &zero, 1,
                         where);
+}
+
+/// The same for a rectangle.
+template <class T>
+    requires(!std::is_const_v<T>)
+void fill_zero(StreamRef stream, const View2D<T>& to, Where where = {}) {
+    const unsigned char zero = 0;
+    detail::fill_region(stream, detail::region(to), &zero, 1, where);
+}
+template <class T>
+    requires(!std::is_const_v<T>)
+void fill_zero(const View2D<T>& to, Where where = {}) {
+    const unsigned char zero = 0;
+    detail::fill_region(detail::region(to), &zero, 1, where);
 }
 
 }  // namespace heddle

@@ -1,5 +1,4 @@
-// Memory shared between processes of one host. For events see export_event() and import_event()
-// (heddle/stream/event.hpp).
+// Memory and events shared between processes of one host.
 #pragma once
 
 #include <array>
@@ -8,6 +7,7 @@
 #include <type_traits>
 
 #include <heddle/memory/array.hpp>
+#include <heddle/stream/event.hpp>
 
 namespace heddle {
 
@@ -91,5 +91,36 @@ template <class T>
     return detail::Access::array<T>(detail::import_block(handle, sizeof(T), alignof(T), where),
                                     static_cast<std::size_t>(handle.size));
 }
+
+/// A handle that lets another process import an interprocess event. Plain bytes, to be sent by any
+/// means.
+struct EventHandle {
+    /// What the other process opens: CUDA's handle, or the name of shared memory.
+    std::array<std::byte, 64> bytes{};
+    /// Names the GPU, because processes may number GPUs differently. Empty for CPU devices.
+    std::array<char, 32> bus_id{};
+    /// In the exporting process.
+    std::int32_t device_index = 0;
+    std::int32_t process = 0;  ///< the exporting process
+    std::uint64_t check = 0;   ///< a checksum of the other members
+};
+namespace detail {
+/// Returns the value that `check` must have.
+std::uint64_t check_of(const EventHandle& handle) noexcept;
+}  // namespace detail
+
+/// Returns a handle for an event made with {.interprocess = true}; throws UsageError for others.
+EventHandle export_event(const Event& event, Where where = {});
+/// Imports an event that another process of this host exported, on the same device. The processes
+/// share one event: a wait targets the newest record made by any of them.
+///
+/// - On CPU devices, waits also report failed work before the record, and a recording process that
+///   ended before reaching it (Error with ErrorCode::work_failed).
+/// - On CUDA, keep the exported Event and the Event that made the newest record alive until no
+///   process waits for that record. Otherwise a wait may never end.
+///
+/// Throws UsageError for a handle of this process or a damaged one, NoDevice if this process does
+/// not see the GPU, and Unsupported if the other process has ended.
+Event import_event(const EventHandle& handle, Where where = {});
 
 }  // namespace heddle

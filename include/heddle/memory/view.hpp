@@ -22,6 +22,16 @@ namespace detail {
 [[noreturn]] void throw_not_whole(std::size_t bytes, std::size_t element, Where where);
 [[noreturn]] void throw_not_aligned(const void* data, std::size_t alignment, Where where);
 [[noreturn]] void throw_pitch_too_small(std::size_t columns, std::size_t pitch, Where where);
+[[noreturn]] void throw_not_on_host(const Block& block, Where where);
+
+/// Returns false for memory of a GPU. It is declared `const`, because the answer stays the same
+/// while a view of the block is valid: loops of kernels ask once, and not for each index.
+[[gnu::const]] bool host_reaches(const Block* block) noexcept;
+/// Throws UsageError if the host cannot read the memory.
+inline void check_host_reach(const Block* block, Where where) {
+    if (!host_reaches(block)) [[unlikely]]
+        throw_not_on_host(*block, where);
+}
 
 // Declared only: whether a type is one of heddle's own, or derived from one.
 template <class T> void array_or_view(const View<T>&);
@@ -63,6 +73,9 @@ concept ArrayElement = std::is_trivially_copyable_v<T> && !std::is_const_v<T>;
 /// array that has the address, if one has; launches do not, so that such uses are not tracked:
 /// declare them with Array::used_on().
 ///
+/// A view is a std::ranges::view of its elements, and converts to and from std::span. For an array
+/// of a GPU both throw UsageError on the host, where its elements cannot be read: see begin().
+///
 /// The memory must outlive the view. Calls throw UsageError for a view that outlived its Array,
 /// until another array has its record: not before 32 more arrays were freed. Thread-safety: as a
 /// variable.
@@ -98,8 +111,13 @@ public:
     HEDDLE_FN constexpr std::size_t size_bytes() const noexcept { return size_ * sizeof(T); }
     /// Returns whether it has no elements.
     HEDDLE_FN constexpr bool empty() const noexcept { return size_ == 0; }
-    /// For loops over the elements, where the memory can be reached.
-    HEDDLE_FN constexpr T* begin() const noexcept { return data_; }
+    /// For loops over the elements. On the host, throws UsageError for an array of a GPU, and waits
+    /// for no work on it. On a GPU, checks nothing.
+    HEDDLE_FN constexpr T* begin([[maybe_unused]] Where where = {}) const {
+        if constexpr (detail::runs_on_host)
+            if (!std::is_constant_evaluated()) detail::check_host_reach(owner_.block(), where);
+        return data_;
+    }
     /// The end of such loops.
     HEDDLE_FN constexpr T* end() const noexcept { return data_ + size_; }
 
@@ -168,3 +186,6 @@ template <detail::ContiguousRange R> View(R&&) -> View<detail::ElementIn<R>>;
 }  // namespace heddle
 
 template <class T> inline constexpr bool std::ranges::enable_borrowed_range<heddle::View<T>> = true;
+template <class T> inline constexpr bool std::ranges::enable_view<heddle::View<T>> = true;
+// Its std::ranges::size() is end() - begin(), and so is what a std::span takes: begin() checks.
+template <class T> inline constexpr bool std::ranges::disable_sized_range<heddle::View<T>> = true;

@@ -3,7 +3,6 @@
 
 #include <concepts>
 #include <cstddef>
-#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -79,12 +78,10 @@ public:
 
 private:
     friend detail::Access;
-    std::unique_ptr<detail::BatchRun> run_;
+    detail::BatchRun* run_;  // owned (docs/adr/0039 says what a std::unique_ptr costs)
 };
 
-inline detail::BatchRun* detail::Access::run(const Batch& batch) noexcept {
-    return batch.run_.get();
-}
+inline detail::BatchRun* detail::Access::run(const Batch& batch) noexcept { return batch.run_; }
 
 /// Records the work enqueued on `stream` (default: the current one) and on streams that wait for
 /// it. At the end of the scope, also by an exception, the work is launched as one graph.

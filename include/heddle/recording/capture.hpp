@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <type_traits>
 #include <utility>
 
 #include <heddle/detail/work.hpp>
@@ -22,6 +23,14 @@ Graph capture_body(StreamRef stream, const std::function<void()>& body, Where wh
 void record_condition(StreamRef stream, ConditionalKind kind, View<const int> value,
                       std::span<Graph> bodies, Where where);
 int read_condition(StreamRef stream, View<const int> value, Where where);
+
+/// What a condition runs: a function that enqueues work, or a graph.
+template <class F>
+concept ConditionBody = std::invocable<F> || std::same_as<std::remove_reference_t<F>, Graph>;
+template <class F> void run_body(StreamRef stream, F& body, Where where) {
+    if constexpr (std::same_as<F, Graph>) body.launch(stream, where);
+    else body();
+}
 }  // namespace detail
 
 /// Says on which threads CUDA forbids its own calls that could wait for the capture. Matters only
@@ -111,9 +120,10 @@ void capture_into(Graph& graph, StreamRef stream, F&& body,
 }
 
 /// Runs the work of then() if the int `value` is not 0, else that of otherwise(). In both, `stream`
-/// is the current stream.
+/// is the current stream. Either may be a graph instead, which is launched on `stream`.
 ///
 ///     capture_if(stream, flag, [&] { fill(x, 1.0f); }, [&] { fill(x, 2.0f); });
+///     capture_if(stream, flag, graph);
 ///
 /// In a capture: adds a conditional node, which reads the value when the graph reaches it. Calls
 /// then() and otherwise() once each. They may use `stream` and streams that wait for it in them.
@@ -121,51 +131,54 @@ void capture_into(Graph& graph, StreamRef stream, F&& body,
 /// the native handle of `stream` is out or the capture is native.
 ///
 /// Outside a capture: blocks until the value can be read, then calls one of the two.
-template <std::invocable Then, std::invocable Else>
+template <detail::ConditionBody Then, detail::ConditionBody Else>
 void capture_if(StreamRef stream, View<const int> value, Then&& then, Else&& otherwise,
                 Where where = {}) {
+    const auto run_then = [&] { detail::run_body(stream, then, where); };
+    const auto run_otherwise = [&] { detail::run_body(stream, otherwise, where); };
     if (detail::is_recorded(stream)) {
-        Graph bodies[] = {detail::capture_body(stream, std::ref(then), where),
-                          detail::capture_body(stream, std::ref(otherwise), where)};
+        Graph bodies[] = {detail::capture_body(stream, std::ref(run_then), where),
+                          detail::capture_body(stream, std::ref(run_otherwise), where)};
         detail::record_condition(stream, detail::ConditionalKind::if_else, value, bodies, where);
     } else {
         const bool is_true = detail::read_condition(stream, value, where) != 0;
         const ScopedStream in(stream, {.wait_on_enter = false}, where);
-        if (is_true) then();
-        else otherwise();
+        if (is_true) run_then();
+        else run_otherwise();
     }
 }
-template <std::invocable Then>
+template <detail::ConditionBody Then>
 void capture_if(StreamRef stream, View<const int> value, Then&& then, Where where = {}) {
     capture_if(stream, value, std::forward<Then>(then), [] {}, where);
 }
 /// The same on the current stream.
-template <std::invocable Then, std::invocable Else>
+template <detail::ConditionBody Then, detail::ConditionBody Else>
 void capture_if(View<const int> value, Then&& then, Else&& otherwise, Where where = {}) {
     capture_if(current_stream(), value, std::forward<Then>(then), std::forward<Else>(otherwise),
                where);
 }
-template <std::invocable Then>
+template <detail::ConditionBody Then>
 void capture_if(View<const int> value, Then&& then, Where where = {}) {
     capture_if(current_stream(), value, std::forward<Then>(then), [] {}, where);
 }
 
 /// Like capture_if(), but repeats the body as long as the value is not 0. The body's work must
 /// eventually set it to 0. Outside a capture, blocks before each pass to read the value.
-template <std::invocable Body>
+template <detail::ConditionBody Body>
 void capture_while(StreamRef stream, View<const int> value, Body&& body, Where where = {}) {
+    const auto run = [&] { detail::run_body(stream, body, where); };
     if (detail::is_recorded(stream)) {
-        Graph bodies[] = {detail::capture_body(stream, std::ref(body), where)};
+        Graph bodies[] = {detail::capture_body(stream, std::ref(run), where)};
         detail::record_condition(stream, detail::ConditionalKind::while_loop, value, bodies, where);
     } else {
         while (detail::read_condition(stream, value, where) != 0) {
             // A scope for each pass: it ends what set_stream() changes in the body.
             const ScopedStream in(stream, {.wait_on_enter = false}, where);
-            body();
+            run();
         }
     }
 }
-template <std::invocable Body>
+template <detail::ConditionBody Body>
 void capture_while(View<const int> value, Body&& body, Where where = {}) {
     capture_while(current_stream(), value, std::forward<Body>(body), where);
 }

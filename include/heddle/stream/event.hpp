@@ -1,10 +1,9 @@
 // Events: points in streams.
 #pragma once
 
-#include <array>
+#include <compare>
 #include <concepts>
 #include <cstddef>
-#include <cstdint>
 
 #include <heddle/detail/access.hpp>
 #include <heddle/detail/mistakes.hpp>
@@ -80,6 +79,13 @@ public:
     /// work before it, and UsageError in host functions or if it was recorded in a capture.
     void synchronize(Where where = {}) const;
 
+    /// Returns whether both are one event: an object and itself, or two that were moved from.
+    friend bool operator==(const Event& a, const Event& b) noexcept { return a.state_ == b.state_; }
+    /// Orders events in any way that stays the same, also when they are moved; for sets and maps.
+    friend std::strong_ordering operator<=>(const Event& a, const Event& b) noexcept {
+        return detail::order_of(a.state_, b.state_);
+    }
+
 private:
     friend detail::Access;
     explicit Event(detail::EventState& state) noexcept : state_(&state) {}
@@ -93,6 +99,9 @@ inline detail::EventState& detail::Access::state(const Event& event, const char*
                                                  Where where) {
     return event.state(call, where);
 }
+inline detail::EventState* detail::Access::state_or_null(const Event& event) noexcept {
+    return event.state_;
+}
 
 /// Returns the milliseconds between two recorded timing events of one device. Blocks until both are
 /// complete. Throws UsageError if waiting is not allowed here, if an event has no timing or no
@@ -102,35 +111,10 @@ double elapsed_time(const Event& start, const Event& end, Where where = {});
 /// Calls event.synchronize().
 void synchronize_event(const Event& event, Where where = {});
 
-/// A handle that lets another process import an interprocess event. Plain bytes, to be sent by any
-/// means.
-struct EventHandle {
-    /// What the other process opens: CUDA's handle, or the name of shared memory.
-    std::array<std::byte, 64> bytes{};
-    /// Names the GPU, because processes may number GPUs differently. Empty for CPU devices.
-    std::array<char, 32> bus_id{};
-    /// In the exporting process.
-    std::int32_t device_index = 0;
-    std::int32_t process = 0;  ///< the exporting process
-    std::uint64_t check = 0;   ///< a checksum of the other members
-};
-namespace detail {
-/// Returns the value that `check` must have.
-std::uint64_t check_of(const EventHandle& handle) noexcept;
-}  // namespace detail
-
-/// Returns a handle for an event made with {.interprocess = true}; throws UsageError for others.
-EventHandle export_event(const Event& event, Where where = {});
-/// Imports an event that another process of this host exported, on the same device. The processes
-/// share one event: a wait targets the newest record made by any of them.
-///
-/// - On CPU devices, waits also report failed work before the record, and a recording process that
-///   ended before reaching it (Error with ErrorCode::work_failed).
-/// - On CUDA, keep the exported Event and the Event that made the newest record alive until no
-///   process waits for that record. Otherwise a wait may never end.
-///
-/// Throws UsageError for a handle of this process or a damaged one, NoDevice if this process does
-/// not see the GPU, and Unsupported if the other process has ended.
-Event import_event(const EventHandle& handle, Where where = {});
-
 }  // namespace heddle
+
+template <> struct std::hash<heddle::Event> {
+    std::size_t operator()(const heddle::Event& e) const noexcept {
+        return std::hash<const void*>()(heddle::detail::Access::state_or_null(e));
+    }
+};

@@ -1,6 +1,7 @@
 // Streams: in-order queues of work on one device.
 #pragma once
 
+#include <compare>
 #include <concepts>
 #include <cstdint>
 #include <exception>
@@ -107,6 +108,10 @@ public:
     operator native_handle_returns_a() const = delete;
 
     friend bool operator==(StreamRef a, StreamRef b) noexcept { return a.state_ == b.state_; }
+    /// Orders streams in any way that stays the same; for sets and maps.
+    friend std::strong_ordering operator<=>(StreamRef a, StreamRef b) noexcept {
+        return detail::order_of(a.state_, b.state_);
+    }
 
 protected:
     friend detail::Access;

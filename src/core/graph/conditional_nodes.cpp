@@ -114,13 +114,14 @@ void check_conditional(const NodeData& node, Device device, const SourceLocation
 namespace heddle {
 
 namespace {
-using Bodies = std::span<const std::reference_wrapper<const Graph>>;
+using Bodies = std::span<const detail::Body>;
 
 ConditionalNode make_node(detail::ConditionalKind kind, View<const int> value, Bodies graphs,
                           const SourceLocation& where) try {
     std::vector<std::unique_ptr<detail::GraphData>> bodies;
-    for (const Graph& graph : graphs)
-        bodies.push_back(graph ? detail::clone_graph(detail::Access::data(graph, where)) : nullptr);
+    for (const auto [graph] : graphs)
+        bodies.push_back(*graph ? detail::clone_graph(detail::Access::data(*graph, where))
+                                : nullptr);
     return detail::Access::make<ConditionalNode>(
         detail::make_conditional(kind, detail::region(value), std::move(bodies), where));
 } catch (...) {
@@ -129,20 +130,19 @@ ConditionalNode make_node(detail::ConditionalKind kind, View<const int> value, B
 }  // namespace
 
 ConditionalNode if_node(View<const int> value, const Graph& body, Where where) {
-    const std::reference_wrapper<const Graph> bodies[] = {body};
+    const detail::Body bodies[] = {body};
     return make_node(detail::ConditionalKind::if_else, value, bodies, where);
 }
 ConditionalNode if_else_node(View<const int> value, const Graph& then_body, const Graph& else_body,
                              Where where) {
-    const std::reference_wrapper<const Graph> bodies[] = {then_body, else_body};
+    const detail::Body bodies[] = {then_body, else_body};
     return make_node(detail::ConditionalKind::if_else, value, bodies, where);
 }
 ConditionalNode while_node(View<const int> value, const Graph& body, Where where) {
-    const std::reference_wrapper<const Graph> bodies[] = {body};
+    const detail::Body bodies[] = {body};
     return make_node(detail::ConditionalKind::while_loop, value, bodies, where);
 }
-ConditionalNode switch_node(View<const int> value,
-                            std::initializer_list<std::reference_wrapper<const Graph>> bodies,
+ConditionalNode switch_node(View<const int> value, std::initializer_list<detail::Body> bodies,
                             Where where) {
     return make_node(detail::ConditionalKind::switch_case, value,
                      Bodies(bodies.begin(), bodies.size()), where);

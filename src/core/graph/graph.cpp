@@ -209,6 +209,9 @@ void Graph::instantiate(Where where) try { instantiate_now(data(where), where); 
 }
 
 void Graph::launch(Where where) { launch(current_stream(data(where).device), where); }
+void launch(Device device, Graph& graph, Where where) {
+    graph.launch(current_stream(device), where);
+}
 
 namespace {
 void notify_graph(GraphData& graph, StreamRecord& stream, const SourceLocation& where,

@@ -271,7 +271,7 @@ void fill_placed(StreamRecord& stream, const Region& to, const Place& place, con
 bool check_fill(const Region& to, const SourceLocation& where) {
     if (to.owner != nullptr && !to.owner->alive.load(std::memory_order_relaxed))
         throw_dead_block(*to.owner, "fill", where);
-    if (to.bytes == 0) return false;
+    if (to.bytes == 0 || to.rows == 0) return false;
     if (to.data == nullptr) throw_null("fill", "destination", where);
     return true;
 }

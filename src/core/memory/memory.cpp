@@ -374,6 +374,17 @@ void throw_not_aligned(const void* data, std::size_t alignment, Where where) {
         reinterpret_cast<std::uintptr_t>(data) % alignment, alignment);
 }
 
+bool host_reaches(const Block* block) noexcept {
+    return block == nullptr || block->kind != MemoryKind::device || !block->device.is_cuda();
+}
+
+void throw_not_on_host(const Block& block, Where where) {
+    usage_error({"begin", where, block.device},
+                "the host cannot read the elements, which are in memory of {}: copy them with "
+                "to_host(), or allocate pinned() memory",
+                block.device);
+}
+
 void throw_pitch_too_small(std::size_t columns, std::size_t pitch, Where where) {
     usage_error({"View2D", where}, "a pitch of {} elements is less than the {} columns of a row",
                 pitch, columns);

@@ -151,13 +151,17 @@ const char* to_string(BatchResult::How how) noexcept {
     return "?";
 }
 
-Batch::Batch(BatchOptions options) try : run_(std::make_unique<detail::BatchRun>(options)) {
+Batch::Batch(BatchOptions options) try : run_(new detail::BatchRun(options)) {
 } catch (...) {
     detail::rethrow_as_error("Batch", {});
 }
-Batch::Batch(Batch&&) noexcept = default;
-Batch& Batch::operator=(Batch&&) noexcept = default;
-Batch::~Batch() = default;
+Batch::Batch(Batch&& other) noexcept : run_(std::exchange(other.run_, nullptr)) {}
+Batch& Batch::operator=(Batch&& other) noexcept {
+    std::swap(run_, other.run_);
+    if (this != &other) delete std::exchange(other.run_, nullptr);
+    return *this;
+}
+Batch::~Batch() { delete run_; }
 
 namespace {
 /// Locks the recorder of the scope that uses the batch, if one does: other threads may be sending

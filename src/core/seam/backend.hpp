@@ -19,7 +19,8 @@
 #include <heddle/memory/copy.hpp>
 
 namespace heddle {
-struct ArrayHandle;                     // heddle/memory/interprocess.hpp
+struct ArrayHandle;  // heddle/memory/interprocess.hpp
+struct EventHandle;
 enum class CaptureMode : std::uint8_t;  // heddle/recording/capture.hpp
 }  // namespace heddle
 
