@@ -39,6 +39,12 @@ struct Scale {
     HEDDLE_FN void operator()(std::size_t i, View<float> y) const { y[i] *= factor; }
 };
 
+struct Total {
+    HEDDLE_FN void operator()(std::size_t, View<const int> x, View<int> total) const {
+        for (const int each : x) total[0] += each;
+    }
+};
+
 struct Settings {
     int a;
     double b;
@@ -111,6 +117,14 @@ TEST_CASE("a kernel runs once for each index") {
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < back.size(); ++i) wrong += back[i] != (i < n ? 1 : 0);
     CHECK(wrong == 0);
+}
+
+TEST_CASE("a kernel loops over a view") {
+    const Stream s(test_device());
+    const Array<int> x = from_host(s, {1, 20, 300});
+    Array<int> total = zeros<int>(s, 1);
+    launch(s, Total{}, dim(1), x, total);
+    CHECK(to_host(total) == std::vector<int>{321});
 }
 
 TEST_CASE("a kernel is told its index") {

@@ -112,10 +112,12 @@ public:
     /// Returns whether it has no elements.
     HEDDLE_FN constexpr bool empty() const noexcept { return size_ == 0; }
     /// For loops over the elements. On the host, throws UsageError for an array of a GPU, and waits
-    /// for no work on it. On a GPU, checks nothing.
-    HEDDLE_FN constexpr T* begin([[maybe_unused]] Where where = {}) const {
+    /// for no work on it. On a GPU, checks nothing. The arguments are the place of the call.
+    HEDDLE_FN constexpr T* begin([[maybe_unused]] const char* file = __builtin_FILE(),
+                                 [[maybe_unused]] unsigned line = __builtin_LINE()) const {
         if constexpr (detail::runs_on_host)
-            if (!std::is_constant_evaluated()) detail::check_host_reach(owner_.block(), where);
+            if (!std::is_constant_evaluated())
+                detail::check_host_reach(owner_.block(), SourceLocation{file, line});
         return data_;
     }
     /// The end of such loops.
