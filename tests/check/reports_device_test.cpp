@@ -316,7 +316,8 @@ TEST_CASE("device: the summary names the array that a kernel's pointer points in
     Checked checked;
     Array<int> x = zeros<int>(s, size);
     const std::string made = line_above();
-    launch(s, [p = x.data() + 3] HEDDLE_FN(std::size_t i) { p[i] = 7; }, dim(10));
+    int* const p = x.data() + 3;  // nvcc allows no init-captures here
+    launch(s, [p] HEDDLE_FN(std::size_t i) { p[i] = 7; }, dim(10));
     s.synchronize();
     const check::Summary found = checked.end();
     REQUIRE(found.undeclared_at.size() == 1);
