@@ -28,6 +28,15 @@ template <HoldsViews P> inline constexpr bool may_hold_pointer<P> = false;
 
 template <class T> inline constexpr bool may_hold_pointer<View2D<T>> = false;
 
+/// How many bytes of an object are its own. nvcc's class around a __host__ __device__ lambda ends
+/// with the address of a copy of the lambda, on the heap.
+template <class P> inline constexpr std::size_t own_bytes = sizeof(P);
+#ifdef __CUDACC_EXTENDED_LAMBDA__
+template <class P>
+    requires(__nv_is_extended_host_device_lambda_closure_type(P) && alignof(P) == alignof(void*))
+inline constexpr std::size_t own_bytes<P> = sizeof(P) - sizeof(void*);
+#endif
+
 /// How many parts of a closure are opaque, and one of them.
 template <class... P>
 inline constexpr std::uint16_t opaque_parts =
@@ -35,7 +44,7 @@ inline constexpr std::uint16_t opaque_parts =
 template <class P>
 void add_opaque_part([[maybe_unused]] const P& part, [[maybe_unused]] std::int8_t argument,
                      [[maybe_unused]] OpaquePart*& to) noexcept {
-    if constexpr (may_hold_pointer<P>) *to++ = {&part, sizeof part, argument};
+    if constexpr (may_hold_pointer<P>) *to++ = {&part, own_bytes<P>, argument};
 }
 
 /// A portable kernel with its extents and arguments.
