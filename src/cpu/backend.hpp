@@ -11,7 +11,8 @@ inline Queue& queue_of(StreamRecord& stream) noexcept {
     return *static_cast<Queue*>(stream.native);
 }
 
-class CpuBackend final : public Backend {
+/// Not final: tests replace single functions.
+class CpuBackend : public Backend {
 public:
     // devices.cpp
     int device_count() noexcept override;

@@ -252,7 +252,7 @@ void CpuBackend::copy(StreamRecord& stream, const Piece& to, const Piece& from,
         if (!fills_now) return;
     } else {
         CopyOp op{to, from};
-        enqueue(stream, CopyOp::type, &op, CopyOp::parts(to), where);
+        push_work(stream, CopyOp::type, &op, CopyOp::parts(to), where);
     }
     if (fills_now || reads_now) synchronize(stream, where);
 }
@@ -269,7 +269,7 @@ void CpuBackend::fill(StreamRecord& stream, const Piece& to, const void* value, 
                       const SourceLocation& where) {
     FillOp op(to, value, size);
     const std::size_t parts = op.parts();
-    enqueue(stream, FillOp::type, &op, parts, where);
+    push_work(stream, FillOp::type, &op, parts, where);
 }
 
 void* CpuBackend::allocate(StreamRecord& stream, std::size_t bytes, const SourceLocation& where) {

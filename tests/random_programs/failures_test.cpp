@@ -32,24 +32,6 @@ std::string title(std::uint64_t seed, Mode mode) {
     return "seed " + std::to_string(seed) + ", mode " + to_string(mode);
 }
 
-/// Whether a fork is within another one of the same stream, when `open` are the streams of those
-/// around. Its branches may then run on streams of the inner one that have failed by then.
-bool forks_again(const Block& block, std::vector<int>& open) {
-    for (const Statement& s : block) {
-        if (s.what == What::fork && std::ranges::find(open, s.stream) != open.end()) return true;
-        if (s.what == What::fork) open.push_back(s.stream);
-        for (const Block& body : s.bodies)
-            if (forks_again(body, open)) return true;
-        if (s.what == What::fork) open.pop_back();
-    }
-    return false;
-}
-bool forks_again(const Program& program) {
-    std::vector<int> open;
-    return std::ranges::any_of(
-        program.segments, [&](const Segment& segment) { return forks_again(segment.body, open); });
-}
-
 /// Keeps reports of failures on streams that are gone from standard error.
 struct Quiet {
     ReportHook before = set_report_hook([](const Error&) {});
@@ -126,7 +108,6 @@ TEST_CASE("random programs that fail poison the streams that they say, and no ot
     std::size_t runs = 0, failed = 0;
     for (std::uint64_t seed = first_seed(); runs == 0 || Time::now() < end; ++seed) {
         const Program program = generate(seed, devices_for(seed), {.failures = true});
-        if (forks_again(program)) continue;
         for (const Mode mode : {Mode::eager, Mode::named, Mode::batch}) {
             REQUIRE_FALSE(Model::check(program, mode));
             std::string why;

@@ -39,17 +39,21 @@ public:
                 close_stream(*one.stream);  // it failed after its return
                 return true;
             });
-            const std::size_t looked_at = std::min<std::size_t>(idle.size(), 16);
+            constexpr std::size_t few = 16, plenty = 64;
+            const std::size_t looked_at = std::min(idle.size(), few);
             for (std::size_t back = 0; back < looked_at; ++back) {
                 const std::size_t i = idle.size() - 1 - back;
                 if (idle[i].base_id == base_id && idle[i].joined_at <= forked_at)
                     return remove(lane, i);
             }
-            for (std::size_t i = 0; i < looked_at; ++i)
-                if (idle[i].stream->backend->is_complete(*idle[i].stream, where))
-                    return remove(lane, i);
-            constexpr std::size_t plenty = 64;
-            if (idle.size() >= plenty) return remove(lane, 0);
+            // A busy stream of another base would pass its failure on to the new branch. On CUDA
+            // devices, where streams cost more, those that can fail are not kept.
+            const bool has_plenty = idle.size() >= plenty;
+            const bool takes_busy = has_plenty && device.is_cuda();
+            const std::size_t asked = has_plenty && !takes_busy ? idle.size() : looked_at;
+            for (std::size_t i = 0; i < asked; ++i)
+                if (is_idle(*idle[i].stream, where)) return remove(lane, i);
+            if (takes_busy) return remove(lane, 0);
             ++lane.out;  // before it is made, so that its place stays reserved
         }
         StreamRecord* made = nullptr;

@@ -82,7 +82,7 @@ struct StreamPoolState {
 
     static bool is_idle(StreamRecord& stream) {
         try {
-            return stream.backend->is_complete(stream, {});
+            return detail::is_idle(stream, {});
         } catch (...) {
             return false;
         }
@@ -92,8 +92,11 @@ struct StreamPoolState {
         const std::lock_guard lock(mutex);
         Lane& lane = lanes[priority];
         StreamRecord* stream = nullptr;
-        std::erase_if(lane.returned,
-                      [this](StreamRecord* one) { return is_spoilt(*one) && drop(*one); });
+        const auto drop_spoilt = [&] {
+            std::erase_if(lane.returned,
+                          [this](StreamRecord* one) { return is_spoilt(*one) && drop(*one); });
+        };
+        drop_spoilt();  // first: a stream that takes part in a capture must not be asked
         const auto take_first = [&](auto&& condition) {
             const auto found = std::ranges::find_if(lane.returned, condition);
             if (found == lane.returned.end()) return;
@@ -101,6 +104,7 @@ struct StreamPoolState {
             lane.returned.erase(found);
         };
         take_first([](StreamRecord* one) { return !detail::is_recorded(*one) && is_idle(*one); });
+        if (stream == nullptr) drop_spoilt();  // those that have failed since
         if (stream == nullptr && exclusive < options.max_streams) {
             stream = &make(priority, where);
             ++exclusive;

@@ -187,7 +187,7 @@ void check_copy_in_capture(StreamRecord& stream, StreamRecord& other, const Sour
     const bool mine = is_captured(stream), theirs = is_captured(other);
     if (mine && !theirs &&
         !other.has(stream_flag::capturing | stream_flag::handed_out | stream_flag::poisoned) &&
-        other.backend->is_complete(other, where))
+        is_idle(other, where))
         return;
     if (mine == theirs) return;
     const StreamRecord& outside = mine ? other : stream;

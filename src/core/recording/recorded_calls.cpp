@@ -35,8 +35,7 @@ bool has_nothing_pending(StreamRecord& stream, const SourceLocation& where) {
     if (stream.has(stream_flag::capturing | stream_flag::handed_out) &&
         stream.backend->capture_id(stream) != 0)
         return false;
-    return stream.backend->is_complete(stream, where) &&
-           (!stream.has(stream_flag::fallible) || stream.known_failure() == nullptr);
+    return is_idle(stream, where);
 }
 
 bool has_been_reached(EventState& event, const SourceLocation& where) {

@@ -119,6 +119,13 @@ void check_not_capturing(StreamRecord& stream, const char* call, const SourceLoc
     throw_capturing(stream, call, where);
 }
 
+// Work that fails says so before it counts as completed.
+bool is_idle(StreamRecord& stream, const SourceLocation& where) {
+    return stream.backend->is_complete(stream, where) &&
+           (!stream.has(stream_flag::poisoned | stream_flag::fallible) ||
+            stream.known_failure() == nullptr);
+}
+
 void throw_known_failure(StreamRecord& stream) {
     if (!stream.has(stream_flag::poisoned | stream_flag::fallible)) return;
     const Failure failure = stream.known_failure();
