@@ -64,7 +64,7 @@ std::string missing_in_graph(const Finding& finding, const ReportNames& names, c
                          is_next_round(first, second),
                          stream_code(one.captured_on, place_beside(first, second)),
                          stream_code(other.captured_on, place_beside(second, first)));
-    // Whoever only reads comes second, most likely; else who was added later.
+    // A node that only reads comes second, most likely; else the one that was added later.
     const auto only_reads = [](const Side& side) { return side.mode == AccessMode::read; };
     const bool is_turned = only_reads(race.first) != only_reads(race.second)
                                ? only_reads(race.first)

@@ -48,7 +48,7 @@ struct FindingSide {
 enum class Doubt : std::uint8_t {
     none,
     leak,     ///< an order may have left sight: see Finding::leak
-    foreign,  ///< whoever owns the memory may free it and use it again, with a wait of his own
+    foreign,  ///< its owner may free the memory and get it again, with a wait that is not seen
     unknown_graph,  ///< what the graph does with the memory is not known
     new_memory,     ///< the host uses memory that a stream allocates
     many_rows,      ///< whether the accesses have common bytes was not looked at

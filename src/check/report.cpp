@@ -210,8 +210,7 @@ std::string doubt_text(const Finding& finding, const ReportNames& names) {
                          place_text(names.site(finding.leak)));
     case Doubt::foreign:
         return "  Possible only, as the memory is not heddle's: it may have been freed and given "
-               "out "
-               "again in between (cudaFree() waits in a way that heddle cannot see).\n";
+               "out again in between (cudaFree() waits in a way that heddle cannot see).\n";
     case Doubt::unknown_graph:
         return "  Possible only, as the graph was built before the check began: which parts of its "
                "arrays it reads or writes is not known.\n";

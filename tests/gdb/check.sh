@@ -13,10 +13,10 @@ gdb -nx -batch -ex run /bin/true 2>&1 | grep -q "exited normally" ||
     skip "gdb cannot run programs here"
 
 failures=0
-output=$(gdb -nx -batch -iex "set auto-load no" -ex "source $2" -ex "break stop_here" -ex run -ex up \
-    -ex "print device" -ex "print copy" -ex "print reference" -ex "print none" -ex "print gone" \
-    -ex "print idle" -ex "print made" -ex "print recorded" -ex "print moved" -ex "print x" \
-    -ex "print pinned_memory" -ex "print no_memory" -ex "print outlived" -ex "print of_host" \
+output=$(gdb -nx -batch -iex "set auto-load no" -ex "source $2" -ex "break stop_here" -ex run \
+    -ex up -ex "print device" -ex "print copy" -ex "print reference" -ex "print none" \
+    -ex "print gone" -ex "print idle" -ex "print made" -ex "print recorded" -ex "print moved" \
+    -ex "print x" -ex "print pinned_memory" -ex "print no_memory" -ex "print outlived" -ex "print of_host" \
     -ex "print part" -ex "print plain" "$1" 2>&1)
 expect() { # a line that matches the pattern, of the values that gdb printed
     grep -qE '^\$[0-9]+ = '"$1\$" <<<"$output" || {
@@ -28,7 +28,8 @@ expect "cpu:0"
 expect "stream 'copy' on cpu:0, priority -1, 3 of [0-9]+ operations pending"
 expect "no stream"
 expect "a destroyed stream"
-expect "stream 'a name too long for the string itself' on cpu:0, priority 0, 0 of 0 operations pending"
+long_name="a name too long for the string itself"
+expect "stream '$long_name' on cpu:0, priority 0, 0 of 0 operations pending"
 expect "event on cpu:0, not recorded"
 expect "event on cpu:0, recorded on stream 'copy' after its operation [0-9]+"
 expect "an event that was moved from"

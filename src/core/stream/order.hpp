@@ -41,7 +41,7 @@ void record_event(EventState& event, StreamRecord& stream, bool external,
                   const SourceLocation& where);
 
 /// Returns whether all of the stream's work has completed and none of it has failed: a wait for it
-/// would have no effect, and whoever uses the stream next does not take over a failure. Ask this,
+/// would have no effect, and the next user of the stream does not take over a failure. Ask this,
 /// not for a failure first and then for completeness: the work may fail between the two questions.
 bool is_idle(StreamRecord& stream, const SourceLocation& where);
 /// Throws the stream's failure, if one is known.
