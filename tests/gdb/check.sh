@@ -16,7 +16,8 @@ failures=0
 output=$(gdb -nx -batch -iex "set auto-load no" -ex "source $2" -ex "break stop_here" -ex run \
     -ex up -ex "print device" -ex "print copy" -ex "print reference" -ex "print none" \
     -ex "print gone" -ex "print idle" -ex "print made" -ex "print recorded" -ex "print moved" \
-    -ex "print x" -ex "print pinned_memory" -ex "print no_memory" -ex "print outlived" -ex "print of_host" \
+    -ex "print x" -ex "print pinned_memory" -ex "print no_memory" -ex "print outlived" \
+    -ex "print of_host" \
     -ex "print part" -ex "print plain" "$1" 2>&1)
 expect() { # a line that matches the pattern, of the values that gdb printed
     grep -qE '^\$[0-9]+ = '"$1\$" <<<"$output" || {
