@@ -144,7 +144,8 @@ std::shared_ptr<Fate> StreamRecord::fallible_fate() noexcept {
 void StreamRecord::poison(const Failure& reason, std::uint64_t at) noexcept {
     const std::lock_guard lock(failure_mutex);
     fate->fail(reason, at);
-    set(stream_flag::poisoned);
+    // What waits for a CUDA stream inherits by its fate, which only fallible streams are asked for.
+    set(device.is_cuda() ? stream_flag::poisoned | stream_flag::fallible : stream_flag::poisoned);
 }
 
 Failure StreamRecord::failure_up_to(std::uint64_t up_to) noexcept {
