@@ -94,8 +94,8 @@ class NoCuda final : public Backend {
 }  // namespace
 
 namespace {
-constinit NeverDestroyed<NoCuda> instance;
+constinit NeverDestroyed<NoCuda> no_cuda;
 }
-Backend& cuda_backend() noexcept { return instance.get(); }
+Backend& cuda_backend() noexcept { return no_cuda.get(); }
 
 }  // namespace heddle::detail

@@ -37,7 +37,7 @@ std::string describe(const ErrorInfo& info) {
 /// mutex, whatever other locks it holds.
 using Hook = std::shared_ptr<const ReportHook>;
 constinit std::mutex hook_mutex;
-const detail::ForkRegistration registered{detail::ForkOrder::report_hook, hook_mutex};
+const detail::ForkRegistration report_hook_registered{detail::ForkOrder::report_hook, hook_mutex};
 
 /// Objects that are needed when memory has run out, made in advance.
 struct Reserve {

@@ -117,9 +117,9 @@ private:
 constinit MadeOnce<Branches> all_branches;
 Branches& branches() { return all_branches.get(); }
 [[maybe_unused]] const Branches& made_at_load = branches();
-const ForkRegistration registered{ForkOrder::branches,
-                                  {nullptr, [](void*) { branches().mutex().lock(); },
-                                   [](void*) { branches().mutex().unlock(); }}};
+const ForkRegistration branches_registered{ForkOrder::branches,
+                                           {nullptr, [](void*) { branches().mutex().lock(); },
+                                            [](void*) { branches().mutex().unlock(); }}};
 
 }  // namespace
 
@@ -201,7 +201,7 @@ void throw_no_streams(Where where) {
 
 namespace {
 void forget_branches() noexcept { branches().forget(); }
-const ForkStepRegistration in_children{ForkStep::branches, &forget_branches};
+const ForkStepRegistration branches_in_children{ForkStep::branches, &forget_branches};
 }  // namespace
 
 }  // namespace heddle::detail

@@ -67,7 +67,7 @@ void find_blocks(GraphData& graph) {
 
 namespace {
 constinit SpinLock memory_lock;
-const ForkRegistration registered{ForkOrder::graph_memory, memory_lock};
+const ForkRegistration graph_memory_registered{ForkOrder::graph_memory, memory_lock};
 }  // namespace
 SpinLock& graph_memory_lock() { return memory_lock; }
 

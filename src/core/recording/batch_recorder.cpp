@@ -15,7 +15,7 @@ namespace heddle::detail {
 
 namespace {
 constinit RecorderPool<BatchRecorder> batches;
-const ForkRegistration registered{ForkOrder::batch_recorders, batches.lock()};
+const ForkRegistration batch_recorders_registered{ForkOrder::batch_recorders, batches.lock()};
 }  // namespace
 
 BatchRecorder& BatchRecorder::start(StreamRecord& stream, BatchRun& run,
