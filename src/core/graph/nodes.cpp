@@ -11,7 +11,6 @@
 #include "core/launch/found_views.hpp"
 #include "core/launch/launch.hpp"
 #include "core/memory/copy.hpp"
-#include "core/stream/order.hpp"
 #include "core/stream/registry.hpp"
 
 namespace heddle::detail {

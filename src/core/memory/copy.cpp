@@ -12,6 +12,7 @@
 #include "core/memory/memory.hpp"
 #include "core/stream/order.hpp"
 #include "core/stream/recorded_calls.hpp"
+#include "core/stream/usable.hpp"
 
 namespace heddle::detail {
 

@@ -15,6 +15,7 @@
 #include "core/stream/notify.hpp"
 #include "core/stream/order.hpp"
 #include "core/stream/recorded_calls.hpp"
+#include "core/stream/usable.hpp"
 #include <heddle/detail/thread_state.hpp>
 
 namespace heddle::detail {

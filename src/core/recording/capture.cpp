@@ -11,6 +11,7 @@
 #include "core/graph/graph.hpp"
 #include "core/recording/capture_recorder.hpp"
 #include "core/stream/order.hpp"
+#include "core/stream/usable.hpp"
 
 namespace heddle {
 

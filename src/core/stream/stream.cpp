@@ -12,6 +12,7 @@
 #include "core/stream/recorded_calls.hpp"
 #include "core/stream/registry.hpp"
 #include "core/stream/stream_errors.hpp"
+#include "core/stream/usable.hpp"
 
 namespace heddle {
 

@@ -3,8 +3,8 @@
 #include <vector>
 
 #include "core/base/report.hpp"
-#include "core/stream/order.hpp"
 #include "core/stream/registry.hpp"
+#include "core/stream/usable.hpp"
 #include "cuda/backend.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/device/deferred.hpp"
