@@ -1,4 +1,5 @@
-// What is decided about waits (src/core/stream/wait_plan.hpp): each rule, and each pair of states.
+// What is decided about waits (src/core/stream/wait_rules.hpp, wait_plan.hpp): each rule, and each
+// pair of states.
 #include "core/stream/wait_plan.hpp"
 
 #include <array>
@@ -7,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/base/failure.hpp"
+#include "core/failure/failure.hpp"
 #include "core/recording/recorder.hpp"
 #include "cpu/backend.hpp"
 #include "support.hpp"

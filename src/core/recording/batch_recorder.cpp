@@ -5,9 +5,9 @@
 
 #include <heddle/observe/observer.hpp>
 
-#include "core/base/failure.hpp"
 #include "core/base/fork.hpp"
 #include "core/base/report.hpp"
+#include "core/failure/failure.hpp"
 #include "core/stream/notify.hpp"
 #include "core/stream/order.hpp"
 

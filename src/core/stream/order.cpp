@@ -64,7 +64,7 @@ void enqueue_wait(WaitPlan plan, StreamRecord& waiter, const StreamUse& use,
                   const SourceLocation& where) {
     if (is_native(plan)) return waiter.backend->wait_use(waiter, use, where);
     CompletionRef done = make_completion();
-    use.stream->backend->fence(use, done);
+    use.stream->backend->signal_use(use, done);
     if (!done->is_done() || done->failure() != nullptr)
         waiter.backend->await(waiter, std::move(done), where);
     else done->see();

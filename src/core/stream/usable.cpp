@@ -1,9 +1,9 @@
 #include "core/stream/usable.hpp"
 
 #include "core/base/errors.hpp"
+#include "core/failure/told.hpp"
 #include "core/stream/notify.hpp"
 #include "core/stream/recorded_calls.hpp"
-#include "core/stream/stream_errors.hpp"
 #include "core/stream/wait_plan.hpp"
 #include <heddle/detail/thread_state.hpp>
 #include <heddle/observe/observer.hpp>
