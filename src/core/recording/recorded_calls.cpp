@@ -5,7 +5,8 @@
 #include <thread>
 
 #include "core/base/fork.hpp"
-#include "core/graph/graph.hpp"
+#include "core/graph/build.hpp"
+#include "core/graph/memory_use.hpp"
 #include "core/memory/memory.hpp"
 #include "core/recording/recorder.hpp"
 #include "core/stream/order.hpp"
