@@ -10,17 +10,17 @@ namespace heddle::detail {
 namespace {
 
 /// Needed when memory has run out, so made in advance.
-struct Reserve {
+struct LastResort {
     Failure failure = make_failure({.code = ErrorCode::out_of_memory,
                                     .message = "there was no memory left, not even to say what for",
                                     .call = {}});
 };
-constinit MadeOnce<Reserve> made_reserve;
-[[maybe_unused]] const Reserve& made_at_load = made_reserve.get();
+constinit MadeOnce<LastResort> last_resort;
+[[maybe_unused]] const LastResort& last_resort_at_load = last_resort.get();
 
 }  // namespace
 
-const Failure& no_memory_failure() noexcept { return made_reserve.get().failure; }
+const Failure& no_memory_failure() noexcept { return last_resort.get().failure; }
 
 Failure as_failure(std::exception_ptr error) noexcept {
     try {
