@@ -4,7 +4,7 @@
 
 #include "core/base/errors.hpp"
 #include "core/base/fork.hpp"
-#include "core/graph/graph.hpp"
+#include "core/graph/memory_use.hpp"
 #include <heddle/graph/nodes.hpp>
 
 namespace heddle::detail {

@@ -10,8 +10,10 @@
 #include "core/memory/block_index.hpp"
 #include "core/memory/copy.hpp"
 #include "core/memory/memory.hpp"
+#include "core/observe/host_access.hpp"
 #include "core/stream/order.hpp"
 #include "core/stream/recorded_calls.hpp"
+#include "core/stream/usable.hpp"
 
 namespace heddle::detail {
 
@@ -106,15 +108,10 @@ OpAccess access_of(const Region& region, AccessMode mode) noexcept {
 }
 
 /// The host itself accesses pageable memory, during the call.
-void notify_host_access(const Region& region, AccessMode mode,
-                        const SourceLocation& where) noexcept {
+void tell_host_side(const Region& region, AccessMode mode, const SourceLocation& where) noexcept {
     const OpAccess access = access_of(region, mode);
-    notify({.kind = OpKind::host_access,
-            .reason = WaitReason::copy,
-            .name = mode == AccessMode::write ? "host writes" : "host reads",
-            .bytes = region.bytes * region.rows,
-            .accesses = {&access, 1},
-            .where = where});
+    tell_host_access(mode == AccessMode::write ? "host writes" : "host reads", WaitReason::copy,
+                     {&access, 1}, region.bytes * region.rows, where);
 }
 
 const char* direction(const Place& to, const Place& from) {
@@ -158,8 +155,8 @@ void copy_placed(StreamRecord& stream, const Region& to, const Place& to_place, 
                    .where = where},
                   is_recorded);
         // Behind the copy, whose id and time of call the backend knows.
-        if (on_host(to_place)) notify_host_access(to, AccessMode::write, where);
-        if (on_host(from_place)) notify_host_access(from, AccessMode::read, where);
+        if (on_host(to_place)) tell_host_side(to, AccessMode::write, where);
+        if (on_host(from_place)) tell_host_side(from, AccessMode::read, where);
     }
     if (on_host(to_place)) throw_known_failure(stream);
 }

@@ -7,7 +7,7 @@
 
 #include "core/base/fork.hpp"
 #include "core/base/made_once.hpp"
-#include "core/graph/graph.hpp"
+#include "core/graph/build.hpp"
 #include "core/launch/launch.hpp"
 
 namespace heddle::detail {
