@@ -105,6 +105,17 @@ bool CpuBackend::is_complete(StreamRecord& stream, const SourceLocation&) {
     return true;
 }
 
+std::uint64_t CpuBackend::position(StreamRecord& stream) noexcept {
+    return queue_of(stream).pushed();
+}
+
+bool CpuBackend::has_reached(StreamRecord& stream, std::uint64_t position) noexcept {
+    const Queue& queue = queue_of(stream);
+    if (queue.done() < position) return false;
+    queue.see_idle();
+    return true;
+}
+
 Failure CpuBackend::synchronize_device(int device, const SourceLocation&) {
     std::vector<CompletionRef> pending;
     for_each_stream([&](StreamRecord& stream) {

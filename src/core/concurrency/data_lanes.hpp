@@ -1,0 +1,93 @@
+// The streams of an order_by_data, and what each of them comes after.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "core/seam/backend.hpp"
+#include <heddle/stream/event.hpp>
+
+namespace heddle::detail {
+
+/// One stream. Its positions count its operations, those that were dropped too; they grow, and may
+/// leave numbers out.
+class DataLane {
+public:
+    DataLane(StreamRecord& of, std::size_t lanes) : stream(&of), clock(lanes) {}
+    DataLane(DataLane&&) noexcept = default;
+    DataLane& operator=(DataLane&&) noexcept = default;
+    ~DataLane() = default;
+
+    StreamRecord* stream;
+    std::uint64_t newest = 0;          ///< position of the newest operation
+    std::uint64_t load = 0;            ///< how much it was given, compared with the others
+    std::vector<std::uint64_t> clock;  ///< for each lane the position that this one comes after
+
+    // For exact waits:
+
+    /// Returns the oldest record at or behind a position, or null.
+    struct Point {
+        std::uint64_t position;
+        Event event;
+        std::vector<std::uint64_t> clock;  ///< of the lane at this position
+    };
+    Point* record_behind(std::uint64_t position) noexcept;
+    /// Records behind the newest operation, in place of the oldest record if there are many.
+    Point& record(const SourceLocation& where);
+
+private:
+    static constexpr std::size_t most_points = 64;
+    std::deque<Point> points_;  ///< oldest first
+};
+
+/// All streams of one order. Not thread-safe.
+class DataLanes {
+public:
+    /// Opens `work` streams and, on CUDA devices, those for copies.
+    DataLanes(Device device, std::size_t work, bool exact, const SourceLocation& where);
+    ~DataLanes();
+    DataLanes(const DataLanes&) = delete;
+    DataLanes& operator=(const DataLanes&) = delete;
+
+    /// How many streams there are, and how many of them are for all sorts of work.
+    std::size_t count() const noexcept { return lanes_.size(); }
+    std::size_t work() const noexcept { return work_; }
+    DataLane& operator[](std::size_t i) noexcept { return lanes_[i]; }
+    const DataLane& operator[](std::size_t i) const noexcept { return lanes_[i]; }
+    bool is_exact() const noexcept { return exact_; }
+    /// Returns the stream for copies from the host, to the host, or those that the host waits for.
+    std::size_t to_device() const noexcept { return count() > work_ ? work_ : 0; }
+    std::size_t to_host() const noexcept { return count() > work_ ? work_ + 1 : 0; }
+    std::size_t to_read() const noexcept { return count() > work_ ? work_ + 2 : 0; }
+
+    /// Returns the lane whose stream this is, or null.
+    const DataLane* find(std::uint64_t key) const noexcept;
+    /// Returns whether work on a lane comes after a position in another one anyway.
+    bool is_after(std::size_t lane, std::size_t other, std::uint64_t position) const noexcept {
+        return lanes_[lane].clock[other] >= position;
+    }
+    /// Orders a lane after a position in another one. Returns whether that took a record.
+    bool wait(std::size_t lane, std::size_t other, std::uint64_t position,
+              const SourceLocation& where);
+    /// Blocks until a position is reached, and throws the stream's failure, if it has one.
+    void wait_on_host(std::size_t lane, std::uint64_t position, const char* call,
+                      const SourceLocation& where);
+    /// Returns the position of an operation that has just been given to a lane, or dropped by it.
+    std::uint64_t advance(std::size_t lane) noexcept;
+
+private:
+    std::vector<DataLane> lanes_;
+    std::size_t work_;
+    bool exact_;
+};
+
+/// Returns whether the stream is known to have failed. Its work is dropped then, and a wait for it
+/// brings the failure.
+inline bool has_failed(StreamRecord& stream) {
+    return stream.has(stream_flag::poisoned | stream_flag::fallible) &&
+           stream.known_failure() != nullptr;
+}
+
+}  // namespace heddle::detail
