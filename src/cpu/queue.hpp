@@ -172,7 +172,7 @@ public:
         return all != nullptr ? &all->main() : nullptr;
     }
     /// Tells ThreadSanitizer that the calling thread goes on after all that is done. Call it after
-    /// is_idle() has returned true.
+    /// is_idle() has returned true, or done().
     void see_idle() const noexcept { tsan::acquire(order()); }
 
     Failure failure() const;  ///< the failure that has poisoned the stream so far, or null

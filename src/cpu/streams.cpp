@@ -109,11 +109,11 @@ std::uint64_t CpuBackend::position(StreamRecord& stream) noexcept {
     return queue_of(stream).pushed();
 }
 
-bool CpuBackend::has_reached(StreamRecord& stream, std::uint64_t position) noexcept {
+std::uint64_t CpuBackend::reached(StreamRecord& stream) noexcept {
     const Queue& queue = queue_of(stream);
-    if (queue.done() < position) return false;
+    const std::uint64_t done = queue.done();
     queue.see_idle();
-    return true;
+    return done;
 }
 
 Failure CpuBackend::synchronize_device(int device, const SourceLocation&) {

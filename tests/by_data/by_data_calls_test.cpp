@@ -50,7 +50,8 @@ StreamRef hold(order_by_data& order, const Gate& gate, DeclaredAccess access) {
 
 }  // namespace
 
-TEST_CASE("by data: launches, copies, fills and host functions come to what one stream makes", "[by_data]") {
+TEST_CASE("by data: launches, copies, fills and host functions come to what one stream makes",
+          "[by_data]") {
     const Here here;
     order_by_data order(test_device());
     Array<int> x = from_host(order, counted());
@@ -115,15 +116,17 @@ TEST_CASE("by data: views that a kernel captures or names count", "[by_data]") {
     launch(order, Set{}, dim(n), x, 3);
     launch(order, Set{}, dim(n), z, 1);
     launch(order, AddHeld{x.view(), y.view()}, dim(n));
-    launch(order, [x = View<const int>(x), z = z.view()] HEDDLE_FN(std::size_t i) { z[i] += x[i]; },
-           dim(n));
+    launch(
+        order, [x = View<const int>(x), z = z.view()] HEDDLE_FN(std::size_t i) { z[i] += x[i]; },
+        dim(n));
     launch(order, Set{}, dim(n), x, 70);
     gate.open();
     CHECK(to_host(order, y) == constant(3));
     CHECK(to_host(order, z) == constant(4));
 }
 
-TEST_CASE("by data: an address within an array that a kernel holds counts as its array", "[by_data]") {
+TEST_CASE("by data: an address within an array that a kernel holds counts as its array",
+          "[by_data]") {
     const Here here;
     order_by_data order(test_device(), {.streams = 2});
     Array<int> x = full<int>(order, n, 2), y = zeros<int>(order, n), z = zeros<int>(order, n);
@@ -137,7 +140,8 @@ TEST_CASE("by data: an address within an array that a kernel holds counts as its
     CHECK(to_host(order, y)[0] == 4);
 }
 
-TEST_CASE("by data: a view by address counts as its array, and other memory as one array", "[by_data]") {
+TEST_CASE("by data: a view by address counts as its array, and other memory as one array",
+          "[by_data]") {
     const Here here;
     if (test_device().is_cuda()) HEDDLE_SKIP("a GPU does not reach memory of the process");
     order_by_data order(test_device(), {.streams = 2});
@@ -193,7 +197,8 @@ TEST_CASE("by data: an empty launch, copy or view orders nothing", "[by_data]") 
     CHECK(to_host(order, x.first(0)).empty());
 }
 
-TEST_CASE("by data: it comes after the current stream, which comes after it when its scope ends", "[by_data]") {
+TEST_CASE("by data: it comes after the current stream, which comes after it when its scope ends",
+          "[by_data]") {
     const Recorder seen;
     const Drained drained;
     Gate gate;
@@ -279,7 +284,8 @@ TEST_CASE("by data: streams that are not its own are as they were", "[by_data]")
     order.synchronize();
 }
 
-TEST_CASE("by data: it is used by one thread, and not by host functions or in its own tasks", "[by_data]") {
+TEST_CASE("by data: it is used by one thread, and not by host functions or in its own tasks",
+          "[by_data]") {
     const Here here;
     Array<int> x = zeros<int>(n);
     const Drained drained;
@@ -289,20 +295,23 @@ TEST_CASE("by data: it is used by one thread, and not by host functions or in it
     CHECK(mentions(error, "used by the thread that made it"));
     Flag done;
     std::optional<Error> of_function;
-    launch_host(order, [&] {
-        of_function = error_of([&] { fill(order, x, 1); });
-        done.set();
-    }, writes(x));
+    launch_host(
+        order,
+        [&] {
+            of_function = error_of([&] { fill(order, x, 1); });
+            done.set();
+        },
+        writes(x));
     CHECK(done.wait());
     CHECK(mentions(of_function, "not by host functions"));
-    order.task({writes(x)}, [&](StreamRef) {
-        error = error_of([&] { launch(order, Set{}, dim(n), x, 1); });
-    });
+    order.task({writes(x)},
+               [&](StreamRef) { error = error_of([&] { launch(order, Set{}, dim(n), x, 1); }); });
     CHECK(mentions(error, "must not use the order_by_data"));
     CHECK(to_host(order, x) == constant(0));
 }
 
-TEST_CASE("by data: captures, batches and numbers of streams that cannot be are refused", "[by_data]") {
+TEST_CASE("by data: captures, batches and numbers of streams that cannot be are refused",
+          "[by_data]") {
     const Here here;
     CHECK(mentions(error_of([] { const order_by_data order(test_device(), {.streams = -1}); }),
                    "-1 streams"));
@@ -342,7 +351,8 @@ TEST_CASE("by data: functions that hide all that they use are refused", "[by_dat
     CHECK(a == 1);
 }
 
-TEST_CASE("by data: a view that outlived its array is refused, and leaves the order usable", "[by_data]") {
+TEST_CASE("by data: a view that outlived its array is refused, and leaves the order usable",
+          "[by_data]") {
     const Here here;
     order_by_data order(test_device());
     View<int> gone;

@@ -15,7 +15,7 @@ constexpr std::size_t n = 64;
 
 /// An order whose operations are notes in a record.
 struct Noted {
-    explicit Noted(int streams = 2, DataWaits waits = DataWaits::by_device)
+    explicit Noted(int streams = 2, DataWaits waits = DataWaits::automatic)
         : order(test_device(), {.streams = streams, .waits = waits}) {}
 
     template <class... A> void note(const char* what, const A&... accesses) {
@@ -51,12 +51,13 @@ struct Noted {
 Array<int> array() { return zeros<int>(test_device(), n); }
 Ints constant(int value) { return Ints(n, value); }
 
-constexpr DataWaits both[] = {DataWaits::newest, DataWaits::exact};
+constexpr DataWaits all_waits[] = {DataWaits::newest, DataWaits::exact, DataWaits::automatic};
 
 }  // namespace
 
-TEST_CASE("by data: a read comes after the write, and what is independent does not wait", "[by_data]") {
-    for (const DataWaits waits : both) {
+TEST_CASE("by data: a read comes after the write, and what is independent does not wait",
+          "[by_data]") {
+    for (const DataWaits waits : all_waits) {
         const Here here;
         Array<int> x = array(), y = array(), z = array();
         const Drained drained;
@@ -75,7 +76,7 @@ TEST_CASE("by data: a read comes after the write, and what is independent does n
 }
 
 TEST_CASE("by data: a write comes after the reads before it, on all streams", "[by_data]") {
-    for (const DataWaits waits : both) {
+    for (const DataWaits waits : all_waits) {
         const Here here;
         Array<int> x = array(), y = array(), z = array();
         const Drained drained;
@@ -93,7 +94,7 @@ TEST_CASE("by data: a write comes after the reads before it, on all streams", "[
 }
 
 TEST_CASE("by data: a write comes after the write before it", "[by_data]") {
-    for (const DataWaits waits : both) {
+    for (const DataWaits waits : all_waits) {
         const Here here;
         Array<int> x = array(), z = array();
         const Drained drained;
@@ -125,7 +126,7 @@ TEST_CASE("by data: reads of one array run side by side", "[by_data]") {
 }
 
 TEST_CASE("by data: a chain stays on its stream, without records and waits", "[by_data]") {
-    for (const DataWaits waits : both) {
+    for (const DataWaits waits : all_waits) {
         const Here here;
         order_by_data order(test_device(), {.streams = 4, .waits = waits});
         Array<int> x = zeros<int>(order, n), y = zeros<int>(order, n);
@@ -153,7 +154,7 @@ TEST_CASE("by data: independent work is spread over the streams", "[by_data]") {
 }
 
 TEST_CASE("by data: one stream records nothing and waits for nothing", "[by_data]") {
-    for (const DataWaits waits : both) {
+    for (const DataWaits waits : all_waits) {
         const Here here;
         order_by_data order(test_device(), {.streams = 1, .waits = waits});
         std::vector<Array<int>> x;
@@ -167,7 +168,7 @@ TEST_CASE("by data: one stream records nothing and waits for nothing", "[by_data
 }
 
 TEST_CASE("by data: an order by way of a third stream is not waited for again", "[by_data]") {
-    for (const DataWaits waits : both) {
+    for (const DataWaits waits : all_waits) {
         const Here here;
         const Drained drained;
         Noted on(3, waits);
@@ -188,7 +189,7 @@ TEST_CASE("by data: an order by way of a third stream is not waited for again", 
 }
 
 TEST_CASE("by data: work outside on the same array is waited for, each time again", "[by_data]") {
-    for (const DataWaits waits : both) {
+    for (const DataWaits waits : all_waits) {
         const Here here;
         Array<int> x = array();
         const Stream outside(test_device());
@@ -210,7 +211,8 @@ TEST_CASE("by data: work outside on the same array is waited for, each time agai
     }
 }
 
-TEST_CASE("by data: each stream waits for work outside, not only the first one that asks", "[by_data]") {
+TEST_CASE("by data: each stream waits for work outside, not only the first one that asks",
+          "[by_data]") {
     const Here here;
     Array<int> x = array(), y = array(), z = array();
     const Stream outside(test_device());
@@ -243,8 +245,9 @@ TEST_CASE("by data: many streams that use an array outside are all waited for", 
         for (int i = 0; i < 8; ++i) {
             if (round == 0) outside.emplace_back(test_device());
             gate.hold(outside[static_cast<std::size_t>(i)]);
-            launch_host(outside[static_cast<std::size_t>(i)],
-                        [seen = on.seen] { seen.add("outside"); }, reads(x));
+            launch_host(
+                outside[static_cast<std::size_t>(i)], [seen = on.seen] { seen.add("outside"); },
+                reads(x));
         }
         on.note("inside", writes(x));
         settle(test_device());
@@ -272,8 +275,9 @@ TEST_CASE("by data: what a batch outside has recorded on the array is waited for
     }
 }
 
-TEST_CASE("by data: an operation that was dropped counts as the writer that it should have been", "[by_data]") {
-    for (const DataWaits waits : both) {
+TEST_CASE("by data: an operation that was dropped counts as the writer that it should have been",
+          "[by_data]") {
+    for (const DataWaits waits : all_waits) {
         Array<int> x = array(), y = array(), z = array();
         {
             const Drained drained;
@@ -292,8 +296,9 @@ TEST_CASE("by data: an operation that was dropped counts as the writer that it s
     }
 }
 
-TEST_CASE("by data: a failure reaches all that would use what it should have written", "[by_data]") {
-    for (const DataWaits waits : both) {
+TEST_CASE("by data: a failure reaches all that would use what it should have written",
+          "[by_data]") {
+    for (const DataWaits waits : all_waits) {
         Array<int> x = array(), y = array(), z = array();
         {
             const Drained drained;
@@ -313,8 +318,9 @@ TEST_CASE("by data: a failure reaches all that would use what it should have wri
     }
 }
 
-TEST_CASE("by data: a stream that was cleared by itself waits again for one that has failed", "[by_data]") {
-    for (const DataWaits waits : both) {
+TEST_CASE("by data: a stream that was cleared by itself waits again for one that has failed",
+          "[by_data]") {
+    for (const DataWaits waits : all_waits) {
         Array<int> x = array(), z = array();
         {
             const Drained drained;
@@ -344,8 +350,9 @@ TEST_CASE("by data: after clear_error() it goes on", "[by_data]") {
     CHECK(to_host(on.order, y) == constant(3));
 }
 
-TEST_CASE("by data: to_host() and on_host() wait for the writer, and for nothing else", "[by_data]") {
-    for (const DataWaits waits : both) {
+TEST_CASE("by data: to_host() and on_host() wait for the writer, and for nothing else",
+          "[by_data]") {
+    for (const DataWaits waits : all_waits) {
         if (test_device().is_cuda() && waits == DataWaits::newest) continue;  // not promised
         const Here here;
         Array<int> x = array(), y = array(), z = array();
@@ -371,7 +378,8 @@ TEST_CASE("by data: to_host() and on_host() wait for the writer, and for nothing
     }
 }
 
-TEST_CASE("by data: to_host() waits for the writer, and on_host() for readers if it may write", "[by_data]") {
+TEST_CASE("by data: to_host() waits for the writer, and on_host() for readers if it may write",
+          "[by_data]") {
     const Here here;
     auto x = pinned<int>(n);
     const Drained drained;
@@ -402,7 +410,8 @@ TEST_CASE("by data: the host waits for work outside on what it reads", "[by_data
     sets.join();
 }
 
-TEST_CASE("by data: pageable memory waits for what conflicts with the copy, and for nothing else", "[by_data]") {
+TEST_CASE("by data: pageable memory waits for what conflicts with the copy, and for nothing else",
+          "[by_data]") {
     const Here here;
     Array<int> x = array(), y = array();
     auto host = pageable<int>(n);
@@ -442,8 +451,10 @@ TEST_CASE("by data: nothing is locked while the host waits", "[by_data]") {
     other.join();
 }
 
-TEST_CASE("by data: two threads with an order each do not know of each other's later work", "[by_data]") {
-    // Their work on common arrays is ordered as that of other streams is: by whoever enqueues later.
+TEST_CASE("by data: two threads with an order each do not know of each other's later work",
+          "[by_data]") {
+    // Their work on common arrays is ordered as that of other streams is: by whoever enqueues
+    // later.
     const Here here;
     Array<int> x = array();
     Noted on;

@@ -47,7 +47,7 @@ struct Statement {
 struct DataProgram {
     std::size_t size = 0, arrays = 0;
     int streams = 0;
-    DataWaits waits = DataWaits::newest;
+    DataWaits waits = DataWaits::automatic;
     std::vector<Statement> statements;
 };
 
@@ -57,7 +57,7 @@ DataProgram generate(std::uint64_t seed) {
     p.size = 8 * (1 + random.below(4));
     p.arrays = 3 + random.below(5);
     p.streams = static_cast<int>(1 + random.below(5));
-    p.waits = random.below(2) == 0 ? DataWaits::newest : DataWaits::exact;
+    p.waits = static_cast<DataWaits>(random.below(3));
     const std::size_t count = 10 + random.below(30);
     for (std::size_t i = 0; i < count; ++i) {
         Statement s{};
@@ -77,8 +77,7 @@ class Reference {
 public:
     explicit Reference(const DataProgram& p) : arrays(p.arrays, Ints(p.size)) {
         for (std::size_t i = 0; i < arrays.size(); ++i)
-            for (std::size_t k = 0; k < p.size; ++k)
-                arrays[i][k] = static_cast<int>(100 * i + k);
+            for (std::size_t k = 0; k < p.size; ++k) arrays[i][k] = static_cast<int>(100 * i + k);
     }
     void step(const Statement& s) {
         Ints& to = arrays[s.to];
@@ -171,9 +170,9 @@ private:
     }
     void launch_captured(const Statement& s, Array<int>& to, const Array<int>& from) {
         const programs::Captured c{from.view(), to.view(), s.a, s.b, s.slow};
-        launch(order_,
-               [c] HEDDLE_FN(std::size_t i) { Mix{}(i, c.from, c.to, c.a, c.b, c.slow); },
-               dim(program_.size));
+        launch(
+            order_, [c] HEDDLE_FN(std::size_t i) { Mix{}(i, c.from, c.to, c.a, c.b, c.slow); },
+            dim(program_.size));
     }
     // On a GPU a host function does not reach the arrays.
     void enqueue_host(const Statement& s, Array<int>& to, const Array<int>& from) {

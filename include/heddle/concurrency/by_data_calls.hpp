@@ -26,8 +26,8 @@ inline constexpr bool hides_memory =
     own_bytes<F> == sizeof(F) && sizeof(F) < sizeof(View<char>);
 /// Whether an argument is an address, of which nobody knows how much memory it stands for.
 template <class A>
-inline constexpr bool is_address = std::is_pointer_v<KernelArg<A>> &&
-                                   !std::is_function_v<std::remove_pointer_t<KernelArg<A>>>;
+inline constexpr bool is_address =
+    std::is_pointer_v<KernelArg<A>> && !std::is_function_v<std::remove_pointer_t<KernelArg<A>>>;
 
 template <class K, class... A> constexpr void check_nothing_hidden() {
     static_assert(!hides_memory<K>,
@@ -96,9 +96,10 @@ void launch_host(order_by_data& order, F&& function, const DeclaredAccess& first
 /// The same for a function that captures the views it uses.
 template <detail::HostCallable F>
 void launch_host(order_by_data& order, F&& function, Where where = {}) {
-    static_assert(!detail::hides_memory<std::decay_t<F>>,
-                  "heddle: launch_host(order, ...): this function holds references or addresses, "
-                  "by which nothing can be ordered: declare what it uses with reads() and writes()");
+    static_assert(
+        !detail::hides_memory<std::decay_t<F>>,
+        "heddle: launch_host(order, ...): this function holds references or addresses, "
+        "by which nothing can be ordered: declare what it uses with reads() and writes()");
     detail::HostFunction<std::decay_t<F>> operation{std::forward<F>(function)};
     detail::launch_host_by_data(order, detail::host_work_type<std::decay_t<F>>, &operation, {},
                                 where);
@@ -139,8 +140,7 @@ void fill(order_by_data& order, const View2D<T>& to, const V& value, Where where
     detail::fill_by_data(order, detail::region(to), &element, sizeof element, where);
 }
 /// Sets every byte to zero; otherwise the same as fill().
-template <detail::Destination To>
-void fill_zero(order_by_data& order, To&& to, Where where = {}) {
+template <detail::Destination To> void fill_zero(order_by_data& order, To&& to, Where where = {}) {
     const unsigned char zero = 0;
     detail::fill_by_data(order, detail::region(detail::as_destination(to, "fill_zero", where)),
                          &zero, 1, where);

@@ -23,7 +23,9 @@ struct WorkType;
 
 /// To which point of another stream an order_by_data waits.
 enum class DataWaits : std::uint8_t {
-    by_device,  ///< newest on CPU devices, exact on CUDA
+    /// exact on CUDA devices, and on CPU devices while the stream has not kept up with the caller;
+    /// newest while it has.
+    automatic,
     /// To the newest operation that the other stream has been given. Records nothing in advance,
     /// and waits for more than it must where that stream has gone on.
     newest,
@@ -38,7 +40,7 @@ struct ByDataOptions {
     /// and GPU. 0: as many as measured best, which is two on CPU devices with more than one worker
     /// thread, one with one, and four on CUDA devices.
     int streams = 0;
-    DataWaits waits = DataWaits::by_device;  ///< how far its streams wait for each other
+    DataWaits waits = DataWaits::automatic;  ///< how far its streams wait for each other
 };
 
 /// What an order_by_data has done so far.
@@ -118,8 +120,8 @@ public:
     void join(Where where = {});
     /// Blocks until all work given to it so far has completed. Throws what failed.
     void synchronize(Where where = {});
-    /// Blocks as synchronize() does, makes its streams usable again after a failure, and returns the
-    /// first failure; null if there was none.
+    /// Blocks as synchronize() does, makes its streams usable again after a failure, and returns
+    /// the first failure; null if there was none.
     std::exception_ptr clear_error(Where where = {});
 
     /// Returns the device of its streams.

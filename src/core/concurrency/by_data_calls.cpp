@@ -57,7 +57,8 @@ std::exception_ptr order_by_data::clear_error(Where where) try {
 }
 
 order_by_data::Task::Task(order_by_data& of, std::span<const DeclaredAccess> accesses,
-                          Where where) try : order(*of.order_) {
+                          Where where) try
+    : order(*of.order_) {
     const detail::CallMark mark("task", where);
     order.begin("task", where);
     for (const DeclaredAccess& one : accesses) {
@@ -112,7 +113,8 @@ OrderedCall::OrderedCall(order_by_data& order, const char* call,
 void OrderedCall::enqueued() noexcept { order_.end(); }
 
 void launch_host_by_data(order_by_data& by, const WorkType& type, void* self,
-                         std::span<const MemoryArgument> declared, const SourceLocation& where) try {
+                         std::span<const MemoryArgument> declared,
+                         const SourceLocation& where) try {
     const CallMark mark("launch_host", where);
     DataOrder& order = Access::order(by);
     order.begin("launch_host", where);
@@ -154,8 +156,7 @@ void copy_ordered(DataOrder& order, const char* call, const Region& to, const Re
     }
     if (!to_host) order.use(to, true);
     if (!from_host) order.use(from, false);
-    StreamRecord& stream =
-        order.start(where, lane_for_copy(order.lanes(), to_place, from_place));
+    StreamRecord& stream = order.start(where, lane_for_copy(order.lanes(), to_place, from_place));
     copy_settled(stream, to, to_place, from, from_place, where);
     order.end();
 }

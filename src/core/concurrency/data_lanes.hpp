@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "core/seam/backend.hpp"
+#include <heddle/concurrency/order_by_data.hpp>
+#include <heddle/observe/observer.hpp>
 #include <heddle/stream/event.hpp>
 
 namespace heddle::detail {
@@ -21,8 +23,14 @@ public:
     ~DataLane() = default;
 
     StreamRecord* stream;
-    std::uint64_t newest = 0;          ///< position of the newest operation
-    std::uint64_t load = 0;            ///< how much it was given, compared with the others
+    std::uint64_t newest = 0;     ///< position of the newest operation
+    std::uint64_t load = 0;       ///< how much it was given, compared with the others
+    std::uint64_t reached = 0;    ///< a position that is known to have been reached
+    std::uint64_t looked_at = 0;  ///< its newest position when that was last looked at
+    bool is_slow = true;          ///< whether its operations take long, as far as is known
+    std::int64_t each_ns = std::int64_t{1} << 40;  ///< about how long
+    std::uint64_t counted_from = 0;                ///< since when they are counted: a position,
+    std::int64_t timed_from = 0;                   ///< and a time in ns
     std::vector<std::uint64_t> clock;  ///< for each lane the position that this one comes after
 
     // For exact waits:
@@ -46,7 +54,7 @@ private:
 class DataLanes {
 public:
     /// Opens `work` streams and, on CUDA devices, those for copies.
-    DataLanes(Device device, std::size_t work, bool exact, const SourceLocation& where);
+    DataLanes(Device device, std::size_t work, DataWaits waits, const SourceLocation& where);
     ~DataLanes();
     DataLanes(const DataLanes&) = delete;
     DataLanes& operator=(const DataLanes&) = delete;
@@ -56,7 +64,12 @@ public:
     std::size_t work() const noexcept { return work_; }
     DataLane& operator[](std::size_t i) noexcept { return lanes_[i]; }
     const DataLane& operator[](std::size_t i) const noexcept { return lanes_[i]; }
-    bool is_exact() const noexcept { return exact_; }
+    /// Whether to record behind the newest operation of a lane before the next one is given to it.
+    bool records(std::size_t lane) noexcept {
+        if (waits_ != DataWaits::automatic) return waits_ == DataWaits::exact;
+        if (lanes_[lane].newest - lanes_[lane].looked_at >= look_after) look(lane);
+        return lanes_[lane].is_slow;
+    }
     /// Returns the stream for copies from the host, to the host, or those that the host waits for.
     std::size_t to_device() const noexcept { return count() > work_ ? work_ : 0; }
     std::size_t to_host() const noexcept { return count() > work_ ? work_ + 1 : 0; }
@@ -66,8 +79,12 @@ public:
     const DataLane* find(std::uint64_t key) const noexcept;
     /// Returns whether work on a lane comes after a position in another one anyway.
     bool is_after(std::size_t lane, std::size_t other, std::uint64_t position) const noexcept {
-        return lanes_[lane].clock[other] >= position;
+        return lanes_[lane].clock[other] >= position ||
+               (lanes_[other].reached >= position && !is_observed());
     }
+    /// Asks whether a position has been reached already. If so all lanes come after it, as far as
+    /// nobody observes: observers are not told of it.
+    bool has_reached(std::size_t lane, std::uint64_t position) noexcept;
     /// Orders a lane after a position in another one. Returns whether that took a record.
     bool wait(std::size_t lane, std::size_t other, std::uint64_t position,
               const SourceLocation& where);
@@ -80,7 +97,11 @@ public:
 private:
     std::vector<DataLane> lanes_;
     std::size_t work_;
-    bool exact_;
+    DataWaits waits_;
+
+    // Looking takes a cache line away from the thread that works for the stream.
+    static constexpr std::uint64_t look_after = 16;
+    void look(std::size_t lane) noexcept;
 };
 
 /// Returns whether the stream is known to have failed. Its work is dropped then, and a wait for it

@@ -13,13 +13,14 @@ namespace heddle::detail {
 
 /// A stream that uses a block without going through the order, and which of its work is known.
 struct OutsideUser {
-    std::uint64_t key = 0;           ///< StreamState::key
-    StreamState* stream = nullptr;   ///< null: a stream of the order, or one that has ended
-    std::uint64_t submissions = 0;   ///< of the stream, that the lanes below come after
-    std::uint64_t lanes = 0;         ///< a bit for each
+    std::uint64_t key = 0;          ///< StreamState::key
+    StreamState* stream = nullptr;  ///< null: a stream of the order, or one that has ended
+    std::uint64_t submissions = 0;  ///< of the stream, that the lanes below come after
+    std::uint64_t lanes = 0;        ///< a bit for each
 };
 
-/// The past of one block. Points are a lane and a position in it (data_lanes.hpp); position 0: none.
+/// The past of one block. Points are a lane and a position in it (data_lanes.hpp); position 0:
+/// none.
 struct BlockPast {
     BlockPast(Block* of, std::uint64_t of_serial) noexcept : block(of), serial(of_serial) {}
 
@@ -31,8 +32,8 @@ struct BlockPast {
     OutsideUser outside[Block::inline_users] = {};
 };
 
-/// The pasts of all blocks that were used. Blocks are reused by heddle and never freed, so there are
-/// at most as many as arrays lived at one time.
+/// The pasts of all blocks that were used. Blocks are reused by heddle and never freed, so there
+/// are at most as many as arrays lived at one time.
 class DataPast {
 public:
     explicit DataPast(std::size_t lanes);

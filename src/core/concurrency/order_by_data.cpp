@@ -27,8 +27,9 @@ constexpr std::uint64_t most_behind = 8;
 
 std::size_t stream_count(Device device, const ByDataOptions& options, const SourceLocation& where) {
     if (options.streams < 0 || options.streams > static_cast<int>(most_streams))
-        usage_error({"order_by_data", where, device}, "{} streams: there can be 1 to {}, or 0 for "
-                                                      "as many as are best",
+        usage_error({"order_by_data", where, device},
+                    "{} streams: there can be 1 to {}, or 0 for "
+                    "as many as are best",
                     options.streams, most_streams);
     if (options.streams != 0) return static_cast<std::size_t>(options.streams);
     const int at_once = backend_of(device.kind()).concurrent_queues(device.index());
@@ -47,15 +48,10 @@ StreamUse use_of_stream(StreamRecord& stream) noexcept {
     return {&stream, stream.id.load(std::memory_order_relaxed)};
 }
 
-bool is_exact(Device device, DataWaits waits) noexcept {
-    return waits == DataWaits::exact || (waits == DataWaits::by_device && device.is_cuda());
-}
-
 }  // namespace
 
 DataOrder::DataOrder(Device device, const ByDataOptions& options, const SourceLocation& where)
-    : device_(device),
-      lanes_(device, stream_count(device, options, where), is_exact(device, options.waits), where),
+    : device_(device), lanes_(device, stream_count(device, options, where), options.waits, where),
       past_(lanes_.count()) {
     newest_uses_.resize(lanes_.count());
     uses_.reserve(16);
@@ -164,7 +160,8 @@ void DataOrder::order(std::size_t lane, const SourceLocation& where) {
     for (const Needed& one : needed_) {
         if (one.lane == lane) continue;
         // A failure of the other stream has to arrive, too.
-        if (lanes_.is_after(lane, one.lane, one.position) &&
+        if ((lanes_.is_after(lane, one.lane, one.position) ||
+             lanes_.has_reached(one.lane, one.position)) &&
             !has_failed(*lanes_[one.lane].stream)) {
             ++stats_.waits_elided;
             continue;
@@ -185,13 +182,13 @@ void DataOrder::order_after_outside(std::size_t lane, const SourceLocation& wher
             const std::uint64_t key = past.block->users[i].load(std::memory_order_acquire);
             const OutsideUser& user = past.outside[i];
             if (key == 0) continue;
-            is_known = key == user.key &&
-                       (user.stream == nullptr ||
-                        ((user.lanes & bit) != 0 &&
-                         user.stream->submissions.load(std::memory_order_acquire) ==
-                             user.submissions &&
-                         (user.stream->flags.load(std::memory_order_relaxed) &
-                          stream_flag::slow_order) == 0));
+            is_known =
+                key == user.key &&
+                (user.stream == nullptr ||
+                 ((user.lanes & bit) != 0 &&
+                  user.stream->submissions.load(std::memory_order_acquire) == user.submissions &&
+                  (user.stream->flags.load(std::memory_order_relaxed) & stream_flag::slow_order) ==
+                      0));
         }
         if (!is_known) [[unlikely]]
             look_at_outside(past, lane, where);
@@ -228,8 +225,9 @@ void DataOrder::look_at_outside(BlockPast& past, std::size_t lane, const SourceL
 StreamRecord& DataOrder::start(const SourceLocation& where, std::size_t lane) {
     collect_needed();
     lane_ = lane != any_lane ? lane : choose();
-    if (lanes_.is_exact() && lanes_.count() != 1) {
-        record_newest(lane_, where);  // before what this operation has to wait for
+    if (lanes_.count() != 1) {
+        // Before what this operation has to wait for.
+        if (lanes_.records(lane_)) record_newest(lane_, where);
         newest_uses_[lane_].reserve(uses_.size());
     }
     order(lane_, where);
@@ -257,7 +255,7 @@ void DataOrder::end() noexcept {
     const std::uint64_t position = lanes_.advance(lane_);
     for (const Use use : uses_)
         past_.note(use.past, use.writes, static_cast<std::uint32_t>(lane_), position);
-    if (lanes_.is_exact()) newest_uses_[lane_].assign(uses_.begin(), uses_.end());
+    if (lanes_.count() != 1) newest_uses_[lane_].assign(uses_.begin(), uses_.end());
     give_load(lane_);
     ++stats_.operations;
 }

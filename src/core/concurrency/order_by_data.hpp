@@ -31,8 +31,8 @@ public:
             throw_not_usable(call, where);
     }
 
-    // An operation: begin(), uses, start(), what enqueues it, end(). What throws before end() leaves
-    // no note.
+    // An operation: begin(), uses, start(), what enqueues it, end(). What throws before end()
+    // leaves no note.
 
     void begin(const char* call, const SourceLocation& where) {
         check(call, where);
@@ -50,8 +50,8 @@ public:
     static constexpr std::size_t any_lane = ~std::size_t{0};
     /// Chooses a stream, unless one is named, and orders it.
     StreamRecord& start(const SourceLocation& where, std::size_t lane = any_lane);
-    /// Notes the operation on that stream, whether or not it was dropped: what uses its memory later
-    /// then waits for the stream, and has its failure.
+    /// Notes the operation on that stream, whether or not it was dropped: what uses its memory
+    /// later then waits for the stream, and has its failure.
     void end() noexcept;
     /// The same for an allocation, which is no operation.
     void end_allocation() noexcept;

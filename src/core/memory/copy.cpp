@@ -169,8 +169,8 @@ void copy_placed(StreamRecord& stream, const Region& to, const Place& to_place, 
 
 }  // namespace
 
-void copy_settled(StreamRecord& stream, const Region& to, const Place& to_place,
-                  const Region& from, const Place& from_place, const SourceLocation& where) {
+void copy_settled(StreamRecord& stream, const Region& to, const Place& to_place, const Region& from,
+                  const Place& from_place, const SourceLocation& where) {
     copy_placed(stream, to, to_place, from, from_place, where, PageableUsers::are_done);
 }
 
