@@ -108,6 +108,13 @@ public:
     std::vector<Ints> arrays;
 };
 
+/// A function of its own for nvcc.
+void launch_captured(order_by_data& order, const programs::Captured& c) {
+    launch(
+        order, [c] HEDDLE_FN(std::size_t i) { Mix{}(i, c.from, c.to, c.a, c.b, c.slow); },
+        dim(c.to.size()));
+}
+
 class Run {
 public:
     explicit Run(const DataProgram& p)
@@ -139,7 +146,9 @@ private:
         switch (s.call) {
         case Call::scale: launch(order_, Scale{}, dim(size), to, s.a, s.b, s.slow); break;
         case Call::mix: launch(order_, Mix{}, dim(size), from, to, s.a, s.b, s.slow); break;
-        case Call::captured_mix: launch_captured(s, to, from); break;
+        case Call::captured_mix:
+            launch_captured(order_, {from.view(), to.view(), s.a, s.b, s.slow});
+            break;
         case Call::fill: fill(order_, to, static_cast<int>(s.b)); break;
         case Call::copy: copy(order_, to, from); break;
         case Call::copy_2d:
@@ -167,12 +176,6 @@ private:
         case Call::read:
         case Call::calls: break;
         }
-    }
-    void launch_captured(const Statement& s, Array<int>& to, const Array<int>& from) {
-        const programs::Captured c{from.view(), to.view(), s.a, s.b, s.slow};
-        launch(
-            order_, [c] HEDDLE_FN(std::size_t i) { Mix{}(i, c.from, c.to, c.a, c.b, c.slow); },
-            dim(program_.size));
     }
     // On a GPU a host function does not reach the arrays.
     void enqueue_host(const Statement& s, Array<int>& to, const Array<int>& from) {
