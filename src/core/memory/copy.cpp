@@ -121,8 +121,11 @@ const char* direction(const Place& to, const Place& from) {
     return is_on_cuda(from) ? "device to host" : "host to host";
 }
 
+enum class PageableUsers : bool { wait_for, are_done };
+
 void copy_placed(StreamRecord& stream, const Region& to, const Place& to_place, const Region& from,
-                 const Place& from_place, const SourceLocation& where) {
+                 const Place& from_place, const SourceLocation& where,
+                 PageableUsers users = PageableUsers::wait_for) {
     const auto on_host = [](const Place& place) { return place.kind == MemoryKind::pageable; };
     const Admission admission = admit(stream, "copy", where);
     if (admission == Admission::dropped) {
@@ -137,8 +140,8 @@ void copy_placed(StreamRecord& stream, const Region& to, const Place& to_place, 
                              record_copy(stream, piece_of(to, to_place), piece_of(from, from_place),
                                          to.owner, from.owner, where);
     // The host itself reads or writes pageable memory, now: wait for its users.
-    if (on_host(from_place)) settle(from.owner, where);
-    if (on_host(to_place)) settle(to.owner, where);
+    if (on_host(from_place) && users == PageableUsers::wait_for) settle(from.owner, where);
+    if (on_host(to_place) && users == PageableUsers::wait_for) settle(to.owner, where);
     // Pageable memory is free again on return; the other side is in use until the copy completes.
     if (!on_host(to_place)) note_use(to.owner, stream);
     if (!on_host(from_place)) note_use(from.owner, stream);
@@ -162,6 +165,11 @@ void copy_placed(StreamRecord& stream, const Region& to, const Place& to_place, 
 }
 
 }  // namespace
+
+void copy_settled(StreamRecord& stream, const Region& to, const Place& to_place, const Region& from,
+                  const Place& from_place, const SourceLocation& where) {
+    copy_placed(stream, to, to_place, from, from_place, where, PageableUsers::are_done);
+}
 
 void copy_regions(StreamRef stream, const Region& to, const Region& from,
                   const SourceLocation& where) try {
