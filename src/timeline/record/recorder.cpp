@@ -65,8 +65,8 @@ std::string program_name() {
 TimelineRecorder::TimelineRecorder(const Options& options)
     : options_(options), id_(next_id()), process_(forks()), base_ns_(now_ns()),
       base_realtime_ns_(realtime_ns()), counts_before_(gpu_record_counts()) {
-    // An operation takes two to five slots.
-    tables_.limit.most = (options.most_operations / SlotList::chunk_slots + 1) * 3 + 4;
+    tables_.ops.most = tables_.ranges.most = tables_.clocks.most = options.most_operations;
+    tables_.runs.most = 4 * options.most_operations;  // operations may be run in parts
     add_observer(*this, {.times = true});
     if (!options.cupti) return;
     try {

@@ -52,7 +52,9 @@ private:
 
 std::string waiter_text(const Trace& trace, const WaitShare& share) {
     const TraceOp& op = trace.ops[share.wait];
-    if (share.is_host) return "the host's thread " + fit(thread_text(trace, op.thread), 30);
+    if (share.is_host)
+        return "the host's thread " + fit(thread_text(trace, op.thread), 30) +
+               (is_host_wait(op) ? "" : ", blocked by a full queue");
     const std::string stream = fit(stream_text(trace, op.stream), 20);
     if (share.from == no_index) return stream + " for work outside of the recording";
     return stream + " for " + fit(stream_text(trace, trace.ops[share.from].stream), 20);
@@ -80,6 +82,8 @@ std::vector<WaitShare> longest_waits(const Trace& trace, const Solution& solutio
     for (const Gap& gap : solution.gaps)
         if (gap.reason == GapReason::waited)
             waits.add(gap.wait, gap.cause, false, gap.end - gap.begin);
+        else if (gap.reason == GapReason::queue_full)
+            waits.add(gap.op, no_index, true, gap.end - gap.begin);
     for (const Arrow& arrow : solution.arrows)
         if (arrow.wait == arrow.to && arrow.held_up)
             waits.add(arrow.wait, arrow.from, true,
