@@ -13,6 +13,7 @@
 #include "core/base/ids.hpp"
 #include "core/stream/notify.hpp"
 #include "timeline/record/collect.hpp"
+#include "timeline/record/live.hpp"
 
 namespace heddle::detail {
 
@@ -48,6 +49,8 @@ std::int64_t realtime_ns() noexcept {
 
 /// Returns the name that the thread was given, "main" for the first thread, or "" for others.
 std::string name_of_this_thread(const std::string& program) {
+    if (const std::string_view given = kept_thread_name(); !given.empty())
+        return std::string(given);
     if (syscall(SYS_gettid) == getpid()) return "main";
     char name[64] = "";
     (void)pthread_getname_np(pthread_self(), name, sizeof name);

@@ -146,8 +146,11 @@ void HostActivity::calls(TraceIndex thread, Moment begin, Moment end, const InCa
     const auto& calls = calls_[thread];
     auto call = std::lower_bound(calls.begin(), calls.end(), begin,
                                  [](const Call& one, Moment value) { return one.begin < value; });
-    for (; call != calls.end() && call->begin < end; ++call)
-        use(call->op, std::min(call->end, end) - call->begin);
+    if (call != calls.begin()) --call;  // it may reach into the stretch
+    for (; call != calls.end() && call->begin < end; ++call) {
+        const Moment time = std::min(call->end, end) - std::max(call->begin, begin);
+        if (time > 0 || call->begin >= begin) use(call->op, std::max<Moment>(time, 0));
+    }
 }
 
 HostStretch HostActivity::on(TraceIndex thread, Moment begin, Moment end,
