@@ -15,6 +15,7 @@ struct SlowProgram {
     void (*run)();
     std::vector<std::string> says;          ///< parts of the headline
     std::vector<std::string> does_not_say;  ///< what must not be in it
+    int workers = 1;                        ///< that it needs on a CPU device
     bool is_for_gpus = true;                ///< whether the headline is the same on a GPU
 };
 
