@@ -69,10 +69,9 @@ void work_in_a_row() {
 void work_that_is_read() {
     const Stream s = stream("s");
     Array<float> x = zeros<float>(s, 1);
-    float sum = 0;
     for (int round = 0; round < 5; ++round) {
         for (int i = 0; i < 5; ++i) launch(s, Burn{}, dim(1), x, 2000);
-        sum += to_host(s, x)[0];
+        static_cast<void>(to_host(s, x));
     }
 }
 
@@ -179,10 +178,9 @@ void host_that_waits_between_launches() {
 void host_that_reads_between_launches() {
     const Stream s = stream("s");
     Array<float> x = zeros<float>(s, 1);
-    float sum = 0;
     for (int i = 0; i < 500; ++i) {
         launch(s, Increment{}, dim(1), x);
-        sum += to_host(s, x)[0];
+        static_cast<void>(to_host(s, x));
     }
 }
 

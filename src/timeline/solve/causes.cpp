@@ -11,6 +11,7 @@
 #include "core/base/format.hpp"
 #include "timeline/solve/lone_streams.hpp"
 #include "timeline/solve/needless_waits.hpp"
+#include "timeline/solve/pageable_copies.hpp"
 #include "timeline/solve/trace_parts.hpp"
 #include "timeline/solve/words.hpp"
 
@@ -65,11 +66,12 @@ private:
     std::uint64_t count_ = 0;
 };
 
-/// Copies of pageable memory. The host's own access, of the same thread and place, follows each.
+/// How long calls took part in copies of pageable memory.
 class PageableCopies {
 public:
     PageableCopies(const Trace& trace, const Solution& solution, const HostActivity& host)
-        : trace_(trace), host_(host), is_one_(trace.ops.size()), calls_(trace.threads.size()) {
+        : trace_(trace), host_(host), is_one_(find_pageable_copies(trace)),
+          calls_(trace.threads.size()) {
         for (const Arrow& arrow : solution.arrows)
             if (arrow.wait == arrow.to && trace.ops[arrow.wait].kind == OpKind::blocked)
                 waited_for_.emplace(arrow.from, Ran{});
@@ -77,14 +79,8 @@ public:
             if (const auto found = waited_for_.find(bar.op);
                 found != waited_for_.end() && bar.run == no_index)
                 found->second = {bar.start, bar.end};
-        std::vector<TraceIndex> last(trace.threads.size(), no_index);
-        for (TraceIndex i = 0; i < trace.ops.size(); ++i) {
-            const TraceOp& op = trace.ops[i];
-            if (op.thread >= last.size() || op.mode != OpMode::run) continue;
-            if (op.kind == OpKind::copy) last[op.thread] = i;
-            else if (op.kind == OpKind::host_access && op.reason == WaitReason::copy)
-                found(last[op.thread], op);
-        }
+        for (TraceIndex i = 0; i < trace.ops.size(); ++i)
+            if (is_one_[i]) calls_[trace.ops[i].thread].push_back(i);
         for (auto& calls : calls_)
             std::ranges::stable_sort(
                 calls, {}, [&](TraceIndex copy) { return sane(trace_.ops[copy].call_begin); });
@@ -115,13 +111,6 @@ public:
     }
 
 private:
-    void found(TraceIndex copy, const TraceOp& access) {
-        if (copy == no_index || is_one_[copy]) return;
-        const TraceOp& op = trace_.ops[copy];
-        if (op.file != access.file || op.line != access.line) return;
-        is_one_[copy] = true;
-        calls_[op.thread].push_back(copy);
-    }
     struct Ran {
         Moment start = 0, end = 0;
     };
