@@ -189,6 +189,9 @@ TEST_CASE("the headline counts waits within copies as waits") {
     const std::string headline = headline_of(t.trace(0, now));
     INFO(headline);
     CHECK((headline.find("The work itself is the biggest reason") == 0) == is_told);
+    const std::string summary = summary_of(t.trace(0, now), solve(t.trace(0, now)));
+    CHECK((summary.find("the host's thread main (copy), 6 waits") != std::string::npos) == is_told);
+    if (is_told) CHECK_THAT(summary, contains("for   (place unknown)  k\n"));
     CHECK(names_a_cause(headline) != is_told);
 }
 
