@@ -2,19 +2,13 @@
 #include "cpu/threads.hpp"
 
 #include <sched.h>
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
-#include <stdexcept>
-#include <type_traits>
 
 #include <heddle/heddle.hpp>
 
 #include "cpu/parts.hpp"
+#include "in_process.hpp"
 
 using namespace heddle;
 
@@ -34,53 +28,6 @@ int processors() {
     if (sched_getaffinity(0, sizeof allowed, &allowed) == 0)
         return std::max(1, CPU_COUNT(&allowed));
     return static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-}
-
-/// What a process tells the one that started it.
-struct Message {
-    double heddle, raw, ratio, ratio_p10, ratio_p90;
-    char peer[100];
-    char error[200];  ///< empty: the rest is a row
-};
-static_assert(std::is_trivially_copyable_v<Message> && sizeof(Message) < 4096,
-              "a pipe takes it at once");
-
-template <std::size_t size> void put(char (&to)[size], const std::string& text) {
-    std::strncpy(to, text.c_str(), size - 1);
-}
-
-/// The row that `f` measures in a process with `threads` worker threads.
-template <class F> Result in_process(int threads, F&& f) {
-    int ends[2];
-    if (pipe(ends) != 0) throw std::runtime_error("no pipe");
-    const pid_t child = fork();
-    if (child < 0) throw std::runtime_error("no process");
-    if (child == 0) {
-        prctl(PR_SET_PDEATHSIG, SIGKILL);
-        setenv("HEDDLE_CPU_THREADS", std::to_string(threads).c_str(), 1);
-        Message message{};
-        try {
-            const Result row = f();
-            message = {row.heddle, row.raw, row.ratio, row.ratio_p10, row.ratio_p90, {}, {}};
-            put(message.peer, row.peer);
-        } catch (const std::exception& error) {
-            put(message.error, error.what()[0] != '\0' ? error.what() : "failed");
-        }
-        _exit(write(ends[1], &message, sizeof message) == sizeof message ? 0 : 1);
-    }
-    close(ends[1]);
-    Message message{};
-    const bool whole = read(ends[0], &message, sizeof message) == sizeof message;
-    close(ends[0]);
-    waitpid(child, nullptr, 0);
-    if (!whole) throw std::runtime_error("the process ended before it had measured anything");
-    if (message.error[0] != '\0') throw std::runtime_error(message.error);
-    return {.heddle = message.heddle,
-            .raw = message.raw,
-            .ratio = message.ratio,
-            .ratio_p10 = message.ratio_p10,
-            .ratio_p90 = message.ratio_p90,
-            .peer = message.peer};
 }
 
 /// The caller sleeps until the last is done, so that the workers alone work: a caller that

@@ -1,5 +1,5 @@
 // Includes the public headers, except <heddle/cuda.hpp>, the only one that needs CUDA headers, and
-// <heddle/check.hpp>, <heddle/timeline_files.hpp>, <heddle/format.hpp> and <heddle/fmt.hpp>.
+// <heddle/by_data.hpp>, <heddle/check.hpp>, <heddle/timeline_files.hpp>, and those of std::format, fmt.
 #pragma once
 
 #include <heddle/code/module.hpp>

@@ -34,6 +34,8 @@ public:
     void close_stream(StreamRecord& stream) noexcept override;
     void synchronize(StreamRecord& stream, const SourceLocation& where) override;
     bool is_complete(StreamRecord& stream, const SourceLocation& where) override;
+    std::uint64_t position(StreamRecord& stream) noexcept override;
+    std::uint64_t reached(StreamRecord& stream) noexcept override;
     Failure synchronize_device(int device, const SourceLocation& where) override;
     std::uint64_t capture_id(StreamRecord&) override { return 0; }
     Failure reset_failure(StreamRecord& stream, std::uint64_t submissions,
@@ -63,7 +65,7 @@ public:
                       const SourceLocation& where) override;
     void signal(EventState& event, CompletionRef done, const SourceLocation& where) override;
     CompletionRef completion_of(EventState& event, const SourceLocation& where) override;
-    void fence(const StreamUse& use, CompletionRef done) override;
+    void signal_use(const StreamUse& use, CompletionRef done) override;
     void wait_use(StreamRecord& waiter, const StreamUse& use, const SourceLocation& where) override;
     void synchronize_use(const StreamUse& use, const SourceLocation& where) override;
     void await(StreamRecord& waiter, CompletionRef done, const SourceLocation& where) override;

@@ -1,12 +1,12 @@
 // The draining side of queues: one thread at a time, without the lock.
 #include <utility>
 
-#include "core/base/failure.hpp"
 #include "core/base/host_function_mark.hpp"
+#include "core/failure/failure.hpp"
+#include "core/failure/told.hpp"
 #include "core/observe/calls.hpp"
 #include "core/stream/notify.hpp"
 #include "core/stream/registry.hpp"
-#include "core/stream/stream_errors.hpp"
 #include "cpu/queue.hpp"
 
 namespace heddle::detail::cpu {

@@ -86,7 +86,7 @@ private:
 CompletionRef pending_anywhere(const StreamUse& use) {
     if (use.stream->device.is_cpu()) return pending_work(use);
     CompletionRef done = make_completion();
-    use.stream->backend->fence(use, done);
+    use.stream->backend->signal_use(use, done);
     return done->is_done() ? CompletionRef() : done;
 }
 

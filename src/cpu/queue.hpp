@@ -136,6 +136,9 @@ public:
     bool is_idle() const noexcept {
         return done_.load(std::memory_order_acquire) == pushed_.load(std::memory_order_acquire);
     }
+    /// Return how many operations, of all sorts, have been pushed, and are done.
+    std::uint64_t pushed() const noexcept { return pushed_.load(std::memory_order_acquire); }
+    std::uint64_t done() const noexcept { return done_.load(std::memory_order_acquire); }
     /// Drains the queue on the calling thread as far as it goes, but not beyond `until`. Returns at
     /// once if a worker has taken the queue.
     void help(const Completion& until) noexcept;
@@ -169,7 +172,7 @@ public:
         return all != nullptr ? &all->main() : nullptr;
     }
     /// Tells ThreadSanitizer that the calling thread goes on after all that is done. Call it after
-    /// is_idle() has returned true.
+    /// is_idle() has returned true, or done().
     void see_idle() const noexcept { tsan::acquire(order()); }
 
     Failure failure() const;  ///< the failure that has poisoned the stream so far, or null

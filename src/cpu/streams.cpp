@@ -105,6 +105,17 @@ bool CpuBackend::is_complete(StreamRecord& stream, const SourceLocation&) {
     return true;
 }
 
+std::uint64_t CpuBackend::position(StreamRecord& stream) noexcept {
+    return queue_of(stream).pushed();
+}
+
+std::uint64_t CpuBackend::reached(StreamRecord& stream) noexcept {
+    const Queue& queue = queue_of(stream);
+    const std::uint64_t done = queue.done();
+    queue.see_idle();
+    return done;
+}
+
 Failure CpuBackend::synchronize_device(int device, const SourceLocation&) {
     std::vector<CompletionRef> pending;
     for_each_stream([&](StreamRecord& stream) {

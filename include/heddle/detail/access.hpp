@@ -19,6 +19,7 @@ class GraphNode;
 class ModuleKernel;
 class ProgrammaticEvent;
 class StreamRef;
+class order_by_data;
 enum class DeviceKind : std::uint8_t;
 template <class T> class Array;
 template <class T> class KernelView;
@@ -28,6 +29,7 @@ template <class T> class View2D;
 namespace detail {
 
 class BatchRun;
+class DataOrder;
 struct Block;
 struct DeclaredUse;
 struct EventState;
@@ -68,6 +70,7 @@ struct Access {
     static GraphData& data(const Graph& graph, Where where = {});
     static ModuleKernelData& data(ModuleKernel kernel) noexcept;
     static BatchRun* run(const Batch& batch) noexcept;
+    static DataOrder& order(order_by_data& order) noexcept;
 
     template <class T> static View<T> view(T* data, std::size_t size, Block* owner) noexcept;
     /// The view that a View2D keeps, and that view alone.
@@ -83,6 +86,12 @@ struct Access {
     }
     template <class Part> static const auto& memory(const Part& part) noexcept {
         return part.memory_;
+    }
+
+    /// Calls use(call) with the description of a prepared launch.
+    template <class Prepared, class Place, class Use>
+    static void describe(Prepared& prepared, const Place& where, const Use& use) {
+        prepared.describe(where, use);
     }
 
     /// Replaces one argument of a kernel node.

@@ -64,6 +64,13 @@ public:
 
 private:
     friend detail::Access;
+    template <class Use> void describe(const SourceLocation& where, const Use& use) {
+        Dim<N> now = dim_;
+        now.where = where;
+        detail::with_elements(values_, [&](const P&... values) {
+            detail::describe_launch<K>(kernel_, now, use, values...);
+        });
+    }
     PreparedLaunch(Device device, const K& kernel, const Dim<N>& d, P... values)
         : kernel_(kernel), dim_(d), values_(values...),
           node_(detail::Access::make<KernelNode<K, N>>(kernel, d, device)) {

@@ -11,9 +11,11 @@
 #include "core/memory/block_index.hpp"
 #include "core/memory/copy.hpp"
 #include "core/memory/memory.hpp"
+#include "core/observe/host_access.hpp"
 #include "core/stream/notify.hpp"
 #include "core/stream/order.hpp"
 #include "core/stream/recorded_calls.hpp"
+#include "core/stream/usable.hpp"
 
 namespace heddle::detail {
 
@@ -108,15 +110,10 @@ OpAccess access_of(const Region& region, AccessMode mode) noexcept {
 }
 
 /// The host itself accesses pageable memory, during the call.
-void notify_host_access(const Region& region, AccessMode mode,
-                        const SourceLocation& where) noexcept {
+void tell_host_side(const Region& region, AccessMode mode, const SourceLocation& where) noexcept {
     const OpAccess access = access_of(region, mode);
-    notify({.kind = OpKind::host_access,
-            .reason = WaitReason::copy,
-            .name = mode == AccessMode::write ? "host writes" : "host reads",
-            .bytes = region.bytes * region.rows,
-            .accesses = {&access, 1},
-            .where = where});
+    tell_host_access(mode == AccessMode::write ? "host writes" : "host reads", WaitReason::copy,
+                     {&access, 1}, region.bytes * region.rows, where);
 }
 
 const char* direction(const Place& to, const Place& from) {
@@ -126,8 +123,11 @@ const char* direction(const Place& to, const Place& from) {
     return is_on_cuda(from) ? "device to host" : "host to host";
 }
 
+enum class PageableUsers : bool { wait_for, are_done };
+
 void copy_placed(StreamRecord& stream, const Region& to, const Place& to_place, const Region& from,
-                 const Place& from_place, const SourceLocation& where) {
+                 const Place& from_place, const SourceLocation& where,
+                 PageableUsers users = PageableUsers::wait_for) {
     const auto on_host = [](const Place& place) { return place.kind == MemoryKind::pageable; };
     const Admission admission = admit(stream, "copy", where);
     if (admission == Admission::dropped) {
@@ -142,8 +142,8 @@ void copy_placed(StreamRecord& stream, const Region& to, const Place& to_place, 
                              record_copy(stream, piece_of(to, to_place), piece_of(from, from_place),
                                          to.owner, from.owner, where);
     // The host itself reads or writes pageable memory, now: wait for its users.
-    if (on_host(from_place)) settle(from.owner, where);
-    if (on_host(to_place)) settle(to.owner, where);
+    if (on_host(from_place) && users == PageableUsers::wait_for) settle(from.owner, where);
+    if (on_host(to_place) && users == PageableUsers::wait_for) settle(to.owner, where);
     // Pageable memory is free again on return; the other side is in use until the copy completes.
     if (!on_host(to_place)) note_use(to.owner, stream);
     if (!on_host(from_place)) note_use(from.owner, stream);
@@ -164,13 +164,18 @@ void copy_placed(StreamRecord& stream, const Region& to, const Place& to_place, 
                    .where = where},
                   is_recorded);
         // Behind the copy, whose id and time of call the backend knows.
-        if (on_host(to_place)) notify_host_access(to, AccessMode::write, where);
-        if (on_host(from_place)) notify_host_access(from, AccessMode::read, where);
+        if (on_host(to_place)) tell_host_side(to, AccessMode::write, where);
+        if (on_host(from_place)) tell_host_side(from, AccessMode::read, where);
     }
     if (on_host(to_place)) throw_known_failure(stream);
 }
 
 }  // namespace
+
+void copy_settled(StreamRecord& stream, const Region& to, const Place& to_place, const Region& from,
+                  const Place& from_place, const SourceLocation& where) {
+    copy_placed(stream, to, to_place, from, from_place, where, PageableUsers::are_done);
+}
 
 void copy_regions(StreamRef stream, const Region& to, const Region& from,
                   const SourceLocation& where) try {

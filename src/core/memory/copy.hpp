@@ -17,6 +17,10 @@ Place place_of(const Region& region);
 /// different shapes, null or overlapping sides, and views whose array is gone. Returns false if
 /// there is nothing to copy.
 bool check_regions(const Region& to, const Region& from, const SourceLocation& where);
+/// Copies on `stream`, with the results of with_owner() and place_of(). The caller has checked the
+/// regions, and the host may use pageable sides now: their users are not waited for.
+void copy_settled(StreamRecord& stream, const Region& to, const Place& to_place, const Region& from,
+                  const Place& from_place, const SourceLocation& where);
 /// The same for a fill.
 bool check_fill(const Region& to, const SourceLocation& where);
 Piece piece_of(const Region& region, const Place& place);

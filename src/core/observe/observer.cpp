@@ -47,7 +47,7 @@ struct alignas(64) Visitor {
 };
 
 constinit std::mutex mutex;  ///< guards changes of the list
-const detail::ForkRegistration registered{detail::ForkOrder::observers, mutex};
+const detail::ForkRegistration observers_registered{detail::ForkOrder::observers, mutex};
 constinit std::atomic<const List*> current{nullptr};
 constinit List* retired = nullptr;  ///< lists that threads may still be reading
 constinit std::atomic<Visitor*> visitors{nullptr};
@@ -203,7 +203,7 @@ void forget_observing_threads() noexcept {
         one->is_taken.store(false);
     }
 }
-const ForkStepRegistration in_children{ForkStep::observers, &forget_observing_threads};
+const ForkStepRegistration observers_in_children{ForkStep::observers, &forget_observing_threads};
 }  // namespace
 
 void notify(OpInfo op) noexcept { complete_and_notify(op); }

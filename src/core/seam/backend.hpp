@@ -109,6 +109,11 @@ public:
     /// calls known_failure() afterwards.
     virtual void synchronize(StreamRecord& stream, const SourceLocation& where) = 0;
     virtual bool is_complete(StreamRecord& stream, const SourceLocation& where) = 0;
+    /// Returns a position behind all that the stream has been given; 0 if the backend cannot tell
+    /// what a stream has reached without an event. Like the next, for streams that are open.
+    virtual std::uint64_t position(StreamRecord&) noexcept { return 0; }
+    /// Returns the position that the stream has reached: all work before it has completed.
+    virtual std::uint64_t reached(StreamRecord&) noexcept { return 0; }
     /// Blocks until all work enqueued so far on the device's streams has completed. Returns a
     /// failure that nobody was told and that core may miss, because its stream was closed; null if
     /// there is none. Core asks the open streams itself.
@@ -164,7 +169,7 @@ public:
 
     /// Completes `done` once all work enqueued so far on the stream (of this backend) has
     /// completed. Never blocks. If it throws, for lack of memory, `done` will not complete.
-    virtual void fence(const StreamUse& use, CompletionRef done) = 0;
+    virtual void signal_use(const StreamUse& use, CompletionRef done) = 0;
     /// Makes `waiter` wait for all work enqueued so far on the stream; both are of this backend.
     /// Counts a submission if it enqueues a wait.
     virtual void wait_use(StreamRecord& waiter, const StreamUse& use,

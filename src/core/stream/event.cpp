@@ -6,11 +6,11 @@
 
 #include "core/base/errors.hpp"
 #include "core/base/host_function_mark.hpp"
+#include "core/failure/told.hpp"
 #include "core/stream/event_pool.hpp"
 #include "core/stream/notify.hpp"
 #include "core/stream/order.hpp"
 #include "core/stream/recorded_calls.hpp"
-#include "core/stream/stream_errors.hpp"
 
 namespace heddle {
 

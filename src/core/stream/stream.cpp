@@ -7,11 +7,12 @@
 #include <heddle/stream/scope.hpp>
 
 #include "core/base/host_function_mark.hpp"
+#include "core/failure/told.hpp"
 #include "core/stream/notify.hpp"
 #include "core/stream/order.hpp"
 #include "core/stream/recorded_calls.hpp"
 #include "core/stream/registry.hpp"
-#include "core/stream/stream_errors.hpp"
+#include "core/stream/usable.hpp"
 
 namespace heddle {
 

@@ -11,6 +11,7 @@
 #include "cuda/device/context.hpp"
 #include "cuda/host_sync/host_function.hpp"
 #include "cuda/memory/copy_parts.hpp"
+#include "cuda/memory/native_copy.hpp"
 #include "cuda/memory/parallel_memcpy.hpp"
 #include "cuda/memory/pinned_cache.hpp"
 #include "cuda/stream/native_event.hpp"

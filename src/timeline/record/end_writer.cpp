@@ -16,11 +16,11 @@ namespace heddle::detail {
 
 namespace {
 
-constexpr int signals[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
-struct sigaction before[std::size(signals)];
+constexpr int bad_signals[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+struct sigaction actions_before[std::size(bad_signals)];
 std::terminate_handler next_handler = nullptr;
 void (*write_file)() = nullptr;
-pid_t process = 0;
+pid_t writing_process = 0;
 sem_t is_wanted;
 constinit std::atomic<bool> is_asked{false}, is_done{false};
 
@@ -29,7 +29,7 @@ constinit std::atomic<bool> is_asked{false}, is_done{false};
 void write_now() noexcept {
     constexpr timespec pause{.tv_sec = 0, .tv_nsec = 1'000'000};
     constexpr int most_pauses = 20'000;
-    if (getpid() != process) return;  // its parent writes
+    if (getpid() != writing_process) return;  // its parent writes
     if (!is_asked.exchange(true)) (void)sem_post(&is_wanted);
     for (int i = 0; i < most_pauses && !is_done.load(); ++i) (void)nanosleep(&pause, nullptr);
 }
@@ -38,8 +38,8 @@ void write_now() noexcept {
 void on_signal(int signal) {
     const int error = errno;
     write_now();
-    for (std::size_t i = 0; i < std::size(signals); ++i)
-        if (signals[i] == signal) (void)sigaction(signal, &before[i], nullptr);
+    for (std::size_t i = 0; i < std::size(bad_signals); ++i)
+        if (bad_signals[i] == signal) (void)sigaction(signal, &actions_before[i], nullptr);
     (void)raise(signal);  // comes when this handler returns
     errno = error;
 }
@@ -60,9 +60,9 @@ void run_writer() noexcept {
 
 void write_at_bad_end(void (*function)()) {
     write_file = function;
-    process = getpid();
+    writing_process = getpid();
     (void)sem_init(&is_wanted, 0, 0);
-    // The writer inherits the mask: the program's signals are for other threads.
+    // The writer inherits the mask: the program's bad_signals are for other threads.
     sigset_t all, old;
     sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &old);
@@ -78,8 +78,8 @@ void write_at_bad_end(void (*function)()) {
     action.sa_handler = &on_signal;
     action.sa_flags = SA_ONSTACK;
     (void)sigemptyset(&action.sa_mask);
-    for (std::size_t i = 0; i < std::size(signals); ++i)
-        (void)sigaction(signals[i], &action, &before[i]);
+    for (std::size_t i = 0; i < std::size(bad_signals); ++i)
+        (void)sigaction(bad_signals[i], &action, &actions_before[i]);
 }
 
 }  // namespace heddle::detail

@@ -12,7 +12,7 @@ namespace heddle::detail {
 
 namespace {
 constinit std::mutex mutex;
-const ForkRegistration registered{ForkOrder::recordings, mutex};
+const ForkRegistration recordings_registered{ForkOrder::recordings, mutex};
 // Never destroyed: other threads may end ranges during static destruction.
 constinit NeverDestroyed<std::vector<TimelineRecorder*>> recorders;
 constinit std::atomic<std::size_t> count{0};

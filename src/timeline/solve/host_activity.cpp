@@ -171,7 +171,7 @@ HostStretch HostActivity::on(TraceIndex thread, Moment begin, Moment end,
 
 namespace {
 
-std::string place_of(const Trace& trace, TraceIndex op) {
+std::string short_place(const Trace& trace, TraceIndex op) {
     return place_text(trace, trace.ops[op], 40);
 }
 
@@ -180,10 +180,10 @@ std::string own_words(const Trace& trace, const HostStretch& did, const std::str
     const Moment longest = did.own_end - did.own_begin;
     std::string detail;
     if (did.own_after != no_index && did.own_before != no_index)
-        detail = formatted("from {} to {}", place_of(trace, did.own_after),
-                           place_of(trace, did.own_before));
-    else if (did.own_before != no_index) detail = "before " + place_of(trace, did.own_before);
-    else if (did.own_after != no_index) detail = "after " + place_of(trace, did.own_after);
+        detail = formatted("from {} to {}", short_place(trace, did.own_after),
+                           short_place(trace, did.own_before));
+    else if (did.own_before != no_index) detail = "before " + short_place(trace, did.own_before);
+    else if (did.own_after != no_index) detail = "after " + short_place(trace, did.own_after);
     if (!detail.empty() && longest < did.own) detail = duration_text(longest) + " " + detail;
     if (!range.empty()) detail += (detail.empty() ? "in '" : ", in '") + fit(range, 40) + "'";
     return detail.empty() ? text : text + " (" + detail + ")";
@@ -195,14 +195,14 @@ std::string wait_words(const Trace& trace, const HostStretch& did) {
     return formatted(
         "{}{} {} ({})", name.empty() ? "synchronize" : fit(name, 40),
         did.waits > 1 ? formatted(" and {} more", count_text(did.waits - 1, "wait", "waits")) : "",
-        duration_text(did.waiting), place_of(trace, did.longest_wait));
+        duration_text(did.waiting), short_place(trace, did.longest_wait));
 }
 
 std::string call_words(const Trace& trace, const HostStretch& did) {
     const TraceOp& op = trace.ops[did.longest_call];
     return formatted("{} {} (the longest: {} at {})", count_text(did.calls, "call", "calls"),
                      duration_text(did.calling), to_string(op.kind),
-                     place_of(trace, did.longest_call));
+                     short_place(trace, did.longest_call));
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace heddle::detail {
 namespace {
 
 /// So many operations of a stream are looked at.
-constexpr std::size_t most_operations = 20'000;
+constexpr std::size_t most_of_stream = 20'000;
 
 /// When the bytes of some memory were last written and read.
 class MemoryTimes {
@@ -132,7 +132,7 @@ std::vector<TraceIndex> operations_of(const Trace& trace, TraceIndex stream) {
         return op.stream == stream &&
                (is_work(op) || (op.mode == OpMode::run && op.kind == OpKind::wait));
     };
-    for (TraceIndex i = 0; i < trace.ops.size() && ops.size() < most_operations; ++i)
+    for (TraceIndex i = 0; i < trace.ops.size() && ops.size() < most_of_stream; ++i)
         if (is_for(trace.ops[i])) ops.push_back(i);
     return ops;
 }

@@ -10,11 +10,11 @@ namespace heddle::detail {
 
 namespace {
 
-using Place = std::pair<TraceIndex, std::uint32_t>;  // file, line
+using CodePlace = std::pair<TraceIndex, std::uint32_t>;  // file, line
 
-Place place_of(const Trace& trace, TraceIndex op) {
-    return op < trace.ops.size() ? Place(trace.ops[op].file, trace.ops[op].line)
-                                 : Place(no_index, 0);
+CodePlace code_place(const Trace& trace, TraceIndex op) {
+    return op < trace.ops.size() ? CodePlace(trace.ops[op].file, trace.ops[op].line)
+                                 : CodePlace(no_index, 0);
 }
 
 /// Adds up the parts of a path.
@@ -83,7 +83,8 @@ private:
 
     void add_host(const CriticalStep& step) {
         const auto add_own = [&](Moment time, TraceIndex after, TraceIndex before) {
-            CodeShare& share = code_[std::pair(place_of(trace_, after), place_of(trace_, before))];
+            CodeShare& share =
+                code_[std::pair(code_place(trace_, after), code_place(trace_, before))];
             share.after = after;
             share.before = before;
             share.time += time;
@@ -112,7 +113,7 @@ private:
     const Solution& solution_;
     const HostActivity& host_;
     std::map<std::tuple<TraceIndex, OpKind, TraceIndex, TraceIndex>, WorkShare> work_;
-    std::map<std::pair<Place, Place>, CodeShare> code_;
+    std::map<std::pair<CodePlace, CodePlace>, CodeShare> code_;
 };
 
 }  // namespace

@@ -1,0 +1,159 @@
+// Work ordered by data beside task graphs: the six patterns of Task Bench, 16 tasks wide, with
+// tasks that are empty or take 1, 10 and 100 µs, on one and on two threads. What is measured is the
+// whole of it, built and run, for each task. Peers: Taskflow and oneTBB's flow graph, whose graphs
+// have the patterns' edges; heddle is given calls and arrays, and finds the edges itself. Its
+// arrays are two for each point, used in turn, so that it also keeps writers after readers.
+
+#include <string>
+#include <vector>
+
+#include <heddle/by_data.hpp>
+#include <heddle/heddle.hpp>
+
+#include "by_data/parts.hpp"
+#include "in_process.hpp"
+#include "report.hpp"
+
+using namespace heddle;
+
+namespace {
+
+constexpr std::size_t width = 16;
+
+struct Task0 {
+    HEDDLE_FN void operator()(std::size_t, View<long> to, std::uint64_t ns) const {
+        bench::run_task(to[0], 0, 0, 0, ns);
+    }
+};
+struct Task1 {
+    HEDDLE_FN void operator()(std::size_t, View<long> to, View<const long> a,
+                              std::uint64_t ns) const {
+        bench::run_task(to[0], a[0], 0, 0, ns);
+    }
+};
+struct Task2 {
+    HEDDLE_FN void operator()(std::size_t, View<long> to, View<const long> a, View<const long> b,
+                              std::uint64_t ns) const {
+        bench::run_task(to[0], a[0], b[0], 0, ns);
+    }
+};
+struct Task3 {
+    HEDDLE_FN void operator()(std::size_t, View<long> to, View<const long> a, View<const long> b,
+                              View<const long> c, std::uint64_t ns) const {
+        bench::run_task(to[0], a[0], b[0], c[0], ns);
+    }
+};
+
+/// The program's calls, one after the other, on anything that launches.
+template <class On>
+void run(On& on, const bench::PatternProgram& program, std::vector<Array<long>>& values,
+         std::uint64_t ns) {
+    for (const bench::PatternTask& task : program.tasks) {
+        Array<long>& to = values[task.step % 2 * width + task.point];
+        const auto from = [&](std::size_t k) -> const Array<long>& {
+            return values[(task.step + 1) % 2 * width + task.reads[k]];
+        };
+        switch (task.reads.size()) {
+        case 0: launch(on, Task0{}, dim(1), to, ns); break;
+        case 1: launch(on, Task1{}, dim(1), to, from(0), ns); break;
+        case 2: launch(on, Task2{}, dim(1), to, from(0), from(1), ns); break;
+        default: launch(on, Task3{}, dim(1), to, from(0), from(1), from(2), ns); break;
+        }
+    }
+}
+
+struct Taken {
+    bench::Pattern pattern;
+    int threads;
+    std::uint64_t ns;
+};
+
+bench::Result measure_pattern(const Taken& what, bool beside_taskflow, bool quick,
+                              const ByDataOptions& options, bool by_hand) {
+    const std::size_t wanted = what.ns == 0        ? 1000
+                               : what.ns == 1'000  ? 200
+                               : what.ns == 10'000 ? 60
+                                                   : 20;
+    const bench::PatternProgram program(what.pattern, width, quick ? 5 : wanted);
+    const Device device(DeviceKind::cpu, 0);
+    const ScopedDevice on(device);
+    std::vector<Array<long>> values;
+    for (std::size_t i = 0; i < 2 * width; ++i) values.push_back(zeros<long>(8));
+    synchronize_device(device);
+    const Stream stream{device};
+    order_by_data order(device, options);
+    const auto peers =
+        by_hand           ? std::vector<bench::Peer>{{"one stream", {[&](int calls) {
+                                                for (int i = 0; i < calls; ++i)
+                                                    run(stream, program, values, what.ns);
+                                                stream.synchronize();
+                                            }}}}
+        : beside_taskflow ? bench::taskflow_patterns(program, what.threads, what.ns)
+                          : bench::tbb_patterns(program, what.threads, what.ns);
+    const bench::Side heddle{[&](int calls) {
+        for (int i = 0; i < calls; ++i) {
+            run(order, program, values, what.ns);
+            order.synchronize();
+        }
+    }};
+    const bench::Unit unit{"ns", 1e9 / static_cast<double>(program.tasks.size()), 0};
+    return bench::measure({}, {}, heddle, peers.empty() ? bench::Peer{} : peers.front(),
+                          {.calls = 1, .pairs = 200, .seconds = 2.0}, unit, quick);
+}
+
+void rows(bench::Report& report, const Taken& what, const ByDataOptions& options,
+          const std::string& suffix) {
+    const std::string size =
+        what.ns == 0 ? "empty tasks" : "tasks of " + std::to_string(what.ns / 1'000) + " µs";
+    const std::string threads =
+        std::to_string(what.threads) + (what.threads == 1 ? " thread" : " threads");
+    struct Beside {
+        bool taskflow, by_hand;
+        std::string why_not, name;
+    };
+    const Beside all[] = {{true, false, bench::why_no_taskflow(), "Taskflow"},
+                          {false, false, bench::why_no_tbb(), "oneTBB"},
+                          {false, true, {}, "one stream"}};
+    for (const Beside& beside : all) {
+        const std::string name = std::string(name_of(what.pattern)) + ", " + size + ", " + threads +
+                                 suffix + ", beside " + beside.name + ", each";
+        if (!report.wants(name)) continue;
+        if (beside.by_hand && what.ns > 1'000) continue;
+        if (!beside.why_not.empty()) {
+            static bool told = false;
+            if (!told) std::fprintf(stderr, "skipped: %s\n", beside.why_not.c_str());
+            told = true;
+            continue;
+        }
+        report.attempt(name, [&] {
+            bench::Result row = bench::in_process(what.threads, [&] {
+                return measure_pattern(what, beside.taskflow, report.quick(), options,
+                                       beside.by_hand);
+            });
+            row.name = name;
+            row.device = "cpu:0";
+            row.unit = "ns";
+            report.add(row);
+        });
+    }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    bench::Report report("bench_by_data", argc, argv);
+    if (!report.device().empty() && report.device() != "cpu" && report.device() != "cpu:0") {
+        std::printf("bench_by_data: for cpu:0 only\n");
+        return 0;
+    }
+    // Before anything of heddle's begins: each row's process has threads of its own.
+    for (const int threads : {1, 2})
+        for (const std::uint64_t ns : {0u, 1'000u, 10'000u, 100'000u})
+            for (const bench::Pattern pattern : bench::all_patterns) {
+                if (report.quick() && ns > 1'000) continue;
+                rows(report, {pattern, threads, ns}, {}, "");
+                if (!report.only().empty() && ns == 0)
+                    rows(report, {pattern, threads, ns}, {.waits = DataWaits::exact}, " (exact)");
+            }
+    return report.finish();
+}

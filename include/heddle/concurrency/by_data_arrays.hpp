@@ -1,0 +1,77 @@
+// Arrays that are made through an order_by_data, and reading them on the host.
+#pragma once
+
+#include <cstddef>
+#include <initializer_list>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include <heddle/concurrency/by_data_calls.hpp>
+#include <heddle/concurrency/order_by_data.hpp>
+#include <heddle/memory/array.hpp>
+
+namespace heddle {
+
+/// Allocates `size` elements, not initialised, of the device of `order`, for what is given to
+/// `order` from now on. Like all arrays it is freed after its last use, without blocking: a
+/// temporary may go out of scope while `order` still works on it.
+template <class T>
+[[nodiscard]] Array<T> empty(order_by_data& order, std::size_t size, Where where = {}) {
+    return detail::Access::array<T>(detail::allocate_by_data(order, size, sizeof(T), where), size);
+}
+/// Allocates `size` elements as empty() does and sets them to `value`.
+template <class T>
+[[nodiscard]] Array<T> full(order_by_data& order, std::size_t size, std::type_identity_t<T> value,
+                            Where where = {}) {
+    Array<T> array = empty<T>(order, size, where);
+    fill(order, array, value, where);
+    return array;
+}
+/// Allocates `size` elements as empty() does and sets their bytes to zero.
+template <class T>
+[[nodiscard]] Array<T> zeros(order_by_data& order, std::size_t size, Where where = {}) {
+    Array<T> array = empty<T>(order, size, where);
+    fill_zero(order, array, where);
+    return array;
+}
+/// Returns a new array with the elements of a host range or host array: see copy().
+template <detail::ContiguousRange R, class T = detail::RangeValue<R>>
+[[nodiscard]] Array<T> from_host(order_by_data& order, const R& range, Where where = {}) {
+    const View<const T> from(range);
+    Array<T> array = empty<T>(order, from.size(), where);
+    copy(order, array, from, where);
+    return array;
+}
+template <class T>
+[[nodiscard]] Array<T> from_host(order_by_data& order, std::initializer_list<T> values,
+                                 Where where = {}) {
+    return from_host(order, std::span<const T>(values.begin(), values.size()), where);
+}
+/// Returns a new array of the device of `order` with the elements of an array or view.
+template <detail::ArrayOrView A>
+[[nodiscard]] auto clone(order_by_data& order, const A& array, Where where = {}) {
+    const auto from = detail::as_source(array, "clone", where);
+    auto to = empty<typename decltype(from)::value_type>(order, from.size(), where);
+    copy(order, to, from, where);
+    return to;
+}
+
+/// Returns the elements as a std::vector. Blocks until what wrote them has completed, and for
+/// nothing else that was given to `order`. Throws what failed.
+template <detail::Source A>
+[[nodiscard]] auto to_host(order_by_data& order, const A& array, Where where = {}) {
+    auto source = detail::as_source(array, "to_host", where);
+    using T = typename decltype(source)::value_type;
+    // A std::vector<bool> has no bools.
+    using Host =
+        std::conditional_t<std::is_same_v<T, bool>, std::vector<unsigned char>, std::vector<T>>;
+    Host host(source.size());
+    detail::read_by_data(order,
+                         detail::region(View<T>(reinterpret_cast<T*>(host.data()), host.size())),
+                         detail::region(source), where);
+    if constexpr (std::is_same_v<T, bool>) return std::vector<T>(host.begin(), host.end());
+    else return host;
+}
+
+}  // namespace heddle

@@ -1,0 +1,173 @@
+// Launches, copies and fills that are ordered by data.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include <heddle/concurrency/order_by_data.hpp>
+#include <heddle/launch/launch.hpp>
+#include <heddle/launch/prepared_launch.hpp>
+#include <heddle/memory/copy.hpp>
+
+namespace heddle {
+
+namespace detail {
+
+// An order_by_data is no kernel: the calls below are its own.
+template <> inline constexpr bool is_prepared<order_by_data> = true;
+
+/// Whether a kernel or host function can hold addresses, but no view: all that it uses is hidden.
+template <class F>
+inline constexpr bool hides_memory =
+    std::is_class_v<F> && !std::is_empty_v<F> && !holds_no_pointer<F>() && !HoldsViews<F> &&
+    own_bytes<F> == sizeof(F) && sizeof(F) < sizeof(View<char>);
+/// Whether an argument is an address, of which nobody knows how much memory it stands for.
+template <class A>
+inline constexpr bool is_address =
+    std::is_pointer_v<KernelArg<A>> && !std::is_function_v<std::remove_pointer_t<KernelArg<A>>>;
+
+template <class K, class... A> constexpr void check_nothing_hidden() {
+    static_assert(!hides_memory<K>,
+                  "heddle: launch(order, ...): this kernel holds references or addresses, by which "
+                  "nothing can be ordered: capture Views, or pass arrays as arguments");
+    static_assert(!(is_address<A> || ...),
+                  "heddle: launch(order, ...): an address does not say how much memory is used: "
+                  "pass the array, or a View");
+}
+
+struct SubmitByData {
+    order_by_data& order;
+    void operator()(const LaunchCall& call) const { launch_by_data(order, call); }
+};
+
+}  // namespace detail
+
+inline namespace HEDDLE_COMPILED_BY {
+
+/// Launches a kernel on a stream that `order` chooses, after everything given to `order` that it
+/// conflicts with. Otherwise the same as launch() with a stream: portable kernels, `__global__`
+/// functions and kernels of modules. What touching() and concurrent() say is not used: the whole
+/// array counts, as written unless the kernel can only read it.
+template <class K, class S, class... A>
+void launch(order_by_data& order, const K& kernel, const S& shape, A&&... args) {
+    using Kernel = std::decay_t<const K&>;  // a function becomes a pointer
+    using Traits = detail::LaunchTraits<Kernel, S>;
+    detail::check_nothing_hidden<Kernel, A...>();
+    if constexpr (Traits::template can_launch<A...>)
+        detail::describe_launch<Kernel>(kernel, shape, detail::SubmitByData{order}, args...);
+    else (void)sizeof(*Traits::template why<A...>());  // fails, and names the mistake
+}
+/// For calls without a shape: says that it is missing.
+template <detail::NotPrepared K> void launch(order_by_data&, const K&) {
+    (void)sizeof(detail::ShapeIsMissing<K, void>);
+}
+
+/// Launches a prepared launch in the same way. Throws UsageError if it was prepared for another
+/// device.
+template <class K, int N, class... P>
+void launch(order_by_data& order, PreparedLaunch<K, N, P...>& prepared, Where where = {}) {
+    detail::check_nothing_hidden<K, P...>();
+    detail::Access::describe(prepared, where, [&](const detail::LaunchCall& call) {
+        detail::OrderedCall ordered(order, "launch", call.memory, where);
+        prepared.launch(ordered.stream(), where);
+        ordered.enqueued();
+    });
+}
+
+}  // namespace HEDDLE_COMPILED_BY
+
+/// Calls function() once on a host thread, after everything given to `order` that conflicts with
+/// what reads() and writes() declare; views that the function captures count too. Otherwise the
+/// same as launch_host() with a stream. For a function that uses no memory of arrays but holds
+/// something, use order_by_data::task({}, ...).
+///
+///     launch_host(order, [&] { total = sum(x); }, reads(x));
+template <detail::HostCallable F, std::same_as<DeclaredAccess>... A>
+void launch_host(order_by_data& order, F&& function, const DeclaredAccess& first,
+                 const A&... more) {
+    detail::HostFunction<std::decay_t<F>> operation{std::forward<F>(function)};
+    const detail::MemoryArgument memory[] = {first.memory(), more.memory()...};
+    detail::launch_host_by_data(order, detail::host_work_type<std::decay_t<F>>, &operation, memory,
+                                first.where());
+}
+/// The same for a function that captures the views it uses.
+template <detail::HostCallable F>
+void launch_host(order_by_data& order, F&& function, Where where = {}) {
+    static_assert(
+        !detail::hides_memory<std::decay_t<F>>,
+        "heddle: launch_host(order, ...): this function holds references or addresses, "
+        "by which nothing can be ordered: declare what it uses with reads() and writes()");
+    detail::HostFunction<std::decay_t<F>> operation{std::forward<F>(function)};
+    detail::launch_host_by_data(order, detail::host_work_type<std::decay_t<F>>, &operation, {},
+                                where);
+}
+
+/// Copies on a stream that `order` chooses, after everything given to `order` that it conflicts
+/// with. Otherwise the same as copy() with a stream. For pageable memory the host waits for what
+/// conflicts with the copy, and for nothing else.
+template <detail::Destination To, detail::Source From>
+void copy(order_by_data& order, To&& to, const From& from, Where where = {}) {
+    auto destination = detail::as_destination(to, "copy", where);
+    auto source = detail::as_source(from, "copy", where);
+    static_assert(std::is_same_v<typename decltype(destination)::value_type,
+                                 typename decltype(source)::value_type>,
+                  "heddle::copy: both sides must have the same element type");
+    detail::copy_by_data(order, detail::region(destination), detail::region(source), where);
+}
+/// Copies a rectangle in the same way: see copy_2d() with a stream.
+template <class T, detail::SameElement<T> S>
+void copy_2d(order_by_data& order, View2D<T> to, View2D<S> from, Where where = {}) {
+    detail::copy_by_data(order, detail::region(to), detail::region(from), where);
+}
+
+/// Sets all elements on a stream that `order` chooses, after everything given to `order` that it
+/// conflicts with. Otherwise the same as fill() with a stream.
+template <detail::Destination To, class V>
+void fill(order_by_data& order, To&& to, const V& value, Where where = {}) {
+    auto destination = detail::as_destination(to, "fill", where);
+    using T = typename decltype(destination)::value_type;
+    const T element = static_cast<T>(value);
+    detail::fill_by_data(order, detail::region(destination), &element, sizeof element, where);
+}
+/// The same for the elements of a rectangle, and no others.
+template <class T, class V>
+    requires(!std::is_const_v<T>)
+void fill(order_by_data& order, const View2D<T>& to, const V& value, Where where = {}) {
+    const T element = static_cast<T>(value);
+    detail::fill_by_data(order, detail::region(to), &element, sizeof element, where);
+}
+/// Sets every byte to zero; otherwise the same as fill().
+template <detail::Destination To> void fill_zero(order_by_data& order, To&& to, Where where = {}) {
+    const unsigned char zero = 0;
+    detail::fill_by_data(order, detail::region(detail::as_destination(to, "fill_zero", where)),
+                         &zero, 1, where);
+}
+/// The same for a rectangle.
+template <class T>
+    requires(!std::is_const_v<T>)
+void fill_zero(order_by_data& order, const View2D<T>& to, Where where = {}) {
+    const unsigned char zero = 0;
+    detail::fill_by_data(order, detail::region(to), &zero, 1, where);
+}
+
+/// Blocks until everything given to `order` that conflicts with the host's use of the memory has
+/// completed, and returns the view: the host may write it, unless the elements are const. Waits for
+/// nothing else. Throws what failed. The host has to be done before the next call that uses it.
+///
+///     for (float value : on_host(order, result)) use(value);
+template <class T> View<T> on_host(order_by_data& order, View<T> view, Where where = {}) {
+    detail::wait_by_data(order, detail::host_memory(view, !std::is_const_v<T>), "on_host", where);
+    return on_host(view, where);
+}
+template <class T> View<T> on_host(order_by_data& order, Array<T>& array, Where where = {}) {
+    return on_host(order, array.view(), where);
+}
+template <class T>
+View<const T> on_host(order_by_data& order, const Array<T>& array, Where where = {}) {
+    return on_host(order, array.view(), where);
+}
+
+}  // namespace heddle

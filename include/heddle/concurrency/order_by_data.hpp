@@ -1,0 +1,182 @@
+// The object that orders what is enqueued through it by the memory that it uses.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <heddle/observe/host_access.hpp>
+#include <heddle/stream/scope.hpp>
+
+namespace heddle {
+
+namespace detail {
+class DataOrder;
+struct LaunchCall;
+struct Region;
+struct WorkType;
+}  // namespace detail
+
+/// To which point of another stream an order_by_data waits.
+enum class DataWaits : std::uint8_t {
+    /// exact on CUDA devices, and on CPU devices while the stream has not kept up with the caller;
+    /// newest while it has.
+    automatic,
+    /// To the newest operation that the other stream has been given. Records nothing in advance,
+    /// and waits for more than it must where that stream has gone on.
+    newest,
+    /// To the operation that conflicts, as far as its stream remembers it: the newest 64 points.
+    /// Records an event behind each operation that others may have to wait for.
+    exact,
+};
+
+/// Options of an order_by_data.
+struct ByDataOptions {
+    /// How many streams the work is spread over, at most 32; without those for copies between host
+    /// and GPU. 0: as many as measured best, which is two on CPU devices with more than one worker
+    /// thread, one with one, and four on CUDA devices.
+    int streams = 0;
+    DataWaits waits = DataWaits::automatic;  ///< how far its streams wait for each other
+};
+
+/// What an order_by_data has done so far.
+struct ByDataStats {
+    std::uint64_t operations = 0;  ///< enqueued through it
+    /// Waits between its own streams, and for work outside of it on the same memory.
+    std::uint64_t waits_inserted = 0;
+    /// Conflicts with work on another of its streams that were in order already.
+    std::uint64_t waits_elided = 0;
+    std::uint64_t records = 0;  ///< events recorded, with those inside of waits
+};
+
+/// Orders operations by the memory that they use: what is enqueued through it comes to what the
+/// same calls would come to one after the other on one stream, and overlaps as far as that allows.
+///
+///     order_by_data order{device};
+///     launch(order, Load{}, dim(n), x);       // View<T> parameters are written,
+///     launch(order, Scale{}, dim(n), x, y);   // View<const T> parameters are read
+///     launch(order, Scale{}, dim(n), x, z);   // beside the one before
+///     std::vector<float> host = to_host(order, y);  // waits for what wrote y, not for z
+///
+/// It owns a few streams. An operation goes to the stream of what it has to come after, if that is
+/// the newest there, and else to the one that has been given least. Arrays count as a whole: two
+/// operations on halves of one array are ordered. Memory that is not heddle's counts as one array,
+/// all of it together.
+///
+/// What it is given comes after all work that was on the current stream of its device when it was
+/// made. When it ends, also by an exception, the current stream comes after all of its work. Work
+/// outside of it that was enqueued earlier on the same arrays is waited for at each operation. Work
+/// outside that is enqueued later has to wait by itself: for join(), or the end of the scope.
+///
+/// Only what a call says is ordered: its arrays and views, also those that a closure captures, and
+/// addresses within arrays that a kernel captures. References, and what stands behind pointers, are
+/// hidden: closures that can hold nothing else do not compile.
+///
+/// If an operation fails, those that use what it should have written are dropped; others may be,
+/// too. to_host() and synchronize() throw the failure, and the current stream has it after the end.
+///
+/// Used by the thread that made it, outside of host functions (UsageError). Its device's current
+/// stream must not be part of a capture or a batch when it is made (UsageError).
+class order_by_data {
+public:
+    /// Makes its streams on `device`, by default the current one. Throws UsageError for a number of
+    /// streams that is negative or above 32.
+    [[nodiscard]] explicit order_by_data(Device device = Device(), ByDataOptions options = {},
+                                         Where where = {});
+    /// Joins its streams to the current stream of its device, and does not block. Errors go to the
+    /// report hook.
+    ~order_by_data();
+    order_by_data(const order_by_data&) = delete;
+    order_by_data& operator=(const order_by_data&) = delete;
+
+    /// Calls function(stream) at once, to enqueue work on `stream` that uses memory as declared by
+    /// reads() and writes(), by whatever library. The stream is current meanwhile. All of the work
+    /// has to be enqueued on it before the function returns. Without declarations it is ordered
+    /// after nothing.
+    ///
+    ///     order.task({reads(a), writes(b)}, [&](StreamRef s) { library_call(native(s), ...); });
+    ///
+    /// The function must not use the order_by_data itself (UsageError). An exception from it is
+    /// passed on; what it enqueued until then counts.
+    template <std::invocable<StreamRef> F>
+    void task(std::initializer_list<DeclaredAccess> accesses, F&& function, Where where = {}) {
+        task(std::span<const DeclaredAccess>(accesses.begin(), accesses.size()),
+             std::forward<F>(function), where);
+    }
+    /// The same for any number of accesses.
+    template <std::invocable<StreamRef> F>
+    void task(std::span<const DeclaredAccess> accesses, F&& function, Where where = {}) {
+        const Task running(*this, accesses, where);
+        const ScopedStream in(running.stream, {.wait_on_enter = false}, where);
+        function(running.stream);
+    }
+
+    /// Orders what is enqueued on the device's current stream from now on after all work given to
+    /// this object so far. Does not block.
+    void join(Where where = {});
+    /// Blocks until all work given to it so far has completed. Throws what failed.
+    void synchronize(Where where = {});
+    /// Blocks as synchronize() does, makes its streams usable again after a failure, and returns
+    /// the first failure; null if there was none.
+    std::exception_ptr clear_error(Where where = {});
+
+    /// Returns the device of its streams.
+    Device device() const noexcept;
+    /// Returns what it has done so far.
+    ByDataStats stats() const noexcept;
+
+private:
+    friend detail::Access;
+    struct Task {
+        Task(order_by_data& order, std::span<const DeclaredAccess> accesses, Where where);
+        ~Task();
+        Task(const Task&) = delete;
+        Task& operator=(const Task&) = delete;
+        detail::DataOrder& order;
+        StreamRef stream;
+    };
+
+    std::unique_ptr<detail::DataOrder> order_;
+};
+
+namespace detail {
+
+// What the calls by data (by_data_calls.hpp, by_data_arrays.hpp) are made of.
+
+void launch_by_data(order_by_data& order, const LaunchCall& call);
+/// Chooses and orders a stream for an operation on this memory, and notes it when it ends.
+class OrderedCall {
+public:
+    OrderedCall(order_by_data& order, const char* call, std::span<const MemoryArgument> memory,
+                const SourceLocation& where);
+    /// Notes the operation. Without this call it was not enqueued.
+    void enqueued() noexcept;
+    StreamRef stream() const noexcept { return stream_; }
+
+private:
+    DataOrder& order_;
+    StreamRef stream_;
+};
+/// Enqueues a host function, which is moved out of `self`.
+void launch_host_by_data(order_by_data& order, const WorkType& type, void* self,
+                         std::span<const MemoryArgument> memory, const SourceLocation& where);
+void copy_by_data(order_by_data& order, const Region& to, const Region& from,
+                  const SourceLocation& where);
+void fill_by_data(order_by_data& order, const Region& to, const void* value, std::size_t size,
+                  const SourceLocation& where);
+/// Blocks until the host may use the memory.
+void wait_by_data(order_by_data& order, const MemoryArgument& memory, const char* call,
+                  const SourceLocation& where);
+/// Copies to pageable memory, and blocks until that is done.
+void read_by_data(order_by_data& order, const Region& to, const Region& from,
+                  const SourceLocation& where);
+Block& allocate_by_data(order_by_data& order, std::size_t count, std::size_t element,
+                        const SourceLocation& where);
+
+}  // namespace detail
+
+}  // namespace heddle

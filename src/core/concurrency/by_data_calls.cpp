@@ -1,0 +1,256 @@
+// The calls that are ordered by data.
+#include <cstring>
+
+#include "core/base/errors.hpp"
+#include "core/concurrency/order_by_data.hpp"
+#include "core/launch/found_views.hpp"
+#include "core/launch/launch.hpp"
+#include "core/memory/block_index.hpp"
+#include "core/memory/copy.hpp"
+#include "core/memory/memory.hpp"
+#include "core/stream/notify.hpp"
+#include <heddle/detail/access.hpp>
+#include <heddle/memory/array.hpp>
+
+namespace heddle {
+
+namespace {
+[[noreturn]] void throw_hidden(const char* call, const SourceLocation& where) {
+    detail::usage_error(
+        {call, where},
+        "this function holds addresses, and neither views nor declarations say which arrays it "
+        "uses: capture Views, pass the arrays, or declare them with reads() and writes(); if it "
+        "uses none, enqueue it in order_by_data::task({{}}, ...)");
+}
+}  // namespace
+
+order_by_data::order_by_data(Device device, ByDataOptions options, Where where) try
+    : order_(std::make_unique<detail::DataOrder>(device, options, where)) {
+} catch (...) {
+    detail::rethrow_as_error("order_by_data", where);
+}
+order_by_data::~order_by_data() = default;
+
+Device order_by_data::device() const noexcept { return order_->device(); }
+ByDataStats order_by_data::stats() const noexcept { return order_->stats(); }
+
+void order_by_data::join(Where where) try {
+    const detail::CallMark mark("join", where);
+    order_->check("join", where);
+    order_->join(where);
+} catch (...) {
+    detail::rethrow_as_error("join", where);
+}
+
+void order_by_data::synchronize(Where where) try {
+    order_->check("synchronize", where);
+    order_->synchronize(where);
+} catch (...) {
+    detail::rethrow_as_error("synchronize", where);
+}
+
+std::exception_ptr order_by_data::clear_error(Where where) try {
+    order_->check("clear_error", where);
+    return order_->clear_error(where);
+} catch (...) {
+    detail::rethrow_as_error("clear_error", where);
+}
+
+order_by_data::Task::Task(order_by_data& of, std::span<const DeclaredAccess> accesses,
+                          Where where) try
+    : order(*of.order_) {
+    const detail::CallMark mark("task", where);
+    order.begin("task", where);
+    for (const DeclaredAccess& one : accesses) {
+        detail::check_alive(one.memory(), "task", where);
+        order.use({&one.memory(), 1});
+    }
+    detail::StreamRecord& on = order.start(where);
+    for (const DeclaredAccess& one : accesses) detail::note_use(one.memory().block, on);
+    stream = detail::Access::stream(on);
+    order.set_in_task(true);
+} catch (...) {
+    detail::rethrow_as_error("task", where);
+}
+
+order_by_data::Task::~Task() {
+    order.set_in_task(false);
+    order.end();
+}
+
+namespace detail {
+
+DataOrder& Access::order(order_by_data& order) noexcept { return *order.order_; }
+
+void launch_by_data(order_by_data& by, const LaunchCall& call) try {
+    const CallMark mark("launch", call.where);
+    DataOrder& order = Access::order(by);
+    order.begin("launch", call.where);
+    order.use(call.memory);
+    if (call.type.opaque_parts != 0) {
+        const Undeclared held = undeclared_in(call.type, call.closure);
+        if (held.pointers != 0 && call.memory.empty()) throw_hidden("launch", call.where);
+        for (const void* const pointer : held.kept_pointers())
+            if (Block* const block = find_block(pointer)) order.use(block, pointer, 1, true);
+    }
+    submit_launch(order.start(call.where), call);
+    order.end();
+} catch (...) {
+    rethrow_as_error("launch", call.where);
+}
+
+OrderedCall::OrderedCall(order_by_data& order, const char* call,
+                         std::span<const MemoryArgument> memory, const SourceLocation& where) try
+    : order_(Access::order(order)) {
+    const CallMark mark(call, where);
+    order_.begin(call, where);
+    order_.use(memory);
+    stream_ = Access::stream(order_.start(where));
+} catch (...) {
+    rethrow_as_error(call, where);
+}
+
+void OrderedCall::enqueued() noexcept { order_.end(); }
+
+void launch_host_by_data(order_by_data& by, const WorkType& type, void* self,
+                         std::span<const MemoryArgument> declared,
+                         const SourceLocation& where) try {
+    const CallMark mark("launch_host", where);
+    DataOrder& order = Access::order(by);
+    order.begin("launch_host", where);
+    const HostMemory used(type, self, declared);
+    if (used.all().empty() && type.opaque_parts != 0) throw_hidden("launch_host", where);
+    order.use(used.all());
+    StreamRecord& stream = order.start(where);
+    const Admission admission = admit(stream, "launch_host", where);
+    if (admission != Admission::dropped)
+        submit_host_function(stream, admission, type, self, declared, where);
+    order.end();
+} catch (...) {
+    rethrow_as_error("launch_host", where);
+}
+
+namespace {
+
+bool is_on_cuda(const Place& place) noexcept {
+    return place.kind == MemoryKind::device && place.device.is_cuda();
+}
+
+std::size_t lane_for_copy(const DataLanes& lanes, const Place& to, const Place& from) noexcept {
+    if (is_on_cuda(to) == is_on_cuda(from) || lanes.to_device() == 0) return DataOrder::any_lane;
+    if (is_on_cuda(to)) return lanes.to_device();
+    return to.kind == MemoryKind::pageable ? lanes.to_read() : lanes.to_host();
+}
+
+void copy_ordered(DataOrder& order, const char* call, const Region& to, const Region& from,
+                  const SourceLocation& where) {
+    const Place to_place = place_of(to), from_place = place_of(from);
+    const bool to_host = to_place.kind == MemoryKind::pageable;
+    const bool from_host = from_place.kind == MemoryKind::pageable;
+    // The host itself uses pageable memory, during the call: what conflicts has to be done.
+    if (to_host || from_host) {
+        if (to_host) order.use(to, true);
+        if (from_host) order.use(from, false);
+        order.wait_on_host(call, where);
+        order.begin(call, where);
+    }
+    if (!to_host) order.use(to, true);
+    if (!from_host) order.use(from, false);
+    StreamRecord& stream = order.start(where, lane_for_copy(order.lanes(), to_place, from_place));
+    copy_settled(stream, to, to_place, from, from_place, where);
+    order.end();
+}
+
+}  // namespace
+
+void copy_by_data(order_by_data& by, const Region& given_to, const Region& given_from,
+                  const SourceLocation& where) try {
+    const CallMark mark("copy", where);
+    DataOrder& order = Access::order(by);
+    order.begin("copy", where);
+    if (!check_regions(given_to, given_from, where)) return;
+    copy_ordered(order, "copy", with_owner(given_to, "copy", where),
+                 with_owner(given_from, "copy", where), where);
+} catch (...) {
+    rethrow_as_error("copy", where);
+}
+
+void fill_by_data(order_by_data& by, const Region& given, const void* value, std::size_t size,
+                  const SourceLocation& where) try {
+    const CallMark mark("fill", where);
+    DataOrder& order = Access::order(by);
+    order.begin("fill", where);
+    if (!check_fill(given, where)) return;
+    const Region to = with_owner(given, "fill", where);
+    order.use(to, true);
+    fill_region(Access::stream(order.start(where)), to, value, size, where);
+    order.end();
+} catch (...) {
+    rethrow_as_error("fill", where);
+}
+
+void wait_by_data(order_by_data& by, const MemoryArgument& memory, const char* call,
+                  const SourceLocation& where) try {
+    const CallMark mark(call, where);
+    DataOrder& order = Access::order(by);
+    order.begin(call, where);
+    check_alive(memory, call, where);
+    order.use({&memory, 1});
+    order.wait_on_host(call, where);
+} catch (...) {
+    rethrow_as_error(call, where);
+}
+
+void read_by_data(order_by_data& by, const Region& to, const Region& given,
+                  const SourceLocation& where) try {
+    const CallMark mark("to_host", where);
+    DataOrder& order = Access::order(by);
+    order.begin("to_host", where);
+    if (!check_regions(to, given, where)) return;
+    const Region from = with_owner(given, "to_host", where);
+    if (is_on_cuda(place_of(from))) {
+        copy_ordered(order, "to_host", to, from, where);
+        return order.wait_for_present(where);
+    }
+    order.use(from, false);
+    order.wait_on_host("to_host", where);
+    if (is_observed())
+        notify_host_access({.block = from.owner,
+                            .data = from.data,
+                            .bytes = from.bytes,
+                            .element = 1,
+                            .argument = -1,
+                            .is_array = false,
+                            .writes = false,
+                            .is_found = false,
+                            .use = nullptr,
+                            .pitch = 0,
+                            .rows = 1,
+                            .offset = 0},
+                           where);
+    std::memcpy(to.data, from.data, from.bytes);
+} catch (...) {
+    rethrow_as_error("to_host", where);
+}
+
+Block& allocate_by_data(order_by_data& by, std::size_t count, std::size_t element,
+                        const SourceLocation& where) try {
+    const CallMark mark("empty", where);
+    DataOrder& order = Access::order(by);
+    order.begin("empty", where);
+    Block& block = allocate(Access::stream(order.start(where)), count, element, where);
+    try {
+        order.use(&block, block.data, block.bytes, true);
+    } catch (...) {
+        release(block);
+        throw;
+    }
+    order.end_allocation();
+    return block;
+} catch (...) {
+    rethrow_as_error("empty", where);
+}
+
+}  // namespace detail
+
+}  // namespace heddle

@@ -1,0 +1,114 @@
+// The streams of an order_by_data, and what each of them comes after.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <vector>
+
+#include "core/seam/backend.hpp"
+#include <heddle/concurrency/order_by_data.hpp>
+#include <heddle/observe/observer.hpp>
+#include <heddle/stream/event.hpp>
+
+namespace heddle::detail {
+
+/// One stream. Its positions count its operations, those that were dropped too; they grow, and may
+/// leave numbers out.
+class DataLane {
+public:
+    DataLane(StreamRecord& of, std::size_t lanes) : stream(&of), clock(lanes) {}
+    DataLane(DataLane&&) noexcept = default;
+    DataLane& operator=(DataLane&&) noexcept = default;
+    ~DataLane() = default;
+
+    StreamRecord* stream;
+    std::uint64_t newest = 0;     ///< position of the newest operation
+    std::uint64_t load = 0;       ///< how much it was given, compared with the others
+    std::uint64_t reached = 0;    ///< a position that is known to have been reached
+    std::uint64_t looked_at = 0;  ///< its newest position when that was last looked at
+    bool is_slow = true;          ///< whether its operations take long, as far as is known
+    std::int64_t each_ns = std::int64_t{1} << 40;  ///< about how long
+    std::uint64_t counted_from = 0;                ///< since when they are counted: a position,
+    std::int64_t timed_from = 0;                   ///< and a time in ns
+    std::vector<std::uint64_t> clock;  ///< for each lane the position that this one comes after
+
+    // For exact waits:
+
+    /// Returns the oldest record at or behind a position, or null.
+    struct Point {
+        std::uint64_t position;
+        Event event;
+        std::vector<std::uint64_t> clock;  ///< of the lane at this position
+    };
+    Point* record_behind(std::uint64_t position) noexcept;
+    /// Records behind the newest operation, in place of the oldest record if there are many.
+    Point& record(const SourceLocation& where);
+
+private:
+    static constexpr std::size_t most_points = 64;
+    std::deque<Point> points_;  ///< oldest first
+};
+
+/// All streams of one order. Not thread-safe.
+class DataLanes {
+public:
+    /// Opens `work` streams and, on CUDA devices, those for copies.
+    DataLanes(Device device, std::size_t work, DataWaits waits, const SourceLocation& where);
+    ~DataLanes();
+    DataLanes(const DataLanes&) = delete;
+    DataLanes& operator=(const DataLanes&) = delete;
+
+    /// How many streams there are, and how many of them are for all sorts of work.
+    std::size_t count() const noexcept { return lanes_.size(); }
+    std::size_t work() const noexcept { return work_; }
+    DataLane& operator[](std::size_t i) noexcept { return lanes_[i]; }
+    const DataLane& operator[](std::size_t i) const noexcept { return lanes_[i]; }
+    /// Whether to record behind the newest operation of a lane before the next one is given to it.
+    bool records(std::size_t lane) noexcept {
+        if (waits_ != DataWaits::automatic) return waits_ == DataWaits::exact;
+        if (lanes_[lane].newest - lanes_[lane].looked_at >= look_after) look(lane);
+        return lanes_[lane].is_slow;
+    }
+    /// Returns the stream for copies from the host, to the host, or those that the host waits for.
+    std::size_t to_device() const noexcept { return count() > work_ ? work_ : 0; }
+    std::size_t to_host() const noexcept { return count() > work_ ? work_ + 1 : 0; }
+    std::size_t to_read() const noexcept { return count() > work_ ? work_ + 2 : 0; }
+
+    /// Returns the lane whose stream this is, or null.
+    const DataLane* find(std::uint64_t key) const noexcept;
+    /// Returns whether work on a lane comes after a position in another one anyway.
+    bool is_after(std::size_t lane, std::size_t other, std::uint64_t position) const noexcept {
+        return lanes_[lane].clock[other] >= position ||
+               (lanes_[other].reached >= position && !is_observed());
+    }
+    /// Asks whether a position has been reached already. If so all lanes come after it, as far as
+    /// nobody observes: observers are not told of it.
+    bool has_reached(std::size_t lane, std::uint64_t position) noexcept;
+    /// Orders a lane after a position in another one. Returns whether that took a record.
+    bool wait(std::size_t lane, std::size_t other, std::uint64_t position,
+              const SourceLocation& where);
+    /// Blocks until a position is reached, and throws the stream's failure, if it has one.
+    void wait_on_host(std::size_t lane, std::uint64_t position, const char* call,
+                      const SourceLocation& where);
+    /// Returns the position of an operation that has just been given to a lane, or dropped by it.
+    std::uint64_t advance(std::size_t lane) noexcept;
+
+private:
+    std::vector<DataLane> lanes_;
+    std::size_t work_;
+    DataWaits waits_;
+
+    // Looking takes a cache line away from the thread that works for the stream.
+    static constexpr std::uint64_t look_after = 16;
+    void look(std::size_t lane) noexcept;
+};
+
+/// Returns whether the stream is known to have failed. Its work is dropped then, and a wait for it
+/// brings the failure.
+inline bool has_failed(StreamRecord& stream) {
+    return stream.has(stream_flag::poisoned | stream_flag::fallible) &&
+           stream.known_failure() != nullptr;
+}
+
+}  // namespace heddle::detail

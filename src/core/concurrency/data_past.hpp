@@ -1,0 +1,97 @@
+// What was done through one order_by_data to each block of memory: its newest writer, and the
+// readers since. Not thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/seam/records.hpp"
+#include <heddle/detail/block.hpp>
+
+namespace heddle::detail {
+
+/// A stream that uses a block without going through the order, and which of its work is known.
+struct OutsideUser {
+    std::uint64_t key = 0;          ///< StreamState::key
+    StreamState* stream = nullptr;  ///< null: a stream of the order, or one that has ended
+    std::uint64_t submissions = 0;  ///< of the stream, that the lanes below come after
+    std::uint64_t lanes = 0;        ///< a bit for each
+};
+
+/// The past of one block. Points are a lane and a position in it (data_lanes.hpp); position 0:
+/// none.
+struct BlockPast {
+    BlockPast(Block* of, std::uint64_t of_serial) noexcept : block(of), serial(of_serial) {}
+
+    Block* block = nullptr;    ///< null: all memory that is not heddle's
+    std::uint64_t serial = 0;  ///< of the allocation that all of this is about
+    std::uint32_t writer_lane = 0;
+    std::uint64_t writer = 0;
+    std::uint64_t readers = 0;  ///< a bit for each lane with a reader since the writer
+    OutsideUser outside[Block::inline_users] = {};
+};
+
+/// The pasts of all blocks that were used. Blocks are reused by heddle and never freed, so there
+/// are at most as many as arrays lived at one time.
+class DataPast {
+public:
+    explicit DataPast(std::size_t lanes);
+
+    /// Returns the index of the block's past, which is empty for a new allocation. Throws
+    /// std::bad_alloc. Indices stay.
+    std::size_t find(Block* block) {
+        const std::uint64_t serial = allocation_of(block);
+        for (std::size_t place = place_of(block);; place = (place + 1) & (slots_.size() - 1)) {
+            const Slot& slot = slots_[place];
+            if (slot.index == none) return add(block, place, serial);
+            if (slot.block != block) continue;
+            if (pasts_[slot.index].serial != serial) [[unlikely]]
+                begin_anew(slot.index, serial);
+            return slot.index;
+        }
+    }
+    BlockPast& operator[](std::size_t index) noexcept { return pasts_[index]; }
+    const BlockPast& operator[](std::size_t index) const noexcept { return pasts_[index]; }
+    /// Returns the position of the newest reader in a lane, if BlockPast::readers has its bit.
+    std::uint64_t& reader(std::size_t index, std::size_t lane) noexcept {
+        return readers_[index * lanes_ + lane];
+    }
+    std::uint64_t reader(std::size_t index, std::size_t lane) const noexcept {
+        return readers_[index * lanes_ + lane];
+    }
+    /// Notes an operation that has been enqueued.
+    void note(std::size_t index, bool writes, std::uint32_t lane, std::uint64_t position) noexcept {
+        BlockPast& past = pasts_[index];
+        if (writes) {
+            past.writer_lane = lane;
+            past.writer = position;
+            past.readers = 0;
+        } else {
+            past.readers |= std::uint64_t{1} << lane;
+            reader(index, lane) = position;
+        }
+    }
+
+private:
+    static constexpr std::uint32_t none = ~std::uint32_t{0};
+    struct Slot {
+        Block* block = nullptr;
+        std::uint32_t index = none;
+    };
+    std::size_t place_of(const Block* block) const noexcept {
+        return static_cast<std::size_t>(
+                   (reinterpret_cast<std::uintptr_t>(block) >> 7) * 0x9e3779b97f4a7c15u >> 32) &
+               (slots_.size() - 1);
+    }
+    std::size_t add(Block* block, std::size_t place, std::uint64_t serial);
+    void begin_anew(std::size_t index, std::uint64_t serial) noexcept;
+    void grow();
+
+    std::size_t lanes_;
+    std::vector<Slot> slots_;  ///< open addressing, at most half full
+    std::vector<BlockPast> pasts_;
+    std::vector<std::uint64_t> readers_;
+};
+
+}  // namespace heddle::detail

@@ -1,0 +1,310 @@
+// Choosing and ordering streams by data.
+#include "core/concurrency/order_by_data.hpp"
+
+#include <algorithm>
+
+#include "core/base/errors.hpp"
+#include "core/base/report.hpp"
+#include "core/memory/block_index.hpp"
+#include "core/memory/users.hpp"
+#include "core/stream/notify.hpp"
+#include "core/stream/order.hpp"
+#include "core/stream/recorded_calls.hpp"
+#include "core/stream/registry.hpp"
+#include <heddle/stream/scope.hpp>
+
+namespace heddle::detail {
+
+namespace {
+
+// Measured: docs/adr/0050.
+constexpr std::size_t most_streams = 32;
+constexpr std::size_t best_on_cpu = 2, best_on_cuda = 4;
+/// How many operations on another stream a wait is worth.
+constexpr std::uint64_t wait_cost = 2;
+/// How many operations a stream can be behind the others. What was done long ago does not count.
+constexpr std::uint64_t most_behind = 8;
+
+std::size_t stream_count(Device device, const ByDataOptions& options, const SourceLocation& where) {
+    if (options.streams < 0 || options.streams > static_cast<int>(most_streams))
+        usage_error({"order_by_data", where, device},
+                    "{} streams: there can be 1 to {}, or 0 for "
+                    "as many as are best",
+                    options.streams, most_streams);
+    if (options.streams != 0) return static_cast<std::size_t>(options.streams);
+    const int at_once = backend_of(device.kind()).concurrent_queues(device.index());
+    return std::min(device.is_cpu() ? best_on_cpu : best_on_cuda,
+                    static_cast<std::size_t>(std::max(at_once, 1)));
+}
+
+void check_not_recorded(StreamRecord& current, const char* call, const SourceLocation& where) {
+    if (current.has(stream_flag::recording) || Access::stream(current).is_capturing(where))
+        usage_error({call, where, current},
+                    "work that is ordered by data cannot be part of a capture or a batch: order it "
+                    "before that begins, or after it ends");
+}
+
+StreamUse use_of_stream(StreamRecord& stream) noexcept {
+    return {&stream, stream.id.load(std::memory_order_relaxed)};
+}
+
+}  // namespace
+
+DataOrder::DataOrder(Device device, const ByDataOptions& options, const SourceLocation& where)
+    : device_(device), lanes_(device, stream_count(device, options, where), options.waits, where),
+      past_(lanes_.count()) {
+    newest_uses_.resize(lanes_.count());
+    uses_.reserve(16);
+    needed_.reserve(lanes_.count());
+    StreamRecord& current = record_of(current_stream(device));
+    check_not_recorded(current, "order_by_data", where);
+    for (std::size_t i = 0; i < lanes_.count(); ++i)
+        order_after_use(*lanes_[i].stream, use_of_stream(current), where, WaitReason::fork);
+}
+
+DataOrder::~DataOrder() {
+    try {
+        if (thread_ != &thread_states)
+            usage_error({"~order_by_data", {}, device_},
+                        "an order_by_data has to end on the thread that made it");
+        join({});
+    } catch (...) {
+        report(std::current_exception());
+    }
+}
+
+void DataOrder::throw_not_usable(const char* call, const SourceLocation& where) const {
+    if (is_in_task_ && thread_ == &thread_states)
+        usage_error({call, where, device_},
+                    "the function of a task enqueues on the stream that it is given, and must not "
+                    "use the order_by_data: declare what it uses with reads() and writes()");
+    usage_error({call, where, device_},
+                "an order_by_data is used by the thread that made it, and not by host functions: "
+                "make one for each thread");
+}
+
+void DataOrder::use(Block* block, const void* data, std::size_t bytes, bool writes) {
+    if (data == nullptr || bytes == 0) return;
+    if (block == nullptr) block = find_block(data);
+    uses_.push_back({static_cast<std::uint32_t>(past_.find(block)), writes});
+}
+
+void DataOrder::need(std::uint32_t lane, std::uint64_t position) {
+    for (Needed& one : needed_) {
+        if (one.lane != lane) continue;
+        one.position = std::max(one.position, position);
+        return;
+    }
+    needed_.push_back({lane, position});
+}
+
+void DataOrder::collect_needed() {
+    needed_.clear();
+    for (const Use use : uses_) {
+        const BlockPast& past = past_[use.past];
+        if (past.writer != 0) need(past.writer_lane, past.writer);
+        if (!use.writes) continue;
+        for (std::uint64_t lanes = past.readers; lanes != 0; lanes &= lanes - 1) {
+            const auto lane = static_cast<std::uint32_t>(__builtin_ctzll(lanes));
+            need(lane, past_.reader(use.past, lane));
+        }
+    }
+}
+
+std::uint64_t DataOrder::waits_on(std::size_t lane) const noexcept {
+    std::uint64_t waits = 0;
+    for (const Needed& one : needed_)
+        waits += one.lane != lane && !lanes_.is_after(lane, one.lane, one.position);
+    return waits;
+}
+
+// What comes after the newest operation of a stream loses nothing there. All else goes where it
+// starts first: to the stream that was given least, where a wait counts as some operations.
+std::size_t DataOrder::choose() const noexcept {
+    if (lanes_.work() == 1) return 0;
+    std::size_t best = any_lane;
+    std::uint64_t best_cost = 0;
+    const auto offer = [&](std::size_t lane, std::uint64_t cost) {
+        if (best != any_lane && cost >= best_cost) return;
+        best = lane;
+        best_cost = cost;
+    };
+    for (const Needed& one : needed_)
+        if (one.lane < lanes_.work() && lanes_[one.lane].newest == one.position)
+            offer(one.lane, waits_on(one.lane));
+    if (best != any_lane) return best;
+    for (std::size_t lane = 0; lane < lanes_.work(); ++lane)
+        offer(lane, lanes_[lane].load + wait_cost * waits_on(lane));
+    return best;
+}
+
+// Only if somebody may have to wait for the newest operation: not if the next one on the stream
+// takes its place in the pasts of all that it used.
+void DataOrder::record_newest(std::size_t lane, const SourceLocation& where) {
+    const std::uint64_t newest = lanes_[lane].newest;
+    const bool is_wanted = std::ranges::any_of(newest_uses_[lane], [&](const Use& before) {
+        const BlockPast& past = past_[before.past];
+        const bool wrote = past.writer == newest && past.writer_lane == lane;
+        const bool read =
+            (past.readers >> lane & 1) != 0 && past_.reader(before.past, lane) == newest;
+        return (wrote || read) && std::ranges::none_of(uses_, [&](const Use& now) {
+                   return now.past == before.past && (now.writes || !wrote);
+               });
+    });
+    if (!is_wanted) return;
+    (void)lanes_[lane].record(where);
+    ++stats_.records;
+}
+
+void DataOrder::order(std::size_t lane, const SourceLocation& where) {
+    for (const Needed& one : needed_) {
+        if (one.lane == lane) continue;
+        // A failure of the other stream has to arrive, too.
+        if ((lanes_.is_after(lane, one.lane, one.position) ||
+             lanes_.has_reached(one.lane, one.position)) &&
+            !has_failed(*lanes_[one.lane].stream)) {
+            ++stats_.waits_elided;
+            continue;
+        }
+        stats_.records += lanes_.wait(lane, one.lane, one.position, where);
+        ++stats_.waits_inserted;
+    }
+}
+
+// At each operation: others go on using the memory. Nobody knows what they do to it.
+void DataOrder::order_after_outside(std::size_t lane, const SourceLocation& where) {
+    const std::uint64_t bit = std::uint64_t{1} << lane;
+    for (const Use use : uses_) {
+        BlockPast& past = past_[use.past];
+        if (past.block == nullptr) continue;
+        bool is_known = past.block->more_users.load(std::memory_order_relaxed) == nullptr;
+        for (int i = 0; is_known && i < Block::inline_users; ++i) {
+            const std::uint64_t key = past.block->users[i].load(std::memory_order_acquire);
+            const OutsideUser& user = past.outside[i];
+            if (key == 0) continue;
+            is_known =
+                key == user.key &&
+                (user.stream == nullptr ||
+                 ((user.lanes & bit) != 0 &&
+                  user.stream->submissions.load(std::memory_order_acquire) == user.submissions &&
+                  (user.stream->flags.load(std::memory_order_relaxed) & stream_flag::slow_order) ==
+                      0));
+        }
+        if (!is_known) [[unlikely]]
+            look_at_outside(past, lane, where);
+    }
+}
+
+void DataOrder::look_at_outside(BlockPast& past, std::size_t lane, const SourceLocation& where) {
+    const std::uint64_t bit = std::uint64_t{1} << lane;
+    StreamRecord& waiter = *lanes_[lane].stream;
+    const std::uint64_t before = waiter.submissions.load(std::memory_order_relaxed);
+    for (int i = 0; i < Block::inline_users; ++i) {
+        const std::uint64_t key = past.block->users[i].load(std::memory_order_acquire);
+        OutsideUser& user = past.outside[i];
+        if (key == 0 || lanes_.find(key) != nullptr || has_ended(key)) {
+            user = {.key = key};
+            continue;
+        }
+        const StreamUse use = use_of(key);
+        // Read before the wait: the note must not claim more than that covers.
+        const std::uint64_t given = use.stream->submissions.load(std::memory_order_acquire);
+        order_after_use(waiter, use, where, WaitReason::data);
+        const bool same = user.key == key && user.submissions == given;
+        user = {key, use.stream, given, (same ? user.lanes : 0) | bit};
+    }
+    if (past.block->more_users.load(std::memory_order_acquire) != nullptr) {
+        const Users users(*past.block);
+        for (const StreamUse& use : users.all())
+            if (lanes_.find(use.stream->key.load(std::memory_order_relaxed)) == nullptr)
+                order_after_use(waiter, use, where, WaitReason::data);
+    }
+    stats_.waits_inserted += waiter.submissions.load(std::memory_order_relaxed) - before;
+}
+
+StreamRecord& DataOrder::start(const SourceLocation& where, std::size_t lane) {
+    collect_needed();
+    lane_ = lane != any_lane ? lane : choose();
+    if (lanes_.count() != 1) {
+        // Before what this operation has to wait for.
+        if (lanes_.records(lane_)) record_newest(lane_, where);
+        newest_uses_[lane_].reserve(uses_.size());
+    }
+    order(lane_, where);
+    order_after_outside(lane_, where);
+    return *lanes_[lane_].stream;
+}
+
+void DataOrder::give_load(std::size_t lane) noexcept {
+    const std::uint64_t load = ++lanes_[lane].load;
+    if (load <= most_behind) return;
+    for (std::size_t i = 0; i < lanes_.work(); ++i)
+        lanes_[i].load = std::max(lanes_[i].load, load - most_behind);
+}
+
+void DataOrder::end_allocation() noexcept {
+    end();
+    --stats_.operations;
+}
+
+void DataOrder::wait_for_present(const SourceLocation& where) {
+    Access::stream(*lanes_[lane_].stream).synchronize(where);
+}
+
+void DataOrder::end() noexcept {
+    const std::uint64_t position = lanes_.advance(lane_);
+    for (const Use use : uses_)
+        past_.note(use.past, use.writes, static_cast<std::uint32_t>(lane_), position);
+    if (lanes_.count() != 1) newest_uses_[lane_].assign(uses_.begin(), uses_.end());
+    give_load(lane_);
+    ++stats_.operations;
+}
+
+void DataOrder::wait_on_host(const char* call, const SourceLocation& where) {
+    collect_needed();
+    for (const Needed& one : needed_) lanes_.wait_on_host(one.lane, one.position, call, where);
+    for (const Use use : uses_) {
+        const Block* const block = past_[use.past].block;
+        if (block == nullptr) continue;
+        const Users users(*block);
+        for (const StreamUse& user : users.all()) {
+            if (user.stream->has(stream_flag::forked) ||
+                lanes_.find(user.stream->key.load(std::memory_order_relaxed)) != nullptr)
+                continue;
+            send_batch_of(*user.stream, where);
+            HostWait wait("wait for the memory's users", *user.stream, where, WaitReason::data);
+            user.stream->backend->synchronize_use(user, where);
+            wait.end();
+        }
+    }
+}
+
+void DataOrder::join(const SourceLocation& where) {
+    StreamRecord& current = record_of(current_stream(device_));
+    check_not_recorded(current, "join", where);
+    for (std::size_t i = 0; i < lanes_.count(); ++i) {
+        if (lanes_[i].newest != 0)
+            order_after_stream(current, *lanes_[i].stream, where, WaitReason::join);
+    }
+}
+
+void DataOrder::synchronize(const SourceLocation& where) {
+    std::exception_ptr first;
+    for (std::size_t i = 0; i < lanes_.count(); ++i) try {
+            Access::stream(*lanes_[i].stream).synchronize(where);
+        } catch (...) {
+            if (first == nullptr) first = std::current_exception();
+        }
+    if (first != nullptr) std::rethrow_exception(first);
+}
+
+std::exception_ptr DataOrder::clear_error(const SourceLocation& where) {
+    std::exception_ptr first;
+    for (std::size_t i = 0; i < lanes_.count(); ++i) {
+        const std::exception_ptr one = Access::stream(*lanes_[i].stream).clear_error(where);
+        if (first == nullptr) first = one;
+    }
+    return first;
+}
+
+}  // namespace heddle::detail

@@ -1,0 +1,103 @@
+// Implements order_by_data.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <span>
+#include <vector>
+
+#include "core/concurrency/data_lanes.hpp"
+#include "core/concurrency/data_past.hpp"
+#include <heddle/concurrency/order_by_data.hpp>
+#include <heddle/detail/work.hpp>
+
+namespace heddle::detail {
+
+class DataOrder {
+public:
+    DataOrder(Device device, const ByDataOptions& options, const SourceLocation& where);
+    /// Joins the streams to the current one; reports errors.
+    ~DataOrder();
+    DataOrder(const DataOrder&) = delete;
+    DataOrder& operator=(const DataOrder&) = delete;
+
+    Device device() const noexcept { return device_; }
+    const ByDataStats& stats() const noexcept { return stats_; }
+
+    /// Throws UsageError on another thread, in a host function, and within task().
+    void check(const char* call, const SourceLocation& where) const {
+        if (thread_ != &thread_states || thread_states.in_host_function || is_in_task_) [[unlikely]]
+            throw_not_usable(call, where);
+    }
+
+    // An operation: begin(), uses, start(), what enqueues it, end(). What throws before end()
+    // leaves no note.
+
+    void begin(const char* call, const SourceLocation& where) {
+        check(call, where);
+        uses_.clear();
+    }
+    /// Adds memory that the operation uses. Without a block it is looked up by its address.
+    void use(Block* block, const void* data, std::size_t bytes, bool writes);
+    void use(std::span<const MemoryArgument> memory) {
+        for (const MemoryArgument& one : memory)
+            use(one.block, one.data, one.rows == 0 ? 0 : one.bytes, one.writes);
+    }
+    void use(const Region& region, bool writes) {
+        use(region.owner, region.data, region.rows == 0 ? 0 : region.bytes, writes);
+    }
+    static constexpr std::size_t any_lane = ~std::size_t{0};
+    /// Chooses a stream, unless one is named, and orders it.
+    StreamRecord& start(const SourceLocation& where, std::size_t lane = any_lane);
+    /// Notes the operation on that stream, whether or not it was dropped: what uses its memory
+    /// later then waits for the stream, and has its failure.
+    void end() noexcept;
+    /// The same for an allocation, which is no operation.
+    void end_allocation() noexcept;
+    /// Blocks until the operation that was just enqueued has completed.
+    void wait_for_present(const SourceLocation& where);
+    /// Instead of start() and end(): blocks until the host may use the memory.
+    void wait_on_host(const char* call, const SourceLocation& where);
+
+    void set_in_task(bool is_in_task) noexcept { is_in_task_ = is_in_task; }
+    const DataLanes& lanes() const noexcept { return lanes_; }
+
+    void join(const SourceLocation& where);
+    void synchronize(const SourceLocation& where);
+    std::exception_ptr clear_error(const SourceLocation& where);
+
+private:
+    struct Use {
+        std::uint32_t past;
+        bool writes;
+    };
+    /// A lane with work that conflicts with the operation, up to a position.
+    struct Needed {
+        std::uint32_t lane;
+        std::uint64_t position;
+    };
+    [[noreturn]] void throw_not_usable(const char* call, const SourceLocation& where) const;
+    void collect_needed();
+    void need(std::uint32_t lane, std::uint64_t position);
+    std::size_t choose() const noexcept;
+    std::uint64_t waits_on(std::size_t lane) const noexcept;
+    void record_newest(std::size_t lane, const SourceLocation& where);
+    void order(std::size_t lane, const SourceLocation& where);
+    void order_after_outside(std::size_t lane, const SourceLocation& where);
+    void look_at_outside(BlockPast& past, std::size_t lane, const SourceLocation& where);
+    void give_load(std::size_t lane) noexcept;
+
+    Device device_;
+    const ThreadStates* thread_ = &thread_states;
+    bool is_in_task_ = false;
+    std::size_t lane_ = 0;  ///< of the present operation
+    std::vector<Use> uses_;
+    std::vector<Needed> needed_;
+    std::vector<std::vector<Use>> newest_uses_;  ///< exact waits: by each lane's newest operation
+    DataLanes lanes_;
+    DataPast past_;
+    ByDataStats stats_;
+};
+
+}  // namespace heddle::detail

@@ -1,0 +1,517 @@
+// Ordering by data: what conflicts is in order, what does not overlaps, and nothing else waits.
+#include "kernels.hpp"
+#include "support.hpp"
+
+#include <heddle/by_data.hpp>
+
+#include <algorithm>
+#include <numeric>
+
+using namespace heddle_test;
+
+namespace {
+
+constexpr std::size_t n = 64;
+
+/// An order whose operations are notes in a record.
+struct Noted {
+    explicit Noted(int streams = 2, DataWaits waits = DataWaits::automatic)
+        : order(test_device(), {.streams = streams, .waits = waits}) {}
+
+    template <class... A> void note(const char* what, const A&... accesses) {
+        launch_host(order, [seen = seen, what] { seen.add(what); }, accesses...);
+    }
+    /// Holds back the stream that an operation with these accesses gets, and returns that.
+    template <class... A> StreamRef hold(const Gate& gate, const A&... accesses) {
+        StreamRef held;
+        order.task({accesses...}, [&](StreamRef s) {
+            gate.hold(s);
+            held = s;
+        });
+        return held;
+    }
+    /// Whether just these notes are made while the gate is closed, in any order.
+    bool sees_only(const Strings& notes) const {
+        (void)eventually(
+            [&] { return std::ranges::all_of(notes, [&](auto& one) { return seen.has(one); }); });
+        settle(test_device());
+        return seen.seen().size() == notes.size();
+    }
+    /// Whether one note was made before another one.
+    bool is_before(const std::string& first, const std::string& second) const {
+        const Strings all = seen.seen();
+        const auto a = std::ranges::find(all, first), b = std::ranges::find(all, second);
+        return a != all.end() && b != all.end() && a < b;
+    }
+
+    Recorder seen;
+    order_by_data order;
+};
+
+Array<int> array() { return zeros<int>(test_device(), n); }
+Ints constant(int value) { return Ints(n, value); }
+
+constexpr DataWaits all_waits[] = {DataWaits::newest, DataWaits::exact, DataWaits::automatic};
+
+}  // namespace
+
+TEST_CASE("by data: a read comes after the write, and what is independent does not wait",
+          "[by_data]") {
+    for (const DataWaits waits : all_waits) {
+        const Here here;
+        Array<int> x = array(), y = array(), z = array();
+        const Drained drained;
+        Gate gate;
+        Noted on(3, waits);
+        on.hold(gate, writes(x));
+        on.note("write", writes(x));
+        on.note("other", writes(z));
+        on.note("read", writes(z), reads(x));
+        on.note("free", writes(y));
+        CHECK(on.sees_only({"other", "free"}));
+        gate.open();
+        on.order.synchronize();
+        CHECK(on.is_before("write", "read"));
+    }
+}
+
+TEST_CASE("by data: a write comes after the reads before it, on all streams", "[by_data]") {
+    for (const DataWaits waits : all_waits) {
+        const Here here;
+        Array<int> x = array(), y = array(), z = array();
+        const Drained drained;
+        Gate gate;
+        Noted on(3, waits);
+        on.hold(gate, writes(y), reads(x));
+        on.note("read", writes(y), reads(x));
+        on.note("read beside", writes(z), reads(x));
+        on.note("write", writes(z), writes(x));
+        CHECK(on.sees_only({"read beside"}));
+        gate.open();
+        on.order.synchronize();
+        CHECK(on.is_before("read", "write"));
+    }
+}
+
+TEST_CASE("by data: a write comes after the write before it", "[by_data]") {
+    for (const DataWaits waits : all_waits) {
+        const Here here;
+        Array<int> x = array(), z = array();
+        const Drained drained;
+        Gate gate;
+        Noted on(2, waits);
+        on.hold(gate, writes(x));
+        on.note("first", writes(x));
+        on.note("other", writes(z));
+        on.note("second", writes(z), writes(x));
+        CHECK(on.sees_only({"other"}));
+        gate.open();
+        on.order.synchronize();
+        CHECK(on.is_before("first", "second"));
+    }
+}
+
+TEST_CASE("by data: reads of one array run side by side", "[by_data]") {
+    const Here here;
+    Array<int> x = array(), y = array(), z = array();
+    const Drained drained;
+    Gate gate;
+    Noted on(2, DataWaits::exact);  // newest would wait for the gate as well
+    on.note("write", writes(x));
+    on.note("other", writes(z));
+    on.hold(gate, reads(x), writes(y));
+    on.note("read", writes(z), reads(x));
+    CHECK(on.sees_only({"write", "other", "read"}));
+    CHECK(on.is_before("write", "read"));
+}
+
+TEST_CASE("by data: a chain stays on its stream, without records and waits", "[by_data]") {
+    for (const DataWaits waits : all_waits) {
+        const Here here;
+        order_by_data order(test_device(), {.streams = 4, .waits = waits});
+        Array<int> x = zeros<int>(order, n), y = zeros<int>(order, n);
+        for (int i = 0; i < 100; ++i) {
+            launch(order, Add{}, dim(n), x, 1);
+            launch(order, Add{}, dim(n), x, 2);
+        }
+        CHECK(order.stats().waits_inserted == 0);
+        CHECK(order.stats().records <= 1);  // of zeros(y), behind which nothing came
+        CHECK(to_host(order, x) == constant(300));
+        CHECK(to_host(order, y) == constant(0));
+    }
+}
+
+TEST_CASE("by data: independent work is spread over the streams", "[by_data]") {
+    const Here here;
+    std::vector<Array<int>> x;
+    for (int i = 0; i < 4; ++i) x.push_back(array());
+    order_by_data order(test_device(), {.streams = 4});
+    std::vector<std::uint64_t> ids;
+    for (Array<int>& one : x)
+        order.task({writes(one)}, [&](StreamRef s) { ids.push_back(s.id()); });
+    std::ranges::sort(ids);
+    CHECK(std::ranges::adjacent_find(ids) == ids.end());
+}
+
+TEST_CASE("by data: one stream records nothing and waits for nothing", "[by_data]") {
+    for (const DataWaits waits : all_waits) {
+        const Here here;
+        order_by_data order(test_device(), {.streams = 1, .waits = waits});
+        std::vector<Array<int>> x;
+        for (int i = 0; i < 4; ++i) x.push_back(zeros<int>(order, n));
+        for (std::size_t i = 0; i < 40; ++i)
+            launch(order, AddTo{}, dim(n), x[i % 4], x[(i + 1 + i / 4 % 3) % 4]);
+        CHECK(order.stats().waits_inserted == 0);
+        CHECK(order.stats().records == 0);
+        CHECK(order.stats().operations == 44);
+    }
+}
+
+TEST_CASE("by data: an order by way of a third stream is not waited for again", "[by_data]") {
+    for (const DataWaits waits : all_waits) {
+        const Here here;
+        const Drained drained;
+        Noted on(3, waits);
+        Array<int> p = empty<int>(on.order, n), q = empty<int>(on.order, n),
+                   r = empty<int>(on.order, n);
+        on.note("p", writes(p));
+        on.note("q", writes(q));
+        on.note("r", writes(r));
+        const ByDataStats before = on.order.stats();
+        CHECK(before.waits_inserted == 0);
+        on.note("q after p", writes(q), reads(p));
+        on.note("r after q", writes(r), reads(q));
+        CHECK(on.order.stats().waits_inserted == 2);
+        on.note("r after p", writes(r), reads(p));
+        CHECK(on.order.stats().waits_inserted == 2);
+        CHECK(on.order.stats().waits_elided == before.waits_elided + 1);
+    }
+}
+
+TEST_CASE("by data: work outside on the same array is waited for, each time again", "[by_data]") {
+    for (const DataWaits waits : all_waits) {
+        const Here here;
+        Array<int> x = array();
+        const Stream outside(test_device());
+        const Drained drained;
+        Noted on(2, waits);
+        for (int round = 0; round < 3; ++round) {
+            Gate gate;
+            gate.hold(outside);
+            launch_host(outside, [seen = on.seen] { seen.add("outside"); }, writes(x));
+            if (round == 1) on.note("inside", reads(x));
+            else on.note("inside", writes(x));
+            settle(test_device());
+            CHECK(on.seen.seen().size() == static_cast<std::size_t>(2 * round));
+            gate.open();
+            on.order.synchronize();
+            outside.synchronize();
+            CHECK(on.seen.seen().back() == "inside");
+        }
+    }
+}
+
+TEST_CASE("by data: each stream waits for work outside, not only the first one that asks",
+          "[by_data]") {
+    const Here here;
+    Array<int> x = array(), y = array(), z = array();
+    const Stream outside(test_device());
+    const Drained drained;
+    Gate gate;
+    Noted on;
+    on.note("y", writes(y));
+    on.note("z", writes(z));
+    on.order.synchronize();
+    gate.hold(outside);
+    launch_host(outside, [seen = on.seen] { seen.add("outside"); }, writes(x));
+    on.note("one", writes(y), reads(x));
+    on.note("two", writes(z), reads(x));
+    settle(test_device());
+    CHECK(on.seen.seen().size() == 2);
+    gate.open();
+    on.order.synchronize();
+    CHECK(on.is_before("outside", "one"));
+    CHECK(on.is_before("outside", "two"));
+}
+
+TEST_CASE("by data: many streams that use an array outside are all waited for", "[by_data]") {
+    const Here here;
+    Array<int> x = array();
+    std::vector<Stream> outside;
+    const Drained drained;
+    Noted on;
+    for (int round = 0; round < 2; ++round) {
+        Gate gate;
+        for (int i = 0; i < 8; ++i) {
+            if (round == 0) outside.emplace_back(test_device());
+            gate.hold(outside[static_cast<std::size_t>(i)]);
+            launch_host(
+                outside[static_cast<std::size_t>(i)], [seen = on.seen] { seen.add("outside"); },
+                reads(x));
+        }
+        on.note("inside", writes(x));
+        settle(test_device());
+        CHECK(on.seen.seen().size() == static_cast<std::size_t>(9 * round));
+        gate.open();
+        on.order.synchronize();
+        CHECK(on.seen.seen().back() == "inside");
+    }
+}
+
+TEST_CASE("by data: what a batch outside has recorded on the array is waited for", "[by_data]") {
+    const Here here;
+    Array<int> x = array();
+    Batch batch;
+    {
+        Noted on;
+        const Stream outside(test_device());
+        {
+            const ScopedBatch in(batch, outside);
+            launch(outside, Set{}, dim(n), x, 7);
+            launch(on.order, Add{}, dim(n), x, 1);
+            launch(outside, Add{}, dim(n), x, 0);
+        }
+        CHECK(to_host(on.order, x) == constant(8));
+    }
+}
+
+TEST_CASE("by data: an operation that was dropped counts as the writer that it should have been",
+          "[by_data]") {
+    for (const DataWaits waits : all_waits) {
+        Array<int> x = array(), y = array(), z = array();
+        {
+            const Drained drained;
+            Noted on(2, waits);
+            StreamRef failing;
+            on.order.task({writes(x)}, [&](StreamRef s) { failing = s; });
+            on.note("z", writes(z));
+            launch_host(on.order, [] { throw Boom("x"); }, writes(x));
+            CHECK(eventually([&] { return failing.is_poisoned(); }));
+            on.note("y", reads(x), writes(y));     // dropped
+            on.note("read", writes(z), reads(y));  // on the stream that has not failed
+            CHECK(error_of([&] { (void)to_host(on.order, z); }));
+            CHECK(on.seen.seen() == Strings{"z"});
+        }
+        CHECK(current_stream(test_device()).clear_error() != nullptr);
+    }
+}
+
+TEST_CASE("by data: a failure reaches all that would use what it should have written",
+          "[by_data]") {
+    for (const DataWaits waits : all_waits) {
+        Array<int> x = array(), y = array(), z = array();
+        {
+            const Drained drained;
+            Gate gate;
+            Noted on(2, waits);
+            on.note("z", writes(z));
+            on.note("y", writes(y));
+            on.hold(gate, writes(y));
+            launch_host(on.order, [] { throw Boom("y"); }, writes(y));
+            on.note("x", writes(z), reads(y));  // enqueued before it has failed
+            gate.open();
+            CHECK(mentions(error_of([&] { on.order.synchronize(); }), "y"));
+            CHECK(error_of([&] { (void)to_host(on.order, z); }));
+            CHECK_FALSE(on.seen.has("x"));
+        }
+        CHECK(current_stream(test_device()).clear_error() != nullptr);
+    }
+}
+
+TEST_CASE("by data: a stream that was cleared by itself waits again for one that has failed",
+          "[by_data]") {
+    for (const DataWaits waits : all_waits) {
+        Array<int> x = array(), z = array();
+        {
+            const Drained drained;
+            Noted on(2, waits);
+            on.note("z", writes(z));
+            launch_host(on.order, [] { throw Boom("x"); }, writes(x));
+            on.note("first", writes(z), reads(x));
+            on.order.task({writes(z)}, [](StreamRef s) { CHECK(s.clear_error() != nullptr); });
+            on.note("second", writes(z), reads(x));
+            CHECK(error_of([&] { (void)to_host(on.order, z); }));
+            CHECK(on.seen.seen() == Strings{"z"});
+        }
+        CHECK(current_stream(test_device()).clear_error() != nullptr);
+    }
+}
+
+TEST_CASE("by data: after clear_error() it goes on", "[by_data]") {
+    const Here here;
+    Array<int> x = array(), y = array();
+    Noted on;
+    launch_host(on.order, [] { throw Boom("x"); }, writes(x));
+    on.note("y", writes(y), reads(x));
+    CHECK(on.order.clear_error() != nullptr);
+    CHECK(on.order.clear_error() == nullptr);
+    launch(on.order, Set{}, dim(n), x, 3);
+    launch(on.order, CopyKernel{}, dim(n), x, y);
+    CHECK(to_host(on.order, y) == constant(3));
+}
+
+TEST_CASE("by data: to_host() and on_host() wait for the writer, and for nothing else",
+          "[by_data]") {
+    for (const DataWaits waits : all_waits) {
+        if (test_device().is_cuda() && waits == DataWaits::newest) continue;  // not promised
+        const Here here;
+        Array<int> x = array(), y = array(), z = array();
+        auto there = pinned<int>(n);
+        const Drained drained;
+        Gate gate;
+        Noted on(2, waits);
+        launch(on.order, Set{}, dim(n), x, 5);
+        copy(on.order, there, x);
+        on.hold(gate, writes(y));
+        on.hold(gate, writes(z));
+        on.note("y", writes(y));
+        on.note("z", writes(z), reads(x));
+        CHECK(to_host(on.order, x) == constant(5));
+        CHECK(on_host(on.order, std::as_const(there))[0] == 5);
+        CHECK(on.seen.seen().empty());
+        gate.open();
+        (void)on_host(on.order, there);
+        if (test_device().is_cpu()) {
+            CHECK(on_host(on.order, x)[n - 1] == 5);  // may be written: after the readers, too
+            CHECK(on.seen.has("z"));
+        }
+    }
+}
+
+TEST_CASE("by data: to_host() waits for the writer, and on_host() for readers if it may write",
+          "[by_data]") {
+    const Here here;
+    auto x = pinned<int>(n);
+    const Drained drained;
+    Gate gate;
+    Noted on;
+    on.hold(gate, writes(x));
+    launch_host(on.order, [v = x.view()] { std::ranges::fill(v, 4); });
+    launch_host(on.order, [seen = on.seen] { seen.add("read"); }, reads(x));
+    std::thread opens([&] { gate.open(); });
+    CHECK(to_host(on.order, x) == constant(4));
+    CHECK(on_host(on.order, x)[0] == 4);
+    CHECK(on.seen.has("read"));
+    opens.join();
+}
+
+TEST_CASE("by data: the host waits for work outside on what it reads", "[by_data]") {
+    const Here here;
+    auto x = pinned<int>(n);
+    const Stream outside(test_device());
+    Noted on;
+    Flag waits;
+    launch_host(outside, [waits, v = x.view()] {
+        waits.wait();
+        std::ranges::fill(v, 9);
+    });
+    std::thread sets([&] { waits.set(); });
+    CHECK(to_host(on.order, x) == constant(9));
+    sets.join();
+}
+
+TEST_CASE("by data: pageable memory waits for what conflicts with the copy, and for nothing else",
+          "[by_data]") {
+    const Here here;
+    Array<int> x = array(), y = array();
+    auto host = pageable<int>(n);
+    std::iota(host.begin(), host.end(), 0);
+    const Drained drained;
+    Gate gate;
+    Noted on;
+    on.hold(gate, reads(host), writes(y));
+    on.note("reads host", reads(host), writes(y));
+    copy(on.order, x, host);  // reads it as well
+    CHECK(on.seen.seen().empty());
+    CHECK(to_host(on.order, x)[5] == 5);
+    std::thread opens([&] { gate.open(); });
+    copy(on.order, host, x);  // writes it
+    CHECK(on.seen.has("reads host"));
+    opens.join();
+}
+
+TEST_CASE("by data: nothing is locked while the host waits", "[by_data]") {
+    const Here here;
+    auto x = pinned<int>(n);
+    const Drained drained;
+    Gate gate;
+    Noted on;
+    on.hold(gate, writes(x));
+    std::thread other([&] {  // opens the gate when it has used an order of its own
+        const Here here_too;
+        Array<int> y = array();
+        {
+            order_by_data mine(test_device());
+            launch(mine, Set{}, dim(n), y, 1);
+            CHECK(to_host(mine, y) == constant(1));
+        }
+        gate.open();
+    });
+    (void)to_host(on.order, x);
+    other.join();
+}
+
+TEST_CASE("by data: two threads with an order each do not know of each other's later work",
+          "[by_data]") {
+    // Their work on common arrays is ordered as that of other streams is: by whoever enqueues
+    // later.
+    const Here here;
+    Array<int> x = array();
+    Noted on;
+    launch(on.order, Set{}, dim(n), x, 1);
+    std::thread([&] {
+        const Here here_too;
+        order_by_data mine(test_device());
+        launch(mine, Add{}, dim(n), x, 1);
+    }).join();
+    launch(on.order, Multiply{}, dim(n), x, 5);
+    CHECK(to_host(on.order, x) == constant(10));
+}
+
+TEST_CASE("by data: what a task enqueues is ordered by its declarations", "[by_data]") {
+    const Here here;
+    Array<int> x = array(), y = array();
+    const Drained drained;
+    Gate gate;
+    Noted on;
+    on.hold(gate, writes(x));
+    launch(on.order, Set{}, dim(n), x, 3);
+    launch(on.order, Set{}, dim(n), y, 1);
+    on.order.task({writes(y), reads(x)}, [&](StreamRef s) {
+        CHECK(current_stream() == s);
+        launch(AddTo{}, dim(n), x, y);
+        launch(s, AddTo{}, dim(n), x, y);
+    });
+    launch(on.order, Set{}, dim(n), x, 100);
+    gate.open();
+    CHECK(to_host(on.order, y) == constant(7));
+}
+
+TEST_CASE("by data: what a task enqueued before it threw counts", "[by_data]") {
+    const Here here;
+    Array<int> x = array(), y = array();
+    const Drained drained;
+    Gate gate;
+    Noted on;
+    CHECK_THROWS_AS(on.order.task({writes(x)},
+                                  [&](StreamRef s) {
+                                      gate.hold(s);
+                                      launch(s, Set{}, dim(n), x, 2);
+                                      throw Boom("task");
+                                  }),
+                    Boom);
+    launch(on.order, CopyKernel{}, dim(n), x, y);
+    gate.open();
+    CHECK(to_host(on.order, y) == constant(2));
+}
+
+TEST_CASE("by data: a task without declarations is ordered after nothing", "[by_data]") {
+    const Here here;
+    Array<int> x = array();
+    const Drained drained;
+    Gate gate;
+    Noted on;
+    on.hold(gate, writes(x));
+    on.order.task({}, [&](StreamRef s) { on.seen.note(s, "free"); });
+    CHECK(on.sees_only({"free"}));
+}
