@@ -2,6 +2,7 @@
 #include <heddle/memory/copy.hpp>
 
 #include <functional>
+#include <optional>
 
 #include <heddle/observe/observer.hpp>
 #include <heddle/stream/scope.hpp>
@@ -11,6 +12,7 @@
 #include "core/memory/copy.hpp"
 #include "core/memory/memory.hpp"
 #include "core/observe/host_access.hpp"
+#include "core/stream/notify.hpp"
 #include "core/stream/order.hpp"
 #include "core/stream/recorded_calls.hpp"
 #include "core/stream/usable.hpp"
@@ -145,8 +147,12 @@ void copy_placed(StreamRecord& stream, const Region& to, const Place& to_place, 
     // Pageable memory is free again on return; the other side is in use until the copy completes.
     if (!on_host(to_place)) note_use(to.owner, stream);
     if (!on_host(from_place)) note_use(from.owner, stream);
-    if (!is_recorded)
+    if (!is_recorded) {
+        std::optional<BlockedSpan> blocked;
+        if (on_host(to_place))
+            blocked.emplace("copy", stream, BlockedSpan::For::own, WaitReason::copy, where);
         stream.backend->copy(stream, piece_of(to, to_place), piece_of(from, from_place), where);
+    }
     if (is_observed()) {
         const OpAccess accesses[] = {access_of(to, AccessMode::write),
                                      access_of(from, AccessMode::read)};

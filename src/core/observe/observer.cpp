@@ -19,6 +19,7 @@
 #include "core/base/kernel_name.hpp"
 #include "core/observe/calls.hpp"
 #include "core/observe/observers.hpp"
+#include "core/observe/polls.hpp"
 
 namespace heddle {
 
@@ -208,6 +209,7 @@ const ForkStepRegistration observers_in_children{ForkStep::observers, &forget_ob
 void notify(OpInfo op) noexcept { complete_and_notify(op); }
 
 void complete_and_notify(OpInfo& op) noexcept {
+    if (op.kind != OpKind::query) end_polls();
     ThreadCall& call = this_call();
     op.id = call.id != 0 ? call.id : next_id();
     op.parent = call.parent;
@@ -231,6 +233,14 @@ void complete_and_notify(OpInfo& op) noexcept {
     } else {
         call.id = 0;
     }
+}
+
+void notify_blocked(OpInfo& op) noexcept {
+    const ThreadCall& call = this_call();
+    op.kind = OpKind::blocked;
+    op.id = next_id();
+    op.parent = call.parent;
+    visit([&](Observer& one, const ObserverOptions&) { one.on_op(op); });
 }
 
 void notify_run(const OpRun& run) noexcept {
