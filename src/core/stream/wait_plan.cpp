@@ -35,7 +35,7 @@ std::uint32_t facts_of_captures(StreamRecord& waiter, Target& target, std::uint6
 
 }  // namespace
 
-std::uint64_t open_capture_of(StreamRecord& stream) {
+std::uint64_t find_capture_of(StreamRecord& stream) {
     if (stream.has(stream_flag::recording)) return is_captured(stream) ? recorder_id(stream) : 0;
     if (!stream.has(stream_flag::capturing | stream_flag::handed_out)) return 0;
     const std::uint64_t id = stream.backend->capture_id(stream);

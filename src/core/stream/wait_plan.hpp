@@ -66,8 +66,14 @@ WaitPlan decide_wait(StreamRecord& waiter, const BranchEnd& branch, const Source
 WaitPlan decide_wait(StreamRecord& waiter, const EnqueuedWork& work, const SourceLocation& where,
                      Recorders recorders = Recorders::to_ask);
 
+/// The part of open_capture_of() for streams that may be in a capture.
+std::uint64_t find_capture_of(StreamRecord& stream);
 /// Returns the id of the capture that the stream takes part in, heddle's or a native one, or 0.
-std::uint64_t open_capture_of(StreamRecord& stream);
+inline std::uint64_t open_capture_of(StreamRecord& stream) {
+    constexpr std::uint32_t maybe =
+        stream_flag::recording | stream_flag::capturing | stream_flag::handed_out;
+    return stream.has(maybe) ? find_capture_of(stream) : 0;
+}
 
 /// The parts of decide_wait() for streams with a flag of slow_order, and for events of captures.
 WaitPlan decide_carefully(StreamRecord& waiter, EventState& event, const SourceLocation& where,
