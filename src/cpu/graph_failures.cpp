@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/failure/told.hpp"
+#include "core/observe/calls.hpp"
 #include "cpu/graph_order.hpp"
 
 namespace heddle::detail::cpu {
@@ -73,6 +74,7 @@ Failure GraphRun::first_failure(const Part& part) noexcept {
 }
 
 Failure GraphRun::failure_of(const Plan::Task& task) noexcept {
+    if (is_timed_) notify_run({.id = launch_id_, .result = RunResult::failed});
     if (task.branch == nullptr && task.type != nullptr)
         return failure_of_throw(stream_, *task.type, task.where, std::current_exception(),
                                 task.name.get());

@@ -4,7 +4,6 @@
 
 #include "core/base/errors.hpp"
 #include "core/base/kernel_name.hpp"
-#include "core/observe/calls.hpp"
 
 namespace heddle::detail {
 
@@ -57,8 +56,6 @@ constexpr const char* consequence =
 
 Failure failure_of_throw(FallibleStream& stream, const OpType& type, const SourceLocation& where,
                          const std::exception_ptr& thrown, const std::string* node) noexcept {
-    if (const std::uint64_t id = this_call().parent; id != 0 && wants_times())
-        notify_run({.id = id, .result = RunResult::failed});
     try {
         const std::string of_node = node != nullptr ? formatted("node '{}', ", *node) : "";
         ErrorInfo info =

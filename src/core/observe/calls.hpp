@@ -52,6 +52,11 @@ struct RecordCounts {
 
 /// Tells observers when an operation ran. Thread-safe.
 void notify_run(const OpRun& run) noexcept;
+/// Tells observers that the operation which this thread runs has failed, if they want times.
+inline void notify_failed() noexcept {
+    if (const std::uint64_t id = this_call().parent; id != 0 && wants_times())
+        notify_run({.id = id, .result = RunResult::failed});
+}
 /// Tells observers what a device's clock showed. Thread-safe.
 void notify_clock(const ClockReading& reading) noexcept;
 

@@ -84,6 +84,7 @@ void call(const HostPlace& place, const OpType& type, void* closure, std::size_t
             type.complete(closure, before != nullptr ? told(before, &stream) : nullptr);
         else if (before == nullptr || type.is_cleanup) type.run(closure, 0, count);
     } catch (...) {
+        notify_failed();
         const Failure why = failure_of_throw(stream, type, where, std::current_exception(), node);
         if (place.fate != nullptr) place.fate->fail(why, fate_work);
         else stream.poison(why, place.at);
