@@ -171,9 +171,11 @@ TEST_CASE("by data: an order by way of a third stream is not waited for again", 
     for (const DataWaits waits : all_waits) {
         const Here here;
         const Drained drained;
+        Gate gate;  // so that nothing has completed when it is asked for
         Noted on(3, waits);
         Array<int> p = empty<int>(on.order, n), q = empty<int>(on.order, n),
                    r = empty<int>(on.order, n);
+        on.hold(gate, writes(p));
         on.note("p", writes(p));
         on.note("q", writes(q));
         on.note("r", writes(r));
