@@ -208,7 +208,8 @@ void DataOrder::look_at_outside(BlockPast& past, std::size_t lane, const SourceL
     for (int i = 0; i < Block::inline_users; ++i) {
         const std::uint64_t key = past.block->users[i].load(std::memory_order_acquire);
         OutsideUser& user = past.outside[i];
-        if (key == 0 || lanes_.find(key) != nullptr || has_ended(key)) {
+        // Observers are told that what has ended came before, as of a wait.
+        if (key == 0 || lanes_.find(key) != nullptr || (has_ended(key) && !is_observed())) {
             user = {.key = key};
             continue;
         }
