@@ -32,7 +32,8 @@ enum class GpuTimes : std::uint8_t {
 
 /// Options of a Recording.
 struct RecordingOptions {
-    /// How many operations are kept, about; the oldest ones make room for later ones.
+    /// How many operations are kept, and up to some hundreds more for each thread; the oldest ones
+    /// make room for later ones.
     std::size_t limit = 1'000'000;
     /// Record the memory that operations use.
     bool accesses = true;
@@ -52,9 +53,11 @@ struct RecordingOptions {
 /// There may be several at a time. In a child of fork() it records nothing more. Thread-safe.
 ///
 /// A program need not be changed: with HEDDLE_TIMELINE=run.html in its environment it is recorded
-/// from its first stream on, and the file is written when it exits: at the end of main(), by
-/// exit(), or by std::terminate(). Options follow after commas: `limit=NUMBER`, `no-accesses`,
-/// `events`, `cupti`.
+/// from its first stream, range or named thread on, and the file is written when it ends: at the
+/// end of main(), by exit(), std::terminate() or abort(), or by a signal such as SIGSEGV. `%p` in
+/// the name is the process's number. Without it, a process finds the file written by another one
+/// that ended while it ran, and then writes run-1234.html, with its number. Options follow after
+/// commas: `limit=NUMBER`, `no-accesses`, `events`, `cupti`.
 class Recording {
 public:
     /// Begins a recording. Throws UsageError for a limit of 0.
@@ -96,7 +99,8 @@ private:
     std::string copy_;
 };
 
-/// Names the calling thread in the recordings that are going on.
+/// Names the calling thread in the recordings that are going on, and in later ones. Those show at
+/// most 128 bytes of the name.
 void name_thread(std::string_view name);
 
 /// Names an array in the recordings that are going on, until it is freed. Does nothing for memory

@@ -13,8 +13,6 @@ using check::Race;
 using check::RaceKind;
 using check::Side;
 
-bool is_host(const Side& side) noexcept { return side.kind == OpKind::host_access; }
-
 /// Returns a stream as code. One that has no name is told by what was enqueued on it.
 std::string stream_code(const std::string& name, const std::string& place) {
     constexpr std::string_view of_default = " default";

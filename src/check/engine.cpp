@@ -27,7 +27,7 @@ void CheckEngine::add(const CheckOp& op) {
     has_threads_ = has_threads_ || op.thread != thread_;
     // The host's half of a pageable copy follows the copy.
     if (op.kind == OpKind::copy && !will_run(op)) copies_.at(op.thread, floor_) = {};
-    if (!will_run(op)) return;
+    if (!will_run(op) || op.kind == OpKind::blocked) return;
     if (op.kind == OpKind::synchronize_begins) return begin_host_wait(op);
     if (op.kind == OpKind::synchronize) return end_host_wait(op);
     if (op.kind == OpKind::query) return raise_floor(target_of(op), op.site);

@@ -44,8 +44,6 @@ RaceKind kind_of_race(FindingKind kind) noexcept {
     return RaceKind::write_after_write;
 }
 
-bool is_host(const Side& side) noexcept { return side.kind == OpKind::host_access; }
-
 /// Returns "kernel 'Relax'", for example, or "the host".
 std::string who(const Side& side) {
     switch (side.kind) {

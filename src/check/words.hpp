@@ -3,11 +3,15 @@
 
 #include <string>
 
+#include <heddle/check.hpp>
+
 #include "check/finding.hpp"
 #include "check/sites.hpp"
 
 namespace heddle::detail {
 
+/// Returns whether the side is an access by the host.
+inline bool is_host(const check::Side& side) noexcept { return side.kind == OpKind::host_access; }
 /// Returns the place without the file's folders, "scale.cpp:12".
 std::string place_text(const Site& site);
 /// Returns the place, with its column if the other one is on the same line.

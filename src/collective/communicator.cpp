@@ -3,8 +3,8 @@
 #include "collective/check.hpp"
 #include "collective/nccl.hpp"
 #include "core/base/errors.hpp"
-#include "core/stream/order.hpp"
 #include "core/stream/recorded_calls.hpp"
+#include "core/stream/usable.hpp"
 
 namespace heddle {
 

@@ -1,12 +1,12 @@
 // The draining side of queues: one thread at a time, without the lock.
 #include <utility>
 
-#include "core/base/failure.hpp"
 #include "core/base/host_function_mark.hpp"
+#include "core/failure/failure.hpp"
+#include "core/failure/told.hpp"
 #include "core/observe/calls.hpp"
 #include "core/stream/notify.hpp"
 #include "core/stream/registry.hpp"
-#include "core/stream/stream_errors.hpp"
 #include "cpu/queue.hpp"
 
 namespace heddle::detail::cpu {
@@ -137,7 +137,10 @@ bool Queue::run_timed(Operation& wish) noexcept {
     const auto [id, is_timed] = *static_cast<const TimeWish*>(wish.closure());
     step_over(wish);
     Operation& op = next_operation();
-    if (failed_ && !op.type().is_cleanup) return run_work(op);  // it does not run
+    if (failed_ && !op.type().is_cleanup) {  // it does not run
+        if (is_timed) notify_run({.id = id, .result = RunResult::dropped});
+        return run_work(op);
+    }
     const InHostFunction mark;
     const RunsOperation parent(id);
     if (op.type().is_host_function()) notify_host_function_runs(stream_, op.type(), op.where());
@@ -147,7 +150,10 @@ bool Queue::run_timed(Operation& wish) noexcept {
     }
     Failure failure;
     if (!execute(op, failure)) return false;
-    if (is_timed) tell_times(1);
+    if (is_timed) {
+        tell_times(1);
+        if (failure != nullptr) notify_run({.id = id, .result = RunResult::failed});
+    }
     finish_work(op, std::move(failure));
     return true;
 }
@@ -199,8 +205,12 @@ void Queue::learn_cost() noexcept {
 void Queue::finish_spread() noexcept {
     spread_.order_parts();
     learn_cost();
-    if (timed_id_ != 0) tell_times(static_cast<std::uint32_t>(executor().workers()));
-    finish_work(next_operation(), spread_.take_failure());
+    Failure failure = spread_.take_failure();
+    if (const std::uint64_t id = timed_id_; id != 0) {
+        tell_times(static_cast<std::uint32_t>(executor().workers()));
+        if (failure != nullptr) notify_run({.id = id, .result = RunResult::failed});
+    }
+    finish_work(next_operation(), std::move(failure));
 }
 
 bool Queue::is_done() noexcept {

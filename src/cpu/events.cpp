@@ -153,7 +153,7 @@ void CpuBackend::signal(EventState& event, CompletionRef done, const SourceLocat
     relay(completion_of(event, where), std::move(done));
 }
 
-void CpuBackend::fence(const StreamUse& use, CompletionRef done) {
+void CpuBackend::signal_use(const StreamUse& use, CompletionRef done) {
     if (const CompletionRef pending = pending_work(use)) relay(pending, std::move(done));
     else done->complete();
 }

@@ -151,7 +151,7 @@ int configured_workers() {
 namespace {
 constinit std::atomic<Executor*> instance{nullptr};
 constinit std::mutex instance_mutex;
-const ForkRegistration registered{ForkOrder::executor, instance_mutex};
+const ForkRegistration executor_registered{ForkOrder::executor, instance_mutex};
 }  // namespace
 
 Executor& executor() {

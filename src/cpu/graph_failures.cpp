@@ -4,7 +4,7 @@
 #include <mutex>
 #include <utility>
 
-#include "core/stream/stream_errors.hpp"
+#include "core/failure/told.hpp"
 #include "cpu/graph_order.hpp"
 
 namespace heddle::detail::cpu {

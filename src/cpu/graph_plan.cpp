@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/base/errors.hpp"
-#include "core/base/failure.hpp"
+#include "core/failure/failure.hpp"
 #include "core/graph/shape.hpp"
 #include "core/observe/calls.hpp"
 #include "core/stream/recorded_calls.hpp"

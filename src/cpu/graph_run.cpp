@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "core/base/host_function_mark.hpp"
+#include "core/failure/told.hpp"
 #include "core/observe/calls.hpp"
-#include "core/stream/stream_errors.hpp"
 #include "cpu/backend.hpp"
 
 namespace heddle::detail::cpu {

@@ -36,7 +36,7 @@ struct Shared {
 constinit MadeOnce<Shared> all_shared;
 Shared& shared() { return all_shared.get(); }
 [[maybe_unused]] const Shared& made_at_load = shared();
-const ForkRegistration registered{
+const ForkRegistration shared_files_registered{
     ForkOrder::shared_files,
     {nullptr, [](void*) { shared().mutex.lock(); }, [](void*) { shared().mutex.unlock(); }}};
 

@@ -6,6 +6,7 @@
 
 #include "core/base/errors.hpp"
 #include "core/base/host_function_mark.hpp"
+#include "core/stream/notify.hpp"
 #include "core/stream/registry.hpp"
 #include "cpu/backend.hpp"
 #include "cpu/graph.hpp"
@@ -85,7 +86,7 @@ private:
 CompletionRef pending_anywhere(const StreamUse& use) {
     if (use.stream->device.is_cpu()) return pending_work(use);
     CompletionRef done = make_completion();
-    use.stream->backend->fence(use, done);
+    use.stream->backend->signal_use(use, done);
     return done->is_done() ? CompletionRef() : done;
 }
 
@@ -228,7 +229,11 @@ void copy_snapshots(StreamRecord& stream, const Piece& to, const Piece& from,
     const StreamUse use{&stream, stream.id.load(std::memory_order_relaxed)};
     CompletionRef older, newer;
     for (std::size_t first = 0; first < all; first += step) {
-        if (older) wait_for(use, *older);
+        if (older) {
+            const BlockedSpan blocked("copy", stream, BlockedSpan::For::earlier, WaitReason::copy,
+                                      where);
+            wait_for(use, *older);
+        }
         const std::size_t count = std::min(step, all - first);
         copy_snapshot(stream, part_of(to, first, count), part_of(from, first, count), where);
         older = std::exchange(newer, pending_work(use));

@@ -6,7 +6,7 @@ namespace heddle::detail::cpu {
 
 namespace {
 constinit ChunkPool chunk_pool;
-const ForkRegistration registered{ForkOrder::chunks, chunk_pool.lock()};
+const ForkRegistration chunks_registered{ForkOrder::chunks, chunk_pool.lock()};
 }  // namespace
 
 ChunkPool& chunks() noexcept { return chunk_pool; }

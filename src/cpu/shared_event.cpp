@@ -89,7 +89,7 @@ Failure failure_elsewhere(const char* message) {
 }
 
 /// A record: its number, and the lane that it was made in.
-struct Place {
+struct RecordPlace {
     std::uint64_t number = 0;  ///< counted from 1; 0 if there is no record
     std::uint32_t lane = 0;
 };
@@ -131,11 +131,11 @@ struct SharedEvent::Page {
     std::atomic<std::uint32_t> changes;
     std::array<Lane, (1 << lane_bits) - 1> lanes;
 
-    Place newest_place() const noexcept {
+    RecordPlace newest_place() const noexcept {
         const std::uint64_t both = newest.load();
         return {both >> lane_bits, static_cast<std::uint32_t>(both & ((1 << lane_bits) - 1))};
     }
-    void publish(const Place& place) noexcept {
+    void publish(const RecordPlace& place) noexcept {
         const std::uint64_t both = place.number << lane_bits | place.lane;
         std::uint64_t seen = newest.load();
         while (seen < both && !newest.compare_exchange_weak(seen, both)) {}
@@ -149,7 +149,7 @@ struct SharedEvent::Page {
         changes.fetch_add(1);
         syscall(SYS_futex, &changes, FUTEX_WAKE, INT32_MAX, nullptr, nullptr, 0);
     }
-    void reach(const Place& place, bool has_failed) noexcept {
+    void reach(const RecordPlace& place, bool has_failed) noexcept {
         Lane& lane = lanes[place.lane];
         if (has_failed) {
             const std::uint64_t last = lane.last_failed.load();
@@ -164,12 +164,14 @@ struct SharedEvent::Page {
                !lane.reached.compare_exchange_weak(reached, place.number)) {}
         wake();
     }
-    Process process_of(const Place& place) const noexcept { return lanes[place.lane].process(); }
-    bool is_reached(const Place& place) const noexcept {
+    Process process_of(const RecordPlace& place) const noexcept {
+        return lanes[place.lane].process();
+    }
+    bool is_reached(const RecordPlace& place) const noexcept {
         return lanes[place.lane].reached.load() >= place.number;
     }
     /// Returns whether the record is reached, or never will be.
-    bool is_over(const Place& place) const {
+    bool is_over(const RecordPlace& place) const {
         if (place.number == 0) return true;
         const Lane& lane = lanes[place.lane];
         const bool gone = !is_reached(place) && is_gone(lane.process());
@@ -177,7 +179,7 @@ struct SharedEvent::Page {
         return gone || is_reached(place);
     }
     /// Returns the failure of a record that is over, or null.
-    Failure failure_of(const Place& place) const {
+    Failure failure_of(const RecordPlace& place) const {
         if (place.number == 0) return nullptr;
         const Lane& lane = lanes[place.lane];
         if (!is_reached(place))
@@ -198,23 +200,23 @@ namespace {
 /// Guards the waiters and recordings of all shared events of this process. They are rare enough for
 /// one lock, and a forked child can use it.
 constinit std::mutex mutex;
-const ForkRegistration registered{ForkOrder::shared_events, mutex};
+const ForkRegistration shared_events_registered{ForkOrder::shared_events, mutex};
 }  // namespace
 
 /// The page, and what waits for it in this process. A thread polls the page while there are
 /// waiters.
 struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
     struct Waiting {
-        Place place;
+        RecordPlace place;
         CompletionRef done;
     };
     struct Recording {
         std::uint64_t stream_id;
-        Place place;  ///< place of its newest record
+        RecordPlace place;  ///< place of its newest record
     };
     /// A place, and what was newest in its lane before.
     struct Claim {
-        Place place;
+        RecordPlace place;
         std::uint64_t before = 0;
     };
     SharedFile file;
@@ -229,7 +231,7 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
     explicit Watch(SharedFile mapped) : file(std::move(mapped)) {}
     Page& page() const noexcept { return *static_cast<Page*>(file.data()); }
 
-    CompletionRef wait_for(const Place& place) {
+    CompletionRef wait_for(const RecordPlace& place) {
         CompletionRef done = make_completion();
         const std::lock_guard lock(mutex);
         if (watcher != getpid()) {
@@ -281,7 +283,7 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
             return false;
         }
     }
-    Failure failure_to_tell(const Place& place) noexcept {
+    Failure failure_to_tell(const RecordPlace& place) noexcept {
         try {
             return page().failure_of(place);
         } catch (...) {
@@ -298,7 +300,7 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
             recordings.clear();
         }
         Claim made{{page().given.fetch_add(1) + 1, 0}, 0};
-        Place& place = made.place;
+        RecordPlace& place = made.place;
         for (Recording& one : recordings) {
             if (one.stream_id != stream_id) continue;
             place.lane = one.place.lane;
@@ -382,7 +384,7 @@ SharedRecord SharedEvent::prepare(std::uint64_t stream_id) {
 
 CompletionRef SharedEvent::newest() {
     const Page& page = watch_->page();
-    const Place place = page.newest_place();
+    const RecordPlace place = page.newest_place();
     if (place.number == 0 || (page.is_reached(place) && page.failure_of(place) == nullptr))
         return {};
     return watch_->wait_for(place);
@@ -391,7 +393,7 @@ CompletionRef SharedEvent::newest() {
 bool SharedEvent::is_over() const { return watch_->page().is_over(watch_->page().newest_place()); }
 
 Failure SharedEvent::failure() const {
-    const Place place = watch_->page().newest_place();
+    const RecordPlace place = watch_->page().newest_place();
     return watch_->page().is_over(place) ? watch_->page().failure_of(place) : nullptr;
 }
 

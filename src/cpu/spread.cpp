@@ -6,8 +6,8 @@
 
 #include "core/base/host_function_mark.hpp"
 #include "core/base/made_once.hpp"
+#include "core/failure/told.hpp"
 #include "core/seam/backend.hpp"
-#include "core/stream/stream_errors.hpp"
 #include "cpu/queue.hpp"
 
 namespace heddle::detail::cpu {

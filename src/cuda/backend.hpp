@@ -64,7 +64,7 @@ public:
 
     // host_sync/signal.cpp, host_sync/await.cpp (await)
     void signal(EventState& event, CompletionRef done, const SourceLocation& where) override;
-    void fence(const StreamUse& use, CompletionRef done) override;
+    void signal_use(const StreamUse& use, CompletionRef done) override;
     void wait_use(StreamRecord& waiter, const StreamUse& use, const SourceLocation& where) override;
     void synchronize_use(const StreamUse& use, const SourceLocation& where) override;
     void await(StreamRecord& waiter, CompletionRef done, const SourceLocation& where) override;

@@ -37,8 +37,8 @@ class NoCode final : public CodeBackend {
 }  // namespace
 
 namespace {
-constinit NeverDestroyed<NoCode> instance;
+constinit NeverDestroyed<NoCode> no_code;
 }
-CodeBackend& code_backend() noexcept { return instance.get(); }
+CodeBackend& code_backend() noexcept { return no_code.get(); }
 
 }  // namespace heddle::detail

@@ -44,7 +44,7 @@ class NoCuda final : public Backend {
     EventHandle export_event(EventState&, const SourceLocation&) override { none(); }
     void import_event(EventState&, const EventHandle&, const SourceLocation&) override { none(); }
     void signal(EventState&, CompletionRef, const SourceLocation&) override { none(); }
-    void fence(const StreamUse&, CompletionRef) noexcept override {}
+    void signal_use(const StreamUse&, CompletionRef) noexcept override {}
     void wait_use(StreamRecord&, const StreamUse&, const SourceLocation&) override {}
     void synchronize_use(const StreamUse&, const SourceLocation&) override {}
     void await(StreamRecord&, CompletionRef, const SourceLocation&) override { none(); }
@@ -94,8 +94,8 @@ class NoCuda final : public Backend {
 }  // namespace
 
 namespace {
-constinit NeverDestroyed<NoCuda> instance;
+constinit NeverDestroyed<NoCuda> no_cuda;
 }
-Backend& cuda_backend() noexcept { return instance.get(); }
+Backend& cuda_backend() noexcept { return no_cuda.get(); }
 
 }  // namespace heddle::detail

@@ -93,6 +93,9 @@ struct TraceOp {
     std::uint64_t collective = 0;         ///< the same for all shares of one collective, or 0
     std::uint32_t workers = 0;            ///< CPU devices: how many could share it; 0: not known
     std::uint32_t first_access = 0, accesses = 0;
+    /// Kernels: whether it may use other memory than its accesses say.
+    bool holds_pointers = false;
+    RunResult result = RunResult::done;  ///< `done` for what has not run yet, too
     bool operator==(const TraceOp&) const = default;
 };
 
@@ -106,6 +109,7 @@ struct TraceNode {
     /// The conditional node in a body of which it is, and which body; see GraphNodeInfo.
     TraceIndex inside = no_index;
     std::uint32_t alternative = 0;
+    bool accesses_known = false;  ///< whether its accesses are exactly what it uses
     bool operator==(const TraceNode&) const = default;
 };
 

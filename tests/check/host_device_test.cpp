@@ -215,6 +215,23 @@ TEST_CASE("device: host_function_enqueues_on_another_stream") {
     checked.expect_silence();
 }
 
+TEST_CASE("device: a branch that only waits for completed work of a CPU device orders its base") {
+    const bool waits = GENERATE(false, true);
+    HostStreams s;
+    const Stream host(cpu_device());
+    Checked checked;
+    write(host, s.pin);
+    fork_join(
+        s.a,
+        [&] {
+            if (waits) current_stream().wait_stream(host);
+        },
+        [&] { launch(Add{}, dim(size), s.x, 1); });
+    copy(s.a, s.pin, s.x);
+    if (waits) checked.expect_silence();
+    else checked.expect(RaceKind::write_after_write);
+}
+
 TEST_CASE("device: what host functions told early is checked in order, by many threads") {
     const Drained drained;
     constexpr int threads = 4, rounds = 100;

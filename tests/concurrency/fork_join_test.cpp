@@ -301,6 +301,31 @@ TEST_CASE("a failure in a branch is the base's: cleared there, it comes out nowh
     CHECK(ran == 60);
 }
 
+TEST_CASE("a branch that only waits for work that has failed passes the failure on") {
+    const Drained drained;
+    const Stream failing(cpu_device()), base(test_device());
+    launch_host(failing, [] { throw Boom("on another stream"); });
+    CHECK(eventually([&] { return failing.is_poisoned(); }));
+    fork_join(base, [&] { current_stream().wait_stream(failing); }, [] { launch_host([] {}); });
+    const auto error = error_of([&] { base.synchronize(); });
+    REQUIRE(error);
+    CHECK(cause_of(*error) == "on another stream");
+    CHECK(base.clear_error() != nullptr);
+}
+
+TEST_CASE("a failure that was there before the wait goes on through any number of streams") {
+    const Drained drained;
+    const Stream failing(cpu_device()), first(test_device()), second(test_device()), third;
+    launch_host(failing, [] { throw Boom("at the beginning"); });
+    CHECK(eventually([&] { return failing.is_poisoned(); }));
+    first.wait_stream(failing);
+    second.wait_stream(first);
+    third.wait_event(second.record_event());
+    const auto error = error_of([&] { third.synchronize(); });
+    REQUIRE(error);
+    CHECK(cause_of(*error) == "at the beginning");
+}
+
 TEST_CASE("a branch that fails in a fork of the same base takes no other branch with it") {
     const Stream base(test_device());
     Gate gate;

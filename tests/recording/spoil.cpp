@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "core/graph/graph.hpp"
+#include "core/graph/node.hpp"
 #include "core/recording/recorder.hpp"
 
 namespace heddle_test {

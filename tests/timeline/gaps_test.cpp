@@ -1,5 +1,6 @@
 // Idle stretches: each has one reason, and they and the bars fill the row.
 #include "timeline/solve/host_activity.hpp"
+#include "timeline/solve/slow_calls.hpp"
 #include "timeline/solve/solution.hpp"
 
 #include <numeric>
@@ -334,4 +335,27 @@ TEST_CASE("gap classes sum to the whole") {
             REQUIRE(row.busy + sum == s.end - s.begin);
         }
     }
+}
+
+TEST_CASE("a large copy of pageable memory among small ones is not blocked by a queue") {
+    const bool is_pageable = GENERATE(true, false);
+    TraceBuilder t;
+    const auto s = t.stream("s", t.cuda_device());
+    Moment now = 0;
+    for (int i = 0; i < 20; ++i) {
+        const Moment length = i == 10 ? 900'000 : 10'000;
+        t.copy(s, "host to device").called(now, now + length).ended(now + length).at("x.cpp", 1);
+        if (is_pageable)
+            t.op(OpKind::host_access, no_index, "host reads")
+                .called(now + length, now + length)
+                .at("x.cpp", 1)
+                .because(WaitReason::copy);
+        now += length + 100'000;
+    }
+    const Trace trace = t.trace(0, now);
+    const SlowCalls slow(trace);
+    bool is_blocked = false;
+    for (TraceIndex i = 0; i < trace.ops.size(); ++i)
+        is_blocked = is_blocked || slow.reason_of(i) == GapReason::queue_full;
+    CHECK(is_blocked == !is_pageable);
 }

@@ -2,6 +2,7 @@
 #include "timeline/solve/solution.hpp"
 
 #include <sstream>
+#include <string>
 
 #include "catch.hpp"
 #include "timeline/trace_builder.hpp"
@@ -166,4 +167,153 @@ TEST_CASE("the headline counts waits while the critical path is at what they wai
         t.wait(main, down).called(2 * i + 1, 2 * i + 2);
     }
     CHECK_FALSE(names_a_cause(headline_of(t.trace(0, 500 * us))));  // 10 % of the path
+}
+
+TEST_CASE("the headline counts waits within copies as waits") {
+    TraceBuilder t;
+    const auto main = t.stream("main");
+    const bool is_told = GENERATE(true, false);
+    Moment now = 0;
+    for (int i = 0; i < 6; ++i, now += 100 * us) {
+        t.launch(main, "k").called(now, now + us).ran(now + us, now + 90 * us);
+        if (is_told) t.blocked(main, 1).called(now + us, now + 99 * us).because(WaitReason::copy);
+        t.copy(main, "device to host")
+            .called(now + us, now + 99 * us)
+            .ran(now + 90 * us, now + 98 * us)
+            .at("read.cpp", 12);
+        t.op(OpKind::host_access, no_index, "host writes")
+            .called(now + 99 * us, now + 99 * us)
+            .at("read.cpp", 12)
+            .because(WaitReason::copy);
+    }
+    const std::string headline = headline_of(t.trace(0, now));
+    INFO(headline);
+    CHECK((headline.find("The work itself is the biggest reason") == 0) == is_told);
+    const std::string summary = summary_of(t.trace(0, now), solve(t.trace(0, now)));
+    CHECK((summary.find("the host's thread main (copy), 6 waits") != std::string::npos) == is_told);
+    if (is_told) CHECK_THAT(summary, contains("for   (place unknown)  k\n"));
+    CHECK(names_a_cause(headline) != is_told);
+}
+
+TEST_CASE("the headline counts repeated queries as waits") {
+    TraceBuilder t;
+    const auto main = t.stream("main");
+    Moment now = 0;
+    for (int i = 0; i < 6; ++i, now += 100 * us) {
+        t.launch(main, "k").called(now, now + us).ran(now + us, now + 95 * us);
+        t.blocked(main).called(now + 2 * us, now + 94 * us);  // asked last before the end
+    }
+    const Trace trace = t.trace(0, now);
+    CHECK(headline_of(trace).find("The work itself is the biggest reason") == 0);
+    const Solution solution = solve(trace);
+    CHECK(solution.backward_arrows == 0);
+    CHECK(solution.critical.front().kind == CriticalStep::Kind::host);
+    CHECK_THAT(summary_of(trace, solution), contains("the host's thread main, 6 waits"));
+}
+
+TEST_CASE("a round trip ends at the first launch after the wait") {
+    TraceBuilder t;
+    const auto main = t.stream("main");
+    Moment now = 0;
+    for (int i = 0; i < 6; ++i) {
+        for (int k = 0; k < 100; ++k, now += 2 * us)
+            t.launch(main, "k")
+                .called(now, now + 2 * us)
+                .ran(now + 2 * us, now + 3 * us)
+                .at("loop.cpp", 5);
+        t.synchronize(main).called(now, now + 2 * us).at("loop.cpp", 7);
+        now += 2 * us;
+    }
+    const std::string headline = headline_of(t.trace(0, now));
+    INFO(headline);
+    CHECK_THAT(headline, contains("First to mend: the host is busy enqueuing."));
+    CHECK_THAT(headline, contains("most at loop.cpp:5"));
+    CHECK_THAT(headline, contains("A graph or a batch makes fewer calls."));
+}
+
+TEST_CASE("the headline names waits for a whole stream where an earlier event would do") {
+    const bool needs_last = GENERATE(false, true), has_third = GENERATE(false, true);
+    TraceBuilder t;
+    const auto a = t.stream("a"), b = t.stream("b"), c = t.stream("c");
+    Moment now = 20 * us;
+    for (int i = 0; i < 6; ++i, now += 60 * us) {
+        const Moment called = 10 * i;
+        const auto launch = [&](TraceIndex stream, Moment from, Moment to, std::uint32_t line,
+                                std::uint64_t address) {
+            t.launch(stream, "k")
+                .called(called, called + 1)
+                .ran(now + from, now + to)
+                .at("x.cpp", line)
+                .uses(address);
+        };
+        launch(a, 0, 5 * us, 1, 0x1000);
+        launch(a, 5 * us, 35 * us, 2, 0x2000);
+        t.wait(b, a).called(called, called + 1).at("x.cpp", 3);
+        launch(b, 35 * us, 60 * us, 4, needs_last ? 0x2000 : 0x1000);
+        if (has_third) t.wait(c, b).called(called, called + 1).at("x.cpp", 5);
+        t.wait(a, b).called(called, called + 1).at("x.cpp", 6);
+    }
+    const std::string headline = headline_of(t.trace(0, now));
+    INFO(headline);
+    if (needs_last || has_third) {
+        CHECK_FALSE(names_a_cause(headline));
+    } else {
+        CHECK_THAT(headline, contains("First to mend: waits for more than is needed, most at "
+                                      "x.cpp:3 (b for a). Of what they wait for, k at x.cpp:1 is "
+                                      "needed last"));
+    }
+}
+
+TEST_CASE("the headline names work on one stream that nothing orders") {
+    struct Case {
+        bool is_ordered, is_wide, is_on_cuda, holds_pointers;
+    };
+    const Case one = GENERATE(Case{false, false, false, false}, Case{true, false, false, false},
+                              Case{false, true, false, false}, Case{false, false, true, false},
+                              Case{false, false, false, true});
+    TraceBuilder t;
+    const auto s = t.stream("s", one.is_on_cuda ? t.cuda_device() : 0);
+    Moment now = 2 * us;
+    for (int i = 0; i < 20; ++i, now += 10 * us) {
+        const auto k = t.launch(s, "k").called(i, i + 1).ran(now, now + 10 * us);
+        k.uses(one.is_ordered ? 0x1000 : 0x1000 + 0x100 * static_cast<std::uint64_t>(i % 4));
+        k->workers = one.is_wide ? 4 : 1;
+        k->holds_pointers = one.holds_pointers;
+    }
+    const std::string headline = headline_of(t.trace(0, now));
+    INFO(headline);
+    const bool is_named =
+        headline.find("work that nothing orders is on one stream, 's'") != std::string::npos;
+    CHECK(is_named == (!one.is_ordered && !one.is_wide && !one.is_on_cuda && !one.holds_pointers));
+}
+
+TEST_CASE("the headline names no wait that a pointer or a node may need") {
+    Turns t;
+    const bool is_known = GENERATE(true, false), is_node = GENERATE(true, false);
+    const TraceIndex graph = t.graph({"k"});
+    TraceNode& node = t.raw().graphs[graph].nodes[0];
+    for (int i = 0; i < 5; ++i) {
+        t.run(t.a, t.b, OpKind::launch, 0x1000);
+        t.run(t.b, t.a, is_node ? OpKind::graph_launch : OpKind::launch, 0x2000);
+        TraceOp& last = t.raw().ops.back();
+        if (is_node) {
+            last.graph = graph;
+            node.first_access = last.first_access;
+            node.accesses = last.accesses;
+            node.accesses_known = is_known;
+        }
+        last.holds_pointers = !is_node && !is_known;
+    }
+    CHECK((headline_of(t.all()).find("seem needless") != std::string::npos) == is_known);
+}
+
+TEST_CASE("the headline names workers of a CPU device that woke up late") {
+    const bool is_cpu = GENERATE(true, false);
+    TraceBuilder t;
+    const auto s = t.stream("s", is_cpu ? 0 : t.cuda_device());
+    for (int i = 0; i < 6; ++i)
+        t.launch(s, "k").called(i, i + 1).ran((i + 1) * 100 * us, (i + 1) * 100 * us + 10 * us);
+    const std::string headline = headline_of(t.trace(0, 700 * us));
+    CHECK((headline.find("Workers that woke up late are the biggest reason") == 0) == is_cpu);
+    CHECK((headline.find("The latency of launches is the biggest reason") == 0) == !is_cpu);
 }

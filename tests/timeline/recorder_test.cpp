@@ -12,6 +12,10 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
 
 using namespace heddle_test;
 using heddle::detail::no_index;
@@ -28,6 +32,15 @@ std::vector<TraceOp> of_kind(const Trace& trace, OpKind kind) {
     for (const TraceOp& op : trace.ops)
         if (op.kind == kind) found.push_back(op);
     return found;
+}
+
+/// Returns the text with one space for each line's end and what the next one begins with.
+std::string in_one_line(const std::string& text) {
+    std::string line;
+    for (const char c : text)
+        if (c != '\n' && (c != ' ' || line.empty() || line.back() != ' ')) line += c;
+        else if (!line.empty() && line.back() != ' ') line += ' ';
+    return line;
 }
 
 std::uint64_t stream_id(const Trace& trace, const TraceOp& op) {
@@ -427,4 +440,111 @@ TEST_CASE("threads enqueue while a recording is read") {
     stop = true;
     for (std::thread& one : threads) one.join();
     CHECK(eventually([&] { return !recorder.trace().ops.empty() || seen != 0; }));
+}
+
+TEST_CASE("what failed, what was dropped for it and what had not run are told apart") {
+    const Drained drained;
+    const Stream failing(cpu_device(), {.priority = 0, .name = "failing"}), held(cpu_device());
+    const Gate gate;
+    Array<int> x = zeros<int>(failing, 10);
+    failing.synchronize();
+    TimelineRecorder recorder({});
+    Flag go;
+    launch_host(failing, [go] {
+        go.wait();
+        throw std::runtime_error("on purpose");
+    });
+    for (int i = 0; i < 3; ++i) launch(failing, Add{}, dim(10), x, 1);
+    go.set();
+    CHECK_THROWS_AS(failing.synchronize(), WorkFailed);
+    launch(failing, Add{}, dim(10), x, 1);
+    gate.hold(held);
+    for (int i = 0; i < 2; ++i) launch_host(held, [] {});
+    const Trace trace = recorder.trace();
+    REQUIRE(of_kind(trace, OpKind::host_function).size() == 3);
+    CHECK(of_kind(trace, OpKind::host_function)[0].result == RunResult::failed);
+    for (const TraceOp& op : of_kind(trace, OpKind::launch)) {
+        CHECK(op.result == RunResult::dropped);
+        CHECK(op.start == unknown_moment);
+    }
+    const std::string summary =
+        in_one_line(heddle::detail::summary_of(trace, heddle::detail::solve(trace)));
+    INFO(summary);
+    CHECK_THAT(summary, contains("2 operations had not run when the recording ended"));
+    CHECK_THAT(summary, contains("An operation failed: "));
+    CHECK_THAT(summary, contains("on failing (timeline/recorder_test.cpp:"));
+    CHECK_THAT(summary, contains("4 operations were dropped: their streams had failed."));
+}
+
+TEST_CASE("a recording keeps as many operations as its limit says, with their times") {
+    const Drained drained;
+    const Stream s(cpu_device());
+    Array<int> x = zeros<int>(s, 10), y = zeros<int>(s, 10);
+    s.synchronize();
+    TimelineRecorder recorder({.most_operations = 5000});
+    for (int i = 0; i < 20000; ++i) {
+        launch(s, AddTo{}, dim(10), x, y);
+        if (i % 500 == 0) s.synchronize();
+    }
+    s.synchronize();
+    const Trace trace = recorder.trace();
+    CHECK(trace.ops.size() >= 5000);
+    CHECK(trace.ops.size() < 6100);
+    CHECK(trace.lost_ops > 0);
+    for (const TraceOp& op : of_kind(trace, OpKind::launch)) CHECK(op.end != unknown_moment);
+    const std::string summary = heddle::detail::summary_of(trace, heddle::detail::solve(trace));
+    CHECK(summary.find("had not run") == std::string::npos);
+    CHECK_THAT(summary, contains("not kept: there was no room for more"));
+}
+
+TEST_CASE("a copy to pageable memory tells that the host waits in it") {
+    const Drained drained;
+    const Stream s(test_device());
+    Array<int> x = zeros<int>(s, 10);
+    std::vector<int> values(10);
+    TimelineRecorder recorder({});
+    copy(s, std::span<int>(values), x);
+    s.synchronize();
+    const Trace trace = recorder.trace();
+    const std::vector<TraceOp> waits = of_kind(trace, OpKind::blocked);
+    const std::vector<TraceOp> copies = of_kind(trace, OpKind::copy);
+    REQUIRE(waits.size() == 1);
+    REQUIRE(copies.size() == 1);
+    CHECK(waits[0].reason == WaitReason::copy);
+    CHECK(waits[0].call_begin >= copies[0].call_begin);
+    CHECK(waits[0].call_end <= copies[0].call_end);
+    CHECK(waits[0].other_position == copies[0].position);
+}
+
+TEST_CASE("queries that answered \"not yet\" before \"complete\" are a wait") {
+    const Drained drained;
+    const Stream s(test_device());
+    Gate gate;
+    gate.hold(s);
+    launch_host(s, [] {});
+    const Event event = s.record_event();
+    TimelineRecorder recorder({});
+    const bool is_event = GENERATE(true, false);
+    const auto asks = [&] { return is_event ? event.is_complete() : s.is_complete(); };
+    CHECK_FALSE(asks());
+    CHECK_FALSE(asks());
+    SECTION("until they answer") {
+        gate.open();
+        CHECK(eventually(asks));
+        const Trace trace = recorder.trace();
+        REQUIRE(of_kind(trace, OpKind::blocked).size() == 1);
+        const TraceOp wait = of_kind(trace, OpKind::blocked)[0];
+        CHECK(wait.other != no_index);
+        CHECK(wait.call_begin < wait.call_end);
+        CHECK(asks());  // there is nothing to wait for
+        CHECK(of_kind(recorder.trace(), OpKind::blocked).size() == 1);
+    }
+    SECTION("for nothing that is known, if the program does something else then") {
+        const Event other(test_device());
+        const Trace trace = recorder.trace();
+        REQUIRE(of_kind(trace, OpKind::blocked).size() == 1);
+        CHECK(of_kind(trace, OpKind::blocked)[0].other == no_index);
+        gate.open();
+        CHECK(eventually(asks));
+    }
 }

@@ -6,13 +6,16 @@
 #include <heddle/timeline.hpp>
 #include <heddle/timeline_files.hpp>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
+#include <string>
 #include <thread>
+#include <vector>
 
 using namespace heddle_test;
 
@@ -30,6 +33,12 @@ struct Folder {
     Folder(const Folder&) = delete;
     Folder& operator=(const Folder&) = delete;
     std::string file(const char* name) const { return (path / name).string(); }
+    std::vector<std::string> files() const {
+        std::vector<std::string> names;
+        for (const auto& entry : std::filesystem::directory_iterator(path))
+            names.push_back(entry.path().filename().string());
+        return names;
+    }
 };
 
 std::string content(const std::string& file) {
@@ -136,7 +145,7 @@ TEST_CASE("HEDDLE_TIMELINE writes a file when the program exits") {
     CHECK_THAT(timeline::summary(folder.file("run.trace")), contains("a stream"));
 }
 
-TEST_CASE("child: works a little, and goes to another folder", "[.child]") {
+TEST_CASE("child: works a little and goes to another folder", "[.child]") {
     work_a_little();
     std::filesystem::current_path("/");
 }
@@ -144,7 +153,7 @@ TEST_CASE("child: works a little, and goes to another folder", "[.child]") {
 TEST_CASE("HEDDLE_TIMELINE's file is in the folder in which the program began") {
     const Folder folder;
     const std::string file = std::filesystem::relative(folder.file("run.trace")).string();
-    const ChildResult child = run_test_case("child: works a little, and goes to another folder",
+    const ChildResult child = run_test_case("child: works a little and goes to another folder",
                                             {"HEDDLE_TIMELINE=" + file});
     INFO(child.output);
     CHECK(child.status == 0);
@@ -221,5 +230,86 @@ TEST_CASE("the child of a fork neither records nor writes the file") {
                                             {"HEDDLE_TIMELINE=" + folder.file("run.trace")});
     INFO(child.output);
     CHECK(child.status == 0);
+    CHECK_THAT(timeline::summary(folder.file("run.trace")), contains("a stream"));
+}
+
+TEST_CASE("HEDDLE_TIMELINE puts the process's number into the name") {
+    const Folder folder;
+    for (int i = 0; i < 2; ++i)
+        CHECK(run_test_case("child: works a little",
+                            {"HEDDLE_TIMELINE=" + folder.file("run-%p-%p.trace")})
+                  .status == 0);
+    const std::vector<std::string> files = folder.files();
+    REQUIRE(files.size() == 2);
+    for (const std::string& file : files) {
+        INFO(file);
+        const std::string number = file.substr(4, file.find('-', 4) - 4);
+        CHECK(number.find_first_not_of("0123456789") == std::string::npos);
+        CHECK(file == "run-" + number + "-" + number + ".trace");
+    }
+}
+
+TEST_CASE("child: works a little while another process does", "[.child]") {
+    work_a_little();
+    CHECK(run_test_case("child: works a little").status == 0);
+}
+
+TEST_CASE("processes of one run do not overwrite each other's recordings") {
+    const Folder folder;
+    const std::string wish = "HEDDLE_TIMELINE=" + folder.file("run.trace");
+    const std::string name = "child: works a little while another process does";
+    CHECK(run_test_case(name, {wish}).status == 0);
+    CHECK(folder.files().size() == 2);
+    for (const std::string& file : folder.files())
+        CHECK_THAT(timeline::summary(folder.file(file.c_str())), contains("a stream"));
+    // A later run replaces the file: its processes begin when that is there.
+    CHECK(run_test_case("child: works a little", {wish}).status == 0);
+    CHECK(folder.files().size() == 2);
+}
+
+TEST_CASE("child: names its thread before its first stream", "[.child]") {
+    timeline::name_thread("a named thread");
+    { const timeline::Range range("before the first stream"); }
+    work_a_little();
+}
+
+TEST_CASE("a thread's name and ranges count from before the first stream") {
+    const Folder folder;
+    CHECK(run_test_case("child: names its thread before its first stream",
+                        {"HEDDLE_TIMELINE=" + folder.file("run.json")})
+              .status == 0);
+    CHECK_THAT(content(folder.file("run.json")), contains("a named thread"));
+    CHECK_THAT(content(folder.file("run.json")), contains("before the first stream"));
+}
+
+TEST_CASE("a thread's name holds for later recordings") {
+    const Folder folder;
+    const std::string cut(126, 'x'), name = cut + "\u00e9\u00e9";
+    std::thread([&] {
+        timeline::name_thread(name);
+        const timeline::Recording recording;
+        work_a_little();
+        recording.write(folder.file("run.json"));
+    }).join();
+    const std::string json = content(folder.file("run.json"));
+    CHECK_THAT(json, contains(cut + "\u00e9\""));
+}
+
+TEST_CASE("child: aborts", "[.child]") {
+    work_a_little();
+    std::abort();
+}
+TEST_CASE("child: reads from nowhere", "[.child]") {
+    work_a_little();
+    std::raise(SIGSEGV);
+}
+
+TEST_CASE("HEDDLE_TIMELINE writes a file when the program ends by a signal") {
+    const Folder folder;
+    const auto [name, signal] = GENERATE(table<const char*, int>(
+        {{"child: aborts", SIGABRT}, {"child: reads from nowhere", SIGSEGV}}));
+    const ChildResult child = run_test_case(name, {"HEDDLE_TIMELINE=" + folder.file("run.trace")});
+    INFO(child.output);
+    CHECK((HEDDLE_TEST_SANITIZED || child.signal == signal || child.status != 0));
     CHECK_THAT(timeline::summary(folder.file("run.trace")), contains("a stream"));
 }

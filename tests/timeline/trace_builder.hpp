@@ -149,6 +149,14 @@ public:
         made->other_position = positions_[stream];
         return made;
     }
+    /// The host was blocked within a call, or asked again and again, until the stream had done what
+    /// it has now, and `more` operations.
+    Op blocked(TraceIndex stream, std::uint64_t more = 0) {
+        const Op made = op(OpKind::blocked, no_index, "blocked");
+        made->stream = made->other = stream;
+        made->other_position = positions_[stream] + more;
+        return made;
+    }
     Op synchronize_device(TraceIndex device) {
         const Op made = op(OpKind::synchronize, no_index, "synchronize_device");
         made->device = device;

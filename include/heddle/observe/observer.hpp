@@ -40,9 +40,13 @@ enum class OpKind : std::uint8_t {
     after_users,
     used_on,  ///< Array::used_on(): what the stream has done so far may have used this memory
     abandon,  ///< a batch ended by a failure: what it had recorded and not sent will not run
+    /// The calling thread was blocked within another call, or asked again and again until a query
+    /// answered "complete". Orders nothing that the program could rely on. Told only if an observer
+    /// wants times.
+    blocked,
 };
 /// How many kinds there are.
-inline constexpr std::size_t op_kinds = static_cast<std::size_t>(OpKind::abandon) + 1;
+inline constexpr std::size_t op_kinds = static_cast<std::size_t>(OpKind::blocked) + 1;
 
 /// Returns the name of a kind, "wait_elided" for example.
 const char* to_string(OpKind kind) noexcept;
@@ -228,6 +232,13 @@ enum class DeviceClock : std::uint8_t {
     cupti,   ///< CUPTI, NVIDIA's library for profilers: one clock for all devices
 };
 
+/// What became of an operation.
+enum class RunResult : std::uint8_t {
+    done,     ///< it ran
+    failed,   ///< it ran, and threw: its stream has failed
+    dropped,  ///< it did not run, because its stream had failed
+};
+
 /// Tells when an operation ran. Of an operation that consists of parts, each part may be told, and
 /// in any order: it began with the first and ended with the last.
 struct OpRun {
@@ -248,6 +259,8 @@ struct OpRun {
     int clock = -1;
     /// Which clock of the CUDA device.
     DeviceClock measured_by = DeviceClock::events;
+    /// Unless it is `done`, this tells no times.
+    RunResult result = RunResult::done;
 };
 
 /// What a CUDA device's clock showed between two moments of the host's. All in nanoseconds.

@@ -1,14 +1,12 @@
-// Errors: their text, how they are thrown, the report hook, and failures that nobody was told of.
+// Errors: their text, how they are thrown, and the report hook.
 #include <heddle/error.hpp>
 
 #include <cstdio>
 #include <mutex>
 
 #include "core/base/errors.hpp"
-#include "core/base/failure.hpp"
 #include "core/base/fork.hpp"
 #include "core/base/format.hpp"
-#include "core/base/host_function_mark.hpp"
 #include "core/base/made_once.hpp"
 #include "core/base/report.hpp"
 
@@ -37,16 +35,14 @@ std::string describe(const ErrorInfo& info) {
 /// mutex, whatever other locks it holds.
 using Hook = std::shared_ptr<const ReportHook>;
 constinit std::mutex hook_mutex;
-const detail::ForkRegistration registered{detail::ForkOrder::report_hook, hook_mutex};
+const detail::ForkRegistration report_hook_registered{detail::ForkOrder::report_hook, hook_mutex};
 
 /// Objects that are needed when memory has run out, made in advance.
 struct Reserve {
     Hook hook;  ///< under hook_mutex
-    detail::Failure failure =
-        detail::make_failure({.code = ErrorCode::out_of_memory,
-                              .message = "there was no memory left, not even to say what for",
-                              .call = {}});
-    OutOfMemory error{*failure};
+    OutOfMemory error{ErrorInfo{.code = ErrorCode::out_of_memory,
+                                .message = "there was no memory left, not even to say what for",
+                                .call = {}}};
 };
 constinit detail::MadeOnce<Reserve> made_reserve;
 Reserve& reserve() { return made_reserve.get(); }
@@ -145,8 +141,6 @@ void rethrow_as_error(const char* call, const SourceLocation& where) {
 // Copying an Error cannot fail (copies share their data), so this one can always be thrown.
 void throw_reserved_error() { throw OutOfMemory(reserve().error); }
 
-const Failure& no_memory_failure() noexcept { return reserve().failure; }
-
 void report(const Error& error) noexcept {
     try {
         Hook taker;
@@ -179,23 +173,6 @@ std::string what_of(const std::exception_ptr& error) {
     }
 }
 
-Failure as_failure(std::exception_ptr error) noexcept {
-    try {
-        try {
-            std::rethrow_exception(error);
-        } catch (const Error& known) {
-            return make_failure(known.info());
-        } catch (const std::bad_alloc&) {
-            return no_memory_failure();
-        } catch (...) {
-            return make_failure(
-                {.code = ErrorCode::work_failed, .message = what_of(error), .cause = error});
-        }
-    } catch (...) {
-        return no_memory_failure();
-    }
-}
-
 void report(std::exception_ptr error) noexcept {
     try {
         try {
@@ -210,13 +187,6 @@ void report(std::exception_ptr error) noexcept {
     } catch (...) {
         report(reserve().error);
     }
-}
-
-FailedWork::~FailedWork() {
-    if (state_.load(std::memory_order_acquire) != State::untold) return;
-    // This may be any thread, even a worker, so the hook must not wait.
-    const InHostFunction mark;
-    report(static_cast<const ErrorInfo&>(*this));
 }
 
 }  // namespace detail

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <array>
+#include <exception>
 #include <optional>
 #include <string>
 
@@ -104,6 +105,12 @@ ErrorInfo error_info(ErrorCode code, const ErrorSite& site,
     return describe_error(code, site, message.text,
                           FormatArguments<sizeof...(arguments)>{format_argument(arguments)...});
 }
+
+/// Throws the OutOfMemory made at load. For use where there is no memory for a more specific error.
+[[noreturn]] void throw_reserved_error();
+
+/// Returns the what() of an exception, or that it has none.
+std::string what_of(const std::exception_ptr& error);
 
 /// Passes the error to the report hook, where it cannot be thrown.
 template <class... Arguments>

@@ -124,7 +124,7 @@ namespace {
 using Names = std::map<std::string, std::string, std::less<>>;
 
 constinit std::mutex names_mutex;
-const ForkRegistration registered{ForkOrder::kernel_names, names_mutex};
+const ForkRegistration kernel_names_registered{ForkOrder::kernel_names, names_mutex};
 constinit MadeOnce<Names> all_names;  ///< entries are never removed
 
 /// The name that `pretty` had when this thread asked last. A library that was unloaded may leave

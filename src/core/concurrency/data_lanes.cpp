@@ -10,6 +10,7 @@
 #include "core/stream/notify.hpp"
 #include "core/stream/order.hpp"
 #include "core/stream/registry.hpp"
+#include "core/stream/usable.hpp"
 
 namespace heddle::detail {
 

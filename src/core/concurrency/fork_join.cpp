@@ -14,6 +14,7 @@
 #include "core/stream/order.hpp"
 #include "core/stream/recorded_calls.hpp"
 #include "core/stream/registry.hpp"
+#include "core/stream/usable.hpp"
 
 namespace heddle::detail {
 
@@ -117,9 +118,9 @@ private:
 constinit MadeOnce<Branches> all_branches;
 Branches& branches() { return all_branches.get(); }
 [[maybe_unused]] const Branches& made_at_load = branches();
-const ForkRegistration registered{ForkOrder::branches,
-                                  {nullptr, [](void*) { branches().mutex().lock(); },
-                                   [](void*) { branches().mutex().unlock(); }}};
+const ForkRegistration branches_registered{ForkOrder::branches,
+                                           {nullptr, [](void*) { branches().mutex().lock(); },
+                                            [](void*) { branches().mutex().unlock(); }}};
 
 }  // namespace
 
@@ -169,15 +170,8 @@ StreamRef Fork::taken(std::size_t i) const noexcept {
 void Fork::join() try {
     impl_->joined = true;
     for (const Impl::BranchStream& branch : impl_->streams) {
-        // An empty branch needs no wait if the base is already ordered after its earlier work.
-        // Waits in the branch may have been elided because of that work. In a capture, empty
-        // branches have to be joined too.
-        if (branch.stream->submissions.load() == branch.at_fork &&
-            impl_->base.waited.covers(branch.stream->id.load(), branch.before) &&
-            !branch.stream->has(stream_flag::capturing | stream_flag::recording |
-                                stream_flag::handed_out | stream_flag::fallible))
-            continue;
-        order_after_stream(impl_->base, *branch.stream, impl_->where, WaitReason::join);
+        order_after_branch(impl_->base, {branch.stream, branch.before, branch.at_fork},
+                           impl_->where);
     }
 } catch (...) {
     rethrow_as_error("fork_join", impl_->where);
@@ -201,7 +195,7 @@ void throw_no_streams(Where where) {
 
 namespace {
 void forget_branches() noexcept { branches().forget(); }
-const ForkStepRegistration in_children{ForkStep::branches, &forget_branches};
+const ForkStepRegistration branches_in_children{ForkStep::branches, &forget_branches};
 }  // namespace
 
 }  // namespace heddle::detail

@@ -7,9 +7,9 @@
 #include <mutex>
 
 #include "core/base/errors.hpp"
-#include "core/stream/order.hpp"
 #include "core/stream/recorded_calls.hpp"
 #include "core/stream/registry.hpp"
+#include "core/stream/usable.hpp"
 #include <heddle/stream/scope.hpp>
 
 namespace heddle {

@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "core/base/errors.hpp"
-#include "core/graph/graph.hpp"
+#include "core/graph/build.hpp"
+#include "core/graph/conditional_nodes.hpp"
+#include "core/graph/memory_use.hpp"
 
 namespace heddle::detail {
 
@@ -306,45 +308,6 @@ void append_graph(GraphData& graph, const GraphData& more, const std::vector<std
     graph.blocks_known = false;
     graph.exec = nullptr;
     graph.changed.clear();
-}
-
-GraphData::~GraphData() {
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-        nodes[i]->graph = nullptr;
-        if (nodes[i].use_count() == 1) continue;
-        // The user still holds the node and may build another graph of it. It gets its edges back,
-        // without allocating: its vector has kept the capacity.
-        for (const std::uint32_t first : dependencies[i]) nodes[i]->after.push_back(nodes[first]);
-    }
-}
-
-NodeData::~NodeData() {
-    // Destroys long chains of nodes without recursion and without allocating.
-    NodeRef gone;
-    const auto let_go = [&gone](std::vector<NodeRef>& nodes) {
-        for (NodeRef& node : nodes) {
-            if (node.use_count() != 1) continue;
-            node->next_gone = std::move(gone);
-            gone = std::move(node);
-        }
-        nodes.clear();
-    };
-    let_go(after);
-    while (gone != nullptr) {
-        const NodeRef node = std::exchange(gone, std::move(gone->next_gone));
-        let_go(node->after);
-    }
-}
-
-void GraphData::expect_changes(std::size_t count) {
-    const std::size_t room = changed.size() + count;
-    if (room > changed.capacity()) changed.reserve(std::max(room, 2 * changed.capacity()));
-}
-
-void GraphData::note_change(NodeData& node) noexcept {
-    shape = nullptr;
-    blocks_known = false;
-    if (exec != nullptr) changed.push_back(static_cast<std::uint32_t>(node.index));
 }
 
 }  // namespace heddle::detail

@@ -1,5 +1,6 @@
 // Whether a graph can take over the work of another.
-#include "core/graph/graph.hpp"
+#include "core/base/format.hpp"
+#include "core/graph/launch.hpp"
 
 namespace heddle::detail {
 

@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "core/base/errors.hpp"
-#include "core/graph/graph.hpp"
+#include "core/graph/build.hpp"
+#include "core/graph/conditional_nodes.hpp"
+#include "core/graph/memory_use.hpp"
 #include "core/memory/copy.hpp"
 
 namespace heddle::detail {

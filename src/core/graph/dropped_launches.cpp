@@ -2,7 +2,7 @@
 #include <exception>
 #include <vector>
 
-#include "core/graph/graph.hpp"
+#include "core/graph/launch.hpp"
 #include "core/stream/recorded_calls.hpp"
 #include <heddle/detail/host_op.hpp>
 

@@ -10,7 +10,10 @@
 #include "core/base/errors.hpp"
 #include "core/base/kernel_name.hpp"
 #include "core/base/report.hpp"
-#include "core/graph/graph.hpp"
+#include "core/graph/build.hpp"
+#include "core/graph/conditional_nodes.hpp"
+#include "core/graph/launch.hpp"
+#include "core/graph/memory_use.hpp"
 #include "core/graph/shape.hpp"
 #include "core/launch/launch.hpp"
 #include "core/memory/memory.hpp"
@@ -146,43 +149,30 @@ Graph build(std::initializer_list<GraphNode> ends, Where where) try {
     detail::rethrow_as_error("build", where);
 }
 
+// Graphs ------------------------------------------------------------------------------------------
+
 namespace detail {
-bool NodeData::is_dependent_on(const NodeData& first) const noexcept {
-    return std::ranges::find(primaries, &first) != primaries.end();
+GraphData::~GraphData() {
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+        nodes[i]->graph = nullptr;
+        if (nodes[i].use_count() == 1) continue;
+        // The user still holds the node and may build another graph of it. It gets its edges back,
+        // without allocating: its vector has kept the capacity.
+        for (const std::uint32_t first : dependencies[i]) nodes[i]->after.push_back(nodes[first]);
+    }
 }
 
-std::string NodeData::display_name() const {
-    if (!name.empty()) return name;
-    std::string text = kind == NodeKind::kernel && work.type != nullptr
-                           ? kernel_name(work.type->op->pretty)
-                           : std::string(to_string(kind));
-    if (graph != nullptr) text += formatted(" {}", index);
-    return text;
+void GraphData::expect_changes(std::size_t count) {
+    const std::size_t room = changed.size() + count;
+    if (room > changed.capacity()) changed.reserve(std::max(room, 2 * changed.capacity()));
 }
 
-namespace {
-/// Returns the name of a kernel node's kernel, for kernel_name(). Which __global__ function it is,
-/// only arguments tell.
-const char* pretty_of(const Work& work) noexcept {
-    return work.closure != nullptr ? name_of_kernel(*work.type, kernel_of(work))
-                                   : work.type->op->pretty;
-}
-}  // namespace
-
-std::string label_of(const NodeData& node, std::size_t number) {
-    const std::string suffix = number == 0 ? "" : formatted(" #{}", number);
-    if (!node.name.empty()) return formatted("{} '{}'{}", to_string(node.kind), node.name, suffix);
-    std::string text = node.kind == NodeKind::kernel && node.work.type != nullptr
-                           ? formatted("kernel {}{}", kernel_name(pretty_of(node.work)), suffix)
-                           : formatted("the {}{}", to_string(node.kind), suffix);
-    if (node.graph != nullptr) text += formatted(" (node {})", node.index);
-    else if (node.where.line != 0)
-        text += formatted(" (made at {}:{})", node.where.file, node.where.line);
-    return text;
+void GraphData::note_change(NodeData& node) noexcept {
+    shape = nullptr;
+    blocks_known = false;
+    if (exec != nullptr) changed.push_back(static_cast<std::uint32_t>(node.index));
 }
 }  // namespace detail
-
-// Graphs ------------------------------------------------------------------------------------------
 
 Graph::Graph() noexcept = default;
 Graph::Graph(std::unique_ptr<GraphData> data) noexcept : data_(std::move(data)) {}

@@ -4,7 +4,7 @@
 
 #include "core/base/errors.hpp"
 #include "core/base/fork.hpp"
-#include "core/graph/graph.hpp"
+#include "core/graph/memory_use.hpp"
 #include <heddle/graph/nodes.hpp>
 
 namespace heddle::detail {
@@ -67,7 +67,7 @@ void find_blocks(GraphData& graph) {
 
 namespace {
 constinit SpinLock memory_lock;
-const ForkRegistration registered{ForkOrder::graph_memory, memory_lock};
+const ForkRegistration graph_memory_registered{ForkOrder::graph_memory, memory_lock};
 }  // namespace
 SpinLock& graph_memory_lock() { return memory_lock; }
 

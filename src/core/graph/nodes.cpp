@@ -7,11 +7,11 @@
 
 #include "core/base/errors.hpp"
 #include "core/base/kernel_name.hpp"
-#include "core/graph/graph.hpp"
+#include "core/graph/build.hpp"
+#include "core/graph/memory_use.hpp"
 #include "core/launch/found_views.hpp"
 #include "core/launch/launch.hpp"
 #include "core/memory/copy.hpp"
-#include "core/stream/order.hpp"
 #include "core/stream/registry.hpp"
 
 namespace heddle::detail {
@@ -123,11 +123,6 @@ const void* kernel_of(const GraphNode& node, const AskedKernel& asked, std::size
 }
 
 namespace {
-int clamped(Device device, int priority) {
-    const PriorityRange range = device.priorities();
-    return std::clamp(priority, range.greatest, range.least);
-}
-
 /// Throws Unsupported for options that an instantiated CUDA graph cannot take over: all but `block`
 /// and `shared_bytes`.
 void check_options(const NodeData& node, LaunchOptions next, const SourceLocation& where) {
@@ -135,7 +130,7 @@ void check_options(const NodeData& node, LaunchOptions next, const SourceLocatio
     next.block = node.work.options.block;
     next.shared_bytes = node.work.options.shared_bytes;
     if (next.priority != LaunchOptions::inherit_priority &&
-        clamped(node.device, next.priority) == node.priority)
+        clamped_priority(node.device, next.priority) == node.priority)
         next.priority = LaunchOptions::inherit_priority;
     if (next == node.work.options) return;
     unsupported_error({"dim", where, node.device},
@@ -144,13 +139,6 @@ void check_options(const NodeData& node, LaunchOptions next, const SourceLocatio
                       label_of(node));
 }
 }  // namespace
-
-void take_priority(NodeData& node) {
-    int& given = node.work.options.priority;
-    if (given == LaunchOptions::inherit_priority) return;
-    node.priority = clamped(node.device, given);
-    given = LaunchOptions::inherit_priority;
-}
 
 namespace {
 /// Sets the node's work, whose serials have been noted.
@@ -356,7 +344,7 @@ void make_dependent(NodeData& node, const GraphNode& first, const SourceLocation
 }
 
 void set_priority(NodeData& node, int priority, const SourceLocation& where) try {
-    const int wanted = clamped(node.device, priority);
+    const int wanted = clamped_priority(node.device, priority);
     if (wanted == node.priority) return;
     if (node.graph != nullptr && node.graph->exec != nullptr && node.graph->device.is_cuda())
         unsupported_error({"priority", where, node.device},

@@ -3,6 +3,7 @@
 
 #include "core/stream/order.hpp"
 #include "core/stream/recorded_calls.hpp"
+#include "core/stream/usable.hpp"
 
 namespace heddle::detail {
 

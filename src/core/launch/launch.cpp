@@ -17,6 +17,7 @@
 #include "core/launch/launch.hpp"
 #include "core/observe/calls.hpp"
 #include "core/observe/function_mark.hpp"
+#include "core/observe/host_access.hpp"
 #include "core/seam/backend.hpp"
 #include "core/seam/code_backend.hpp"
 #include "core/stream/notify.hpp"
@@ -284,11 +285,7 @@ void submit_host_function(StreamState& stream, Admission admission, const WorkTy
 void notify_host_access(const MemoryArgument& memory, const SourceLocation& where) noexcept {
     OpAccess access;
     const std::size_t count = describe_accesses({&memory, 1}, {&access, 1});
-    notify({.kind = OpKind::host_access,
-            .name = "on_host",
-            .bytes = memory.bytes,
-            .accesses = {&access, count},
-            .where = where});
+    tell_host_access("on_host", WaitReason::user, {&access, count}, memory.bytes, where);
 }
 
 void enqueue(StreamState& state, const OpType& type, void* self, std::size_t count,

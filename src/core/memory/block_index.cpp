@@ -85,7 +85,7 @@ private:
 };
 
 constinit SpinLock index_lock;
-const ForkRegistration registered{ForkOrder::block_index, index_lock};
+const ForkRegistration block_index_registered{ForkOrder::block_index, index_lock};
 constinit MadeOnce<BlockIndex> index;
 
 }  // namespace

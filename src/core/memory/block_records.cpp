@@ -28,7 +28,7 @@ struct BlockPool {
 };
 
 constinit BlockPool pool;
-const ForkRegistration registered{ForkOrder::blocks, pool.lock};
+const ForkRegistration blocks_registered{ForkOrder::blocks, pool.lock};
 
 /// Call with the lock held, as the next three.
 void add_free(Block& block) noexcept {

@@ -39,7 +39,7 @@ struct SlabTable {
 };
 
 constinit SpinLock slabs_lock;
-const ForkRegistration registered{ForkOrder::block_slabs, slabs_lock};
+const ForkRegistration block_slabs_registered{ForkOrder::block_slabs, slabs_lock};
 /// Never destroyed: arrays may be made while the process ends.
 constinit std::atomic<SlabTable*> slabs{nullptr};
 

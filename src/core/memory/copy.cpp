@@ -2,6 +2,7 @@
 #include <heddle/memory/copy.hpp>
 
 #include <functional>
+#include <optional>
 
 #include <heddle/observe/observer.hpp>
 #include <heddle/stream/scope.hpp>
@@ -10,8 +11,11 @@
 #include "core/memory/block_index.hpp"
 #include "core/memory/copy.hpp"
 #include "core/memory/memory.hpp"
+#include "core/observe/host_access.hpp"
+#include "core/stream/notify.hpp"
 #include "core/stream/order.hpp"
 #include "core/stream/recorded_calls.hpp"
+#include "core/stream/usable.hpp"
 
 namespace heddle::detail {
 
@@ -106,15 +110,10 @@ OpAccess access_of(const Region& region, AccessMode mode) noexcept {
 }
 
 /// The host itself accesses pageable memory, during the call.
-void notify_host_access(const Region& region, AccessMode mode,
-                        const SourceLocation& where) noexcept {
+void tell_host_side(const Region& region, AccessMode mode, const SourceLocation& where) noexcept {
     const OpAccess access = access_of(region, mode);
-    notify({.kind = OpKind::host_access,
-            .reason = WaitReason::copy,
-            .name = mode == AccessMode::write ? "host writes" : "host reads",
-            .bytes = region.bytes * region.rows,
-            .accesses = {&access, 1},
-            .where = where});
+    tell_host_access(mode == AccessMode::write ? "host writes" : "host reads", WaitReason::copy,
+                     {&access, 1}, region.bytes * region.rows, where);
 }
 
 const char* direction(const Place& to, const Place& from) {
@@ -148,8 +147,12 @@ void copy_placed(StreamRecord& stream, const Region& to, const Place& to_place, 
     // Pageable memory is free again on return; the other side is in use until the copy completes.
     if (!on_host(to_place)) note_use(to.owner, stream);
     if (!on_host(from_place)) note_use(from.owner, stream);
-    if (!is_recorded)
+    if (!is_recorded) {
+        std::optional<BlockedSpan> blocked;
+        if (on_host(to_place))
+            blocked.emplace("copy", stream, BlockedSpan::For::own, WaitReason::copy, where);
         stream.backend->copy(stream, piece_of(to, to_place), piece_of(from, from_place), where);
+    }
     if (is_observed()) {
         const OpAccess accesses[] = {access_of(to, AccessMode::write),
                                      access_of(from, AccessMode::read)};
@@ -161,8 +164,8 @@ void copy_placed(StreamRecord& stream, const Region& to, const Place& to_place, 
                    .where = where},
                   is_recorded);
         // Behind the copy, whose id and time of call the backend knows.
-        if (on_host(to_place)) notify_host_access(to, AccessMode::write, where);
-        if (on_host(from_place)) notify_host_access(from, AccessMode::read, where);
+        if (on_host(to_place)) tell_host_side(to, AccessMode::write, where);
+        if (on_host(from_place)) tell_host_side(from, AccessMode::read, where);
     }
     if (on_host(to_place)) throw_known_failure(stream);
 }

@@ -10,8 +10,8 @@
 #include "core/base/errors.hpp"
 #include "core/base/ids.hpp"
 #include "core/memory/memory.hpp"
+#include "core/seam/backend.hpp"
 #include "core/stream/notify.hpp"
-#include "core/stream/order.hpp"
 
 namespace heddle {
 

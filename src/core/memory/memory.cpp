@@ -15,6 +15,7 @@
 #include "core/stream/notify.hpp"
 #include "core/stream/order.hpp"
 #include "core/stream/recorded_calls.hpp"
+#include "core/stream/usable.hpp"
 #include <heddle/detail/thread_state.hpp>
 
 namespace heddle::detail {
@@ -308,7 +309,7 @@ void settle(const Block* block, const SourceLocation& where) {
         Backend& backend = *use.stream->backend;
         if (thread_states.in_host_function) {
             const CompletionRef done = make_completion();
-            backend.fence(use, done);
+            backend.signal_use(use, done);
             if (!done->is_done()) check_may_wait("copy (of pageable memory in use)", where);
             else done->see();
         } else if (!use.is_same()) {

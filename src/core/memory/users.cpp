@@ -52,7 +52,7 @@ UserTable* table_of(const Block& block) noexcept {
 
 /// Guards changes to the users of all blocks. Taken when a stream uses a block for the first time.
 constinit SpinLock users_lock;
-const ForkRegistration registered{ForkOrder::block_users, users_lock};
+const ForkRegistration block_users_registered{ForkOrder::block_users, users_lock};
 
 /// Adds the key to the block's table. Removes users whose work has ended if the table would have to
 /// grow. Call with `users_lock` held.

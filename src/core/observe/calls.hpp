@@ -37,6 +37,13 @@ inline std::uint64_t function_id() noexcept { return this_call().id; }
 
 /// Like notify(), without a copy: sets what the thread's call says of the operation.
 void complete_and_notify(OpInfo& op) noexcept;
+/// Tells observers of a stretch in which this thread was blocked: `op` has its begin and end. The
+/// call that the thread is in goes on.
+void notify_blocked(OpInfo& op) noexcept;
+/// Returns whether an observer wants to know when operations run and how long calls take.
+inline bool wants_times() noexcept {
+    return (observed.load(std::memory_order_relaxed) & observe::times) != 0;
+}
 /// What the records of a profiling library lack, since the process began.
 struct RecordCounts {
     std::uint64_t dropped = 0;        ///< for which there was no room

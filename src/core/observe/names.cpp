@@ -30,6 +30,7 @@ const char* to_string(OpKind kind) noexcept {
     case OpKind::after_users: return "after_users";
     case OpKind::used_on: return "used_on";
     case OpKind::abandon: return "abandon";
+    case OpKind::blocked: return "blocked";
     }
     return "?";
 }

@@ -19,6 +19,7 @@
 #include "core/base/kernel_name.hpp"
 #include "core/observe/calls.hpp"
 #include "core/observe/observers.hpp"
+#include "core/observe/polls.hpp"
 
 namespace heddle {
 
@@ -46,7 +47,7 @@ struct alignas(64) Visitor {
 };
 
 constinit std::mutex mutex;  ///< guards changes of the list
-const detail::ForkRegistration registered{detail::ForkOrder::observers, mutex};
+const detail::ForkRegistration observers_registered{detail::ForkOrder::observers, mutex};
 constinit std::atomic<const List*> current{nullptr};
 constinit List* retired = nullptr;  ///< lists that threads may still be reading
 constinit std::atomic<Visitor*> visitors{nullptr};
@@ -202,12 +203,13 @@ void forget_observing_threads() noexcept {
         one->is_taken.store(false);
     }
 }
-const ForkStepRegistration in_children{ForkStep::observers, &forget_observing_threads};
+const ForkStepRegistration observers_in_children{ForkStep::observers, &forget_observing_threads};
 }  // namespace
 
 void notify(OpInfo op) noexcept { complete_and_notify(op); }
 
 void complete_and_notify(OpInfo& op) noexcept {
+    if (op.kind != OpKind::query) end_polls();
     ThreadCall& call = this_call();
     op.id = call.id != 0 ? call.id : next_id();
     op.parent = call.parent;
@@ -231,6 +233,14 @@ void complete_and_notify(OpInfo& op) noexcept {
     } else {
         call.id = 0;
     }
+}
+
+void notify_blocked(OpInfo& op) noexcept {
+    const ThreadCall& call = this_call();
+    op.kind = OpKind::blocked;
+    op.id = next_id();
+    op.parent = call.parent;
+    visit([&](Observer& one, const ObserverOptions&) { one.on_op(op); });
 }
 
 void notify_run(const OpRun& run) noexcept {

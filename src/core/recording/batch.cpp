@@ -13,7 +13,7 @@
 #include "core/observe/function_mark.hpp"
 #include "core/recording/batch.hpp"
 #include "core/recording/batch_recorder.hpp"
-#include "core/stream/order.hpp"
+#include "core/stream/usable.hpp"
 
 namespace heddle {
 

@@ -9,7 +9,8 @@
 
 #include <heddle/recording/batch.hpp>
 
-#include "core/graph/graph.hpp"
+#include "core/graph/exec.hpp"
+#include "core/graph/shape.hpp"
 #include "core/recording/tape.hpp"
 
 namespace heddle::detail {

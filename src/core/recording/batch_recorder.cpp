@@ -5,9 +5,9 @@
 
 #include <heddle/observe/observer.hpp>
 
-#include "core/base/failure.hpp"
 #include "core/base/fork.hpp"
 #include "core/base/report.hpp"
+#include "core/failure/failure.hpp"
 #include "core/stream/notify.hpp"
 #include "core/stream/order.hpp"
 
@@ -15,7 +15,7 @@ namespace heddle::detail {
 
 namespace {
 constinit RecorderPool<BatchRecorder> batches;
-const ForkRegistration registered{ForkOrder::batch_recorders, batches.lock()};
+const ForkRegistration batch_recorders_registered{ForkOrder::batch_recorders, batches.lock()};
 }  // namespace
 
 BatchRecorder& BatchRecorder::start(StreamRecord& stream, BatchRun& run,
@@ -304,7 +304,7 @@ void BatchRecorder::flush(const SourceLocation& where) {
             merge(one.at.begins, {i});
             one.past.fate = one.stream->fallible_fate();
             one.past.submissions = one.stream->submissions.load(std::memory_order_acquire);
-            enqueue_stream_wait(*first, *one.stream, where);
+            order_after_enqueued(*first, *one.stream, where);
         }
         if (!tape->is_empty()) launch(*first, where);
     } catch (...) {

@@ -8,9 +8,11 @@
 #include <mutex>
 
 #include "core/base/errors.hpp"
-#include "core/graph/graph.hpp"
+#include "core/graph/build.hpp"
+#include "core/graph/conditional_nodes.hpp"
 #include "core/recording/capture_recorder.hpp"
 #include "core/stream/order.hpp"
+#include "core/stream/usable.hpp"
 
 namespace heddle {
 

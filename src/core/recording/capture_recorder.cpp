@@ -11,7 +11,7 @@ namespace heddle::detail {
 
 namespace {
 constinit RecorderPool<CaptureRecorder> captures;
-const ForkRegistration registered{ForkOrder::recorders, captures.lock()};
+const ForkRegistration recorders_registered{ForkOrder::recorders, captures.lock()};
 }  // namespace
 
 CaptureRecorder& CaptureRecorder::start(StreamRecord& stream, CaptureMode mode,

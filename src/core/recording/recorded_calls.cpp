@@ -5,10 +5,12 @@
 #include <thread>
 
 #include "core/base/fork.hpp"
-#include "core/graph/graph.hpp"
+#include "core/graph/build.hpp"
+#include "core/graph/memory_use.hpp"
 #include "core/memory/memory.hpp"
 #include "core/recording/recorder.hpp"
 #include "core/stream/order.hpp"
+#include "core/stream/usable.hpp"
 #include <heddle/device/memory_access.hpp>
 #include <heddle/memory/array.hpp>
 #include <heddle/stream/scope.hpp>
@@ -27,20 +29,6 @@ std::int64_t primary_of(const Recorder::Participant& one, const LaunchOptions& o
     if (options.dependence == Dependence::on_event) return one.primary;
     const bool alone = one.at.tail.size() == 1 && one.at.tail.front() == one.own;
     return options.dependence == Dependence::on_stream && alone ? one.own : -1;
-}
-
-/// Whether waiting for the stream would have no effect: nothing pending, and no failure.
-bool has_nothing_pending(StreamRecord& stream, const SourceLocation& where) {
-    if (stream.has(stream_flag::recording | stream_flag::poisoned)) return false;
-    if (stream.has(stream_flag::capturing | stream_flag::handed_out) &&
-        stream.backend->capture_id(stream) != 0)
-        return false;
-    return is_idle(stream, where);
-}
-
-bool has_been_reached(EventState& event, const SourceLocation& where) {
-    return event.capture_id == 0 && event.backend->is_complete(event, where) &&
-           event.backend->failure_of(event) == nullptr;
 }
 }  // namespace
 
@@ -185,12 +173,10 @@ bool record_stream_wait(StreamRecord& waiter, StreamRecord& other, const SourceL
     }
     // If `other` was recorded by a batch, its recorded work has been enqueued by now.
     const Recorded mine(waiter);
-    if (!mine) return false;
-    if (mine->is_capture()) return has_nothing_pending(other, where);
-    if (is_recordable(other) &&
-        waiter.waited.covers(other.id.load(), other.submissions.load(std::memory_order_acquire)))
-        return false;  // already ordered: the caller enqueues no wait
-    mine->step_aside(waiter, where);
+    if (!mine || mine->is_capture()) return false;
+    // The batch goes on if no wait will be enqueued.
+    const WaitPlan plan = decide_wait(waiter, other, where, Recorders::asked);
+    if (plan.verdict.action != WaitAction::elide) mine->step_aside(waiter, where);
     return false;
 }
 
@@ -206,9 +192,7 @@ bool record_event_wait(StreamRecord& waiter, EventState& event, const SourceLoca
         r.flush(where);
     }
     const Recorded mine(waiter);
-    if (!mine) return false;
-    if (mine->is_capture()) return has_been_reached(event, where);
-    mine->step_aside(waiter, where);
+    if (mine && !mine->is_capture()) mine->step_aside(waiter, where);
     return false;
 }
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "core/base/fork.hpp"
-#include "core/graph/graph.hpp"
+#include "core/graph/node.hpp"
 #include "core/memory/memory.hpp"
 #include "core/recording/recorder.hpp"
 #include <heddle/device/memory_access.hpp>

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/base/free_list.hpp"
-#include "core/graph/graph.hpp"
+#include "core/graph/batch_part.hpp"
 #include "core/recording/tape.hpp"
 #include "core/stream/recorded_calls.hpp"
 #include <heddle/recording/capture.hpp>

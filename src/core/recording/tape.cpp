@@ -7,7 +7,7 @@
 
 #include "core/base/fork.hpp"
 #include "core/base/made_once.hpp"
-#include "core/graph/graph.hpp"
+#include "core/graph/build.hpp"
 #include "core/launch/launch.hpp"
 
 namespace heddle::detail {
@@ -291,7 +291,7 @@ private:
 // Never destroyed: graphs may outlive static destruction.
 constinit NeverDestroyed<TapePool> instance;
 TapePool& tapes() noexcept { return instance.get(); }
-const ForkRegistration registered{
+const ForkRegistration tapes_registered{
     ForkOrder::tapes,
     {nullptr, [](void*) { tapes().lock().lock(); }, [](void*) { tapes().lock().unlock(); }}};
 }  // namespace

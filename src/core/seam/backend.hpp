@@ -169,7 +169,7 @@ public:
 
     /// Completes `done` once all work enqueued so far on the stream (of this backend) has
     /// completed. Never blocks. If it throws, for lack of memory, `done` will not complete.
-    virtual void fence(const StreamUse& use, CompletionRef done) = 0;
+    virtual void signal_use(const StreamUse& use, CompletionRef done) = 0;
     /// Makes `waiter` wait for all work enqueued so far on the stream; both are of this backend.
     /// Counts a submission if it enqueues a wait.
     virtual void wait_use(StreamRecord& waiter, const StreamUse& use,

@@ -16,7 +16,7 @@ namespace {
 // made them.
 static_assert(std::is_trivially_destructible_v<FreeList<Completion>>);
 constinit FreeList<Completion> pool;
-const ForkRegistration registered{ForkOrder::completions, pool.lock()};
+const ForkRegistration completions_registered{ForkOrder::completions, pool.lock()};
 
 struct BlockedThread : Waiter {
     std::mutex mutex;
@@ -86,7 +86,7 @@ void tell_backends() noexcept {
     cpu_backend().after_fork();
     cuda_backend().after_fork();
 }
-const ForkStepRegistration in_children{ForkStep::backends, &tell_backends};
+const ForkStepRegistration backends_in_children{ForkStep::backends, &tell_backends};
 }  // namespace
 
 }  // namespace heddle::detail

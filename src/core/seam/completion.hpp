@@ -9,9 +9,9 @@
 #include <thread>
 #include <utility>
 
-#include "core/base/failure.hpp"
 #include "core/base/free_list.hpp"
 #include "core/base/thread_sanitizer.hpp"
+#include "core/failure/failure.hpp"
 
 namespace heddle::detail {
 

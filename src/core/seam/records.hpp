@@ -4,11 +4,12 @@
 
 #include <atomic>
 #include <cstdint>
-#include <list>
-#include <mutex>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "core/base/spin_lock.hpp"
+#include "core/failure/fallible_stream.hpp"
 #include "core/seam/completion.hpp"
 #include "core/seam/waited_for.hpp"
 #include <heddle/detail/stream_state.hpp>
@@ -20,61 +21,9 @@ namespace heddle::detail {
 struct StreamRecord;
 class Recorder;
 
-/// The failure of one stream's work, if any, and the other streams' work it depends on. A stream
-/// gets a new Fate when its failure is cleared (clear_error()) and when its record becomes another
-/// stream. Shared with streams that waited for it and events recorded on it, which may ask much
-/// later. All members are thread-safe. (docs/adr/0019)
-class Fate {
-public:
-    /// Sets the failure unless there is one already. `at` is the submission that failed.
-    void fail(const Failure& reason, std::uint64_t at) noexcept;
-    /// Returns the failure, own or inherited through dependencies, that affects the first
-    /// `submissions` submissions; null if none is known.
-    Failure failure_up_to(std::uint64_t submissions) noexcept;
-    /// Returns whether there is neither a failure nor a dependency that could bring one.
-    bool is_clean() const noexcept { return clean_.load(std::memory_order_acquire); }
-
-    /// Notes that this stream, at its submission count `now`, waited for the first `submissions`
-    /// submissions of the stream whose fate is `other`. Inherits the other one's dependencies. For
-    /// streams whose failures become known late (host functions of CUDA streams).
-    void depend_on(const std::shared_ptr<Fate>& other, std::uint64_t submissions,
-                   std::uint64_t now);
-    /// Drops the dependencies of the first `submissions` submissions: they have completed and did
-    /// not fail.
-    void forget_dependencies(std::uint64_t submissions) noexcept;
-    /// Drops all dependencies: the work has completed. If `next` is not null, moves those of work
-    /// after the first `submissions` submissions to it. A failure stays.
-    void end(Fate* next = nullptr, std::uint64_t submissions = ~std::uint64_t{0}) noexcept;
-
-private:
-    /// A wait for the first `submissions` submissions of another stream.
-    struct Dependency {
-        std::shared_ptr<Fate> on;
-        std::uint64_t submissions;
-        /// The stream's own submission count at the wait: earlier work is not affected.
-        std::uint64_t at;
-    };
-    Failure own_failure_up_to(std::uint64_t submissions) noexcept;
-    /// Notes that the first `submissions` submissions are known to have completed.
-    void note_done(std::uint64_t submissions) noexcept;
-    /// Drops dependencies on work that has completed and did not fail. Call with `mutex_` held.
-    void forget_done(std::list<Dependency>& to) noexcept;
-    /// Updates `clean_`. Call with `mutex_` held.
-    void note_clean() noexcept;
-
-    std::atomic<bool> clean_{true};
-    std::atomic<std::uint64_t> done_{0};  ///< see note_done()
-    std::mutex mutex_;  ///< guards `dependencies_`; no thread holds those of two fates
-    std::list<Dependency> dependencies_;
-    std::mutex failure_mutex_;  ///< guards the two below; no other lock is taken under it
-    Failure failure_;
-    std::uint64_t failed_at_ = 0;
-};
-
 /// The full state of a stream. Made by the registry and never freed. When its stream has ended, the
 /// record is reused for another stream of the same device, with another `id`.
-struct StreamRecord : StreamState {
-    std::atomic<std::uint64_t> id{0};
+struct StreamRecord : FallibleStream {
     std::uint32_t slot = 0;  ///< index in the registry; never changes
     int priority = 0;
     std::string name;  ///< empty: "stream <id>"; changed by name_stream() only
@@ -84,13 +33,6 @@ struct StreamRecord : StreamState {
     /// do not own (another thread's, or a closed one). They check under it that the record still is
     /// that stream, and that it still has a native stream.
     SpinLock life;
-
-    /// Guards `fate` and flag `poisoned`, which says that `fate` has a failure.
-    std::mutex failure_mutex;
-    std::shared_ptr<Fate> fate = std::make_shared<Fate>();
-    /// What renew_fate() needs when the stream has ended, so that ending takes no memory. Touched
-    /// by whoever begins or ends the stream, and by nobody between.
-    std::shared_ptr<Fate> next_fate;
 
     /// The recorder, while flag `recording` is set; else null.
     std::atomic<Recorder*> recorder{nullptr};
@@ -134,41 +76,9 @@ struct StreamRecord : StreamState {
 
     /// Where ThreadSanitizer is told that a CPU stream has ended, and its work.
     const void* end_of_work() const noexcept { return &priority; }
-    bool has(std::uint32_t flag) const noexcept {
-        return (flags.load(std::memory_order_acquire) & flag) != 0;
-    }
-    void set(std::uint32_t flag) noexcept { flags.fetch_or(flag, std::memory_order_release); }
-    void clear(std::uint32_t flag) noexcept { flags.fetch_and(~flag, std::memory_order_release); }
     std::string display_name() const {
         return name.empty() ? "stream " + std::to_string(id.load()) : name;
     }
-
-    std::shared_ptr<Fate> current_fate() noexcept;
-    /// Returns current_fate() if earlier work of the stream may still fail, else null. Work of CPU
-    /// devices always may; of CUDA devices only if `poisoned` or `fallible` says so.
-    std::shared_ptr<Fate> fallible_fate() noexcept;
-    /// Sets the stream's failure unless it has one already. `at` is the submission that failed.
-    void poison(const Failure& reason, std::uint64_t at) noexcept;
-    /// Returns the failure, own or inherited through dependencies; null if none is known.
-    Failure known_failure() noexcept { return failure_up_to(~std::uint64_t{0}); }
-    /// The same, if it affects the first `submissions` submissions.
-    Failure failure_up_to(std::uint64_t submissions) noexcept;
-    /// Drops the dependencies of the first `submissions` submissions: they have completed and did
-    /// not fail.
-    void forget_dependencies(std::uint64_t submissions);
-    /// Notes that this stream waited for the first `submissions` submissions of `other`, and
-    /// inherits its dependencies. Does nothing if `other` is no longer the stream `other_id`. Does
-    /// nothing on CPU devices: there the wait itself brings the failure, in stream order.
-    void depend_on(StreamRecord& other, std::uint64_t other_id, std::uint64_t submissions);
-    void depend_on(const std::shared_ptr<Fate>& other, std::uint64_t submissions);
-    /// Clears the failure and returns it, or null if none is known. The first `submissions`
-    /// submissions must have completed. Later work gets the fate `next`.
-    Failure take_failure(std::uint64_t submissions, std::shared_ptr<Fate> next);
-    /// Makes the fate that renew_fate() needs. Call it before the stream begins.
-    void prepare_fate();
-    /// Replaces the fate before the record is reused; its work must have completed. Holders of the
-    /// old fate keep it. Once prepared it takes no memory; else it returns false if there is none.
-    bool renew_fate() noexcept;
 };
 
 /// A stream that used some memory. Its record may have become another stream since: then all work

@@ -6,11 +6,11 @@
 
 #include "core/base/errors.hpp"
 #include "core/base/host_function_mark.hpp"
+#include "core/failure/told.hpp"
 #include "core/stream/event_pool.hpp"
 #include "core/stream/notify.hpp"
 #include "core/stream/order.hpp"
 #include "core/stream/recorded_calls.hpp"
-#include "core/stream/stream_errors.hpp"
 
 namespace heddle {
 
@@ -93,7 +93,11 @@ bool Event::is_complete(Where where) const try {
     if (!event.is_recorded()) return true;
     if (!may_query(event, where)) return false;
     check_not_captured(event, "is_complete", where);
-    if (!event.backend->is_complete(event, where)) return false;
+    if (!event.backend->is_complete(event, where)) {
+        if (detail::wants_times()) [[unlikely]]
+            detail::note_pending_query(event, where);
+        return false;
+    }
     if (detail::is_observed()) detail::notify_query(event, where);
     throw_failure_of(event);
     return true;

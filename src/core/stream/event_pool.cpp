@@ -27,15 +27,16 @@ void for_each_pool(void* all, void (SpinLock::*function)() noexcept) {
 
 // Never destroyed: events may outlive static destruction.
 static_assert(std::is_trivially_destructible_v<Pools>);
-constinit Pools all;
-const ForkRegistration registered{ForkOrder::events,
-                                  {&all, [](void* pools) { for_each_pool(pools, &SpinLock::lock); },
-                                   [](void* pools) { for_each_pool(pools, &SpinLock::unlock); }}};
+constinit Pools event_pools;
+const ForkRegistration events_registered{
+    ForkOrder::events,
+    {&event_pools, [](void* pools) { for_each_pool(pools, &SpinLock::lock); },
+     [](void* pools) { for_each_pool(pools, &SpinLock::unlock); }}};
 
 EventPool& pool_of(Device device, EventOptions options) {
     const int set =
         (options.timing ? 1 : 0) | (options.blocking ? 2 : 0) | (options.interprocess ? 4 : 0);
-    return all.of[static_cast<int>(device.kind())][device.index()][set];
+    return event_pools.of[static_cast<int>(device.kind())][device.index()][set];
 }
 
 }  // namespace

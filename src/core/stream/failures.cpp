@@ -10,10 +10,11 @@
 
 #include "core/base/host_function_mark.hpp"
 #include "core/base/report.hpp"
-#include "core/stream/order.hpp"
+#include "core/failure/told.hpp"
+#include "core/stream/notify.hpp"
 #include "core/stream/recorded_calls.hpp"
 #include "core/stream/registry.hpp"
-#include "core/stream/stream_errors.hpp"
+#include "core/stream/usable.hpp"
 
 namespace heddle {
 
@@ -70,7 +71,9 @@ void clear(Device device, std::vector<PoisonedStream>& cleared, const SourceLoca
     Backend& backend = backend_of(device.kind());
     std::vector<Found> all = open_streams(device);
     // Failures of closed streams go to the report hook.
+    HostWait wait("clear_errors", device, where);
     (void)backend.synchronize_device(device.index(), where);
+    wait.end();
     cleared.reserve(cleared.size() + all.size());
     for (Found& one : all) {
         const Failure known = failure_of(one);

@@ -1,6 +1,7 @@
 #include "core/stream/notify.hpp"
 
 #include "core/base/clock.hpp"
+#include "core/observe/polls.hpp"
 #include "core/stream/recorded_calls.hpp"
 
 namespace heddle::detail {
@@ -82,13 +83,33 @@ void notify_query(StreamRecord& stream, std::uint64_t covered,
     OpInfo op = host_wait("is_complete", stream, where);
     op.kind = OpKind::query;
     op.other_position = covered;
+    tell_polled(op);
     complete_and_notify(op);
 }
 
 void notify_query(const EventState& event, const SourceLocation& where) noexcept {
     OpInfo op = host_wait("Event::is_complete", event, where);
     op.kind = OpKind::query;
+    tell_polled(op);
     complete_and_notify(op);
+}
+
+void note_pending_query(StreamRecord& stream, const SourceLocation& where) noexcept {
+    note_pending(host_wait("is_complete", stream, where));
+}
+void note_pending_query(const EventState& event, const SourceLocation& where) noexcept {
+    note_pending(host_wait("Event::is_complete", event, where));
+}
+
+void BlockedSpan::begin() noexcept { begin_ns_ = now_ns(); }
+
+void BlockedSpan::end() noexcept {
+    OpInfo op = host_wait(name_, stream_, where_);
+    op.reason = reason_;
+    if (target_ == For::own) ++op.other_position;
+    op.begin_ns = begin_ns_;
+    op.end_ns = now_ns();
+    notify_blocked(op);
 }
 
 void notify_host_function_runs(StreamRecord& stream, const OpType& type,

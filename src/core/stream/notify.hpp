@@ -62,6 +62,43 @@ void notify_query(StreamRecord& stream, std::uint64_t covered,
                   const SourceLocation& where) noexcept;
 void notify_query(const EventState& event, const SourceLocation& where) noexcept;
 
+/// Notes that a query answered "not yet", for observers that want to know how the host waits.
+void note_pending_query(StreamRecord& stream, const SourceLocation& where) noexcept;
+void note_pending_query(const EventState& event, const SourceLocation& where) noexcept;
+
+/// Tells observers that this thread may have been blocked by the stream from the span's
+/// construction to its destruction. Costs one load unless an observer wants times.
+class BlockedSpan {
+public:
+    /// What the thread waited for.
+    enum class For : std::uint8_t {
+        earlier,  ///< what the stream was given before
+        own,      ///< that, and the operation that this call enqueues
+    };
+    BlockedSpan(const char* name, StreamRecord& stream, For target, WaitReason reason,
+                const SourceLocation& where) noexcept
+        : name_(name), stream_(stream), where_(where), target_(target), reason_(reason) {
+        if (wants_times()) [[unlikely]]
+            begin();
+    }
+    ~BlockedSpan() {
+        if (begin_ns_ != 0) [[unlikely]]
+            end();
+    }
+    BlockedSpan(const BlockedSpan&) = delete;
+    BlockedSpan& operator=(const BlockedSpan&) = delete;
+
+private:
+    void begin() noexcept;
+    void end() noexcept;
+    const char* const name_;
+    StreamRecord& stream_;
+    const SourceLocation& where_;
+    const For target_;
+    const WaitReason reason_;
+    std::int64_t begin_ns_ = 0;  ///< 0: nobody wants to know
+};
+
 /// Tells observers that a host function begins on this thread, within RunsOperation.
 void notify_host_function_runs(StreamRecord& stream, const OpType& type,
                                const SourceLocation& where) noexcept;

@@ -1,9 +1,10 @@
 // Order between streams and events: records, and waits, which are elided where they are redundant.
-// Also the checks that a stream can be used.
+// What decides about a wait is in core/stream/wait_plan.hpp.
 #pragma once
 
 #include "core/base/errors.hpp"
 #include "core/seam/backend.hpp"
+#include "core/stream/wait_plan.hpp"
 #include <heddle/observe/observer.hpp>
 
 namespace heddle::detail {
@@ -16,7 +17,10 @@ void order_after_stream(StreamRecord& waiter, StreamRecord& other, const SourceL
                         WaitReason reason = WaitReason::user);
 /// The same on the native streams, whether or not a recorder has them: orders `waiter` after work
 /// that was enqueued on `other`, not after recorded work.
-void enqueue_stream_wait(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where);
+void order_after_enqueued(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where);
+/// Orders `waiter` after a branch of its own fork_join. Enqueues and tells nothing if that had no
+/// work.
+void order_after_branch(StreamRecord& waiter, const BranchEnd& branch, const SourceLocation& where);
 /// Adds a wait of heddle's own. The stream of `use` may be open, closed or gone, or belong to
 /// another thread. Flushes a batch that records the stream. For a captured stream, waits only for
 /// work that was enqueued, not for recorded work. `waiter` joins no capture or batch.
@@ -39,23 +43,5 @@ void note_record(EventState& event, StreamRecord& stream, std::uint64_t given,
 /// The same; if `external` is true, a capture records the event as a node of the graph.
 void record_event(EventState& event, StreamRecord& stream, bool external,
                   const SourceLocation& where);
-
-/// Returns whether all of the stream's work has completed and none of it has failed: a wait for it
-/// would have no effect, and the next user of the stream does not take over a failure. Ask this,
-/// not for a failure first and then for completeness: the work may fail between the two questions.
-bool is_idle(StreamRecord& stream, const SourceLocation& where);
-/// Throws the stream's failure, if one is known.
-void throw_known_failure(StreamRecord& stream);
-/// Throws UsageError if the stream is dead, and ForkedError if it belongs to the parent process.
-void check_usable(StreamRecord& stream, const char* call, const SourceLocation& where);
-/// Throws UsageError for a wait or query of a stream that is being captured.
-[[noreturn]] void throw_capturing(StreamRecord& stream, const char* call,
-                                  const SourceLocation& where);
-/// Throws UsageError for a record of an event of another device than the stream's.
-[[noreturn]] void throw_wrong_event(const ErrorSite& site, Device of_event,
-                                    std::string_view remedy);
-/// For waits and queries by the host: flushes a batch that records the stream; throws UsageError if
-/// the stream is being captured.
-void check_not_capturing(StreamRecord& stream, const char* call, const SourceLocation& where);
 
 }  // namespace heddle::detail

@@ -45,8 +45,9 @@ void record_external(StreamRecord& stream, Block* const* blocks, std::size_t cou
 /// Records a wait for the event's newest record at each launch of the graph.
 void record_wait_node(StreamRecord& stream, EventState& event, const SourceLocation& where);
 
-// Order; the return values mean the same. A wait that the user asked for may make `waiter` join the
-// capture or batch of the stream or event it waits for.
+// Order. Each returns true if it is on a tape. A wait that the user asked for may make `waiter`
+// join the capture or batch of the stream or event it waits for. If a wait is on no tape, what has
+// to precede it has been enqueued: ask decide_wait() again, with Recorders::asked.
 
 bool record_stream_wait(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where);
 bool record_event_wait(StreamRecord& waiter, EventState& event, const SourceLocation& where);

@@ -38,15 +38,15 @@ struct Registry {
 
 // Never destroyed: streams may outlive static destruction.
 static_assert(std::is_trivially_destructible_v<Registry>);
-constinit Registry all;
-const ForkRegistration registered{ForkOrder::registry, all.mutex};
+constinit Registry registry;
+const ForkRegistration registry_registered{ForkOrder::registry, registry.mutex};
 Registry::Records& records_of(Device device) noexcept {
-    return all.records[static_cast<int>(device.kind())][device.index()];
+    return registry.records[static_cast<int>(device.kind())][device.index()];
 }
 
 /// Adds a slab of records. Call with the mutex held. Throws OutOfMemory.
 void add_slab(Registry::Records& records, Device device) {
-    const int index = all.slabs.load();
+    const int index = registry.slabs.load();
     if (index == max_slabs)
         coded_error(ErrorCode::out_of_memory, {"Stream", {}, device},
                     "more streams than there can be: destroy some, or share them in a StreamPool");
@@ -57,12 +57,12 @@ void add_slab(Registry::Records& records, Device device) {
         slab[i].backend = &backend_of(device.kind());
         slab[i].next_free = std::exchange(records.fresh, &slab[i]);
     }
-    all.slab[static_cast<std::size_t>(index)].store(slab, std::memory_order_release);
-    all.slabs.store(index + 1, std::memory_order_release);
+    registry.slab[static_cast<std::size_t>(index)].store(slab, std::memory_order_release);
+    registry.slabs.store(index + 1, std::memory_order_release);
 }
 
 StreamRecord& take_record(Device device) {
-    const std::lock_guard lock(all.mutex);
+    const std::lock_guard lock(registry.mutex);
     Registry::Records& records = records_of(device);
     if (records.closed > least_closed) {
         --records.closed;
@@ -73,7 +73,7 @@ StreamRecord& take_record(Device device) {
 }
 
 void give_record(StreamRecord& record) noexcept {
-    const std::lock_guard lock(all.mutex);
+    const std::lock_guard lock(registry.mutex);
     Registry::Records& records = records_of(record.device);
     record.next_free = nullptr;
     (records.closed != 0 ? records.last->next_free : records.first) = &record;
@@ -105,7 +105,7 @@ StreamRecord& new_stream_record(Device device) {
         record.settled_by = 0;
         record.owns_native = true;
         record.owners.store(1);
-        const std::uint64_t id = all.next_id.fetch_add(1);
+        const std::uint64_t id = registry.next_id.fetch_add(1);
         record.id.store(id);
         record.key.store(id << slot_bits | record.slot, std::memory_order_relaxed);
     }
@@ -162,7 +162,7 @@ void recycle_stream(StreamRecord& stream) noexcept {
 
 StreamUse use_of(std::uint64_t key) noexcept {
     const auto slot = static_cast<std::size_t>(key & ((std::uint64_t{1} << slot_bits) - 1));
-    StreamRecord* const slab = all.slab[slot / slab_size].load(std::memory_order_acquire);
+    StreamRecord* const slab = registry.slab[slot / slab_size].load(std::memory_order_acquire);
     return {&slab[slot % slab_size], key >> slot_bits};
 }
 
@@ -176,9 +176,10 @@ bool has_ended(std::uint64_t key) noexcept {
 }
 
 void for_each_stream(const std::function<void(StreamRecord&)>& function) {
-    const int slabs = all.slabs.load(std::memory_order_acquire);
+    const int slabs = registry.slabs.load(std::memory_order_acquire);
     for (int s = 0; s < slabs; ++s) {
-        StreamRecord* slab = all.slab[static_cast<std::size_t>(s)].load(std::memory_order_acquire);
+        StreamRecord* slab =
+            registry.slab[static_cast<std::size_t>(s)].load(std::memory_order_acquire);
         for (int i = 0; i < slab_size; ++i)
             if (slab[i].id.load() != 0) function(slab[i]);
     }
@@ -195,10 +196,10 @@ void forget_streams() noexcept {
         stream.recorder.store(nullptr, std::memory_order_relaxed);
         stream.outermost.store(nullptr, std::memory_order_relaxed);
     });
-    for (auto& kind : all.records)
+    for (auto& kind : registry.records)
         for (Registry::Records& records : kind) records = {};
 }
-const ForkStepRegistration in_children{ForkStep::streams, &forget_streams};
+const ForkStepRegistration streams_in_children{ForkStep::streams, &forget_streams};
 }  // namespace
 
 }  // namespace heddle::detail

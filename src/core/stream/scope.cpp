@@ -19,8 +19,8 @@ namespace {
 
 std::atomic<detail::StreamRecord*> default_streams[2][detail::max_devices];
 constinit std::mutex default_streams_mutex;
-const detail::ForkRegistration registered{detail::ForkOrder::default_streams,
-                                          default_streams_mutex};
+const detail::ForkRegistration default_streams_registered{detail::ForkOrder::default_streams,
+                                                          default_streams_mutex};
 
 void check_depth(const ThreadState& thread, const SourceLocation& where) {
     if (thread.depth == detail::max_scopes) [[unlikely]]
@@ -103,7 +103,7 @@ void forget_scopes() noexcept {
     for (ThreadState& state : thread_states.of)
         for (auto& kind : state.streams) std::ranges::fill(kind, nullptr);
 }
-const ForkStepRegistration in_children{ForkStep::scopes, &forget_scopes};
+const ForkStepRegistration scopes_in_children{ForkStep::scopes, &forget_scopes};
 }  // namespace
 }  // namespace detail
 

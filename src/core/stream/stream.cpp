@@ -7,11 +7,12 @@
 #include <heddle/stream/scope.hpp>
 
 #include "core/base/host_function_mark.hpp"
+#include "core/failure/told.hpp"
 #include "core/stream/notify.hpp"
 #include "core/stream/order.hpp"
 #include "core/stream/recorded_calls.hpp"
 #include "core/stream/registry.hpp"
-#include "core/stream/stream_errors.hpp"
+#include "core/stream/usable.hpp"
 
 namespace heddle {
 
@@ -97,7 +98,11 @@ bool StreamRef::is_complete(Where where) const try {
     if (!detail::may_query(stream, "is_complete", where)) return false;
     detail::check_not_capturing(stream, "is_complete", where);
     const std::uint64_t covered = detail::noted_on(stream);
-    if (!stream.backend->is_complete(stream, where)) return false;
+    if (!stream.backend->is_complete(stream, where)) {
+        if (detail::wants_times()) [[unlikely]]
+            detail::note_pending_query(stream, where);
+        return false;
+    }
     if (detail::is_observed()) detail::notify_query(stream, covered, where);
     detail::throw_known_failure(stream);
     return true;

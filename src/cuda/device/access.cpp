@@ -8,7 +8,8 @@
 #include "cuda/backend.hpp"
 #include "cuda/device/access.hpp"
 #include "cuda/device/context.hpp"
-#include "cuda/device/deferred.hpp"
+#include "cuda/graph/spares.hpp"
+#include "cuda/memory/shared_memory.hpp"
 #include <heddle/device/memory_access.hpp>
 
 namespace heddle::detail::cu {

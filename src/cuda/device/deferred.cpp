@@ -1,4 +1,6 @@
 #include "cuda/device/deferred.hpp"
+#include "cuda/memory/later_frees.hpp"
+#include "cuda/stream/closed_stream.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -63,7 +65,7 @@ void do_chores_now(Gpu& g) noexcept {
     }
     RelaxedCapture relaxed;
     doomed.destroy(g);
-    zombies.remove_if([&](Zombie& z) { return bury(g, z); });
+    zombies.remove_if([&](Zombie& z) { return recycle_if_done(g, z); });
     do_later_frees(g, at_once);
     std::list<std::function<void()>> again;  // for want of memory
     while (!actions.empty()) {

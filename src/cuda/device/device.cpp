@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/base/made_once.hpp"
+#include "core/failure/told.hpp"
 #include "core/stream/registry.hpp"
-#include "core/stream/stream_errors.hpp"
 #include "cuda/backend.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/device/deferred.hpp"

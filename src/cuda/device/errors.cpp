@@ -2,8 +2,8 @@
 
 #include <atomic>
 
-#include "core/base/failure.hpp"
 #include "core/base/report.hpp"
+#include "core/failure/failure.hpp"
 #include "core/stream/registry.hpp"
 #include "cuda/device/gpu.hpp"
 

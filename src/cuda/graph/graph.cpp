@@ -7,7 +7,6 @@
 #include "core/base/report.hpp"
 #include "cuda/backend.hpp"
 #include "cuda/device/context.hpp"
-#include "cuda/device/deferred.hpp"
 #include "cuda/graph/destroy.hpp"
 #include "cuda/graph/node_parameters.hpp"
 #include "cuda/graph/spares.hpp"

@@ -4,7 +4,7 @@
 #include <exception>
 #include <numeric>
 
-#include "core/base/failure.hpp"
+#include "core/failure/failure.hpp"
 #include "cuda/backend.hpp"
 #include "cuda/graph/graph.hpp"
 #include "cuda/host_sync/host_function.hpp"

@@ -6,7 +6,6 @@
 #include "core/base/background.hpp"
 #include "core/base/made_once.hpp"
 #include "core/base/spin_lock.hpp"
-#include "cuda/device/deferred.hpp"
 #include "cuda/graph/node_parameters.hpp"
 #include "cuda/host_sync/await_gate.hpp"
 

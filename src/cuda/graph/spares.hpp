@@ -19,5 +19,9 @@ std::uint64_t shape_of(const GraphData& graph);
 void keep_spare(std::unique_ptr<Doomed> one) noexcept;
 /// Returns the newest one of this shape, or null.
 std::unique_ptr<Doomed> take_spare(std::uint64_t shape) noexcept;
+/// Destroys executables with conditional nodes that nothing refers to any more, and that are kept
+/// for other graphs. Waits for work of the device. Returns false if there were none, or if a GPU
+/// waits for a CPU stream now.
+bool destroy_kept_graphs(int device) noexcept;
 
 }  // namespace heddle::detail::cu

@@ -149,9 +149,11 @@ void AwaitLine::finish(Ticket& ticket) noexcept {
 
 void CudaBackend::await(StreamRecord& waiter, CompletionRef done, const SourceLocation& where) {
     if (done->is_done()) {
-        // Nothing to wait for, but a failure affects the stream's further work.
+        // Nothing to wait for, but a failure affects the stream's further work, and what waits for
+        // it. It is a submission all the same: fork_join() joins no branch that has none.
         if (done->failure() != nullptr)
             waiter.poison(done->failure(), waiter.submissions.load(std::memory_order_acquire) + 1);
+        count_submission(waiter);
         return;
     }
     if (capture_of(waiter) != 0)

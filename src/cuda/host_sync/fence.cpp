@@ -27,8 +27,8 @@ void add_fence(Fences& fences, const StreamUse& use) {
         if (!use.is_same()) return;
         const CompletionRef done = make_completion();
         fence.done = done;
-        fences.push_back(std::move(fence));  // first, so that nothing can fail after fence()
-        user.backend->fence(use, done);
+        fences.push_back(std::move(fence));  // first, so that nothing can fail after signal_use()
+        user.backend->signal_use(use, done);
         return;
     }
     fence.gpu = &gpu_of(user);

@@ -8,12 +8,12 @@
 #include <new>
 #include <utility>
 
-#include "core/base/failure.hpp"
 #include "core/base/host_function_mark.hpp"
 #include "core/base/kernel_name.hpp"
 #include "core/base/report.hpp"
+#include "core/failure/failure.hpp"
+#include "core/failure/told.hpp"
 #include "core/stream/notify.hpp"
-#include "core/stream/stream_errors.hpp"
 #include "cuda/backend.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/graph/user_object.hpp"
@@ -137,7 +137,8 @@ void watch_for_loss(StreamRecord& stream, HostNode* node) {
     };
     CompletionRef done = make_completion();
     (void)done->add(*watch.release());  // cannot fail: not completed yet
-    stream.backend->fence({&stream, stream.id.load(std::memory_order_relaxed)}, std::move(done));
+    stream.backend->signal_use({&stream, stream.id.load(std::memory_order_relaxed)},
+                               std::move(done));
 }
 
 /// Owns one reference to a HostNode.

@@ -150,12 +150,12 @@ void fence_by_asking(Gpu& g, const StreamUse& use, const CompletionRef& done) {
 
 }  // namespace
 
-void CudaBackend::fence(const StreamUse& use, CompletionRef done) {
+void CudaBackend::signal_use(const StreamUse& use, CompletionRef done) {
     StreamRecord& stream = *use.stream;
     if (is_forked()) return done->complete();
     Gpu& g = gpu_of(stream);
     if (g.lost.load(std::memory_order_acquire)) return done->complete();
-    if (in_callback) return defer(g, [this, use, done] { fence(use, done); });
+    if (in_callback) return defer(g, [this, use, done] { signal_use(use, done); });
     RelaxedCapture relaxed;
     CUresult code = CUDA_SUCCESS;
     try {
@@ -220,7 +220,7 @@ void CudaBackend::synchronize_use(const StreamUse& use, const SourceLocation& wh
     if (is_open) return;
     // Closed: its final event may be reused meanwhile, so a completion is needed.
     const CompletionRef done = make_completion();
-    fence(use, done);
+    signal_use(use, done);
     block_until(*done);
 }
 

@@ -68,6 +68,23 @@ void fill_on_host(const Rectangle& to, const std::vector<std::byte>& pattern) no
     }
 }
 
+namespace {
+/// Fills with an element that is too large for a kernel argument: copies the first one, and lets a
+/// kernel repeat it.
+void fill_by_repeating(Gpu& g, StreamRecord& stream, const Rectangle& to, const Piece& element,
+                       const Place& place, const SourceLocation& where) {
+    if (capture_of(stream) != 0)
+        usage_error({"fill", where, stream}, "the stream is capturing, and elements of more than "
+                                             "64 bytes cannot be filled in a graph");
+    CountOnExit counted(stream);
+    const std::size_t size = element.bytes;
+    stage_to_device(g, stream, {to.data, size, 1, size, place}, element, where);
+    RepeatKernel kernel;
+    make_repeat(kernel, to, size, g.limits.processors);
+    check(launch_fill(kernel, native_of(stream)), "cudaLaunchKernel (fill)", stream, where);
+}
+}  // namespace
+
 void CudaBackend::fill(StreamRecord& stream, const Piece& piece, const void* value,
                        std::size_t size, const SourceLocation& where) {
     Rectangle to{piece.data, piece.bytes, piece.rows, piece.pitch};
@@ -100,18 +117,8 @@ void CudaBackend::fill(StreamRecord& stream, const Piece& piece, const void* val
         check(launch_fill(kernel, native), "cudaLaunchKernel (fill)", stream, where);
         return count_submission(stream);
     }
-    // The element is too large for a kernel argument: copy the first one, and let a kernel repeat
-    // it.
-    if (capture_of(stream) != 0)
-        usage_error({"fill", where, stream}, "the stream is capturing, and elements of more than "
-                                             "64 bytes cannot be filled in a graph");
-    CountOnExit counted(stream);
-    const Place host;
-    const Piece element{const_cast<void*>(value), size, 1, size, host};
-    stage_to_device(g, stream, {to.data, size, 1, size, piece.place}, element, where);
-    RepeatKernel kernel;
-    make_repeat(kernel, to, size, g.limits.processors);
-    check(launch_fill(kernel, native), "cudaLaunchKernel (fill)", stream, where);
+    fill_by_repeating(g, stream, to, {const_cast<void*>(value), size, 1, size, Place{}},
+                      piece.place, where);
 }
 
 }  // namespace heddle::detail::cu

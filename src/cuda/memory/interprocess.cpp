@@ -21,6 +21,7 @@
 #include "cuda/device/deferred.hpp"
 #include "cuda/host_sync/await_gate.hpp"
 #include "cuda/host_sync/fence.hpp"
+#include "cuda/memory/shared_memory.hpp"
 
 namespace heddle::detail::cu {
 
@@ -163,6 +164,28 @@ void* CudaBackend::import_shared(int device, const ArrayHandle& handle,
     return data;
 }
 
+namespace {
+/// Returns fences for all users. One that CUDA refuses is made by way of a notification. Throws
+/// std::bad_alloc.
+Fences fences_of(const StreamUse* users, std::size_t user_count) {
+    Fences fences;
+    for (std::size_t i = 0; i < user_count; ++i) {
+        try {
+            add_fence(fences, users[i]);
+        } catch (const std::bad_alloc&) {
+            throw;
+        } catch (...) {
+            report(std::current_exception());
+            const CompletionRef done = make_completion();
+            Fence& fence = fences.emplace_back();
+            fence.done = done;
+            users[i].stream->backend->signal_use(users[i], done);
+        }
+    }
+    return fences;
+}
+}  // namespace
+
 bool CudaBackend::free_shared(const SharedMemory& memory, const StreamUse* users,
                               std::size_t user_count) noexcept try {
     Gpu* g = gpu_if_used(memory.device);
@@ -175,20 +198,7 @@ bool CudaBackend::free_shared(const SharedMemory& memory, const StreamUse* users
         return true;
     }
     RelaxedCapture relaxed;
-    auto fences = std::make_shared<Fences>();
-    for (std::size_t i = 0; i < user_count; ++i) {
-        try {
-            add_fence(*fences, users[i]);
-        } catch (const std::bad_alloc&) {
-            throw;
-        } catch (...) {
-            report(std::current_exception());
-            const CompletionRef done = make_completion();
-            Fence& fence = fences->emplace_back();
-            fence.done = done;
-            users[i].stream->backend->fence(users[i], done);
-        }
-    }
+    auto fences = std::make_shared<Fences>(fences_of(users, user_count));
     // Allocated now, because nothing may fail later.
     const auto one = std::make_shared<std::list<SharedMemory>>(1, memory);
     poll_in_background([one, fences] {

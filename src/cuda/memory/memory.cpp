@@ -11,9 +11,12 @@
 #include "cuda/backend.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/device/deferred.hpp"
+#include "cuda/graph/spares.hpp"
 #include "cuda/host_sync/await.hpp"
 #include "cuda/host_sync/fence.hpp"
+#include "cuda/memory/later_frees.hpp"
 #include "cuda/memory/pinned_cache.hpp"
+#include "cuda/memory/shared_memory.hpp"
 #include "cuda/stream/native_event.hpp"
 
 namespace heddle::detail::cu {

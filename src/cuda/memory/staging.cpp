@@ -6,10 +6,12 @@
 
 #include "core/base/host_function_mark.hpp"
 #include "core/base/report.hpp"
+#include "core/stream/notify.hpp"
 #include "cuda/backend.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/host_sync/host_function.hpp"
 #include "cuda/memory/copy_parts.hpp"
+#include "cuda/memory/native_copy.hpp"
 #include "cuda/memory/parallel_memcpy.hpp"
 #include "cuda/memory/pinned_cache.hpp"
 #include "cuda/stream/native_event.hpp"
@@ -111,7 +113,11 @@ void stage_to_device(Gpu& g, StreamRecord& stream, const Piece& to, const Piece&
     std::size_t n = 0;
     cut(to, ring.bytes(), [&](const Part& part) {
         Pieces::Slot& slot = ring.slot(n++);
-        ring.wait(slot);
+        if (slot.pending) {
+            const BlockedSpan blocked("copy", stream, BlockedSpan::For::earlier, WaitReason::copy,
+                                      where);
+            ring.wait(slot);
+        }
         copy_on_host(part.packed_rows(slot.data), part.rows_of(from), part.bytes, part.rows,
                      stores);
         ring.copy(slot, part.of(to), part.packed(slot.data));

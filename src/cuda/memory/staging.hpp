@@ -20,9 +20,4 @@ void stage_from_device(Gpu& g, StreamRecord& stream, const Piece& to, const Piec
 void stage_in_order(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& from,
                     const SourceLocation& where);
 
-/// Enqueues a copy between memories that the device reaches. Both pieces have the same `bytes` and
-/// `rows`. Host-to-host copies run in a host function, except in a capture.
-void copy_natively(Gpu& g, StreamRecord& stream, const Piece& to, const Piece& from,
-                   const SourceLocation& where);
-
 }  // namespace heddle::detail::cu

@@ -3,11 +3,12 @@
 #include <vector>
 
 #include "core/base/report.hpp"
-#include "core/stream/order.hpp"
 #include "core/stream/registry.hpp"
+#include "core/stream/usable.hpp"
 #include "cuda/backend.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/device/deferred.hpp"
+#include "cuda/stream/closed_stream.hpp"
 #include "cuda/stream/native_event.hpp"
 #include "cuda/stream/wrapped.hpp"
 
@@ -105,7 +106,8 @@ void CudaBackend::close_stream(StreamRecord& stream) noexcept {
     if (is_forked()) return;
     Gpu& g = gpu_of(stream);
     forget_handle(stream);
-    // A zombie from the start: bury() alone decides whether and how the stream can be given up.
+    // A zombie from the start: recycle_if_done() alone decides whether and how the stream can be
+    // given up.
     Zombie zombie{&stream, static_cast<cudaStream_t>(stream.native)};
     std::list<Zombie> own;
     if (stream.owns_native) {
@@ -114,7 +116,7 @@ void CudaBackend::close_stream(StreamRecord& stream) noexcept {
     }
     if (!in_callback) {
         RelaxedCapture relaxed;
-        if (bury(g, zombie)) return;
+        if (recycle_if_done(g, zombie)) return;
     }
     try {
         if (own.empty()) own.emplace_back();  // a wrapped stream
@@ -128,7 +130,7 @@ void CudaBackend::close_stream(StreamRecord& stream) noexcept {
     do_chores(g);
 }
 
-bool bury(Gpu& g, Zombie& zombie) noexcept {
+bool recycle_if_done(Gpu& g, Zombie& zombie) noexcept {
     StreamRecord& stream = *zombie.stream;
     if (zombie.native != nullptr) {
         // Recording an event in a capture, or destroying a stream that takes part in one, would

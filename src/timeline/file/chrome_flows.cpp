@@ -39,7 +39,7 @@ std::vector<TraceIndex> choose(const Trace& trace, const Solution& solution, std
 }
 
 /// A slice that a flow may begin or end in.
-struct Place {
+struct FlowEnd {
     ChromeRow row;
     Moment begin = 0, end = 0;
     Moment last() const { return std::max(begin, end - 1); }  ///< that is within it
@@ -64,7 +64,7 @@ public:
     /// Returns false if there is no place for it.
     bool make(TraceIndex index, ChromeFlow& flow) const {
         const Arrow& arrow = solution_.arrows[index];
-        Place from, to;
+        FlowEnd from, to;
         if (!find_bar(arrow.from, from)) return false;
         const bool is_of_host = arrow.to == arrow.wait;
         if (is_of_host ? !find_call(arrow.to, to) : !find_bar(arrow.to, to)) return false;
@@ -77,13 +77,13 @@ public:
     }
 
 private:
-    bool find_bar(TraceIndex op, Place& place) const {
+    bool find_bar(TraceIndex op, FlowEnd& place) const {
         if (op >= bars_.size() || bars_[op] == no_index) return false;
         const Bar& bar = solution_.bars[bars_[op]];
         place = {rows_.of(bar), bar.start, bar.end};
         return true;
     }
-    bool find_call(TraceIndex op, Place& place) const {
+    bool find_call(TraceIndex op, FlowEnd& place) const {
         if (op >= calls_.size() || calls_[op] == no_index) return false;
         const HostSlice& slice = host_[calls_[op]];
         place = {rows_.of(slice), slice.begin, slice.end};

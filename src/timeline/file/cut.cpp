@@ -98,7 +98,7 @@ private:
     /// Whether it says nothing of its stream: the host alone waited or asked.
     static bool is_of_host(OpKind kind) {
         return kind == OpKind::synchronize || kind == OpKind::synchronize_begins ||
-               kind == OpKind::query;
+               kind == OpKind::query || kind == OpKind::blocked;
     }
 
     /// Keeps what has no times of its own before and behind each operation that runs in the

@@ -89,6 +89,7 @@ private:
         kind(op.kind);
         if (op.mode > OpMode::batched) fail("mode", to_bits(op.mode));
         if (op.reason >= WaitReason::wait_reasons) fail("reason", to_bits(op.reason));
+        if (op.result > RunResult::dropped) fail("result", to_bits(op.result));
         string(op.name), string(op.file);
         index_or_none("thread", op.thread, trace_.threads);
         index_or_none("stream", op.stream, trace_.streams);

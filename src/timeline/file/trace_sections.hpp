@@ -19,7 +19,7 @@
 
 namespace heddle::detail {
 
-inline constexpr std::uint16_t trace_major = 1, trace_minor = 1;
+inline constexpr std::uint16_t trace_major = 1, trace_minor = 2;
 
 /// Returns XXH3 of 64 bits with that seed, the same on every machine.
 std::uint64_t check_of(std::string_view bytes, std::uint64_t seed = 0) noexcept;

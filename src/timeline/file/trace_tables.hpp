@@ -129,6 +129,8 @@ void name_own_columns(auto& row, RowOf<TraceOp> auto& op, OpHistory& before) {
     row.number(op.workers);
     if (op.accesses != 0) row.near(op.first_access, before.accesses);
     else row.near_unless(op.first_access, 0, before.accesses);
+    row.number(op.holds_pointers);
+    row.number(op.result);
     before.add(op);
 }
 
@@ -143,6 +145,7 @@ void name_columns(auto& row, RowOf<TraceNode> auto& node, auto&& after) {
     row.number(after);
     row.index(node.inside);
     row.number(node.alternative);
+    row.number(node.accesses_known);
 }
 
 void name_columns(auto& row, RowOf<TraceGraph> auto& graph, auto&& nodes) {

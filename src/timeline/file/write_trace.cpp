@@ -18,7 +18,7 @@ namespace {
 static_assert(sizeof(TraceDevice) == 32 && sizeof(TraceStream) == 24 && sizeof(TraceThread) == 4);
 static_assert(sizeof(TraceAccess) == 48 && sizeof(TraceOp) == 176);
 static_assert(sizeof(TraceNodeRun) == 32 && sizeof(TraceRange) == 24);
-static_assert(sizeof(TraceNode) == 32 + sizeof(std::vector<std::uint32_t>));
+static_assert(sizeof(TraceNode) == 40 + sizeof(std::vector<std::uint32_t>));
 static_assert(sizeof(TraceGraph) == 16 + sizeof(std::vector<TraceNode>));
 
 template <class Row> std::string table_of(std::span<const Row> rows) {

@@ -49,7 +49,7 @@ template <class F> void for_each_character(std::string_view text, F f) {
     }
 }
 
-std::string_view in_xml(std::string_view character) {
+std::string_view xml_character(std::string_view character) {
     if (character == "&") return "&amp;";
     if (character == "<") return "&lt;";
     if (character == ">") return "&gt;";
@@ -64,7 +64,14 @@ std::string_view in_xml(std::string_view character) {
 }  // namespace
 
 void append_xml(std::string& out, std::string_view text) {
-    for_each_character(text, [&out](std::string_view character) { out += in_xml(character); });
+    for_each_character(text,
+                       [&out](std::string_view character) { out += xml_character(character); });
+}
+
+std::string xml_text(std::string_view text) {
+    std::string xml;
+    append_xml(xml, text);
+    return xml;
 }
 
 void append_json(std::string& out, std::string_view text) {

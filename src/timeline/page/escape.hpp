@@ -9,6 +9,8 @@ namespace heddle::detail {
 /// Appends the text for XML and HTML, in an element or in an attribute with quotes. What XML cannot
 /// hold, such as control characters and bytes that are not UTF-8, becomes U+FFFD.
 void append_xml(std::string& out, std::string_view text);
+/// Returns that text.
+std::string xml_text(std::string_view text);
 
 /// Appends a JSON string, including quotes, that may stand inside a <script> of an HTML page. Bytes
 /// that are not UTF-8 become U+FFFD.

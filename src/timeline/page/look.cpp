@@ -84,7 +84,8 @@ BarClass class_of(OpKind kind, std::string_view name) noexcept {
     case OpKind::wait_elided: return BarClass::order;
     case OpKind::dropped: return BarClass::dropped;
     case OpKind::synchronize:
-    case OpKind::synchronize_begins: return BarClass::block;
+    case OpKind::synchronize_begins:
+    case OpKind::blocked: return BarClass::block;
     case OpKind::collective: return BarClass::collective;
     default: return BarClass::other;
     }

@@ -48,12 +48,6 @@ std::string all_scripts() {
     return text;
 }
 
-std::string in_xml(std::string_view text) {
-    std::string xml;
-    append_xml(xml, text);
-    return xml;
-}
-
 std::string still_picture(const Trace& trace, const Solution& solution) {
     std::ostringstream svg;
     write_svg(svg, trace, solution, {});
@@ -67,7 +61,7 @@ void write_page(std::ostream& out, const Trace& trace, const Solution& solution)
     PageColumns columns;
     add_page_columns(columns, trace, solution, picture);
     const Part parts[] = {
-        {"@title@", in_xml(trace.program)},
+        {"@title@", xml_text(trace.program)},
         {"@style@", ":root{" + look_variables() + "}\n" + std::string(page_css)},
         {"@still@", still_picture(trace, solution)},
         {"@head@", page_head(trace, solution, picture, columns)},

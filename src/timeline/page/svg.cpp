@@ -11,6 +11,7 @@
 #include "core/base/errors.hpp"
 #include "timeline/page/svg_blocks.hpp"
 #include "timeline/page/svg_writer.hpp"
+#include "timeline/solve/trace_parts.hpp"
 #include "timeline/solve/words.hpp"
 
 namespace heddle::detail {
@@ -235,7 +236,7 @@ void SvgPicture::draw_blocks() {
 std::size_t SvgPicture::row_of(TraceIndex op) const {
     if (op == no_index) return picture_.rows.size();
     const TraceOp& o = trace_.ops[op];
-    if (o.kind != OpKind::synchronize && o.stream != no_index) return stream_rows_[o.stream];
+    if (!is_host_wait(o) && o.stream != no_index) return stream_rows_[o.stream];
     return o.thread == no_index ? picture_.rows.size() : thread_rows_[o.thread];
 }
 

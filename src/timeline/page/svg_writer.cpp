@@ -41,12 +41,6 @@ const char* const style = R"(<style>
 }
 )";
 
-std::string in_xml(std::string_view text) {
-    std::string xml;
-    append_xml(xml, text);
-    return xml;
-}
-
 /// Counts the bytes that begin a character.
 std::size_t characters(std::string_view text) {
     return static_cast<std::size_t>(std::ranges::count_if(
@@ -65,9 +59,9 @@ std::string px(double value) {
 double text_width(std::string_view text) { return letter * static_cast<double>(characters(text)); }
 
 std::string fitted(std::string_view text, double pixels) {
-    if (text_width(text) <= pixels) return in_xml(text);
+    if (text_width(text) <= pixels) return xml_text(text);
     const double letters = pixels / letter;
-    return letters < 4 ? "" : in_xml(shortened(text, static_cast<std::size_t>(letters)));
+    return letters < 4 ? "" : xml_text(shortened(text, static_cast<std::size_t>(letters)));
 }
 
 Moment nice_step(double least) {
@@ -80,7 +74,7 @@ Moment nice_step(double least) {
 void SvgWriter::begin(double width, double height, std::string_view title) {
     out_ << "<svg class=\"heddle-timeline\" xmlns=\"http://www.w3.org/2000/svg\" width=\""
          << px(width) << "\" height=\"" << px(height) << "\" viewBox=\"0 0 " << px(width) << ' '
-         << px(height) << "\" role=\"img\" aria-label=\"" << in_xml(title) << "\">\n"
+         << px(height) << "\" role=\"img\" aria-label=\"" << xml_text(title) << "\">\n"
          << style;
     for (const Look& look : bar_looks())
         out_ << ".heddle-timeline ." << look.key << "{fill:" << look.colour << "}\n";
@@ -108,7 +102,7 @@ void SvgWriter::rect(std::string_view attributes, double x0, double x1, double y
     out_ << "<rect " << attributes << " x=\"" << px(x0) << "\" y=\"" << px(y) << "\" width=\""
          << px(std::max(x1 - x0, 0.6)) << "\" height=\"" << px(height) << '"';
     if (title.empty()) out_ << "/>\n";
-    else out_ << "><title>" << in_xml(title) << "</title></rect>\n";
+    else out_ << "><title>" << xml_text(title) << "</title></rect>\n";
 }
 
 void SvgWriter::vertical_line(double x, double y0, double y1) {

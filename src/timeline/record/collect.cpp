@@ -39,7 +39,9 @@ void TraceCollector::add_run(const RunSlot& run) {
         device_runs_.push_back({run.clock, run.id,
                                 run.start_ns != OpRun::unknown ? run.start_ns : unknown_moment,
                                 run.end_ns, run.measured_by, run.node});
-    else runs_.push_back({run.id, run.node, moment(run.start_ns), moment(run.end_ns), run.workers});
+    else
+        runs_.push_back(
+            {run.id, run.node, moment(run.start_ns), moment(run.end_ns), run.workers, run.result});
 }
 
 void TraceCollector::add_ops(const Slot* slots, std::size_t count, TraceIndex thread) {
@@ -59,12 +61,13 @@ std::size_t TraceCollector::add_op(const Slot* slot, TraceIndex thread) {
     op.thread = thread;
     op.stream = from.stream;
     op.position = from.position;
+    op.holds_pointers = (from.flags & OpSlot::holds_pointers) != 0;
     op.call_begin = moment(from.begin_ns);
     op.call_end = op.call_begin + from.duration_ns;
     op.other = from.other;
     (from.other != no_index ? op.other_position : op.bytes) = from.amount;
     std::size_t used = 1;
-    if (from.has_rare) {
+    if ((from.flags & OpSlot::has_rare) != 0) {
         const RareSlot& rare = slot[used++].rare;
         op.event = rare.event;
         op.generation = rare.generation;
@@ -123,12 +126,16 @@ void TraceCollector::give_times() {
         const auto found =
             std::ranges::lower_bound(by_id, run.id, {}, &decltype(by_id)::value_type::first);
         if (found == by_id.end() || found->first != run.id) continue;  // lost, or not yet told
-        if (run.node >= 0) {
+        if (run.node >= 0 && run.result == RunResult::done) {
             trace_.node_runs.push_back(
                 {run.id, static_cast<std::uint32_t>(run.node), run.start, run.end});
             continue;
         }
         TraceOp& op = trace_.ops[found->second];
+        if (run.result != RunResult::done) {
+            op.result = run.result;
+            continue;
+        }
         const bool is_first = op.start == unknown_moment;
         op.start = is_first ? run.start : std::min(op.start, run.start);
         op.end = is_first ? run.end : std::max(op.end, run.end);

@@ -31,6 +31,7 @@ private:
         std::int64_t node;
         Moment start, end;
         std::uint32_t workers;
+        RunResult result;
     };
     Moment moment(std::int64_t ns) const noexcept { return ns - trace_.base_ns; }
     void add_ops(const Slot* slots, std::size_t count, TraceIndex thread);

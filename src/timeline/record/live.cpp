@@ -12,10 +12,17 @@ namespace heddle::detail {
 
 namespace {
 constinit std::mutex mutex;
-const ForkRegistration registered{ForkOrder::recordings, mutex};
+const ForkRegistration recordings_registered{ForkOrder::recordings, mutex};
 // Never destroyed: other threads may end ranges during static destruction.
 constinit NeverDestroyed<std::vector<TimelineRecorder*>> recorders;
 constinit std::atomic<std::size_t> count{0};
+
+/// Trivially destructible: a thread's name is asked for until the thread is gone.
+struct ThreadName {
+    char text[128];
+    std::size_t size;
+};
+constinit thread_local ThreadName thread_name{};
 }  // namespace
 
 void add_live_recorder(TimelineRecorder& recorder) {
@@ -29,6 +36,18 @@ void remove_live_recorder(TimelineRecorder& recorder) noexcept {
     std::erase(recorders.get(), &recorder);
     count.store(recorders.get().size(), std::memory_order_relaxed);
 }
+
+void keep_thread_name(std::string_view name) noexcept {
+    std::size_t size = std::min(name.size(), sizeof thread_name.text);
+    const auto is_inside_character = [&] {
+        return size < name.size() && size > 0 &&
+               (static_cast<unsigned char>(name[size]) & 0xc0) == 0x80;
+    };
+    while (is_inside_character()) --size;
+    thread_name.size = name.copy(thread_name.text, size);
+}
+
+std::string_view kept_thread_name() noexcept { return {thread_name.text, thread_name.size}; }
 
 bool has_live_recorders() noexcept { return count.load(std::memory_order_relaxed) != 0; }
 

@@ -92,7 +92,9 @@ void ThreadLog::add(const OpInfo& op, bool with_accesses) {
                   .kind = op.kind,
                   .mode = op.mode,
                   .reason = op.reason,
-                  .has_rare = rare,
+                  .flags =
+                      static_cast<std::uint8_t>((rare ? OpSlot::has_rare : 0) |
+                                                (op.holds_pointers ? OpSlot::holds_pointers : 0)),
                   .accesses = static_cast<std::uint32_t>(accesses)};
     if (rare)
         (to++)->rare = {.event = op.event.event,
@@ -112,8 +114,9 @@ void ThreadLog::add(const OpInfo& op, bool with_accesses) {
 }
 
 void ThreadLog::add(const OpRun& run) {
-    slot_or_throw(runs_.reserve(1)).run = {run.id,      run.node,  run.start_ns,    run.end_ns,
-                                           run.workers, run.clock, run.measured_by, {}};
+    slot_or_throw(runs_.reserve(1)).run = {run.id,          run.node,    run.start_ns,
+                                           run.end_ns,      run.workers, run.clock,
+                                           run.measured_by, run.result,  {}};
     runs_.publish(1);
 }
 

@@ -15,15 +15,15 @@ struct RecordTables {
     StringTable strings;
     StreamRows streams{strings};
     GraphTable graphs{strings};
-    ChunkLimit limit;
+    EntryLimit ops, runs, clocks, ranges;
 };
 
 /// One thread's part of a recording. That thread writes it; another may read it.
 class ThreadLog {
 public:
     ThreadLog(RecordTables& tables, std::string name)
-        : name_(std::move(name)), tables_(tables), ops_(tables.limit), runs_(tables.limit),
-          clocks_(tables.limit), ranges_(tables.limit) {}
+        : name_(std::move(name)), tables_(tables), ops_(tables.ops), runs_(tables.runs),
+          clocks_(tables.clocks), ranges_(tables.ranges) {}
 
     /// Throw std::bad_alloc; what they recorded is complete or missing then.
     void add(const OpInfo& op, bool with_accesses);

@@ -13,6 +13,7 @@
 #include "core/base/ids.hpp"
 #include "core/stream/notify.hpp"
 #include "timeline/record/collect.hpp"
+#include "timeline/record/live.hpp"
 
 namespace heddle::detail {
 
@@ -48,6 +49,8 @@ std::int64_t realtime_ns() noexcept {
 
 /// Returns the name that the thread was given, "main" for the first thread, or "" for others.
 std::string name_of_this_thread(const std::string& program) {
+    if (const std::string_view given = kept_thread_name(); !given.empty())
+        return std::string(given);
     if (syscall(SYS_gettid) == getpid()) return "main";
     char name[64] = "";
     (void)pthread_getname_np(pthread_self(), name, sizeof name);
@@ -65,8 +68,8 @@ std::string program_name() {
 TimelineRecorder::TimelineRecorder(const Options& options)
     : options_(options), id_(next_id()), process_(forks()), base_ns_(now_ns()),
       base_realtime_ns_(realtime_ns()), counts_before_(gpu_record_counts()) {
-    // An operation takes two to five slots.
-    tables_.limit.most = (options.most_operations / SlotList::chunk_slots + 1) * 3 + 4;
+    tables_.ops.most = tables_.ranges.most = tables_.clocks.most = options.most_operations;
+    tables_.runs.most = 4 * options.most_operations;  // operations may be run in parts
     add_observer(*this, {.times = true});
     if (!options.cupti) return;
     try {

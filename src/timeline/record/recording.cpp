@@ -6,6 +6,7 @@
 
 #include "core/base/clock.hpp"
 #include "core/base/errors.hpp"
+#include "core/observe/start.hpp"
 #include "timeline/file/output.hpp"
 #include "timeline/record/live.hpp"
 #include "timeline/solve/solution.hpp"
@@ -75,11 +76,13 @@ std::string Recording::summary(Where where) const try {
     detail::rethrow_as_error("timeline::Recording::summary", where);
 }
 
-Range::Range(const char* name) noexcept
-    : name_(name != nullptr ? name : ""),
-      begin_ns_(detail::has_live_recorders() ? detail::now_ns() : 0) {}
+Range::Range(const char* name) noexcept : name_(name != nullptr ? name : ""), begin_ns_(0) {
+    detail::start_observers();
+    if (detail::has_live_recorders()) begin_ns_ = detail::now_ns();
+}
 
 Range::Range(std::string_view name) noexcept : begin_ns_(0) {
+    detail::start_observers();
     if (!detail::has_live_recorders()) return;
     try {
         copy_ = name;
@@ -97,6 +100,8 @@ Range::~Range() {
 }
 
 void name_thread(std::string_view name) try {
+    detail::start_observers();
+    detail::keep_thread_name(name);
     detail::for_each_live_recorder([&](TimelineRecorder& one) { one.name_thread(name); });
 } catch (...) {
     detail::rethrow_as_error("timeline::name_thread", {});

@@ -6,7 +6,9 @@ namespace heddle::detail {
 
 bool SlotList::add_chunk() noexcept {
     const std::lock_guard lock(mutex_);
-    const bool is_full = limit_.taken.load(std::memory_order_relaxed) >= limit_.most;
+    if (last_ != nullptr) limit_.held.fetch_add(last_->entries, std::memory_order_relaxed);
+    const std::size_t oldest = chunks_.empty() ? 0 : chunks_[first_]->entries;
+    const bool is_full = limit_.held.load(std::memory_order_relaxed) >= limit_.most + oldest;
     if (!is_full || chunks_.size() < 2) {
         try {
             auto chunk = std::make_unique_for_overwrite<Chunk>();
@@ -14,7 +16,6 @@ bool SlotList::add_chunk() noexcept {
             chunks_.insert(chunks_.begin() + static_cast<std::ptrdiff_t>(first_), std::move(chunk));
             last_ = chunks_[first_].get();
             first_ = (first_ + 1) % chunks_.size();
-            limit_.taken.fetch_add(1, std::memory_order_relaxed);
         } catch (const std::bad_alloc&) {
             if (chunks_.empty()) return false;
             last_ = nullptr;
@@ -25,7 +26,9 @@ bool SlotList::add_chunk() noexcept {
     if (last_ == nullptr) {  // the oldest one becomes the newest
         last_ = chunks_[first_].get();
         first_ = (first_ + 1) % chunks_.size();
+        limit_.held.fetch_sub(last_->entries, std::memory_order_relaxed);
     }
+    last_->entries = 0;
     last_->used.store(0, std::memory_order_release);
     last_used_ = 0;
     return true;

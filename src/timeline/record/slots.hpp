@@ -13,8 +13,8 @@
 
 namespace heddle::detail {
 
-/// One operation, without what is rare. What follows it in the chunk: a RareSlot if `has_rare`,
-/// then `accesses` AccessSlots.
+/// One operation, without what is rare. What follows it in the chunk: a RareSlot if `has_rare`
+/// is among the flags, then `accesses` AccessSlots.
 struct OpSlot {
     std::uint64_t id;
     std::int64_t begin_ns;
@@ -26,8 +26,10 @@ struct OpSlot {
     OpKind kind;
     OpMode mode;
     WaitReason reason;
-    bool has_rare;
+    std::uint8_t flags;
     std::uint32_t accesses;
+
+    static constexpr std::uint8_t has_rare = 1, holds_pointers = 2;
 };
 static_assert(sizeof(OpSlot) == 64);
 
@@ -55,7 +57,8 @@ struct RunSlot {
     std::uint32_t workers;
     std::int32_t clock;  ///< -1, or the CUDA device by whose clock the times are
     DeviceClock measured_by;
-    std::uint8_t unused[23];
+    RunResult result;
+    std::uint8_t unused[22];
 };
 static_assert(sizeof(RunSlot) == 64);
 
@@ -85,10 +88,11 @@ union Slot {
     RangeSlot range;
 };
 
-/// How many chunks the threads of a recording may have together.
-struct ChunkLimit {
+/// How many entries the threads of a recording keep together; an operation is one, with all of its
+/// slots.
+struct EntryLimit {
     std::size_t most = 0;
-    std::atomic<std::size_t> taken{0};
+    std::atomic<std::size_t> held{0};  ///< in chunks that are full
 };
 
 /// Slots in the order in which one thread wrote them. Groups of slots that belong together are
@@ -98,7 +102,7 @@ class SlotList {
 public:
     static constexpr std::size_t chunk_slots = 1024;
 
-    explicit SlotList(ChunkLimit& limit) noexcept : limit_(limit) {}
+    explicit SlotList(EntryLimit& limit) noexcept : limit_(limit) {}
 
     /// Returns room for `count` slots, at most a chunk's, or null if there is no memory. They can
     /// be read after publish().
@@ -107,8 +111,10 @@ public:
             if (!add_chunk()) return nullptr;
         return &last_->slots[last_used_];
     }
+    /// Publishes the slots of one entry.
     void publish(std::size_t count) noexcept {
         last_used_ += static_cast<std::uint32_t>(count);
+        ++last_->entries;
         last_->used.store(last_used_, std::memory_order_release);
     }
 
@@ -124,12 +130,14 @@ public:
 private:
     struct Chunk {
         std::atomic<std::uint32_t> used{0};
+        std::uint32_t entries = 0;  ///< the writer's own
         Slot slots[chunk_slots];
     };
-    /// Makes a chunk, or empties the oldest one. Returns false if there is no memory.
+    /// Makes a chunk, or empties the oldest one if without it there are enough entries. Returns
+    /// false if there is no memory.
     bool add_chunk() noexcept;
 
-    ChunkLimit& limit_;
+    EntryLimit& limit_;
     mutable std::mutex mutex_;                    ///< guards the next two
     std::vector<std::unique_ptr<Chunk>> chunks_;  ///< a ring
     std::size_t first_ = 0;                       ///< the oldest one

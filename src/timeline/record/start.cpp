@@ -1,16 +1,13 @@
-// The recording that HEDDLE_TIMELINE asks for. It is written when the program exits, or when it
-// ends by std::terminate().
+// The recording that HEDDLE_TIMELINE asks for. It is written when the program ends.
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
-#include <future>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <thread>
+#include <system_error>
 #include <utility>
 
 #include <heddle/timeline.hpp>
@@ -21,6 +18,8 @@
 #include "core/base/report.hpp"
 #include "core/observe/start.hpp"
 #include "timeline/file/output.hpp"
+#include "timeline/file/run_file.hpp"
+#include "timeline/record/end_writer.hpp"
 
 namespace heddle::detail {
 
@@ -77,60 +76,44 @@ Wish read(std::string_view text, const ErrorSite& site) {
 /// Never destroyed: threads may enqueue until the process is gone.
 timeline::Recording* recording = nullptr;
 std::string file;
+bool is_own_file = false;  ///< the name has the process's number
 int process = 0;
 constinit std::atomic<bool> is_written{false};
-std::terminate_handler next_handler = nullptr;
 
-/// Returns whether the caller is the one that writes.
-bool may_write() noexcept {
-    return forks() == process &&  // a child: its parent writes
-           !is_written.exchange(true);
-}
-
+/// Writes the file once, in the process that is recorded.
 void write_recording() noexcept {
+    if (forks() != process || is_written.exchange(true)) return;
     try {
-        recording->write(file, SourceLocation{});
+        // What is no file is refused by name, and a link stays.
+        std::error_code none;
+        const auto status = std::filesystem::symlink_status(file, none);
+        const bool is_special = std::filesystem::exists(status) && !is_regular_file(status);
+        if (is_own_file || is_special) return recording->write(file, SourceLocation{});
+        const std::string own = process_file(file);
+        recording->write(own, SourceLocation{});
+        (void)take_file_name(own, file);
     } catch (...) {
         report(std::current_exception());
     }
 }
 
 void write_at_exit() noexcept {
-    if (!may_write()) return;
-    recording->stop();
+    if (forks() != process) return;
+    if (!is_written.load()) recording->stop();
     write_recording();
-}
-
-/// Writes on another thread, and waits for it only so long: the one that ends the program may hold
-/// a lock that writing needs. So it does not stop the recording either.
-void write_at_terminate() noexcept {
-    constexpr std::chrono::seconds longest{20};
-    if (may_write()) {
-        try {
-            std::promise<void> promise;
-            const std::future<void> written = promise.get_future();
-            std::thread([promise = std::move(promise)]() mutable {
-                write_recording();
-                promise.set_value();
-            }).detach();
-            written.wait_for(longest);
-        } catch (...) {
-            report(std::current_exception());
-        }
-    }
-    if (next_handler != nullptr) next_handler();
-    std::abort();
 }
 
 void start_timeline(std::string_view text) {
     const ErrorSite site("HEDDLE_TIMELINE", {});
     const Wish wish = read(text, site);
     auto made = std::make_unique<timeline::Recording>(wish.options, SourceLocation{});
-    file = std::filesystem::absolute(wish.file).string();  // the program may change its folder
+    const std::string name = name_for_process(wish.file);
+    is_own_file = name != wish.file;
+    file = std::filesystem::absolute(name).string();  // the program may change its folder
     process = forks();
     recording = made.release();
     (void)std::atexit(&write_at_exit);
-    next_handler = std::set_terminate(&write_at_terminate);
+    write_at_bad_end([] { write_recording(); });
 }
 
 /// Calls function(value) if the variable is set, and reports what it throws.

@@ -95,6 +95,7 @@ TraceIndex GraphTable::keep(const GraphShape& shape, bool is_batch) {
         node.alternative = info.alternative;
         node.first_access = static_cast<std::uint32_t>(accesses_.size());
         node.accesses = static_cast<std::uint32_t>(info.accesses.size());
+        node.accesses_known = info.accesses_known;
         for (const OpAccess& access : info.accesses) accesses_.push_back(trace_access(access));
     }
     const auto index = static_cast<TraceIndex>(graphs_.size());

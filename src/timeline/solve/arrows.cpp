@@ -11,6 +11,9 @@ Arrow arrow_of(const Solving& solving, TraceIndex wait, TraceIndex to) {
     const TraceIndex from = solving.target_of(wait);
     Arrow arrow{.wait = wait, .from = from, .to = to, .from_end = solving.end_of(from)};
     arrow.to_start = wait == to ? sane(solving.trace.ops[wait].call_end) : solving.ran[to].start;
+    // A thread that asked again and again may have asked last before the work ended.
+    if (solving.trace.ops[wait].kind == OpKind::blocked)
+        arrow.to_start = std::max(arrow.to_start, arrow.from_end);
     arrow.is_backwards = arrow.from_end > arrow.to_start;
     return arrow;
 }
@@ -22,8 +25,7 @@ bool held_up(const Solving& solving, const Arrow& arrow) {
     if (arrow.wait == arrow.to) return is_known(to.call_begin) && arrow.from_end > to.call_begin;
     const Needs& needs = solving.needs[arrow.to];
     if (needs.wait != arrow.wait) return false;
-    const Moment called = std::max(sane(to.call_begin), sane(to.call_end));
-    return arrow.from_end > std::max(solving.end_of(needs.before), called);
+    return arrow.from_end > std::max(solving.end_of(needs.before), solving.enqueued(arrow.to));
 }
 
 }  // namespace
@@ -46,7 +48,7 @@ std::vector<Arrow> make_arrows(const Solving& solving) {
         }
     }
     for (std::size_t i = 0; i < trace.ops.size(); ++i)
-        if (trace.ops[i].kind == OpKind::synchronize && solving.targets[i] != no_index &&
+        if (is_host_wait(trace.ops[i]) && solving.targets[i] != no_index &&
             is_known(trace.ops[i].call_end))
             add(static_cast<TraceIndex>(i), static_cast<TraceIndex>(i));
     return arrows;

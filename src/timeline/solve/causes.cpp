@@ -5,10 +5,13 @@
 #include <map>
 #include <optional>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "core/base/format.hpp"
+#include "timeline/solve/lone_streams.hpp"
 #include "timeline/solve/needless_waits.hpp"
+#include "timeline/solve/pageable_copies.hpp"
 #include "timeline/solve/trace_parts.hpp"
 #include "timeline/solve/words.hpp"
 
@@ -22,18 +25,25 @@ constexpr std::uint64_t least_count = 4;
 constexpr Moment least_share = 5;  // a fifth
 /// So many waits of a place are looked at; the others are taken to be like them.
 constexpr std::size_t most_asked = 16;
+/// Fewer calls are not worth a batch.
+constexpr std::uint64_t least_calls = 100;
 
 /// Adds up one kind of cause by places in the source.
 class Places {
 public:
-    void add(const Trace& trace, TraceIndex op, Moment time) {
+    void add(const Trace& trace, TraceIndex op, Moment time, std::uint64_t count = 1,
+             TraceIndex needed = no_index) {
         const TraceOp& described = trace.ops[op];
         Place& place = places_[{described.file, described.line}];
-        if (place.op == no_index) place.op = op;
+        if (place.op == no_index) {
+            place.op = op;
+            place.needed = needed;
+        }
         place.time += time;
         time_ += time;
-        ++count_;
+        count_ += count;
     }
+    Moment time() const noexcept { return time_; }
     Cause cause(Cause::Kind kind) const {
         Cause made{.kind = kind, .time = time_, .count = count_};
         Moment most = -1;
@@ -41,13 +51,14 @@ public:
             if (place.time > most) {
                 most = place.time;
                 made.op = place.op;
+                made.needed = place.needed;
             }
         return made;
     }
 
 private:
     struct Place {
-        TraceIndex op = no_index;
+        TraceIndex op = no_index, needed = no_index;
         Moment time = 0;
     };
     std::map<std::pair<TraceIndex, std::uint32_t>, Place> places_;
@@ -55,26 +66,29 @@ private:
     std::uint64_t count_ = 0;
 };
 
-/// Copies of pageable memory. The host's own access, of the same thread and place, follows each.
+/// How long calls took part in copies of pageable memory.
 class PageableCopies {
 public:
-    explicit PageableCopies(const Trace& trace)
-        : trace_(trace), is_one_(trace.ops.size()), calls_(trace.threads.size()) {
-        std::vector<TraceIndex> last(trace.threads.size(), no_index);
-        for (TraceIndex i = 0; i < trace.ops.size(); ++i) {
-            const TraceOp& op = trace.ops[i];
-            if (op.thread >= last.size() || op.mode != OpMode::run) continue;
-            if (op.kind == OpKind::copy) last[op.thread] = i;
-            else if (op.kind == OpKind::host_access && op.reason == WaitReason::copy)
-                found(last[op.thread], op);
-        }
+    PageableCopies(const Trace& trace, const Solution& solution, const HostActivity& host)
+        : trace_(trace), host_(host), is_one_(find_pageable_copies(trace)),
+          calls_(trace.threads.size()) {
+        for (const Arrow& arrow : solution.arrows)
+            if (arrow.wait == arrow.to && trace.ops[arrow.wait].kind == OpKind::blocked)
+                waited_for_.emplace(arrow.from, Ran{});
+        for (const Bar& bar : solution.bars)
+            if (const auto found = waited_for_.find(bar.op);
+                found != waited_for_.end() && bar.run == no_index)
+                found->second = {bar.start, bar.end};
+        for (TraceIndex i = 0; i < trace.ops.size(); ++i)
+            if (is_one_[i]) calls_[trace.ops[i].thread].push_back(i);
         for (auto& calls : calls_)
             std::ranges::stable_sort(
                 calls, {}, [&](TraceIndex copy) { return sane(trace_.ops[copy].call_begin); });
     }
     bool is_one(TraceIndex op) const { return is_one_[op]; }
 
-    /// Calls use(copy, time) for those whose calls overlap a stretch of the thread.
+    /// Calls use(copy, time) for those whose calls overlap a stretch of the thread. What the calls
+    /// waited for earlier work is not counted.
     template <class Use> void within(TraceIndex thread, Moment begin, Moment end, Use use) const {
         if (thread >= calls_.size()) return;
         const auto& calls = calls_[thread];
@@ -84,34 +98,59 @@ public:
         for (; call != calls.end() && trace_.ops[*call].call_begin < end; ++call) {
             const TraceOp& op = trace_.ops[*call];
             if (!is_known(op.call_begin) || !is_known(op.call_end)) continue;
-            const Moment common = std::min(op.call_end, end) - std::max(op.call_begin, begin);
-            if (common > 0) use(*call, common);
+            Moment from = std::max(op.call_begin, begin), to = std::min(op.call_end, end);
+            Moment waited = 0;
+            if (const auto ran = waited_for_.find(*call); ran != waited_for_.end()) {
+                from = std::max(from, ran->second.start);
+                to = std::min(to, ran->second.end);
+            } else {
+                waited = host_.on(thread, from, to).waiting;
+            }
+            if (to - from > waited) use(*call, to - from - waited);
         }
     }
 
 private:
-    void found(TraceIndex copy, const TraceOp& access) {
-        if (copy == no_index || is_one_[copy]) return;
-        const TraceOp& op = trace_.ops[copy];
-        if (op.file != access.file || op.line != access.line) return;
-        is_one_[copy] = true;
-        calls_[op.thread].push_back(copy);
-    }
+    struct Ran {
+        Moment start = 0, end = 0;
+    };
     const Trace& trace_;
-    std::vector<bool> is_one_;                    ///< of each operation
-    std::vector<std::vector<TraceIndex>> calls_;  ///< of each thread, by begin
+    const HostActivity& host_;
+    std::vector<bool> is_one_;                        ///< of each operation
+    std::vector<std::vector<TraceIndex>> calls_;      ///< of each thread, by begin
+    std::unordered_map<TraceIndex, Ran> waited_for_;  ///< for which the host was blocked
+};
+
+/// When operations ended.
+class Ends {
+public:
+    Ends(const Trace& trace, const Solution& solution) : ends_(trace.ops.size(), unknown_moment) {
+        for (const Bar& bar : solution.bars)
+            if (bar.run == no_index) ends_[bar.op] = bar.end;
+    }
+    Moment end_of(TraceIndex op) const { return op < ends_.size() ? ends_[op] : unknown_moment; }
+
+private:
+    std::vector<Moment> ends_;
 };
 
 class CauseFinder {
 public:
     CauseFinder(const Trace& trace, const Solution& solution, const HostActivity& host)
-        : trace_(trace), solution_(solution), host_(host), copies_(trace), needless_(trace),
-          runs_(trace.ops.size()) {}
+        : trace_(trace), solution_(solution), host_(host), copies_(trace, solution, host),
+          needless_(trace), runs_(trace.ops.size()) {
+        for (const Arrow& arrow : solution.arrows)
+            if (arrow.wait == arrow.to && arrow.held_up)
+                host_waits_.emplace(std::pair(trace.ops[arrow.wait].thread, arrow.from),
+                                    arrow.wait);
+    }
 
     std::vector<Cause> find() {
         for (const CriticalStep& step : solution_.critical) add(step);
         add_round_trips();
+        add_enqueuing();
         add_stream_waits();
+        add_lone_streams();
         const Moment whole = solution_.critical.empty()
                                  ? 0
                                  : solution_.critical.back().end - solution_.critical.front().begin;
@@ -125,14 +164,15 @@ public:
     }
 
 private:
-    /// From the end of what the host waited for to the start of what it launched then.
+    /// From the end of what the host waited for to the start of what it launched first then.
     struct RoundTrip {
         TraceIndex wait = no_index;
         Moment time = 0;  ///< without the program's own code
     };
 
+    Places& places(Cause::Kind kind) { return places_[static_cast<std::size_t>(kind)]; }
     void add_to(Cause::Kind kind, TraceIndex op, Moment time) {
-        places_[static_cast<std::size_t>(kind)].add(trace_, op, time);
+        places(kind).add(trace_, op, time);
     }
 
     void add(const CriticalStep& step) {
@@ -140,25 +180,74 @@ private:
         switch (step.kind) {
         case CriticalStep::Kind::runs:
             runs_[step.op] = &step;
+            last_run_ = step.op;
             if (copies_.is_one(step.op)) add_to(Cause::Kind::pageable_copies, step.op, length);
-            if (trip_) trips_.push_back(*trip_);
-            trip_.reset();
+            end_trip();
             break;
         case CriticalStep::Kind::waits:
-            if (trace_.ops[step.op].kind == OpKind::synchronize) trip_ = RoundTrip{step.op};
+            if (is_host_wait(trace_.ops[step.op])) trip_ = RoundTrip{step.op};
             if (trip_) trip_->time += length;
             break;
         case CriticalStep::Kind::host: add_host(step); break;
         }
     }
 
+    /// A wait that ended with what it waited for has no step of its own.
+    void begin_trip(TraceIndex thread) {
+        const auto wait = host_waits_.find({thread, last_run_});
+        if (wait != host_waits_.end()) trip_ = RoundTrip{wait->second};
+    }
+    void end_trip() {
+        if (trip_) trips_.push_back(*trip_);
+        trip_.reset();
+    }
+
+    /// A thread waits, launches, and then goes on enqueuing: the round trip ends with the launch.
     void add_host(const CriticalStep& step) {
         const TraceIndex thread = trace_.ops[step.op].thread;
-        if (trip_)
-            trip_->time += step.end - step.begin - host_.on(thread, step.begin, step.end).own;
+        Moment begin = step.begin;
+        if (!trip_) begin_trip(thread);
+        if (trip_) {
+            const TraceIndex first = host_.first_work(thread, step.begin);
+            const bool goes_on = first != no_index && trace_.ops[first].call_end < step.end;
+            const Moment end = goes_on ? trace_.ops[first].call_end : step.end;
+            trip_->time += end - begin - host_.on(thread, begin, end).own;
+            if (goes_on) end_trip();
+            begin = end;
+        }
+        add_calls(thread, begin, step.end);
         copies_.within(thread, step.begin, step.end, [&](TraceIndex copy, Moment time) {
             add_to(Cause::Kind::pageable_copies, copy, time);
         });
+    }
+
+    /// Adds calls of a stretch in which nothing held the host up: what follows a wait, or a query,
+    /// that found all done is a round trip as well.
+    void add_calls(TraceIndex thread, Moment begin, Moment end) {
+        own_ += host_.on(thread, begin, end).own;
+        std::optional<RoundTrip> trip;
+        host_.calls(thread, begin, end, [&](TraceIndex index, Moment time) {
+            const TraceOp& op = trace_.ops[index];
+            if (is_host_wait(op) || op.kind == OpKind::query) {
+                trip = RoundTrip{index, time};
+            } else if (trip) {
+                trip->time += time;
+                if (!is_work(op)) return;
+                trips_.push_back(*trip);
+                trip.reset();
+            } else {
+                calling_ += time;
+                ++calls_;
+                calls_places_.add(trace_, index, time);
+            }
+        });
+    }
+
+    /// Copies of pageable memory take long by themselves, not because there are many calls.
+    void add_enqueuing() {
+        const Moment copying = places(Cause::Kind::pageable_copies).time();
+        if (calls_ < least_calls || calling_ <= own_ || calling_ / 2 <= copying) return;
+        places(Cause::Kind::enqueuing) = calls_places_;
     }
 
     /// A few that took very long had other reasons.
@@ -185,14 +274,43 @@ private:
             places[{wait.file, wait.line, wait.stream, wait.other}].push_back(&gap);
         }
         for (const auto& [place, gaps] : places) {
-            const auto is_needless = [&](const Gap* gap) {
-                return needless_.seems_needless(gap->wait);
-            };
-            const std::size_t asked = std::min(gaps.size(), most_asked);
-            const bool all_are = std::all_of(
-                gaps.begin(), gaps.begin() + static_cast<std::ptrdiff_t>(asked), is_needless);
-            for (const Gap* const gap : gaps) add_stream_wait(*gap, all_are);
+            const bool are_needless = seem_needless(gaps);
+            for (std::size_t i = 0; i < gaps.size(); ++i) {
+                if (!are_needless && i < 4 * most_asked && add_broad_wait(*gaps[i])) continue;
+                add_stream_wait(*gaps[i], are_needless);
+            }
         }
+    }
+
+    /// Returns whether nearly all waits of a place are needless. Of a few, the last one for
+    /// example, it may not be known.
+    bool seem_needless(const std::vector<const Gap*>& gaps) {
+        const std::size_t asked = std::min(gaps.size(), most_asked);
+        std::size_t needless = 0;
+        for (std::size_t i = 0; i < asked; ++i) {
+            const NeedlessWaits::Conflict conflict = needless_.find_conflict(gaps[i]->wait);
+            if (conflict.is_needed()) return false;
+            needless += conflict.is_needless();
+        }
+        return needless > 0 && 4 * needless >= 3 * asked;
+    }
+
+    /// Returns whether an earlier event would have done for a wait. What counts is how long the
+    /// path was at what was not needed.
+    bool add_broad_wait(const Gap& gap) {
+        const TraceIndex needed = needless_.find_conflict(gap.wait).last;
+        const CriticalStep& run = *runs_[gap.cause];
+        const Moment end = ends_.end_of(needed);
+        if (needed == no_index || needed == gap.cause || !is_known(end)) return false;
+        const Moment time = std::min(gap.end, run.end) - std::max(gap.begin, end);
+        if (time > 0) places(Cause::Kind::broad_waits).add(trace_, gap.wait, time, 1, needed);
+        return time > 0;
+    }
+
+    /// Streams on which work follows one another that uses no common memory.
+    void add_lone_streams() {
+        for (const LoneStream& one : find_lone_streams(trace_, solution_))
+            places(Cause::Kind::one_stream).add(trace_, one.op, one.time, one.operations);
     }
 
     /// What counts is how long the stream was idle while the path was at what it waited for.
@@ -211,9 +329,17 @@ private:
     const HostActivity& host_;
     const PageableCopies copies_;
     NeedlessWaits needless_;
+    const Ends ends_{trace_, solution_};
     std::vector<const CriticalStep*> runs_;  ///< of each operation that is on the path
+    /// By thread, and what it waited for.
+    std::map<std::pair<TraceIndex, TraceIndex>, TraceIndex> host_waits_;
+    TraceIndex last_run_ = no_index;
     std::optional<RoundTrip> trip_;
     std::vector<RoundTrip> trips_;
+    /// Of the host's part of the path, without round trips.
+    Moment own_ = 0, calling_ = 0;
+    std::uint64_t calls_ = 0;
+    Places calls_places_;
     std::array<Places, static_cast<std::size_t>(Cause::Kind::count_)> places_;
 };
 
@@ -241,6 +367,11 @@ std::string cause_text(const Trace& trace, const Cause& cause, Moment whole) {
             "First to mend: the host waits between launches. {} waits, most at {}, and "
             "the launches after them take {}. Enqueue more before waiting.",
             cause.count, place, share);
+    case Cause::Kind::enqueuing:
+        return formatted(
+            "First to mend: the host is busy enqueuing. {} calls, most at {}, take {}. A graph or "
+            "a batch makes fewer calls.",
+            cause.count, place, share);
     case Cause::Kind::pageable_copies:
         return formatted(
             "First to mend: copies of pageable memory, most at {}. The host takes part "
@@ -252,6 +383,19 @@ std::string cause_text(const Trace& trace, const Cause& cause, Moment whole) {
             "for them for {}, and share no memory that was recorded with what they "
             "waited for.",
             place, streams_of(trace, op), share);
+    case Cause::Kind::broad_waits:
+        return formatted(
+            "First to mend: waits for more than is needed, most at {} ({}). Of what they wait for, "
+            "{} at {} is needed last, and for {} they wait for what follows it. An earlier event, "
+            "recorded behind it, would do.",
+            place, streams_of(trace, op), fit(name_text(trace, trace.ops[cause.needed]), 60),
+            place_text(trace, trace.ops[cause.needed]), share);
+    case Cause::Kind::one_stream:
+        return formatted(
+            "First to mend: work that nothing orders is on one stream, '{}'. Its {} operations "
+            "could take {} less, as far as the memory that they use says: run what is independent "
+            "on other streams, by fork_join() for example.",
+            fit(stream_text(trace, op.stream), 30), cause.count, share);
     case Cause::Kind::turns:
         return formatted(
             "First to mend: copies and kernels take turns. The waits for each other, "

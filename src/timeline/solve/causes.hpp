@@ -12,15 +12,21 @@ namespace heddle::detail {
 struct Cause {
     enum class Kind : std::uint8_t {
         host_waits,       ///< the host waits before it launches more
+        enqueuing,        ///< the host's calls take longer than what they enqueue
         pageable_copies,  ///< the host takes part in copies
         needless_waits,   ///< of streams for others with which they share no memory
+        broad_waits,      ///< of streams for more than they need
+        one_stream,       ///< work that nothing orders follows one another on a stream
         turns,            ///< copies wait for kernels, and kernels for copies
         count_
     };
     Kind kind = Kind::host_waits;
-    Moment time = 0;           ///< of the critical path
-    std::uint64_t count = 0;   ///< how often it is there
-    TraceIndex op = no_index;  ///< the host wait, copy or wait of the place that took longest
+    Moment time = 0;          ///< of the critical path
+    std::uint64_t count = 0;  ///< how often it is there
+    /// The host wait, call, copy or wait of the place that took longest; of one stream, one of its
+    /// operations.
+    TraceIndex op = no_index;
+    TraceIndex needed = no_index;  ///< broad waits: the last operation that is needed
 };
 
 /// Returns what makes up much of the critical path and repeats, the largest first.

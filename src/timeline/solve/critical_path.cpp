@@ -15,8 +15,8 @@ public:
         for (std::size_t i = 0; i < trace_.ops.size(); ++i) {
             const TraceOp& op = trace_.ops[i];
             const Moment target_end = solving.end_of(solving.targets[i]);
-            if (op.kind != OpKind::synchronize || op.thread >= waits_.size() ||
-                !is_known(target_end) || !is_known(op.call_end) || target_end <= op.call_begin)
+            if (!is_host_wait(op) || op.thread >= waits_.size() || !is_known(target_end) ||
+                !is_known(op.call_end) || target_end <= op.call_begin)
                 continue;
             waits_[op.thread].emplace_back(op.call_end, static_cast<TraceIndex>(i));
         }
@@ -80,8 +80,7 @@ private:
             last = target;
         const Moment free = std::min(solving_.end_of(last), at_);
         const Moment call_begin = sane(described.call_begin);
-        const Moment call_end = std::max(call_begin, sane(described.call_end));
-        step(CriticalStep::Kind::waits, op, std::max(free, call_end));
+        step(CriticalStep::Kind::waits, op, std::max(free, solving_.enqueued(op)));
         if (call_begin > free || last == no_index) return go_along_thread(op);
         step(CriticalStep::Kind::host, op, free);
         return last;
@@ -96,7 +95,7 @@ private:
         const TraceIndex wait = host_waits_.last_on(described.thread, called);
         const TraceIndex parent = solving_.host_functions.find(described.parent);
         const bool parent_is_known = parent != no_index && is_known(solving_.ran[parent].end);
-        const Moment waited = wait != no_index ? solving_.trace.ops[wait].call_end : unknown_moment;
+        const Moment waited = wait != no_index ? end_of_wait(wait, called) : unknown_moment;
         if (parent_is_known && solving_.ran[parent].start >= waited) {
             step(CriticalStep::Kind::host, op, called);
             return parent;
@@ -106,6 +105,13 @@ private:
         const TraceIndex target = solving_.targets[wait];
         step(CriticalStep::Kind::waits, wait, solving_.ran[target].end);
         return target;
+    }
+
+    /// A thread that asked again and again may have asked last before the work ended.
+    Moment end_of_wait(TraceIndex wait, Moment called) const {
+        const TraceOp& op = solving_.trace.ops[wait];
+        if (op.kind != OpKind::blocked) return op.call_end;
+        return std::max(op.call_end, std::min(solving_.end_of(solving_.targets[wait]), called));
     }
 
     const Solving& solving_;

@@ -72,9 +72,9 @@ private:
         const TraceIndex parent = solving_.host_functions.find(op.parent);
         if (const auto slow = slow_.reason_of(op_)) {
             cut(op.call_begin, GapReason::launched_late, parent);
-            cut(op.call_end, *slow);
+            cut(solving_.enqueued(op_), *slow);
         }
-        cut(std::max(sane(op.call_begin), sane(op.call_end)), GapReason::launched_late, parent);
+        cut(solving_.enqueued(op_), GapReason::launched_late, parent);
     }
 
     /// The call had returned and all waits were satisfied.

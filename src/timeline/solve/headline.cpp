@@ -83,6 +83,10 @@ std::string idle_text(const Trace& trace, const PathShares& path, GapReason reas
     case GapReason::no_worker:
         return "Too few workers are the biggest reason: for " + share + " all of them were busy.";
     case GapReason::launch_latency:
+        if (path.late_workers >= time / 2)
+            return "Workers that woke up late are the biggest reason: for " + share +
+                   " an operation was ready, a worker was free and none had begun. Other threads "
+                   "or processes may have had the cores.";
         return "The latency of launches is the biggest reason: it takes " + share +
                ". Larger kernels, or a graph, make fewer or shorter ones.";
     case GapReason::nothing_enqueued:

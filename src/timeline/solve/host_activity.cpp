@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/format.hpp"
+#include "timeline/solve/slow_calls.hpp"
 #include "timeline/solve/trace_parts.hpp"
 #include "timeline/solve/words.hpp"
 
@@ -18,17 +19,54 @@ HostActivity::HostActivity(const Trace& trace)
 }
 
 void HostActivity::add_calls() {
+    const SlowCalls slow(trace_);
     for (std::size_t i = 0; i < trace_.ops.size(); ++i) {
         const TraceOp& op = trace_.ops[i];
         if (op.thread >= calls_.size() || !is_known(op.call_begin) || !is_known(op.call_end) ||
             op.call_end < op.call_begin)
             continue;
-        calls_[op.thread].push_back({op.call_begin, op.call_end, static_cast<TraceIndex>(i)});
+        const auto index = static_cast<TraceIndex>(i);
+        const bool is_wait = is_host_wait(op) || slow.reason_of(index) == GapReason::queue_full;
+        calls_[op.thread].push_back({op.call_begin, op.call_end, index, is_wait});
     }
-    const auto is_before = [](const Call& a, const Call& b) { return a.begin < b.begin; };
+    const auto is_before = [](const Call& a, const Call& b) {
+        return std::pair(a.begin, b.end) < std::pair(b.begin, a.end);
+    };
     for (auto& calls : calls_)
         if (!std::is_sorted(calls.begin(), calls.end(), is_before))
             std::stable_sort(calls.begin(), calls.end(), is_before);
+    for (auto& calls : calls_) cut_out_waits(calls);
+}
+
+void HostActivity::cut_out_waits(std::vector<Call>& calls) {
+    std::vector<Call> apart;
+    apart.reserve(calls.size());
+    for (const Call& call : calls) {
+        // The wait is in the call before it, whose rest follows it.
+        if (call.is_wait && !apart.empty() && !apart.back().is_wait &&
+            apart.back().end > call.begin) {
+            Call rest = apart.back();
+            apart.back().end = call.begin;
+            apart.push_back(call);
+            rest.begin = std::min(call.end, rest.end);
+            if (rest.begin < rest.end) apart.push_back(rest);
+        } else {
+            apart.push_back(call);
+        }
+    }
+    calls = std::move(apart);
+}
+
+TraceIndex HostActivity::first_work(TraceIndex thread, Moment begin) const {
+    if (thread >= calls_.size()) return no_index;
+    const auto& calls = calls_[thread];
+    auto call = std::lower_bound(calls.begin(), calls.end(), begin,
+                                 [](const Call& one, Moment value) { return one.begin < value; });
+    const auto is_new_work = [&](const Call& one) {
+        return is_work(trace_.ops[one.op]) && trace_.ops[one.op].call_begin >= begin;
+    };
+    while (call != calls.end() && !is_new_work(*call)) ++call;
+    return call != calls.end() ? call->op : no_index;
 }
 
 void HostActivity::add_ranges() {
@@ -103,6 +141,18 @@ private:
 
 }  // namespace
 
+void HostActivity::calls(TraceIndex thread, Moment begin, Moment end, const InCall& use) const {
+    if (thread >= calls_.size()) return;
+    const auto& calls = calls_[thread];
+    auto call = std::lower_bound(calls.begin(), calls.end(), begin,
+                                 [](const Call& one, Moment value) { return one.begin < value; });
+    if (call != calls.begin()) --call;  // it may reach into the stretch
+    for (; call != calls.end() && call->begin < end; ++call) {
+        const Moment time = std::min(call->end, end) - std::max(call->begin, begin);
+        if (time > 0 || call->begin >= begin) use(call->op, std::max<Moment>(time, 0));
+    }
+}
+
 HostStretch HostActivity::on(TraceIndex thread, Moment begin, Moment end,
                              const OwnCode& own) const {
     if (thread >= calls_.size() || begin >= end) return {};
@@ -113,8 +163,7 @@ HostStretch HostActivity::on(TraceIndex thread, Moment begin, Moment end,
     StretchMaker maker(begin, own);
     for (; call != calls.end() && call->begin < end; ++call) {
         maker.own_until(call->begin, call->op);
-        maker.call_until(std::min(call->end, end), call->op,
-                         trace_.ops[call->op].kind == OpKind::synchronize);
+        maker.call_until(std::min(call->end, end), call->op, call->is_wait);
     }
     maker.own_until(end, call != calls.end() ? call->op : no_index);
     return maker.made();
@@ -122,7 +171,7 @@ HostStretch HostActivity::on(TraceIndex thread, Moment begin, Moment end,
 
 namespace {
 
-std::string place_of(const Trace& trace, TraceIndex op) {
+std::string short_place(const Trace& trace, TraceIndex op) {
     return place_text(trace, trace.ops[op], 40);
 }
 
@@ -131,10 +180,10 @@ std::string own_words(const Trace& trace, const HostStretch& did, const std::str
     const Moment longest = did.own_end - did.own_begin;
     std::string detail;
     if (did.own_after != no_index && did.own_before != no_index)
-        detail = formatted("from {} to {}", place_of(trace, did.own_after),
-                           place_of(trace, did.own_before));
-    else if (did.own_before != no_index) detail = "before " + place_of(trace, did.own_before);
-    else if (did.own_after != no_index) detail = "after " + place_of(trace, did.own_after);
+        detail = formatted("from {} to {}", short_place(trace, did.own_after),
+                           short_place(trace, did.own_before));
+    else if (did.own_before != no_index) detail = "before " + short_place(trace, did.own_before);
+    else if (did.own_after != no_index) detail = "after " + short_place(trace, did.own_after);
     if (!detail.empty() && longest < did.own) detail = duration_text(longest) + " " + detail;
     if (!range.empty()) detail += (detail.empty() ? "in '" : ", in '") + fit(range, 40) + "'";
     return detail.empty() ? text : text + " (" + detail + ")";
@@ -146,14 +195,14 @@ std::string wait_words(const Trace& trace, const HostStretch& did) {
     return formatted(
         "{}{} {} ({})", name.empty() ? "synchronize" : fit(name, 40),
         did.waits > 1 ? formatted(" and {} more", count_text(did.waits - 1, "wait", "waits")) : "",
-        duration_text(did.waiting), place_of(trace, did.longest_wait));
+        duration_text(did.waiting), short_place(trace, did.longest_wait));
 }
 
 std::string call_words(const Trace& trace, const HostStretch& did) {
     const TraceOp& op = trace.ops[did.longest_call];
     return formatted("{} {} (the longest: {} at {})", count_text(did.calls, "call", "calls"),
                      duration_text(did.calling), to_string(op.kind),
-                     place_of(trace, did.longest_call));
+                     short_place(trace, did.longest_call));
 }
 
 }  // namespace

@@ -26,6 +26,13 @@ class HostActivity {
 public:
     explicit HostActivity(const Trace& trace);
 
+    /// Returns the first call from `begin` on in which the thread enqueued work, or no_index.
+    TraceIndex first_work(TraceIndex thread, Moment begin) const;
+
+    /// Called for a call, or a part of one, that is in a stretch.
+    using InCall = std::function<void(TraceIndex op, Moment time)>;
+    void calls(TraceIndex thread, Moment begin, Moment end, const InCall& use) const;
+
     /// Called for each part of a stretch in which the thread ran its own code: how long it took,
     /// and the operations that were called before and after, if known.
     using OwnCode = std::function<void(Moment time, TraceIndex after, TraceIndex before)>;
@@ -44,6 +51,7 @@ private:
     struct Call {
         Moment begin, end;
         TraceIndex op;
+        bool is_wait = false;
     };
     struct Range {
         Moment begin, end;
@@ -51,6 +59,8 @@ private:
         std::size_t parent;  ///< the range around it; its own index if there is none
     };
     void add_calls();
+    /// Cuts waits out of the calls in which they were, so that no two calls overlap.
+    static void cut_out_waits(std::vector<Call>& calls);
     void add_ranges();
     /// Returns the name of the innermost range that holds this moment, or no_index.
     TraceIndex range_at(TraceIndex thread, Moment moment) const;

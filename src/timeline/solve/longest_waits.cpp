@@ -50,9 +50,42 @@ private:
     std::map<Key, WaitShare> all_;
 };
 
+/// What ran before each operation on its stream.
+class Befores {
+public:
+    Befores(const Trace& trace, const Solution& solution)
+        : trace_(trace), bars_(trace.ops.size()), befores_(trace.ops.size()) {
+        const Bar* last = nullptr;
+        for (const Bar& bar : solution.bars) {
+            if (bar.run != no_index) continue;
+            bars_[bar.op] = &bar;
+            if (last != nullptr && last->stream == bar.stream) befores_[bar.op] = last;
+            last = &bar;
+        }
+    }
+    /// Returns what the host waited for most of the time. A copy whose own call waits for it takes
+    /// less than what is before it.
+    TraceIndex held_up_by(const Arrow& arrow) const {
+        const TraceOp& wait = trace_.ops[arrow.wait];
+        const Bar* const own = bars_[arrow.from];
+        const Bar* const before = befores_[arrow.from];
+        if (wait.kind != OpKind::blocked || wait.reason != WaitReason::copy || own == nullptr ||
+            before == nullptr)
+            return arrow.from;
+        const Moment earlier = std::min(before->end, own->start) - wait.call_begin;
+        return earlier > own->end - own->start ? before->op : arrow.from;
+    }
+
+private:
+    const Trace& trace_;
+    std::vector<const Bar*> bars_, befores_;  ///< of each operation
+};
+
 std::string waiter_text(const Trace& trace, const WaitShare& share) {
     const TraceOp& op = trace.ops[share.wait];
-    if (share.is_host) return "the host's thread " + fit(thread_text(trace, op.thread), 30);
+    if (share.is_host)
+        return "the host's thread " + fit(thread_text(trace, op.thread), 30) +
+               (is_host_wait(op) ? "" : ", blocked by a full queue");
     const std::string stream = fit(stream_text(trace, op.stream), 20);
     if (share.from == no_index) return stream + " for work outside of the recording";
     return stream + " for " + fit(stream_text(trace, trace.ops[share.from].stream), 20);
@@ -80,9 +113,12 @@ std::vector<WaitShare> longest_waits(const Trace& trace, const Solution& solutio
     for (const Gap& gap : solution.gaps)
         if (gap.reason == GapReason::waited)
             waits.add(gap.wait, gap.cause, false, gap.end - gap.begin);
+        else if (gap.reason == GapReason::queue_full)
+            waits.add(gap.op, no_index, true, gap.end - gap.begin);
+    const Befores befores(trace, solution);
     for (const Arrow& arrow : solution.arrows)
         if (arrow.wait == arrow.to && arrow.held_up)
-            waits.add(arrow.wait, arrow.from, true,
+            waits.add(arrow.wait, befores.held_up_by(arrow), true,
                       arrow.from_end - trace.ops[arrow.wait].call_begin);
     return waits.longest(most);
 }

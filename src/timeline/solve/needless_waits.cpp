@@ -30,10 +30,16 @@ bool is_wait(OpKind kind) noexcept { return kind == OpKind::wait || kind == OpKi
 void NeedlessWaits::order_streams() {
     if (!streams_.empty()) return;
     streams_.resize(trace_.streams.size());
-    for (TraceIndex i = 0; i < trace_.ops.size(); ++i)
-        if (const TraceOp& op = trace_.ops[i];
-            op.stream < streams_.size() && op.mode == OpMode::run)
-            streams_[op.stream].push_back(i);
+    waiters_.resize(trace_.streams.size());
+    for (TraceIndex i = 0; i < trace_.ops.size(); ++i) {
+        const TraceOp& op = trace_.ops[i];
+        if (op.mode != OpMode::run) continue;
+        const bool is_of_host = is_host_wait(op) || op.kind == OpKind::query;
+        if (op.stream < streams_.size() && !is_of_host) streams_[op.stream].push_back(i);
+        if (op.other < streams_.size() && (is_of_host || is_wait(op.kind)))
+            waiters_[op.other].push_back({op.other_position, is_of_host ? no_index : op.stream});
+    }
+    for (auto& waiters : waiters_) std::ranges::stable_sort(waiters, {}, &Waiter::covered);
     for (auto& ops : streams_) {
         std::ranges::stable_sort(ops, {}, [&](TraceIndex i) { return trace_.ops[i].position; });
         find_windows(ops);
@@ -56,24 +62,36 @@ void NeedlessWaits::find_windows(std::span<const TraceIndex> ops) {
     }
 }
 
-bool NeedlessWaits::seems_needless(TraceIndex index) {
-    if (index >= trace_.ops.size()) return false;
+NeedlessWaits::Conflict NeedlessWaits::find_conflict(TraceIndex index) {
+    if (index >= trace_.ops.size()) return {};
     const TraceOp& wait = trace_.ops[index];
     if (wait.kind != OpKind::wait || wait.reason != WaitReason::user ||
         wait.stream >= trace_.streams.size() || wait.other >= trace_.streams.size())
-        return false;
+        return {};
     order_streams();
     const auto& [covered_before, next_wait] = windows_[index];
-    if (waits_for_others(wait.other, covered_before, wait.other_position, wait.stream))
-        return false;
+    if (waits_for_others(wait.other, covered_before, wait.other_position, wait.stream) ||
+        is_relied_on(wait.stream, wait.position, next_wait, wait.other))
+        return {};
     const auto before = uses(wait.other, covered_before, wait.other_position);
     const auto behind = uses(wait.stream, wait.position, next_wait);
-    if (!before || !behind || before->empty() || behind->empty()) return false;
-    return std::ranges::none_of(*before, [&](const Use& a) {
+    if (!before || !behind || before->empty() || behind->empty()) return {};
+    const auto conflicts = [&](const Use& a) {
         return std::ranges::any_of(*behind, [&](const Use& b) {
             return (a.is_write || b.is_write) && a.begin < b.end && b.begin < a.end;
         });
-    });
+    };
+    const auto last = std::find_if(before->rbegin(), before->rend(), conflicts);
+    return {true, last != before->rend() ? last->op : no_index};
+}
+
+bool NeedlessWaits::is_relied_on(TraceIndex stream, std::uint64_t after, std::uint64_t before,
+                                 TraceIndex known) const {
+    const auto& waiters = waiters_[stream];
+    auto one = std::ranges::lower_bound(waiters, after, {}, &Waiter::covered);
+    for (; one != waiters.end() && one->covered < before; ++one)
+        if (one->stream != known) return true;
+    return false;
 }
 
 std::span<const TraceIndex> NeedlessWaits::between(TraceIndex stream, std::uint64_t after,
@@ -91,7 +109,7 @@ std::optional<NeedlessWaits::Uses> NeedlessWaits::uses(TraceIndex stream, std::u
     if (ops.size() > most_operations) return std::nullopt;
     Uses found;
     for (const TraceIndex op : ops)
-        if (!add_uses(trace_.ops[op], found)) return std::nullopt;
+        if (!add_uses(op, found)) return std::nullopt;
     return found;
 }
 
@@ -103,16 +121,20 @@ bool NeedlessWaits::waits_for_others(TraceIndex stream, std::uint64_t after, std
 }
 
 /// Returns false if it is not known what the operation uses.
-bool NeedlessWaits::add_uses(const TraceOp& op, Uses& uses) const {
+bool NeedlessWaits::add_uses(TraceIndex index, Uses& uses) const {
+    const TraceOp& op = trace_.ops[index];
     if (!uses_memory(op.kind)) return true;
-    if (op.kind != OpKind::graph_launch) return add_uses(op.first_access, op.accesses, uses);
+    if (op.holds_pointers) return false;
+    if (op.kind != OpKind::graph_launch) return add_uses(index, op.first_access, op.accesses, uses);
     if (op.graph >= trace_.graphs.size()) return false;
     return std::ranges::all_of(trace_.graphs[op.graph].nodes, [&](const TraceNode& node) {
-        return !uses_memory(node.kind) || add_uses(node.first_access, node.accesses, uses);
+        return !uses_memory(node.kind) ||
+               (node.accesses_known && add_uses(index, node.first_access, node.accesses, uses));
     });
 }
 
-bool NeedlessWaits::add_uses(std::uint32_t first, std::uint32_t count, Uses& uses) const {
+bool NeedlessWaits::add_uses(TraceIndex op, std::uint32_t first, std::uint32_t count,
+                             Uses& uses) const {
     if (count == 0 || first > trace_.accesses.size() || count > trace_.accesses.size() - first)
         return false;
     if (uses.size() + count > most_uses) return false;
@@ -120,7 +142,7 @@ bool NeedlessWaits::add_uses(std::uint32_t first, std::uint32_t count, Uses& use
         const TraceAccess& access = trace_.accesses[i];
         const std::uint64_t rows = access.rows == 0 ? 0 : access.rows - 1u;
         uses.push_back({access.data, access.data + rows * access.pitch + access.bytes,
-                        access.mode != AccessMode::read});
+                        access.mode != AccessMode::read, op});
     }
     return true;
 }

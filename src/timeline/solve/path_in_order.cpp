@@ -3,6 +3,7 @@
 
 #include "core/base/format.hpp"
 #include "timeline/solve/path_shares.hpp"
+#include "timeline/solve/trace_parts.hpp"
 #include "timeline/solve/words.hpp"
 
 namespace heddle::detail {
@@ -103,7 +104,7 @@ std::string text_of(const Trace& trace, const Line& line) {
     const std::string stream = fit(stream_text(trace, op.stream), 14);
     if (line.kind == CriticalStep::Kind::host)
         return "the host, until it called " + name + ", " + place;
-    if (line.kind == CriticalStep::Kind::waits && op.kind == OpKind::synchronize)
+    if (line.kind == CriticalStep::Kind::waits && is_host_wait(op))
         return "the host woke up, " + place;
     if (line.kind == CriticalStep::Kind::waits) return "until " + name + " started on " + stream;
     std::string text = name + " on " + stream;

@@ -4,15 +4,17 @@
 #include <map>
 #include <tuple>
 
+#include "timeline/solve/trace_parts.hpp"
+
 namespace heddle::detail {
 
 namespace {
 
-using Place = std::pair<TraceIndex, std::uint32_t>;  // file, line
+using CodePlace = std::pair<TraceIndex, std::uint32_t>;  // file, line
 
-Place place_of(const Trace& trace, TraceIndex op) {
-    return op < trace.ops.size() ? Place(trace.ops[op].file, trace.ops[op].line)
-                                 : Place(no_index, 0);
+CodePlace code_place(const Trace& trace, TraceIndex op) {
+    return op < trace.ops.size() ? CodePlace(trace.ops[op].file, trace.ops[op].line)
+                                 : CodePlace(no_index, 0);
 }
 
 /// Adds up the parts of a path.
@@ -49,13 +51,19 @@ private:
         share.time += length;
     }
 
-    Moment& idle(GapReason reason) { return shares_.idle[static_cast<std::size_t>(reason)]; }
+    void add_to(GapReason reason, TraceIndex op, Moment time) {
+        shares_.idle[static_cast<std::size_t>(reason)] += time;
+        const TraceIndex device = device_of(trace_, trace_.ops[op].stream);
+        if (reason == GapReason::launch_latency && device != no_index &&
+            !trace_.devices[device].is_cuda)
+            shares_.late_workers += time;
+    }
 
     /// Divides a stretch by the gaps of the stream's row. What is in no gap was the host's, or the
     /// way of a wait to its stream.
     void add_idle(const CriticalStep& step) {
-        const bool is_host = step.kind == CriticalStep::Kind::host ||
-                             trace_.ops[step.op].kind == OpKind::synchronize;
+        const bool is_host =
+            step.kind == CriticalStep::Kind::host || is_host_wait(trace_.ops[step.op]);
         Moment left = step.end - step.begin;
         const auto [first, last] = gaps_of(trace_.ops[step.op].stream);
         auto gap = std::upper_bound(first, last, step.begin,
@@ -65,17 +73,18 @@ private:
                 gap->reason == GapReason::queue_full || gap->reason == GapReason::loading_code;
             if (is_host && (!is_call || gap->op != step.op)) continue;
             const Moment common = std::min(gap->end, step.end) - std::max(gap->begin, step.begin);
-            idle(gap->reason) += common;
+            add_to(gap->reason, step.op, common);
             left -= common;
             if (gap->reason == GapReason::loading_code) shares_.loaded.push_back(gap->op);
         }
-        idle(is_host ? GapReason::launched_late : GapReason::launch_latency) += left;
+        add_to(is_host ? GapReason::launched_late : GapReason::launch_latency, step.op, left);
         if (step.kind == CriticalStep::Kind::host) add_host(step);
     }
 
     void add_host(const CriticalStep& step) {
         const auto add_own = [&](Moment time, TraceIndex after, TraceIndex before) {
-            CodeShare& share = code_[std::pair(place_of(trace_, after), place_of(trace_, before))];
+            CodeShare& share =
+                code_[std::pair(code_place(trace_, after), code_place(trace_, before))];
             share.after = after;
             share.before = before;
             share.time += time;
@@ -104,7 +113,7 @@ private:
     const Solution& solution_;
     const HostActivity& host_;
     std::map<std::tuple<TraceIndex, OpKind, TraceIndex, TraceIndex>, WorkShare> work_;
-    std::map<std::pair<Place, Place>, CodeShare> code_;
+    std::map<std::pair<CodePlace, CodePlace>, CodeShare> code_;
 };
 
 }  // namespace

@@ -30,8 +30,9 @@ struct PathShares {
     Moment whole = 0;
     Moment work = 0;  ///< operations that run
     std::array<Moment, static_cast<std::size_t>(GapReason::count_)> idle{};  ///< the rest
-    std::vector<WorkShare> operations;                                       ///< the largest first
-    std::vector<TraceIndex> loaded;  ///< launches whose calls loaded code
+    Moment late_workers = 0;            ///< launch latency of CPU devices, among `idle`
+    std::vector<WorkShare> operations;  ///< the largest first
+    std::vector<TraceIndex> loaded;     ///< launches whose calls loaded code
 
     /// While the host came late: what its threads did, and the program's code that took longest.
     Moment host_own = 0, host_waiting = 0, host_calling = 0;

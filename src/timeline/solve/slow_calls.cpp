@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "timeline/solve/pageable_copies.hpp"
 #include "timeline/solve/trace_parts.hpp"
 
 namespace heddle::detail {
@@ -27,7 +28,8 @@ std::uint64_t key_of(TraceIndex device, TraceIndex name) {
 
 }  // namespace
 
-SlowCalls::SlowCalls(const Trace& trace) : trace_(trace) {
+SlowCalls::SlowCalls(const Trace& trace)
+    : trace_(trace), is_pageable_(find_pageable_copies(trace)) {
     find_kernels();
     find_usual_times();
 }
@@ -57,7 +59,8 @@ void SlowCalls::find_usual_times() {
         const Moment duration = duration_of(op);
         const TraceIndex device = device_of(trace_, op.stream);
         const auto kind = static_cast<std::size_t>(op.kind);
-        if (device == no_index || kind >= op_kinds || !is_known(duration)) continue;
+        if (device == no_index || kind >= op_kinds || !is_known(duration) || is_pageable_[i])
+            continue;
         if (op.kind == OpKind::launch) {
             is_launched[device] = true;
             if (kernels_.at(key_of(device, op.name)).first == i) continue;
@@ -83,7 +86,8 @@ std::optional<GapReason> SlowCalls::reason_of(TraceIndex index) const {
     const Moment duration = duration_of(op);
     const TraceIndex device = device_of(trace_, op.stream);
     const auto kind = static_cast<std::size_t>(op.kind);
-    if (device == no_index || kind >= op_kinds || duration < least_slow) return std::nullopt;
+    if (device == no_index || kind >= op_kinds || duration < least_slow || is_pageable_[index])
+        return std::nullopt;
     // A CPU device's queues are never full, and its code is there: the thread lost its core.
     if (!trace_.devices[device].is_cuda) return std::nullopt;
     const Moment usual = usual_[device * op_kinds + kind];

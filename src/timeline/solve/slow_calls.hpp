@@ -13,7 +13,8 @@ namespace heddle::detail {
 /// device. Usual is the lower tenth of the calls: where a queue stays full, most calls are blocked.
 ///
 /// A slow call that launches a kernel for the first time on its device loads code, unless a later
-/// launch of the same kernel was about as slow.
+/// launch of the same kernel was about as slow. Copies of pageable memory take as long as their
+/// bytes: they are never slow.
 class SlowCalls {
 public:
     explicit SlowCalls(const Trace& trace);
@@ -31,6 +32,7 @@ private:
     void find_usual_times();
 
     const Trace& trace_;
+    const std::vector<bool> is_pageable_;                ///< of each operation
     std::unordered_map<std::uint64_t, Kernel> kernels_;  ///< by device and name
     std::vector<Moment> usual_;                          ///< by device and kind; negative: unknown
 };

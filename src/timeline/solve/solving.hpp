@@ -1,9 +1,11 @@
 // What the parts of solve() share.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 #include "timeline/solve/ops_by_id.hpp"
@@ -71,6 +73,14 @@ struct Solving {
     Moment end_of(TraceIndex op) const noexcept {
         return op < ran.size() ? ran[op].end : unknown_moment;
     }
+    /// Returns until when the host held an operation up: until its call returned, or, if the call
+    /// then waited for the operation itself, until it began to wait. May be unknown.
+    Moment enqueued(TraceIndex op) const noexcept {
+        const TraceOp& described = trace.ops[op];
+        const Moment called = std::max(sane(described.call_begin), sane(described.call_end));
+        const auto found = waited_within.find(op);
+        return found != waited_within.end() ? std::min(found->second, called) : called;
+    }
     /// Returns what a wait waited for, or no_index.
     TraceIndex target_of(TraceIndex wait) const noexcept {
         return wait < targets.size() ? targets[wait] : no_index;
@@ -82,8 +92,10 @@ struct Solving {
     std::vector<Ran> ran;  ///< of each operation
     StreamOrder order;
     std::vector<TraceIndex> targets;  ///< of each operation that is a wait: what it waited for
-    std::vector<Needs> needs;         ///< of each operation that ran
-    Moment begin = 0, end = 0;        ///< of the whole picture
+    /// Of operations for which their own calls waited: since when.
+    std::unordered_map<TraceIndex, Moment> waited_within;
+    std::vector<Needs> needs;   ///< of each operation that ran
+    Moment begin = 0, end = 0;  ///< of the whole picture
 };
 
 /// Fills `targets` and `needs`.

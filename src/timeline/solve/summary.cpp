@@ -136,6 +136,64 @@ std::string rows_text(const Trace& trace, const Solution& solution) {
     return text;
 }
 
+/// Operations without times, by why they have none.
+struct Missing {
+    std::uint64_t pending = 0;  ///< they had not run when the recording ended
+    std::uint64_t unkept = 0;   ///< they ran, and there was no room for their times
+    std::uint64_t dropped = 0;  ///< their streams had failed
+    std::uint64_t failed = 0;
+    TraceIndex failure = no_index;  ///< the first one that failed
+};
+
+Missing missing_of(const Trace& trace, const Solution& solution) {
+    // Streams run in order: what is before an operation that ran has run as well.
+    std::vector<std::uint64_t> ran_to(trace.streams.size());
+    std::vector<bool> has_run(trace.ops.size());
+    for (const Bar& bar : solution.bars) {
+        has_run[bar.op] = true;
+        ran_to[bar.stream] = std::max(ran_to[bar.stream], trace.ops[bar.op].position);
+    }
+    Missing missing;
+    for (TraceIndex i = 0; i < trace.ops.size(); ++i) {
+        const TraceOp& op = trace.ops[i];
+        if (op.result == RunResult::failed && missing.failed++ == 0) missing.failure = i;
+        if (op.kind == OpKind::dropped || op.result == RunResult::dropped) ++missing.dropped;
+        else if (op.stream < trace.streams.size() && is_work(op) && !has_run[i] &&
+                 op.result == RunResult::done && !has_no_clock(trace, op.stream))
+            ++(op.position < ran_to[op.stream] ? missing.unkept : missing.pending);
+    }
+    return missing;
+}
+
+/// Says which operations have no times, and why.
+std::string missing_text(const Trace& trace, const Solution& solution) {
+    const Missing missing = missing_of(trace, solution);
+    std::string text;
+    if (missing.pending > 0)
+        text += wrapped(formatted("  {} not run when the recording ended: synchronize before.",
+                                  count_text(missing.pending, "operation had", "operations had")),
+                        2);
+    if (missing.unkept > 0)
+        text += wrapped(formatted("  {} not kept: there was no room for more.",
+                                  count_text(missing.unkept, "operation ran, and its times were",
+                                             "operations ran, and their times were")),
+                        2);
+    if (missing.failed > 0) {
+        const TraceOp& op = trace.ops[missing.failure];
+        const std::string what =
+            formatted("{} on {} ({})", fit(name_text(trace, op), 60),
+                      fit(stream_text(trace, op.stream), 30), place_text(trace, op));
+        text += wrapped(missing.failed == 1
+                            ? "  An operation failed: " + what + "."
+                            : formatted("  {} operations failed, first {}.", missing.failed, what),
+                        2);
+    }
+    if (missing.dropped > 0)
+        text += formatted("  {} dropped: their streams had failed.\n",
+                          count_text(missing.dropped, "operation was", "operations were"));
+    return text;
+}
+
 std::string quality_text(const Trace& trace, const Solution& solution) {
     std::string text;
     for (std::size_t i = 0; i < trace.devices.size(); ++i) {
@@ -156,19 +214,7 @@ std::string quality_text(const Trace& trace, const Solution& solution) {
             formatted("  {} backwards in time by more than that: times near it are wrong.",
                       count_text(backward - solution.backward_arrows, "wait goes", "waits go")),
             2);
-    std::uint64_t dropped = 0, pending = 0;
-    for (const TraceOp& op : trace.ops) {
-        dropped += op.kind == OpKind::dropped;
-        pending += op.stream < trace.streams.size() && is_work(op);
-    }
-    for (const RowTotals& row : solution.rows) pending -= std::min(pending, row.operations);
-    if (pending > 0)
-        text += wrapped(formatted("  {} not run when the recording ended: synchronize before.",
-                                  count_text(pending, "operation had", "operations had")),
-                        2);
-    if (dropped > 0)
-        text += formatted("  {} dropped: their streams had failed.\n",
-                          count_text(dropped, "operation was", "operations were"));
+    text += missing_text(trace, solution);
     if (trace.lost_ops > 0)
         text += wrapped(formatted("  The oldest {} not kept: there was no room for more.",
                                   count_text(trace.lost_ops, "operation was", "operations were")),

@@ -54,6 +54,12 @@ inline bool is_work(const TraceOp& op) noexcept {
     }
 }
 
+/// Returns whether the host's thread waited in it: a synchronisation, or a part of another call, or
+/// queries that were repeated.
+inline bool is_host_wait(const TraceOp& op) noexcept {
+    return op.mode == OpMode::run && (op.kind == OpKind::synchronize || op.kind == OpKind::blocked);
+}
+
 /// Returns whether the operations of a stream have no times, because its device has none.
 inline bool has_no_clock(const Trace& trace, TraceIndex stream) noexcept {
     const TraceIndex device = device_of(trace, stream);

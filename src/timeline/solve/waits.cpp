@@ -138,16 +138,24 @@ private:
         return count == 0 ? no_index : known[solving_.order.first(covered.stream) + count - 1];
     }
 
-    static bool is_host_wait(const TraceOp& op) {
-        return op.kind == OpKind::synchronize && op.mode == OpMode::run;
-    }
-
     void find_host_waits() {
         const Trace& trace = solving_.trace;
-        for (std::size_t i = 0; i < trace.ops.size(); ++i)
-            if (is_host_wait(trace.ops[i]))
-                if (const auto covered = covered_by(trace.ops[i]))
-                    solving_.targets[i] = at(latest_, *covered);
+        for (std::size_t i = 0; i < trace.ops.size(); ++i) {
+            const TraceOp& wait = trace.ops[i];
+            if (!is_host_wait(wait)) continue;
+            const auto covered = covered_by(wait);
+            if (!covered) continue;
+            const TraceIndex target = solving_.targets[i] = at(latest_, *covered);
+            if (wait.kind == OpKind::blocked && target != no_index && is_within(wait, target))
+                solving_.waited_within.emplace(target, wait.call_begin);
+        }
+    }
+
+    /// Returns whether a thread waited in the very call that enqueued what it waited for.
+    bool is_within(const TraceOp& wait, TraceIndex target) const {
+        const TraceOp& op = solving_.trace.ops[target];
+        return op.thread == wait.thread && is_known(wait.call_begin) && is_known(op.call_begin) &&
+               op.call_begin <= wait.call_begin && wait.call_end <= op.call_end;
     }
 
     /// A host wait for a device covers all that was enqueued there when it began.
@@ -158,8 +166,9 @@ private:
         for (std::size_t i = 0; i < trace.ops.size(); ++i) {
             const TraceOp& op = trace.ops[i];
             const auto index = static_cast<TraceIndex>(i);
-            if (is_host_wait(op) && op.stream == no_index && op.other == no_index &&
-                op.event == 0 && op.device < trace.devices.size() && is_known(op.call_begin))
+            if (is_host_wait(op) && op.kind == OpKind::synchronize && op.stream == no_index &&
+                op.other == no_index && op.event == 0 && op.device < trace.devices.size() &&
+                is_known(op.call_begin))
                 waits.emplace_back(op.call_begin, index);
             else if (is_known(solving_.ran[i].end) && is_known(op.call_end))
                 work.emplace_back(op.call_end, index);

@@ -2,8 +2,7 @@
 #include <memory>
 #include <vector>
 
-#include "core/base/failure.hpp"
-#include "core/seam/records.hpp"
+#include "core/failure/fate.hpp"
 #include "support.hpp"
 
 using namespace heddle_test;

@@ -4,28 +4,28 @@
 #include <exception>
 #include <string>
 
-#include "core/seam/records.hpp"
+#include "core/failure/fallible_stream.hpp"
 #include <heddle/detail/host_op.hpp>
 
 namespace heddle::detail {
 
 /// Returns the failure for an exception that left a kernel or host function. `node` is the name of
 /// the graph's node, or null.
-Failure failure_of_throw(StreamRecord& stream, const OpType& type, const SourceLocation& where,
+Failure failure_of_throw(FallibleStream& stream, const OpType& type, const SourceLocation& where,
                          const std::exception_ptr& thrown,
                          const std::string* node = nullptr) noexcept;
 /// Returns the failure for work that ran out of host memory where nothing can be thrown to a
 /// caller.
-Failure failure_for_want_of_memory(StreamRecord& stream, const char* call,
+Failure failure_for_want_of_memory(FallibleStream& stream, const char* call,
                                    const SourceLocation& where) noexcept;
 
 /// Throws a failure of work and marks it as told. `stream` is the stream on which the failure was
 /// found, or null. The message names that stream if the work failed on another one.
-[[noreturn]] void throw_failure(const Failure& failure, StreamRecord* stream = nullptr);
+[[noreturn]] void throw_failure(const Failure& failure, FallibleStream* stream = nullptr);
 /// The same, but returns an exception_ptr.
-std::exception_ptr told(const Failure& failure, StreamRecord* stream = nullptr);
+std::exception_ptr told(const Failure& failure, FallibleStream* stream = nullptr);
 /// The same without marking the failure as told: the caller does that once it has told the user.
 /// Throws OutOfMemory if there is no memory for the exception.
-std::exception_ptr to_be_told(const Failure& failure, StreamRecord* stream = nullptr);
+std::exception_ptr to_be_told(const Failure& failure, FallibleStream* stream = nullptr);
 
 }  // namespace heddle::detail

@@ -1,14 +1,15 @@
-#include "core/stream/stream_errors.hpp"
+#include "core/failure/told.hpp"
 
 #include <utility>
 
 #include "core/base/errors.hpp"
 #include "core/base/kernel_name.hpp"
+#include "core/observe/calls.hpp"
 
 namespace heddle::detail {
 
 namespace {
-[[noreturn]] void throw_copy(const Failure& failure, StreamRecord* stream) try {
+[[noreturn]] void throw_copy(const Failure& failure, FallibleStream* stream) try {
     // The failure came from another stream by a wait: name the stream on which the user sees it.
     if (stream == nullptr || failure->code != ErrorCode::work_failed ||
         failure->stream_id == stream->id.load())
@@ -22,7 +23,7 @@ namespace {
 }
 }  // namespace
 
-std::exception_ptr to_be_told(const Failure& failure, StreamRecord* stream) {
+std::exception_ptr to_be_told(const Failure& failure, FallibleStream* stream) {
     try {
         throw_copy(failure, stream);
     } catch (const OutOfMemory&) {
@@ -34,13 +35,13 @@ std::exception_ptr to_be_told(const Failure& failure, StreamRecord* stream) {
 }
 
 // If memory runs out, throws OutOfMemory; the failure then counts as not told.
-void throw_failure(const Failure& failure, StreamRecord* stream) {
+void throw_failure(const Failure& failure, FallibleStream* stream) {
     const std::exception_ptr error = to_be_told(failure, stream);
     failure->note_told();
     std::rethrow_exception(error);
 }
 
-std::exception_ptr told(const Failure& failure, StreamRecord* stream) {
+std::exception_ptr told(const Failure& failure, FallibleStream* stream) {
     try {
         throw_failure(failure, stream);
     } catch (...) {
@@ -54,8 +55,10 @@ constexpr const char* consequence =
     "later work on this stream, and on what waits for it, is dropped";
 }  // namespace
 
-Failure failure_of_throw(StreamRecord& stream, const OpType& type, const SourceLocation& where,
+Failure failure_of_throw(FallibleStream& stream, const OpType& type, const SourceLocation& where,
                          const std::exception_ptr& thrown, const std::string* node) noexcept {
+    if (const std::uint64_t id = this_call().parent; id != 0 && wants_times())
+        notify_run({.id = id, .result = RunResult::failed});
     try {
         const std::string of_node = node != nullptr ? formatted("node '{}', ", *node) : "";
         ErrorInfo info =
@@ -68,7 +71,7 @@ Failure failure_of_throw(StreamRecord& stream, const OpType& type, const SourceL
     }
 }
 
-Failure failure_for_want_of_memory(StreamRecord& stream, const char* call,
+Failure failure_for_want_of_memory(FallibleStream& stream, const char* call,
                                    const SourceLocation& where) noexcept {
     try {
         return make_failure(error_info(ErrorCode::out_of_memory, {call, where, stream},

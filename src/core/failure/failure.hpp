@@ -44,11 +44,6 @@ inline Failure make_failure(ErrorInfo info) {
 
 /// Returns the failure that stands in for one that there was no memory to describe. Made at load.
 const Failure& no_memory_failure() noexcept;
-/// Throws the OutOfMemory made at load. For use where there is no memory for a more specific error.
-[[noreturn]] void throw_reserved_error();
-
-/// Returns the what() of an exception, or that it has none.
-std::string what_of(const std::exception_ptr& error);
 /// Converts an exception into the failure of the stream whose work it concerns.
 Failure as_failure(std::exception_ptr error) noexcept;
 

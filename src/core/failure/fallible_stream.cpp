@@ -1,0 +1,93 @@
+#include "core/failure/fallible_stream.hpp"
+
+#include <utility>
+
+namespace heddle::detail {
+
+std::shared_ptr<Fate> FallibleStream::current_fate() noexcept {
+    const std::lock_guard lock(failure_mutex);
+    return fate;
+}
+
+std::shared_ptr<Fate> FallibleStream::fallible_fate() noexcept {
+    if (device.is_cuda() && !has(stream_flag::poisoned | stream_flag::fallible)) return nullptr;
+    return current_fate();
+}
+
+void FallibleStream::poison(const Failure& reason, std::uint64_t at) noexcept {
+    const std::lock_guard lock(failure_mutex);
+    fate->fail(reason, at);
+    // What waits for a CUDA stream inherits by its fate, which only fallible streams are asked for.
+    set(device.is_cuda() ? stream_flag::poisoned | stream_flag::fallible : stream_flag::poisoned);
+}
+
+Failure FallibleStream::failure_up_to(std::uint64_t up_to) noexcept {
+    std::shared_ptr<Fate> now;
+    {
+        const std::lock_guard lock(failure_mutex);
+        if (fate->is_clean()) return nullptr;
+        now = fate;
+    }
+    Failure failure = now->failure_up_to(up_to);
+    if (failure != nullptr && !has(stream_flag::poisoned)) {
+        const std::lock_guard lock(failure_mutex);
+        if (fate == now) set(stream_flag::poisoned);
+    }
+    return failure;
+}
+
+void FallibleStream::forget_dependencies(std::uint64_t up_to) {
+    current_fate()->forget_dependencies(up_to);
+}
+
+void FallibleStream::depend_on(FallibleStream& other, std::uint64_t other_id, std::uint64_t upto) {
+    std::shared_ptr<Fate> theirs = other.current_fate();
+    if (other.id.load(std::memory_order_acquire) != other_id)
+        return;  // another stream by now: all work of `other` has completed
+    depend_on(theirs, upto);
+}
+
+void FallibleStream::depend_on(const std::shared_ptr<Fate>& other, std::uint64_t upto) {
+    if (device.is_cpu()) return;
+    const std::uint64_t now = submissions.load();
+    current_fate()->depend_on(other, upto, now);
+    set(stream_flag::fallible);
+}
+
+Failure FallibleStream::take_failure(std::uint64_t done, std::shared_ptr<Fate> next) {
+    Failure failure = known_failure();
+    if (failure == nullptr) return nullptr;
+    {
+        const std::lock_guard lock(failure_mutex);
+        fate.swap(next);
+        clear(stream_flag::poisoned);  // `fallible` stays: host functions may be pending
+    }
+    next->end(current_fate().get(), done);  // after the swap, `next` is the old fate
+    return failure;
+}
+
+void FallibleStream::prepare_fate() {
+    if (next_fate == nullptr) next_fate = std::make_shared<Fate>();
+}
+
+bool FallibleStream::renew_fate() noexcept {
+    std::shared_ptr<Fate> old;
+    try {
+        (void)known_failure();  // takes over a failure of its dependencies
+        {
+            const std::lock_guard lock(failure_mutex);
+            if (fate->is_clean() && fate.use_count() == 1)
+                return true;  // no other holder, and none can appear without the lock
+        }
+        prepare_fate();  // again, if another thread has taken hold of the one made before
+        const std::lock_guard lock(failure_mutex);
+        old = std::exchange(fate, std::move(next_fate));
+        clear(stream_flag::poisoned | stream_flag::fallible);
+    } catch (...) {
+        return false;
+    }
+    old->end();
+    return true;
+}
+
+}  // namespace heddle::detail

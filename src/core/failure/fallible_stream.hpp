@@ -1,0 +1,59 @@
+// A stream as something that fails: its flags, its Fate, and how failures get from one to another.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include "core/failure/fate.hpp"
+#include <heddle/detail/stream_state.hpp>
+
+namespace heddle::detail {
+
+/// The part of a stream's record that failures concern.
+struct FallibleStream : StreamState {
+    std::atomic<std::uint64_t> id{0};  ///< changes when the record becomes another stream's
+
+    /// Guards `fate` and flag `poisoned`, which says that `fate` has a failure.
+    std::mutex failure_mutex;
+    std::shared_ptr<Fate> fate = std::make_shared<Fate>();
+    /// What renew_fate() needs when the stream has ended, so that ending takes no memory. Touched
+    /// by whoever begins or ends the stream, and by nobody between.
+    std::shared_ptr<Fate> next_fate;
+
+    bool has(std::uint32_t flag) const noexcept {
+        return (flags.load(std::memory_order_acquire) & flag) != 0;
+    }
+    void set(std::uint32_t flag) noexcept { flags.fetch_or(flag, std::memory_order_release); }
+    void clear(std::uint32_t flag) noexcept { flags.fetch_and(~flag, std::memory_order_release); }
+
+    std::shared_ptr<Fate> current_fate() noexcept;
+    /// Returns current_fate() if earlier work of the stream may still fail, else null. Work of CPU
+    /// devices always may; of CUDA devices only if `poisoned` or `fallible` says so.
+    std::shared_ptr<Fate> fallible_fate() noexcept;
+    /// Sets the stream's failure unless it has one already. `at` is the submission that failed.
+    void poison(const Failure& reason, std::uint64_t at) noexcept;
+    /// Returns the failure, own or inherited through dependencies; null if none is known.
+    Failure known_failure() noexcept { return failure_up_to(~std::uint64_t{0}); }
+    /// The same, if it affects the first `submissions` submissions.
+    Failure failure_up_to(std::uint64_t submissions) noexcept;
+    /// Drops the dependencies of the first `submissions` submissions: they have completed and did
+    /// not fail.
+    void forget_dependencies(std::uint64_t submissions);
+    /// Notes that this stream waited for the first `submissions` submissions of `other`, and
+    /// inherits its dependencies. Does nothing if `other` is no longer the stream `other_id`. Does
+    /// nothing on CPU devices: there the wait itself brings the failure, in stream order.
+    void depend_on(FallibleStream& other, std::uint64_t other_id, std::uint64_t submissions);
+    void depend_on(const std::shared_ptr<Fate>& other, std::uint64_t submissions);
+    /// Clears the failure and returns it, or null if none is known. The first `submissions`
+    /// submissions must have completed. Later work gets the fate `next`.
+    Failure take_failure(std::uint64_t submissions, std::shared_ptr<Fate> next);
+    /// Makes the fate that renew_fate() needs. Call it before the stream begins.
+    void prepare_fate();
+    /// Replaces the fate before the record is reused; its work must have completed. Holders of the
+    /// old fate keep it. Once prepared it takes no memory; else it returns false if there is none.
+    bool renew_fate() noexcept;
+};
+
+}  // namespace heddle::detail

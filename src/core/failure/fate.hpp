@@ -1,0 +1,65 @@
+// The failure of a stream's work, and what may still bring one.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+
+#include "core/failure/failure.hpp"
+
+namespace heddle::detail {
+
+/// The failure of one stream's work, if any, and the other streams' work it depends on. A stream
+/// gets a new Fate when its failure is cleared (clear_error()) and when its record becomes another
+/// stream. Shared with streams that waited for it and events recorded on it, which may ask much
+/// later. All members are thread-safe. (docs/adr/0019)
+class Fate {
+public:
+    /// Sets the failure unless there is one already. `at` is the submission that failed.
+    void fail(const Failure& reason, std::uint64_t at) noexcept;
+    /// Returns the failure, own or inherited through dependencies, that affects the first
+    /// `submissions` submissions; null if none is known.
+    Failure failure_up_to(std::uint64_t submissions) noexcept;
+    /// Returns whether there is neither a failure nor a dependency that could bring one.
+    bool is_clean() const noexcept { return clean_.load(std::memory_order_acquire); }
+
+    /// Notes that this stream, at its submission count `now`, waited for the first `submissions`
+    /// submissions of the stream whose fate is `other`. Inherits the other one's dependencies. For
+    /// streams whose failures become known late (host functions of CUDA streams).
+    void depend_on(const std::shared_ptr<Fate>& other, std::uint64_t submissions,
+                   std::uint64_t now);
+    /// Drops the dependencies of the first `submissions` submissions: they have completed and did
+    /// not fail.
+    void forget_dependencies(std::uint64_t submissions) noexcept;
+    /// Drops all dependencies: the work has completed. If `next` is not null, moves those of work
+    /// after the first `submissions` submissions to it. A failure stays.
+    void end(Fate* next = nullptr, std::uint64_t submissions = ~std::uint64_t{0}) noexcept;
+
+private:
+    /// A wait for the first `submissions` submissions of another stream.
+    struct Dependency {
+        std::shared_ptr<Fate> on;
+        std::uint64_t submissions;
+        /// The stream's own submission count at the wait: earlier work is not affected.
+        std::uint64_t at;
+    };
+    Failure own_failure_up_to(std::uint64_t submissions) noexcept;
+    /// Notes that the first `submissions` submissions are known to have completed.
+    void note_done(std::uint64_t submissions) noexcept;
+    /// Drops dependencies on work that has completed and did not fail. Call with `mutex_` held.
+    void forget_done(std::list<Dependency>& to) noexcept;
+    /// Updates `clean_`. Call with `mutex_` held.
+    void note_clean() noexcept;
+
+    std::atomic<bool> clean_{true};
+    std::atomic<std::uint64_t> done_{0};  ///< see note_done()
+    std::mutex mutex_;  ///< guards `dependencies_`; no thread holds those of two fates
+    std::list<Dependency> dependencies_;
+    std::mutex failure_mutex_;  ///< guards the two below; no other lock is taken under it
+    Failure failure_;
+    std::uint64_t failed_at_ = 0;
+};
+
+}  // namespace heddle::detail

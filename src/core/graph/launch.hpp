@@ -1,0 +1,18 @@
+// What the launch of a graph needs besides its executable.
+#pragma once
+
+#include <string>
+
+#include "core/graph/graph.hpp"
+
+namespace heddle::detail {
+
+/// Enqueues the on_completion() functions of a graph whose launch a poisoned stream drops: they are
+/// called all the same.
+void complete_dropped(const GraphData& graph, StreamRecord& stream, const SourceLocation& where);
+
+/// Returns why `mine` cannot take over the work of `theirs`, with the first node that differs.
+/// Empty if it can.
+std::string difference_of(const GraphData& mine, const GraphData& theirs);
+
+}  // namespace heddle::detail

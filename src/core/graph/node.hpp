@@ -1,0 +1,93 @@
+// One node of a graph.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/graph/block_owner.hpp"
+#include "core/seam/backend.hpp"
+#include "core/seam/records.hpp"
+#include <heddle/detail/work.hpp>
+#include <heddle/graph/graph.hpp>
+
+namespace heddle::detail {
+
+struct GraphData;
+
+/// A block, and its serial when the use was noted: which of its allocations is meant.
+struct BlockUse {
+    Block* block;
+    std::uint64_t serial;
+    auto operator<=>(const BlockUse&) const = default;
+};
+
+/// The decision and the bodies of a conditional node. Each body belongs to this node alone. It is
+/// null if the user's Graph was empty, which build() refuses.
+struct Conditional {
+    ConditionalKind kind;
+    Region value;  ///< one int
+    Place place;   ///< of the value
+    std::vector<std::shared_ptr<GraphData>> bodies;
+};
+
+/// One node, in a graph or not in one yet. A graph notes changes to its nodes, for its next launch.
+struct NodeData {
+    NodeKind kind = NodeKind::empty;
+    Device device = Access::device(DeviceKind::cpu, 0);
+    std::string name;  ///< set by the user; may be empty
+    SourceLocation where;
+    std::vector<std::shared_ptr<NodeData>> after;
+    /// Kernels among its dependencies that it may overlap (programmatic dependent launch).
+    std::vector<const NodeData*> primaries;
+    bool enabled = true;
+    bool was_disabled = false;  ///< is disabled, or was once; copies of the node too
+
+    Work work;                     ///< kernels and host functions; all kinds use its `blocks`
+    Piece to{}, from{};            ///< copies and fills
+    std::vector<std::byte> value;  ///< fills
+    EventOwner event;
+    std::shared_ptr<GraphData> child;
+    /// For a child graph's node: the child graph's own node, in the same graph; else null.
+    const NodeData* child_node = nullptr;
+    std::string captured_on;        ///< the captured stream's name; empty if it was not captured
+    std::shared_ptr<void> foreign;  ///< kind `other`: natively captured work
+    /// Not shared between nodes: each clone has its own.
+    std::shared_ptr<const Conditional> conditional;
+    std::vector<BlockOwner> owned;   ///< memory that lives as long as the node
+    std::vector<BlockUse> declared;  ///< uses that the user declared with used_on()
+    bool is_given = false;  ///< memory nodes: already freed by a node, or already reused by one
+    int priority = 0;       ///< kernels
+
+    GraphData* graph = nullptr;
+    std::size_t index = 0;  ///< in the graph
+    enum class Visit : std::uint8_t {
+        none,
+        on_path,
+        done
+    } visit = Visit::none;                ///< used by build_graph()
+    std::shared_ptr<NodeData> next_gone;  ///< used by ~NodeData()
+
+    NodeData() = default;
+    NodeData(const NodeData&) = default;
+    ~NodeData();
+    std::string display_name() const;
+    void set_enabled(bool on) noexcept {
+        enabled = on;
+        was_disabled = was_disabled || !on;
+    }
+    bool is_dependent_on(const NodeData& first) const noexcept;
+};
+
+/// Returns the priority clamped to the device's range.
+int clamped_priority(Device device, int priority);
+/// Moves the priority in the node's launch options to the node, clamped to the device's range.
+void take_priority(NodeData& node);
+
+/// Returns "kernel 'scale'" for a node with a name, else "the copy (node 3)", for messages. A
+/// number tells nodes apart whose labels are the same: "the copy #2 (made at main.cpp:7)".
+std::string label_of(const NodeData& node, std::size_t number = 0);
+
+}  // namespace heddle::detail

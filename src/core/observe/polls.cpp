@@ -1,0 +1,99 @@
+#include "core/observe/polls.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+
+#include "core/base/clock.hpp"
+#include "core/observe/calls.hpp"
+
+namespace heddle::detail {
+
+namespace {
+
+/// A program asks at least so often, in nanoseconds, while it does nothing else.
+constexpr std::int64_t usual_pause_ns = 20'000;
+
+/// What a thread asks for again and again.
+struct Poll {
+    const char* name = "";
+    StreamState* stream = nullptr;  ///< of the event, if it is one
+    EventPoint event = {};
+    SourceLocation where = {};
+    std::int64_t first_ns = 0, last_ns = 0;  ///< when it answered "not yet"
+    std::int64_t asked = 0;                  ///< how often it did
+
+    static StreamState* stream_of(const OpInfo& query) noexcept {
+        return query.stream ? &Access::state(query.stream) : nullptr;
+    }
+    bool is_for(const OpInfo& other) const noexcept {
+        return event == other.event && (event.event != 0 || stream == stream_of(other));
+    }
+    /// Returns until when the thread only asked, if the answer changed at `answered_ns`. What it
+    /// did after a pause that is longer than usual was not waiting.
+    std::int64_t end_ns(std::int64_t answered_ns) const noexcept {
+        const std::int64_t pause = (last_ns - first_ns) / std::max<std::int64_t>(asked - 1, 1);
+        return std::min(answered_ns, last_ns + std::max(usual_pause_ns, 2 * pause));
+    }
+};
+
+/// A loop asks for a few things by turns; more are not followed.
+struct Polls {
+    Poll all[8] = {};
+    int count = 0;
+    std::int64_t told_until_ns = 0;  ///< stretches of one thread do not overlap
+};
+constinit thread_local Polls polls;
+
+Poll* find(const OpInfo& query) noexcept {
+    Poll* const end = polls.all + polls.count;
+    Poll* const found =
+        std::find_if(polls.all, end, [&](const Poll& one) { return one.is_for(query); });
+    return found == end ? nullptr : found;
+}
+
+}  // namespace
+
+void note_pending(const OpInfo& asked) noexcept {
+    const std::int64_t now = now_ns();
+    if (Poll* const poll = find(asked)) {
+        poll->last_ns = now;
+        ++poll->asked;
+        return;
+    }
+    if (polls.count == static_cast<int>(std::size(polls.all))) return;
+    polls.all[polls.count++] = {
+        asked.name, Poll::stream_of(asked), asked.event, asked.where, now, now, 1};
+}
+
+namespace {
+void tell(OpInfo op, std::int64_t begin_ns, std::int64_t end_ns) noexcept {
+    op.begin_ns = std::min(std::max(begin_ns, polls.told_until_ns), end_ns);
+    op.end_ns = polls.told_until_ns = end_ns;
+    notify_blocked(op);
+}
+}  // namespace
+
+void tell_polled(const OpInfo& asked) noexcept {
+    Poll* const poll = find(asked);
+    if (poll == nullptr) return;
+    const std::int64_t begin_ns = poll->first_ns, end_ns = poll->end_ns(now_ns());
+    *poll = polls.all[--polls.count];
+    tell(asked, begin_ns, end_ns);
+}
+
+void end_polls() noexcept {
+    while (polls.count > 0) {
+        Poll& poll = polls.all[--polls.count];
+        if (poll.asked < 2 || poll.last_ns <= polls.told_until_ns) continue;
+        // What was asked for was not reached: the wait is for nothing that is known.
+        OpInfo op{.name = poll.name, .where = poll.where};
+        if (poll.stream != nullptr) {
+            op.stream = Access::stream(*poll.stream);
+            op.device = poll.stream->device;
+        }
+        tell(op, poll.first_ns, poll.last_ns);
+    }
+}
+
+}  // namespace heddle::detail

@@ -1,0 +1,31 @@
+// Whether a stream can be used: for anything, by the host, without waiting.
+#pragma once
+
+#include "core/base/errors.hpp"
+#include "core/seam/backend.hpp"
+
+namespace heddle::detail {
+
+/// Returns whether all of the stream's work has completed and none of it has failed: a wait for it
+/// would have no effect, and the next user of the stream does not take over a failure. Ask this,
+/// not for a failure first and then for completeness: the work may fail between the two questions.
+bool is_idle(StreamRecord& stream, const SourceLocation& where);
+/// Returns whether the stream's device is lost, so that nothing can be enqueued on it any more.
+bool is_lost(StreamRecord& stream);
+/// Throws the stream's failure, if one is known.
+void throw_known_failure(StreamRecord& stream);
+/// Throws UsageError if the stream is dead, and ForkedError if it belongs to the parent process.
+void check_usable(StreamRecord& stream, const char* call, const SourceLocation& where);
+/// Throws UsageError for a stream that is dead.
+[[noreturn]] void throw_dead(const char* call, const SourceLocation& where);
+/// Throws UsageError for a wait or query of a stream that is being captured.
+[[noreturn]] void throw_capturing(StreamRecord& stream, const char* call,
+                                  const SourceLocation& where);
+/// Throws UsageError for a record of an event of another device than the stream's.
+[[noreturn]] void throw_wrong_event(const ErrorSite& site, Device of_event,
+                                    std::string_view remedy);
+/// For waits and queries by the host: flushes a batch that records the stream; throws UsageError if
+/// the stream is being captured.
+void check_not_capturing(StreamRecord& stream, const char* call, const SourceLocation& where);
+
+}  // namespace heddle::detail

@@ -1,0 +1,75 @@
+#include "timeline/file/run_file.hpp"
+
+#include <cstdio>
+#include <ctime>
+#include <filesystem>
+#include <tuple>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace heddle::detail {
+
+namespace {
+
+/// When this process began, by the clock that file systems use.
+const timespec began = [] {
+    timespec now{};
+    clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    return now;
+}();
+
+bool is_written_since_begin(const std::string& file) noexcept {
+    struct stat found {};
+    if (::stat(file.c_str(), &found) != 0) return false;
+    return std::tuple(found.st_ctim.tv_sec, found.st_ctim.tv_nsec) >
+           std::tuple(began.tv_sec, began.tv_nsec);
+}
+
+/// Holds other processes off that take a name in the same folder, as far as its file system can.
+class FolderLock {
+public:
+    explicit FolderLock(const std::string& folder) noexcept
+        : folder_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+        if (folder_ >= 0) (void)::flock(folder_, LOCK_EX);
+    }
+    ~FolderLock() {
+        if (folder_ >= 0) ::close(folder_);
+    }
+    FolderLock(const FolderLock&) = delete;
+    FolderLock& operator=(const FolderLock&) = delete;
+
+private:
+    const int folder_;
+};
+
+}  // namespace
+
+std::string name_for_process(std::string_view name) {
+    std::string made;
+    for (std::size_t at = 0; at < name.size();) {
+        const bool is_process = name.substr(at, 2) == "%p";
+        made += is_process ? std::to_string(getpid()) : std::string(1, name[at]);
+        at += is_process ? 2 : 1;
+    }
+    return made;
+}
+
+std::string process_file(const std::string& file) {
+    const std::filesystem::path path(file);
+    std::filesystem::path own = path.parent_path() / path.stem();
+    own += "-" + std::to_string(getpid()) + path.extension().string();
+    return own.string();
+}
+
+std::string take_file_name(const std::string& own, const std::string& file) noexcept try {
+    const FolderLock lock(std::filesystem::path(file).parent_path().string());
+    if (is_written_since_begin(file)) return own;
+    return std::rename(own.c_str(), file.c_str()) == 0 ? file : own;
+} catch (...) {  // there is no memory
+    return own;
+}
+
+}  // namespace heddle::detail
