@@ -3,7 +3,12 @@
 // whole of it, built and run, for each task. Peers: Taskflow and oneTBB's flow graph, whose graphs
 // have the patterns' edges; heddle is given calls and arrays, and finds the edges itself. Its
 // arrays are two for each point, used in turn, so that it also keeps writers after readers.
+//
+// On a GPU: the same with kernels of one thread, by numbers of streams and both kinds of waits,
+// beside one stream.
 
+#include <cstdio>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -120,9 +125,9 @@ void rows(bench::Report& report, const Taken& what, const ByDataOptions& options
         if (!report.wants(name)) continue;
         if (beside.by_hand && what.ns > 1'000) continue;
         if (!beside.why_not.empty()) {
-            static bool told = false;
-            if (!told) std::fprintf(stderr, "skipped: %s\n", beside.why_not.c_str());
-            told = true;
+            static std::set<std::string> told;
+            if (told.insert(beside.why_not).second)
+                std::fprintf(stderr, "skipped: %s\n", beside.why_not.c_str());
             continue;
         }
         report.attempt(name, [&] {
@@ -138,22 +143,62 @@ void rows(bench::Report& report, const Taken& what, const ByDataOptions& options
     }
 }
 
+/// What is the best default for a GPU?
+void gpu_rows(bench::Report& report, Device device) {
+    for (const std::uint64_t ns : {0u, 10'000u, 100'000u})
+        for (const bench::Pattern pattern : bench::all_patterns)
+            for (const int streams : {1, 2, 4, 8, 16})
+                for (const DataWaits waits : {DataWaits::newest, DataWaits::exact}) {
+                    if (streams == 1 && waits == DataWaits::newest) continue;  // the same
+                    const std::string name =
+                        std::string(name_of(pattern)) + ", kernels of " +
+                        std::to_string(ns / 1'000) + " µs, " + std::to_string(streams) +
+                        " streams, " + (waits == DataWaits::newest ? "newest" : "exact") + ", each";
+                    if (!report.wants(name)) continue;
+                    const bench::PatternProgram program(pattern, width, report.quick() ? 5 : 50);
+                    const ScopedDevice on(device);
+                    std::vector<Array<long>> values;
+                    for (std::size_t i = 0; i < 2 * width; ++i) values.push_back(zeros<long>(8));
+                    synchronize_device(device);
+                    const Stream stream{device};
+                    order_by_data order(device, {.streams = streams, .waits = waits});
+                    const bench::Side heddle{[&](int calls) {
+                        for (int i = 0; i < calls; ++i) {
+                            run(order, program, values, ns);
+                            order.synchronize();
+                        }
+                    }};
+                    const bench::Side one{[&](int calls) {
+                        for (int i = 0; i < calls; ++i) {
+                            run(stream, program, values, ns);
+                            stream.synchronize();
+                        }
+                    }};
+                    const bench::Unit unit{"ns", 1e9 / static_cast<double>(program.tasks.size()),
+                                           0};
+                    report.compare(name, device.name(), heddle, {"one stream", one},
+                                   {.calls = 1, .pairs = 50, .seconds = 0.5}, unit);
+                }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     bench::Report report("bench_by_data", argc, argv);
-    if (!report.device().empty() && report.device() != "cpu" && report.device() != "cpu:0") {
-        std::printf("bench_by_data: for cpu:0 only\n");
-        return 0;
-    }
+    const bool on_cpu = report.device().empty() || report.device().starts_with("cpu");
+    const bool on_cuda = report.device().empty() || report.device().starts_with("cuda");
     // Before anything of heddle's begins: each row's process has threads of its own.
     for (const int threads : {1, 2})
         for (const std::uint64_t ns : {0u, 1'000u, 10'000u, 100'000u})
             for (const bench::Pattern pattern : bench::all_patterns) {
-                if (report.quick() && ns > 1'000) continue;
+                if (!on_cpu || (report.quick() && ns > 1'000)) continue;
                 rows(report, {pattern, threads, ns}, {}, "");
                 if (!report.only().empty() && ns == 0)
                     rows(report, {pattern, threads, ns}, {.waits = DataWaits::exact}, " (exact)");
             }
+    if (on_cuda && device_count(DeviceKind::cuda) > 0)
+        gpu_rows(report, report.device().empty() || report.device() == "cuda"
+                             ? Device(DeviceKind::cuda, 0)
+                             : Device(report.device()));
     return report.finish();
 }

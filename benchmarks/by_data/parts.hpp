@@ -71,7 +71,7 @@ struct PatternProgram {
 struct alignas(64) PatternValue {
     long value = 0;
 };
-inline void run_task(long& to, long a, long b, long c, std::uint64_t ns) {
+HEDDLE_FN inline void run_task(long& to, long a, long b, long c, std::uint64_t ns) {
     to = a + b + c + 1;
     if (ns != 0) spin_for(ns);
 }

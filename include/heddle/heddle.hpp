@@ -1,5 +1,5 @@
 // Includes the public headers, except <heddle/cuda.hpp>, the only one that needs CUDA headers, and
-// <heddle/by_data.hpp>, <heddle/check.hpp>, <heddle/timeline_files.hpp>, and those of std::format, fmt.
+// <heddle/by_data.hpp>, <heddle/check.hpp>, <heddle/timeline_files.hpp> and those for formatting.
 #pragma once
 
 #include <heddle/code/module.hpp>

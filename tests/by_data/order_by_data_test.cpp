@@ -48,7 +48,12 @@ struct Noted {
     order_by_data order;
 };
 
-Array<int> array() { return zeros<int>(test_device(), n); }
+/// For all streams.
+Array<int> array() {
+    Array<int> made = zeros<int>(test_device(), n);
+    current_stream(test_device()).synchronize();
+    return made;
+}
 Ints constant(int value) { return Ints(n, value); }
 
 constexpr DataWaits all_waits[] = {DataWaits::newest, DataWaits::exact, DataWaits::automatic};
@@ -162,7 +167,8 @@ TEST_CASE("by data: one stream records nothing and waits for nothing", "[by_data
         for (std::size_t i = 0; i < 40; ++i)
             launch(order, AddTo{}, dim(n), x[i % 4], x[(i + 1 + i / 4 % 3) % 4]);
         CHECK(order.stats().waits_inserted == 0);
-        CHECK(order.stats().records == 0);
+        // On a GPU the streams for copies may have to wait for it.
+        if (test_device().is_cpu()) CHECK(order.stats().records == 0);
         CHECK(order.stats().operations == 44);
     }
 }
@@ -171,9 +177,11 @@ TEST_CASE("by data: an order by way of a third stream is not waited for again", 
     for (const DataWaits waits : all_waits) {
         const Here here;
         const Drained drained;
+        Gate gate;  // so that nothing has completed when it is asked for
         Noted on(3, waits);
         Array<int> p = empty<int>(on.order, n), q = empty<int>(on.order, n),
                    r = empty<int>(on.order, n);
+        on.hold(gate, writes(p));
         on.note("p", writes(p));
         on.note("q", writes(q));
         on.note("r", writes(r));
@@ -269,7 +277,6 @@ TEST_CASE("by data: what a batch outside has recorded on the array is waited for
             const ScopedBatch in(batch, outside);
             launch(outside, Set{}, dim(n), x, 7);
             launch(on.order, Add{}, dim(n), x, 1);
-            launch(outside, Add{}, dim(n), x, 0);
         }
         CHECK(to_host(on.order, x) == constant(8));
     }

@@ -1,6 +1,8 @@
 // The object that orders what is enqueued through it by the memory that it uses.
 #pragma once
 
+#include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <initializer_list>

@@ -64,6 +64,8 @@ public:
     std::size_t work() const noexcept { return work_; }
     DataLane& operator[](std::size_t i) noexcept { return lanes_[i]; }
     const DataLane& operator[](std::size_t i) const noexcept { return lanes_[i]; }
+    /// Whether all records that somebody may need are made, or only those that are likely to be.
+    bool records_all() const noexcept { return waits_ == DataWaits::exact; }
     /// Whether to record behind the newest operation of a lane before the next one is given to it.
     bool records(std::size_t lane) noexcept {
         if (waits_ != DataWaits::automatic) return waits_ == DataWaits::exact;

@@ -29,6 +29,8 @@ struct BlockPast {
     std::uint32_t writer_lane = 0;
     std::uint64_t writer = 0;
     std::uint64_t readers = 0;  ///< a bit for each lane with a reader since the writer
+    /// Whether work on one lane has conflicted with work on another. It will again.
+    bool is_shared = false;
     OutsideUser outside[Block::inline_users] = {};
 };
 

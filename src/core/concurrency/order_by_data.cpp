@@ -144,6 +144,7 @@ void DataOrder::record_newest(std::size_t lane, const SourceLocation& where) {
     const std::uint64_t newest = lanes_[lane].newest;
     const bool is_wanted = std::ranges::any_of(newest_uses_[lane], [&](const Use& before) {
         const BlockPast& past = past_[before.past];
+        if (!past.is_shared && !lanes_.records_all()) return false;
         const bool wrote = past.writer == newest && past.writer_lane == lane;
         const bool read =
             (past.readers >> lane & 1) != 0 && past_.reader(before.past, lane) == newest;
@@ -157,6 +158,11 @@ void DataOrder::record_newest(std::size_t lane, const SourceLocation& where) {
 }
 
 void DataOrder::order(std::size_t lane, const SourceLocation& where) {
+    for (const Use use : uses_) {
+        BlockPast& past = past_[use.past];
+        past.is_shared |= (past.writer != 0 && past.writer_lane != lane) ||
+                          (use.writes && (past.readers & ~(std::uint64_t{1} << lane)) != 0);
+    }
     for (const Needed& one : needed_) {
         if (one.lane == lane) continue;
         // A failure of the other stream has to arrive, too.
@@ -202,7 +208,8 @@ void DataOrder::look_at_outside(BlockPast& past, std::size_t lane, const SourceL
     for (int i = 0; i < Block::inline_users; ++i) {
         const std::uint64_t key = past.block->users[i].load(std::memory_order_acquire);
         OutsideUser& user = past.outside[i];
-        if (key == 0 || lanes_.find(key) != nullptr || has_ended(key)) {
+        // Observers are told that what has ended came before, as of a wait.
+        if (key == 0 || lanes_.find(key) != nullptr || (has_ended(key) && !is_observed())) {
             user = {.key = key};
             continue;
         }
