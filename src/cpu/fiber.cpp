@@ -226,6 +226,8 @@ void Fiber::rethrow() {
     std::rethrow_exception(thrown);
 }
 
+std::int64_t Fiber::took_ns() const noexcept { return took_ns_; }
+
 void Fiber::run(const OpType& type, void* self, std::size_t begin, std::size_t end) {
     begin_ = begin;
     end_ = end;
