@@ -40,7 +40,7 @@ enum class DataWaits : std::uint8_t {
 struct ByDataOptions {
     /// How many streams the work is spread over, at most 32; without those for copies between host
     /// and GPU. 0: as many as measured best, which is two on CPU devices with more than one worker
-    /// thread, one with one, and four on CUDA devices.
+    /// thread, one with one, and eight on CUDA devices.
     int streams = 0;
     DataWaits waits = DataWaits::automatic;  ///< how far its streams wait for each other
 };

@@ -19,7 +19,7 @@ namespace {
 
 // Measured: docs/adr/0050.
 constexpr std::size_t most_streams = 32;
-constexpr std::size_t best_on_cpu = 2, best_on_cuda = 4;
+constexpr std::size_t best_on_cpu = 2, best_on_cuda = 8;
 /// How many operations on another stream a wait is worth.
 constexpr std::uint64_t wait_cost = 2;
 /// How many operations a stream can be behind the others. What was done long ago does not count.

@@ -72,6 +72,11 @@ public:
     PageableCopies(const Trace& trace, const Solution& solution, const HostActivity& host)
         : trace_(trace), host_(host), is_one_(find_pageable_copies(trace)),
           calls_(trace.threads.size()) {
+        // Of less the bytes cost nothing: a copy to pinned memory takes as long, and the program
+        // that reads the result has to wait for it as well.
+        constexpr std::uint64_t least_bytes = 64 << 10;
+        for (TraceIndex i = 0; i < trace.ops.size(); ++i)
+            if (trace.ops[i].bytes != 0 && trace.ops[i].bytes < least_bytes) is_one_[i] = false;
         for (const Arrow& arrow : solution.arrows)
             if (arrow.wait == arrow.to && trace.ops[arrow.wait].kind == OpKind::blocked)
                 waited_for_.emplace(arrow.from, Ran{});
