@@ -244,7 +244,9 @@ TEST_CASE("random programs with a needed wait left out do not come to what they 
         all_programs += programs;
         all_found += found;
     }
-    if (seconds() >= 30) CHECK(all_found * 10 >= all_programs * 9);  // enough programs
+    // Enough programs, and not of batches alone.
+    if (seconds() >= 30 && environment("HEDDLE_RANDOM_MODES").empty())
+        CHECK(all_found * 10 >= all_programs * 9);
 }
 
 namespace {
