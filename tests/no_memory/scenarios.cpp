@@ -5,6 +5,7 @@
 #include <atomic>
 #include <memory>
 
+#include <heddle/by_data.hpp>
 #include <heddle/heddle.hpp>
 
 #include "kernels.hpp"
@@ -475,6 +476,30 @@ bool run_pool(Bench& bench) {
     return bench.count == 1;
 }
 
+bool run_by_data(Bench& bench) {
+    bench.count = 0;
+    order_by_data order{test_device(), {.streams = 3, .waits = DataWaits::exact}};
+    fill(order, bench.x, 0);
+    fill_zero(order, bench.y);
+    for (int i = 0; i < 4; ++i) {
+        launch(order, Add{}, dim(size), bench.x, 1);
+        launch(order, AddTo{}, dim(size), bench.x, bench.y);
+    }
+    {
+        const Array<int> temporary = clone(order, bench.x);
+        launch(order, AddTo{}, dim(size), temporary, bench.y);
+    }
+    order.task({reads(bench.y), writes(bench.x)},
+               [&](StreamRef stream) { copy(stream, bench.x, bench.y); });
+    copy(order, bench.pinned_x, bench.x);
+    launch_host(
+        order, [&bench] { bench.count += bench.pinned_x.data()[0]; }, reads(bench.pinned_x));
+    (void)on_host(order, bench.pinned_x);
+    order.join();
+    order.synchronize();
+    return bench.count == 14 && is_all(bench.a, bench.x, 14);
+}
+
 bool run_capture(Bench& bench) {
     bench.count = 0;
     fill(bench.a, bench.x, 0);
@@ -576,6 +601,7 @@ std::vector<Scenario> recorded_scenarios() {
         {"shared events", on_a_bench(run_shared_events)},
         {"fork_join", on_a_bench(run_fork_join)},
         {"pools", on_a_bench(run_pool)},
+        {"order by data", on_a_bench(run_by_data)},
         {"captures", on_a_bench(run_capture)},
         {"batches", on_a_bench(run_batch)},
         {"memory nodes", on_a_bench(run_memory_nodes)},

@@ -67,19 +67,23 @@ DataLanes::DataLanes(Device device, std::size_t work, DataWaits waits, const Sou
     lanes_.reserve(work + copying);
     try {
         for (std::size_t i = 0; i < work + copying; ++i) {
-            StreamRecord& stream = open_stream(device, 0, i < work ? "by data" : "copies by data",
-                                               where, Naming::with_id);
-            lanes_.emplace_back(stream, work + copying);
-            stream.set(stream_flag::internal);  // the stream that it is joined to tells its failure
+            DataLane& lane = lanes_.emplace_back(work + copying);
+            lane.stream = &open_stream(device, 0, i < work ? "by data" : "copies by data", where,
+                                       Naming::with_id);
+            // The stream that it is joined to tells its failure.
+            lane.stream->set(stream_flag::internal);
         }
     } catch (...) {
-        for (DataLane& lane : lanes_) close_stream(*lane.stream);
+        close_all();
         throw;
     }
 }
 
-DataLanes::~DataLanes() {
-    for (DataLane& lane : lanes_) close_stream(*lane.stream);
+DataLanes::~DataLanes() { close_all(); }
+
+void DataLanes::close_all() noexcept {
+    for (const DataLane& lane : lanes_)
+        if (lane.stream != nullptr) close_stream(*lane.stream);
 }
 
 const DataLane* DataLanes::find(std::uint64_t key) const noexcept {

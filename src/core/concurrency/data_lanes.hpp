@@ -17,17 +17,17 @@ namespace heddle::detail {
 /// leave numbers out.
 class DataLane {
 public:
-    DataLane(StreamRecord& of, std::size_t lanes) : stream(&of), clock(lanes) {}
+    explicit DataLane(std::size_t lanes) : clock(lanes) {}
     DataLane(DataLane&&) noexcept = default;
     DataLane& operator=(DataLane&&) noexcept = default;
     ~DataLane() = default;
 
-    StreamRecord* stream;
-    std::uint64_t newest = 0;     ///< position of the newest operation
-    std::uint64_t load = 0;       ///< how much it was given, compared with the others
-    std::uint64_t reached = 0;    ///< a position that is known to have been reached
-    std::uint64_t looked_at = 0;  ///< its newest position when that was last looked at
-    bool is_slow = true;          ///< whether its operations take long, as far as is known
+    StreamRecord* stream = nullptr;  ///< null: it could not be opened
+    std::uint64_t newest = 0;        ///< position of the newest operation
+    std::uint64_t load = 0;          ///< how much it was given, compared with the others
+    std::uint64_t reached = 0;       ///< a position that is known to have been reached
+    std::uint64_t looked_at = 0;     ///< its newest position when that was last looked at
+    bool is_slow = true;             ///< whether its operations take long, as far as is known
     std::int64_t each_ns = std::int64_t{1} << 40;  ///< about how long
     std::uint64_t counted_from = 0;                ///< since when they are counted: a position,
     std::int64_t timed_from = 0;                   ///< and a time in ns
@@ -97,6 +97,8 @@ public:
     std::uint64_t advance(std::size_t lane) noexcept;
 
 private:
+    void close_all() noexcept;
+
     std::vector<DataLane> lanes_;
     std::size_t work_;
     DataWaits waits_;
