@@ -2,6 +2,7 @@
 
 #include <array>
 #include <atomic>
+#include <exception>
 #include <pthread.h>
 #include <utility>
 
@@ -51,12 +52,16 @@ int forks() noexcept { return fork_count.load(std::memory_order_relaxed); }
 
 void register_fork_lock(ForkOrder order, ForkLock lock) noexcept {
     Entry& entry = entries[static_cast<std::size_t>(order)];
+    // A second lock would take the first one's place, which then is held in children for ever.
+    if (entry.set.load(std::memory_order_acquire) && entry.lock.object != lock.object)
+        std::terminate();
     entry.lock = lock;
     entry.set.store(true, std::memory_order_release);
 }
 
 void register_fork_step(ForkStep step, void (*run)() noexcept) noexcept {
-    steps[static_cast<std::size_t>(step)].store(run, std::memory_order_release);
+    const auto before = steps[static_cast<std::size_t>(step)].exchange(run);
+    if (before != nullptr && before != run) std::terminate();  // likewise
 }
 
 }  // namespace heddle::detail

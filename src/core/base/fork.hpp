@@ -11,6 +11,7 @@ namespace heddle::detail {
 enum class ForkOrder {
     recordings,
     observers,
+    function_marks,
     default_streams,
     branches,
     graph_memory,
@@ -42,7 +43,8 @@ struct ForkLock {
 /// than its parent.
 int forks() noexcept;
 
-/// Call it before any thread can have taken the lock (see ForkRegistration).
+/// Call it before any thread can have taken the lock (see ForkRegistration). Each order is one
+/// lock's: a second one ends the program.
 void register_fork_lock(ForkOrder order, ForkLock lock) noexcept;
 
 /// `object` must live as long as the process.
@@ -54,7 +56,8 @@ template <class Lock> void register_fork_lock(ForkOrder order, Lock& object) noe
 /// Steps that the child of a fork runs before anything else, in this order. A step must not wait,
 /// except for locks that were held across the fork. It must not use objects that another thread may
 /// have been constructing (MadeOnce is safe).
-enum class ForkStep { observers, streams, scopes, branches, backends, count };
+enum class ForkStep { observers, function_marks, streams, scopes, branches, backends, count };
+/// Registers a step; each has one function.
 void register_fork_step(ForkStep step, void (*run)() noexcept) noexcept;
 
 /// Registers a step. Define it at namespace scope, beside the state that the step changes.

@@ -10,10 +10,10 @@ namespace heddle::detail {
 namespace {
 constinit std::mutex mutex;
 constinit FunctionMark* marks = nullptr;  ///< of all threads; guarded by the mutex
-const ForkRegistration marks_registered{ForkOrder::observers, mutex};
+const ForkRegistration marks_registered{ForkOrder::function_marks, mutex};
 /// The other threads' marks are gone.
 void forget_marks() noexcept { marks = nullptr; }
-const ForkStepRegistration marks_in_children{ForkStep::observers, &forget_marks};
+const ForkStepRegistration marks_in_children{ForkStep::function_marks, &forget_marks};
 }  // namespace
 
 void FunctionMark::begin() noexcept {
