@@ -54,8 +54,9 @@ private:
     }
     void split(std::uint64_t address) {
         auto part = parts_.upper_bound(address);
-        if (part == parts_.begin() || (--part)->first == address || part->second.end <= address)
-            return;
+        if (part == parts_.begin()) return;
+        --part;
+        if (part->first == address || part->second.end <= address) return;
         Part behind = part->second;
         part->second.end = address;
         parts_.emplace(address, behind);
