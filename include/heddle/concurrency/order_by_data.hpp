@@ -25,8 +25,8 @@ struct WorkType;
 
 /// To which point of another stream an order_by_data waits.
 enum class DataWaits : std::uint8_t {
-    /// exact on CUDA devices, and on CPU devices while the stream has not kept up with the caller;
-    /// newest while it has.
+    /// exact on CUDA devices, and on CPU devices while the stream's operations take long, measured
+    /// as it goes (over 2 us each); newest while they are shorter.
     automatic,
     /// To the newest operation that the other stream has been given. Records nothing in advance,
     /// and waits for more than it must where that stream has gone on.
@@ -69,14 +69,15 @@ struct ByDataStats {
 /// operations on halves of one array are ordered. Memory that is not heddle's counts as one array,
 /// all of it together.
 ///
-/// What it is given comes after all work that was on the current stream of its device when it was
-/// made. When it ends, also by an exception, the current stream comes after all of its work. Work
-/// outside of it that was enqueued earlier on the same arrays is waited for at each operation. Work
-/// outside that is enqueued later has to wait by itself: for join(), or the end of the scope.
+/// Its work comes after all work that was on the current stream of its device when it was made.
+/// When it ends, also by an exception, the current stream comes after all of its work. Work outside
+/// of it that was enqueued earlier on the same arrays is waited for at each operation. Work outside
+/// that is enqueued later has to wait by itself: for join(), or the end of the scope.
 ///
 /// Only what a call says is ordered: its arrays and views, also those that a closure captures, and
 /// addresses within arrays that a kernel captures. References, and what stands behind pointers, are
-/// hidden: closures that can hold nothing else do not compile.
+/// hidden: closures that can hold nothing else do not compile, and larger ones that name no memory
+/// throw UsageError.
 ///
 /// If an operation fails, those that use what it should have written are dropped; others may be,
 /// too. to_host() and synchronize() throw the failure, and the current stream has it after the end.

@@ -34,13 +34,16 @@ void write_now() noexcept {
     for (int i = 0; i < most_pauses && !is_done.load(); ++i) (void)nanosleep(&pause, nullptr);
 }
 
-/// Writes, and lets the signal do what it would have done.
-void on_signal(int signal) {
+/// Writes, and lets the signal do what it would have done. An instruction that faulted does so
+/// again when this returns, and the handler of before is told its address; a signal that was sent
+/// is sent again.
+void on_signal(int signal, siginfo_t* info, void*) {
     const int error = errno;
     write_now();
     for (std::size_t i = 0; i < std::size(bad_signals); ++i)
         if (bad_signals[i] == signal) (void)sigaction(signal, &actions_before[i], nullptr);
-    (void)raise(signal);  // comes when this handler returns
+    const bool is_fault = signal != SIGABRT && info->si_code > 0;
+    if (!is_fault) (void)raise(signal);  // comes when this handler returns
     errno = error;
 }
 
@@ -62,7 +65,7 @@ void write_at_bad_end(void (*function)()) {
     write_file = function;
     writing_process = getpid();
     (void)sem_init(&is_wanted, 0, 0);
-    // The writer inherits the mask: the program's bad_signals are for other threads.
+    // The writer inherits the mask: signals are for the program's threads.
     sigset_t all, old;
     sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &old);
@@ -75,8 +78,8 @@ void write_at_bad_end(void (*function)()) {
     (void)pthread_sigmask(SIG_SETMASK, &old, nullptr);
     next_handler = std::set_terminate(&on_terminate);
     struct sigaction action {};
-    action.sa_handler = &on_signal;
-    action.sa_flags = SA_ONSTACK;
+    action.sa_sigaction = &on_signal;
+    action.sa_flags = SA_ONSTACK | SA_SIGINFO;
     (void)sigemptyset(&action.sa_mask);
     for (std::size_t i = 0; i < std::size(bad_signals); ++i)
         (void)sigaction(bad_signals[i], &action, &actions_before[i]);
