@@ -539,6 +539,12 @@ TEST_CASE("queries that answered \"not yet\" before \"complete\" are a wait") {
         CHECK(asks());  // there is nothing to wait for
         CHECK(of_kind(recorder.trace(), OpKind::blocked).size() == 1);
     }
+    SECTION("for the observers of that time, not for later ones") {
+        recorder.stop();
+        const TimelineRecorder later({});
+        const Event other(test_device());
+        CHECK(of_kind(later.trace(), OpKind::blocked).empty());
+    }
     SECTION("for nothing that is known, if the program does something else then") {
         const Event other(test_device());
         const Trace trace = recorder.trace();

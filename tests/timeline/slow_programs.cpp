@@ -49,6 +49,14 @@ struct BurnAt {
     }
 };
 
+/// Costs the host more to launch than the device to run.
+struct Sum {
+    HEDDLE_FN void operator()(std::size_t i, View<float> x, View<const float> a,
+                              View<const float> b, View<const float> c, View<const float> d) const {
+        x[i] = a[i] + b[i] + c[i] + d[i];
+    }
+};
+
 struct Increment {
     HEDDLE_FN void operator()(std::size_t i, View<float> x) const { x[i] += 1; }
 };
@@ -160,8 +168,10 @@ void waits_for_memory_behind_an_address() {
 void host_that_enqueues_one_by_one() {
     const Stream s = stream("s");
     Array<float> x = zeros<float>(s, 1);
+    const Array<float> a = zeros<float>(s, 1), b = zeros<float>(s, 1), c = zeros<float>(s, 1),
+                       d = zeros<float>(s, 1);
     for (int round = 0; round < 5; ++round) {
-        for (int i = 0; i < 5000; ++i) launch(s, Increment{}, dim(1), x);
+        for (int i = 0; i < 5000; ++i) launch(s, Sum{}, dim(1), x, a, b, c, d);
         s.synchronize();
     }
 }

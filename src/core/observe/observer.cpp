@@ -139,6 +139,7 @@ template <class F> void change(F&& function) {
     function(fresh->all);
     detail::observed.store(wishes_of(*fresh));
     current.store(fresh.release());
+    detail::forget_polls();
     if (old == nullptr) return;
     const_cast<List*>(old)->next_retired = retired;
     retired = const_cast<List*>(old);

@@ -1,6 +1,7 @@
 #include "core/observe/polls.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <iterator>
 
@@ -40,10 +41,21 @@ struct Poll {
 /// A loop asks for a few things by turns; more are not followed.
 struct Polls {
     Poll all[8] = {};
+    std::uint64_t round = 0;  ///< of `rounds`, in which they were noted
     int count = 0;
     std::int64_t told_until_ns = 0;  ///< stretches of one thread do not overlap
 };
 constinit thread_local Polls polls;
+constinit std::atomic<std::uint64_t> rounds{0};
+
+/// Forgets what was noted for earlier observers.
+void begin_round() noexcept {
+    const std::uint64_t now = rounds.load(std::memory_order_relaxed);
+    if (polls.round == now) return;
+    polls.round = now;
+    polls.count = 0;
+    polls.told_until_ns = 0;
+}
 
 Poll* find(const OpInfo& query) noexcept {
     Poll* const end = polls.all + polls.count;
@@ -54,7 +66,10 @@ Poll* find(const OpInfo& query) noexcept {
 
 }  // namespace
 
+void forget_polls() noexcept { rounds.fetch_add(1, std::memory_order_relaxed); }
+
 void note_pending(const OpInfo& asked) noexcept {
+    begin_round();
     const std::int64_t now = now_ns();
     if (Poll* const poll = find(asked)) {
         poll->last_ns = now;
@@ -75,6 +90,7 @@ void tell(OpInfo op, std::int64_t begin_ns, std::int64_t end_ns) noexcept {
 }  // namespace
 
 void tell_polled(const OpInfo& asked) noexcept {
+    begin_round();
     Poll* const poll = find(asked);
     if (poll == nullptr) return;
     const std::int64_t begin_ns = poll->first_ns, end_ns = poll->end_ns(now_ns());
@@ -83,6 +99,8 @@ void tell_polled(const OpInfo& asked) noexcept {
 }
 
 void end_polls() noexcept {
+    if (polls.count == 0) return;
+    begin_round();
     while (polls.count > 0) {
         Poll& poll = polls.all[--polls.count];
         if (poll.asked < 2 || poll.last_ns <= polls.told_until_ns) continue;

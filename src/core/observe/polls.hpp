@@ -6,6 +6,9 @@
 
 namespace heddle::detail {
 
+/// Forgets the polls of all threads, because the observers change: one is told of no poll that
+/// began before it was added. Thread-safe.
+void forget_polls() noexcept;
 /// Notes that a query answered "not yet". `asked` describes the query: what it asked for, and where
 /// it was made.
 void note_pending(const OpInfo& asked) noexcept;

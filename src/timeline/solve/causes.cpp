@@ -237,7 +237,9 @@ private:
                 trip = RoundTrip{index, time};
             } else if (trip) {
                 trip->time += time;
-                if (!is_work(op)) return;
+                // The rest of the call that waited is no new work.
+                const bool is_rest = op.call_begin < trace_.ops[trip->wait].call_begin;
+                if (!is_work(op) || is_rest) return;
                 trips_.push_back(*trip);
                 trip.reset();
             } else {
