@@ -23,6 +23,7 @@ enum class ForkOrder {
     blocks,
     block_slabs,
     block_users,
+    memory_pieces,
     chunks,
     completions,
     shared_files,
@@ -56,7 +57,16 @@ template <class Lock> void register_fork_lock(ForkOrder order, Lock& object) noe
 /// Steps that the child of a fork runs before anything else, in this order. A step must not wait,
 /// except for locks that were held across the fork. It must not use objects that another thread may
 /// have been constructing (MadeOnce is safe).
-enum class ForkStep { observers, function_marks, streams, scopes, branches, backends, count };
+enum class ForkStep {
+    observers,
+    function_marks,
+    streams,
+    kept_memory,
+    scopes,
+    branches,
+    backends,
+    count
+};
 /// Registers a step; each has one function.
 void register_fork_step(ForkStep step, void (*run)() noexcept) noexcept;
 

@@ -8,10 +8,15 @@ namespace heddle::detail {
 /// A one-byte lock for short critical sections. After 64 spins it yields the processor.
 class SpinLock {
 public:
-    void lock() noexcept;
+    void lock() noexcept {
+        if (held_.exchange(true, std::memory_order_acquire)) [[unlikely]]
+            wait();
+    }
     void unlock() noexcept { held_.store(false, std::memory_order_release); }
 
 private:
+    void wait() noexcept;
+
     std::atomic<bool> held_{false};
 };
 

@@ -19,6 +19,7 @@
 namespace heddle::detail {
 
 struct StreamRecord;
+struct KeptMemory;
 class Recorder;
 
 /// The full state of a stream. Made by the registry and never freed. When its stream has ended, the
@@ -71,6 +72,10 @@ struct StreamRecord : FallibleStream {
     /// How many of its operations observers have been told of. It never falls, also when the record
     /// becomes another stream's.
     std::atomic<std::uint64_t> noted{0};
+
+    /// Memory that was freed on this stream, for its later arrays; null before the first one. Made
+    /// once, and kept when the record is reused. (core/memory/kept_memory.hpp)
+    std::atomic<KeptMemory*> kept{nullptr};
 
     StreamRecord* next_free = nullptr;
 

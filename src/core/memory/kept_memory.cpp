@@ -1,0 +1,440 @@
+#include "core/memory/kept_memory.hpp"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <mutex>
+#include <new>
+
+#include "core/base/address_sanitizer.hpp"
+#include "core/base/environment.hpp"
+#include "core/base/fork.hpp"
+#include "core/base/free_list.hpp"
+#include "core/base/made_once.hpp"
+#include "core/memory/size_class.hpp"
+#include "core/stream/freed_memory.hpp"
+#include "core/stream/registry.hpp"
+#include "core/stream/wait_plan.hpp"
+#include <heddle/detail/thread_state.hpp>
+
+namespace heddle::detail {
+
+/// What a stream keeps, by size class. The lock is the stream's own: in the usual case one thread
+/// makes and frees a stream's arrays. A record that becomes another stream has what the old one
+/// could not give back; nothing uses that any more.
+struct KeptMemory {
+    SpinLock lock;  ///< guards all but the next two
+    StreamRecord* stream = nullptr;
+    KeptMemory* next = nullptr;    ///< of the device
+    std::uint64_t closed_key = 0;  ///< of the newest stream that has ended here
+    std::size_t bytes = 0;
+    std::size_t least = 0;
+    std::size_t reserved = 0;  ///< of what the device may keep
+    std::uint64_t hits = 0, misses = 0;
+    /// Newest first. Read without the lock by streams that look for memory elsewhere.
+    std::array<std::atomic<MemoryPiece*>, size_class_count> lists{};
+
+    MemoryPiece* first(int size_class) const noexcept {
+        return lists[static_cast<std::size_t>(size_class)].load(std::memory_order_relaxed);
+    }
+    void set_first(int size_class, MemoryPiece* piece) noexcept {
+        lists[static_cast<std::size_t>(size_class)].store(piece, std::memory_order_relaxed);
+    }
+};
+
+namespace {
+
+/// Flags of streams that keep no memory and take none that is kept.
+constexpr std::uint32_t keeps_none = stream_flag::dead | stream_flag::poisoned |
+                                     stream_flag::forked | stream_flag::recording |
+                                     stream_flag::capturing;
+constexpr std::size_t most_looked_at = 4;  ///< pieces of a class, until one is large enough
+constexpr int most_visited = 8;            ///< streams, in search of memory
+
+struct DeviceMemory {
+    std::atomic<KeptMemory*> first{nullptr};  ///< of all its streams; only grows
+    std::atomic<KeptMemory*> next_visited{nullptr};
+    std::atomic<std::size_t> reserved{0};  ///< the sum of its streams'
+    std::atomic<std::size_t> wasted{0};    ///< the sum of the pieces' that arrays have
+    std::atomic<std::size_t> most_kept{0}, most_wasted{0};
+};
+constinit DeviceMemory memories[2][max_devices];
+DeviceMemory& memory_of(Device device) noexcept {
+    return memories[static_cast<int>(device.kind())][device.index()];
+}
+
+constinit FreeList<MemoryPiece> pieces;
+const ForkRegistration pieces_registered{ForkOrder::memory_pieces, pieces.lock()};
+
+/// The parent's streams are of no use in the child of a fork, and neither is what they keep. Their
+/// locks may be held for ever.
+void forget_kept_memory() noexcept {
+    for (auto& kind : memories)
+        for (DeviceMemory& memory : kind) {
+            memory.first.store(nullptr, std::memory_order_relaxed);
+            memory.next_visited.store(nullptr, std::memory_order_relaxed);
+            memory.reserved.store(0, std::memory_order_relaxed);
+        }
+}
+const ForkStepRegistration kept_memory_in_children{ForkStep::kept_memory, &forget_kept_memory};
+
+template <class Function> void for_each_list(DeviceMemory& memory, Function function) {
+    for (KeptMemory* at = memory.first.load(std::memory_order_acquire); at != nullptr;
+         at = at->next)
+        function(*at);
+}
+
+/// Returns the share of the device's memory that may be kept, in per cent.
+int kept_percent(DeviceKind kind) {
+    static constinit MadeOnce<EnvironmentNumber> percents[2];
+    const int otherwise = kind == DeviceKind::cuda ? 25 : 10;
+    return percents[static_cast<int>(kind)]
+        .get([&] { return new EnvironmentNumber(Variable::memory_kept, 0, 100, otherwise); })
+        .get();
+}
+
+/// Returns null if nothing may be kept, or if there is no memory for the lists.
+KeptMemory* make_lists(StreamRecord& stream) noexcept try {
+    DeviceMemory& memory = memory_of(stream.device);
+    if (memory.most_wasted.load(std::memory_order_relaxed) == 0) {
+        const DeviceKind kind = stream.device.kind();
+        const std::size_t total = stream.device.info().total_memory;
+        const auto sharing = kind == DeviceKind::cpu ? static_cast<std::size_t>(device_count(kind))
+                                                     : std::size_t{1};
+        memory.most_kept.store(total / 100 * static_cast<std::size_t>(kept_percent(kind)) / sharing,
+                               std::memory_order_relaxed);
+        memory.most_wasted.store(total / 32 + 1, std::memory_order_relaxed);
+    }
+    if (memory.most_kept.load(std::memory_order_relaxed) == 0) return nullptr;
+    auto made = std::make_unique<KeptMemory>();
+    made->stream = &stream;
+    KeptMemory* kept = nullptr;
+    if (!stream.kept.compare_exchange_strong(kept, made.get(), std::memory_order_acq_rel))
+        return kept;
+    kept = made.release();
+    kept->next = memory.first.load(std::memory_order_relaxed);
+    while (!memory.first.compare_exchange_weak(kept->next, kept, std::memory_order_acq_rel)) {}
+    return kept;
+} catch (...) {
+    return nullptr;
+}
+
+KeptMemory* lists_of(StreamRecord& stream) noexcept {
+    KeptMemory* const kept = stream.kept.load(std::memory_order_acquire);
+    return kept != nullptr ? kept : make_lists(stream);
+}
+
+/// Returns whether the stream's memory may be kept for it, and be used again by it.
+bool keeps(StreamRecord& stream) noexcept {
+    const std::uint32_t flags = stream.flags.load(std::memory_order_acquire);
+    if ((flags & (keeps_none | stream_flag::handed_out)) == 0) [[likely]]
+        return true;
+    if ((flags & keeps_none) != 0 || thread_states.in_host_function) return false;
+    try {
+        return stream.backend->capture_id(stream) == 0;  // others may have begun one
+    } catch (...) {
+        return false;
+    }
+}
+
+/// Returns how much larger the piece is than asked for, or -1 if it is too small, or if too much
+/// memory is wasted already.
+std::ptrdiff_t excess_of(const MemoryPiece& piece, std::size_t size,
+                         const DeviceMemory& memory) noexcept {
+    if (piece.bytes == size) [[likely]]
+        return 0;
+    if (piece.bytes < size) return -1;
+    const std::size_t excess = piece.bytes - size;
+    const std::size_t wasted = memory.wasted.load(std::memory_order_relaxed) + excess;
+    return wasted <= memory.most_wasted.load(std::memory_order_relaxed)
+               ? static_cast<std::ptrdiff_t>(excess)
+               : -1;
+}
+
+/// Whether the host must not access what streams of the device keep.
+bool is_poisoned(Device device) noexcept { return asan::is_here() && device.is_cpu(); }
+
+/// Takes the piece behind `before` (null: the first) from its list. Call it with the lock held.
+MemoryPiece& take(KeptMemory& kept, int size_class, MemoryPiece* before) noexcept {
+    MemoryPiece& piece = before != nullptr ? *before->next_free : *kept.first(size_class);
+    if (before != nullptr) before->next_free = piece.next_free;
+    else kept.set_first(size_class, piece.next_free);
+    kept.bytes -= piece.bytes;
+    kept.least = std::min(kept.least, kept.bytes);
+    return piece;
+}
+
+void begin_use(const KeptMemory& kept, MemoryPiece& piece, std::size_t bytes,
+               std::ptrdiff_t excess) noexcept {
+    const Device device = kept.stream->device;
+    piece.wasted = static_cast<std::size_t>(excess);
+    if (excess != 0) memory_of(device).wasted.fetch_add(piece.wasted, std::memory_order_relaxed);
+    if (is_poisoned(device)) asan::unpoison(piece.data, bytes);
+}
+
+/// Returns null if the stream keeps none.
+MemoryPiece* take_own(KeptMemory& kept, std::size_t bytes, std::size_t size) noexcept {
+    DeviceMemory& memory = memory_of(kept.stream->device);
+    const std::uint64_t key = kept.stream->key.load(std::memory_order_relaxed);
+    const int of = size_class(size);
+    const std::lock_guard lock(kept.lock);
+    MemoryPiece* before = nullptr;
+    MemoryPiece* at = kept.first(of);
+    for (std::size_t i = 0; at != nullptr && i < most_looked_at; ++i) {
+        const std::ptrdiff_t excess = excess_of(*at, size, memory);
+        if (excess >= 0 && (at->key == key || has_ended(at->key))) {
+            MemoryPiece& piece = take(kept, of, before);
+            ++kept.hits;
+            begin_use(kept, piece, bytes, excess);
+            return &piece;
+        }
+        before = std::exchange(at, at->next_free);
+    }
+    ++kept.misses;
+    return nullptr;
+}
+
+/// Returns whether work enqueued on the stream from now on comes after all uses of the piece.
+bool comes_after(const StreamRecord& stream, const MemoryPiece& piece) noexcept {
+    if (has_ended(piece.key)) return true;
+    const StreamUse owner = use_of(piece.key);
+    return !owner.stream->has(stream_flag::handed_out) &&
+           stream.waited.covers(owner.id, piece.submissions);
+}
+
+/// Memory that other streams keep.
+struct Found {
+    MemoryPiece* usable = nullptr;
+    MemoryPiece* unused = nullptr;  ///< nobody has wanted it since another stream looked at it
+};
+
+/// Looks at the lists of a few streams, beginning behind the ones that were looked at last.
+Found take_elsewhere(KeptMemory& own, std::size_t bytes, std::size_t size) noexcept {
+    DeviceMemory& memory = memory_of(own.stream->device);
+    const int of = size_class(size);
+    KeptMemory* at = memory.next_visited.load(std::memory_order_acquire);
+    if (at == nullptr) at = memory.first.load(std::memory_order_acquire);
+    const KeptMemory* const begin = at;
+    Found found;
+    for (int visits = 0; at != nullptr && visits < most_visited; ++visits) {
+        KeptMemory& kept = *at;
+        at = at->next != nullptr ? at->next : memory.first.load(std::memory_order_acquire);
+        if (&kept != &own && kept.first(of) != nullptr) {
+            const std::lock_guard lock(kept.lock);
+            MemoryPiece* before = nullptr;
+            MemoryPiece* one = kept.first(of);
+            for (std::size_t i = 0; one != nullptr && i < most_looked_at; ++i) {
+                const std::ptrdiff_t excess = excess_of(*one, size, memory);
+                if (excess >= 0 && comes_after(*own.stream, *one)) {
+                    found.usable = &take(kept, of, before);
+                    begin_use(kept, *found.usable, bytes, excess);
+                    break;
+                }
+                if (one->is_passed_over) {
+                    found.unused = &take(kept, of, before);
+                    break;
+                }
+                one->is_passed_over = true;
+                before = std::exchange(one, one->next_free);
+            }
+        }
+        if (found.usable != nullptr || found.unused != nullptr || at == begin) break;
+    }
+    memory.next_visited.store(at, std::memory_order_release);
+    return found;
+}
+
+/// Reserves room for more memory. Call it with the lock held.
+bool reserve(KeptMemory& kept, std::size_t bytes) noexcept {
+    constexpr std::size_t unit = 1 << 20;
+    DeviceMemory& memory = memory_of(kept.stream->device);
+    const std::size_t more = (kept.bytes + bytes - kept.reserved + unit - 1) / unit * unit;
+    const std::size_t most = memory.most_kept.load(std::memory_order_relaxed);
+    if (memory.reserved.fetch_add(more, std::memory_order_relaxed) + more > most) {
+        memory.reserved.fetch_sub(more, std::memory_order_relaxed);
+        return false;
+    }
+    kept.reserved += more;
+    return true;
+}
+
+enum class Kept : std::uint8_t { yes, no, too_much };
+
+Kept try_keep(StreamRecord& stream, std::uint64_t key, MemoryPiece& piece) noexcept {
+    KeptMemory* const kept = stream.kept.load(std::memory_order_acquire);
+    if (kept == nullptr) return Kept::no;
+    const std::lock_guard lock(kept->lock);
+    // The stream may have ended meanwhile, and its record be another's.
+    if (kept->closed_key == key || stream.key.load(std::memory_order_relaxed) != key)
+        return Kept::no;
+    if (kept->bytes + piece.bytes > kept->reserved && !reserve(*kept, piece.bytes))
+        return Kept::too_much;
+    const int of = size_class(piece.bytes);
+    piece.key = key;
+    piece.submissions = stream.submissions.load(std::memory_order_acquire);
+    piece.is_passed_over = false;
+    piece.next_free = kept->first(of);
+    if (is_poisoned(stream.device)) asan::poison(piece.data, piece.bytes);
+    kept->set_first(of, &piece);
+    kept->bytes += piece.bytes;
+    return Kept::yes;
+}
+
+bool keep(StreamRecord& stream, std::uint64_t id, MemoryPiece& piece) noexcept {
+    if (!keeps(stream)) return false;
+    // Pending work may use what is poisoned: the stream itself would have to do it in its order.
+    if (is_poisoned(stream.device) && !stream.backend->is_complete(stream, {})) return false;
+    const std::uint64_t key = stream.key.load(std::memory_order_relaxed);
+    if (use_of(key).id != id) return false;
+    Kept done = try_keep(stream, key, piece);
+    if (done != Kept::too_much) [[likely]]
+        return done == Kept::yes;
+    give_memory_back(stream.device);
+    return try_keep(stream, key, piece) == Kept::yes;
+}
+
+/// Returns the user that is ordered after all that the others were given, or null.
+const StreamUse* last_of(std::span<const StreamUse> users, Device device) noexcept {
+    if (users.size() == 1) [[likely]]
+        return users[0].stream->device == device ? &users[0] : nullptr;
+    const auto is_after = [](StreamRecord& stream, const StreamUse& other) {
+        if (other.stream == &stream) return true;
+        if (other.stream->has(keeps_none & ~stream_flag::dead)) return false;
+        const WaitPlan plan = decide_wait(stream, other, {}, Recorders::asked);
+        return plan.verdict.action == WaitAction::elide ||
+               plan.verdict.rule == WaitRuleName::use_ended;
+    };
+    for (const StreamUse& one : users)
+        if (one.stream->device == device && std::ranges::all_of(users, [&](const StreamUse& other) {
+                return is_after(*one.stream, other);
+            }))
+            return &one;
+    return nullptr;
+}
+
+bool free_to_pool(MemoryPiece& piece, Device device, std::span<const StreamUse> users) noexcept {
+    if (!backend_of(device.kind())
+             .free(piece.data, piece.bytes, device.index(), users.data(), users.size()))
+        return false;
+    pieces.give(piece);
+    return true;
+}
+
+/// Frees what a stream has kept. Without memory for that it keeps the piece.
+void give_back(MemoryPiece& piece) noexcept {
+    const StreamUse owner = use_of(piece.key);
+    const Device device = owner.stream->device;
+    if (is_poisoned(device)) asan::unpoison(piece.data, piece.bytes);
+    if (free_to_pool(piece, device, {&owner, has_ended(piece.key) ? 0u : 1u})) return;
+    KeptMemory& kept = *owner.stream->kept.load(std::memory_order_acquire);
+    const std::lock_guard lock(kept.lock);
+    const int of = size_class(piece.bytes);
+    piece.next_free = kept.first(of);
+    kept.set_first(of, &piece);
+    kept.bytes += piece.bytes;
+}
+
+/// Gives all back. `closing` is the key of a stream that ends, or 0.
+bool give_all_back(KeptMemory& kept, std::uint64_t closing) noexcept {
+    MemoryPiece* all = nullptr;
+    {
+        const std::lock_guard lock(kept.lock);
+        if (closing != 0) kept.closed_key = closing;
+        for (int of = 0; kept.bytes != 0 && of < size_class_count; ++of)
+            while (kept.first(of) != nullptr) {
+                MemoryPiece& piece = take(kept, of, nullptr);
+                piece.next_free = std::exchange(all, &piece);
+            }
+        memory_of(kept.stream->device)
+            .reserved.fetch_sub(std::exchange(kept.reserved, 0), std::memory_order_relaxed);
+    }
+    const bool was_any = all != nullptr;
+    while (all != nullptr) {
+        MemoryPiece& piece = *std::exchange(all, all->next_free);
+        give_back(piece);
+    }
+    return was_any;
+}
+
+/// Returns a record for new memory, or null if there is none.
+MemoryPiece* new_piece() noexcept {
+    constexpr std::size_t slab = 64;
+    if (MemoryPiece* const piece = pieces.take()) return piece;
+    auto* const made = new (std::nothrow) MemoryPiece[slab];
+    if (made == nullptr) return nullptr;
+    pieces.give(made + 1, slab - 1);
+    return made;
+}
+
+}  // namespace
+
+ArrayMemory allocate_memory(StreamRecord& stream, std::size_t bytes, const SourceLocation& where) {
+    const std::size_t size = bytes < kept_size_end / 2 ? whole_size(bytes) : bytes;
+    MemoryPiece* piece = nullptr;
+    if (size < kept_size_end / 2 && keeps(stream)) [[likely]] {
+        KeptMemory* const kept = lists_of(stream);
+        if (kept != nullptr) {
+            if (MemoryPiece* const own = take_own(*kept, bytes, size)) [[likely]]
+                return {own->data, own};
+            const Found found = take_elsewhere(*kept, bytes, size);
+            if (found.usable != nullptr) {
+                const std::lock_guard lock(kept->lock);
+                ++kept->hits, --kept->misses;
+                return {found.usable->data, found.usable};
+            }
+            if (found.unused != nullptr) give_back(*found.unused);
+            piece = new_piece();
+        }
+    }
+    try {
+        void* const data = stream.backend->allocate(stream, piece != nullptr ? size : bytes, where);
+        if (piece != nullptr) *piece = {.data = data, .bytes = size};
+        return {data, piece};
+    } catch (...) {
+        if (piece != nullptr) pieces.give(*piece);
+        throw;
+    }
+}
+
+bool free_memory(MemoryPiece& piece, Device device, std::span<const StreamUse> users) noexcept {
+    if (piece.wasted != 0) {
+        memory_of(device).wasted.fetch_sub(piece.wasted, std::memory_order_relaxed);
+        piece.wasted = 0;
+    }
+    const StreamUse* const last = last_of(users, device);
+    return (last != nullptr && keep(*last->stream, last->id, piece)) ||
+           free_to_pool(piece, device, users);
+}
+
+void give_memory_back(StreamRecord& stream) noexcept {
+    if (KeptMemory* const kept = stream.kept.load(std::memory_order_acquire))
+        give_all_back(*kept, stream.key.load(std::memory_order_relaxed));
+}
+
+bool give_memory_back(Device device) noexcept {
+    bool was_any = false;
+    for_each_list(memory_of(device),
+                  [&](KeptMemory& kept) { was_any = give_all_back(kept, 0) || was_any; });
+    return was_any;
+}
+
+KeptTotals kept_totals(Device device) noexcept {
+    KeptTotals all;
+    for_each_list(memory_of(device), [&](KeptMemory& kept) {
+        const std::lock_guard lock(kept.lock);
+        all.bytes += kept.bytes;
+        all.least += kept.least;
+        all.hits += kept.hits;
+        all.misses += kept.misses;
+    });
+    return all;
+}
+
+void reset_least_kept(Device device) noexcept {
+    for_each_list(memory_of(device), [](KeptMemory& kept) {
+        const std::lock_guard lock(kept.lock);
+        kept.least = kept.bytes;
+    });
+}
+
+}  // namespace heddle::detail
