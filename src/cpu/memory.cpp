@@ -19,6 +19,14 @@ namespace {
 
 constexpr std::size_t cache_line = 64;
 
+/// Gives back what streams of all CPU devices keep.
+bool give_all_memory_back() noexcept {
+    bool was_any = false;
+    for (int i = 0; i < cpu_backend().device_count(); ++i)
+        was_any = give_memory_back(Access::device(DeviceKind::cpu, i)) || was_any;
+    return was_any;
+}
+
 /// The header placed before an array's memory.
 struct alignas(cache_line) Header {
     Kept kept;
@@ -35,7 +43,7 @@ void* allocate_host(std::size_t bytes, const char* call, Device device, GiveBack
                                                                   alignment);
     };
     void* base = try_allocate();
-    if (base == nullptr && give_memory_back(device)) base = try_allocate();
+    if (base == nullptr && give_all_memory_back()) base = try_allocate();
     if (base == nullptr)
         coded_error(ErrorCode::out_of_memory, {call, where, device},
                     "could not allocate {} bytes of host memory (available: {})", bytes,

@@ -23,6 +23,7 @@ enum class ForkOrder {
     blocks,
     block_slabs,
     block_users,
+    kept_memory,
     memory_pieces,
     chunks,
     completions,

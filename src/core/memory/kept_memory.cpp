@@ -19,26 +19,46 @@
 
 namespace heddle::detail {
 
+/// Pieces of a size class, newest first.
+struct PieceList {
+    MemoryPiece* first = nullptr;
+    std::uint32_t count = 0;
+    std::uint32_t unused = 0;         ///< how many its stream has not needed since that:
+    std::uint64_t watched_since = 0;  ///< DeviceMemory::missed
+
+    void put(MemoryPiece& piece) noexcept {
+        piece.next_free = std::exchange(first, &piece);
+        if (unused != 0 && unused == count) ++unused;  // nothing was taken
+        ++count;
+    }
+    /// Takes the piece behind `before`, or the first.
+    MemoryPiece& take(MemoryPiece* before) noexcept {
+        MemoryPiece*& link = before != nullptr ? before->next_free : first;
+        MemoryPiece& piece = *std::exchange(link, link->next_free);
+        unused = std::min(unused, --count);
+        return piece;
+    }
+};
+
 /// What a stream keeps, by size class. The lock is the stream's own: in the usual case one thread
 /// makes and frees a stream's arrays. A record that becomes another stream has what the old one
 /// could not give back; nothing uses that any more.
 struct KeptMemory {
-    SpinLock lock;  ///< guards all but the next two
     StreamRecord* stream = nullptr;
-    KeptMemory* next = nullptr;    ///< of the device
+    KeptMemory* next = nullptr;         ///< of the device's
+    KeptMemory* next_listed = nullptr;  ///< guarded by listed_lock, as changes to the next one
+    std::atomic<bool> is_listed{false};
+
+    SpinLock lock;                 ///< guards what follows
     std::uint64_t closed_key = 0;  ///< of the newest stream that has ended here
     std::size_t bytes = 0;
     std::size_t least = 0;
     std::size_t reserved = 0;  ///< of what the device may keep
     std::uint64_t hits = 0, misses = 0;
-    /// Newest first. Read without the lock by streams that look for memory elsewhere.
-    std::array<std::atomic<MemoryPiece*>, size_class_count> lists{};
+    std::array<PieceList, size_class_count> lists{};
 
-    MemoryPiece* first(int size_class) const noexcept {
-        return lists[static_cast<std::size_t>(size_class)].load(std::memory_order_relaxed);
-    }
-    void set_first(int size_class, MemoryPiece* piece) noexcept {
-        lists[static_cast<std::size_t>(size_class)].store(piece, std::memory_order_relaxed);
+    PieceList& list_of(std::size_t size) noexcept {
+        return lists[static_cast<std::size_t>(size_class(size))];
     }
 };
 
@@ -53,7 +73,12 @@ constexpr int most_visited = 8;            ///< streams, in search of memory
 
 struct DeviceMemory {
     std::atomic<KeptMemory*> first{nullptr};  ///< of all its streams; only grows
-    std::atomic<KeptMemory*> next_visited{nullptr};
+    /// Those that keep something or did when another stream looked at them last; the one to look at
+    /// next is the first. Guarded by listed_lock.
+    KeptMemory* first_listed = nullptr;
+    KeptMemory* last_listed = nullptr;
+    /// Grows with what streams have searched in vain; likewise.
+    std::uint64_t missed = 1;
     std::atomic<std::size_t> reserved{0};  ///< the sum of its streams'
     std::atomic<std::size_t> wasted{0};    ///< the sum of the pieces' that arrays have
     std::atomic<std::size_t> most_kept{0}, most_wasted{0};
@@ -63,6 +88,9 @@ DeviceMemory& memory_of(Device device) noexcept {
     return memories[static_cast<int>(device.kind())][device.index()];
 }
 
+/// Taken before a KeptMemory's lock.
+constinit SpinLock listed_lock;
+const ForkRegistration listed_registered{ForkOrder::kept_memory, listed_lock};
 constinit FreeList<MemoryPiece> pieces;
 const ForkRegistration pieces_registered{ForkOrder::memory_pieces, pieces.lock()};
 
@@ -72,7 +100,7 @@ void forget_kept_memory() noexcept {
     for (auto& kind : memories)
         for (DeviceMemory& memory : kind) {
             memory.first.store(nullptr, std::memory_order_relaxed);
-            memory.next_visited.store(nullptr, std::memory_order_relaxed);
+            memory.first_listed = memory.last_listed = nullptr;
             memory.reserved.store(0, std::memory_order_relaxed);
         }
 }
@@ -82,6 +110,15 @@ template <class Function> void for_each_list(DeviceMemory& memory, Function func
     for (KeptMemory* at = memory.first.load(std::memory_order_acquire); at != nullptr;
          at = at->next)
         function(*at);
+}
+
+/// Call it with listed_lock held.
+void list(KeptMemory& kept, DeviceMemory& memory) noexcept {
+    kept.next_listed = nullptr;
+    (memory.first_listed != nullptr ? memory.last_listed->next_listed : memory.first_listed) =
+        &kept;
+    memory.last_listed = &kept;
+    kept.is_listed.store(true, std::memory_order_relaxed);
 }
 
 /// Returns the share of the device's memory that may be kept, in per cent.
@@ -154,11 +191,9 @@ std::ptrdiff_t excess_of(const MemoryPiece& piece, std::size_t size,
 /// Whether the host must not access what streams of the device keep.
 bool is_poisoned(Device device) noexcept { return asan::is_here() && device.is_cpu(); }
 
-/// Takes the piece behind `before` (null: the first) from its list. Call it with the lock held.
-MemoryPiece& take(KeptMemory& kept, int size_class, MemoryPiece* before) noexcept {
-    MemoryPiece& piece = before != nullptr ? *before->next_free : *kept.first(size_class);
-    if (before != nullptr) before->next_free = piece.next_free;
-    else kept.set_first(size_class, piece.next_free);
+/// Takes the piece behind `before`, or the first, from its list. Call it with the lock held.
+MemoryPiece& take(KeptMemory& kept, PieceList& list, MemoryPiece* before) noexcept {
+    MemoryPiece& piece = list.take(before);
     kept.bytes -= piece.bytes;
     kept.least = std::min(kept.least, kept.bytes);
     return piece;
@@ -176,14 +211,14 @@ void begin_use(const KeptMemory& kept, MemoryPiece& piece, std::size_t bytes,
 MemoryPiece* take_own(KeptMemory& kept, std::size_t bytes, std::size_t size) noexcept {
     DeviceMemory& memory = memory_of(kept.stream->device);
     const std::uint64_t key = kept.stream->key.load(std::memory_order_relaxed);
-    const int of = size_class(size);
     const std::lock_guard lock(kept.lock);
+    PieceList& list = kept.list_of(size);
     MemoryPiece* before = nullptr;
-    MemoryPiece* at = kept.first(of);
+    MemoryPiece* at = list.first;
     for (std::size_t i = 0; at != nullptr && i < most_looked_at; ++i) {
         const std::ptrdiff_t excess = excess_of(*at, size, memory);
         if (excess >= 0 && (at->key == key || has_ended(at->key))) {
-            MemoryPiece& piece = take(kept, of, before);
+            MemoryPiece& piece = take(kept, list, before);
             ++kept.hits;
             begin_use(kept, piece, bytes, excess);
             return &piece;
@@ -205,43 +240,58 @@ bool comes_after(const StreamRecord& stream, const MemoryPiece& piece) noexcept 
 /// Memory that other streams keep.
 struct Found {
     MemoryPiece* usable = nullptr;
-    MemoryPiece* unused = nullptr;  ///< nobody has wanted it since another stream looked at it
+    MemoryPiece* unused = nullptr;  ///< its owner has not used it for long
 };
 
-/// Looks at the lists of a few streams, beginning behind the ones that were looked at last.
-Found take_elsewhere(KeptMemory& own, std::size_t bytes, std::size_t size) noexcept {
-    DeviceMemory& memory = memory_of(own.stream->device);
-    const int of = size_class(size);
-    KeptMemory* at = memory.next_visited.load(std::memory_order_acquire);
-    if (at == nullptr) at = memory.first.load(std::memory_order_acquire);
-    const KeptMemory* const begin = at;
-    Found found;
-    for (int visits = 0; at != nullptr && visits < most_visited; ++visits) {
-        KeptMemory& kept = *at;
-        at = at->next != nullptr ? at->next : memory.first.load(std::memory_order_acquire);
-        if (&kept != &own && kept.first(of) != nullptr) {
-            const std::lock_guard lock(kept.lock);
-            MemoryPiece* before = nullptr;
-            MemoryPiece* one = kept.first(of);
-            for (std::size_t i = 0; one != nullptr && i < most_looked_at; ++i) {
-                const std::ptrdiff_t excess = excess_of(*one, size, memory);
-                if (excess >= 0 && comes_after(*own.stream, *one)) {
-                    found.usable = &take(kept, of, before);
-                    begin_use(kept, *found.usable, bytes, excess);
-                    break;
-                }
-                if (one->is_passed_over) {
-                    found.unused = &take(kept, of, before);
-                    break;
-                }
-                one->is_passed_over = true;
-                before = std::exchange(one, one->next_free);
-            }
+/// Returns how much is searched in vain before others may have what its owner does not use.
+std::uint64_t patience_of(const DeviceMemory& memory) noexcept {
+    return memory.most_kept.load(std::memory_order_relaxed) / 16;
+}
+
+/// Looks at what one other stream keeps. Call it with that one's lock held, and listed_lock.
+Found take_from(KeptMemory& kept, const StreamRecord& stream, std::size_t bytes,
+                std::size_t size) noexcept {
+    const DeviceMemory& memory = memory_of(stream.device);
+    PieceList& list = kept.list_of(size);
+    MemoryPiece* before = nullptr;
+    MemoryPiece* at = list.first;
+    for (std::size_t i = 0; at != nullptr && i < most_looked_at; ++i) {
+        const std::ptrdiff_t excess = excess_of(*at, size, memory);
+        if (excess >= 0 && comes_after(stream, *at)) {
+            MemoryPiece& piece = take(kept, list, before);
+            begin_use(kept, piece, bytes, excess);
+            return {.usable = &piece};
         }
-        if (found.usable != nullptr || found.unused != nullptr || at == begin) break;
+        before = std::exchange(at, at->next_free);
     }
-    memory.next_visited.store(at, std::memory_order_release);
-    return found;
+    if (list.unused == 0) {
+        list.unused = list.count;
+        list.watched_since = memory.missed;
+    }
+    if (list.unused == 0 || memory.missed - list.watched_since <= patience_of(memory)) return {};
+    --list.unused;
+    return {.unused = &take(kept, list, nullptr)};
+}
+
+/// Looks at what a few streams keep that were looked at longest ago.
+Found take_elsewhere(const KeptMemory& own, std::size_t bytes, std::size_t size) noexcept {
+    DeviceMemory& memory = memory_of(own.stream->device);
+    const std::lock_guard listed(listed_lock);
+    const KeptMemory* const last = memory.last_listed;
+    for (int visits = 0; visits < most_visited && memory.first_listed != nullptr; ++visits) {
+        KeptMemory& kept = *memory.first_listed;
+        memory.first_listed = kept.next_listed;
+        const std::lock_guard lock(kept.lock);
+        if (kept.bytes != 0) list(kept, memory);
+        else kept.is_listed.store(false, std::memory_order_relaxed);
+        if (&kept != &own) {
+            const Found found = take_from(kept, *own.stream, bytes, size);
+            if (found.usable != nullptr || found.unused != nullptr) return found;
+        }
+        if (&kept == last) break;
+    }
+    memory.missed += std::max<std::uint64_t>(size, patience_of(memory) / 64);
+    return {};
 }
 
 /// Reserves room for more memory. Call it with the lock held.
@@ -258,10 +308,10 @@ bool reserve(KeptMemory& kept, std::size_t bytes) noexcept {
     return true;
 }
 
-enum class Kept : std::uint8_t { yes, no, too_much };
+enum class Kept : std::uint8_t { yes, yes_unlisted, no, too_much };
 
 Kept try_keep(StreamRecord& stream, std::uint64_t key, MemoryPiece& piece) noexcept {
-    KeptMemory* const kept = stream.kept.load(std::memory_order_acquire);
+    KeptMemory* const kept = lists_of(stream);
     if (kept == nullptr) return Kept::no;
     const std::lock_guard lock(kept->lock);
     // The stream may have ended meanwhile, and its record be another's.
@@ -269,15 +319,12 @@ Kept try_keep(StreamRecord& stream, std::uint64_t key, MemoryPiece& piece) noexc
         return Kept::no;
     if (kept->bytes + piece.bytes > kept->reserved && !reserve(*kept, piece.bytes))
         return Kept::too_much;
-    const int of = size_class(piece.bytes);
     piece.key = key;
     piece.submissions = stream.submissions.load(std::memory_order_acquire);
-    piece.is_passed_over = false;
-    piece.next_free = kept->first(of);
     if (is_poisoned(stream.device)) asan::poison(piece.data, piece.bytes);
-    kept->set_first(of, &piece);
+    kept->list_of(piece.bytes).put(piece);
     kept->bytes += piece.bytes;
-    return Kept::yes;
+    return kept->is_listed.load(std::memory_order_relaxed) ? Kept::yes : Kept::yes_unlisted;
 }
 
 bool keep(StreamRecord& stream, std::uint64_t id, MemoryPiece& piece) noexcept {
@@ -287,10 +334,18 @@ bool keep(StreamRecord& stream, std::uint64_t id, MemoryPiece& piece) noexcept {
     const std::uint64_t key = stream.key.load(std::memory_order_relaxed);
     if (use_of(key).id != id) return false;
     Kept done = try_keep(stream, key, piece);
-    if (done != Kept::too_much) [[likely]]
-        return done == Kept::yes;
-    give_memory_back(stream.device);
-    return try_keep(stream, key, piece) == Kept::yes;
+    if (done == Kept::yes) [[likely]]
+        return true;
+    if (done == Kept::too_much) {
+        give_memory_back(stream.device);
+        done = try_keep(stream, key, piece);
+    }
+    if (done == Kept::yes_unlisted) {
+        const std::lock_guard lock(listed_lock);
+        KeptMemory& kept = *stream.kept.load(std::memory_order_acquire);
+        if (!kept.is_listed.load(std::memory_order_relaxed)) list(kept, memory_of(stream.device));
+    }
+    return done == Kept::yes || done == Kept::yes_unlisted;
 }
 
 /// Returns the user that is ordered after all that the others were given, or null.
@@ -328,9 +383,7 @@ void give_back(MemoryPiece& piece) noexcept {
     if (free_to_pool(piece, device, {&owner, has_ended(piece.key) ? 0u : 1u})) return;
     KeptMemory& kept = *owner.stream->kept.load(std::memory_order_acquire);
     const std::lock_guard lock(kept.lock);
-    const int of = size_class(piece.bytes);
-    piece.next_free = kept.first(of);
-    kept.set_first(of, &piece);
+    kept.list_of(piece.bytes).put(piece);
     kept.bytes += piece.bytes;
 }
 
@@ -340,9 +393,9 @@ bool give_all_back(KeptMemory& kept, std::uint64_t closing) noexcept {
     {
         const std::lock_guard lock(kept.lock);
         if (closing != 0) kept.closed_key = closing;
-        for (int of = 0; kept.bytes != 0 && of < size_class_count; ++of)
-            while (kept.first(of) != nullptr) {
-                MemoryPiece& piece = take(kept, of, nullptr);
+        for (auto list = kept.lists.begin(); kept.bytes != 0 && list != kept.lists.end(); ++list)
+            while (list->first != nullptr) {
+                MemoryPiece& piece = take(kept, *list, nullptr);
                 piece.next_free = std::exchange(all, &piece);
             }
         memory_of(kept.stream->device)

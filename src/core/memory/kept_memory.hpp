@@ -18,7 +18,6 @@ struct MemoryPiece {
     std::size_t wasted = 0;          ///< how much less was asked for, beyond rounding
     std::uint64_t key = 0;           ///< of the stream that keeps it
     std::uint64_t submissions = 0;   ///< of that stream when the memory was freed
-    bool is_passed_over = false;     ///< another stream has looked at it, and could not use it
     MemoryPiece* next_free = nullptr;
 };
 
