@@ -68,18 +68,17 @@ private:
 constexpr bench::Batches each{.calls = 200, .pairs = 2000, .seconds = 1.0};
 constexpr bench::Batches enqueuing{.calls = 100, .pairs = 2000, .seconds = 1.0};
 constexpr bench::Batches whole{.calls = 4, .pairs = 1000, .seconds = 2.0, .quick_calls = 1};
-constexpr bench::Batches short_of_memory{.calls = 2, .pairs = 100, .seconds = 4.0,
-                                         .quick_calls = 1};
+constexpr bench::Batches short_of_memory{
+    .calls = 2, .pairs = 100, .seconds = 4.0, .quick_calls = 1};
 
 class Rows {
 public:
     Rows(bench::Report& report, Device device)
         : report_(report), device_(device), arrays_(std::make_shared<Arrays>(device)),
           ours_(bench::sides_of(arrays_, "heddle")),
-          theirs_(device.is_cuda()
-                      ? bench::cuda_pool(device)
-                      : bench::sides_of(std::make_shared<HostMemory>(device),
-                                        "aligned_alloc, free")) {}
+          theirs_(device.is_cuda() ? bench::cuda_pool(device)
+                                   : bench::sides_of(std::make_shared<HostMemory>(device),
+                                                     "aligned_alloc, free")) {}
 
     void add_all() {
         for (const char* name : {bench::row::same_4k, bench::row::same_1m, bench::row::same_64m})
@@ -114,8 +113,12 @@ private:
         const auto megabytes = [](std::size_t bytes) { return static_cast<double>(bytes) * 1e-6; };
         const double had = megabytes(pool_usage(device_).reserved_high);
         const double theirs = megabytes(bench::cuda_pool_high(device_));
-        report_.add({.name = "memory for that", .device = device_.name(), .heddle = had,
-                     .raw = theirs, .unit = "MB", .ratio = had / theirs,
+        report_.add({.name = "memory for that",
+                     .device = device_.name(),
+                     .heddle = had,
+                     .raw = theirs,
+                     .unit = "MB",
+                     .ratio = had / theirs,
                      .peer = "cudaMallocFromPoolAsync, cudaFreeAsync"});
     }
 
@@ -140,8 +143,13 @@ void add_memory(bench::Report& report, Device device) {
     const auto megabytes = [](std::size_t bytes) { return static_cast<double>(bytes) * 1e-6; };
     const double had = megabytes(pool_usage(device).reserved_high - before);
     const double used = megabytes(bench::peak_of(bench::training_step()));
-    report.add({.name = name, .device = device.name(), .heddle = had, .raw = used, .unit = "MB",
-                .ratio = had / used, .peer = "in use at once"});
+    report.add({.name = name,
+                .device = device.name(),
+                .heddle = had,
+                .raw = used,
+                .unit = "MB",
+                .ratio = had / used,
+                .peer = "in use at once"});
 }
 
 }  // namespace

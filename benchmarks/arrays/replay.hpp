@@ -34,8 +34,8 @@ struct Step {
 /// transformer with batches of 8 x 512 tokens of 768 numbers (4 bytes each), and 12 heads.
 inline std::vector<Step> training_step(std::size_t scale = 1) {
     const std::size_t tokens = 8 * 512 / scale, token = 768 * 4, scores = tokens * 512 * 12 * 4;
-    const std::array<std::size_t, 6> kept{tokens * token,     3 * tokens * token, scores,
-                                          tokens * token,     4 * tokens * token, tokens * 8};
+    const std::array<std::size_t, 6> kept{tokens * token, 3 * tokens * token, scores,
+                                          tokens * token, 4 * tokens * token, tokens * 8};
     const std::array<std::size_t, 5> temporary{scores, tokens * token, 4 * tokens * token,
                                                tokens * 12 * 4, tokens * token};
     constexpr std::size_t layers = 12;
@@ -69,7 +69,8 @@ inline std::vector<Step> mixed_sizes() {
         number = number * 1664525u + 1013904223u;
         const std::size_t slot = number >> 28;
         if (std::exchange(made[slot], true)) steps.push_back({slot, 0});
-        steps.push_back({slot, 1 + (number >> 4 & 0xfffu) * (std::size_t{1} << (number >> 16) % 11)});
+        steps.push_back(
+            {slot, 1 + (number >> 4 & 0xfffu) * (std::size_t{1} << (number >> 16) % 11)});
     }
     for (std::size_t slot = 0; slot < made.size(); ++slot)
         if (made[slot]) steps.push_back({slot, 0});

@@ -39,8 +39,8 @@ void* allocate_host(std::size_t bytes, const char* call, Device device, GiveBack
     constexpr std::size_t alignment = cache_line;
     const auto try_allocate = [bytes]() -> void* {
         if (bytes > SIZE_MAX - alignment - sizeof(Header)) return nullptr;
-        return std::aligned_alloc(alignment, sizeof(Header) + (bytes + alignment - 1) / alignment *
-                                                                  alignment);
+        return std::aligned_alloc(alignment,
+                                  sizeof(Header) + (bytes + alignment - 1) / alignment * alignment);
     };
     void* base = try_allocate();
     if (base == nullptr && give_all_memory_back()) base = try_allocate();

@@ -136,8 +136,8 @@ KeptMemory* make_lists(StreamRecord& stream) noexcept try {
     if (memory.most_wasted.load(std::memory_order_relaxed) == 0) {
         const DeviceKind kind = stream.device.kind();
         const std::size_t total = stream.device.info().total_memory;
-        const auto sharing = kind == DeviceKind::cpu ? static_cast<std::size_t>(device_count(kind))
-                                                     : std::size_t{1};
+        const auto sharing =
+            kind == DeviceKind::cpu ? static_cast<std::size_t>(device_count(kind)) : std::size_t{1};
         memory.most_kept.store(total / 100 * static_cast<std::size_t>(kept_percent(kind)) / sharing,
                                std::memory_order_relaxed);
         memory.most_wasted.store(total / 32 + 1, std::memory_order_relaxed);

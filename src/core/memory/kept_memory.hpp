@@ -14,10 +14,10 @@ namespace heddle::detail {
 /// is never freed.
 struct MemoryPiece {
     void* data = nullptr;
-    std::size_t bytes = 0;           ///< a whole_size()
-    std::size_t wasted = 0;          ///< how much less was asked for, beyond rounding
-    std::uint64_t key = 0;           ///< of the stream that keeps it
-    std::uint64_t submissions = 0;   ///< of that stream when the memory was freed
+    std::size_t bytes = 0;          ///< a whole_size()
+    std::size_t wasted = 0;         ///< how much less was asked for, beyond rounding
+    std::uint64_t key = 0;          ///< of the stream that keeps it
+    std::uint64_t submissions = 0;  ///< of that stream when the memory was freed
     MemoryPiece* next_free = nullptr;
 };
 
