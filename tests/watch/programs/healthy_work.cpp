@@ -1,0 +1,1 @@
+#include "watch/programs/programs.hpp"
