@@ -1,11 +1,13 @@
 // Small programs that hang, each for one known cause, and long ones that do not.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <future>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include <heddle/heddle.hpp>
@@ -31,6 +33,7 @@ struct HangingProgram {
 struct HealthyProgram {
     std::string name;
     void (*run)();
+    Strings environment = {};
 };
 
 std::vector<HangingProgram> hanging_work();        ///< kernels and host functions
@@ -67,10 +70,24 @@ struct Increment {
     HEDDLE_FN void operator()(std::size_t i, View<float> x) const { x[i] += 1; }
 };
 
-/// Takes that long.
+/// Takes an operation_time.
 struct Sleep {
-    HEDDLE_FN void operator()(std::size_t i, View<float> x, int ms) const;
+    HEDDLE_FN void operator()(std::size_t i, View<float> x) const;
 };
+
+/// Far longer than the limit of the watch of a healthy program.
+constexpr std::chrono::milliseconds long_time{1000};
+/// How long an operation of a healthy program takes; its watch is more patient.
+constexpr std::chrono::milliseconds operation_time{25};
+constexpr int long_row = static_cast<int>(long_time / operation_time);  ///< take long_time together
+
+inline void sleep_a_while() { std::this_thread::sleep_for(operation_time); }
+
+/// Calls the function again and again, for long_time.
+template <class F> void repeat_for_long(F&& f) {
+    const auto end = std::chrono::steady_clock::now() + long_time;
+    while (std::chrono::steady_clock::now() < end) f();
+}
 
 /// Something of a program's own, which blocks a thread until another one opens it.
 class Door {
