@@ -85,7 +85,8 @@ struct OtherProcess {
     /// Forks. The child exports an event, which it records behind a door that nobody opens.
     OtherProcess() {
         int pipe_ends[2];
-        if (pipe(pipe_ends) != 0 || (id = fork()) < 0) std::abort();
+        if (pipe(pipe_ends) != 0) std::abort();
+        id = fork();
         if (id == 0) {
             prctl(PR_SET_PDEATHSIG, SIGKILL);
             unsetenv("HEDDLE_WATCH");  // its own report is not asked for
