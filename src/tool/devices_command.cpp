@@ -80,8 +80,22 @@ void print_access(const std::vector<Device>& group) {
     print_table(rows);
 }
 
+/// Prints what this process uses of each device's memory: its own arrays, so usually nothing.
+void print_memory() {
+    std::vector<Row> rows{{"arrays", "in use", "peak", "kept", "made of kept", "made anew"}};
+    for (const Device device : devices()) {
+        const MemoryStatistics memory = statistics(device);
+        rows.push_back({device.name(), exact_bytes(memory.in_use), exact_bytes(memory.peak),
+                        exact_bytes(memory.held), std::to_string(memory.hits),
+                        std::to_string(memory.misses)});
+    }
+    print("\n");
+    print_table(rows);
+}
+
 void print_devices() {
     print_table_of_devices();
+    print_memory();
     for (const DeviceKind kind : {DeviceKind::cuda, DeviceKind::cpu})
         if (const auto group = devices_of(kind); group.size() > 1) print_access(group);
 }
@@ -94,6 +108,7 @@ void print_default(Device standard) {
 
 std::string json_device(Device device) {
     const DeviceInfo& info = device.info();
+    const MemoryStatistics memory = statistics(device);
     std::vector<std::string> peers, pools;
     for (const Device other : devices_of(device.kind())) {
         if (other == device) continue;
@@ -114,6 +129,13 @@ std::string json_device(Device device) {
              ? json::string(fmt::format("{}.{}", info.compute_major, info.compute_minor))
              : "null"},
         {"bus_id", json::string(info.bus_id)},
+        {"arrays", json::object({
+                       {"in_use", json::number(memory.in_use)},
+                       {"peak", json::number(memory.peak)},
+                       {"held", json::number(memory.held)},
+                       {"hits", json::number(memory.hits)},
+                       {"misses", json::number(memory.misses)},
+                   })},
         {"peers", json::array(peers)},
         {"pools", json::array(pools)},
     });
@@ -151,21 +173,26 @@ int run(bool json) {
 void add_devices_command(CLI::App& app, int& status) {
     auto json = std::make_shared<bool>(false);
     CLI::App* command = app.add_subcommand("devices", "List the devices of this machine");
-    command->footer("Priorities are those of a device's streams, least to most urgent. Copy "
-                    "engines are how many copies "
-                    "can run\n"
-                    "beside kernels. Processors are a GPU's multiprocessors, a CPU device's worker "
-                    "threads. Where there "
-                    "are\n"
-                    "several devices of a kind, a table says which can be allowed to use whose "
-                    "memory directly: peer\n"
-                    "access is to memory of cudaMalloc, pool access to memory of heddle's arrays. "
-                    "Where there are no\n"
-                    "CUDA devices, a line says why.\n\n"
-                    "Exit status: 0; 1 if HEDDLE_DEVICE names a device that is not there, 2 if it "
-                    "names something else.\n\n"
-                    "With --json: an object of default, cuda_unavailable_reason (or null) and "
-                    "devices; sizes in bytes.");
+    command->footer(
+        "Priorities are those of a device's streams, least to most urgent. Copy "
+        "engines are how many copies "
+        "can run\n"
+        "beside kernels. Processors are a GPU's multiprocessors, a CPU device's worker "
+        "threads. Where there "
+        "are\n"
+        "several devices of a kind, a table says which can be allowed to use whose "
+        "memory directly: peer\n"
+        "access is to memory of cudaMalloc, pool access to memory of heddle's arrays. "
+        "Another tells\n"
+        "what this process's arrays use, what is kept for later ones, and how many were "
+        "made of\n"
+        "that. "
+        "Where there are no\n"
+        "CUDA devices, a line says why.\n\n"
+        "Exit status: 0; 1 if HEDDLE_DEVICE names a device that is not there, 2 if it "
+        "names something else.\n\n"
+        "With --json: an object of default, cuda_unavailable_reason (or null) and "
+        "devices; sizes in bytes.");
     command->add_flag("--json", *json, "Print a JSON object");
     command->callback([json, &status] { status = run(*json); });
 }

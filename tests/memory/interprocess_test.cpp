@@ -196,7 +196,8 @@ TEST_CASE("a GPU that this process does not see is named in the error") {
 
 TEST_CASE("memory of a shareable array that is gone serves the next one, and nothing waits for a "
           "busy GPU") {
-    if (test_device().is_cpu()) HEDDLE_SKIP("memory of CPU devices is given back at once");
+    if (test_device().is_cpu())
+        HEDDLE_SKIP("shareable memory of CPU devices is given back at once");
     const Drained drained;
     const Stream s(test_device()), held(test_device());
     Gate gate;

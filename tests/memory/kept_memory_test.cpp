@@ -184,6 +184,9 @@ TEST_CASE("memory that is used again is at most an eighth larger than what is as
     }
     const Array<int> small = empty<int>(s, 64 * 800);
     CHECK(small.data() != at);
+    const int* const less = free_one(s, 64 * 2000);
+    const Array<int> more = empty<int>(s, 64 * 2020);  // likewise
+    CHECK(more.data() != less);
     for (std::size_t size = 1; size < std::size_t{1} << 39; size += size / 100 + 1) {
         const std::size_t whole = detail::whole_size(size);
         CHECK(whole >= size);
@@ -267,12 +270,14 @@ TEST_CASE("captures and batches neither take what streams keep nor add to it") {
     const Stream s(test_device());
     Array<int> out = zeros<int>(s, 1);
     Batch batches({.on_cpu = true});
+    Array<int> x = zeros<int>(s, n), y = zeros<int>(s, n);
     free_one(s);
     const MemoryStatistics before = statistics(test_device());
     {
         Graph graph = capture(s, [&] {
             const Array<int> own = zeros<int>(s, n);
             launch(s, AddTo{}, dim(1), own, out);
+            x.reset();
         });
         graph.launch(s);
     }
@@ -281,6 +286,7 @@ TEST_CASE("captures and batches neither take what streams keep nor add to it") {
         const ScopedBatch batch(batches);
         const Array<int> own = zeros<int>(s, n);
         launch(s, AddTo{}, dim(1), own, out);
+        y.reset();
     }
     const MemoryStatistics after = statistics(test_device());
     CHECK(after.held == before.held);
@@ -350,13 +356,18 @@ TEST_CASE("memory of one device is not kept by a stream of another that used it"
     if (!all[1].can_access_pool(all[0])) HEDDLE_SKIP("these two devices cannot reach each other");
     const Drained drained;
     const ScopedPoolAccess access(all[0], all[1]);
-    const Stream on_0(all[0]), on_1(all[1]);
-    Array<int> x = zeros<int>(on_0, n);
-    on_1.wait_stream(on_0);
-    launch(on_1, Add{}, dim(n), x, 1);
+    const Stream on_1(all[1]);
+    Array<int> x;
+    {
+        const Stream on_0(all[0]);
+        x = zeros<int>(on_0, n);
+        on_0.synchronize();
+    }
+    launch(on_1, Add{}, dim(n), x, 1);  // the only user that has not ended
     const std::size_t before = statistics(all[1]).held;
     x.reset();
     CHECK(statistics(all[1]).held == before);
+    CHECK(empty<int>(on_1, n).device() == all[1]);
 }
 
 TEST_CASE("kept memory is per cent of the device's, and none with HEDDLE_MEMORY_KEPT=0") {

@@ -9,6 +9,7 @@ same "nothing on standard error" "$err" ""
 for title in device name memory free priorities "copy engines" processors "compute capability"; do
     contains "title" "$(head -1 <<<"$out")" "$title"
 done
+contains "the memory of arrays" "$out" $'\narrays  in use  peak  kept  made of kept  made anew\n'
 contains "the CPU" "$out" $'\ncpu:0 '
 contains "the default" "$out" $'\ndefault: '
 if [[ $out == *$'\ncuda:0 '* ]]; then
@@ -37,6 +38,7 @@ assert [d["device"] for d in cpus] == ["cpu:0", "cpu:1"], o
 assert cpus[0]["peers"] == cpus[0]["pools"] == ["cpu:1"], o
 assert cpus[0]["total_memory"] >= cpus[0]["free_memory"] > 0, o
 assert cpus[0]["processors"] >= 1 and cpus[0]["compute_capability"] is None, o
+assert cpus[0]["arrays"] == {"in_use": 0, "peak": 0, "held": 0, "hits": 0, "misses": 0}, o
 assert (o["cuda_unavailable_reason"] is None) == bool(cudas), o
 assert o["default"] in [d["device"] for d in o["devices"]], o
 print("good")' "$out" 2>&1) || true
