@@ -1,66 +1,19 @@
 #include "core/memory/kept_memory.hpp"
 
 #include <algorithm>
-#include <array>
-#include <memory>
 #include <mutex>
 #include <new>
 
 #include "core/base/address_sanitizer.hpp"
-#include "core/base/environment.hpp"
 #include "core/base/fork.hpp"
 #include "core/base/free_list.hpp"
-#include "core/base/made_once.hpp"
-#include "core/memory/size_class.hpp"
+#include "core/memory/kept_lists.hpp"
 #include "core/stream/freed_memory.hpp"
 #include "core/stream/registry.hpp"
 #include "core/stream/wait_plan.hpp"
 #include <heddle/detail/thread_state.hpp>
 
 namespace heddle::detail {
-
-/// Pieces of a size class, newest first.
-struct PieceList {
-    MemoryPiece* first = nullptr;
-    std::uint32_t count = 0;
-    std::uint32_t unused = 0;         ///< how many its stream has not needed since that:
-    std::uint64_t watched_since = 0;  ///< DeviceMemory::missed
-
-    void put(MemoryPiece& piece) noexcept {
-        piece.next_free = std::exchange(first, &piece);
-        if (unused != 0 && unused == count) ++unused;  // nothing was taken
-        ++count;
-    }
-    /// Takes the piece behind `before`, or the first.
-    MemoryPiece& take(MemoryPiece* before) noexcept {
-        MemoryPiece*& link = before != nullptr ? before->next_free : first;
-        MemoryPiece& piece = *std::exchange(link, link->next_free);
-        unused = std::min(unused, --count);
-        return piece;
-    }
-};
-
-/// What a stream keeps, by size class. The lock is the stream's own: in the usual case one thread
-/// makes and frees a stream's arrays. A record that becomes another stream has what the old one
-/// could not give back; nothing uses that any more.
-struct KeptMemory {
-    StreamRecord* stream = nullptr;
-    KeptMemory* next = nullptr;         ///< of the device's
-    KeptMemory* next_listed = nullptr;  ///< guarded by listed_lock, as changes to the next one
-    std::atomic<bool> is_listed{false};
-
-    SpinLock lock;                 ///< guards what follows
-    std::uint64_t closed_key = 0;  ///< of the newest stream that has ended here
-    std::size_t bytes = 0;
-    std::size_t least = 0;
-    std::size_t reserved = 0;  ///< of what the device may keep
-    std::uint64_t hits = 0, misses = 0;
-    std::array<PieceList, size_class_count> lists{};
-
-    PieceList& list_of(std::size_t size) noexcept {
-        return lists[static_cast<std::size_t>(size_class(size))];
-    }
-};
 
 namespace {
 
@@ -71,95 +24,8 @@ constexpr std::uint32_t keeps_none = stream_flag::dead | stream_flag::poisoned |
 constexpr std::size_t most_looked_at = 4;  ///< pieces of a class, until one is large enough
 constexpr int most_visited = 8;            ///< streams, in search of memory
 
-struct DeviceMemory {
-    std::atomic<KeptMemory*> first{nullptr};  ///< of all its streams; only grows
-    /// Those that keep something or did when another stream looked at them last; the one to look at
-    /// next is the first. Guarded by listed_lock.
-    KeptMemory* first_listed = nullptr;
-    KeptMemory* last_listed = nullptr;
-    /// Grows with what streams have searched in vain; likewise.
-    std::uint64_t missed = 1;
-    std::atomic<std::size_t> reserved{0};  ///< the sum of its streams'
-    std::atomic<std::size_t> wasted{0};    ///< the sum of the pieces' that arrays have
-    std::atomic<std::size_t> most_kept{0}, most_wasted{0};
-};
-constinit DeviceMemory memories[2][max_devices];
-DeviceMemory& memory_of(Device device) noexcept {
-    return memories[static_cast<int>(device.kind())][device.index()];
-}
-
-/// Taken before a KeptMemory's lock.
-constinit SpinLock listed_lock;
-const ForkRegistration listed_registered{ForkOrder::kept_memory, listed_lock};
 constinit FreeList<MemoryPiece> pieces;
 const ForkRegistration pieces_registered{ForkOrder::memory_pieces, pieces.lock()};
-
-/// The parent's streams are of no use in the child of a fork, and neither is what they keep. Their
-/// locks may be held for ever.
-void forget_kept_memory() noexcept {
-    for (auto& kind : memories)
-        for (DeviceMemory& memory : kind) {
-            memory.first.store(nullptr, std::memory_order_relaxed);
-            memory.first_listed = memory.last_listed = nullptr;
-            memory.reserved.store(0, std::memory_order_relaxed);
-        }
-}
-const ForkStepRegistration kept_memory_in_children{ForkStep::kept_memory, &forget_kept_memory};
-
-template <class Function> void for_each_list(DeviceMemory& memory, Function function) {
-    for (KeptMemory* at = memory.first.load(std::memory_order_acquire); at != nullptr;
-         at = at->next)
-        function(*at);
-}
-
-/// Call it with listed_lock held.
-void list(KeptMemory& kept, DeviceMemory& memory) noexcept {
-    kept.next_listed = nullptr;
-    (memory.first_listed != nullptr ? memory.last_listed->next_listed : memory.first_listed) =
-        &kept;
-    memory.last_listed = &kept;
-    kept.is_listed.store(true, std::memory_order_relaxed);
-}
-
-/// Returns the share of the device's memory that may be kept, in per cent.
-int kept_percent(DeviceKind kind) {
-    static constinit MadeOnce<EnvironmentNumber> percents[2];
-    const int otherwise = kind == DeviceKind::cuda ? 25 : 10;
-    return percents[static_cast<int>(kind)]
-        .get([&] { return new EnvironmentNumber(Variable::memory_kept, 0, 100, otherwise); })
-        .get();
-}
-
-/// Returns null if nothing may be kept, or if there is no memory for the lists.
-KeptMemory* make_lists(StreamRecord& stream) noexcept try {
-    DeviceMemory& memory = memory_of(stream.device);
-    if (memory.most_wasted.load(std::memory_order_relaxed) == 0) {
-        const DeviceKind kind = stream.device.kind();
-        const std::size_t total = stream.device.info().total_memory;
-        const auto sharing =
-            kind == DeviceKind::cpu ? static_cast<std::size_t>(device_count(kind)) : std::size_t{1};
-        memory.most_kept.store(total / 100 * static_cast<std::size_t>(kept_percent(kind)) / sharing,
-                               std::memory_order_relaxed);
-        memory.most_wasted.store(total / 32 + 1, std::memory_order_relaxed);
-    }
-    if (memory.most_kept.load(std::memory_order_relaxed) == 0) return nullptr;
-    auto made = std::make_unique<KeptMemory>();
-    made->stream = &stream;
-    KeptMemory* kept = nullptr;
-    if (!stream.kept.compare_exchange_strong(kept, made.get(), std::memory_order_acq_rel))
-        return kept;
-    kept = made.release();
-    kept->next = memory.first.load(std::memory_order_relaxed);
-    while (!memory.first.compare_exchange_weak(kept->next, kept, std::memory_order_acq_rel)) {}
-    return kept;
-} catch (...) {
-    return nullptr;
-}
-
-KeptMemory* lists_of(StreamRecord& stream) noexcept {
-    KeptMemory* const kept = stream.kept.load(std::memory_order_acquire);
-    return kept != nullptr ? kept : make_lists(stream);
-}
 
 /// Returns whether the stream's memory may be kept for it, and be used again by it.
 bool keeps(StreamRecord& stream) noexcept {
@@ -191,36 +57,29 @@ std::ptrdiff_t excess_of(const MemoryPiece& piece, std::size_t size,
 /// Whether the host must not access what streams of the device keep.
 bool is_poisoned(Device device) noexcept { return asan::is_here() && device.is_cpu(); }
 
-/// Takes the piece behind `before`, or the first, from its list. Call it with the lock held.
-MemoryPiece& take(KeptMemory& kept, PieceList& list, MemoryPiece* before) noexcept {
-    MemoryPiece& piece = list.take(before);
-    kept.bytes -= piece.bytes;
-    kept.least = std::min(kept.least, kept.bytes);
-    return piece;
-}
-
-void begin_use(const KeptMemory& kept, MemoryPiece& piece, std::size_t bytes,
+void begin_use(MemoryPiece& piece, Device device, std::size_t bytes,
                std::ptrdiff_t excess) noexcept {
-    const Device device = kept.stream->device;
     piece.wasted = static_cast<std::size_t>(excess);
     if (excess != 0) memory_of(device).wasted.fetch_add(piece.wasted, std::memory_order_relaxed);
     if (is_poisoned(device)) asan::unpoison(piece.data, bytes);
 }
 
 /// Returns null if the stream keeps none.
-MemoryPiece* take_own(KeptMemory& kept, std::size_t bytes, std::size_t size) noexcept {
-    DeviceMemory& memory = memory_of(kept.stream->device);
-    const std::uint64_t key = kept.stream->key.load(std::memory_order_relaxed);
+MemoryPiece* take_own(const StreamRecord& stream, KeptMemory& kept, std::size_t bytes,
+                      std::size_t size) noexcept {
+    const DeviceMemory& memory = memory_of(kept.device);
+    const std::uint64_t key = stream.key.load(std::memory_order_relaxed);
     const std::lock_guard lock(kept.lock);
     PieceList& list = kept.list_of(size);
     MemoryPiece* before = nullptr;
     MemoryPiece* at = list.first;
     for (std::size_t i = 0; at != nullptr && i < most_looked_at; ++i) {
         const std::ptrdiff_t excess = excess_of(*at, size, memory);
+        // Another stream's could not be given back for want of memory.
         if (excess >= 0 && (at->key == key || has_ended(at->key))) {
-            MemoryPiece& piece = take(kept, list, before);
+            MemoryPiece& piece = kept.take(list, before);
             ++kept.hits;
-            begin_use(kept, piece, bytes, excess);
+            begin_use(piece, kept.device, bytes, excess);
             return &piece;
         }
         before = std::exchange(at, at->next_free);
@@ -248,7 +107,7 @@ std::uint64_t patience_of(const DeviceMemory& memory) noexcept {
     return memory.most_kept.load(std::memory_order_relaxed) / 16;
 }
 
-/// Looks at what one other stream keeps. Call it with that one's lock held, and listed_lock.
+/// Looks at what one other stream keeps. Call it with both locks held.
 Found take_from(KeptMemory& kept, const StreamRecord& stream, std::size_t bytes,
                 std::size_t size) noexcept {
     const DeviceMemory& memory = memory_of(stream.device);
@@ -258,8 +117,8 @@ Found take_from(KeptMemory& kept, const StreamRecord& stream, std::size_t bytes,
     for (std::size_t i = 0; at != nullptr && i < most_looked_at; ++i) {
         const std::ptrdiff_t excess = excess_of(*at, size, memory);
         if (excess >= 0 && comes_after(stream, *at)) {
-            MemoryPiece& piece = take(kept, list, before);
-            begin_use(kept, piece, bytes, excess);
+            MemoryPiece& piece = kept.take(list, before);
+            begin_use(piece, kept.device, bytes, excess);
             return {.usable = &piece};
         }
         before = std::exchange(at, at->next_free);
@@ -270,22 +129,23 @@ Found take_from(KeptMemory& kept, const StreamRecord& stream, std::size_t bytes,
     }
     if (list.unused == 0 || memory.missed - list.watched_since <= patience_of(memory)) return {};
     --list.unused;
-    return {.unused = &take(kept, list, nullptr)};
+    return {.unused = &kept.take(list, nullptr)};
 }
 
 /// Looks at what a few streams keep that were looked at longest ago.
-Found take_elsewhere(const KeptMemory& own, std::size_t bytes, std::size_t size) noexcept {
-    DeviceMemory& memory = memory_of(own.stream->device);
-    const std::lock_guard listed(listed_lock);
+Found take_elsewhere(const StreamRecord& stream, const KeptMemory& own, std::size_t bytes,
+                     std::size_t size) noexcept {
+    DeviceMemory& memory = memory_of(own.device);
+    const std::lock_guard listed(kept_lists_lock());
     const KeptMemory* const last = memory.last_listed;
     for (int visits = 0; visits < most_visited && memory.first_listed != nullptr; ++visits) {
         KeptMemory& kept = *memory.first_listed;
         memory.first_listed = kept.next_listed;
         const std::lock_guard lock(kept.lock);
-        if (kept.bytes != 0) list(kept, memory);
+        if (kept.bytes != 0) memory.list(kept);
         else kept.is_listed.store(false, std::memory_order_relaxed);
         if (&kept != &own) {
-            const Found found = take_from(kept, *own.stream, bytes, size);
+            const Found found = take_from(kept, stream, bytes, size);
             if (found.usable != nullptr || found.unused != nullptr) return found;
         }
         if (&kept == last) break;
@@ -297,7 +157,7 @@ Found take_elsewhere(const KeptMemory& own, std::size_t bytes, std::size_t size)
 /// Reserves room for more memory. Call it with the lock held.
 bool reserve(KeptMemory& kept, std::size_t bytes) noexcept {
     constexpr std::size_t unit = 1 << 20;
-    DeviceMemory& memory = memory_of(kept.stream->device);
+    DeviceMemory& memory = memory_of(kept.device);
     const std::size_t more = (kept.bytes + bytes - kept.reserved + unit - 1) / unit * unit;
     const std::size_t most = memory.most_kept.load(std::memory_order_relaxed);
     if (memory.reserved.fetch_add(more, std::memory_order_relaxed) + more > most) {
@@ -311,19 +171,19 @@ bool reserve(KeptMemory& kept, std::size_t bytes) noexcept {
 enum class Kept : std::uint8_t { yes, yes_unlisted, no, too_much };
 
 Kept try_keep(StreamRecord& stream, std::uint64_t key, MemoryPiece& piece) noexcept {
-    KeptMemory* const kept = lists_of(stream);
+    KeptMemory* const kept = kept_by(stream);
     if (kept == nullptr) return Kept::no;
     const std::lock_guard lock(kept->lock);
     // The stream may have ended meanwhile, and its record be another's.
-    if (kept->closed_key == key || stream.key.load(std::memory_order_relaxed) != key)
+    if (kept->stream != &stream || stream.flags.load() & stream_flag::dead ||
+        stream.key.load(std::memory_order_relaxed) != key)
         return Kept::no;
     if (kept->bytes + piece.bytes > kept->reserved && !reserve(*kept, piece.bytes))
         return Kept::too_much;
     piece.key = key;
     piece.submissions = stream.submissions.load(std::memory_order_acquire);
     if (is_poisoned(stream.device)) asan::poison(piece.data, piece.bytes);
-    kept->list_of(piece.bytes).put(piece);
-    kept->bytes += piece.bytes;
+    kept->put(piece);
     return kept->is_listed.load(std::memory_order_relaxed) ? Kept::yes : Kept::yes_unlisted;
 }
 
@@ -341,9 +201,10 @@ bool keep(StreamRecord& stream, std::uint64_t id, MemoryPiece& piece) noexcept {
         done = try_keep(stream, key, piece);
     }
     if (done == Kept::yes_unlisted) {
-        const std::lock_guard lock(listed_lock);
-        KeptMemory& kept = *stream.kept.load(std::memory_order_acquire);
-        if (!kept.is_listed.load(std::memory_order_relaxed)) list(kept, memory_of(stream.device));
+        const std::lock_guard lock(kept_lists_lock());
+        KeptMemory* const kept = stream.kept.load(std::memory_order_acquire);
+        if (kept != nullptr && !kept->is_listed.load(std::memory_order_relaxed))
+            memory_of(stream.device).list(*kept);
     }
     return done == Kept::yes || done == Kept::yes_unlisted;
 }
@@ -375,37 +236,30 @@ bool free_to_pool(MemoryPiece& piece, Device device, std::span<const StreamUse> 
     return true;
 }
 
-/// Frees what a stream has kept. Without memory for that it keeps the piece.
-void give_back(MemoryPiece& piece) noexcept {
+/// Frees what a stream has kept. Without memory for that, `kept` has it.
+void give_back(KeptMemory& kept, MemoryPiece& piece) noexcept {
+    if (is_poisoned(kept.device)) asan::unpoison(piece.data, piece.bytes);
     const StreamUse owner = use_of(piece.key);
-    const Device device = owner.stream->device;
-    if (is_poisoned(device)) asan::unpoison(piece.data, piece.bytes);
-    if (free_to_pool(piece, device, {&owner, has_ended(piece.key) ? 0u : 1u})) return;
-    KeptMemory& kept = *owner.stream->kept.load(std::memory_order_acquire);
+    if (free_to_pool(piece, kept.device, {&owner, has_ended(piece.key) ? 0u : 1u})) return;
     const std::lock_guard lock(kept.lock);
-    kept.list_of(piece.bytes).put(piece);
-    kept.bytes += piece.bytes;
+    kept.put(piece);
 }
 
-/// Gives all back. `closing` is the key of a stream that ends, or 0.
-bool give_all_back(KeptMemory& kept, std::uint64_t closing) noexcept {
+/// Gives all back. Returns whether there was any.
+bool give_all_back(KeptMemory& kept) noexcept {
     MemoryPiece* all = nullptr;
     {
         const std::lock_guard lock(kept.lock);
-        if (closing != 0) kept.closed_key = closing;
         for (auto list = kept.lists.begin(); kept.bytes != 0 && list != kept.lists.end(); ++list)
             while (list->first != nullptr) {
-                MemoryPiece& piece = take(kept, *list, nullptr);
+                MemoryPiece& piece = kept.take(*list, nullptr);
                 piece.next_free = std::exchange(all, &piece);
             }
-        memory_of(kept.stream->device)
+        memory_of(kept.device)
             .reserved.fetch_sub(std::exchange(kept.reserved, 0), std::memory_order_relaxed);
     }
     const bool was_any = all != nullptr;
-    while (all != nullptr) {
-        MemoryPiece& piece = *std::exchange(all, all->next_free);
-        give_back(piece);
-    }
+    while (all != nullptr) give_back(kept, *std::exchange(all, all->next_free));
     return was_any;
 }
 
@@ -425,17 +279,17 @@ ArrayMemory allocate_memory(StreamRecord& stream, std::size_t bytes, const Sourc
     const std::size_t size = bytes < kept_size_end / 2 ? whole_size(bytes) : bytes;
     MemoryPiece* piece = nullptr;
     if (size < kept_size_end / 2 && keeps(stream)) [[likely]] {
-        KeptMemory* const kept = lists_of(stream);
+        KeptMemory* const kept = kept_by(stream);
         if (kept != nullptr) {
-            if (MemoryPiece* const own = take_own(*kept, bytes, size)) [[likely]]
+            if (MemoryPiece* const own = take_own(stream, *kept, bytes, size)) [[likely]]
                 return {own->data, own};
-            const Found found = take_elsewhere(*kept, bytes, size);
+            const Found found = take_elsewhere(stream, *kept, bytes, size);
             if (found.usable != nullptr) {
                 const std::lock_guard lock(kept->lock);
                 ++kept->hits, --kept->misses;
                 return {found.usable->data, found.usable};
             }
-            if (found.unused != nullptr) give_back(*found.unused);
+            if (found.unused != nullptr) give_back(*kept, *found.unused);
             piece = new_piece();
         }
     }
@@ -460,20 +314,21 @@ bool free_memory(MemoryPiece& piece, Device device, std::span<const StreamUse> u
 }
 
 void give_memory_back(StreamRecord& stream) noexcept {
-    if (KeptMemory* const kept = stream.kept.load(std::memory_order_acquire))
-        give_all_back(*kept, stream.key.load(std::memory_order_relaxed));
+    KeptMemory* const kept = leave_kept(stream);
+    if (kept == nullptr) return;
+    give_all_back(*kept);
+    give_kept(*kept);
 }
 
 bool give_memory_back(Device device) noexcept {
     bool was_any = false;
-    for_each_list(memory_of(device),
-                  [&](KeptMemory& kept) { was_any = give_all_back(kept, 0) || was_any; });
+    memory_of(device).for_each([&](KeptMemory& kept) { was_any = give_all_back(kept) || was_any; });
     return was_any;
 }
 
 KeptTotals kept_totals(Device device) noexcept {
     KeptTotals all;
-    for_each_list(memory_of(device), [&](KeptMemory& kept) {
+    memory_of(device).for_each([&](KeptMemory& kept) {
         const std::lock_guard lock(kept.lock);
         all.bytes += kept.bytes;
         all.least += kept.least;
@@ -484,7 +339,7 @@ KeptTotals kept_totals(Device device) noexcept {
 }
 
 void reset_least_kept(Device device) noexcept {
-    for_each_list(memory_of(device), [](KeptMemory& kept) {
+    memory_of(device).for_each([](KeptMemory& kept) {
         const std::lock_guard lock(kept.lock);
         kept.least = kept.bytes;
     });
