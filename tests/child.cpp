@@ -4,13 +4,16 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
+#include <poll.h>
 #include <spawn.h>
 #include <stdexcept>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 
 extern char** environ;
 
@@ -27,15 +30,8 @@ ChildResult wait_for(pid_t child) {
     return result;
 }
 
-}  // namespace
-
-void end_if_it_hangs() { alarm(HEDDLE_TEST_TSAN != 0 ? 200 : 60); }
-
-ChildResult run_test_case(const std::string& name, const std::vector<std::string>& environment) {
-    char path[] = "/tmp/heddle_child_XXXXXX";
-    const int file = mkstemp(path);
-    if (file < 0) throw std::runtime_error("no temporary file");
-
+/// Starts a test case, whose standard output and standard error go to `output`.
+pid_t start(const std::string& name, const std::vector<std::string>& environment, int output) {
     std::vector<std::string> variables = environment;
     for (char** e = environ; *e != nullptr; ++e) {
         const std::string given = *e;
@@ -53,14 +49,55 @@ ChildResult run_test_case(const std::string& name, const std::vector<std::string
 
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_adddup2(&actions, file, STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&actions, file, STDERR_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+    posix_spawn_file_actions_adddup2(&actions, output, STDERR_FILENO);
     pid_t child = 0;
     const int failed = posix_spawn(&child, program.c_str(), &actions, nullptr, argv, envp.data());
     posix_spawn_file_actions_destroy(&actions);
     if (failed != 0) throw std::runtime_error("the child could not be started");
+    return child;
+}
 
-    ChildResult result = wait_for(child);
+}  // namespace
+
+void end_if_it_hangs() { alarm(HEDDLE_TEST_TSAN != 0 ? 200 : 60); }
+
+Child::Child(const std::string& name, const std::vector<std::string>& environment) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
+    pipe_ = ends[0];
+    id_ = start(name, environment, ends[1]);
+    close(ends[1]);
+}
+
+Child::~Child() {
+    close(pipe_);
+    if (id_ == 0) return;
+    kill(id_, SIGKILL);
+    wait_for(id_);
+}
+
+bool Child::read(std::chrono::milliseconds patience) {
+    pollfd more{pipe_, POLLIN, 0};
+    if (poll(&more, 1, static_cast<int>(patience.count())) <= 0) return true;
+    char buffer[4096];
+    const ssize_t got = ::read(pipe_, buffer, sizeof buffer);
+    if (got > 0) output_.append(buffer, static_cast<std::size_t>(got));
+    return got > 0 || (got < 0 && errno == EINTR);
+}
+
+ChildResult Child::wait() {
+    while (read(std::chrono::minutes(1))) {}
+    ChildResult result = wait_for(std::exchange(id_, 0));
+    result.output = output_;
+    return result;
+}
+
+ChildResult run_test_case(const std::string& name, const std::vector<std::string>& environment) {
+    char path[] = "/tmp/heddle_child_XXXXXX";
+    const int file = mkstemp(path);
+    if (file < 0) throw std::runtime_error("no temporary file");
+    ChildResult result = wait_for(start(name, environment, file));
     lseek(file, 0, SEEK_SET);
     char buffer[4096];
     for (ssize_t got; (got = read(file, buffer, sizeof buffer)) > 0;)

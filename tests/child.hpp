@@ -1,6 +1,7 @@
 // Runs tests that need their own process: a hidden test case of this program, or a forked child.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <string>
 #include <vector>
@@ -11,6 +12,30 @@ struct ChildResult {
     int status = -1;     ///< exit status; -1 if a signal ended the process
     int signal = 0;      ///< that signal; SIGALRM if it hung
     std::string output;  ///< standard output and standard error (run_test_case only)
+};
+
+/// A hidden test case of this program that runs in a new process, with "NAME=value" added to its
+/// environment. The destructor ends it if it still runs.
+class Child {
+public:
+    explicit Child(const std::string& name, const std::vector<std::string>& environment = {});
+    ~Child();
+    Child(const Child&) = delete;
+    Child& operator=(const Child&) = delete;
+
+    int id() const { return id_; }  ///< of the process
+    /// Returns what it has printed, to standard output and standard error, as far as it is read.
+    const std::string& output() const { return output_; }
+    /// Reads what it prints next, for which it waits at most so long. Returns false if the child
+    /// has closed its output.
+    bool read(std::chrono::milliseconds patience);
+    /// Waits until the child has ended.
+    ChildResult wait();
+
+private:
+    int id_ = 0;
+    int pipe_ = -1;
+    std::string output_;
 };
 
 /// Runs a hidden test case of this program in a new process, with "NAME=value" added to its
