@@ -114,8 +114,8 @@ private:
                 bytes.from = nullptr;
                 continue;
             }
-            const bool has_completion = op.step() == Step::signal || op.step() == Step::wait ||
-                                        op.step() == Step::recover;
+            const bool has_completion =
+                op.step() == Step::signal || op.step() == Step::wait || op.step() == Step::recover;
             const std::byte* const body =
                 has_completion ? bytes.at(data + offset, sizeof(Operation) + closure) : at;
             if (body == nullptr || op.bytes() == 0) return void(to.is_whole = false);

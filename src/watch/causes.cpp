@@ -74,6 +74,14 @@ public:
         return std::move(found_);
     }
 
+    /// Whether neither the node has moved, nor anything that it waits for.
+    bool is_still(std::size_t node) const {
+        std::vector<bool> seen(waits_.size(), false);
+        return is_still(node, seen);
+    }
+    const Waits& waits() const noexcept { return waits_; }
+
+private:
     bool is_still(std::size_t node, std::vector<bool>& seen) const {
         if (seen[node]) return true;
         seen[node] = true;
@@ -86,9 +94,6 @@ public:
         return std::ranges::all_of(waits_.of(node),
                                    [&](std::size_t one) { return is_still(one, seen); });
     }
-    const Waits& waits() const noexcept { return waits_; }
-
-private:
     void add(CauseKind kind, std::string text, int thread = 0) {
         if (std::ranges::find(found_, text, &Cause::text) == found_.end())
             found_.push_back({kind, std::move(text), thread});
@@ -108,17 +113,20 @@ private:
 
     /// Whether work of a more urgent stream has been preferred all the time.
     bool is_starved(const StreamFacts& stream) const {
-        return std::ranges::any_of(picture_.streams, [&](const StreamFacts& one) {
-            return one.record->priority < stream.record->priority && one.look.at != StreamAt::idle;
-        });
+        return stream.is_overtaken &&
+               std::ranges::any_of(picture_.streams, [&](const StreamFacts& one) {
+                   return one.record->priority < stream.record->priority &&
+                          one.look.at != StreamAt::idle;
+               });
     }
     void add_starved(const StreamFacts& stream) {
         const OpWords op = words_of(stream.look.type);
         add(CauseKind::workers_busy,
-            formatted("no worker is left for {}, whose {} at {} is ready: more urgent work takes {}",
-                      stream.name, std::string_view(op.has_name ? op.name : op.kind),
-                      place_words(stream.look.where),
-                      std::string_view(picture_.workers == 1 ? "the only one" : "all of them")));
+            formatted(
+                "no worker is left for {}, whose {} at {} is ready: more urgent work takes {}",
+                stream.name, std::string_view(op.has_name ? op.name : op.kind),
+                place_words(stream.look.where),
+                std::string_view(picture_.workers == 1 ? "the only one" : "all of them")));
     }
 
     // Other processes ---------------------------------------------------------------------------
@@ -182,8 +190,7 @@ private:
                 ++count;
             }
         if (count == 0) return;
-        const std::string_view is = count == 1 ? "is" : "are",
-                               them = count == 1 ? "it" : "them";
+        const std::string_view is = count == 1 ? "is" : "are", them = count == 1 ? "it" : "them";
         if (picture_.workers == 1)
             return add(CauseKind::workers_busy,
                        formatted("the only worker is in a host function that has not returned "
@@ -214,7 +221,8 @@ private:
     void add_operation(const OpWords& op, const SourceLocation& where, const SourceLocation* graph,
                        int thread) {
         const std::string in_graph =
-            graph != nullptr ? formatted(", in the graph launched at {},", place_words(*graph)) : "";
+            graph != nullptr ? formatted(", in the graph launched at {},", place_words(*graph))
+                             : "";
         add(CauseKind::operation_runs,
             formatted("the {}{}{} at {}{} has not {}", op.kind,
                       std::string_view(op.has_name ? " " : ""),
@@ -254,22 +262,20 @@ private:
         }
         const bool is_capture = look.is_capture;
         add(is_capture ? CauseKind::capture_is_open : CauseKind::batch_is_open,
-            formatted("the {} that {} {} at {} is still open: {} of {}, {} at {} the first, run {}{}",
-                      std::string_view(is_capture ? "capture" : "batch"), who,
-                      std::string_view(is_capture ? "began" : "opened"),
-                      place_words(look.began_at), count_words(look.operations, "operation"),
-                      stream.name,
-                      std::string_view(first.has_name ? first.name : first.kind),
-                      place_words(look.first_where),
-                      std::string_view(is_capture ? "when its graph is launched" : "when it ends"),
-                      does),
+            formatted(
+                "the {} that {} {} at {} is still open: {} of {}, {} at {} the first, run {}{}",
+                std::string_view(is_capture ? "capture" : "batch"), who,
+                std::string_view(is_capture ? "began" : "opened"), place_words(look.began_at),
+                count_words(look.operations, "operation"), stream.name,
+                std::string_view(first.has_name ? first.name : first.kind),
+                place_words(look.first_where),
+                std::string_view(is_capture ? "when its graph is launched" : "when it ends"), does),
             tid);
     }
 
     /// A stream that waits, in a collective, for another rank's.
     void find_late_rank(const StreamFacts& stream) {
-        if (stream.look.at != StreamAt::wait || stream.at == nullptr ||
-            stream.at->collective == 0)
+        if (stream.look.at != StreamAt::wait || stream.at == nullptr || stream.at->collective == 0)
             return;
         const Promised* const target = picture_.target_of(stream.look.awaited);
         if (target == nullptr) return;
@@ -346,20 +352,25 @@ std::vector<Cause> find_causes(const Picture& picture, std::int64_t least_ns) {
     return Finder(picture, least_ns).find();
 }
 
-bool is_stuck(const Picture& picture, const ThreadActivity::Seen& thread, std::int64_t least_ns) {
+bool is_stuck(const Picture& picture, Device device, std::int64_t least_ns) {
     const Finder finder(picture, least_ns);
-    const auto at = std::ranges::find(picture.threads, thread.thread, &ThreadActivity::Seen::thread);
-    if (at == picture.threads.end()) return false;
-    const std::size_t node =
-        finder.waits().node_of_thread(static_cast<std::size_t>(at - picture.threads.begin()));
-    const std::vector<std::size_t>& targets = finder.waits().of(node);
+    for (std::size_t i = 0; i < picture.streams.size(); ++i) {
+        const StreamFacts& stream = picture.streams[i];
+        if (stream.device == device && stream.look.at != StreamAt::idle && finder.is_still(i))
+            return true;
+    }
+    return false;
+}
+
+bool is_stuck(const Picture& picture, std::size_t thread, std::int64_t least_ns) {
+    const ThreadActivity::Seen& seen = picture.threads[thread];
+    if (!seen.waits() || picture.waits_ns[thread] < least_ns) return false;
     // Another process is to record the event.
-    if (thread.wait.stream == 0 && thread.wait.event.event != 0) return true;
+    if (seen.wait.stream == 0 && seen.wait.event.event != 0) return true;
+    const Finder finder(picture, least_ns);
     // Of a device's streams one is enough, for the thread waits for all of them.
-    return std::ranges::any_of(targets, [&](std::size_t one) {
-        std::vector<bool> seen(finder.waits().size(), false);
-        return finder.is_still(one, seen);
-    });
+    return std::ranges::any_of(finder.waits().of(finder.waits().node_of_thread(thread)),
+                               [&](std::size_t one) { return finder.is_still(one); });
 }
 
 }  // namespace heddle::detail

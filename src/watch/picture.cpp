@@ -54,10 +54,9 @@ void look_at(StreamRecord& stream, Picture& to, bool idle) {
     if ((facts.looked == Looked::refused || !is_pending) && !is_held && !has_flown) return;
     facts.name = name_of_stream(stream, to.unseen);
     if (facts.recording.is_locked)
-        to.unseen.push_back(formatted("the {} of {}: its lock is held",
-                                      std::string_view(facts.recording.is_capture ? "capture"
-                                                                                  : "batch"),
-                                      facts.name));
+        to.unseen.push_back(formatted(
+            "the {} of {}: its lock is held",
+            std::string_view(facts.recording.is_capture ? "capture" : "batch"), facts.name));
     if (const FlightRing* const ring = stream.flight.load(std::memory_order_acquire))
         facts.flight = ring->read(stream.noted_before.load());
     to.streams.push_back(std::move(facts));
@@ -121,23 +120,37 @@ void look_at_processes(Picture& to) {
 }
 }  // namespace
 
+namespace {
+/// What has begun since the last look is not still.
+void ask(Progress& progress, const Picture& picture, StreamFacts& stream) noexcept {
+    stream.still_ns = progress.still_ns(stream.key, stream.look.counts.done);
+    stream.is_overtaken = progress.is_overtaken(stream.key);
+    for (const std::size_t one : stream.runners)
+        if (!progress.has_seen_work(picture.threads[one].thread, picture.threads[one].work_serial))
+            stream.still_ns = 0;
+}
+}  // namespace
+
 Picture take_picture(Progress* progress, bool idle) {
     Picture made;
     made.threads = ThreadActivity::all();
     for_each_stream([&](StreamRecord& stream) {
         if (!stream.has(stream_flag::forked | stream_flag::ended)) look_at(stream, made, idle);
     });
+    for (const ThreadActivity::Seen& one : made.threads)
+        made.waits_ns.push_back(
+            progress != nullptr ? progress->waits_ns(one.thread, one.wait_serial) : 0);
     made.workers = cpu_backend().worker_count();
     made.now_ns = now_ns();
     for (std::size_t i = 0; i < made.streams.size(); ++i) {
         StreamFacts& stream = made.streams[i];
         stream.at = find_entry(stream);
-        if (progress != nullptr) stream.still_ns = progress->still_ns(stream.key, made.now_ns);
         for (const StreamLook::Promise& one : stream.look.promises)
             made.promises.try_emplace(one.completion, Promised{i, one.after});
         for (std::size_t t = 0; t < made.threads.size(); ++t)
             if (made.threads[t].works() && made.threads[t].work.stream == stream.key)
                 stream.runners.push_back(t);
+        if (progress != nullptr) ask(*progress, made, stream);
     }
     look_at_processes(made);
     return made;

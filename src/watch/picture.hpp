@@ -27,6 +27,7 @@ struct StreamFacts {
     std::vector<FlightEntry> flight = {};
     const FlightEntry* at = nullptr;  ///< the entry of the operation that it is at, or null
     std::int64_t still_ns = 0;        ///< since when it has not moved; 0: not known
+    bool is_overtaken = false;        ///< more urgent streams got work, and did it, meanwhile
     /// Threads that run its work, as indices into Picture::threads.
     std::vector<std::size_t> runners = {};
 
@@ -43,6 +44,7 @@ struct Picture {
     std::int64_t now_ns = 0;
     std::vector<StreamFacts> streams = {};
     std::vector<ThreadActivity::Seen> threads = {};
+    std::vector<std::int64_t> waits_ns = {};  ///< how long each has been seen to wait
     std::unordered_map<const void*, Promised> promises = {};
     std::vector<std::string> unseen = {};  ///< what could not be looked at
     std::vector<SharedWait> shared_waits = {};

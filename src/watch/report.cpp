@@ -72,8 +72,9 @@ private:
         const std::string place = place_words(made_.where);
         if (look_.at == StreamAt::ready) {
             made_.is = StreamIs::ready;
-            made_.text = formatted("{} has {}{}, enqueued at {}, ready to run, and no worker for it{}",
-                                   stream_.name, made_.operation, views(), place, for_how_long());
+            made_.text =
+                formatted("{} has {}{}, enqueued at {}, ready to run, and no worker for it{}",
+                          stream_.name, made_.operation, views(), place, for_how_long());
             return;
         }
         made_.is = StreamIs::running;
@@ -91,14 +92,15 @@ private:
         const std::string name =
             target != nullptr ? picture_.streams[target->stream].name : std::string();
         made_.waits_for = name;
-        const std::string after =
-            target == nullptr ? ""
-                              : formatted("after {} more operation{}", target->after,
-                                          std::string_view(target->after == 1 ? "" : "s"));
-        const std::string point = has_event ? formatted("record {} of event {}", made_.event.record,
-                                                        made_.event.event)
-                                  : target != nullptr ? name
-                                                      : std::string("a point that is not known");
+        // Behind the one that it is at.
+        const std::size_t more = target != nullptr && target->after != 0 ? target->after - 1 : 0;
+        const std::string after = more == 0 ? "next"
+                                            : formatted("after {} more operation{}", more,
+                                                        std::string_view(more == 1 ? "" : "s"));
+        const std::string point =
+            has_event ? formatted("record {} of event {}", made_.event.record, made_.event.event)
+            : target != nullptr ? name
+                                : std::string("a point that is not known");
         made_.text = formatted("{} waits for {} ({})", stream_.name, point, place);
         if (target != nullptr)
             made_.text += has_event ? formatted(", which {} reaches {}", name, after)
@@ -132,8 +134,8 @@ private:
     void add_rest() {
         if (made_.is == StreamIs::recording || made_.pending < 2) return;
         const std::uint64_t rest = made_.pending - 1;
-        made_.text += formatted("; {} more {} pending", rest,
-                                std::string_view(rest == 1 ? "is" : "are"));
+        made_.text +=
+            formatted("; {} more {} pending", rest, std::string_view(rest == 1 ? "is" : "are"));
     }
 
     const Picture& picture_;
@@ -142,8 +144,9 @@ private:
     PendingStream made_;
 };
 
-PendingThread describe_thread(const Picture& picture, const ThreadActivity::Seen& thread,
+PendingThread describe_thread(const Picture& picture, std::size_t index,
                               std::vector<std::string>& unseen) {
+    const ThreadActivity::Seen& thread = picture.threads[index];
     PendingThread made;
     made.number = thread.number;
     made.thread = thread.thread;
@@ -172,8 +175,9 @@ PendingWork describe(const Picture& picture, const std::vector<Cause>& causes) {
     made.unseen = picture.unseen;
     for (const StreamFacts& one : picture.streams)
         made.streams.push_back(StreamWords(picture, one).describe());
-    for (const ThreadActivity::Seen& one : picture.threads)
-        if (one.waits()) made.threads.push_back(describe_thread(picture, one, made.unseen));
+    for (std::size_t i = 0; i < picture.threads.size(); ++i)
+        if (picture.threads[i].waits())
+            made.threads.push_back(describe_thread(picture, i, made.unseen));
     std::ranges::sort(made.threads, {}, &PendingThread::number);
     for (const Cause& one : causes) made.causes.push_back({one.kind, one.text, {}, {}});
     return made;
@@ -186,9 +190,10 @@ std::string signature_of(const Picture& picture, const std::vector<Cause>& cause
         if (one.still_ns >= least_ns)
             text += formatted("s{} {} {} {}\n", one.key, one.look.next,
                               static_cast<unsigned>(one.look.at), one.recording.operations);
-    for (const ThreadActivity::Seen& one : picture.threads)
-        if (one.waits() && picture.now_ns - one.wait.since_ns >= least_ns)
-            text += formatted("t{} {}\n", one.number, one.wait_serial);
+    for (std::size_t i = 0; i < picture.threads.size(); ++i)
+        if (picture.threads[i].waits() && picture.waits_ns[i] >= least_ns)
+            text +=
+                formatted("t{} {}\n", picture.threads[i].thread, picture.threads[i].wait_serial);
     for (const Cause& one : causes) text += one.text + "\n";
     return text;
 }
@@ -201,13 +206,24 @@ namespace {
 void add_recent(std::string& text, const PendingStream& stream) {
     if (stream.recent.empty()) return;
     text += detail::formatted("  last operations of {}:\n", stream.name);
-    for (const RecentOperation& one : stream.recent)
-        text += detail::formatted(
-            "    {} {} at {}{}\n", std::string_view(to_string(one.kind)),
-            std::string_view(one.name), detail::place_words(one.where),
-            std::string_view(one.mode != OpMode::run ? " (recorded)"
-                             : one.is_done           ? " (done)"
-                                                     : ""));
+    std::string last;
+    int times = 0;
+    const auto add = [&] {
+        if (times == 1) text += last + "\n";
+        if (times > 1) text += detail::formatted("{}, {} times\n", last, times);
+    };
+    for (const RecentOperation& one : stream.recent) {
+        const std::string line =
+            detail::formatted("    {} {} at {}{}", std::string_view(to_string(one.kind)),
+                              std::string_view(one.name), detail::place_words(one.where),
+                              std::string_view(one.mode != OpMode::run ? " (recorded)"
+                                               : one.is_done           ? " (done)"
+                                                                       : ""));
+        if (line != last) add(), times = 0;
+        last = line;
+        ++times;
+    }
+    add();
 }
 }  // namespace
 

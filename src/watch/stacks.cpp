@@ -61,7 +61,8 @@ template <class F> bool wait_a_little(F&& is_done) noexcept {
 std::string frame_text(void* address, std::size_t back) {
     const auto at = reinterpret_cast<std::uintptr_t>(address);
     Dl_info info;
-    if (dladdr(reinterpret_cast<void*>(at - back), &info) == 0 || info.dli_fname == nullptr) return formatted("{:#x}", at);
+    if (dladdr(reinterpret_cast<void*>(at - back), &info) == 0 || info.dli_fname == nullptr)
+        return formatted("{:#x}", at);
     std::string_view file = info.dli_fname;
     file.remove_prefix(file.find_last_of('/') + 1);
     if (info.dli_sname == nullptr)
@@ -148,8 +149,8 @@ std::vector<std::string> stack_of(int thread) {
     const std::uint32_t question = answer.asked.fetch_add(1) + 1;
     answer.thread.store(thread);
     if (syscall(SYS_tgkill, getpid(), thread, stack_signal) != 0) return {};
-    const bool has_answered = wait_a_little(
-        [&] { return answer.answered.load(std::memory_order_acquire) == question; });
+    const bool has_answered =
+        wait_a_little([&] { return answer.answered.load(std::memory_order_acquire) == question; });
     // What answers later finds that it is not asked.
     if (!has_answered) {
         answer.thread.store(0);

@@ -107,10 +107,11 @@ WatchOptions read_options(std::string_view text, const ErrorSite& site) {
     constexpr std::string_view file = "file=";
     if (text.empty()) return options;
     if (!text.starts_with(file) || text.size() == file.size())
-        usage_error(site,
-                    "'{}' is not an option: write file=NAME behind the time, after a comma; nothing "
-                    "is watched",
-                    text);
+        usage_error(
+            site,
+            "'{}' is not an option: write file=NAME behind the time, after a comma; nothing "
+            "is watched",
+            text);
     options.file = text.substr(file.size());
     const std::filesystem::path folder = std::filesystem::path(options.file).parent_path();
     if (!folder.empty() && !std::filesystem::is_directory(folder))

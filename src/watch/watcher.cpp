@@ -7,6 +7,7 @@
 #include <ctime>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <optional>
 #include <string_view>
 #include <sys/syscall.h>
 #include <system_error>
@@ -64,7 +65,8 @@ void Watcher::start(WatchOptions options, const SourceLocation& where) {
     (void)pthread_sigmask(SIG_SETMASK, &old, nullptr);
     if (has_thread_) return;
     options_ = nullptr;
-    coded_error(ErrorCode::native, ErrorSite("pthread_create", where).with_native(error, text.c_str()),
+    coded_error(ErrorCode::native,
+                ErrorSite("pthread_create", where).with_native(error, text.c_str()),
                 "the watching thread could not be started");
 }
 
@@ -101,7 +103,8 @@ void Watcher::ask_at_end() noexcept {
     constexpr int most_pauses = 2'000;
     is_at_end_.store(true);
     ask();
-    for (int i = 0; i < most_pauses && !has_written_end_.load(); ++i) (void)nanosleep(&pause, nullptr);
+    for (int i = 0; i < most_pauses && !has_written_end_.load(); ++i)
+        (void)nanosleep(&pause, nullptr);
 }
 
 void Watcher::run() noexcept {
@@ -121,7 +124,7 @@ void Watcher::run() noexcept {
 }
 
 void Watcher::look(const WatchOptions& options) {
-    progress_.look(now_ns());
+    progress_.look(pause_ns(options));
     if (is_asked_.exchange(false)) {
         const bool is_end = is_at_end_.load();
         report(options, is_end ? "heddle: std::terminate() was called" : "heddle: what is pending",
@@ -130,30 +133,39 @@ void Watcher::look(const WatchOptions& options) {
         return;
     }
     if (options.limit.count() == 0) return;
-    if (const std::string line = headline(options, now_ns()); !line.empty())
+    if (const std::string line = headline(options); !line.empty())
         report(options, line, false, false);
 }
 
-std::string Watcher::headline(const WatchOptions& options, std::int64_t now) {
+std::string Watcher::headline(const WatchOptions& options) {
     const std::int64_t limit = std::chrono::nanoseconds(options.limit).count();
+    std::optional<Picture> picture;
+    const auto seen = [&]() -> const Picture& {
+        if (!picture) picture = take_picture(&progress_);
+        return *picture;
+    };
     std::string devices;
     std::int64_t longest = 0;
     for (const DeviceKind kind : {DeviceKind::cpu, DeviceKind::cuda})
         for (int i = 0; i < max_devices; ++i) {
             const Device device = Access::device(kind, i);
-            const std::int64_t still = progress_.still_ns(device, now);
-            if (still < limit) continue;
+            const std::int64_t still = progress_.still_ns(device);
+            if (still < limit || !is_stuck(seen(), device, limit)) continue;
             add_device(devices, device.name());
             longest = std::max(longest, still);
         }
     if (!devices.empty())
         return formatted("heddle: nothing has completed on {} for {}", devices,
                          time_words(longest));
-    for (const ThreadActivity::Seen& one : ThreadActivity::all())
-        if (one.waits() && now - one.wait.since_ns >= limit &&
-            is_stuck(take_picture(&progress_), one, limit))
+    for (const ThreadActivity::Seen& one : ThreadActivity::all()) {
+        if (!one.waits() || progress_.waits_ns(one.thread, one.wait_serial) < limit) continue;
+        const auto at =
+            std::ranges::find(seen().threads, one.thread, &ThreadActivity::Seen::thread);
+        const auto index = static_cast<std::size_t>(at - seen().threads.begin());
+        if (at != seen().threads.end() && is_stuck(seen(), index, limit))
             return formatted("heddle: thread {} has waited for {}", one.number,
-                             time_words(now - one.wait.since_ns));
+                             time_words(seen().waits_ns[index]));
+    }
     return {};
 }
 

@@ -33,7 +33,7 @@ private:
     void run() noexcept;
     void look(const WatchOptions& options);
     /// Returns the first line if it is time for a report, else an empty one.
-    std::string headline(const WatchOptions& options, std::int64_t now_ns);
+    std::string headline(const WatchOptions& options);
     void report(const WatchOptions& options, const std::string& headline, bool is_asked,
                 bool is_end);
     void write(const WatchOptions& options, const std::string& text) noexcept;
@@ -43,7 +43,7 @@ private:
 
     std::mutex mutex_;  ///< guards options_; held for moments
     Options options_;
-    bool has_thread_ = false;  ///< guarded by the mutex
+    bool has_thread_ = false;              ///< guarded by the mutex
     std::atomic<std::uint32_t> calls_{0};  ///< a futex: changes wake the thread
     std::atomic<bool> is_asked_{false}, is_at_end_{false}, has_written_end_{false};
     // Of the thread alone:

@@ -331,7 +331,7 @@ namespace observe {
 inline constexpr std::uint32_t ops = 1, times = 2, calls = 4, host_functions = 8;
 /// The watch wants operations to be noted (core/observe/flight.hpp). Nobody has to describe them.
 inline constexpr std::uint32_t flight = 16;
-}
+}  // namespace observe
 inline constinit std::atomic<std::uint32_t> observed{0};
 void notify(OpInfo op) noexcept;
 /// The same for what was just enqueued on `stream`, or recorded by its capture or batch. Sets the

@@ -241,12 +241,12 @@ namespace {
     const Outcome outcome = submit<false>(stream, call);
     if (outcome == Outcome::nothing) return;
     const bool is_portable = call.type.kernel == KernelKind::portable;
-    note_flight(stream,
-                {.name = is_portable ? call.type.op->pretty
-                                     : name_of_kernel(call.type, kernel_of(call)),
-                 .where = call.where,
-                 .views = call.memory.size()},
-                outcome == Outcome::recorded);
+    note_flight(
+        stream,
+        {.name = is_portable ? call.type.op->pretty : name_of_kernel(call.type, kernel_of(call)),
+         .where = call.where,
+         .views = call.memory.size()},
+        outcome == Outcome::recorded);
 }
 }  // namespace
 

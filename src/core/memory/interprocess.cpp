@@ -11,6 +11,7 @@
 #include "core/base/ids.hpp"
 #include "core/memory/memory.hpp"
 #include "core/observe/imports.hpp"
+#include "core/observe/start.hpp"
 #include "core/seam/backend.hpp"
 #include "core/stream/notify.hpp"
 
@@ -188,6 +189,7 @@ EventHandle export_event(const Event& event, Where where) try {
 
 Event import_event(const EventHandle& handle, Where where) try {
     detail::check_handle(handle, true, "import_event", "event", where);
+    detail::start_observers();  // a thread may wait for it without ever making a stream
     auto state = std::make_unique<detail::EventState>();
     state->device = device_of(handle.bus_id, handle.device_index, "import_event", where);
     state->backend = &detail::backend_of(state->device.kind());

@@ -100,16 +100,13 @@ bool ThreadActivity::read(Seen& to) const noexcept {
     to.thread = load(thread_);
     to.id = load(id_);
     to.wait_serial = load(wait_.serial);
-    to.wait = {load(wait_.call),
-               {load(wait_.file), load(wait_.line)},
-               load(wait_.stream),
-               {load(wait_.event), load(wait_.record)},
-               load(wait_.device),
-               load(wait_.since_ns)};
+    to.wait = {load(wait_.call),   {load(wait_.file), load(wait_.line)},
+               load(wait_.stream), {load(wait_.event), load(wait_.record)},
+               load(wait_.device), load(wait_.since_ns)};
     to.work_serial = load(work_.serial);
     const unsigned line = load(work_.line);
-    to.work = {load(work_.stream), load(work_.type), {load(work_.file), line >> 1},
-               (line & 1) != 0};
+    to.work = {
+        load(work_.stream), load(work_.type), {load(work_.file), line >> 1}, (line & 1) != 0};
     return load(wait_.serial) == to.wait_serial && load(work_.serial) == to.work_serial;
 }
 

@@ -63,7 +63,7 @@ public:
     struct Seen {
         /// Of threads that have waited or recorded, counted from 1 in that order; else 0.
         unsigned number = 0;
-        int thread = 0;       ///< as gettid()
+        int thread = 0;  ///< as gettid()
         std::thread::id id;
         /// Odd while it waits, or runs work. A change is a sign of life.
         std::uint64_t wait_serial = 0, work_serial = 0;

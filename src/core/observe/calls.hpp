@@ -79,7 +79,7 @@ private:
 class ShareMark {
 public:
     ShareMark(std::uint64_t collective, std::uint32_t share, std::uint32_t shares,
-              const char* name) noexcept
+              const char* name = "") noexcept
         : before_(this_call()) {
         ThreadCall& call = this_call();
         call.collective = collective;

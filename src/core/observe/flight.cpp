@@ -13,11 +13,10 @@ void FlightRing::put(std::uint64_t position, std::uint64_t submissions,
     store(slot.position, std::uint64_t{0});
     store(slot.name, note.name);
     store(slot.file, note.where.file);
-    store(slot.line_and_kinds, std::uint64_t{note.where.line} << 32 |
-                                   std::uint64_t{note.share & 0xff} << 24 |
-                                   std::min<std::uint64_t>(note.views, 0xff) << 16 |
-                                   static_cast<std::uint64_t>(note.mode) << 8 |
-                                   static_cast<std::uint64_t>(note.kind));
+    store(slot.line_and_kinds,
+          std::uint64_t{note.where.line} << 32 | std::uint64_t{note.share & 0xff} << 24 |
+              std::min<std::uint64_t>(note.views, 0xff) << 16 |
+              static_cast<std::uint64_t>(note.mode) << 8 | static_cast<std::uint64_t>(note.kind));
     store(slot.submissions, submissions);
     store(slot.other, note.other);
     store(slot.event, note.event.event);

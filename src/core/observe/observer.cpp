@@ -49,7 +49,7 @@ struct alignas(64) Visitor {
 constinit std::mutex mutex;  ///< guards changes of the list
 const detail::ForkRegistration observers_registered{detail::ForkOrder::observers, mutex};
 constinit std::atomic<const List*> current{nullptr};
-constinit List* retired = nullptr;  ///< lists that threads may still be reading
+constinit List* retired = nullptr;          ///< lists that threads may still be reading
 constinit bool are_flights_wanted = false;  ///< guarded by the mutex
 constinit std::atomic<Visitor*> visitors{nullptr};
 

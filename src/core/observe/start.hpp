@@ -6,9 +6,9 @@
 
 namespace heddle::detail {
 
-/// Starts what HEDDLE_TIMELINE, HEDDLE_CHECK, HEDDLE_WATCH and HEDDLE_NVTX ask for. The first call counts; it
-/// comes when the first stream is made. (src/timeline/record/start.cpp) What is wrong in the
-/// variables goes to the report hook, and so do variables that were meant to be heddle's.
+/// Starts what HEDDLE_TIMELINE, HEDDLE_CHECK, HEDDLE_WATCH and HEDDLE_NVTX ask for. The first call
+/// counts; it comes when the first stream is made. (src/timeline/record/start.cpp) What is wrong in
+/// the variables goes to the report hook, and so do variables that were meant to be heddle's.
 void start_observers() noexcept;
 
 /// Starts the check that this value of HEDDLE_CHECK asks for; it ends with the process. Throws

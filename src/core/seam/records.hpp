@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "core/base/spin_lock.hpp"
-#include "core/observe/flight.hpp"
 #include "core/failure/fallible_stream.hpp"
+#include "core/observe/flight.hpp"
 #include "core/seam/completion.hpp"
 #include "core/seam/waited_for.hpp"
 #include <heddle/detail/stream_state.hpp>

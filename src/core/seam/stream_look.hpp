@@ -19,17 +19,17 @@ struct StreamCounts {
 /// What a stream is at.
 enum class StreamAt : std::uint8_t {
     idle,   ///< it has nothing to do
-    ready,    ///< its next operation waits for a worker
-    work,     ///< its next operation runs, or is about to
-    wait,     ///< it waits for a completion
+    ready,  ///< its next operation waits for a worker
+    work,   ///< its next operation runs, or is about to
+    wait,   ///< it waits for a completion
 };
 
 /// A stream's pending work. Completions are names here: they may be gone.
 struct StreamLook {
     StreamCounts counts;
     StreamAt at = StreamAt::idle;
-    const OpType* type = nullptr;  ///< of its next operation; null: a wait, or no work of anybody
-    SourceLocation where = {};     ///< of its next operation
+    const OpType* type = nullptr;   ///< of its next operation; null: a wait, or no work of anybody
+    SourceLocation where = {};      ///< of its next operation
     const void* awaited = nullptr;  ///< the completion that it waits for
     /// The number of its next operation, as StreamState::submissions counts them.
     std::uint64_t next = 0;
@@ -45,8 +45,8 @@ struct StreamLook {
     /// The run of a graph that it waits for.
     struct Graph {
         bool is_there = false;
-        std::size_t left = 0;       ///< tasks
-        bool has_shared = false;    ///< tasks are ready, for any worker
+        std::size_t left = 0;                   ///< tasks
+        bool has_shared = false;                ///< tasks are ready, for any worker
         std::vector<const void*> awaited = {};  ///< completions that its wait nodes wait for
     } graph = {};
 };
