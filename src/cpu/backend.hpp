@@ -48,6 +48,11 @@ public:
     void launch(StreamRecord& stream, const LaunchCall& call) override;
     void launch_timed(StreamRecord& stream, const LaunchCall& call, std::uint64_t id) override;
 
+    // look.cpp
+    bool count_steps(StreamRecord& stream, StreamCounts& to) noexcept override;
+    Looked look(StreamRecord& stream, StreamLook& to) override;
+    int worker_count() noexcept override;
+
     // events.cpp
     void wait_stream(StreamRecord& waiter, StreamRecord& other,
                      const SourceLocation& where) override;

@@ -9,6 +9,7 @@ namespace heddle::detail {
 
 /// The process-wide locks, in the order in which threads take them, outermost first.
 enum class ForkOrder {
+    watch,
     recordings,
     observers,
     function_marks,
@@ -56,7 +57,17 @@ template <class Lock> void register_fork_lock(ForkOrder order, Lock& object) noe
 /// Steps that the child of a fork runs before anything else, in this order. A step must not wait,
 /// except for locks that were held across the fork. It must not use objects that another thread may
 /// have been constructing (MadeOnce is safe).
-enum class ForkStep { observers, function_marks, streams, scopes, branches, backends, count };
+enum class ForkStep {
+    observers,
+    activities,
+    function_marks,
+    streams,
+    scopes,
+    branches,
+    backends,
+    watch,
+    count
+};
 /// Registers a step; each has one function.
 void register_fork_step(ForkStep step, void (*run)() noexcept) noexcept;
 

@@ -9,6 +9,7 @@ namespace heddle::detail {
 class SpinLock {
 public:
     void lock() noexcept;
+    bool try_lock() noexcept { return !held_.exchange(true, std::memory_order_acquire); }
     void unlock() noexcept { held_.store(false, std::memory_order_release); }
 
 private:

@@ -9,6 +9,7 @@
 #include "core/observe/calls.hpp"
 #include "core/seam/completion.hpp"
 #include "core/seam/records.hpp"
+#include "core/seam/stream_look.hpp"
 #include <heddle/detail/block.hpp>
 #include <heddle/detail/host_op.hpp>
 #include <heddle/detail/kernel_closures.hpp>
@@ -181,6 +182,15 @@ public:
     /// without having seen the flag has been counted. Backends that cannot tell do nothing
     /// (docs/adr/0022).
     virtual void finish_enqueues(StreamRecord&) noexcept {}
+
+    // For the watch, which takes no lock (docs/adr/0051). The stream may be closed meanwhile.
+
+    /// Tells how far the stream has come. Returns false if that cannot be seen.
+    virtual bool count_steps(StreamRecord&, StreamCounts&) noexcept { return false; }
+    /// Tells what the stream has pending.
+    virtual Looked look(StreamRecord&, StreamLook&) { return Looked::refused; }
+    /// Returns how many threads run the streams' work; 0 if it is none of ours.
+    virtual int worker_count() noexcept { return 0; }
 
     // Work ----------------------------------------------------------------------------------------
     /// Enqueues `count` operations of one type (heddle/detail/host_op.hpp). Counts one submission.

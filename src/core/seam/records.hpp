@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/base/spin_lock.hpp"
+#include "core/observe/flight.hpp"
 #include "core/failure/fallible_stream.hpp"
 #include "core/seam/completion.hpp"
 #include "core/seam/waited_for.hpp"
@@ -71,6 +72,10 @@ struct StreamRecord : FallibleStream {
     /// How many of its operations observers have been told of. It never falls, also when the record
     /// becomes another stream's.
     std::atomic<std::uint64_t> noted{0};
+    /// Its last operations. Null unless the process was watched while it got some; never freed.
+    std::atomic<FlightRing*> flight{nullptr};
+    /// `noted` when the record became this stream: what came before is another one's.
+    std::atomic<std::uint64_t> noted_before{0};
 
     StreamRecord* next_free = nullptr;
 

@@ -1,0 +1,299 @@
+#include "watch/causes.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include "core/base/format.hpp"
+#include "watch/words.hpp"
+
+namespace heddle::detail {
+
+namespace {
+
+/// Who waits for whom: streams first, then threads.
+class Waits {
+public:
+    explicit Waits(const Picture& picture) : picture_(picture) {
+        to_.resize(picture.streams.size() + picture.threads.size());
+        for (std::size_t i = 0; i < picture.streams.size(); ++i) add_stream(i);
+        for (std::size_t i = 0; i < picture.threads.size(); ++i) add_thread(i);
+    }
+    const std::vector<std::size_t>& of(std::size_t node) const noexcept { return to_[node]; }
+    std::size_t node_of_thread(std::size_t thread) const noexcept {
+        return picture_.streams.size() + thread;
+    }
+    std::size_t size() const noexcept { return to_.size(); }
+
+private:
+    void add_stream(std::size_t i) {
+        const StreamFacts& stream = picture_.streams[i];
+        const auto add = [&](const void* completion) {
+            if (const Promised* const target = picture_.target_of(completion);
+                target != nullptr && target->stream != i)
+                to_[i].push_back(target->stream);
+        };
+        if (stream.look.at == StreamAt::wait && !stream.look.graph.is_there)
+            add(stream.look.awaited);
+        for (const void* one : stream.look.graph.awaited) add(one);
+        if (!stream.is_recorded()) return;
+        for (std::size_t t = 0; t < picture_.threads.size(); ++t)
+            if (picture_.threads[t].id == stream.recording.owner && picture_.threads[t].waits())
+                to_[i].push_back(node_of_thread(t));
+    }
+    void add_thread(std::size_t t) {
+        const ThreadActivity::Seen& thread = picture_.threads[t];
+        if (!thread.waits()) return;
+        std::vector<std::size_t>& to = to_[node_of_thread(t)];
+        if (const std::ptrdiff_t found = picture_.find(thread.wait.stream); found >= 0)
+            return to.push_back(static_cast<std::size_t>(found));
+        if (thread.wait.stream != 0 || thread.wait.event.event != 0) return;
+        for (std::size_t i = 0; i < picture_.streams.size(); ++i)
+            if (picture_.streams[i].device == thread.wait.device) to.push_back(i);
+    }
+
+    const Picture& picture_;
+    std::vector<std::vector<std::size_t>> to_;
+};
+
+/// Looks for causes in one picture.
+class Finder {
+public:
+    Finder(const Picture& picture, std::int64_t least_ns)
+        : picture_(picture), waits_(picture), least_ns_(least_ns) {}
+
+    std::vector<Cause> find() {
+        find_busy_workers();
+        for (std::size_t i = 0; i < picture_.streams.size(); ++i)
+            if (picture_.streams[i].still_ns >= least_ns_) {
+                find_late_rank(picture_.streams[i]);
+                find_cause(picture_.streams[i]);
+            }
+        find_cycles();
+        return std::move(found_);
+    }
+
+    bool is_still(std::size_t node, std::vector<bool>& seen) const {
+        if (seen[node]) return true;
+        seen[node] = true;
+        if (node < picture_.streams.size()) {
+            const StreamFacts& stream = picture_.streams[node];
+            if (stream.looked != Looked::seen || stream.still_ns < least_ns_) return false;
+            if (stream.look.at == StreamAt::ready && !are_workers_still()) return false;
+        }
+        return std::ranges::all_of(waits_.of(node),
+                                   [&](std::size_t one) { return is_still(one, seen); });
+    }
+    const Waits& waits() const noexcept { return waits_; }
+
+private:
+    void add(CauseKind kind, std::string text, int thread = 0) {
+        if (std::ranges::find(found_, text, &Cause::text) == found_.end())
+            found_.push_back({kind, std::move(text), thread});
+    }
+
+    const StreamFacts* stream_of(const ThreadActivity::Seen& thread) const noexcept {
+        const std::ptrdiff_t found = picture_.find(thread.work.stream);
+        return found >= 0 ? &picture_.streams[static_cast<std::size_t>(found)] : nullptr;
+    }
+    /// Whether all that runs belongs to streams that have not moved.
+    bool are_workers_still() const {
+        return std::ranges::all_of(picture_.threads, [&](const ThreadActivity::Seen& one) {
+            const StreamFacts* const stream = one.works() ? stream_of(one) : nullptr;
+            return stream == nullptr || stream->still_ns >= least_ns_;
+        });
+    }
+
+    void find_busy_workers() {
+        std::string all;
+        int busy = 0;
+        for (const ThreadActivity::Seen& one : picture_.threads) {
+            const StreamFacts* const stream = one.works() ? stream_of(one) : nullptr;
+            if (stream == nullptr || stream->still_ns < least_ns_) continue;
+            const OpWords op = words_of(one.work.type);
+            if (!op.is_host_function) continue;
+            ++busy;
+            all += formatted("{}{} at {}", std::string_view(all.empty() ? "" : ", "), op.name,
+                             place_words(one.work.where));
+        }
+        if (picture_.workers == 0 || busy < picture_.workers) return;
+        std::string late;
+        int count = 0;
+        for (const StreamFacts& one : picture_.streams)
+            if (one.still_ns >= least_ns_ &&
+                (one.look.at == StreamAt::ready || one.look.graph.has_shared)) {
+                late += formatted("{}{}", std::string_view(late.empty() ? "" : ", "), one.name);
+                ++count;
+            }
+        if (count == 0) return;
+        const std::string_view is = count == 1 ? "is" : "are",
+                               them = count == 1 ? "it" : "them";
+        if (picture_.workers == 1)
+            return add(CauseKind::workers_busy,
+                       formatted("the only worker is in a host function that has not returned "
+                                 "({}), and {} {} ready with no worker to run {}",
+                                 all, late, is, them));
+        add(CauseKind::workers_busy,
+            formatted("all {} workers are in host functions that have not returned ({}), and {} {} "
+                      "ready with no worker to run {}",
+                      picture_.workers, all, late, is, them));
+    }
+
+    void find_cause(const StreamFacts& stream) {
+        if (stream.is_recorded()) return find_open_recording(stream);
+        if (stream.looked != Looked::seen) return;
+        for (const std::size_t one : stream.runners) add_operation(stream, picture_.threads[one]);
+        if (stream.runners.empty() && stream.look.at == StreamAt::work &&
+            stream.look.type != nullptr && !stream.look.graph.is_there)
+            add_operation(words_of(stream.look.type), stream.look.where, nullptr, 0);
+        if (stream.look.at == StreamAt::wait) find_lost_wait(stream);
+    }
+
+    void add_operation(const StreamFacts& stream, const ThreadActivity::Seen& thread) {
+        add_operation(words_of(thread.work.type), thread.work.where,
+                      thread.work.is_node ? &stream.look.where : nullptr, thread.thread);
+    }
+    /// `graph`: where the graph was launched, or null.
+    void add_operation(const OpWords& op, const SourceLocation& where, const SourceLocation* graph,
+                       int thread) {
+        const std::string in_graph =
+            graph != nullptr ? formatted(", in the graph launched at {},", place_words(*graph)) : "";
+        add(CauseKind::operation_runs,
+            formatted("the {}{}{} at {}{} has not {}", op.kind,
+                      std::string_view(op.has_name ? " " : ""),
+                      std::string_view(op.has_name ? op.name : ""), place_words(where), in_graph,
+                      std::string_view(op.is_host_function ? "returned" : "ended")),
+            thread);
+    }
+
+    void find_lost_wait(const StreamFacts& stream) {
+        if (!picture_.is_whole || stream.look.graph.is_there ||
+            picture_.target_of(stream.look.awaited) != nullptr)
+            return;
+        const bool has_event = stream.at != nullptr && stream.at->event.event != 0;
+        add(CauseKind::nothing_reaches,
+            has_event ? formatted("nothing under way reaches record {} of event {}, for which {} "
+                                  "waits ({})",
+                                  stream.at->event.record, stream.at->event.event, stream.name,
+                                  place_words(stream.look.where))
+                      : formatted("nothing under way reaches the point for which {} waits ({})",
+                                  stream.name, place_words(stream.look.where)));
+    }
+
+    void find_open_recording(const StreamFacts& stream) {
+        const RecordingLook& look = stream.recording;
+        const OpWords first = words_of(look.first);
+        std::string who = "another thread";
+        std::string does;
+        int tid = 0;
+        for (const ThreadActivity::Seen& one : picture_.threads) {
+            if (one.id != look.owner) continue;
+            if (one.number != 0) who = formatted("thread {}", one.number);
+            tid = one.thread;
+            if (one.waits())
+                does = formatted("; thread {} waits in {}() at {}", one.number,
+                                 peek_words(one.wait.call), place_words(one.wait.where));
+        }
+        const bool is_capture = look.is_capture;
+        add(is_capture ? CauseKind::capture_is_open : CauseKind::batch_is_open,
+            formatted("the {} that {} {} at {} is still open: {} of {}, {} at {} the first, run {}{}",
+                      std::string_view(is_capture ? "capture" : "batch"), who,
+                      std::string_view(is_capture ? "began" : "opened"),
+                      place_words(look.began_at), count_words(look.operations, "operation"),
+                      stream.name,
+                      std::string_view(first.has_name ? first.name : first.kind),
+                      place_words(look.first_where),
+                      std::string_view(is_capture ? "when its graph is launched" : "when it ends"),
+                      does),
+            tid);
+    }
+
+    /// A stream that waits, in a collective, for another rank's.
+    void find_late_rank(const StreamFacts& stream) {
+        if (stream.look.at != StreamAt::wait || stream.at == nullptr ||
+            stream.at->collective == 0)
+            return;
+        const Promised* const target = picture_.target_of(stream.look.awaited);
+        if (target == nullptr) return;
+        const StreamFacts& other = picture_.streams[target->stream];
+        const std::uint64_t collective = stream.at->collective;
+        if (other.at != nullptr && other.at->collective == collective) return;
+        const auto mine = std::ranges::find(other.flight, collective, &FlightEntry::collective);
+        if (mine == other.flight.end() || other.look.type == nullptr) return;
+        const OpWords op = words_of(other.look.type);
+        add(CauseKind::rank_has_not_come,
+            formatted("rank {} of the collective at {} has not come: {} is still at {}, enqueued "
+                      "at {}",
+                      mine->share, place_words(stream.look.where), other.name,
+                      std::string_view(op.has_name ? op.name : op.kind),
+                      place_words(other.look.where)));
+    }
+
+    static std::string peek_words(const char* text);
+
+    // Cycles ------------------------------------------------------------------------------------
+
+    void find_cycles() {
+        std::vector<int> state(waits_.size(), 0);  // 1: on the way, 2: seen
+        std::vector<std::size_t> way;
+        for (std::size_t i = 0; i < waits_.size(); ++i) visit(i, state, way);
+    }
+    void visit(std::size_t node, std::vector<int>& state, std::vector<std::size_t>& way) {
+        if (state[node] == 2) return;
+        if (state[node] == 1) {
+            const auto first = std::ranges::find(way, node);
+            return add_cycle({first, way.end()});
+        }
+        state[node] = 1;
+        way.push_back(node);
+        for (const std::size_t next : waits_.of(node)) visit(next, state, way);
+        way.pop_back();
+        state[node] = 2;
+    }
+    std::string name_of(std::size_t node) const {
+        if (node < picture_.streams.size()) return picture_.streams[node].name;
+        return formatted("thread {}", picture_.threads[node - picture_.streams.size()].number);
+    }
+    SourceLocation where_of(std::size_t node) const {
+        if (node >= picture_.streams.size())
+            return picture_.threads[node - picture_.streams.size()].wait.where;
+        const StreamFacts& stream = picture_.streams[node];
+        return stream.is_recorded() ? stream.recording.began_at : stream.look.where;
+    }
+    void add_cycle(const std::vector<std::size_t>& members) {
+        std::string text = "these wait for each other: ";
+        for (std::size_t i = 0; i < members.size(); ++i)
+            text += formatted("{}{} ({}) for {}", std::string_view(i == 0 ? "" : ", "),
+                              name_of(members[i]), place_words(where_of(members[i])),
+                              name_of(members[(i + 1) % members.size()]));
+        add(CauseKind::cycle, text);
+    }
+
+    const Picture& picture_;
+    Waits waits_;
+    std::int64_t least_ns_;
+    std::vector<Cause> found_;
+};
+
+std::string Finder::peek_words(const char* text) { return name_words(OpKind::record, text); }
+
+}  // namespace
+
+std::vector<Cause> find_causes(const Picture& picture, std::int64_t least_ns) {
+    return Finder(picture, least_ns).find();
+}
+
+bool is_stuck(const Picture& picture, const ThreadActivity::Seen& thread, std::int64_t least_ns) {
+    const Finder finder(picture, least_ns);
+    const auto at = std::ranges::find(picture.threads, thread.thread, &ThreadActivity::Seen::thread);
+    if (at == picture.threads.end()) return false;
+    const std::size_t node =
+        finder.waits().node_of_thread(static_cast<std::size_t>(at - picture.threads.begin()));
+    const std::vector<std::size_t>& targets = finder.waits().of(node);
+    // Of a device's streams one is enough, for the thread waits for all of them.
+    return std::ranges::any_of(targets, [&](std::size_t one) {
+        std::vector<bool> seen(finder.waits().size(), false);
+        return finder.is_still(one, seen);
+    });
+}
+
+}  // namespace heddle::detail

@@ -1,0 +1,115 @@
+#include "watch/picture.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include "core/base/clock.hpp"
+#include "core/base/format.hpp"
+#include "core/base/peek.hpp"
+#include "core/stream/registry.hpp"
+
+namespace heddle::detail {
+
+namespace {
+
+/// Tries for a while, for the lock may be held for a moment.
+bool try_for_long(SpinLock& lock) noexcept {
+    constexpr int tries = 200;
+    for (int i = 0; i < tries; ++i) {
+        if (lock.try_lock()) return true;
+        std::this_thread::yield();
+    }
+    return false;
+}
+
+bool is_same_place(const SourceLocation& a, const SourceLocation& b) {
+    return a.line == b.line && (a.file == b.file || peek_text(a.file) == peek_text(b.file));
+}
+
+/// Returns the entry of the operation that the stream is at.
+const FlightEntry* find_entry(const StreamFacts& stream) {
+    for (const FlightEntry& one : stream.flight)
+        if (one.mode == OpMode::run && one.kind != OpKind::record &&
+            one.submissions >= stream.look.next && is_same_place(one.where, stream.look.where))
+            return &one;
+    return nullptr;
+}
+
+void look_at(StreamRecord& stream, Picture& to) {
+    StreamFacts facts;
+    facts.record = &stream;
+    facts.key = stream.key.load();
+    facts.device = stream.device;
+    facts.looked = stream.backend->look(stream, facts.look);
+    facts.recording = look_at_recording(stream);
+    const bool is_pending =
+        facts.looked == Looked::moved || facts.look.pending != 0 || facts.look.at != StreamAt::idle;
+    if (facts.looked == Looked::refused) to.is_whole = false;
+    if (!facts.look.is_whole || facts.looked == Looked::moved) to.is_whole = false;
+    if (facts.looked == Looked::moved && stream.native == nullptr) return;  // it has ended
+    const bool is_held = facts.recording.is_locked || facts.is_recorded();
+    if ((facts.looked == Looked::refused || !is_pending) && !is_held) return;
+    facts.name = name_of_stream(stream, to.unseen);
+    if (facts.recording.is_locked)
+        to.unseen.push_back(formatted("the {} of {}: its lock is held",
+                                      std::string_view(facts.recording.is_capture ? "capture"
+                                                                                  : "batch"),
+                                      facts.name));
+    if (const FlightRing* const ring = stream.flight.load(std::memory_order_acquire))
+        facts.flight = ring->read(stream.noted_before.load());
+    to.streams.push_back(std::move(facts));
+}
+
+}  // namespace
+
+std::string name_of_stream(StreamRecord& stream, std::vector<std::string>& unseen) {
+    std::string name;
+    if (try_for_long(stream.life)) {
+        try {
+            name = stream.name;
+        } catch (...) {
+            stream.life.unlock();
+            throw;
+        }
+        stream.life.unlock();
+        if (!name.empty()) return formatted("'{}'", name);
+    } else {
+        unseen.push_back(formatted("the name of stream {}: its lock is held", stream.id.load()));
+    }
+    return formatted("stream {}", stream.id.load());
+}
+
+std::ptrdiff_t Picture::find(std::uint64_t key) const noexcept {
+    const auto found = std::ranges::find(streams, key, &StreamFacts::key);
+    return found != streams.end() ? found - streams.begin() : -1;
+}
+
+const Promised* Picture::target_of(const void* completion) const noexcept {
+    const auto found = promises.find(completion);
+    return found != promises.end() ? &found->second : nullptr;
+}
+
+Picture take_picture(Progress* progress) {
+    Picture made;
+    made.threads = ThreadActivity::all();
+    for_each_stream([&](StreamRecord& stream) {
+        if (!stream.has(stream_flag::forked | stream_flag::ended)) look_at(stream, made);
+    });
+    made.workers = cpu_backend().worker_count();
+    made.now_ns = now_ns();
+    for (std::size_t i = 0; i < made.streams.size(); ++i) {
+        StreamFacts& stream = made.streams[i];
+        stream.at = find_entry(stream);
+        if (progress != nullptr) stream.still_ns = progress->still_ns(stream.key, made.now_ns);
+        for (const StreamLook::Promise& one : stream.look.promises)
+            made.promises.try_emplace(one.completion, Promised{i, one.after});
+        for (std::size_t t = 0; t < made.threads.size(); ++t)
+            if (made.threads[t].works() && made.threads[t].work.stream == stream.key)
+                stream.runners.push_back(t);
+    }
+    return made;
+}
+
+}  // namespace heddle::detail
