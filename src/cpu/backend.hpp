@@ -51,6 +51,9 @@ public:
     // look.cpp
     bool count_steps(StreamRecord& stream, StreamCounts& to) noexcept override;
     Looked look(StreamRecord& stream, StreamLook& to) override;
+    bool list_shared_waits(std::vector<SharedWait>& to) override {
+        return SharedEvent::list_waits(to);
+    }
     int worker_count() noexcept override;
 
     // events.cpp

@@ -46,7 +46,7 @@ private:
         std::vector<std::size_t>& to = to_[node_of_thread(t)];
         if (const std::ptrdiff_t found = picture_.find(thread.wait.stream); found >= 0)
             return to.push_back(static_cast<std::size_t>(found));
-        if (thread.wait.stream != 0 || thread.wait.event.event != 0) return;
+        if (thread.wait.stream != 0 || thread.wait.event.event != 0) return;  // not one of ours
         for (std::size_t i = 0; i < picture_.streams.size(); ++i)
             if (picture_.streams[i].device == thread.wait.device) to.push_back(i);
     }
@@ -63,12 +63,14 @@ public:
 
     std::vector<Cause> find() {
         find_busy_workers();
+        find_processes();
         for (std::size_t i = 0; i < picture_.streams.size(); ++i)
             if (picture_.streams[i].still_ns >= least_ns_) {
                 find_late_rank(picture_.streams[i]);
                 find_cause(picture_.streams[i]);
             }
         find_cycles();
+        find_gone_exporters();
         return std::move(found_);
     }
 
@@ -78,7 +80,8 @@ public:
         if (node < picture_.streams.size()) {
             const StreamFacts& stream = picture_.streams[node];
             if (stream.looked != Looked::seen || stream.still_ns < least_ns_) return false;
-            if (stream.look.at == StreamAt::ready && !are_workers_still()) return false;
+            if (stream.look.at == StreamAt::ready && !are_workers_still() && !is_starved(stream))
+                return false;
         }
         return std::ranges::all_of(waits_.of(node),
                                    [&](std::size_t one) { return is_still(one, seen); });
@@ -101,6 +104,60 @@ private:
             const StreamFacts* const stream = one.works() ? stream_of(one) : nullptr;
             return stream == nullptr || stream->still_ns >= least_ns_;
         });
+    }
+
+    /// Whether work of a more urgent stream has been preferred all the time.
+    bool is_starved(const StreamFacts& stream) const {
+        return std::ranges::any_of(picture_.streams, [&](const StreamFacts& one) {
+            return one.record->priority < stream.record->priority && one.look.at != StreamAt::idle;
+        });
+    }
+    void add_starved(const StreamFacts& stream) {
+        const OpWords op = words_of(stream.look.type);
+        add(CauseKind::workers_busy,
+            formatted("no worker is left for {}, whose {} at {} is ready: more urgent work takes {}",
+                      stream.name, std::string_view(op.has_name ? op.name : op.kind),
+                      place_words(stream.look.where),
+                      std::string_view(picture_.workers == 1 ? "the only one" : "all of them")));
+    }
+
+    // Other processes ---------------------------------------------------------------------------
+
+    /// Who waits for this completion of another process: a stream, or a thread.
+    std::string waiter_of(const SharedWait& wait) const {
+        for (const StreamFacts& one : picture_.streams)
+            if (one.look.at == StreamAt::wait && one.look.awaited == wait.completion)
+                return formatted("{} waits ({})", one.name, place_words(one.look.where));
+        for (const ThreadActivity::Seen& one : picture_.threads)
+            if (one.waits() && one.wait.stream == 0 && one.wait.event.event != 0)
+                return formatted("thread {} waits ({})", one.number, place_words(one.wait.where));
+        return {};
+    }
+    void find_processes() {
+        for (const SharedWait& one : picture_.shared_waits) {
+            if (one.stream_id != 0) continue;
+            const std::string waiter = waiter_of(one);
+            if (waiter.empty()) continue;
+            add(CauseKind::process_is_gone,
+                one.is_gone
+                    ? formatted("process {} is gone, which recorded the event for which {}",
+                                one.process, waiter)
+                    : formatted("process {} has not reached its record of the event for which {}",
+                                one.process, waiter));
+        }
+    }
+    /// What runs may wait for them in a way of the program's own.
+    void find_gone_exporters() {
+        const bool may_wait = found_.empty() || std::ranges::any_of(found_, [](const Cause& one) {
+                                  return one.kind == CauseKind::operation_runs;
+                              });
+        if (!may_wait) return;
+        for (const Import& one : picture_.imports)
+            if (is_gone(one.process))
+                add(CauseKind::process_is_gone,
+                    formatted("process {} is gone, which exported the {} imported at {}",
+                              one.process.id, std::string_view(one.is_event ? "event" : "array"),
+                              place_words(one.where)));
     }
 
     void find_busy_workers() {
@@ -146,6 +203,7 @@ private:
             stream.look.type != nullptr && !stream.look.graph.is_there)
             add_operation(words_of(stream.look.type), stream.look.where, nullptr, 0);
         if (stream.look.at == StreamAt::wait) find_lost_wait(stream);
+        if (stream.look.at == StreamAt::ready && is_starved(stream)) add_starved(stream);
     }
 
     void add_operation(const StreamFacts& stream, const ThreadActivity::Seen& thread) {
@@ -167,7 +225,8 @@ private:
 
     void find_lost_wait(const StreamFacts& stream) {
         if (!picture_.is_whole || stream.look.graph.is_there ||
-            picture_.target_of(stream.look.awaited) != nullptr)
+            picture_.target_of(stream.look.awaited) != nullptr ||
+            picture_.shared_wait_of(stream.look.awaited) != nullptr)
             return;
         const bool has_event = stream.at != nullptr && stream.at->event.event != 0;
         add(CauseKind::nothing_reaches,
@@ -221,14 +280,19 @@ private:
         if (mine == other.flight.end() || other.look.type == nullptr) return;
         const OpWords op = words_of(other.look.type);
         add(CauseKind::rank_has_not_come,
-            formatted("rank {} of the collective at {} has not come: {} is still at {}, enqueued "
-                      "at {}",
-                      mine->share, place_words(stream.look.where), other.name,
+            formatted("rank {} of the {} at {} has not come: {} is still at {}, enqueued at {}",
+                      mine->share, collective_words(stream.at->name),
+                      place_words(stream.look.where), other.name,
                       std::string_view(op.has_name ? op.name : op.kind),
                       place_words(other.look.where)));
     }
 
     static std::string peek_words(const char* text);
+    static std::string collective_words(const char* name) {
+        const std::string text = peek_words(name);  // "DeviceGroup::all_reduce"
+        const std::size_t scope = text.rfind(':');
+        return scope == std::string::npos ? text : text.substr(scope + 1);
+    }
 
     // Cycles ------------------------------------------------------------------------------------
 
@@ -289,6 +353,8 @@ bool is_stuck(const Picture& picture, const ThreadActivity::Seen& thread, std::i
     const std::size_t node =
         finder.waits().node_of_thread(static_cast<std::size_t>(at - picture.threads.begin()));
     const std::vector<std::size_t>& targets = finder.waits().of(node);
+    // Another process is to record the event.
+    if (thread.wait.stream == 0 && thread.wait.event.event != 0) return true;
     // Of a device's streams one is enough, for the thread waits for all of them.
     return std::ranges::any_of(targets, [&](std::size_t one) {
         std::vector<bool> seen(finder.waits().size(), false);

@@ -1,7 +1,7 @@
 #include "watch/picture.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <chrono>
 #include <thread>
 #include <utility>
 
@@ -37,7 +37,7 @@ const FlightEntry* find_entry(const StreamFacts& stream) {
     return nullptr;
 }
 
-void look_at(StreamRecord& stream, Picture& to) {
+void look_at(StreamRecord& stream, Picture& to, bool idle) {
     StreamFacts facts;
     facts.record = &stream;
     facts.key = stream.key.load();
@@ -50,7 +50,8 @@ void look_at(StreamRecord& stream, Picture& to) {
     if (!facts.look.is_whole || facts.looked == Looked::moved) to.is_whole = false;
     if (facts.looked == Looked::moved && stream.native == nullptr) return;  // it has ended
     const bool is_held = facts.recording.is_locked || facts.is_recorded();
-    if ((facts.looked == Looked::refused || !is_pending) && !is_held) return;
+    const bool has_flown = idle && stream.flight.load(std::memory_order_acquire) != nullptr;
+    if ((facts.looked == Looked::refused || !is_pending) && !is_held && !has_flown) return;
     facts.name = name_of_stream(stream, to.unseen);
     if (facts.recording.is_locked)
         to.unseen.push_back(formatted("the {} of {}: its lock is held",
@@ -91,11 +92,40 @@ const Promised* Picture::target_of(const void* completion) const noexcept {
     return found != promises.end() ? &found->second : nullptr;
 }
 
-Picture take_picture(Progress* progress) {
+const SharedWait* Picture::shared_wait_of(const void* completion) const noexcept {
+    const auto found = std::ranges::find(shared_waits, completion, &SharedWait::completion);
+    return found != shared_waits.end() ? &*found : nullptr;
+}
+
+namespace {
+/// Looks at what other processes are to do. Their lists are held for moments only, by threads that
+/// call nobody.
+void look_at_processes(Picture& to) {
+    constexpr int tries = 20;
+    bool is_seen = false;
+    for (int i = 0; i < tries && !is_seen; ++i) {
+        if (i != 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        to.shared_waits.clear();
+        is_seen = cpu_backend().list_shared_waits(to.shared_waits);
+    }
+    if (!is_seen) {
+        to.unseen.emplace_back("waits for other processes: their lock is held");
+        to.is_whole = false;
+    }
+    if (!list_imports(to.imports)) to.unseen.emplace_back("what was imported: its lock is held");
+    // Records of this process's own are its streams' to reach.
+    for (const SharedWait& one : to.shared_waits)
+        for (std::size_t i = 0; i < to.streams.size() && one.stream_id != 0; ++i)
+            if (to.streams[i].record->id.load() == one.stream_id)
+                to.promises.try_emplace(one.completion, Promised{i, to.streams[i].look.pending});
+}
+}  // namespace
+
+Picture take_picture(Progress* progress, bool idle) {
     Picture made;
     made.threads = ThreadActivity::all();
     for_each_stream([&](StreamRecord& stream) {
-        if (!stream.has(stream_flag::forked | stream_flag::ended)) look_at(stream, made);
+        if (!stream.has(stream_flag::forked | stream_flag::ended)) look_at(stream, made, idle);
     });
     made.workers = cpu_backend().worker_count();
     made.now_ns = now_ns();
@@ -109,6 +139,7 @@ Picture take_picture(Progress* progress) {
             if (made.threads[t].works() && made.threads[t].work.stream == stream.key)
                 stream.runners.push_back(t);
     }
+    look_at_processes(made);
     return made;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/observe/activity.hpp"
+#include "core/observe/imports.hpp"
 #include "core/seam/backend.hpp"
 #include "core/stream/recorded_calls.hpp"
 #include "watch/progress.hpp"
@@ -44,6 +45,8 @@ struct Picture {
     std::vector<ThreadActivity::Seen> threads = {};
     std::unordered_map<const void*, Promised> promises = {};
     std::vector<std::string> unseen = {};  ///< what could not be looked at
+    std::vector<SharedWait> shared_waits = {};
+    std::vector<Import> imports = {};
     /// Nothing was missed by which a completion could come.
     bool is_whole = true;
     int workers = 0;
@@ -52,10 +55,13 @@ struct Picture {
     std::ptrdiff_t find(std::uint64_t key) const noexcept;
     /// Returns who will complete what the stream waits for, or null.
     const Promised* target_of(const void* completion) const noexcept;
+    /// Returns the wait for another process's record that this completion is of, or null.
+    const SharedWait* shared_wait_of(const void* completion) const noexcept;
 };
 
-/// Looks at everything. `progress` may be null.
-Picture take_picture(Progress* progress);
+/// Looks at everything. `progress` may be null. `idle`: with streams that have nothing pending, for
+/// their last operations.
+Picture take_picture(Progress* progress, bool idle = false);
 
 /// Returns a stream's name with quotes, or without if nobody gave it. Adds to `unseen` if it could
 /// not be looked at.

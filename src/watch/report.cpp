@@ -27,7 +27,8 @@ public:
         made_.pending = std::max<std::size_t>(look_.pending, stream_.recording.operations);
         made_.since = std::chrono::nanoseconds(stream_.still_ns);
         made_.where = place_of(look_.where);
-        if (stream_.is_recorded()) describe_recording();
+        if (look_.at == StreamAt::idle && !stream_.is_recorded()) made_.text.clear();
+        else if (stream_.is_recorded()) describe_recording();
         else if (stream_.looked != Looked::seen)
             made_.text = formatted("{} has work pending that cannot be looked at", stream_.name);
         else if (look_.graph.is_there) describe_graph(place_words(made_.where));
@@ -212,7 +213,8 @@ void add_recent(std::string& text, const PendingStream& stream) {
 
 std::string to_string(const PendingWork& work, bool recent) try {
     std::string text;
-    for (const PendingStream& one : work.streams) text += "  " + one.text + "\n";
+    for (const PendingStream& one : work.streams)
+        if (!one.text.empty()) text += "  " + one.text + "\n";
     for (const PendingThread& one : work.threads) text += "  " + one.text + "\n";
     for (const std::string& one : work.unseen) text += "  could not look at " + one + "\n";
     for (const PendingCause& one : work.causes) {

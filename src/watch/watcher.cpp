@@ -163,7 +163,7 @@ void Watcher::report(const WatchOptions& options, const std::string& headline, b
     // On request what has just begun is no cause.
     constexpr std::int64_t least_asked = 100'000'000;
     const std::int64_t least = is_asked ? std::min(limit, least_asked) : limit;
-    const Picture picture = take_picture(&progress_);
+    const Picture picture = take_picture(&progress_, is_end);
     const std::vector<Cause> causes = find_causes(picture, least);
     if (!is_asked) {
         constexpr std::int64_t between = 1'000'000'000;

@@ -226,9 +226,40 @@ TEST_CASE("a round trip ends at the first launch after the wait") {
     }
     const std::string headline = headline_of(t.trace(0, now));
     INFO(headline);
-    CHECK_THAT(headline, contains("First to mend: the host is busy enqueuing."));
+    CHECK_THAT(headline, contains("First to mend: small operations, enqueued one by one."));
     CHECK_THAT(headline, contains("most at loop.cpp:5"));
     CHECK_THAT(headline, contains("A graph or a batch makes fewer calls."));
+}
+
+TEST_CASE("small operations that the device starts slowly are enqueued one by one") {
+    const Moment runs = GENERATE(us / 10, 2 * us);
+    TraceBuilder t;
+    const auto main = t.stream("main");
+    Moment now = 200 * us;
+    for (int i = 0; i < 1000; ++i, now += runs + us / 2)
+        t.launch(main, "k").called(i * us / 10, (i + 1) * us / 10).ran(now, now + runs);
+    const std::string headline = headline_of(t.trace(0, now));
+    INFO(headline);
+    const bool is_named =
+        headline.find("small operations, enqueued one by one") != std::string::npos;
+    CHECK(is_named == (runs < us));
+}
+
+TEST_CASE("round trips that take longer than usual count unless they are few") {
+    const int long_ones = GENERATE(2, 30);
+    TraceBuilder t;
+    const auto main = t.stream("main");
+    Moment now = 0;
+    for (int i = 0; i < 200; ++i) {
+        const Moment trip = i < long_ones ? 200 * us / long_ones : us / 10;
+        t.launch(main, "k").called(now, now + trip).ran(now + trip, now + trip + us / 10);
+        now += trip + us / 10;
+        t.synchronize(main).called(now - us / 20, now);
+    }
+    const std::string headline = headline_of(t.trace(0, now));
+    INFO(headline);
+    const bool is_named = headline.find("the host waits between launches") != std::string::npos;
+    CHECK(is_named == (long_ones == 30));
 }
 
 TEST_CASE("the headline names waits for a whole stream where an earlier event would do") {

@@ -298,8 +298,8 @@ void more_streams_than_workers() {
 
 const std::string work = "The work itself is the biggest reason", mend = "First to mend",
                   round_trips = "the host waits between launches",
-                  enqueuing = "the host is busy enqueuing", pageable = "copies of pageable memory",
-                  own = "the program's own code";
+                  enqueuing = "small operations, enqueued one by one",
+                  pageable = "copies of pageable memory", own = "the program's own code";
 
 }  // namespace
 

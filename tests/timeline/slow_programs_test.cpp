@@ -68,9 +68,7 @@ bool is_machine_busy() {
 
 }  // namespace
 
-// Judged by times, so it runs alone: heddle_tests "[slow_programs]". On CPU devices up to one run
-// in four names no cause where the host enqueues, waits or reads between kernels that are empty:
-// what the recording costs is as long as all else there.
+// Judged by times, so it runs alone: heddle_tests "[slow_programs]".
 TEST_CASE("the headline of a program names why it is slow", "[.slow_programs]") {
     constexpr int most_tries = 8, most_wrong = 3;
     std::string wrong, unknown;

@@ -27,6 +27,7 @@ enum class ForkOrder {
     chunks,
     completions,
     shared_files,
+    imports,
     tapes,
     recorders,
     batch_recorders,

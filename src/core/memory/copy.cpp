@@ -319,6 +319,7 @@ void fill_region(const Region& given, const void* value, std::size_t size,
 }
 
 void check_to_host(StreamRef stream, const SourceLocation& where) try {
+    if (has_watch()) ThreadActivity::name_call("to_host", where);
     check_usable(record_of(stream), "to_host", where);
     check_not_capturing(record_of(stream), "to_host", where);
 } catch (...) {

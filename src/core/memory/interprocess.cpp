@@ -10,6 +10,7 @@
 #include "core/base/errors.hpp"
 #include "core/base/ids.hpp"
 #include "core/memory/memory.hpp"
+#include "core/observe/imports.hpp"
 #include "core/seam/backend.hpp"
 #include "core/stream/notify.hpp"
 
@@ -195,6 +196,7 @@ Event import_event(const EventHandle& handle, Where where) try {
     state->recorded = true;
     state->backend->import_event(*state, handle, where);
     state->uid = detail::next_id();
+    detail::note_import({state->uid, true, detail::process_of(handle.process), where});
     notify_event(OpKind::import_event, "import_event", *state, where);
     return detail::Access::make<Event>(*state.release());
 } catch (...) {

@@ -13,6 +13,12 @@ constinit std::atomic<ThreadActivity*> activities{nullptr};  ///< never freed, a
 constinit std::atomic<unsigned> threads{0};
 constinit thread_local ThreadActivity* this_activity = nullptr;
 constinit thread_local bool is_over = false;  ///< the thread ends
+/// See name_call().
+struct NamedCall {
+    const char* call = nullptr;
+    SourceLocation where = {};
+};
+constinit thread_local NamedCall named_call;
 template <class T> T load(const std::atomic<T>& word) noexcept {
     return word.load(std::memory_order_acquire);
 }
@@ -60,6 +66,10 @@ void ThreadActivity::number_mine() noexcept {
         own->number_.store(threads.fetch_add(1) + 1);
 }
 
+void ThreadActivity::name_call(const char* call, const SourceLocation& where) noexcept {
+    named_call = {call, where};
+}
+
 void ThreadActivity::begin_wait(const ActivityWait& wait) noexcept {
     store(wait_.call, wait.call);
     store(wait_.file, wait.where.file);
@@ -77,7 +87,12 @@ void WaitMark::begin(const ActivityWait& wait) noexcept {
     if (mine == nullptr || mine->waits()) return;
     ThreadActivity::number_mine();
     activity_ = mine;
-    mine->begin_wait(wait);
+    ActivityWait named = wait;
+    const SourceLocation& place = named_call.where;
+    if (named_call.call != nullptr && place.file == wait.where.file &&
+        place.line == wait.where.line && place.column == wait.where.column)
+        named.call = named_call.call;
+    mine->begin_wait(named);
 }
 
 bool ThreadActivity::read(Seen& to) const noexcept {

@@ -43,6 +43,8 @@ public:
     static ThreadActivity* mine() noexcept;
     /// Gives the calling thread a number.
     static void number_mine() noexcept;
+    /// Names the call at this place, whose waits are those of calls within.
+    static void name_call(const char* call, const SourceLocation& where) noexcept;
 
     void begin_wait(const ActivityWait& wait) noexcept;
     bool waits() const noexcept { return wait_.serial.load(std::memory_order_relaxed) % 2 != 0; }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/observe/calls.hpp"
 #include "core/seam/completion.hpp"
@@ -189,6 +190,8 @@ public:
     virtual bool count_steps(StreamRecord&, StreamCounts&) noexcept { return false; }
     /// Tells what the stream has pending.
     virtual Looked look(StreamRecord&, StreamLook&) { return Looked::refused; }
+    /// Lists the waits for events that processes share. Returns false if they cannot be looked at.
+    virtual bool list_shared_waits(std::vector<SharedWait>&) { return true; }
     /// Returns how many threads run the streams' work; 0 if it is none of ours.
     virtual int worker_count() noexcept { return 0; }
 

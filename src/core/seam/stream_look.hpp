@@ -51,6 +51,15 @@ struct StreamLook {
     } graph = {};
 };
 
+/// A wait for a record of an event that processes share.
+struct SharedWait {
+    const void* completion = nullptr;  ///< which completes when the record is reached
+    int process = 0;                   ///< that made the record
+    bool is_gone = false;              ///< that process has ended
+    /// FallibleStream::id of the stream, if it is one of this process; else 0.
+    std::uint64_t stream_id = 0;
+};
+
 /// What came of a look.
 enum class Looked : std::uint8_t {
     seen,

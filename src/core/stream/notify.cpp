@@ -29,14 +29,16 @@ bool is_kept(OpKind kind) noexcept {
 }
 
 FlightNote note_of(const OpInfo& op) noexcept {
+    const ThreadCall& call = this_call();
+    const bool is_wait = op.kind == OpKind::wait;
     return {.kind = op.kind,
-            .name = op.name,
+            .name = is_wait && call.collective != 0 ? call.collective_name : op.name,
             .where = op.where,
             .views = op.accesses.size(),
             .other = key_of(op.other),
             .event = op.event,
-            .collective = this_call().collective,
-            .share = this_call().share};
+            .collective = call.collective,
+            .share = call.share};
 }
 }  // namespace
 

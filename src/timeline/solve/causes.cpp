@@ -12,6 +12,7 @@
 #include "timeline/solve/lone_streams.hpp"
 #include "timeline/solve/needless_waits.hpp"
 #include "timeline/solve/pageable_copies.hpp"
+#include "timeline/solve/path_shares.hpp"
 #include "timeline/solve/trace_parts.hpp"
 #include "timeline/solve/words.hpp"
 
@@ -25,8 +26,10 @@ constexpr std::uint64_t least_count = 4;
 constexpr Moment least_share = 5;  // a fifth
 /// So many waits of a place are looked at; the others are taken to be like them.
 constexpr std::size_t most_asked = 16;
-/// Fewer calls are not worth a batch.
-constexpr std::uint64_t least_calls = 100;
+/// Fewer operations are not worth a batch.
+constexpr std::uint64_t least_costly = 100;
+/// Among fewer round trips, those that took very long are no part of a habit.
+constexpr std::size_t few_trips = 100;
 
 /// Adds up one kind of cause by places in the source.
 class Places {
@@ -44,6 +47,7 @@ public:
         count_ += count;
     }
     Moment time() const noexcept { return time_; }
+    std::uint64_t count() const noexcept { return count_; }
     Cause cause(Cause::Kind kind) const {
         Cause made{.kind = kind, .time = time_, .count = count_};
         Moment most = -1;
@@ -143,7 +147,7 @@ class CauseFinder {
 public:
     CauseFinder(const Trace& trace, const Solution& solution, const HostActivity& host)
         : trace_(trace), solution_(solution), host_(host), copies_(trace, solution, host),
-          needless_(trace), runs_(trace.ops.size()) {
+          needless_(trace), runs_(trace.ops.size()), is_costly_(trace.ops.size()) {
         for (const Arrow& arrow : solution.arrows)
             if (arrow.wait == arrow.to && arrow.held_up)
                 host_waits_.emplace(std::pair(trace.ops[arrow.wait].thread, arrow.from),
@@ -185,6 +189,7 @@ private:
         switch (step.kind) {
         case CriticalStep::Kind::runs:
             runs_[step.op] = &step;
+            work_ += length;
             last_run_ = step.op;
             if (copies_.is_one(step.op)) add_to(Cause::Kind::pageable_copies, step.op, length);
             end_trip();
@@ -192,6 +197,7 @@ private:
         case CriticalStep::Kind::waits:
             if (is_host_wait(trace_.ops[step.op])) trip_ = RoundTrip{step.op};
             if (trip_) trip_->time += length;
+            else if (length < least_late) add_cost(step.op, length);
             break;
         case CriticalStep::Kind::host: add_host(step); break;
         }
@@ -243,29 +249,38 @@ private:
                 trips_.push_back(*trip);
                 trip.reset();
             } else {
-                calling_ += time;
-                ++calls_;
-                calls_places_.add(trace_, index, time);
+                add_cost(index, time);
             }
         });
+    }
+
+    /// Adds a part of what it costs to enqueue an operation and to start it. Of small ones, either
+    /// the host or the device is the slower, by little: a graph or a batch helps both.
+    void add_cost(TraceIndex op, Moment time) {
+        costs_.add(trace_, op, time, is_costly_[op] ? 0 : 1);
+        is_costly_[op] = true;
     }
 
     /// Copies of pageable memory take long by themselves, not because there are many calls.
     void add_enqueuing() {
         const Moment copying = places(Cause::Kind::pageable_copies).time();
-        if (calls_ < least_calls || calling_ <= own_ || calling_ / 2 <= copying) return;
-        places(Cause::Kind::enqueuing) = calls_places_;
+        const Moment time = costs_.time();
+        const bool are_small = costs_.count() >= least_costly && time > work_ / 2;
+        if (!are_small || time <= own_ || time / 2 <= copying) return;
+        places(Cause::Kind::enqueuing) = costs_;
     }
 
-    /// A few that took very long had other reasons.
+    /// A few that took very long had other reasons: one in twenty counts as the others at most.
     void add_round_trips() {
         if (trips_.empty()) return;
         std::vector<Moment> times;
         for (const RoundTrip& trip : trips_) times.push_back(trip.time);
-        const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
-        std::ranges::nth_element(times, middle);
+        std::ranges::sort(times);
+        const Moment usual = times[times.size() / 2];
+        const Moment most = std::max(
+            4 * usual, times.size() < few_trips ? 0 : times[times.size() - 1 - times.size() / 20]);
         for (const RoundTrip& trip : trips_)
-            add_to(Cause::Kind::host_waits, trip.wait, std::min(trip.time, 4 * *middle));
+            add_to(Cause::Kind::host_waits, trip.wait, std::min(trip.time, most));
     }
 
     /// Waits for which the streams of the path were idle, by place, waiter and other stream.
@@ -344,9 +359,9 @@ private:
     std::optional<RoundTrip> trip_;
     std::vector<RoundTrip> trips_;
     /// Of the host's part of the path, without round trips.
-    Moment own_ = 0, calling_ = 0;
-    std::uint64_t calls_ = 0;
-    Places calls_places_;
+    Moment own_ = 0, work_ = 0;
+    Places costs_;
+    std::vector<bool> is_costly_;  ///< of each operation: counted in costs_
     std::array<Places, static_cast<std::size_t>(Cause::Kind::count_)> places_;
 };
 
@@ -375,10 +390,10 @@ std::string cause_text(const Trace& trace, const Cause& cause, Moment whole) {
             "the launches after them take {}. Enqueue more before waiting.",
             cause.count, place, share);
     case Cause::Kind::enqueuing:
-        return formatted(
-            "First to mend: the host is busy enqueuing. {} calls, most at {}, take {}. A graph or "
-            "a batch makes fewer calls.",
-            cause.count, place, share);
+        return formatted("First to mend: small operations, enqueued one by one. To enqueue and "
+                         "start {} of them, "
+                         "most at {}, takes {}. A graph or a batch makes fewer calls.",
+                         cause.count, place, share);
     case Cause::Kind::pageable_copies:
         return formatted(
             "First to mend: copies of pageable memory, most at {}. The host takes part "

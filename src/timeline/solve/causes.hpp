@@ -12,7 +12,7 @@ namespace heddle::detail {
 struct Cause {
     enum class Kind : std::uint8_t {
         host_waits,       ///< the host waits before it launches more
-        enqueuing,        ///< the host's calls take longer than what they enqueue
+        enqueuing,        ///< operations cost the host or the device more than they run
         pageable_copies,  ///< the host takes part in copies
         needless_waits,   ///< of streams for others with which they share no memory
         broad_waits,      ///< of streams for more than they need

@@ -54,7 +54,6 @@ private:
     void add_to(GapReason reason, TraceIndex op, Moment time) {
         shares_.idle[static_cast<std::size_t>(reason)] += time;
         const TraceIndex device = device_of(trace_, trace_.ops[op].stream);
-        constexpr Moment least_late = 10'000;  // what an awake worker takes is far below
         if (reason == GapReason::launch_latency && time >= least_late && device != no_index &&
             !trace_.devices[device].is_cuda)
             shares_.late_workers += time;

@@ -10,6 +10,9 @@
 
 namespace heddle::detail {
 
+/// An awake worker takes far less to start an operation.
+inline constexpr Moment least_late = 10'000;
+
 /// Operations of one name on one stream, as far as they are on the critical path.
 struct WorkShare {
     TraceIndex op = no_index;  ///< one of them
