@@ -1,5 +1,6 @@
 #include "watch/progress.hpp"
 
+#include <chrono>
 #include <mutex>
 #include <vector>
 
@@ -15,19 +16,24 @@ struct Found {
     Device device;
     std::uint64_t done;
     std::uint64_t noted;  ///< of a stream that is recorded: what it holds back grows
+    bool is_known;        ///< it would be seen to advance
 };
+
+/// How long a look waits for a driver that may not answer.
+constexpr std::chrono::milliseconds patience{20};
 
 std::vector<Found> pending_streams() {
     std::vector<Found> all;
+    (void)cuda_backend().ask_progress(patience);
     for_each_stream([&](StreamRecord& stream) {
         if (stream.has(stream_flag::forked | stream_flag::ended)) return;
         StreamCounts counts;
         const bool is_recorded = stream.has(stream_flag::recording);
-        const bool is_pending =
-            stream.backend->count_steps(stream, counts) && counts.pushed != counts.done;
+        const bool is_known = stream.backend->count_steps(stream, counts);
+        const bool is_pending = counts.pushed != counts.done;
         if (!is_pending && !is_recorded) return;
         all.push_back({stream.key.load(), stream.device, counts.done,
-                       is_recorded ? stream.noted.load() : 0});
+                       is_recorded ? stream.noted.load() : 0, is_known});
     });
     return all;
 }
@@ -38,11 +44,15 @@ void Progress::look(std::int64_t now_ns) {
     const std::vector<ThreadActivity::Seen> threads = ThreadActivity::all();
     const std::lock_guard lock(lock_);
     ++round_;
-    bool is_pending[2][max_devices] = {};
+    bool is_pending[2][max_devices] = {}, is_unknown[2][max_devices] = {};
+    for (const Found& one : found)
+        if (!one.is_known) is_unknown[static_cast<int>(one.device.kind())][one.device.index()] = true;
     for (const Found& one : found) {
         const auto [at, is_new] = streams_.try_emplace(one.key);
         Stream& stream = at->second;
-        const bool moved = is_new || stream.done != one.done || stream.noted != one.noted;
+        // Another stream of the device may hold it up, and advance.
+        const bool moved = is_new || stream.done != one.done || stream.noted != one.noted ||
+                           is_unknown[static_cast<int>(one.device.kind())][one.device.index()];
         if (moved) stream = {one.done, one.noted, now_ns, round_};
         stream.round = round_;
         is_pending[static_cast<int>(one.device.kind())][one.device.index()] = true;

@@ -21,6 +21,7 @@ enum class StreamAt : std::uint8_t {
     idle,   ///< it has nothing to do
     ready,    ///< its next operation waits for a worker
     work,     ///< its next operation runs, or is about to
+    between,  ///< it is at one of `pending` operations; which is not known. A GPU's
     wait,     ///< it waits for a completion
 };
 

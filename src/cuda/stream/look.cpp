@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "cuda/backend.hpp"
-#include "cuda/device/gpu.hpp"
+#include "cuda/device/context.hpp"
 #include "cuda/host_sync/probe.hpp"
 
 namespace heddle::detail::cu {
