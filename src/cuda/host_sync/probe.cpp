@@ -19,23 +19,30 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Asks about one stream. Not about those that others may use or capture natively: the driver
-/// refuses to answer in a capture, and spoils it.
+/// Whether the driver can tell more of a stream. It is not asked about those that others may
+/// capture natively: it would refuse to answer, and spoil the capture.
+bool is_to_be_asked(const StreamRecord& stream) noexcept {
+    return stream.device.is_cuda() && !is_known_complete(stream) &&
+           !stream.has(stream_flag::forked | stream_flag::ended | stream_flag::recording |
+                       stream_flag::capturing | stream_flag::handed_out);
+}
+
 void ask_about(StreamRecord& stream) noexcept {
-    constexpr std::uint32_t not_asked = stream_flag::forked | stream_flag::ended |
-                                        stream_flag::recording | stream_flag::capturing |
-                                        stream_flag::handed_out;
-    if (!stream.device.is_cuda() || stream.has(not_asked) || is_known_complete(stream)) return;
-    if (Gpu* const g = gpu_if_used(stream.device.index());
-        g == nullptr || g->lost.load(std::memory_order_acquire))
-        return;
-    // Under the lock the native stream is not destroyed. Whoever holds it may be in the driver.
+    const Gpu* const g = is_to_be_asked(stream) ? gpu_if_used(stream.device.index()) : nullptr;
+    if (g == nullptr || g->lost.load(std::memory_order_acquire)) return;
+    // Under the lock nobody destroys the native stream. A thread that needs it meanwhile waits for
+    // the driver, to which it would go next. One that has it may be there already.
     if (!stream.life.try_lock()) return;
     const std::lock_guard life(stream.life, std::adopt_lock);
-    if (stream.native == nullptr || stream.has(not_asked)) return;
     const std::uint64_t given = stream.submissions.load(std::memory_order_acquire);
-    if (api.cuStreamQuery(static_cast<cudaStream_t>(stream.native)) == CUDA_SUCCESS)
-        return see_complete(stream, given);
+    const auto native = static_cast<cudaStream_t>(stream.native);
+    const auto last = static_cast<cudaEvent_t>(stream.final_event);  // of a closed stream
+    if (native == nullptr) {
+        if (last != nullptr && api.cuEventQuery(last) == CUDA_SUCCESS) see_complete(stream, given);
+        return;
+    }
+    if (!is_to_be_asked(stream)) return;
+    if (api.cuStreamQuery(native) == CUDA_SUCCESS) return see_complete(stream, given);
     // Streams that wait for this one have left a mark in it.
     const std::uint64_t mark = stream.cached_at.load(std::memory_order_acquire);
     const auto event = static_cast<cudaEvent_t>(std::atomic_ref<void*>(stream.cached_event).load());
@@ -115,8 +122,10 @@ void Probe::end_at_exit() noexcept {
 
 }  // namespace
 
-std::chrono::nanoseconds ask_driver(std::chrono::nanoseconds patience) noexcept {
-    return probe.get().ask(patience);
+std::chrono::nanoseconds ask_driver(std::chrono::nanoseconds patience) {
+    bool is_any = false;
+    for_each_stream([&](StreamRecord& stream) { is_any = is_any || is_to_be_asked(stream); });
+    return is_any ? probe.get().ask(patience) : std::chrono::nanoseconds(0);
 }
 
 void forget_probe() noexcept { probe.forget(); }

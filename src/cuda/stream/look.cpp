@@ -30,12 +30,6 @@ bool is_one_operation(const StreamRecord& stream, const StreamCounts& counts) {
     return found != all.end() && found->kind <= OpKind::fill && found->kind != OpKind::graph_launch;
 }
 
-bool is_anything_used() noexcept {
-    for (int i = 0; i < max_devices; ++i)
-        if (gpu_if_used(i) != nullptr) return true;
-    return false;
-}
-
 }  // namespace
 
 // Of several operations nobody knows which one runs, so not whether they advance.
@@ -49,6 +43,8 @@ bool CudaBackend::count_steps(StreamRecord& stream, StreamCounts& to) noexcept t
 }
 
 Looked CudaBackend::look(StreamRecord& stream, StreamLook& to) {
+    // Whether that has something pending, the driver is not asked.
+    if (stream.has(stream_flag::handed_out)) return Looked::refused;
     to.counts = counts_of(stream);
     to.pending = to.counts.pushed - to.counts.done;
     to.next = to.counts.done + 1;
@@ -58,9 +54,11 @@ Looked CudaBackend::look(StreamRecord& stream, StreamLook& to) {
     return Looked::seen;
 }
 
-std::chrono::nanoseconds CudaBackend::ask_progress(std::chrono::nanoseconds patience) noexcept {
-    if (is_forked() || in_callback || !is_anything_used()) return std::chrono::nanoseconds(0);
+std::chrono::nanoseconds CudaBackend::ask_progress(std::chrono::nanoseconds patience) noexcept try {
+    if (is_forked() || in_callback) return std::chrono::nanoseconds(0);
     return ask_driver(patience);
+} catch (...) {
+    return std::chrono::nanoseconds(0);
 }
 
 }  // namespace heddle::detail::cu
