@@ -35,6 +35,7 @@
 #include <heddle/observe/host_access.hpp>
 #include <heddle/observe/observer.hpp>
 #include <heddle/observe/stats.hpp>
+#include <heddle/observe/watch.hpp>
 #include <heddle/print.hpp>
 #include <heddle/recording/batch.hpp>
 #include <heddle/recording/capture.hpp>

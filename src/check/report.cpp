@@ -3,6 +3,7 @@
 #include "check/advice.hpp"
 #include "check/words.hpp"
 #include "core/base/format.hpp"
+#include "core/base/kernel_name.hpp"
 
 namespace heddle {
 
@@ -184,14 +185,14 @@ check::Place place_of(const Site& site) { return {site.file, site.line, site.col
 Side side_of(const FindingSide& side, const ReportNames& names) {
     const Site& site = names.site(side.site);
     Side made{.kind = site.kind,
-              .name = readable(site.name),
+              .name = readable_name(site.name),
               .stream = side.stream != 0 ? names.stream(side.stream) : std::string(),
               .where = place_of(site),
               .mode = side.mode,
               .argument = side.argument,
               .position = side.position};
     if (side.in_node == 0) return made;
-    made.node = readable(names.site(side.in_node).name);
+    made.node = readable_name(names.site(side.in_node).name);
     made.node_where = place_of(names.site(side.in_node));
     return made;
 }
@@ -204,7 +205,7 @@ std::string doubt_text(const Finding& finding, const ReportNames& names) {
         if (finding.leak == 0)
             return "  Unless something makes that order that heddle cannot see.\n";
         return formatted("  Unless {} at {} makes that order in a way that heddle cannot see.\n",
-                         readable(names.site(finding.leak).name),
+                         readable_name(names.site(finding.leak).name),
                          place_text(names.site(finding.leak)));
     case Doubt::foreign:
         return "  Possible only, as the memory is not heddle's: it may have been freed and given "

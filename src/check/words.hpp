@@ -18,8 +18,6 @@ std::string place_text(const Site& site);
 std::string place_beside(const Site& site, const Site& other);
 /// Returns "'scale' at scale.cpp:12".
 std::string named_place(const Site& site);
-/// Returns a kernel's name as reports have it: a lambda's is the function that it is in.
-std::string readable(const std::string& name);
 /// Returns "kernel", for example.
 const char* kind_word(OpKind kind) noexcept;
 /// Returns "kernel node 'Relax'", for example. Names that nobody gave begin with the kind.

@@ -80,7 +80,8 @@ private:
     StreamRef stream(std::size_t rank) const { return Access::stream(*call_.streams[rank]); }
     /// Tells observers whose share is enqueued while the mark lives.
     ShareMark share_of(std::size_t rank) const noexcept {
-        return ShareMark(number_, static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(n_));
+        return {number_, static_cast<std::uint32_t>(rank), static_cast<std::uint32_t>(n_),
+                to_string(call_.kind)};
     }
     void join_capture();
     void leave_capture();

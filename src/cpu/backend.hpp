@@ -48,6 +48,14 @@ public:
     void launch(StreamRecord& stream, const LaunchCall& call) override;
     void launch_timed(StreamRecord& stream, const LaunchCall& call, std::uint64_t id) override;
 
+    // look.cpp
+    bool count_steps(StreamRecord& stream, StreamCounts& to) noexcept override;
+    Looked look(StreamRecord& stream, StreamLook& to) override;
+    bool list_shared_waits(std::vector<SharedWait>& to) override {
+        return SharedEvent::list_waits(to);
+    }
+    int worker_count() noexcept override;
+
     // events.cpp
     void wait_stream(StreamRecord& waiter, StreamRecord& other,
                      const SourceLocation& where) override;

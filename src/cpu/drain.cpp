@@ -4,6 +4,7 @@
 #include "core/base/host_function_mark.hpp"
 #include "core/failure/failure.hpp"
 #include "core/failure/told.hpp"
+#include "core/observe/activity.hpp"
 #include "core/observe/calls.hpp"
 #include "core/stream/notify.hpp"
 #include "core/stream/registry.hpp"
@@ -117,6 +118,9 @@ bool Queue::run_work(Operation& op) noexcept {
 inline bool Queue::execute(Operation& op, Failure& failure) noexcept {
     const std::size_t count = op.count();
     const InHostFunction mark;
+    // A graph's tasks have marks of their own.
+    const WorkMark work(stream_, op.type(), op.where(),
+                        &op.type() == &start_type ? WorkMark::Of::none : WorkMark::Of::stream);
     Fiber* const own = is_on_fiber(op.type()) ? fiber() : nullptr;
     if (own != nullptr) [[unlikely]]
         own->acquire(closure_of(op));

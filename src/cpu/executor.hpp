@@ -30,6 +30,7 @@ public:
 
 private:
     friend class Executor;
+    friend class QueueLook;
     Runnable* next_ = nullptr;
     Runnable* previous_ = nullptr;
     bool queued_ = false;  ///< guarded by the executor's mutex

@@ -117,6 +117,7 @@ public:
     void run() noexcept override;  ///< called on a worker that joins the run
 
 private:
+    friend class QueueLook;
     static constexpr std::uint32_t none = ~std::uint32_t{0};
 
     /// A task over many indices, split into pieces.

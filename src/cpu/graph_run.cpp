@@ -6,6 +6,7 @@
 
 #include "core/base/host_function_mark.hpp"
 #include "core/failure/told.hpp"
+#include "core/observe/activity.hpp"
 #include "core/observe/calls.hpp"
 #include "cpu/backend.hpp"
 
@@ -85,6 +86,7 @@ void GraphRun::tell_times(std::int64_t node, std::int64_t from_ns, int workers) 
 
 void GraphRun::start() noexcept {
     timed_from_ = time();
+    if (parent_ == nullptr) queue_of(stream_).note_run(this);
     Ready ready;
     if (order() != nullptr && parent_ == nullptr) order()->begin(*queue_of(stream_).fiber());
     start_failed();
@@ -192,7 +194,10 @@ void GraphRun::settle(Ready& ready) noexcept {
 
 /// Called when all tasks are done.
 void GraphRun::end() noexcept {
-    if (parent_ == nullptr) tell_times(-1, timed_from_);
+    if (parent_ == nullptr) {
+        tell_times(-1, timed_from_);
+        queue_of(stream_).note_run(nullptr);
+    }
     if (order() != nullptr) order()->end();
     Failure failure = first_failure();
     if (!parts_.empty()) {
@@ -324,6 +329,7 @@ void GraphRun::run_piece(const Piece& piece, Ready& ready) noexcept {
     {
         const TakenFiber part(order() != nullptr ? &order()->fibers() : nullptr);
         if (part.get() != nullptr) part.get()->acquire(piece.wide->begin_order());
+        const WorkMark work(stream_, *task.type, task.where, WorkMark::Of::graph);
         try {
             if (!is_failed(index))
                 run_on(part.get(), *task.type, task.self, piece.begin, piece.end);
@@ -365,6 +371,7 @@ bool GraphRun::run_task(std::uint32_t index, std::int64_t from_ns, Ready& ready)
         if (const CompletionRef& done = record_of_task(index)) own->acquire(done->order());
     if (task.branch != nullptr) return run_branch(index, ready);
     if (task.type == nullptr || !task.enabled || task.count == 0) return true;
+    const WorkMark work(stream_, *task.type, task.where, WorkMark::Of::graph);
     if (task.type->complete != nullptr) {
         const Failure before = failure(index);
         complete_on(own, *task.type, task.self,

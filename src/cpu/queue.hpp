@@ -90,6 +90,8 @@ struct TimeWish {
     bool is_timed;     ///< when it runs; else only what it enqueues
 };
 
+class GraphRun;
+
 class Queue final : public Runnable {
 public:
     Queue(StreamRecord& stream, int level);
@@ -175,12 +177,16 @@ public:
     /// is_idle() has returned true, or done().
     void see_idle() const noexcept { tsan::acquire(order()); }
 
+    /// Notes which run of a graph the stream waits for; null: none. For those who look.
+    void note_run(const GraphRun* run) noexcept { run_.store(run, std::memory_order_relaxed); }
+
     Failure failure() const;  ///< the failure that has poisoned the stream so far, or null
 
     StreamRecord& stream() noexcept { return stream_; }
 
 private:
     friend class Spread;
+    friend class QueueLook;
     friend struct QueueOffsets;
     struct Waiting : Waiter {
         Queue* queue;
@@ -272,6 +278,7 @@ private:
     std::uint64_t timed_id_ = 0;
     std::int64_t timed_from_ = 0;  ///< when it began
 
+    std::atomic<const GraphRun*> run_{nullptr};
     std::atomic<Fibers*> fibers_{nullptr};  ///< made under lock_ at the first push
     /// Allocated now, because closing a stream must not fail.
     CompletionRef final_ = make_completion();

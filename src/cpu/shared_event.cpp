@@ -1,88 +1,27 @@
 #include "cpu/shared_event.hpp"
 
-#include <dirent.h>
 #include <linux/futex.h>
-#include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cerrno>
-#include <cstdlib>
 #include <ctime>
-#include <fstream>
-#include <iterator>
 #include <list>
 #include <mutex>
-#include <sstream>
-#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "core/base/errors.hpp"
 #include "core/base/fork.hpp"
+#include "core/base/process.hpp"
 #include "core/seam/records.hpp"
 
 namespace heddle::detail::cpu {
 
 namespace {
-
-/// A process of this host. Process ids are reused, so the start time is part of its identity.
-struct Process {
-    std::int32_t id = 0;
-    std::uint64_t began = 0;  ///< start time as in /proc; 0 if unknown
-};
-
-/// Returns the fields of /proc/.../stat after the name, which may contain anything. Returns nothing
-/// if the process or thread does not exist.
-std::vector<std::string> stat_of(const std::string& folder) {
-    std::ifstream file(folder + "/stat");
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    const std::size_t name_ends = text.rfind(')');
-    if (name_ends == std::string::npos) return {};
-    std::istringstream rest(text.substr(name_ends + 1));
-    return {std::istream_iterator<std::string>(rest), {}};
-}
-constexpr std::size_t state_field = 0, began_field = 19;  // fields 3 and 22 of proc(5)
-
-bool has_ended(const std::vector<std::string>& stat) {
-    return stat[state_field] == "Z" || stat[state_field] == "X";
-}
-
-Process this_process() {
-    const std::vector<std::string> stat = stat_of("/proc/self");
-    return {static_cast<std::int32_t>(getpid()),
-            stat.size() > began_field ? std::strtoull(stat[began_field].c_str(), nullptr, 10) : 0};
-}
-
-/// Returns whether any thread of the process still runs: the first one may have ended before the
-/// others.
-bool has_threads(const std::string& folder) {
-    DIR* const tasks = opendir((folder + "/task").c_str());
-    if (tasks == nullptr) return false;
-    bool found = false;
-    while (const dirent* entry = found ? nullptr : readdir(tasks)) {
-        if (entry->d_name[0] == '.') continue;
-        const std::vector<std::string> stat = stat_of(folder + "/task/" + entry->d_name);
-        found = !stat.empty() && !has_ended(stat);
-    }
-    closedir(tasks);
-    return found;
-}
-
-/// Returns whether the process has ended, reaped by its parent or not.
-bool is_gone(const Process& process) {
-    const std::string folder = "/proc/" + std::to_string(process.id);
-    const std::vector<std::string> stat = stat_of(folder);
-    if (stat.size() <= began_field) return kill(process.id, 0) != 0 && errno == ESRCH;
-    if (process.began != 0 &&
-        std::strtoull(stat[began_field].c_str(), nullptr, 10) != process.began)
-        return true;
-    return has_ended(stat) && !has_threads(folder);
-}
 
 Failure failure_elsewhere(const char* message) {
     return make_failure({.code = ErrorCode::work_failed, .message = message, .call = "wait_event"});
@@ -203,6 +142,9 @@ constinit std::mutex mutex;
 const ForkRegistration shared_events_registered{ForkOrder::shared_events, mutex};
 }  // namespace
 
+/// The first of all Watches; guarded by the mutex.
+constinit SharedEvent::Watch* SharedEvent::watches = nullptr;
+
 /// The page, and what waits for it in this process. A thread polls the page while there are
 /// waiters.
 struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
@@ -227,8 +169,22 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
     /// The process whose thread polls the page; 0 if none does. In the child of a fork it is still
     /// the parent.
     pid_t watcher = 0;
+    bool is_looking = false;  ///< its thread has taken the waiters aside
 
-    explicit Watch(SharedFile mapped) : file(std::move(mapped)) {}
+    Watch* next_watch = nullptr;  ///< of all in this process
+    Watch* watch_before = nullptr;
+
+    explicit Watch(SharedFile mapped) : file(std::move(mapped)) {
+        const std::lock_guard lock(mutex);
+        next_watch = std::exchange(SharedEvent::watches, this);
+        if (next_watch != nullptr) next_watch->watch_before = this;
+    }
+    ~Watch() {
+        const std::lock_guard lock(mutex);
+        if (next_watch != nullptr) next_watch->watch_before = watch_before;
+        (watch_before != nullptr ? watch_before->next_watch : SharedEvent::watches) = next_watch;
+    }
+    Watch(const Watch&) = delete;
     Page& page() const noexcept { return *static_cast<Page*>(file.data()); }
 
     CompletionRef wait_for(const RecordPlace& place) {
@@ -253,6 +209,7 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
             {
                 const std::lock_guard lock(mutex);
                 looked_at.swap(waiting);
+                is_looking = true;
             }
             Process asked;
             bool gone = false;  // `asked` is; queried once for neighbours, because it is slow
@@ -268,6 +225,7 @@ struct SharedEvent::Watch : std::enable_shared_from_this<Watch> {
             {
                 const std::lock_guard lock(mutex);
                 waiting.splice(waiting.begin(), looked_at);
+                is_looking = false;
                 is_last = waiting.empty();
                 if (is_last) watcher = 0;
             }
@@ -388,6 +346,24 @@ CompletionRef SharedEvent::newest() {
     if (place.number == 0 || (page.is_reached(place) && page.failure_of(place) == nullptr))
         return {};
     return watch_->wait_for(place);
+}
+
+bool SharedEvent::list_waits(std::vector<SharedWait>& to) {
+    const std::unique_lock lock(mutex, std::try_to_lock);
+    if (!lock.owns_lock()) return false;
+    for (const Watch* watch = watches; watch != nullptr; watch = watch->next_watch) {
+        if (watch->watcher != getpid()) continue;
+        if (watch->is_looking) return false;
+        for (const Watch::Waiting& one : watch->waiting) {
+            const Process process = watch->page().process_of(one.place);
+            SharedWait wait{one.done.get(), process.id, Watch::is_surely_gone(process), 0};
+            for (const Watch::Recording& mine : watch->recordings)
+                if (process.id == getpid() && mine.place.lane == one.place.lane)
+                    wait.stream_id = mine.stream_id;
+            to.push_back(wait);
+        }
+    }
+    return true;
 }
 
 bool SharedEvent::is_over() const { return watch_->page().is_over(watch_->page().newest_place()); }

@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "core/seam/completion.hpp"
+#include "core/seam/stream_look.hpp"
 #include "cpu/shared_file.hpp"
 
 namespace heddle::detail::cpu {
@@ -47,10 +49,14 @@ public:
     bool is_over() const;
     Failure failure() const;
 
+    /// Lists what this process waits for in all shared events. Returns false if their lock is held.
+    static bool list_waits(std::vector<SharedWait>& to);
+
 private:
     friend class SharedRecord;
     struct Page;
     struct Watch;
+    static Watch* watches;
     std::shared_ptr<Watch> watch_;
 };
 

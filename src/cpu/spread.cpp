@@ -7,6 +7,7 @@
 #include "core/base/host_function_mark.hpp"
 #include "core/base/made_once.hpp"
 #include "core/failure/told.hpp"
+#include "core/observe/activity.hpp"
 #include "core/seam/backend.hpp"
 #include "cpu/queue.hpp"
 
@@ -115,6 +116,7 @@ void Spread::run() noexcept {
     }
     const bool last = [&] {
         const InHostFunction mark;
+        const WorkMark work(queue_.stream(), op_->type(), op_->where(), WorkMark::Of::stream);
         return take_part(false);
     }();
     if (last) {

@@ -1,6 +1,7 @@
 // What reports of races say.
 #include "check/report.hpp"
 #include "check/words.hpp"
+#include "core/base/kernel_name.hpp"
 
 #include <map>
 
@@ -216,18 +217,19 @@ TEST_CASE("a possible race says in one line why it is not certain") {
 }
 
 TEST_CASE("kernels' names are readable, as compilers write them") {
-    using heddle::detail::readable;
-    CHECK(readable("Scale<float>") == "Scale<float>");
-    CHECK(readable("{anonymous}::Scale<float, 3>") == "Scale<float, 3>");
-    CHECK(readable("(anonymous namespace)::Scale") == "Scale");
-    CHECK(readable("main()::<lambda(std::size_t, heddle::View<float>)>") == "lambda in main()");
-    CHECK(readable("{anonymous}::step(int)::<lambda(auto:1)>::<lambda(std::size_t)>") ==
+    using heddle::detail::readable_name;
+    CHECK(readable_name("Scale<float>") == "Scale<float>");
+    CHECK(readable_name("{anonymous}::Scale<float, 3>") == "Scale<float, 3>");
+    CHECK(readable_name("(anonymous namespace)::Scale") == "Scale");
+    CHECK(readable_name("main()::<lambda(std::size_t, heddle::View<float>)>") ==
+          "lambda in main()");
+    CHECK(readable_name("{anonymous}::step(int)::<lambda(auto:1)>::<lambda(std::size_t)>") ==
           "lambda in step(int)");
-    CHECK(readable("f(T) [with T = int]::<lambda(int)>") == "lambda in f(T)");
-    CHECK(readable("__nv_hdl_wrapper_t<false, true, false, __nv_dl_tag<void (*)(int, char), "
-                   "my::f<int, 3>, 1>, void(long unsigned int, heddle::View<int>)>") ==
+    CHECK(readable_name("f(T) [with T = int]::<lambda(int)>") == "lambda in f(T)");
+    CHECK(readable_name("__nv_hdl_wrapper_t<false, true, false, __nv_dl_tag<void (*)(int, char), "
+                        "my::f<int, 3>, 1>, void(long unsigned int, heddle::View<int>)>") ==
           "lambda in my::f<int, 3>");
-    CHECK(readable("(lambda at ../src/heat/solver.cpp:12:5)") == "lambda at solver.cpp:12:5");
+    CHECK(readable_name("(lambda at ../src/heat/solver.cpp:12:5)") == "lambda at solver.cpp:12:5");
 }
 
 TEST_CASE("rows are told as parts of the array's rows") {

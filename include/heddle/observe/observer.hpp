@@ -329,13 +329,24 @@ namespace detail {
 /// What the observers want: a set of bits. 0 without observers.
 namespace observe {
 inline constexpr std::uint32_t ops = 1, times = 2, calls = 4, host_functions = 8;
-}
+/// The watch wants operations to be noted (core/observe/flight.hpp). Nobody has to describe them.
+inline constexpr std::uint32_t flight = 16;
+}  // namespace observe
 inline constinit std::atomic<std::uint32_t> observed{0};
 void notify(OpInfo op) noexcept;
 /// The same for what was just enqueued on `stream`, or recorded by its capture or batch. Sets the
 /// op's stream, device, position and mode.
 void notify_on(StreamState& stream, OpInfo op, bool is_recorded = false) noexcept;
-inline bool is_observed() noexcept { return observed.load(std::memory_order_relaxed) != 0; }
+/// Returns whether an observer wants operations to be described.
+inline bool is_observed() noexcept {
+    return (observed.load(std::memory_order_relaxed) & ~observe::flight) != 0;
+}
+/// Returns whether they are to be described or noted.
+inline bool is_noted() noexcept { return observed.load(std::memory_order_relaxed) != 0; }
+/// Returns whether the process is watched.
+inline bool has_watch() noexcept {
+    return (observed.load(std::memory_order_relaxed) & observe::flight) != 0;
+}
 
 /// Marks a public call from its construction to its destruction. Costs one load unless an observer
 /// wants times or calls.

@@ -24,9 +24,9 @@ constexpr std::array names{
     "HEDDLE_CACHE_DIR",   "HEDDLE_CACHE_MIB",    "HEDDLE_CHECK",  "HEDDLE_CPU_DEVICES",
     "HEDDLE_CPU_THREADS", "HEDDLE_CUPTI",        "HEDDLE_DEVICE", "HEDDLE_HOST_GRAPH_BRANCHES",
     "HEDDLE_MEMORY_KEPT", "HEDDLE_NCCL",         "HEDDLE_NVRTC",  "HEDDLE_NVTX",
-    "HEDDLE_TIMELINE",    "HEDDLE_TSAN_STREAMS",
+    "HEDDLE_TIMELINE",    "HEDDLE_TSAN_STREAMS", "HEDDLE_WATCH",
 };
-static_assert(names.size() == static_cast<std::size_t>(Variable::tsan_streams) + 1);
+static_assert(names.size() == static_cast<std::size_t>(Variable::watch) + 1);
 
 /// Returns how many letters were left out, added, replaced or swapped with their neighbour.
 std::size_t mistakes_between(std::string_view a, std::string_view b) {

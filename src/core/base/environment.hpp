@@ -24,6 +24,7 @@ enum class Variable : std::uint8_t {
     nvtx,
     timeline,
     tsan_streams,
+    watch,
 };
 
 /// Returns "HEDDLE_CHECK" for Variable::check.

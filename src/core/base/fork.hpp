@@ -9,6 +9,7 @@ namespace heddle::detail {
 
 /// The process-wide locks, in the order in which threads take them, outermost first.
 enum class ForkOrder {
+    watch,
     recordings,
     observers,
     function_marks,
@@ -28,6 +29,7 @@ enum class ForkOrder {
     chunks,
     completions,
     shared_files,
+    imports,
     tapes,
     recorders,
     batch_recorders,
@@ -60,12 +62,14 @@ template <class Lock> void register_fork_lock(ForkOrder order, Lock& object) noe
 /// have been constructing (MadeOnce is safe).
 enum class ForkStep {
     observers,
+    activities,
     function_marks,
     streams,
     kept_memory,
     scopes,
     branches,
     backends,
+    watch,
     count
 };
 /// Registers a step; each has one function.

@@ -157,4 +157,48 @@ const char* kept_kernel_name(const char* pretty) noexcept {
     return one.found->second.c_str();
 }
 
+namespace {
+
+/// Returns the function that nvcc says a lambda is in: the second argument of the template whose
+/// arguments begin at `at`.
+std::string second_argument(const std::string& text, std::size_t at) {
+    int depth = 0;
+    std::size_t begin = std::string::npos;
+    for (std::size_t i = at; i < text.size(); ++i) {
+        const char c = text[i];
+        if (c == '<' || c == '(') ++depth;
+        if (c == ',' && depth == 0) {
+            if (begin != std::string::npos) return text.substr(begin, i - begin);
+            begin = text.find_first_not_of(' ', i + 1);
+        }
+        if ((c == '>' || c == ')') && --depth < 0) break;
+    }
+    return "";
+}
+
+}  // namespace
+
+// g++ writes "f(int)::<lambda(std::size_t)>", with "{anonymous}::" in front or "[with T = int]" in
+// the middle; clang writes "(lambda at folder/file.cpp:12:5)", and nvcc
+// "__nv_hdl_wrapper_t<false, __nv_dl_tag<void (*)(int), f, 1>, void(std::size_t)>".
+std::string readable_name(const std::string& name) {
+    std::string text = name;
+    for (const std::string_view scope : {"{anonymous}::", "(anonymous namespace)::"})
+        for (std::size_t at = text.find(scope); at != std::string::npos; at = text.find(scope))
+            text.erase(at, scope.size());
+    if (const std::size_t at = text.find("(lambda at "); at != std::string::npos) {
+        const std::size_t end = std::min(text.find(')', at), text.size());
+        const std::string place = text.substr(at + 11, end - at - 11);
+        return "lambda at " + place.substr(place.find_last_of('/') + 1);
+    }
+    for (const std::string_view tag : {"__nv_dl_tag<", "__nv_dl_trailing_return_tag<"})
+        if (const std::size_t at = text.find(tag); at != std::string::npos)
+            return "lambda in " + second_argument(text, at + tag.size());
+    std::size_t lambda = text.find("::<lambda(");
+    if (lambda == std::string::npos) return text;
+    // Of lambdas within lambdas, the function around all of them.
+    if (const std::size_t with = text.find(" [with "); with < lambda) lambda = with;
+    return "lambda in " + text.substr(0, lambda);
+}
+
 }  // namespace heddle::detail

@@ -15,7 +15,11 @@ std::string kernel_name(const char* pretty);
 /// Returns "my::scale<float>", for example, for a kernel's mangled name.
 std::string readable_kernel_name(const std::string& mangled);
 
-/// Returns the same name with a terminating null. It stays valid for the life of the process: each
+/// Returns a kernel's name as reports have it: a lambda's is the function or the place that it is
+/// in.
+std::string readable_name(const std::string& name);
+
+/// Returns kernel_name() with a terminating null. It stays valid for the life of the process: each
 /// name is made once. If there is no memory, it is `pretty` itself. Costs a few nanoseconds for a
 /// name that this thread saw lately.
 const char* kept_kernel_name(const char* pretty) noexcept;

@@ -12,6 +12,7 @@ public:
         if (held_.exchange(true, std::memory_order_acquire)) [[unlikely]]
             wait();
     }
+    bool try_lock() noexcept { return !held_.exchange(true, std::memory_order_acquire); }
     void unlock() noexcept { held_.store(false, std::memory_order_release); }
 
 private:

@@ -153,6 +153,7 @@ bool DataLanes::wait(std::size_t lane, std::size_t other, std::uint64_t position
 
 void DataLanes::wait_on_host(std::size_t lane, std::uint64_t position, const char* call,
                              const SourceLocation& where) {
+    if (has_watch()) ThreadActivity::name_call(call, where);
     DataLane& awaited = lanes_[lane];
     StreamRecord& stream = *awaited.stream;
     Backend& backend = *stream.backend;

@@ -206,6 +206,9 @@ void launch(Device device, Graph& graph, Where where) {
 namespace {
 void notify_graph(GraphData& graph, StreamRecord& stream, const SourceLocation& where,
                   bool is_recorded) noexcept {
+    if (!detail::is_observed())
+        return detail::note_flight(
+            stream, {.kind = OpKind::graph_launch, .name = "graph", .where = where}, is_recorded);
     notify_on(
         stream,
         {.kind = OpKind::graph_launch, .name = "graph", .shape = shape_of(graph), .where = where},
@@ -215,7 +218,7 @@ void notify_graph(GraphData& graph, StreamRecord& stream, const SourceLocation& 
 void launch_now(GraphData& graph, StreamRecord& stream, const SourceLocation& where) {
     const detail::FunctionMark mark;
     graph.exec->launch(stream, where);
-    if (detail::is_observed()) [[unlikely]]
+    if (detail::is_noted()) [[unlikely]]
         notify_graph(graph, stream, where, false);
 }
 }  // namespace
@@ -237,7 +240,7 @@ void Graph::launch(StreamRef ref, Where where) try {
         detail::note_use(block, stream);
     }
     if (admission == detail::Admission::recorded && detail::record_graph(stream, graph, where)) {
-        if (detail::is_observed()) notify_graph(graph, stream, where, true);
+        if (detail::is_noted()) notify_graph(graph, stream, where, true);
         return;
     }
     if (graph.exec == nullptr || !graph.changed.empty()) instantiate_now(graph, where);

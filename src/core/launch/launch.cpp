@@ -235,11 +235,26 @@ template <bool is_observed>
 }
 }  // namespace
 
+namespace {
+[[gnu::noinline]] void submit_noted(StreamState& stream, const LaunchCall& call) {
+    if (is_observed()) return submit_observed(stream, call);
+    const Outcome outcome = submit<false>(stream, call);
+    if (outcome == Outcome::nothing) return;
+    const bool is_portable = call.type.kernel == KernelKind::portable;
+    note_flight(
+        stream,
+        {.name = is_portable ? call.type.op->pretty : name_of_kernel(call.type, kernel_of(call)),
+         .where = call.where,
+         .views = call.memory.size()},
+        outcome == Outcome::recorded);
+}
+}  // namespace
+
 // submit() is a function of its own because an exception handler would keep its variables in
 // memory, which costs 4 ns a launch.
 void submit_launch(StreamState& stream, const LaunchCall& call) try {
-    if (is_observed()) [[unlikely]]
-        return submit_observed(stream, call);
+    if (is_noted()) [[unlikely]]
+        return submit_noted(stream, call);
     (void)submit<false>(stream, call);
 } catch (...) {
     rethrow_as_error("launch", call.where);
@@ -255,7 +270,13 @@ void submit_function(StreamState& stream, Admission admission, const WorkType& t
         admission == Admission::recorded && record_work(stream, type, self, 1, memory, {}, where);
     if (!is_recorded) [[likely]]
         stream.backend->enqueue(record_of(stream), *type.op, self, 1, where);
-    if (is_observed()) [[unlikely]]
+    if (!is_noted()) [[likely]]
+        return;
+    if (!is_observed())
+        note_flight(stream,
+                    {.kind = OpKind::host_function, .name = type.op->pretty, .where = where},
+                    is_recorded);
+    else
         notify_described(stream,
                          {.kind = OpKind::host_function,
                           .may_signal = type.may_signal(stream.device),

@@ -153,6 +153,10 @@ void copy_placed(StreamRecord& stream, const Region& to, const Place& to_place, 
             blocked.emplace("copy", stream, BlockedSpan::For::own, WaitReason::copy, where);
         stream.backend->copy(stream, piece_of(to, to_place), piece_of(from, from_place), where);
     }
+    if (has_watch() && !is_observed()) [[unlikely]]
+        note_flight(stream,
+                    {.kind = OpKind::copy, .name = direction(to_place, from_place), .where = where},
+                    is_recorded);
     if (is_observed()) {
         const OpAccess accesses[] = {access_of(to, AccessMode::write),
                                      access_of(from, AccessMode::read)};
@@ -265,6 +269,8 @@ void fill_placed(StreamRecord& stream, const Region& to, const Place& place, con
     const bool is_recorded = admission == Admission::recorded &&
                              record_fill(stream, piece, value, size, to.owner, where);
     if (!is_recorded) stream.backend->fill(stream, piece, value, size, where);
+    if (has_watch() && !is_observed()) [[unlikely]]
+        note_flight(stream, {.kind = OpKind::fill, .name = "fill", .where = where}, is_recorded);
     if (is_observed()) {
         const OpAccess access = access_of(to, AccessMode::write);
         notify_on(stream,
@@ -313,6 +319,7 @@ void fill_region(const Region& given, const void* value, std::size_t size,
 }
 
 void check_to_host(StreamRef stream, const SourceLocation& where) try {
+    if (has_watch()) ThreadActivity::name_call("to_host", where);
     check_usable(record_of(stream), "to_host", where);
     check_not_capturing(record_of(stream), "to_host", where);
 } catch (...) {

@@ -10,6 +10,8 @@
 #include "core/base/errors.hpp"
 #include "core/base/ids.hpp"
 #include "core/memory/memory.hpp"
+#include "core/observe/imports.hpp"
+#include "core/observe/start.hpp"
 #include "core/seam/backend.hpp"
 #include "core/stream/notify.hpp"
 
@@ -187,6 +189,7 @@ EventHandle export_event(const Event& event, Where where) try {
 
 Event import_event(const EventHandle& handle, Where where) try {
     detail::check_handle(handle, true, "import_event", "event", where);
+    detail::start_observers();  // a thread may wait for it without ever making a stream
     auto state = std::make_unique<detail::EventState>();
     state->device = device_of(handle.bus_id, handle.device_index, "import_event", where);
     state->backend = &detail::backend_of(state->device.kind());
@@ -195,6 +198,7 @@ Event import_event(const EventHandle& handle, Where where) try {
     state->recorded = true;
     state->backend->import_event(*state, handle, where);
     state->uid = detail::next_id();
+    detail::note_import({state->uid, true, detail::process_of(handle.process), where});
     notify_event(OpKind::import_event, "import_event", *state, where);
     return detail::Access::make<Event>(*state.release());
 } catch (...) {

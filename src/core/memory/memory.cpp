@@ -13,6 +13,7 @@
 #include "core/memory/kept_memory.hpp"
 #include "core/memory/memory.hpp"
 #include "core/memory/users.hpp"
+#include "core/observe/imports.hpp"
 #include "core/stream/notify.hpp"
 #include "core/stream/order.hpp"
 #include "core/stream/recorded_calls.hpp"
@@ -186,6 +187,7 @@ Block& import_shared(Device device, const ArrayHandle& handle, const SourceLocat
         throw;
     }
     open_device(block, device, MemoryOrigin::imported);
+    note_import({block.serial.load(), false, process_of(handle.process), where});
     if (is_observed()) notify_memory(OpKind::allocate, nullptr, block, where);
     return block;
 } catch (...) {
@@ -233,6 +235,7 @@ namespace {
 bool free_memory(const Block& block, std::span<const StreamUse> users) noexcept {
     if (block.data == nullptr) return true;
     Backend& backend = backend_of(block.device.kind());
+    if (block.origin == MemoryOrigin::imported) forget_import(block.serial.load());
     if (block.origin != MemoryOrigin::pool)
         return backend.free_shared({static_cast<std::byte*>(block.data) - block.offset, block.bytes,
                                     block.device.index(), block.origin == MemoryOrigin::imported},

@@ -17,6 +17,7 @@ struct ThreadCall {
     WaitReason reason = WaitReason::user;
     std::uint64_t collective = 0;  ///< see OpInfo
     std::uint32_t share = 0, shares = 0;
+    const char* collective_name = "";  ///< "all_reduce", for example
 };
 /// As for ThreadStates: a thread that waits may run work of streams, which has calls of its own.
 inline constinit thread_local ThreadCall thread_calls[2];
@@ -77,18 +78,21 @@ private:
 /// Marks what this thread enqueues during its lifetime as one device's share of a collective.
 class ShareMark {
 public:
-    ShareMark(std::uint64_t collective, std::uint32_t share, std::uint32_t shares) noexcept
+    ShareMark(std::uint64_t collective, std::uint32_t share, std::uint32_t shares,
+              const char* name = "") noexcept
         : before_(this_call()) {
         ThreadCall& call = this_call();
         call.collective = collective;
         call.share = share;
         call.shares = shares;
+        call.collective_name = name;
     }
     ~ShareMark() {
         ThreadCall& call = this_call();
         call.collective = before_.collective;
         call.share = before_.share;
         call.shares = before_.shares;
+        call.collective_name = before_.collective_name;
     }
     ShareMark(const ShareMark&) = delete;
     ShareMark& operator=(const ShareMark&) = delete;

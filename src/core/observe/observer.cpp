@@ -49,7 +49,8 @@ struct alignas(64) Visitor {
 constinit std::mutex mutex;  ///< guards changes of the list
 const detail::ForkRegistration observers_registered{detail::ForkOrder::observers, mutex};
 constinit std::atomic<const List*> current{nullptr};
-constinit List* retired = nullptr;  ///< lists that threads may still be reading
+constinit List* retired = nullptr;          ///< lists that threads may still be reading
+constinit bool are_flights_wanted = false;  ///< guarded by the mutex
 constinit std::atomic<Visitor*> visitors{nullptr};
 
 // Entering, publishing a list and looking for visitors are sequentially consistent: either a
@@ -123,6 +124,7 @@ void wait_for_visitors() noexcept {
 /// Returns what the observers of a list want, as bits of `observed`.
 std::uint32_t wishes_of(const List& list) noexcept {
     std::uint32_t bits = list.all.empty() ? 0 : detail::observe::ops;
+    if (are_flights_wanted) bits |= detail::observe::flight;
     for (const Entry& one : list.all)
         bits |= (one.options.times ? detail::observe::times : 0) |
                 (one.options.calls ? detail::observe::calls : 0) |
@@ -193,6 +195,13 @@ void ensure_observer(Observer& observer) {
         std::ranges::any_of(list->all, [&](const Entry& one) { return one.observer == &observer; }))
         return;
     change([&](std::vector<Entry>& all) { all.push_back({&observer, {}}); });
+}
+
+void want_flights(bool wanted) noexcept {
+    const std::lock_guard lock(mutex);
+    are_flights_wanted = wanted;
+    if (wanted) observed.fetch_or(observe::flight);
+    else observed.fetch_and(~observe::flight);
 }
 
 namespace {

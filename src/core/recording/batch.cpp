@@ -13,6 +13,7 @@
 #include "core/observe/function_mark.hpp"
 #include "core/recording/batch.hpp"
 #include "core/recording/batch_recorder.hpp"
+#include "core/stream/notify.hpp"
 #include "core/stream/usable.hpp"
 
 namespace heddle {
@@ -65,6 +66,9 @@ void BatchRun::launch(TapeOwner& tape, const Launch& what, std::uint64_t recordi
         last.operations += operations;
         last.changed += changed;
         ++last.graphs;
+        if (has_watch() && !is_observed())
+            note_flight(origin, {.kind = OpKind::graph_launch, .name = "batch", .where = where},
+                        false);
         if (is_observed()) notify(entries_.back(), origin, recording, where);
     };
     const bool is_like = find(*tape);

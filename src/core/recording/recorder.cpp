@@ -6,6 +6,7 @@
 #include "core/base/fork.hpp"
 #include "core/graph/node.hpp"
 #include "core/memory/memory.hpp"
+#include "core/observe/activity.hpp"
 #include "core/recording/recorder.hpp"
 #include <heddle/device/memory_access.hpp>
 #include <heddle/memory/array.hpp>
@@ -123,6 +124,8 @@ void Recorder::begin(StreamRecord& stream, const SourceLocation& where) {
     const std::lock_guard guard(lock);
     if (!tape) tape = new_tape();
     device = stream.device;
+    began_at = where;
+    if (has_watch()) ThreadActivity::number_mine();
     owner = std::this_thread::get_id();
     begins.clear();
     marks.clear();

@@ -91,6 +91,7 @@ public:
     // The lock guards everything below. Functions are called with it held and return with it held,
     // unless they say otherwise.
     Device device = Access::device(DeviceKind::cpu, 0);
+    SourceLocation began_at;  ///< where the recording began
     /// The thread that began the recording. Changes under the lock only.
     std::atomic<std::thread::id> owner;
     TapeOwner tape;

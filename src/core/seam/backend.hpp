@@ -2,13 +2,16 @@
 // backend never sees a scope, a current stream or an observer.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "core/observe/calls.hpp"
 #include "core/seam/completion.hpp"
 #include "core/seam/records.hpp"
+#include "core/seam/stream_look.hpp"
 #include <heddle/detail/block.hpp>
 #include <heddle/detail/host_op.hpp>
 #include <heddle/detail/kernel_closures.hpp>
@@ -181,6 +184,23 @@ public:
     /// without having seen the flag has been counted. Backends that cannot tell do nothing
     /// (docs/adr/0022).
     virtual void finish_enqueues(StreamRecord&) noexcept {}
+
+    // For the watch, which takes no lock (docs/adr/0051). The stream may be closed meanwhile.
+
+    /// Learns how far the streams of the backend have come, where that is not known anyway. Waits
+    /// for an answer, at most so long. Returns for how long there has been none; 0 if there is one.
+    virtual std::chrono::nanoseconds ask_progress(std::chrono::nanoseconds) noexcept {
+        return std::chrono::nanoseconds(0);
+    }
+    /// Tells how far the stream has come. Returns false if what it has pending may advance without
+    /// being seen to.
+    virtual bool count_steps(StreamRecord&, StreamCounts&) noexcept { return false; }
+    /// Tells what the stream has pending.
+    virtual Looked look(StreamRecord&, StreamLook&) { return Looked::refused; }
+    /// Lists the waits for events that processes share. Returns false if they cannot be looked at.
+    virtual bool list_shared_waits(std::vector<SharedWait>&) { return true; }
+    /// Returns how many threads run the streams' work; 0 if it is none of ours.
+    virtual int worker_count() noexcept { return 0; }
 
     // Work ----------------------------------------------------------------------------------------
     /// Enqueues `count` operations of one type (heddle/detail/host_op.hpp). Counts one submission.

@@ -10,6 +10,7 @@
 
 #include "core/base/spin_lock.hpp"
 #include "core/failure/fallible_stream.hpp"
+#include "core/observe/flight.hpp"
 #include "core/seam/completion.hpp"
 #include "core/seam/waited_for.hpp"
 #include <heddle/detail/stream_state.hpp>
@@ -56,6 +57,8 @@ struct StreamRecord : FallibleStream {
 
     // Owned by the backend.
     void* cached_event = nullptr;  ///< CUDA: the cudaEvent_t that wait_stream() records
+    /// CUDA: submissions that `cached_event` covers at least. Kept while the process is watched.
+    std::atomic<std::uint64_t> cached_at{0};
     /// Completes with the last work of a closed stream; null once that has completed. CUDA: a
     /// cudaEvent_t. CPU: a CompletionRef*. Guarded by `life`.
     void* final_event = nullptr;
@@ -72,6 +75,10 @@ struct StreamRecord : FallibleStream {
     /// How many of its operations observers have been told of. It never falls, also when the record
     /// becomes another stream's.
     std::atomic<std::uint64_t> noted{0};
+    /// Its last operations. Null unless the process was watched while it got some; never freed.
+    std::atomic<FlightRing*> flight{nullptr};
+    /// `noted` when the record became this stream: what came before is another one's.
+    std::atomic<std::uint64_t> noted_before{0};
 
     /// Memory that was freed on this stream, for its later arrays; null before the first one. Made
     /// once, and kept when the record is reused. (core/memory/kept_memory.hpp)

@@ -5,6 +5,7 @@
 #include "core/base/fork.hpp"
 #include "core/base/free_list.hpp"
 #include "core/base/ids.hpp"
+#include "core/observe/imports.hpp"
 #include "core/stream/recorded_calls.hpp"
 #include <heddle/detail/thread_state.hpp>
 
@@ -69,6 +70,7 @@ void release_event(EventState& event) noexcept {
     if (event.owners.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
     if (!event.owns_native || event.handed_out || event.options.interprocess) {
         // Others may still use the native event, so it must not be reused.
+        if (event.options.interprocess && !event.owns_native) forget_import(event.uid);
         event.backend->close_event(event);
         delete &event;
         return;

@@ -1,5 +1,7 @@
 #include "core/stream/notify.hpp"
 
+#include <new>
+
 #include "core/base/clock.hpp"
 #include "core/observe/polls.hpp"
 #include "core/stream/recorded_calls.hpp"
@@ -15,6 +17,31 @@ void notify_on(StreamState& stream, OpInfo op, bool is_recorded) noexcept {
     complete_and_notify_on(stream, op, is_recorded);
 }
 
+namespace {
+std::uint64_t key_of(StreamRef stream) noexcept {
+    return Access::state(stream).key.load(std::memory_order_relaxed);
+}
+
+/// Whether the flight recorder keeps operations of this kind: what a stream has to come to.
+bool is_kept(OpKind kind) noexcept {
+    return kind <= OpKind::fill || kind == OpKind::record || kind == OpKind::wait ||
+           kind == OpKind::collective;
+}
+
+FlightNote note_of(const OpInfo& op) noexcept {
+    const ThreadCall& call = this_call();
+    const bool is_wait = op.kind == OpKind::wait;
+    return {.kind = op.kind,
+            .name = is_wait && call.collective != 0 ? call.collective_name : op.name,
+            .where = op.where,
+            .views = op.accesses.size(),
+            .other = key_of(op.other),
+            .event = op.event,
+            .collective = call.collective,
+            .share = call.share};
+}
+}  // namespace
+
 void complete_and_notify_on(StreamState& state, OpInfo& op, bool is_recorded) noexcept {
     StreamRecord& stream = record_of(state);
     op.stream = Access::stream(state);
@@ -24,7 +51,28 @@ void complete_and_notify_on(StreamState& state, OpInfo& op, bool is_recorded) no
         op.mode = is_captured(stream) ? OpMode::captured : OpMode::batched;
         op.recording = recorder_id(stream);
     }
+    if (has_watch() && is_kept(op.kind)) note_flight(stream, op.position, note_of(op), is_recorded);
     complete_and_notify(op);
+}
+
+void note_flight(StreamRecord& stream, std::uint64_t position, FlightNote note,
+                 bool is_recorded) noexcept {
+    FlightRing* ring = stream.flight.load(std::memory_order_acquire);
+    if (ring == nullptr) [[unlikely]] {
+        auto* const made = new (std::nothrow) FlightRing;
+        if (made == nullptr) return;
+        if (stream.flight.compare_exchange_strong(ring, made, std::memory_order_acq_rel))
+            ring = made;
+        else delete made;
+    }
+    if (is_recorded) note.mode = is_captured(stream) ? OpMode::captured : OpMode::batched;
+    ring->put(position, stream.submissions.load(std::memory_order_relaxed), note);
+}
+
+void note_flight(StreamState& state, const FlightNote& note, bool is_recorded) noexcept {
+    StreamRecord& stream = record_of(state);
+    note_flight(stream, stream.noted.fetch_add(1, std::memory_order_acq_rel) + 1, note,
+                is_recorded);
 }
 
 namespace {
@@ -49,15 +97,16 @@ void set_target(OpInfo& op, const EventState& event) noexcept {
               .where = where};
     if (wait.event != nullptr) set_target(op, *wait.event);
     else if (wait.other != nullptr) set_target(op, *wait.other);
+    if (!is_observed()) return note_flight(waiter, note_of(op), wait.is_recorded);
     complete_and_notify_on(waiter, op, wait.is_recorded);
 }
 
 [[gnu::cold]] void notify_record(StreamRecord& stream, const EventState& event,
                                  const SourceLocation& where, bool is_recorded) noexcept {
-    notify_on(
-        stream,
-        {.kind = OpKind::record, .name = "record_event", .event = point_of(event), .where = where},
-        is_recorded);
+    OpInfo op{
+        .kind = OpKind::record, .name = "record_event", .event = point_of(event), .where = where};
+    if (!is_observed()) return note_flight(stream, note_of(op), is_recorded);
+    complete_and_notify_on(stream, op, is_recorded);
 }
 
 OpInfo host_wait(const char* name, StreamRecord& stream, const SourceLocation& where) noexcept {
@@ -101,7 +150,21 @@ void note_pending_query(const EventState& event, const SourceLocation& where) no
     note_pending(host_wait("Event::is_complete", event, where));
 }
 
-void BlockedSpan::begin() noexcept { begin_ns_ = now_ns(); }
+namespace {
+void begin_wait(WaitMark& mark, const OpInfo& op) noexcept {
+    mark.begin({.call = op.name,
+                .where = op.where,
+                .stream = key_of(op.stream),
+                .event = op.event,
+                .device = op.device,
+                .since_ns = now_ns()});
+}
+}  // namespace
+
+void BlockedSpan::begin() noexcept {
+    if (has_watch()) begin_wait(mark_, host_wait(name_, stream_, where_));
+    if (wants_times()) begin_ns_ = now_ns();
+}
 
 void BlockedSpan::end() noexcept {
     OpInfo op = host_wait(name_, stream_, where_);
@@ -134,12 +197,15 @@ HostFunctionRun::~HostFunctionRun() {
     if (id_ != 0) notify_run({.id = id_, .start_ns = from_ns_, .end_ns = now_ns()});
 }
 
+void HostWait::mark(const OpInfo& op) noexcept { begin_wait(mark_, op); }
+
 void HostWait::begin() noexcept {
     op_->kind = OpKind::synchronize_begins;
     complete_and_notify(*op_);
 }
 
 void HostWait::end() noexcept {
+    mark_.end();
     if (!op_) [[likely]]
         return;
     op_->kind = OpKind::synchronize;

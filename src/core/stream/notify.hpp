@@ -8,6 +8,7 @@
 
 #include <heddle/detail/host_op.hpp>
 
+#include "core/observe/activity.hpp"
 #include "core/observe/calls.hpp"
 #include "core/seam/records.hpp"
 
@@ -34,6 +35,12 @@ void tell_ended_runs() noexcept;
 std::string begin_gpu_records();
 void end_gpu_records() noexcept;
 RecordCounts gpu_record_counts() noexcept;
+
+/// Adds an operation of the stream to its flight recorder. Call it only while the process is
+/// watched. The second one is for operations that are described to nobody: it gives the position.
+void note_flight(StreamRecord& stream, std::uint64_t position, FlightNote note,
+                 bool is_recorded) noexcept;
+void note_flight(StreamState& stream, const FlightNote& note, bool is_recorded) noexcept;
 
 /// Like notify_on(), without a copy of the description.
 void complete_and_notify_on(StreamState& stream, OpInfo& op, bool is_recorded) noexcept;
@@ -67,7 +74,8 @@ void note_pending_query(StreamRecord& stream, const SourceLocation& where) noexc
 void note_pending_query(const EventState& event, const SourceLocation& where) noexcept;
 
 /// Tells observers that this thread may have been blocked by the stream from the span's
-/// construction to its destruction. Costs one load unless an observer wants times.
+/// construction to its destruction, and the watch that it is. Costs one load unless an observer
+/// wants times.
 class BlockedSpan {
 public:
     /// What the thread waited for.
@@ -78,7 +86,7 @@ public:
     BlockedSpan(const char* name, StreamRecord& stream, For target, WaitReason reason,
                 const SourceLocation& where) noexcept
         : name_(name), stream_(stream), where_(where), target_(target), reason_(reason) {
-        if (wants_times()) [[unlikely]]
+        if (is_noted()) [[unlikely]]
             begin();
     }
     ~BlockedSpan() {
@@ -96,7 +104,8 @@ private:
     const SourceLocation& where_;
     const For target_;
     const WaitReason reason_;
-    std::int64_t begin_ns_ = 0;  ///< 0: nobody wants to know
+    std::int64_t begin_ns_ = 0;  ///< 0: no observer wants to know
+    WaitMark mark_;
 };
 
 /// Tells observers that a host function begins on this thread, within RunsOperation.
@@ -121,14 +130,16 @@ private:
 };
 
 /// Tells observers of a host wait: that it begins, and that it ended. A wait that throws does not
-/// end. Costs one load without observers.
+/// end. Tells the watch, too, for as long as the object lives. Costs one load without observers.
 class HostWait {
 public:
     template <class Target>
     HostWait(const char* name, Target&& target, const SourceLocation& where,
              WaitReason reason = WaitReason::user) noexcept {
-        if (!is_observed()) [[likely]]
+        if (!is_noted()) [[likely]]
             return;
+        if (has_watch()) mark(host_wait(name, target, where));
+        if (!is_observed()) return;
         op_ = host_wait(name, target, where);
         op_->reason = reason;
         begin();
@@ -137,7 +148,9 @@ public:
 
 private:
     void begin() noexcept;
+    void mark(const OpInfo& op) noexcept;
     std::optional<OpInfo> op_;
+    WaitMark mark_;
 };
 
 }  // namespace heddle::detail

@@ -139,7 +139,10 @@ template <class Target>
 [[gnu::always_inline]] inline void carry_out(WaitPlan plan, StreamRecord& waiter, Target& target,
                                              WaitCause cause) {
     switch (plan.verdict.action) {
-    case WaitAction::elide: break;
+    case WaitAction::elide:
+        if (!is_observed()) [[likely]]
+            return;
+        break;
     case WaitAction::enqueue:
         if (plan.is(wait_fact::captured)) waiter.set(stream_flag::capturing);
         enqueue_wait(plan, waiter, target, cause.where);
@@ -152,14 +155,14 @@ template <class Target>
             tsan::acquire(note_of(target).other->end_of_work());
         return;
     }
-    if (is_observed()) [[unlikely]]
+    if (is_noted()) [[unlikely]]
         tell(plan, waiter, note_of(target), cause);
 }
 
 template <class Target>
 void record_or_carry_out(WaitPlan plan, StreamRecord& waiter, Target& target, WaitCause cause) {
     if (record_wait(waiter, target, cause.where)) {
-        if (is_observed()) tell(plan, waiter, note_of(target), cause);
+        if (is_noted()) tell(plan, waiter, note_of(target), cause);
         return;
     }
     carry_out(decide_wait(waiter, target, cause.where, Recorders::asked), waiter, target, cause);
@@ -223,7 +226,7 @@ void record_event(EventState& event, StreamRecord& stream, bool external,
          stream.has(stream_flag::recording)) &&
         record_event_point(event, stream, external, where)) [[unlikely]] {
         note_point(event, stream);
-        if (is_observed()) notify_record(stream, event, where, true);
+        if (is_noted()) notify_record(stream, event, where, true);
         return;
     }
     const bool open = !careful || !stream.has(stream_flag::handed_out | stream_flag::capturing);
@@ -233,7 +236,7 @@ void record_event(EventState& event, StreamRecord& stream, bool external,
         event.backend->record(event, stream, where);
     note_record(event, stream, given, capture, open);
     note_point(event, stream);
-    if (is_observed()) notify_record(stream, event, where, false);
+    if (is_noted()) notify_record(stream, event, where, false);
 }
 
 }  // namespace heddle::detail

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <thread>
 
 #include "core/seam/backend.hpp"
 
@@ -93,6 +94,23 @@ inline bool is_recorded(const StreamRecord& stream) noexcept {
 /// Undoes leave_batch_when_sent() if a batch of the calling thread has the stream, which stays in
 /// it. Returns false if a recorder of another thread has it.
 bool stay_in_own_batch(StreamRecord& stream) noexcept;
+
+// For the watch.
+
+/// What a stream's recorder holds back, as somebody sees it who does not wait for its lock.
+struct RecordingLook {
+    bool is_there = false;    ///< a recorder has the stream
+    bool is_locked = false;   ///< and its lock is held: what follows `id` is not known
+    bool is_capture = false;  ///< else it is a batch
+    std::uint64_t id = 0;     ///< as recorder_id()
+    std::thread::id owner = {};
+    SourceLocation began_at = {};
+    /// Recorded operations of the stream. A batch's count for its first stream.
+    std::size_t operations = 0;
+    const OpType* first = nullptr;  ///< the type of the first one; null if it is no work
+    SourceLocation first_where = {};
+};
+RecordingLook look_at_recording(StreamRecord& stream) noexcept;
 
 // Memory.
 

@@ -99,6 +99,7 @@ StreamRecord& new_stream_record(Device device) {
         throw;
     }
     record.submissions.store(0);
+    record.noted_before.store(record.noted.load());
     record.waited.forget();
     {
         // Threads that still look for the old stream find another id under this lock.
@@ -125,6 +126,8 @@ void name_stream(StreamRecord& stream, std::string name) noexcept {
 StreamRecord& open_stream(Device device, int priority, std::string name,
                           const SourceLocation& where, Naming naming) {
     start_observers();
+    if (is_watch_interrupted.load(std::memory_order_relaxed)) [[unlikely]]
+        resume_watch();
     const int processors = device.info().processors;  // may throw, so before anything to undo
     StreamRecord& record = new_stream_record(device);
     record.priority = priority;

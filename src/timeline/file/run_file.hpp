@@ -2,12 +2,8 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 
 namespace heddle::detail {
-
-/// Returns a file's name with the process's number for each "%p".
-std::string name_for_process(std::string_view name);
 
 /// Returns the name that a file has before it gets its own, and keeps if it cannot have that:
 /// "run-1234.html" for "run.html", with the process's number.

@@ -14,6 +14,7 @@
 
 #include "core/base/environment.hpp"
 #include "core/base/errors.hpp"
+#include "core/base/file_name.hpp"
 #include "core/base/fork.hpp"
 #include "core/base/report.hpp"
 #include "core/observe/start.hpp"
@@ -136,6 +137,7 @@ void start_observers() noexcept {
     report_unknown_variables();
     if_set(Variable::timeline, start_timeline);
     if_set(Variable::check, start_check);
+    if_set(Variable::watch, start_watch);
     if_set(Variable::nvtx, [](std::string_view value) {
         if (value != "0") start_nvtx();
     });

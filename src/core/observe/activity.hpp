@@ -1,0 +1,161 @@
+// What threads do in heddle: wait, or run a stream's work. Noted while the process is watched
+// (docs/adr/0051).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <heddle/detail/host_op.hpp>
+#include <heddle/detail/stream_state.hpp>
+#include <heddle/location.hpp>
+#include <heddle/observe/observer.hpp>
+
+namespace heddle::detail {
+
+/// What a thread waits for.
+struct ActivityWait {
+    const char* call = "";
+    SourceLocation where = {};
+    /// StreamState::key of the stream, or 0.
+    std::uint64_t stream = 0;
+    /// Of waits for an event.
+    EventPoint event = {};
+    /// Of waits for a whole device, or for an event.
+    Device device = Access::device(DeviceKind::cpu, 0);
+    std::int64_t since_ns = 0;  ///< of std::chrono::steady_clock
+};
+
+/// What a thread runs.
+struct ActivityWork {
+    std::uint64_t stream = 0;  ///< StreamState::key
+    const OpType* type = nullptr;
+    SourceLocation where = {};
+    bool is_node = false;  ///< of a graph
+};
+
+/// What one thread does. Written by that thread alone; others read it at any time, and none waits.
+class ThreadActivity {
+public:
+    /// Returns the calling thread's. Returns null if there is no memory.
+    static ThreadActivity* mine() noexcept;
+    /// Gives the calling thread a number.
+    static void number_mine() noexcept;
+    /// Names the call at this place, whose waits are those of calls within.
+    static void name_call(const char* call, const SourceLocation& where) noexcept;
+
+    void begin_wait(const ActivityWait& wait) noexcept;
+    bool waits() const noexcept { return wait_.serial.load(std::memory_order_relaxed) % 2 != 0; }
+    void end_wait() noexcept { step(wait_.serial); }
+    void begin_work(std::uint64_t stream, const OpType& type, const SourceLocation& where,
+                    bool is_node) noexcept {
+        store(work_.stream, stream);
+        store(work_.type, &type);
+        store(work_.file, where.file);
+        store(work_.line, where.line << 1 | (is_node ? 1u : 0u));
+        step(work_.serial);
+    }
+    void end_work() noexcept { step(work_.serial); }
+
+    /// A copy of what a thread does.
+    struct Seen {
+        /// Of threads that have waited or recorded, counted from 1 in that order; else 0.
+        unsigned number = 0;
+        int thread = 0;  ///< as gettid()
+        std::thread::id id;
+        /// Odd while it waits, or runs work. A change is a sign of life.
+        std::uint64_t wait_serial = 0, work_serial = 0;
+        ActivityWait wait;
+        ActivityWork work;  ///< the newest, also after its end
+        bool waits() const noexcept { return wait_serial % 2 != 0; }
+        bool works() const noexcept { return work_serial % 2 != 0; }
+    };
+    /// Returns what all threads do that have done anything while the process was watched.
+    static std::vector<Seen> all();
+    /// Forgets all threads but the calling one: for the child of a fork.
+    static void forget_others() noexcept;
+    /// Returns the number of the thread, or 0 if it has none.
+    static unsigned number_of(std::thread::id id) noexcept;
+
+private:
+    friend struct ActivityOfThread;
+    template <class T> static void store(std::atomic<T>& word, T value) noexcept {
+        word.store(value, std::memory_order_release);
+    }
+    /// Begins, or ends: what follows is written while the serial is even.
+    static void step(std::atomic<std::uint64_t>& serial) noexcept {
+        serial.store(serial.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+    }
+    bool read(Seen& to) const noexcept;
+
+    struct Wait {
+        std::atomic<std::uint64_t> serial{0};
+        std::atomic<const char*> call{nullptr}, file{nullptr};
+        std::atomic<unsigned> line{0};
+        std::atomic<std::uint64_t> stream{0}, event{0}, record{0};
+        std::atomic<Device> device{Access::device(DeviceKind::cpu, 0)};
+        std::atomic<std::int64_t> since_ns{0};
+    };
+    struct Work {
+        std::atomic<std::uint64_t> serial{0}, stream{0};
+        std::atomic<const OpType*> type{nullptr};
+        std::atomic<const char*> file{nullptr};
+        std::atomic<unsigned> line{0};
+    };
+    alignas(64) Work work_;
+    Wait wait_;
+    std::atomic<unsigned> number_{0};
+    std::atomic<int> thread_{0};
+    std::atomic<std::thread::id> id_{};
+    std::atomic<bool> is_taken_{true};
+    ThreadActivity* next_ = nullptr;
+};
+
+/// Marks this thread as running work of a stream. Costs one load unless the process is watched.
+/// Marks do not nest.
+class WorkMark {
+public:
+    enum class Of : std::uint8_t { stream, graph, none };
+    WorkMark(const StreamState& stream, const OpType& type, const SourceLocation& where,
+             Of what) noexcept {
+        if (!has_watch()) [[likely]]
+            return;
+        if (what == Of::none) return;
+        activity_ = ThreadActivity::mine();
+        if (activity_ != nullptr)
+            activity_->begin_work(stream.key.load(std::memory_order_relaxed), type, where,
+                                  what == Of::graph);
+    }
+    ~WorkMark() {
+        if (activity_ != nullptr) [[unlikely]]
+            activity_->end_work();
+    }
+    WorkMark(const WorkMark&) = delete;
+    WorkMark& operator=(const WorkMark&) = delete;
+
+private:
+    ThreadActivity* activity_ = nullptr;
+};
+
+/// Marks this thread as waiting, from begin() on.
+class WaitMark {
+public:
+    WaitMark() noexcept = default;
+    ~WaitMark() { end(); }
+    WaitMark(const WaitMark&) = delete;
+    WaitMark& operator=(const WaitMark&) = delete;
+    /// Call it only while the process is watched. Does nothing if the thread waits already: the
+    /// outer call tells more.
+    void begin(const ActivityWait& wait) noexcept;
+    void end() noexcept {
+        if (activity_ != nullptr) [[unlikely]]
+            std::exchange(activity_, nullptr)->end_wait();
+    }
+
+private:
+    ThreadActivity* activity_ = nullptr;
+};
+
+}  // namespace heddle::detail

@@ -1,0 +1,66 @@
+// The flight recorder: a stream's last operations, for reports of what is stuck (docs/adr/0051).
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <heddle/location.hpp>
+#include <heddle/observe/observer.hpp>
+
+namespace heddle::detail {
+
+/// What is noted of one operation. Names and files are pointers to what the program or heddle keeps
+/// for good; of libraries that were unloaded, they are gone.
+struct FlightNote {
+    OpKind kind = OpKind::launch;
+    const char* name = "";
+    SourceLocation where = {};
+    /// How many arrays it uses.
+    std::size_t views = 0;
+    /// Of waits: StreamState::key of the stream waited for, or 0.
+    std::uint64_t other = 0;
+    /// Of waits and records.
+    EventPoint event = {};
+    OpMode mode = OpMode::run;
+    /// Of a collective's operations: see OpInfo. Kept in part: enough to compare two.
+    std::uint64_t collective = 0;
+    std::uint32_t share = 0;
+};
+
+/// The same with its place in the stream.
+struct FlightEntry : FlightNote {
+    /// As OpInfo::position.
+    std::uint64_t position = 0;
+    /// The stream's submissions when it was noted: of an operation that is one, its own number.
+    std::uint64_t submissions = 0;
+};
+
+/// The last 64 operations of a stream, a cache line each. Any thread may write, and read, at any
+/// time, and none waits.
+class FlightRing {
+public:
+    static constexpr std::size_t size = 64;
+
+    void put(std::uint64_t position, std::uint64_t submissions, const FlightNote& note) noexcept;
+    /// Returns the entries with positions beyond `after`, oldest first. Leaves out those that are
+    /// being written.
+    std::vector<FlightEntry> read(std::uint64_t after) const;
+
+private:
+    struct alignas(64) Slot {
+        std::atomic<std::uint64_t> position{0};  ///< 0: being written
+        std::atomic<const char*> name{nullptr};
+        std::atomic<const char*> file{nullptr};
+        std::atomic<std::uint64_t> line_and_kinds{0};
+        std::atomic<std::uint64_t> submissions{0};
+        std::atomic<std::uint64_t> other{0};
+        std::atomic<std::uint64_t> event{0};
+        std::atomic<std::uint64_t> record_and_collective{0};
+    };
+    static_assert(sizeof(Slot) == 64);
+    Slot slots_[size];
+};
+
+}  // namespace heddle::detail

@@ -1,0 +1,28 @@
+// What this process has imported from others, for the watch: they may be gone.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <heddle/location.hpp>
+
+#include "core/base/process.hpp"
+
+namespace heddle::detail {
+
+/// An array or an event of another process.
+struct Import {
+    std::uint64_t key = 0;  ///< EventState::uid, or Block::serial
+    bool is_event = false;
+    Process process = {};  ///< that exported it
+    SourceLocation where = {};
+};
+
+/// Notes one. Costs no more if there is no memory. Thread-safe.
+void note_import(const Import& import) noexcept;
+/// Forgets it: it was destroyed.
+void forget_import(std::uint64_t key) noexcept;
+/// Lists them. Returns false if their lock is held.
+bool list_imports(std::vector<Import>& to);
+
+}  // namespace heddle::detail

@@ -1,0 +1,167 @@
+#include "watch/picture.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "core/base/clock.hpp"
+#include "core/base/format.hpp"
+#include "core/base/peek.hpp"
+#include "core/stream/registry.hpp"
+#include "watch/words.hpp"
+
+namespace heddle::detail {
+
+namespace {
+
+/// Tries for a while, for the lock may be held for a moment.
+bool try_for_long(SpinLock& lock) noexcept {
+    constexpr int tries = 200;
+    for (int i = 0; i < tries; ++i) {
+        if (lock.try_lock()) return true;
+        std::this_thread::yield();
+    }
+    return false;
+}
+
+bool is_same_place(const SourceLocation& a, const SourceLocation& b) {
+    return a.line == b.line && (a.file == b.file || peek_text(a.file) == peek_text(b.file));
+}
+
+/// Returns the entry of the operation that the stream is at.
+const FlightEntry* find_entry(const StreamFacts& stream) {
+    const bool is_anywhere = stream.look.at == StreamAt::between;
+    for (const FlightEntry& one : stream.flight)
+        if (one.mode == OpMode::run && one.kind != OpKind::record &&
+            one.submissions >= stream.look.next &&
+            (is_anywhere || is_same_place(one.where, stream.look.where)))
+            return &one;
+    return nullptr;
+}
+
+void look_at(StreamRecord& stream, Picture& to, bool idle) {
+    StreamFacts facts;
+    facts.record = &stream;
+    facts.key = stream.key.load();
+    facts.device = stream.device;
+    facts.looked = stream.backend->look(stream, facts.look);
+    facts.recording = look_at_recording(stream);
+    const bool is_pending =
+        facts.looked == Looked::moved || facts.look.pending != 0 || facts.look.at != StreamAt::idle;
+    if (facts.looked == Looked::refused) to.is_whole = false;
+    if (!facts.look.is_whole || facts.looked == Looked::moved) to.is_whole = false;
+    if (facts.looked == Looked::moved && stream.native == nullptr) return;  // it has ended
+    const bool is_held = facts.recording.is_locked || facts.is_recorded();
+    const bool has_flown = idle && stream.flight.load(std::memory_order_acquire) != nullptr;
+    if ((facts.looked == Looked::refused || !is_pending) && !is_held && !has_flown) return;
+    facts.name = name_of_stream(stream, to.unseen);
+    if (facts.recording.is_locked)
+        to.unseen.push_back(formatted(
+            "the {} of {}: its lock is held",
+            std::string_view(facts.recording.is_capture ? "capture" : "batch"), facts.name));
+    if (const FlightRing* const ring = stream.flight.load(std::memory_order_acquire))
+        facts.flight = ring->read(stream.noted_before.load());
+    to.streams.push_back(std::move(facts));
+}
+
+}  // namespace
+
+std::string name_of_stream(StreamRecord& stream, std::vector<std::string>& unseen) {
+    std::string name;
+    if (try_for_long(stream.life)) {
+        try {
+            name = stream.name;
+        } catch (...) {
+            stream.life.unlock();
+            throw;
+        }
+        stream.life.unlock();
+        if (!name.empty()) return formatted("'{}'", name);
+    } else {
+        unseen.push_back(formatted("the name of stream {}: its lock is held", stream.id.load()));
+    }
+    return formatted("stream {}", stream.id.load());
+}
+
+std::ptrdiff_t Picture::find(std::uint64_t key) const noexcept {
+    const auto found = std::ranges::find(streams, key, &StreamFacts::key);
+    return found != streams.end() ? found - streams.begin() : -1;
+}
+
+const Promised* Picture::target_of(const void* completion) const noexcept {
+    const auto found = promises.find(completion);
+    return found != promises.end() ? &found->second : nullptr;
+}
+
+const SharedWait* Picture::shared_wait_of(const void* completion) const noexcept {
+    const auto found = std::ranges::find(shared_waits, completion, &SharedWait::completion);
+    return found != shared_waits.end() ? &*found : nullptr;
+}
+
+namespace {
+/// Looks at what other processes are to do. Their lists are held for moments only, by threads that
+/// call nobody.
+void look_at_processes(Picture& to) {
+    constexpr int tries = 20;
+    bool is_seen = false;
+    for (int i = 0; i < tries && !is_seen; ++i) {
+        if (i != 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        to.shared_waits.clear();
+        is_seen = cpu_backend().list_shared_waits(to.shared_waits);
+    }
+    if (!is_seen) {
+        to.unseen.emplace_back("waits for other processes: their lock is held");
+        to.is_whole = false;
+    }
+    if (!list_imports(to.imports)) to.unseen.emplace_back("what was imported: its lock is held");
+    // Records of this process's own are its streams' to reach.
+    for (const SharedWait& one : to.shared_waits)
+        for (std::size_t i = 0; i < to.streams.size() && one.stream_id != 0; ++i)
+            if (to.streams[i].record->id.load() == one.stream_id)
+                to.promises.try_emplace(one.completion, Promised{i, to.streams[i].look.pending});
+}
+}  // namespace
+
+namespace {
+/// What has begun since the last look is not still.
+void ask(Progress& progress, const Picture& picture, StreamFacts& stream) noexcept {
+    stream.still_ns = progress.still_ns(stream.key, stream.look.counts.done);
+    stream.is_overtaken = progress.is_overtaken(stream.key);
+    for (const std::size_t one : stream.runners)
+        if (!progress.has_seen_work(picture.threads[one].thread, picture.threads[one].work_serial))
+            stream.still_ns = 0;
+}
+}  // namespace
+
+Picture take_picture(Progress* progress, bool idle) {
+    Picture made;
+    made.threads = ThreadActivity::all();
+    constexpr std::chrono::milliseconds patience{100};
+    if (const std::chrono::nanoseconds silent = cuda_backend().ask_progress(patience);
+        silent.count() != 0)
+        made.unseen.push_back(formatted("streams of GPUs: the driver has not answered for {}",
+                                        time_words(silent.count())));
+    for_each_stream([&](StreamRecord& stream) {
+        if (!stream.has(stream_flag::forked | stream_flag::ended)) look_at(stream, made, idle);
+    });
+    for (const ThreadActivity::Seen& one : made.threads)
+        made.waits_ns.push_back(
+            progress != nullptr ? progress->waits_ns(one.thread, one.wait_serial) : 0);
+    made.workers = cpu_backend().worker_count();
+    made.now_ns = now_ns();
+    for (std::size_t i = 0; i < made.streams.size(); ++i) {
+        StreamFacts& stream = made.streams[i];
+        stream.at = find_entry(stream);
+        for (const StreamLook::Promise& one : stream.look.promises)
+            made.promises.try_emplace(one.completion, Promised{i, one.after});
+        for (std::size_t t = 0; t < made.threads.size(); ++t)
+            if (made.threads[t].works() && made.threads[t].work.stream == stream.key)
+                stream.runners.push_back(t);
+        if (progress != nullptr) ask(*progress, made, stream);
+    }
+    look_at_processes(made);
+    return made;
+}
+
+}  // namespace heddle::detail

@@ -1,0 +1,169 @@
+// watch() and what_is_pending(), HEDDLE_WATCH, the signal, std::terminate and fork().
+#include <heddle/observe/watch.hpp>
+
+#include <atomic>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <utility>
+
+#include "core/base/errors.hpp"
+#include "core/base/file_name.hpp"
+#include "core/base/fork.hpp"
+#include "core/base/report.hpp"
+#include "core/observe/observers.hpp"
+#include "core/observe/start.hpp"
+#include "watch/report.hpp"
+#include "watch/watcher.hpp"
+
+namespace heddle {
+
+namespace detail {
+
+namespace {
+
+constinit std::mutex mutex;
+const ForkRegistration watch_registered{ForkOrder::watch, mutex};
+/// Null unless something was watched in this process. Never destroyed.
+constinit std::atomic<Watcher*> watcher{nullptr};
+// Guarded by the mutex, and never destroyed:
+WatchOptions* wanted = nullptr;  ///< with `%p` in the file's name; null: end_watch()
+constinit bool has_handlers = false;
+constinit std::terminate_handler next_terminate = nullptr;
+
+void answer_signal(int) noexcept {
+    const int error = errno;
+    if (Watcher* const running = watcher.load()) running->ask();
+    errno = error;
+}
+
+/// Takes SIGQUIT if the program has no handler for it.
+void take_signal() noexcept {
+    struct sigaction before {};
+    if (sigaction(SIGQUIT, nullptr, &before) != 0 || before.sa_handler != SIG_DFL) return;
+    struct sigaction action {};
+    action.sa_handler = [](int signal) { answer_signal(signal); };
+    action.sa_flags = SA_RESTART | SA_ONSTACK;
+    (void)sigemptyset(&action.sa_mask);
+    (void)sigaction(SIGQUIT, &action, nullptr);
+}
+
+void at_terminate() {
+    if (Watcher* const running = watcher.load(); running != nullptr && has_watch())
+        running->ask_at_end();
+    if (next_terminate != nullptr) next_terminate();
+    std::abort();
+}
+
+/// Call it with the mutex held.
+void start_watching(const SourceLocation& where) {
+    WatchOptions options = *wanted;
+    if (!options.file.empty())
+        options.file = std::filesystem::absolute(name_for_process(options.file)).string();
+    Watcher* running = watcher.load();
+    if (running == nullptr) watcher.store(running = new Watcher);
+    running->start(std::move(options), where);
+    want_flights(true);
+    if (wanted->on_signal) take_signal();
+    if (!std::exchange(has_handlers, true)) next_terminate = std::set_terminate(&at_terminate);
+}
+
+/// The child has no watching thread. It gets one with its first stream: a handler of fork() is no
+/// place to make threads.
+void forget_watcher() noexcept {
+    if (watcher.exchange(nullptr) != nullptr && wanted != nullptr) is_watch_interrupted.store(true);
+}
+const ForkStepRegistration watch_in_children{ForkStep::watch, &forget_watcher};
+
+/// Reads "10s", "500ms", "2m" or "10". Returns -1 if it is none of these.
+std::int64_t read_limit_ms(std::string_view text) {
+    std::int64_t number = 0;
+    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc{} || number < 0 || number > 1'000'000'000) return -1;
+    const std::string_view unit(rest, static_cast<std::size_t>(text.data() + text.size() - rest));
+    if (unit.empty() || unit == "s") number *= 1000;
+    else if (unit == "m") number *= 60'000;
+    else if (unit != "ms") return -1;
+    return number;
+}
+
+WatchOptions read_options(std::string_view text, const ErrorSite& site) {
+    WatchOptions options;
+    const std::size_t comma = std::min(text.find(','), text.size());
+    const std::int64_t limit = read_limit_ms(text.substr(0, comma));
+    if (limit < 0)
+        usage_error(site,
+                    "'{}' is not a time: write 10s, 500ms or 2m, or 0 for reports on request; "
+                    "nothing is watched",
+                    text.substr(0, comma));
+    options.limit = std::chrono::milliseconds(limit);
+    text.remove_prefix(std::min(comma + 1, text.size()));
+    constexpr std::string_view file = "file=";
+    if (text.empty()) return options;
+    if (!text.starts_with(file) || text.size() == file.size())
+        usage_error(
+            site,
+            "'{}' is not an option: write file=NAME behind the time, after a comma; nothing "
+            "is watched",
+            text);
+    options.file = text.substr(file.size());
+    const std::filesystem::path folder = std::filesystem::path(options.file).parent_path();
+    if (!folder.empty() && !std::filesystem::is_directory(folder))
+        usage_error(site, "there is no folder \"{}\"; nothing is watched", folder.string());
+    return options;
+}
+
+}  // namespace
+
+void start_watch(std::string_view text) {
+    watch(read_options(text, ErrorSite("HEDDLE_WATCH", {})), SourceLocation{});
+}
+
+void resume_watch() noexcept {
+    try {
+        const std::lock_guard lock(mutex);
+        if (is_watch_interrupted.exchange(false)) start_watching({});
+    } catch (...) {
+        report(std::current_exception());
+    }
+}
+
+}  // namespace detail
+
+void watch(WatchOptions options, Where where) try {
+    if (options.limit.count() < 0)
+        detail::usage_error({"watch", where},
+                            "the limit is below 0: use 0 for reports on request alone");
+    const std::lock_guard lock(detail::mutex);
+    auto made = std::make_unique<WatchOptions>(std::move(options));
+    delete std::exchange(detail::wanted, made.release());
+    detail::is_watch_interrupted.store(false);
+    detail::start_watching(where);
+} catch (...) {
+    detail::rethrow_as_error("watch", where);
+}
+
+void end_watch() noexcept {
+    const std::lock_guard lock(detail::mutex);
+    delete std::exchange(detail::wanted, nullptr);
+    detail::is_watch_interrupted.store(false);
+    detail::want_flights(false);
+    if (detail::Watcher* const running = detail::watcher.load()) running->stop();
+}
+
+PendingWork what_is_pending(Where where) try {
+    detail::Watcher* const running = detail::watcher.load();
+    const detail::Picture picture =
+        detail::take_picture(running != nullptr ? &running->progress() : nullptr);
+    return detail::describe(picture, detail::find_causes(picture, 0));
+} catch (...) {
+    detail::rethrow_as_error("what_is_pending", where);
+}
+
+}  // namespace heddle
