@@ -6,6 +6,7 @@
 //   streams     destroys a stream with its work pending
 //   events      records an event and waits for it
 //   arrays      uses an array on two streams
+//   one-way     makes an array on a stream, and frees it on another that it never waits for
 //   graphs      captures a graph and launches it once
 //   batches     runs a batch whose shape differs each time
 //   failed      destroys a stream that has failed
@@ -92,6 +93,12 @@ void array(std::size_t i) {
     if (i % 3 == 0) first().wait_stream(second());
 }
 
+void one_way(std::size_t) {
+    Array<int> made = zeros<int>(first(), 5000);
+    second().wait_stream(first());
+    fill(second(), made, 1);
+}
+
 void graph(std::size_t i) {
     static auto* const memory = new Array<int>(zeros<int>(first(), 64));
     Graph made = capture(first(), [&] {
@@ -138,9 +145,9 @@ void thread(std::size_t) {
 }
 
 constexpr Part parts[] = {
-    {"operations", 500'000, operation}, {"streams", 50'000, stream}, {"events", 100'000, event},
-    {"arrays", 50'000, array},          {"graphs", 10'000, graph},   {"batches", 1'000, batch},
-    {"failed", 10'000, failed},         {"threads", 2'000, thread},
+    {"operations", 500'000, operation}, {"streams", 50'000, stream},  {"events", 100'000, event},
+    {"arrays", 50'000, array},          {"one-way", 50'000, one_way}, {"graphs", 10'000, graph},
+    {"batches", 1'000, batch},          {"failed", 10'000, failed},   {"threads", 2'000, thread},
 };
 
 /// Runs a part. Returns whether memory grew by at most `allowed` bytes.
