@@ -399,7 +399,9 @@ TEST_CASE("keeps a hundredth", "[.]") {
         }
     }
     CHECK(seen >= most / 2);
-    const Array<std::byte> large = empty<std::byte>(s, most * 2);
+    const std::size_t before = held();
+    { const Array<std::byte> large = empty<std::byte>(s, most * 2); }
+    CHECK(held() == before);
 }
 
 TEST_CASE("kept memory is given back before an allocation fails") {

@@ -175,7 +175,7 @@ Kept try_keep(StreamRecord& stream, std::uint64_t key, MemoryPiece& piece) noexc
     if (kept == nullptr) return Kept::no;
     const std::lock_guard lock(kept->lock);
     // The stream may have ended meanwhile, and its record be another's.
-    if (kept->stream != &stream || stream.flags.load() & stream_flag::dead ||
+    if (kept->stream != &stream || (stream.flags.load() & stream_flag::dead) != 0 ||
         stream.key.load(std::memory_order_relaxed) != key)
         return Kept::no;
     if (kept->bytes + piece.bytes > kept->reserved && !reserve(*kept, piece.bytes))
@@ -193,6 +193,8 @@ bool keep(StreamRecord& stream, std::uint64_t id, MemoryPiece& piece) noexcept {
     if (is_poisoned(stream.device) && !stream.backend->is_complete(stream, {})) return false;
     const std::uint64_t key = stream.key.load(std::memory_order_relaxed);
     if (use_of(key).id != id) return false;
+    const std::size_t most = memory_of(stream.device).most_kept.load(std::memory_order_relaxed);
+    if (piece.bytes > most) return false;  // all else would be given back in vain
     Kept done = try_keep(stream, key, piece);
     if (done == Kept::yes) [[likely]]
         return true;
