@@ -54,7 +54,7 @@ TEST_CASE("child: a healthy program", "[.child]") {
 }
 
 TEST_CASE("nothing is said of long programs that make progress", "[.healthy]") {
-    constexpr std::size_t at_a_time = 5;  // they sleep most of the time
+    constexpr std::size_t at_a_time = 10;  // they sleep most of the time
     std::deque<Running> running;
     for (const HealthyProgram& program : all_programs()) {
         running.emplace_back(program);

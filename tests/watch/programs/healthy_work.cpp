@@ -57,6 +57,7 @@ void host_functions_that_enqueue_the_next_one() {
     };
     step(long_row);
     is_over.wait();
+    s.synchronize();
 }
 
 void short_kernels() {
