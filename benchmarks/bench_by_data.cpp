@@ -181,6 +181,25 @@ void gpu_rows(bench::Report& report, Device device) {
                 }
 }
 
+/// What does it cost to make an order, and to end it?
+void order_row(bench::Report& report, Device device) {
+    const std::string name = "an order made and ended, beside its streams";
+    if (!report.wants(name)) return;
+    const ScopedDevice on(device);
+    const std::size_t streams = device.is_cuda() ? 11 : 2;
+    const bench::Side heddle{[&](int calls) {
+        for (int i = 0; i < calls; ++i) const order_by_data order(device);
+    }};
+    const bench::Side by_hand{[&](int calls) {
+        for (int i = 0; i < calls; ++i) {
+            std::vector<Stream> all;
+            for (std::size_t k = 0; k < streams; ++k) all.emplace_back(device);
+        }
+    }};
+    report.compare(name, device.name(), heddle, {std::to_string(streams) + " streams", by_hand},
+                   {.calls = 20, .pairs = 50, .seconds = 0.5}, {"µs", 1e6, 0});
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -196,9 +215,13 @@ int main(int argc, char** argv) {
                 if (!report.only().empty() && ns == 0)
                     rows(report, {pattern, threads, ns}, {.waits = DataWaits::exact}, " (exact)");
             }
-    if (on_cuda && device_count(DeviceKind::cuda) > 0)
-        gpu_rows(report, report.device().empty() || report.device() == "cuda"
-                             ? Device(DeviceKind::cuda, 0)
-                             : Device(report.device()));
+    if (on_cpu) order_row(report, Device(DeviceKind::cpu, 0));
+    if (on_cuda && device_count(DeviceKind::cuda) > 0) {
+        const Device device = report.device().empty() || report.device() == "cuda"
+                                  ? Device(DeviceKind::cuda, 0)
+                                  : Device(report.device());
+        order_row(report, device);
+        gpu_rows(report, device);
+    }
     return report.finish();
 }

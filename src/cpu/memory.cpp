@@ -6,6 +6,7 @@
 
 #include "core/base/errors.hpp"
 #include "core/base/host_function_mark.hpp"
+#include "core/stream/freed_memory.hpp"
 #include "core/stream/notify.hpp"
 #include "core/stream/registry.hpp"
 #include "cpu/backend.hpp"
@@ -18,6 +19,14 @@ namespace {
 
 constexpr std::size_t cache_line = 64;
 
+/// Gives back what streams of all CPU devices keep.
+bool give_all_memory_back() noexcept {
+    bool was_any = false;
+    for (int i = 0; i < cpu_backend().device_count(); ++i)
+        was_any = give_memory_back(Access::device(DeviceKind::cpu, i)) || was_any;
+    return was_any;
+}
+
 /// The header placed before an array's memory.
 struct alignas(cache_line) Header {
     Kept kept;
@@ -27,11 +36,14 @@ void* allocate_host(std::size_t bytes, const char* call, Device device, GiveBack
                     const SourceLocation& where) {
     // Cache-line alignment only. With page alignment glibc returned the end of the heap to the
     // system and took it anew for every block: 7 µs for 1 MB.
-    const std::size_t alignment = cache_line;
-    void* base = bytes > SIZE_MAX - alignment - sizeof(Header)
-                     ? nullptr
-                     : std::aligned_alloc(alignment, sizeof(Header) + (bytes + alignment - 1) /
-                                                                          alignment * alignment);
+    constexpr std::size_t alignment = cache_line;
+    const auto try_allocate = [bytes]() -> void* {
+        if (bytes > SIZE_MAX - alignment - sizeof(Header)) return nullptr;
+        return std::aligned_alloc(alignment,
+                                  sizeof(Header) + (bytes + alignment - 1) / alignment * alignment);
+    };
+    void* base = try_allocate();
+    if (base == nullptr && give_all_memory_back()) base = try_allocate();
     if (base == nullptr)
         coded_error(ErrorCode::out_of_memory, {call, where, device},
                     "could not allocate {} bytes of host memory (available: {})", bytes,

@@ -18,6 +18,8 @@ namespace detail {
 /// or another process.
 enum class MemoryOrigin : std::uint8_t { pool, shared, imported };
 
+struct MemoryPiece;
+
 /// One allocation. Blocks keep their address for the life of the process and are reused, so that a
 /// View which outlives its Array finds `alive == false`, or other memory than its own. Their
 /// addresses are multiples of 128: see OwnerWord. What a launch needs is in the first 64 bytes.
@@ -45,6 +47,8 @@ struct alignas(128) Block {
     std::uintptr_t indexed_at = 0;  ///< where the index of addresses has it; 0: nowhere
     /// The library's table of further users (core/memory/users.hpp).
     std::atomic<void*> more_users{nullptr};
+    /// Memory that its stream keeps when it is freed (core/memory/kept_memory.hpp), or null.
+    MemoryPiece* piece = nullptr;
 };
 static_assert(sizeof(Block) == 128);
 

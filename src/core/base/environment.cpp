@@ -21,10 +21,10 @@ constexpr std::string_view prefix = "HEDDLE_";
 
 /// In the order of Variable.
 constexpr std::array names{
-    "HEDDLE_CACHE_DIR",    "HEDDLE_CACHE_MIB", "HEDDLE_CHECK",  "HEDDLE_CPU_DEVICES",
-    "HEDDLE_CPU_THREADS",  "HEDDLE_CUPTI",     "HEDDLE_DEVICE", "HEDDLE_HOST_GRAPH_BRANCHES",
-    "HEDDLE_NCCL",         "HEDDLE_NVRTC",     "HEDDLE_NVTX",   "HEDDLE_TIMELINE",
-    "HEDDLE_TSAN_STREAMS", "HEDDLE_WATCH",
+    "HEDDLE_CACHE_DIR",   "HEDDLE_CACHE_MIB",    "HEDDLE_CHECK",  "HEDDLE_CPU_DEVICES",
+    "HEDDLE_CPU_THREADS", "HEDDLE_CUPTI",        "HEDDLE_DEVICE", "HEDDLE_HOST_GRAPH_BRANCHES",
+    "HEDDLE_MEMORY_KEPT", "HEDDLE_NCCL",         "HEDDLE_NVRTC",  "HEDDLE_NVTX",
+    "HEDDLE_TIMELINE",    "HEDDLE_TSAN_STREAMS", "HEDDLE_WATCH",
 };
 static_assert(names.size() == static_cast<std::size_t>(Variable::watch) + 1);
 

@@ -18,6 +18,7 @@ enum class Variable : std::uint8_t {
     cupti,
     device,
     host_graph_branches,
+    memory_kept,
     nccl,
     nvrtc,
     nvtx,

@@ -4,11 +4,12 @@
 
 namespace heddle::detail {
 
-void SpinLock::lock() noexcept {
-    for (int spins = 0; held_.exchange(true, std::memory_order_acquire); ++spins) {
+void SpinLock::wait() noexcept {
+    int spins = 0;
+    do {
         while (held_.load(std::memory_order_relaxed))
             if (++spins > 64) std::this_thread::yield();
-    }
+    } while (held_.exchange(true, std::memory_order_acquire));
 }
 
 }  // namespace heddle::detail

@@ -62,7 +62,8 @@ DataLane::Point& DataLane::record(const SourceLocation& where) {
 
 DataLanes::DataLanes(Device device, std::size_t work, DataWaits waits, const SourceLocation& where)
     : work_(work),
-      waits_(waits == DataWaits::automatic && device.is_cuda() ? DataWaits::exact : waits) {
+      waits_(waits == DataWaits::automatic && device.is_cuda() ? DataWaits::exact : waits),
+      sees_progress_(device.is_cpu() && work > 1) {
     const std::size_t copying = device.is_cuda() ? 3 : 0;
     lanes_.reserve(work + copying);
     try {
@@ -119,6 +120,16 @@ void DataLanes::look(std::size_t lane) noexcept {
     if (asked.timed_from != 0 && has_many && done < few) return;
     asked.counted_from = asked.reached;
     asked.timed_from = has_many ? now : 0;
+}
+
+void DataLanes::judge(DataLane& lane, ShortCalls& calls) noexcept {
+    Backend& backend = *lane.stream->backend;
+    const std::int64_t now = now_ns();
+    lane.reached = std::max(lane.reached, backend.reached(*lane.stream));
+    lane.before.judge(calls, lane.reached, now);
+    lane.filling.end(backend.position(*lane.stream));
+    std::swap(lane.before, lane.filling);
+    lane.filling.start(now);
 }
 
 bool DataLanes::wait(std::size_t lane, std::size_t other, std::uint64_t position,

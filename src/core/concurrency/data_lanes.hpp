@@ -6,6 +6,7 @@
 #include <deque>
 #include <vector>
 
+#include "core/concurrency/short_calls.hpp"
 #include "core/seam/backend.hpp"
 #include <heddle/concurrency/order_by_data.hpp>
 #include <heddle/observe/observer.hpp>
@@ -32,6 +33,8 @@ public:
     std::uint64_t counted_from = 0;                ///< since when they are counted: a position,
     std::int64_t timed_from = 0;                   ///< and a time in ns
     std::vector<std::uint64_t> clock;  ///< for each lane the position that this one comes after
+    bool ends_short = true;            ///< whether its newest operation is short
+    CallWindow filling, before;        ///< its newest calls, and those before them
 
     // For exact waits:
 
@@ -95,13 +98,23 @@ public:
                       const SourceLocation& where);
     /// Returns the position of an operation that has just been given to a lane, or dropped by it.
     std::uint64_t advance(std::size_t lane) noexcept;
+    /// Notes the call of that operation, to find out whether it is a short one. On GPUs nobody sees
+    /// that in passing.
+    void note_call(std::size_t lane, ShortCalls& calls, ShortCalls::Index call) noexcept {
+        if (!sees_progress_) return;
+        DataLane& to = lanes_[lane];
+        to.ends_short = calls.is_short(call);
+        if (to.filling.add(call, to.ends_short)) judge(to, calls);
+    }
 
 private:
     void close_all() noexcept;
+    static void judge(DataLane& lane, ShortCalls& calls) noexcept;
 
     std::vector<DataLane> lanes_;
     std::size_t work_;
     DataWaits waits_;
+    bool sees_progress_;  ///< several lanes, of a CPU device
 
     // Looking takes a cache line away from the thread that works for the stream.
     static constexpr std::uint64_t look_after = 16;

@@ -85,6 +85,7 @@ void DataOrder::throw_not_usable(const char* call, const SourceLocation& where) 
 
 void DataOrder::use(Block* block, const void* data, std::size_t bytes, bool writes) {
     if (data == nullptr || bytes == 0) return;
+    bytes_ += bytes;
     if (block == nullptr) block = find_block(data);
     uses_.push_back({static_cast<std::uint32_t>(past_.find(block)), writes});
 }
@@ -118,10 +119,16 @@ std::uint64_t DataOrder::waits_on(std::size_t lane) const noexcept {
     return waits;
 }
 
-// What comes after the newest operation of a stream loses nothing there. All else goes where it
-// starts first: to the stream that was given least, where a wait counts as some operations.
+// What is shorter than a wait stays on one stream, unless a long operation is before it there. What
+// comes after the newest operation of a stream loses nothing there. All else goes where it starts
+// first: to the stream that was given least, where a wait counts as some operations.
 std::size_t DataOrder::choose() const noexcept {
     if (lanes_.work() == 1) return 0;
+    if (calls_.is_short(call_)) {
+        if (lanes_[lane_].ends_short) return lane_;
+        for (std::size_t lane = 0; lane < lanes_.work(); ++lane)
+            if (lanes_[lane].ends_short) return lane;
+    }
     std::size_t best = any_lane;
     std::uint64_t best_cost = 0;
     const auto offer = [&](std::size_t lane, std::uint64_t cost) {
@@ -231,6 +238,7 @@ void DataOrder::look_at_outside(BlockPast& past, std::size_t lane, const SourceL
 
 StreamRecord& DataOrder::start(const SourceLocation& where, std::size_t lane) {
     collect_needed();
+    call_ = calls_.find(where, bytes_);
     lane_ = lane != any_lane ? lane : choose();
     if (lanes_.count() != 1) {
         // Before what this operation has to wait for.
@@ -264,6 +272,7 @@ void DataOrder::end() noexcept {
         past_.note(use.past, use.writes, static_cast<std::uint32_t>(lane_), position);
     if (lanes_.count() != 1) newest_uses_[lane_].assign(uses_.begin(), uses_.end());
     give_load(lane_);
+    lanes_.note_call(lane_, calls_, call_);
     ++stats_.operations;
 }
 

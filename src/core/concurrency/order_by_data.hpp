@@ -37,6 +37,7 @@ public:
     void begin(const char* call, const SourceLocation& where) {
         check(call, where);
         uses_.clear();
+        bytes_ = 0;
     }
     /// Adds memory that the operation uses. Without a block it is looked up by its address.
     void use(Block* block, const void* data, std::size_t bytes, bool writes);
@@ -91,7 +92,10 @@ private:
     Device device_;
     const ThreadStates* thread_ = &thread_states;
     bool is_in_task_ = false;
-    std::size_t lane_ = 0;  ///< of the present operation
+    std::size_t lane_ = 0;        ///< of the present operation
+    std::size_t bytes_ = 0;       ///< that it uses
+    ShortCalls::Index call_ = 0;  ///< that enqueues it
+    ShortCalls calls_;
     std::vector<Use> uses_;
     std::vector<Needed> needed_;
     std::vector<std::vector<Use>> newest_uses_;  ///< exact waits: by each lane's newest operation

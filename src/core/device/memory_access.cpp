@@ -1,4 +1,4 @@
-// Access to other devices' memory, and settings of pools.
+// Access to other devices' memory, and what pools keep.
 #include <heddle/device/memory_access.hpp>
 
 #include "core/base/errors.hpp"
@@ -117,16 +117,6 @@ ScopedPeerAccess::~ScopedPeerAccess() {
     put_back(AccessKind::peer, a_, b_, a_had_, "ScopedPeerAccess");
 }
 
-PoolUsage pool_usage(Device device, Where where) try {
-    return backend_of(device.kind()).pool_usage(device.index(), where);
-} catch (...) {
-    detail::rethrow_as_error("pool_usage", where);
-}
-void reset_pool_high_water(Device device, Where where) try {
-    backend_of(device.kind()).reset_pool_high_water(device.index(), where);
-} catch (...) {
-    detail::rethrow_as_error("reset_pool_high_water", where);
-}
 std::size_t pool_release_threshold(Device device, Where where) try {
     return backend_of(device.kind()).pool_release_threshold(device.index(), where);
 } catch (...) {
@@ -136,11 +126,6 @@ void set_pool_release_threshold(Device device, std::size_t bytes, Where where) t
     backend_of(device.kind()).set_pool_release_threshold(device.index(), bytes, where);
 } catch (...) {
     detail::rethrow_as_error("set_pool_release_threshold", where);
-}
-void trim_pool(Device device, std::size_t keep, Where where) try {
-    backend_of(device.kind()).trim_pool(device.index(), keep, where);
-} catch (...) {
-    detail::rethrow_as_error("trim_pool", where);
 }
 
 }  // namespace heddle

@@ -45,6 +45,7 @@ void list(Block& block) noexcept {
 }
 Block& begin_use(Block& block) noexcept {
     set_memory(block, nullptr, 0);
+    block.piece = nullptr;
     block.serial.store(next_id(), std::memory_order_relaxed);
     list(block);
     return block;

@@ -10,6 +10,7 @@
 #include "core/base/errors.hpp"
 #include "core/base/host_function_mark.hpp"
 #include "core/memory/block_records.hpp"
+#include "core/memory/kept_memory.hpp"
 #include "core/memory/memory.hpp"
 #include "core/memory/users.hpp"
 #include "core/observe/imports.hpp"
@@ -108,7 +109,11 @@ Block& allocate(StreamRef ref, std::size_t count, std::size_t element, Where whe
     Block& block = take_block();
     StreamRecord& on = recorded ? allocating_stream(stream, where) : stream;
     try {
-        set_memory(block, bytes != 0 ? on.backend->allocate(on, bytes, where) : nullptr, bytes);
+        ArrayMemory memory{nullptr, nullptr};
+        if (recorded && bytes != 0) memory.data = on.backend->allocate(on, bytes, where);
+        else if (bytes != 0) memory = allocate_memory(on, bytes, where);
+        set_memory(block, memory.data, bytes);
+        block.piece = memory.piece;
     } catch (...) {
         give_block(block);
         throw;
@@ -235,6 +240,7 @@ bool free_memory(const Block& block, std::span<const StreamUse> users) noexcept 
         return backend.free_shared({static_cast<std::byte*>(block.data) - block.offset, block.bytes,
                                     block.device.index(), block.origin == MemoryOrigin::imported},
                                    users.data(), users.size());
+    if (block.piece != nullptr) return free_memory(*block.piece, block.device, users);
     if (block.kind == MemoryKind::device)
         return backend.free(block.data, block.bytes, block.device.index(), users.data(),
                             users.size());

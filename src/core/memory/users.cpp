@@ -143,7 +143,10 @@ std::size_t places_read_for(const Block& block, std::uint64_t key) noexcept {
 }
 
 void forget_users(Block& block) noexcept {
-    delete static_cast<UserTable*>(block.more_users.exchange(nullptr, std::memory_order_relaxed));
+    if (UserTable* const table = table_of(block)) {
+        block.more_users.store(nullptr, std::memory_order_relaxed);
+        delete table;
+    }
     for (auto& user : block.users) user.store(0, std::memory_order_relaxed);
 }
 

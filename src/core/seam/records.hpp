@@ -20,6 +20,7 @@
 namespace heddle::detail {
 
 struct StreamRecord;
+struct KeptMemory;
 class Recorder;
 
 /// The full state of a stream. Made by the registry and never freed. When its stream has ended, the
@@ -76,6 +77,10 @@ struct StreamRecord : FallibleStream {
     std::atomic<FlightRing*> flight{nullptr};
     /// `noted` when the record became this stream: what came before is another one's.
     std::atomic<std::uint64_t> noted_before{0};
+
+    /// Memory that was freed on this stream, for its later arrays; null before the first one. Made
+    /// once, and kept when the record is reused. (core/memory/kept_memory.hpp)
+    std::atomic<KeptMemory*> kept{nullptr};
 
     StreamRecord* next_free = nullptr;
 

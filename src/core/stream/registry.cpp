@@ -6,6 +6,7 @@
 #include "core/base/fork.hpp"
 #include "core/base/made_once.hpp"
 #include "core/observe/start.hpp"
+#include "core/stream/freed_memory.hpp"
 #include "core/stream/recorded_calls.hpp"
 #include <heddle/detail/thread_state.hpp>
 
@@ -149,7 +150,9 @@ void close_stream(StreamRecord& stream) noexcept {
         return;  // its handle was wrapped: other Stream objects own it too
     leave_recording(stream);
     stream.set(stream_flag::dead);
-    if (!stream.has(stream_flag::forked)) stream.backend->close_stream(stream);
+    if (stream.has(stream_flag::forked)) return;
+    give_memory_back(stream);
+    stream.backend->close_stream(stream);
 }
 
 void recycle_stream(StreamRecord& stream) noexcept {

@@ -8,6 +8,7 @@
 
 #include "core/base/errors.hpp"
 #include "core/base/report.hpp"
+#include "core/stream/freed_memory.hpp"
 #include "cuda/backend.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/device/deferred.hpp"
@@ -196,6 +197,8 @@ void* CudaBackend::allocate(StreamRecord& stream, std::size_t bytes, const Sourc
     void* data = nullptr;
     RelaxedWhileCaptured relaxed;
     CUresult code = allocate_from_pool(g, &data, bytes, native_of(stream));
+    if (code == CUDA_ERROR_OUT_OF_MEMORY && give_memory_back(stream.device))
+        code = allocate_from_pool(g, &data, bytes, native_of(stream));
     if (code == CUDA_ERROR_OUT_OF_MEMORY) {
         code = allocate_when_short(g, &data, bytes, native_of(stream));
         if (code == CUDA_ERROR_OUT_OF_MEMORY) throw_out_of_memory(g, bytes, stream, where);

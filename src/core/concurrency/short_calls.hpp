@@ -1,0 +1,77 @@
+// Finds calls whose operations are so short that no other stream is worth a wait.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include <heddle/location.hpp>
+
+namespace heddle::detail {
+
+/// Calls by their place in the program and by how much memory they use: the same line enqueues long
+/// and short operations. A call is not short until it is known to be. Not thread-safe.
+class ShortCalls {
+public:
+    using Index = std::uint8_t;
+
+    /// Returns the call's index. It may be that of a call which was not made lately.
+    Index find(const SourceLocation& where, std::size_t bytes) noexcept {
+        const auto size = static_cast<std::uint32_t>(std::bit_width(bytes));
+        const Call call{where.file, where.line, size, false};
+        const std::size_t hash = reinterpret_cast<std::uintptr_t>(where.file) / 8 +
+                                 std::size_t{where.line} * 31 + std::size_t{size} * 7;
+        const auto index = static_cast<Index>(hash % calls_.size());
+        Call& known = calls_[index];
+        if (known.file != call.file || known.line != call.line || known.size != call.size)
+            known = call;
+        return index;
+    }
+    bool is_short(Index call) const noexcept { return calls_[call].is_short; }
+    void set_short(Index call, bool is_short) noexcept { calls_[call].is_short = is_short; }
+
+private:
+    struct Call {
+        const char* file = nullptr;
+        std::uint32_t line = 0, size = 0;
+        bool is_short = false;
+    };
+    std::array<Call, 64> calls_;
+};
+
+/// The calls of operations that follow one another on a stream, and when the first was enqueued.
+/// Once the last has completed, none took longer than the time since.
+class CallWindow {
+public:
+    /// Adds a call. Returns whether the window is full then. It is shorter while that is not known
+    /// to be short, and the longer one costs less.
+    bool add(ShortCalls::Index call, bool is_short) noexcept {
+        calls_[count_++] = call;
+        return count_ >= (is_short ? calls_.size() : calls_.size() / 2);
+    }
+    /// Sets the position of the last operation.
+    void end(std::uint64_t position) noexcept { last_ = position; }
+    /// Starts again. `now`: in ns.
+    void start(std::int64_t now) noexcept {
+        count_ = 0;
+        began_ = now;
+    }
+    /// Judges its calls by the position that the stream has reached. Where other calls took the
+    /// time, nothing is known.
+    void judge(ShortCalls& calls, std::uint64_t reached, std::int64_t now) const noexcept {
+        // Twice the calls of a window come within that time if each takes as long as a wait.
+        constexpr std::int64_t longest_ns = 10'000;
+        const bool is_done = reached >= last_;
+        if (is_done && now - began_ > longest_ns) return;
+        for (std::size_t i = 0; i < count_; ++i) calls.set_short(calls_[i], is_done);
+    }
+
+private:
+    std::array<ShortCalls::Index, 16> calls_{};
+    std::size_t count_ = 0;
+    std::uint64_t last_ = 0;
+    std::int64_t began_ = 0;
+};
+
+}  // namespace heddle::detail

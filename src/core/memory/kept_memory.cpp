@@ -1,0 +1,348 @@
+#include "core/memory/kept_memory.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <new>
+
+#include "core/base/address_sanitizer.hpp"
+#include "core/base/fork.hpp"
+#include "core/base/free_list.hpp"
+#include "core/memory/kept_lists.hpp"
+#include "core/stream/freed_memory.hpp"
+#include "core/stream/registry.hpp"
+#include "core/stream/wait_plan.hpp"
+#include <heddle/detail/thread_state.hpp>
+
+namespace heddle::detail {
+
+namespace {
+
+/// Flags of streams that keep no memory and take none that is kept.
+constexpr std::uint32_t keeps_none = stream_flag::dead | stream_flag::poisoned |
+                                     stream_flag::forked | stream_flag::recording |
+                                     stream_flag::capturing;
+constexpr std::size_t most_looked_at = 4;  ///< pieces of a class, until one is large enough
+constexpr int most_visited = 8;            ///< streams, in search of memory
+
+constinit FreeList<MemoryPiece> pieces;
+const ForkRegistration pieces_registered{ForkOrder::memory_pieces, pieces.lock()};
+
+/// Returns whether the stream's memory may be kept for it, and be used again by it.
+bool keeps(StreamRecord& stream) noexcept {
+    const std::uint32_t flags = stream.flags.load(std::memory_order_acquire);
+    if ((flags & (keeps_none | stream_flag::handed_out)) == 0) [[likely]]
+        return true;
+    if ((flags & keeps_none) != 0 || thread_states.in_host_function) return false;
+    try {
+        return stream.backend->capture_id(stream) == 0;  // others may have begun one
+    } catch (...) {
+        return false;
+    }
+}
+
+/// Returns how much larger the piece is than asked for, or -1 if it is too small, or if too much
+/// memory is wasted already.
+std::ptrdiff_t excess_of(const MemoryPiece& piece, std::size_t size,
+                         const DeviceMemory& memory) noexcept {
+    if (piece.bytes == size) [[likely]]
+        return 0;
+    if (piece.bytes < size) return -1;
+    const std::size_t excess = piece.bytes - size;
+    const std::size_t wasted = memory.wasted.load(std::memory_order_relaxed) + excess;
+    return wasted <= memory.most_wasted.load(std::memory_order_relaxed)
+               ? static_cast<std::ptrdiff_t>(excess)
+               : -1;
+}
+
+/// Whether the host must not access what streams of the device keep.
+bool is_poisoned(Device device) noexcept { return asan::is_here() && device.is_cpu(); }
+
+void begin_use(MemoryPiece& piece, Device device, std::size_t bytes,
+               std::ptrdiff_t excess) noexcept {
+    piece.wasted = static_cast<std::size_t>(excess);
+    if (excess != 0) memory_of(device).wasted.fetch_add(piece.wasted, std::memory_order_relaxed);
+    if (is_poisoned(device)) asan::unpoison(piece.data, bytes);
+}
+
+/// Returns null if the stream keeps none.
+MemoryPiece* take_own(const StreamRecord& stream, KeptMemory& kept, std::size_t bytes,
+                      std::size_t size) noexcept {
+    const DeviceMemory& memory = memory_of(kept.device);
+    const std::uint64_t key = stream.key.load(std::memory_order_relaxed);
+    const std::lock_guard lock(kept.lock);
+    PieceList& list = kept.list_of(size);
+    MemoryPiece* before = nullptr;
+    MemoryPiece* at = list.first;
+    for (std::size_t i = 0; at != nullptr && i < most_looked_at; ++i) {
+        const std::ptrdiff_t excess = excess_of(*at, size, memory);
+        // Another stream's could not be given back for want of memory.
+        if (excess >= 0 && (at->key == key || has_ended(at->key))) {
+            MemoryPiece& piece = kept.take(list, before);
+            ++kept.hits;
+            begin_use(piece, kept.device, bytes, excess);
+            return &piece;
+        }
+        before = std::exchange(at, at->next_free);
+    }
+    ++kept.misses;
+    return nullptr;
+}
+
+/// Returns whether work enqueued on the stream from now on comes after all uses of the piece.
+bool comes_after(const StreamRecord& stream, const MemoryPiece& piece) noexcept {
+    if (has_ended(piece.key)) return true;
+    const StreamUse owner = use_of(piece.key);
+    return !owner.stream->has(stream_flag::handed_out) &&
+           stream.waited.covers(owner.id, piece.submissions);
+}
+
+/// Memory that other streams keep.
+struct Found {
+    MemoryPiece* usable = nullptr;
+    MemoryPiece* unused = nullptr;  ///< its owner has not used it for long
+};
+
+/// Returns how much is searched in vain before others may have what its owner does not use.
+std::uint64_t patience_of(const DeviceMemory& memory) noexcept {
+    return memory.most_kept.load(std::memory_order_relaxed) / 16;
+}
+
+/// Looks at what one other stream keeps. Call it with both locks held.
+Found take_from(KeptMemory& kept, const StreamRecord& stream, std::size_t bytes,
+                std::size_t size) noexcept {
+    const DeviceMemory& memory = memory_of(stream.device);
+    PieceList& list = kept.list_of(size);
+    MemoryPiece* before = nullptr;
+    MemoryPiece* at = list.first;
+    for (std::size_t i = 0; at != nullptr && i < most_looked_at; ++i) {
+        const std::ptrdiff_t excess = excess_of(*at, size, memory);
+        if (excess >= 0 && comes_after(stream, *at)) {
+            MemoryPiece& piece = kept.take(list, before);
+            begin_use(piece, kept.device, bytes, excess);
+            return {.usable = &piece};
+        }
+        before = std::exchange(at, at->next_free);
+    }
+    if (list.unused == 0) {
+        list.unused = list.count;
+        list.watched_since = memory.missed;
+    }
+    if (list.unused == 0 || memory.missed - list.watched_since <= patience_of(memory)) return {};
+    --list.unused;
+    return {.unused = &kept.take(list, nullptr)};
+}
+
+/// Looks at what a few streams keep that were looked at longest ago.
+Found take_elsewhere(const StreamRecord& stream, const KeptMemory& own, std::size_t bytes,
+                     std::size_t size) noexcept {
+    DeviceMemory& memory = memory_of(own.device);
+    const std::lock_guard listed(kept_lists_lock());
+    const KeptMemory* const last = memory.last_listed;
+    for (int visits = 0; visits < most_visited && memory.first_listed != nullptr; ++visits) {
+        KeptMemory& kept = *memory.first_listed;
+        memory.first_listed = kept.next_listed;
+        const std::lock_guard lock(kept.lock);
+        if (kept.bytes != 0) memory.list(kept);
+        else kept.is_listed.store(false, std::memory_order_relaxed);
+        if (&kept != &own) {
+            const Found found = take_from(kept, stream, bytes, size);
+            if (found.usable != nullptr || found.unused != nullptr) return found;
+        }
+        if (&kept == last) break;
+    }
+    memory.missed += std::max<std::uint64_t>(size, patience_of(memory) / 64);
+    return {};
+}
+
+/// Reserves room for more memory. Call it with the lock held.
+bool reserve(KeptMemory& kept, std::size_t bytes) noexcept {
+    constexpr std::size_t unit = 1 << 20;
+    DeviceMemory& memory = memory_of(kept.device);
+    const std::size_t more = (kept.bytes + bytes - kept.reserved + unit - 1) / unit * unit;
+    const std::size_t most = memory.most_kept.load(std::memory_order_relaxed);
+    if (memory.reserved.fetch_add(more, std::memory_order_relaxed) + more > most) {
+        memory.reserved.fetch_sub(more, std::memory_order_relaxed);
+        return false;
+    }
+    kept.reserved += more;
+    return true;
+}
+
+enum class Kept : std::uint8_t { yes, yes_unlisted, no, too_much };
+
+Kept try_keep(StreamRecord& stream, std::uint64_t key, MemoryPiece& piece) noexcept {
+    KeptMemory* const kept = kept_by(stream);
+    if (kept == nullptr) return Kept::no;
+    const std::lock_guard lock(kept->lock);
+    // The stream may have ended meanwhile, and its record be another's.
+    if (kept->stream != &stream || stream.flags.load() & stream_flag::dead ||
+        stream.key.load(std::memory_order_relaxed) != key)
+        return Kept::no;
+    if (kept->bytes + piece.bytes > kept->reserved && !reserve(*kept, piece.bytes))
+        return Kept::too_much;
+    piece.key = key;
+    piece.submissions = stream.submissions.load(std::memory_order_acquire);
+    if (is_poisoned(stream.device)) asan::poison(piece.data, piece.bytes);
+    kept->put(piece);
+    return kept->is_listed.load(std::memory_order_relaxed) ? Kept::yes : Kept::yes_unlisted;
+}
+
+bool keep(StreamRecord& stream, std::uint64_t id, MemoryPiece& piece) noexcept {
+    if (!keeps(stream)) return false;
+    // Pending work may use what is poisoned: the stream itself would have to do it in its order.
+    if (is_poisoned(stream.device) && !stream.backend->is_complete(stream, {})) return false;
+    const std::uint64_t key = stream.key.load(std::memory_order_relaxed);
+    if (use_of(key).id != id) return false;
+    Kept done = try_keep(stream, key, piece);
+    if (done == Kept::yes) [[likely]]
+        return true;
+    if (done == Kept::too_much) {
+        give_memory_back(stream.device);
+        done = try_keep(stream, key, piece);
+    }
+    if (done == Kept::yes_unlisted) {
+        const std::lock_guard lock(kept_lists_lock());
+        KeptMemory* const kept = stream.kept.load(std::memory_order_acquire);
+        if (kept != nullptr && !kept->is_listed.load(std::memory_order_relaxed))
+            memory_of(stream.device).list(*kept);
+    }
+    return done == Kept::yes || done == Kept::yes_unlisted;
+}
+
+/// Returns the user that is ordered after all that the others were given, or null.
+const StreamUse* last_of(std::span<const StreamUse> users, Device device) noexcept {
+    if (users.size() == 1) [[likely]]
+        return users[0].stream->device == device ? &users[0] : nullptr;
+    const auto is_after = [](StreamRecord& stream, const StreamUse& other) {
+        if (other.stream == &stream) return true;
+        if (other.stream->has(keeps_none & ~stream_flag::dead)) return false;
+        const WaitPlan plan = decide_wait(stream, other, {}, Recorders::asked);
+        return plan.verdict.action == WaitAction::elide ||
+               plan.verdict.rule == WaitRuleName::use_ended;
+    };
+    for (const StreamUse& one : users)
+        if (one.stream->device == device && std::ranges::all_of(users, [&](const StreamUse& other) {
+                return is_after(*one.stream, other);
+            }))
+            return &one;
+    return nullptr;
+}
+
+bool free_to_pool(MemoryPiece& piece, Device device, std::span<const StreamUse> users) noexcept {
+    if (!backend_of(device.kind())
+             .free(piece.data, piece.bytes, device.index(), users.data(), users.size()))
+        return false;
+    pieces.give(piece);
+    return true;
+}
+
+/// Frees what a stream has kept. Without memory for that, `kept` has it.
+void give_back(KeptMemory& kept, MemoryPiece& piece) noexcept {
+    if (is_poisoned(kept.device)) asan::unpoison(piece.data, piece.bytes);
+    const StreamUse owner = use_of(piece.key);
+    if (free_to_pool(piece, kept.device, {&owner, has_ended(piece.key) ? 0u : 1u})) return;
+    const std::lock_guard lock(kept.lock);
+    kept.put(piece);
+}
+
+/// Gives all back. Returns whether there was any.
+bool give_all_back(KeptMemory& kept) noexcept {
+    MemoryPiece* all = nullptr;
+    {
+        const std::lock_guard lock(kept.lock);
+        for (auto list = kept.lists.begin(); kept.bytes != 0 && list != kept.lists.end(); ++list)
+            while (list->first != nullptr) {
+                MemoryPiece& piece = kept.take(*list, nullptr);
+                piece.next_free = std::exchange(all, &piece);
+            }
+        memory_of(kept.device)
+            .reserved.fetch_sub(std::exchange(kept.reserved, 0), std::memory_order_relaxed);
+    }
+    const bool was_any = all != nullptr;
+    while (all != nullptr) give_back(kept, *std::exchange(all, all->next_free));
+    return was_any;
+}
+
+/// Returns a record for new memory, or null if there is none.
+MemoryPiece* new_piece() noexcept {
+    constexpr std::size_t slab = 64;
+    if (MemoryPiece* const piece = pieces.take()) return piece;
+    auto* const made = new (std::nothrow) MemoryPiece[slab];
+    if (made == nullptr) return nullptr;
+    pieces.give(made + 1, slab - 1);
+    return made;
+}
+
+}  // namespace
+
+ArrayMemory allocate_memory(StreamRecord& stream, std::size_t bytes, const SourceLocation& where) {
+    const std::size_t size = bytes < kept_size_end / 2 ? whole_size(bytes) : bytes;
+    MemoryPiece* piece = nullptr;
+    if (size < kept_size_end / 2 && keeps(stream)) [[likely]] {
+        KeptMemory* const kept = kept_by(stream);
+        if (kept != nullptr) {
+            if (MemoryPiece* const own = take_own(stream, *kept, bytes, size)) [[likely]]
+                return {own->data, own};
+            const Found found = take_elsewhere(stream, *kept, bytes, size);
+            if (found.usable != nullptr) {
+                const std::lock_guard lock(kept->lock);
+                ++kept->hits, --kept->misses;
+                return {found.usable->data, found.usable};
+            }
+            if (found.unused != nullptr) give_back(*kept, *found.unused);
+            piece = new_piece();
+        }
+    }
+    try {
+        void* const data = stream.backend->allocate(stream, piece != nullptr ? size : bytes, where);
+        if (piece != nullptr) *piece = {.data = data, .bytes = size};
+        return {data, piece};
+    } catch (...) {
+        if (piece != nullptr) pieces.give(*piece);
+        throw;
+    }
+}
+
+bool free_memory(MemoryPiece& piece, Device device, std::span<const StreamUse> users) noexcept {
+    if (piece.wasted != 0) {
+        memory_of(device).wasted.fetch_sub(piece.wasted, std::memory_order_relaxed);
+        piece.wasted = 0;
+    }
+    const StreamUse* const last = last_of(users, device);
+    return (last != nullptr && keep(*last->stream, last->id, piece)) ||
+           free_to_pool(piece, device, users);
+}
+
+void give_memory_back(StreamRecord& stream) noexcept {
+    KeptMemory* const kept = leave_kept(stream);
+    if (kept == nullptr) return;
+    give_all_back(*kept);
+    give_kept(*kept);
+}
+
+bool give_memory_back(Device device) noexcept {
+    bool was_any = false;
+    memory_of(device).for_each([&](KeptMemory& kept) { was_any = give_all_back(kept) || was_any; });
+    return was_any;
+}
+
+KeptTotals kept_totals(Device device) noexcept {
+    KeptTotals all;
+    memory_of(device).for_each([&](KeptMemory& kept) {
+        const std::lock_guard lock(kept.lock);
+        all.bytes += kept.bytes;
+        all.least += kept.least;
+        all.hits += kept.hits;
+        all.misses += kept.misses;
+    });
+    return all;
+}
+
+void reset_least_kept(Device device) noexcept {
+    memory_of(device).for_each([](KeptMemory& kept) {
+        const std::lock_guard lock(kept.lock);
+        kept.least = kept.bytes;
+    });
+}
+
+}  // namespace heddle::detail

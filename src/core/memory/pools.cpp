@@ -1,0 +1,59 @@
+// The pools of devices, together with what streams keep of their memory.
+#include <algorithm>
+
+#include <heddle/device/memory_access.hpp>
+#include <heddle/memory/statistics.hpp>
+
+#include "core/base/errors.hpp"
+#include "core/memory/kept_memory.hpp"
+#include "core/seam/backend.hpp"
+#include "core/stream/freed_memory.hpp"
+
+namespace heddle {
+
+using detail::backend_of;
+
+namespace {
+/// What is kept is not in use, but the pool does not know.
+PoolUsage usage_without(const detail::KeptTotals& kept, PoolUsage usage) noexcept {
+    usage.used -= std::min(usage.used, kept.bytes);
+    usage.used_high = std::max(usage.used, usage.used_high - std::min(usage.used_high, kept.least));
+    return usage;
+}
+}  // namespace
+
+PoolUsage pool_usage(Device device, Where where) try {
+    const detail::KeptTotals kept = detail::kept_totals(device);
+    return usage_without(kept, backend_of(device.kind()).pool_usage(device.index(), where));
+} catch (...) {
+    detail::rethrow_as_error("pool_usage", where);
+}
+
+void reset_pool_high_water(Device device, Where where) try {
+    backend_of(device.kind()).reset_pool_high_water(device.index(), where);
+    detail::reset_least_kept(device);
+} catch (...) {
+    detail::rethrow_as_error("reset_pool_high_water", where);
+}
+
+void trim_pool(Device device, std::size_t keep, Where where) try {
+    detail::give_memory_back(device);
+    backend_of(device.kind()).trim_pool(device.index(), keep, where);
+} catch (...) {
+    detail::rethrow_as_error("trim_pool", where);
+}
+
+MemoryStatistics statistics(Device device, Where where) try {
+    const detail::KeptTotals kept = detail::kept_totals(device);
+    const PoolUsage usage =
+        usage_without(kept, backend_of(device.kind()).pool_usage(device.index(), where));
+    return {.held = kept.bytes,
+            .in_use = usage.used,
+            .peak = usage.used_high,
+            .hits = kept.hits,
+            .misses = kept.misses};
+} catch (...) {
+    detail::rethrow_as_error("statistics", where);
+}
+
+}  // namespace heddle

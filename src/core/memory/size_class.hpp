@@ -1,0 +1,28 @@
+// Sizes of memory that may stand for each other (docs/adr/0052).
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+
+namespace heddle::detail {
+
+/// Memory of this size and more is not kept.
+inline constexpr std::size_t kept_size_end = std::size_t{1} << 40;
+inline constexpr int size_class_count = 256;
+
+/// Returns the size of the memory to allocate for so many bytes: at most 1/64 more, or the next
+/// multiple of 64.
+constexpr std::size_t whole_size(std::size_t bytes) noexcept {
+    const std::size_t step = std::max<std::size_t>(64, std::bit_floor(bytes) / 64);
+    return (bytes + step - 1) / step * step;
+}
+/// Returns the class of a whole_size() below kept_size_end. The largest size of a class is less
+/// than 9/8 of the smallest.
+constexpr int size_class(std::size_t size) noexcept {
+    if (size < 512) return static_cast<int>(size / 64);
+    const int power = static_cast<int>(std::bit_width(size)) - 1;
+    return 8 * (power - 8) + static_cast<int>(size >> (power - 3) & 7);
+}
+
+}  // namespace heddle::detail

@@ -1,0 +1,86 @@
+// Memory that streams keep of what arrays have freed: native handles, native captures, and a GPU
+// whose memory is nearly used up.
+#include "../support.hpp"
+
+#include <heddle/cuda.hpp>
+
+using namespace heddle_test;
+
+namespace {
+
+#define SKIP_WITHOUT_CUDA()                                                                        \
+    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
+
+Device gpu() { return Device("cuda:0"); }
+
+// In ints. Other tests allocate no arrays of this class.
+constexpr std::size_t n = 88'888;
+
+const int* free_one(StreamRef s) { return empty<int>(s, n).data(); }
+
+/// Memory of the GPU that nobody else can have meanwhile.
+struct Ballast {
+    void* data = nullptr;
+    explicit Ballast(std::size_t left) {
+        std::size_t free = 0, total = 0;
+        check_cuda(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+        if (free > left) check_cuda(cudaMalloc(&data, free - left), "cudaMalloc");
+    }
+    ~Ballast() { cudaFree(data); }
+    Ballast(const Ballast&) = delete;
+};
+
+}  // namespace
+
+TEST_CASE("a stream whose native handle is out uses its own memory again, and no other does",
+          "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const Drained drained;
+    const Stream s(gpu()), other(gpu());
+    (void)native_handle(s);
+    const int* const at = free_one(s);
+    other.wait_stream(s);
+    {
+        const Array<int> of_other = empty<int>(other, n);
+        CHECK(of_other.data() != at);
+    }
+    CHECK(free_one(s) == at);
+}
+
+TEST_CASE("memory that is freed in a native capture is not kept, and none that is kept is used",
+          "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const Drained drained;
+    const Stream s(gpu());
+    Array<int> x = zeros<int>(s, n);
+    free_one(s);
+    s.synchronize();
+    const MemoryStatistics before = statistics(gpu());
+    const cudaStream_t native = native_handle(s);
+    check_cuda(cudaStreamBeginCapture(native, cudaStreamCaptureModeRelaxed),
+               "cudaStreamBeginCapture");
+    x.reset();
+    const auto refused = error_of([&] { (void)empty<int>(s, n); });
+    cudaGraph_t graph = nullptr;
+    check_cuda(cudaStreamEndCapture(native, &graph), "cudaStreamEndCapture");
+    if (graph != nullptr) cudaGraphDestroy(graph);
+    REQUIRE(refused);
+    CHECK(refused->code() == ErrorCode::unsupported);
+    CHECK(statistics(gpu()).held == before.held);
+    CHECK(statistics(gpu()).hits == before.hits);
+}
+
+TEST_CASE("what streams keep is given back before an allocation fails on a GPU", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    const Drained drained;
+    constexpr std::size_t bytes = std::size_t{1} << 30;
+    const Stream s(gpu()), other(gpu());
+    synchronize();
+    trim_pool(gpu());
+    const Ballast ballast(3 * bytes);
+    { const Array<std::byte> x = empty<std::byte>(other, bytes), y = empty<std::byte>(s, bytes); }
+    CHECK(statistics(gpu()).held >= 2 * bytes);
+    const Array<std::byte> large = empty<std::byte>(s, 5 * bytes / 2);
+    CHECK(statistics(gpu()).held == 0);
+    CHECK_THROWS_AS((void)empty<std::byte>(s, bytes), OutOfMemory);
+}
