@@ -20,10 +20,22 @@ function(heddle_add_test name)
     endif()
 endfunction()
 
+# heddle_watched(LIMIT TEST...): runs the tests under a watch, which must not say that they are
+# stuck. Not with sanitizers, where a single operation may take longer than the limit.
+function(heddle_watched limit)
+    if(HEDDLE_SANITIZE)
+        return()
+    endif()
+    set_property(TEST ${ARGN} APPEND PROPERTY ENVIRONMENT HEDDLE_WATCH=${limit})
+    set_property(TEST ${ARGN} PROPERTY FAIL_REGULAR_EXPRESSION
+        "heddle: nothing has completed;heddle: thread [0-9]+ has waited")
+endfunction()
+
 # heddle_test_on_devices(NAME COMMAND...): the command with the CPU as default device, and with a
 # GPU.
 function(heddle_test_on_devices name)
     heddle_add_test(${name}.cpu LABELS cpu ENVIRONMENT HEDDLE_DEVICE=cpu COMMAND ${ARGN})
+    heddle_watched(10s ${name}.cpu)
     heddle_add_test(${name}.checked LABELS cpu once COMMAND ${ARGN}
         ENVIRONMENT HEDDLE_DEVICE=cpu HEDDLE_CPU_DEVICES=3 HEDDLE_CHECK=strict,exit)
     if(HEDDLE_WITH_CUDA_PROGRAMS)

@@ -49,6 +49,11 @@ public:
     Failure reset_failure(StreamRecord& stream, std::uint64_t submissions,
                           const SourceLocation& where) override;
 
+    // stream/look.cpp
+    bool count_steps(StreamRecord& stream, StreamCounts& to) noexcept override;
+    Looked look(StreamRecord& stream, StreamLook& to) override;
+    std::chrono::nanoseconds ask_progress(std::chrono::nanoseconds patience) noexcept override;
+
     // stream/event.cpp
     void wait_stream(StreamRecord& waiter, StreamRecord& other,
                      const SourceLocation& where) override;
@@ -131,6 +136,20 @@ inline void see_complete(StreamRecord& stream, std::uint64_t submissions) noexce
     std::uint64_t seen = stream.seen_complete.load(std::memory_order_relaxed);
     while (seen < submissions && !stream.seen_complete.compare_exchange_weak(
                                      seen, submissions, std::memory_order_relaxed)) {}
+}
+
+/// Returns whether all that the stream was given is known to have completed.
+inline bool is_known_complete(const StreamRecord& stream) noexcept {
+    return stream.seen_complete.load(std::memory_order_relaxed) >=
+           stream.submissions.load(std::memory_order_acquire);
+}
+/// Notes that the stream's cached event, which was just recorded, covers its first `submissions`
+/// submissions.
+inline void note_mark(StreamRecord& stream, std::uint64_t submissions) noexcept {
+    std::uint64_t before = stream.cached_at.load(std::memory_order_relaxed);
+    while (before < submissions &&
+           !stream.cached_at.compare_exchange_weak(before, submissions, std::memory_order_release,
+                                                   std::memory_order_relaxed)) {}
 }
 
 /// Counts a submission when the scope ends, even by an exception: part of the work may already be

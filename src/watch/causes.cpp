@@ -210,9 +210,24 @@ private:
             stream.look.type != nullptr && !stream.look.graph.is_there)
             add_operation(words_of(stream.look.type), stream.look.where, nullptr, 0);
         if (stream.look.at == StreamAt::wait) find_lost_wait(stream);
+        if (stream.look.at == StreamAt::between && stream.look.pending == 1 && stream.at != nullptr)
+            add_noted_operation(*stream.at);
         if (stream.look.at == StreamAt::ready && is_starved(stream)) add_starved(stream);
     }
 
+    /// The one operation that a GPU's stream has pending.
+    void add_noted_operation(const FlightEntry& one) {
+        const bool is_function = one.kind == OpKind::host_function;
+        const char* const kind = one.kind == OpKind::launch ? "kernel"
+                                 : is_function              ? "host function"
+                                 : one.kind == OpKind::copy ? "copy"
+                                 : one.kind == OpKind::fill ? "fill"
+                                                            : nullptr;
+        if (kind == nullptr) return;  // a wait, or a graph, which may advance
+        const bool has_name = is_function || one.kind == OpKind::launch;
+        add_operation({is_function, has_name, kind, name_words(one.kind, one.name)}, one.where,
+                      nullptr, 0);
+    }
     void add_operation(const StreamFacts& stream, const ThreadActivity::Seen& thread) {
         add_operation(words_of(thread.work.type), thread.work.where,
                       thread.work.is_node ? &stream.look.where : nullptr, thread.thread);

@@ -9,6 +9,7 @@
 #include "core/base/format.hpp"
 #include "core/base/peek.hpp"
 #include "core/stream/registry.hpp"
+#include "watch/words.hpp"
 
 namespace heddle::detail {
 
@@ -30,9 +31,11 @@ bool is_same_place(const SourceLocation& a, const SourceLocation& b) {
 
 /// Returns the entry of the operation that the stream is at.
 const FlightEntry* find_entry(const StreamFacts& stream) {
+    const bool is_anywhere = stream.look.at == StreamAt::between;
     for (const FlightEntry& one : stream.flight)
         if (one.mode == OpMode::run && one.kind != OpKind::record &&
-            one.submissions >= stream.look.next && is_same_place(one.where, stream.look.where))
+            one.submissions >= stream.look.next &&
+            (is_anywhere || is_same_place(one.where, stream.look.where)))
             return &one;
     return nullptr;
 }
@@ -134,6 +137,11 @@ void ask(Progress& progress, const Picture& picture, StreamFacts& stream) noexce
 Picture take_picture(Progress* progress, bool idle) {
     Picture made;
     made.threads = ThreadActivity::all();
+    constexpr std::chrono::milliseconds patience{100};
+    if (const std::chrono::nanoseconds silent = cuda_backend().ask_progress(patience);
+        silent.count() != 0)
+        made.unseen.push_back(formatted("streams of GPUs: the driver has not answered for {}",
+                                        time_words(silent.count())));
     for_each_stream([&](StreamRecord& stream) {
         if (!stream.has(stream_flag::forked | stream_flag::ended)) look_at(stream, made, idle);
     });

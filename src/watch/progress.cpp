@@ -1,6 +1,7 @@
 #include "watch/progress.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <mutex>
 #include <vector>
 
@@ -17,19 +18,23 @@ struct Progress::Found {
     std::size_t level;
     StreamCounts counts;
     std::uint64_t noted;  ///< of a stream that is recorded: what it holds back grows
+    bool is_known;        ///< it would be seen to advance
 
     bool is_pending() const noexcept { return counts.pushed != counts.done; }
     static std::vector<Found> all() {
+        // How long a look waits for a driver that may not answer.
+        constexpr std::chrono::milliseconds patience{20};
         std::vector<Found> all;
+        (void)cuda_backend().ask_progress(patience);
         for_each_stream([&](StreamRecord& stream) {
             if (stream.has(stream_flag::forked | stream_flag::ended)) return;
             StreamCounts counts;
             const bool is_recorded = stream.has(stream_flag::recording);
-            const bool is_seen = stream.backend->count_steps(stream, counts);
-            if (!is_recorded && (!is_seen || counts.pushed == counts.done)) return;
+            const bool is_known = stream.backend->count_steps(stream, counts);
+            if (!is_recorded && counts.pushed == counts.done) return;
             const int urgency = std::clamp(-stream.priority, 0, static_cast<int>(levels) - 1);
             all.push_back({stream.key.load(), stream.device, static_cast<std::size_t>(urgency),
-                           counts, is_recorded ? stream.noted.load() : 0});
+                           counts, is_recorded ? stream.noted.load() : 0, is_known});
         });
         return all;
     }
@@ -42,14 +47,15 @@ std::uint64_t Progress::rivals(const std::array<std::uint64_t, levels>& of,
     return sum;
 }
 
-void Progress::look_at(const Found& found) {
+void Progress::look_at(const Found& found, bool may_advance) {
     const auto [at, is_new] = streams_.try_emplace(found.key);
     Stream& stream = at->second;
     const StreamCounts& counts = found.counts;
     if (is_new) stream.done = stream.pushed = counts.done;
     given_[found.level] += counts.pushed - stream.pushed;
     done_[found.level] += counts.done - stream.done;
-    const bool moved = is_new || stream.done != counts.done || stream.noted != found.noted;
+    const bool moved =
+        is_new || may_advance || stream.done != counts.done || stream.noted != found.noted;
     stream.done = counts.done;
     stream.pushed = counts.pushed;
     stream.noted = found.noted;
@@ -76,9 +82,13 @@ void Progress::look(std::int64_t pause_ns) {
     if (looked_ns_ != 0) time_ns_ += std::min(now - looked_ns_, 2 * pause_ns);
     looked_ns_ = now;
     ++round_;
-    bool is_pending[2][max_devices] = {};
+    bool is_pending[2][max_devices] = {}, is_unknown[2][max_devices] = {};
+    for (const Found& one : found)
+        if (!one.is_known)
+            is_unknown[static_cast<int>(one.device.kind())][one.device.index()] = true;
     for (const Found& one : found) {
-        look_at(one);
+        // Another stream of the device may hold it up, and advance.
+        look_at(one, is_unknown[static_cast<int>(one.device.kind())][one.device.index()]);
         is_pending[static_cast<int>(one.device.kind())][one.device.index()] |= one.is_pending();
     }
     forget_idle();

@@ -57,7 +57,8 @@ private:
     DeviceState& state_of(Device device) noexcept {
         return devices_[static_cast<int>(device.kind())][device.index()];
     }
-    void look_at(const Found& found);
+    /// `may_advance`: unseen.
+    void look_at(const Found& found, bool may_advance);
     void forget_idle();
     std::uint64_t rivals(const std::array<std::uint64_t, levels>& of, std::size_t level) const;
 

@@ -38,6 +38,7 @@ public:
             made_.text = formatted("{} has work pending that cannot be looked at", stream_.name);
         else if (look_.graph.is_there) describe_graph(place_words(made_.where));
         else if (look_.at == StreamAt::wait) describe_wait();
+        else if (look_.at == StreamAt::between) describe_between();
         else describe_operation();
         add_rest();
         for (const FlightEntry& one : stream_.flight)
@@ -85,6 +86,30 @@ private:
         made_.is = StreamIs::running;
         made_.text = formatted("{} runs {}{}, enqueued at {}{}", stream_.name, made_.operation,
                                views(), place, for_how_long());
+    }
+
+    /// What a GPU's stream was given is known, and what of it has completed.
+    void describe_between() {
+        made_.is = StreamIs::between;
+        const FlightEntry* const first = stream_.at;
+        if (first == nullptr) {
+            made_.text = formatted("{} has {} pending", stream_.name,
+                                   count_words(made_.pending, "operation"));
+            return;
+        }
+        made_.operation = name_words(first->kind, first->name);
+        made_.where = place_of(first->where);
+        const std::string at = formatted("{} ({})", made_.operation, place_words(first->where));
+        if (made_.pending == 1) {
+            made_.text = formatted("{} is at {}{}", stream_.name, at, for_how_long());
+            return;
+        }
+        const FlightEntry& last = stream_.flight.back();
+        const bool is_first = first->submissions == look_.next;
+        made_.text = formatted("{} is between {}{} and {} ({}): {} are pending", stream_.name,
+                               std::string_view(is_first ? "" : "what came before "), at,
+                               name_words(last.kind, last.name), place_words(last.where),
+                               count_words(made_.pending, "operation"));
     }
 
     void describe_wait() {
@@ -138,7 +163,8 @@ private:
     }
 
     void add_rest() {
-        if (made_.is == StreamIs::recording || made_.pending < 2) return;
+        if (made_.is == StreamIs::recording || made_.is == StreamIs::between || made_.pending < 2)
+            return;
         const std::uint64_t rest = made_.pending - 1;
         made_.text +=
             formatted("; {} more {} pending", rest, std::string_view(rest == 1 ? "is" : "are"));

@@ -26,6 +26,7 @@ enum class StreamIs : std::uint8_t {
     ready,      ///< its operation has no worker yet
     waiting,    ///< it waits for another stream, an event or a graph's end
     recording,  ///< a batch or capture holds its work back
+    between,    ///< a GPU's: it is at one of its pending operations; which is not known
     unknown,    ///< that could not be looked at
 };
 

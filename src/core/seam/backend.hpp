@@ -2,6 +2,7 @@
 // backend never sees a scope, a current stream or an observer.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <string>
@@ -186,7 +187,13 @@ public:
 
     // For the watch, which takes no lock (docs/adr/0051). The stream may be closed meanwhile.
 
-    /// Tells how far the stream has come. Returns false if that cannot be seen.
+    /// Learns how far the streams of the backend have come, where that is not known anyway. Waits
+    /// for an answer, at most so long. Returns for how long there has been none; 0 if there is one.
+    virtual std::chrono::nanoseconds ask_progress(std::chrono::nanoseconds) noexcept {
+        return std::chrono::nanoseconds(0);
+    }
+    /// Tells how far the stream has come. Returns false if what it has pending may advance without
+    /// being seen to.
     virtual bool count_steps(StreamRecord&, StreamCounts&) noexcept { return false; }
     /// Tells what the stream has pending.
     virtual Looked look(StreamRecord&, StreamLook&) { return Looked::refused; }

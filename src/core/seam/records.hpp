@@ -57,6 +57,8 @@ struct StreamRecord : FallibleStream {
 
     // Owned by the backend.
     void* cached_event = nullptr;  ///< CUDA: the cudaEvent_t that wait_stream() records
+    /// CUDA: submissions that `cached_event` covers at least. Kept while the process is watched.
+    std::atomic<std::uint64_t> cached_at{0};
     /// Completes with the last work of a closed stream; null once that has completed. CUDA: a
     /// cudaEvent_t. CPU: a CompletionRef*. Guarded by `life`.
     void* final_event = nullptr;

@@ -18,10 +18,11 @@ struct StreamCounts {
 
 /// What a stream is at.
 enum class StreamAt : std::uint8_t {
-    idle,   ///< it has nothing to do
-    ready,  ///< its next operation waits for a worker
-    work,   ///< its next operation runs, or is about to
-    wait,   ///< it waits for a completion
+    idle,     ///< it has nothing to do
+    ready,    ///< its next operation waits for a worker
+    work,     ///< its next operation runs, or is about to
+    between,  ///< it is at one of `pending` operations; which is not known. A GPU's
+    wait,     ///< it waits for a completion
 };
 
 /// A stream's pending work. Completions are names here: they may be gone.

@@ -11,6 +11,7 @@
 #include "cuda/backend.hpp"
 #include "cuda/device/context.hpp"
 #include "cuda/device/deferred.hpp"
+#include "cuda/host_sync/probe.hpp"
 #include "cuda/host_sync/watcher.hpp"
 #include "cuda/observe/cupti.hpp"
 #include "cuda/observe/timing.hpp"
@@ -275,6 +276,7 @@ void CudaBackend::after_fork() noexcept {
     if (looking.load(std::memory_order_relaxed))
         set_forked();  // a driver that was started does not survive a fork
     forget_watcher();
+    forget_probe();
 }
 
 }  // namespace cu

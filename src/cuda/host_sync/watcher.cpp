@@ -108,8 +108,10 @@ bool Watcher::look(Notification& note) noexcept {
         if (code == CUDA_ERROR_NOT_READY) return false;
         if (code == CUDA_SUCCESS) {
             if (note.source != nullptr &&
-                note.source->id.load(std::memory_order_acquire) == note.stream_id)
+                note.source->id.load(std::memory_order_acquire) == note.stream_id) {
+                see_complete(*note.source, note.submissions);
                 failure = failure_until(*note.source, note.submissions);
+            }
             tell(note, std::move(failure));
             return true;
         }

@@ -98,6 +98,7 @@ void CudaBackend::open_stream(StreamRecord& stream, const SourceLocation& where)
         g.spare_zombies.splice(g.spare_zombies.end(), spare);
     }
     stream.owns_native = true;
+    stream.cached_at.store(0, std::memory_order_relaxed);
     stream.seen_complete.store(stream.submissions.load(std::memory_order_relaxed),
                                std::memory_order_relaxed);
 }

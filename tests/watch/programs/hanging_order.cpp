@@ -139,7 +139,7 @@ void starved_by_urgent_work() {
 }  // namespace
 
 std::vector<HangingProgram> hanging_order() {
-    const Strings kernel = {"the kernel Forever", "{culprit}", "has not ended"};
+    const Strings kernel = {"the kernel ", "Forever at {culprit}", "has not ended"};
     const Strings function = {"the host function", "{culprit}", "has not returned"};
     const Strings in_a = {"the host function", "{in a}", "has not returned"};
     const Strings in_b = {"the host function", "{in b}", "has not returned"};
@@ -148,8 +148,7 @@ std::vector<HangingProgram> hanging_order() {
          event_that_is_not_reached,
          {kernel},
          {},
-         {"'copies' waits for", "record 1", "{waited}", "'solver'", "2 more operations",
-          "{waits}"}},
+         {"'copies' waits for", "record 1", "{waited}", "'solver'", "more operations", "{waits}"}},
         {"event that is recorded again",
          event_that_is_recorded_again,
          {kernel},

@@ -171,7 +171,7 @@ std::vector<HangingProgram> hanging_recordings() {
          {"'solver'", "{waits}"}},
         {"batch that was sent",
          batch_that_was_sent,
-         {{"the kernel Forever", "{culprit}", "has not ended"}},
+         {{"the kernel ", "Forever at {culprit}", "has not ended"}},
          {},
          {"'solver'", "{waits}"}},
     };

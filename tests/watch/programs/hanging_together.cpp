@@ -132,7 +132,7 @@ void thread_and_a_shared_event() {
 }  // namespace
 
 std::vector<HangingProgram> hanging_together() {
-    const Strings kernel = {"the kernel Forever", "{culprit}", "has not ended"};
+    const Strings kernel = {"the kernel ", "Forever at {culprit}", "has not ended"};
     const Strings function = {"the host function", "{culprit}", "has not returned"};
     const Strings process = {"process {other}"};
     return {
@@ -140,7 +140,7 @@ std::vector<HangingProgram> hanging_together() {
          rank_that_does_not_come,
          {kernel, {"rank 1", "{collective}", "'rank 1'"}},
          {},
-         {"all_reduce", "{collective}", "'rank 1'", "'rank 0' waits for", "{waits}"}},
+         {"{collective}", "'rank 1'", "'rank 0' waits for", "{waits}"}},
         {"pipeline whose slots are all in use",
          pipeline_whose_slots_are_all_in_use,
          {kernel},

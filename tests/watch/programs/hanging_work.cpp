@@ -153,7 +153,7 @@ void functions_that_wait_for_what_they_enqueue() {
 }  // namespace
 
 std::vector<HangingProgram> hanging_work() {
-    const Strings kernel = {"the kernel Forever", "{culprit}", "has not ended"};
+    const Strings kernel = {"the kernel ", "Forever at {culprit}", "has not ended"};
     const Strings function = {"the host function", "{culprit}", "has not returned"};
     const Strings workers = {"worker", "{culprit}"};
     return {
@@ -166,7 +166,7 @@ std::vector<HangingProgram> hanging_work() {
         {"one index of many", one_index_of_many, {kernel}, {}, {"to_host", "{waits}"}},
         {"kernel that spins for a later one",
          kernel_that_spins_for_a_later_one,
-         {{"the kernel Spin", "{culprit}", "has not ended"}},
+         {{"the kernel ", "Spin at {culprit}", "has not ended"}},
          {},
          {"'b' waits for", "{waited}", "'a'", "{waits}"}},
         {"host function that never returns",

@@ -1,0 +1,189 @@
+// What the watch knows of GPUs: what their streams were given, what of it has completed, and who
+// waits for them.
+#include "../support.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include <heddle/cuda.hpp>
+#include <heddle/observe/watch.hpp>
+
+using namespace heddle_test;
+
+namespace {
+
+#define SKIP_WITHOUT_CUDA()                                                                        \
+    if (device_count(DeviceKind::cuda) == 0) HEDDLE_SKIP("there is no CUDA device")
+
+/// Runs until the host sets *flag.
+__global__ void spin_until(const volatile int* flag) {
+    while (*flag == 0) {}
+}
+
+/// A stream of a GPU with a kernel that runs until open() is called, while the process is watched.
+class Spinning {
+public:
+    Spinning() : flag_(pinned<int>(1)), x(zeros<int>(stream, 100)) {
+        watch({.limit = std::chrono::milliseconds(0), .on_signal = false});
+        set(0);
+        fill(stream, x, 1);
+        stream.synchronize();
+    }
+    ~Spinning() {
+        open();
+        synchronize();
+        end_watch();
+    }
+    void spin() { launch(stream, spin_until, grid(1, 1), flag_.data()); }
+    void open() { set(1); }
+
+    /// Returns what is told of the stream.
+    std::optional<PendingStream> seen() const {
+        const PendingWork all = what_is_pending();
+        const auto found = std::ranges::find(all.streams, stream.id(), &PendingStream::id);
+        return found != all.streams.end() ? std::optional(*found) : std::nullopt;
+    }
+
+private:
+    void set(int value) { *static_cast<volatile int*>(flag_.data()) = value; }
+    Array<int> flag_;
+
+public:
+    Stream stream{Device("cuda:0"), {.priority = 0, .name = "solver"}};
+    Array<int> x;
+};
+
+bool says(const PendingStream& stream, const std::string& part) {
+    return stream.text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("nothing is pending on a GPU's stream whose work has completed", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    Spinning work;
+    fill(work.stream, work.x, 2);
+    CHECK(eventually([&] { return !work.seen(); }));
+}
+
+TEST_CASE("a GPU's stream with one pending operation is at that", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    Spinning work;
+    work.spin();
+    const std::optional<PendingStream> seen = work.seen();
+    REQUIRE(seen);
+    CHECK(seen->is == StreamIs::between);
+    CHECK(seen->pending == 1);
+    INFO(seen->text);
+    CHECK(says(*seen, "'solver' is at spin_until (watch_test.cu:"));
+}
+
+TEST_CASE("a GPU's stream is between the first and the last of its pending operations", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    Spinning work;
+    work.spin();
+    for (int i = 0; i < 3; ++i) fill(work.stream, work.x, i);
+    const std::optional<PendingStream> seen = work.seen();
+    REQUIRE(seen);
+    CHECK(seen->is == StreamIs::between);
+    CHECK(seen->pending == 4);
+    INFO(seen->text);
+    CHECK(says(*seen, "'solver' is between spin_until (watch_test.cu:"));
+    CHECK(says(*seen, " and fill (watch_test.cu:"));
+}
+
+TEST_CASE("what another stream has waited for is known to have completed", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    Spinning work;
+    const Stream other(Device("cuda:0"));
+    for (int i = 0; i < 3; ++i) fill(work.stream, work.x, i);
+    other.wait_stream(work.stream);
+    work.spin();
+    fill(work.stream, work.x, 4);
+    other.synchronize();
+    const std::optional<PendingStream> seen = work.seen();
+    REQUIRE(seen);
+    INFO(seen->text);
+    CHECK(seen->pending == 2);
+    CHECK(says(*seen, "'solver' is between spin_until"));
+}
+
+TEST_CASE("more operations of a GPU's stream than are remembered", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    Spinning work;
+    work.spin();
+    for (int i = 0; i < 100; ++i) fill(work.stream, work.x, i);
+    const std::optional<PendingStream> seen = work.seen();
+    REQUIRE(seen);
+    INFO(seen->text);
+    CHECK(seen->pending == 101);
+    CHECK(says(*seen, "between what came before fill"));
+}
+
+TEST_CASE("a thread that waits for a GPU is told of", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    Spinning work;
+    work.spin();
+    const auto call = [&](auto&& wait, const std::string& name) {
+        std::thread waiting(wait);
+        std::string target;
+        const bool is_seen = eventually([&] {
+            const PendingWork all = what_is_pending();
+            const auto found = std::ranges::find(all.threads, name, &PendingThread::call);
+            if (found == all.threads.end()) return false;
+            target = found->waits_for;
+            return true;
+        });
+        work.open();
+        waiting.join();
+        return is_seen ? target : "nobody waits";
+    };
+    SECTION("in synchronize()") {
+        CHECK(call([&] { work.stream.synchronize(); }, "synchronize") == "'solver'");
+    }
+    SECTION("for an event") {
+        const Event done = work.stream.record_event();
+        CHECK(call([&] { done.synchronize(); }, "Event::synchronize") == "'solver'");
+    }
+    SECTION("in to_host()") {
+        CHECK(call([&] { static_cast<void>(to_host(work.stream, work.x)); }, "to_host") ==
+              "'solver'");
+    }
+    SECTION("for the device") {
+        CHECK(call([&] { synchronize_device(Device("cuda:0")); }, "synchronize_device") ==
+              "cuda:0");
+    }
+}
+
+TEST_CASE("the only pending kernel of a GPU is the cause once it takes longer than the limit",
+          "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    Spinning work;
+    const Recorder reports;
+    watch({.limit = std::chrono::milliseconds(100),
+           .on_signal = false,
+           .on_report = [reports](const PendingWork&, const std::string& text) {
+               reports.add(text);
+           }});
+    work.spin();
+    REQUIRE(eventually([&] { return !reports.seen().empty(); }));
+    const std::string text = reports.seen().front();
+    INFO(text);
+    CHECK(text.find("nothing has completed on cuda:0") != std::string::npos);
+    CHECK(text.find("cause: the kernel spin_until at watch_test.cu:") != std::string::npos);
+}
+
+TEST_CASE("a CPU stream that waits for a GPU has no cause that is not known", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    Spinning work;
+    work.spin();
+    fill(work.stream, work.x, 2);
+    const Stream reader(cpu_device());
+    reader.wait_stream(work.stream);
+    launch_host(reader, [] {});
+    const PendingWork all = what_is_pending();
+    CHECK(std::ranges::count(all.streams, reader.id(), &PendingStream::id) == 1);
+    CHECK(all.causes.empty());
+    work.open();
+    reader.synchronize();
+}
