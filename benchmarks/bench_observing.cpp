@@ -1,6 +1,6 @@
 // What it costs the calling thread that somebody looks: calls with an observer that does nothing,
-// calls recorded for a timeline, and calls that are checked, each beside the same calls alone.
-// Figures are for one call.
+// calls recorded for a timeline, calls that are checked, and calls that are watched, each beside
+// the same calls alone. Figures are for one call.
 
 #include <optional>
 #include <vector>
@@ -54,6 +54,21 @@ public:
         check("launch_host", repeat([&] { launch_host(s, [] {}); }), enqueuing);
         check("record_event", repeat([&] { s.record_event(event); }), enqueuing);
         check_among_64_streams();
+        // Where an event's record is needed, a wait is, too.
+        watch_calls("launch of three views", start, enqueuing);
+        watch_calls("launch_host", repeat([&] { launch_host(s, [] {}); }), enqueuing);
+        watch_calls("record_event", repeat([&] { s.record_event(event); }), enqueuing);
+        watch_calls("record_event and wait_event", repeat([&] {
+                        s.record_event(event);
+                        other.wait_event(event);
+                    }),
+                    enqueuing);
+        watch_calls("wait_stream, elided", repeat([&] { other.wait_stream(s); }), host_only);
+        watch_calls("launch and synchronize", repeat([&] {
+                        start(1);
+                        s.synchronize();
+                    }),
+                    waiting);
     }
 
     /// What both clocks of a CUDA device cost: timing events, and CUPTI where it can be used.
@@ -116,6 +131,16 @@ private:
             recording.reset();
         };
         compare(name, "recorded", run, begin, end, batches);
+    }
+
+    /// The same calls, watched and not.
+    void watch_calls(const char* name, const std::function<void(int)>& run,
+                     const bench::Batches& batches) {
+        const auto end = [&] {
+            end_watch();
+            settle();
+        };
+        compare(name, "watched", run, [] { watch({.on_signal = false}); }, end, batches);
     }
 
     void settle() const { synchronize_device(device_); }

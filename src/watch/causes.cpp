@@ -103,12 +103,17 @@ private:
         const std::ptrdiff_t found = picture_.find(thread.work.stream);
         return found >= 0 ? &picture_.streams[static_cast<std::size_t>(found)] : nullptr;
     }
-    /// Whether all that runs belongs to streams that have not moved.
+    /// Whether all workers run what has not moved. One that runs nothing is about to take
+    /// something.
     bool are_workers_still() const {
-        return std::ranges::all_of(picture_.threads, [&](const ThreadActivity::Seen& one) {
-            const StreamFacts* const stream = one.works() ? stream_of(one) : nullptr;
-            return stream == nullptr || stream->still_ns >= least_ns_;
-        });
+        int busy = 0;
+        for (const ThreadActivity::Seen& one : picture_.threads) {
+            if (!one.works()) continue;
+            const StreamFacts* const stream = stream_of(one);
+            if (stream == nullptr || stream->still_ns < least_ns_) return false;
+            ++busy;
+        }
+        return picture_.workers != 0 && busy >= picture_.workers;
     }
 
     /// Whether work of a more urgent stream has been preferred all the time.

@@ -131,12 +131,16 @@ void ask(Progress& progress, const Picture& picture, StreamFacts& stream) noexce
     for (const std::size_t one : stream.runners)
         if (!progress.has_seen_work(picture.threads[one].thread, picture.threads[one].work_serial))
             stream.still_ns = 0;
+    StreamCounts now;
+    if (stream.runners.empty() && stream.look.at == StreamAt::work &&
+        (!stream.record->backend->count_steps(*stream.record, now) ||
+         now.done != stream.look.counts.done))
+        stream.still_ns = 0;
 }
 }  // namespace
 
 Picture take_picture(Progress* progress, bool idle) {
     Picture made;
-    made.threads = ThreadActivity::all();
     constexpr std::chrono::milliseconds patience{100};
     if (const std::chrono::nanoseconds silent = cuda_backend().ask_progress(patience);
         silent.count() != 0)
@@ -145,6 +149,8 @@ Picture take_picture(Progress* progress, bool idle) {
     for_each_stream([&](StreamRecord& stream) {
         if (!stream.has(stream_flag::forked | stream_flag::ended)) look_at(stream, made, idle);
     });
+    // After the streams: what was seen to run then is still noted, or has ended since.
+    made.threads = ThreadActivity::all();
     for (const ThreadActivity::Seen& one : made.threads)
         made.waits_ns.push_back(
             progress != nullptr ? progress->waits_ns(one.thread, one.wait_serial) : 0);

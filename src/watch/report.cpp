@@ -14,6 +14,11 @@ namespace heddle::detail {
 
 namespace {
 
+/// Returns a stream's name without quotes.
+std::string plain(const std::string& name) {
+    return name.starts_with('\'') ? name.substr(1, name.size() - 2) : name;
+}
+
 /// Describes one stream.
 class StreamWords {
 public:
@@ -21,7 +26,7 @@ public:
         : picture_(picture), stream_(stream), look_(stream.look) {}
 
     PendingStream describe() {
-        made_.name = stream_.name;
+        made_.name = plain(stream_.name);
         made_.id = stream_.record->id.load();
         made_.device = stream_.device;
         made_.pending = std::max<std::size_t>(look_.pending, stream_.recording.operations);
@@ -116,7 +121,7 @@ private:
         if (has_event) made_.event = stream_.at->event;
         const std::string name =
             target != nullptr ? picture_.streams[target->stream].name : std::string();
-        made_.waits_for = name;
+        made_.waits_for = plain(name);
         // Behind the one that it is at.
         const std::size_t more = target != nullptr && target->after != 0 ? target->after - 1 : 0;
         const std::string after = more == 0 ? "next"
@@ -147,9 +152,10 @@ private:
         for (const void* one : look_.graph.awaited) {
             const Promised* const target = picture_.target_of(one);
             if (target == nullptr) continue;
-            made_.waits_for = picture_.streams[target->stream].name;
+            const std::string& name = picture_.streams[target->stream].name;
+            made_.waits_for = plain(name);
             tasks += formatted("{}a node waits for {}",
-                               std::string_view(tasks.empty() ? ": " : "; "), made_.waits_for);
+                               std::string_view(tasks.empty() ? ": " : "; "), name);
         }
         made_.text += tasks + for_how_long();
         if (look_.graph.has_shared && stream_.runners.empty())
@@ -189,6 +195,7 @@ PendingThread describe_thread(const Picture& picture, std::size_t index,
     if (event.event != 0)
         target = formatted("record {} of event {}{}{}", event.record, event.event,
                            std::string_view(target.empty() ? "" : " on "), target);
+    made.waits_for = plain(made.waits_for);
     made.text = formatted("thread {} waits in {}() at {} for {}, for {}", made.number, made.call,
                           place_words(made.where), target, time_words(made.since.count()));
     return made;
@@ -231,7 +238,7 @@ namespace heddle {
 namespace {
 void add_recent(std::string& text, const PendingStream& stream) {
     if (stream.recent.empty()) return;
-    text += detail::formatted("  last operations of {}:\n", stream.name);
+    text += detail::formatted("  last operations of '{}':\n", stream.name);
     std::string last;
     int times = 0;
     const auto add = [&] {

@@ -37,7 +37,7 @@ WatchOptions* wanted = nullptr;  ///< with `%p` in the file's name; null: end_wa
 constinit bool has_handlers = false;
 constinit std::terminate_handler next_terminate = nullptr;
 
-void answer_signal(int) noexcept {
+extern "C" void heddle_answer_quit(int) {
     const int error = errno;
     if (Watcher* const running = watcher.load()) running->ask();
     errno = error;
@@ -48,10 +48,17 @@ void take_signal() noexcept {
     struct sigaction before {};
     if (sigaction(SIGQUIT, nullptr, &before) != 0 || before.sa_handler != SIG_DFL) return;
     struct sigaction action {};
-    action.sa_handler = [](int signal) { answer_signal(signal); };
+    action.sa_handler = &heddle_answer_quit;
     action.sa_flags = SA_RESTART | SA_ONSTACK;
     (void)sigemptyset(&action.sa_mask);
     (void)sigaction(SIGQUIT, &action, nullptr);
+}
+
+/// Gives SIGQUIT back.
+void leave_signal() noexcept {
+    struct sigaction now {};
+    if (sigaction(SIGQUIT, nullptr, &now) == 0 && now.sa_handler == &heddle_answer_quit)
+        (void)std::signal(SIGQUIT, SIG_DFL);
 }
 
 void at_terminate() {
@@ -71,6 +78,7 @@ void start_watching(const SourceLocation& where) {
     running->start(std::move(options), where);
     want_flights(true);
     if (wanted->on_signal) take_signal();
+    else leave_signal();
     if (!std::exchange(has_handlers, true)) next_terminate = std::set_terminate(&at_terminate);
 }
 
@@ -155,6 +163,7 @@ void end_watch() noexcept {
     detail::is_watch_interrupted.store(false);
     detail::want_flights(false);
     if (detail::Watcher* const running = detail::watcher.load()) running->stop();
+    detail::leave_signal();
 }
 
 PendingWork what_is_pending(Where where) try {

@@ -59,6 +59,11 @@ void register_fork_lock(ForkOrder order, ForkLock lock) noexcept {
     entry.set.store(true, std::memory_order_release);
 }
 
+ForkLock fork_lock(ForkOrder order) noexcept {
+    const Entry& entry = entries[static_cast<std::size_t>(order)];
+    return entry.set.load(std::memory_order_acquire) ? entry.lock : ForkLock{};
+}
+
 void register_fork_step(ForkStep step, void (*run)() noexcept) noexcept {
     const auto before = steps[static_cast<std::size_t>(step)].exchange(run);
     if (before != nullptr && before != run) std::terminate();  // likewise

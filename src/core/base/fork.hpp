@@ -57,6 +57,9 @@ template <class Lock> void register_fork_lock(ForkOrder order, Lock& object) noe
                                [](void* l) { static_cast<Lock*>(l)->unlock(); }});
 }
 
+/// Returns the lock that is registered for this order, for tests; without one, an empty one.
+ForkLock fork_lock(ForkOrder order) noexcept;
+
 /// Steps that the child of a fork runs before anything else, in this order. A step must not wait,
 /// except for locks that were held across the fork. It must not use objects that another thread may
 /// have been constructing (MadeOnce is safe).

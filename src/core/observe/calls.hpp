@@ -1,6 +1,7 @@
 // What observers are told of calls: the call that a thread is in, and when it began.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <utility>
 
@@ -75,6 +76,9 @@ private:
     WaitReason before_;
 };
 
+/// Whether there has ever been a ShareMark: else nobody need look for one.
+inline constinit std::atomic<bool> has_shares{false};
+
 /// Marks what this thread enqueues during its lifetime as one device's share of a collective.
 class ShareMark {
 public:
@@ -86,6 +90,7 @@ public:
         call.share = share;
         call.shares = shares;
         call.collective_name = name;
+        if (!has_shares.load(std::memory_order_relaxed)) has_shares.store(true);
     }
     ~ShareMark() {
         ThreadCall& call = this_call();

@@ -28,17 +28,24 @@ bool is_kept(OpKind kind) noexcept {
            kind == OpKind::collective;
 }
 
-FlightNote note_of(const OpInfo& op) noexcept {
+/// Adds whose share of a collective it is.
+FlightNote with_share(FlightNote note) noexcept {
+    if (!has_shares.load(std::memory_order_relaxed)) [[likely]]
+        return note;
     const ThreadCall& call = this_call();
-    const bool is_wait = op.kind == OpKind::wait;
-    return {.kind = op.kind,
-            .name = is_wait && call.collective != 0 ? call.collective_name : op.name,
-            .where = op.where,
-            .views = op.accesses.size(),
-            .other = key_of(op.other),
-            .event = op.event,
-            .collective = call.collective,
-            .share = call.share};
+    note.collective = call.collective;
+    note.share = call.share;
+    if (note.kind == OpKind::wait && call.collective != 0) note.name = call.collective_name;
+    return note;
+}
+
+FlightNote note_of(const OpInfo& op) noexcept {
+    return with_share({.kind = op.kind,
+                       .name = op.name,
+                       .where = op.where,
+                       .views = op.accesses.size(),
+                       .other = key_of(op.other),
+                       .event = op.event});
 }
 }  // namespace
 
@@ -89,24 +96,46 @@ void set_target(OpInfo& op, const EventState& event) noexcept {
 }
 }  // namespace
 
+namespace {
+/// The same for the watch alone.
+[[gnu::noinline]] void note_wait_flight(StreamRecord& waiter, const WaitNote& wait,
+                                        const SourceLocation& where) noexcept {
+    FlightNote note{.kind = OpKind::wait, .name = wait.name, .where = where};
+    const StreamRecord* const other = wait.event != nullptr ? wait.event->noted_on : wait.other;
+    if (other != nullptr) note.other = other->key.load(std::memory_order_relaxed);
+    if (wait.event != nullptr) note.event = point_of(*wait.event);
+    note_flight(waiter, with_share(note), wait.is_recorded);
+}
+[[gnu::noinline]] void note_record_flight(StreamRecord& stream, const EventState& event,
+                                          const SourceLocation& where, bool is_recorded) noexcept {
+    note_flight(stream,
+                with_share({.kind = OpKind::record,
+                            .name = "record_event",
+                            .where = where,
+                            .event = point_of(event)}),
+                is_recorded);
+}
+}  // namespace
+
 [[gnu::cold]] void notify_wait(StreamRecord& waiter, const WaitNote& wait,
                                const SourceLocation& where) noexcept {
+    if (!is_observed()) return note_wait_flight(waiter, wait, where);
     OpInfo op{.kind = wait.is_elided ? OpKind::wait_elided : OpKind::wait,
               .reason = wait.reason,
               .name = wait.name,
               .where = where};
     if (wait.event != nullptr) set_target(op, *wait.event);
     else if (wait.other != nullptr) set_target(op, *wait.other);
-    if (!is_observed()) return note_flight(waiter, note_of(op), wait.is_recorded);
     complete_and_notify_on(waiter, op, wait.is_recorded);
 }
 
 [[gnu::cold]] void notify_record(StreamRecord& stream, const EventState& event,
                                  const SourceLocation& where, bool is_recorded) noexcept {
-    OpInfo op{
-        .kind = OpKind::record, .name = "record_event", .event = point_of(event), .where = where};
-    if (!is_observed()) return note_flight(stream, note_of(op), is_recorded);
-    complete_and_notify_on(stream, op, is_recorded);
+    if (!is_observed()) return note_record_flight(stream, event, where, is_recorded);
+    notify_on(
+        stream,
+        {.kind = OpKind::record, .name = "record_event", .event = point_of(event), .where = where},
+        is_recorded);
 }
 
 OpInfo host_wait(const char* name, StreamRecord& stream, const SourceLocation& where) noexcept {

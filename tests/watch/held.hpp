@@ -1,0 +1,49 @@
+// Streams that are held by host functions, which tests of the watch look at.
+#pragma once
+
+#include <heddle/observe/watch.hpp>
+
+#include <future>
+#include <utility>
+
+#include "support.hpp"
+
+namespace heddle_test {
+
+/// A host function that is inside until the test lets it go.
+class Held {
+public:
+    explicit Held(StreamRef stream, Where where = {}) {
+        launch_host(
+            stream,
+            [inside = inside_, opened = opened_] {
+                inside.set();
+                opened.wait();
+            },
+            where);
+    }
+    ~Held() { open(); }
+    /// Returns once a worker runs it.
+    void await() const { CHECK(inside_.wait()); }
+    void open() {
+        if (!std::exchange(is_open_, true)) door_.set_value();
+    }
+
+private:
+    Flag inside_;
+    std::promise<void> door_;
+    std::shared_future<void> opened_ = door_.get_future().share();
+    bool is_open_ = false;
+};
+
+inline Stream named(const char* name, int priority = 0) {
+    return Stream{cpu_device(), {.priority = priority, .name = name}};
+}
+
+/// Watches while it exists, without reports of its own accord.
+struct Watched {
+    Watched() { watch({.limit = std::chrono::milliseconds(0), .on_signal = false}); }
+    ~Watched() { end_watch(); }
+};
+
+}  // namespace heddle_test

@@ -1,0 +1,211 @@
+// what_is_pending(): the data and the text, on CPU devices.
+#include <heddle/observe/watch.hpp>
+
+#include <algorithm>
+
+#include "watch/held.hpp"
+
+using namespace heddle_test;
+
+namespace {
+
+const PendingStream* find(const PendingWork& work, const std::string& name) {
+    const auto found = std::ranges::find(work.streams, name, &PendingStream::name);
+    return found != work.streams.end() ? &*found : nullptr;
+}
+
+bool has_cause(const PendingWork& work, CauseKind kind, const std::string& part) {
+    return std::ranges::any_of(work.causes, [&](const PendingCause& one) {
+        return one.kind == kind && one.text.find(part) != std::string::npos;
+    });
+}
+
+bool has(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("nothing is pending of streams that are idle", "[watch]") {
+    const Drained drained;
+    const Stream s = named("idle one");
+    launch_host(s, [] {});
+    s.synchronize();
+    CHECK(find(what_is_pending(), "idle one") == nullptr);
+}
+
+TEST_CASE("a host function that runs is pending, and is a cause", "[watch]") {
+    const Drained drained;
+    const Stream s = named("holder");
+    Held held(s, SourceLocation{"dir/held.cpp", 12});
+    held.await();
+    launch_host(s, [] {});
+    const PendingWork work = what_is_pending();
+    const PendingStream* const stream = find(work, "holder");
+    REQUIRE(stream != nullptr);
+    CHECK(stream->is == StreamIs::running);
+    CHECK(stream->id == s.id());
+    CHECK(stream->device == cpu_device());
+    CHECK(stream->pending == 2);
+    CHECK(stream->where.line == 12);
+    CHECK(has(stream->text, "enqueued at held.cpp:12"));
+    CHECK(has(stream->text, "1 more is pending"));
+    CHECK(has_cause(work, CauseKind::operation_runs, "at held.cpp:12 has not returned"));
+    CHECK(has(to_string(work), "\n  cause: the host function "));
+}
+
+TEST_CASE("a stream that waits says for whom, and how much comes before", "[watch]") {
+    const Drained drained;
+    const Stream a = named("first"), b = named("second"), c = named("third");
+    Held held(a);
+    held.await();
+    launch_host(a, [] {});
+    launch_host(a, [] {});
+    b.wait_event(a.record_event(), SourceLocation{"wait.cpp", 5});
+    launch_host(b, [] {});
+    c.wait_stream(b);
+    const PendingWork work = what_is_pending();
+    const PendingStream* const second = find(work, "second");
+    REQUIRE(second != nullptr);
+    CHECK(second->is == StreamIs::waiting);
+    CHECK(second->waits_for == "first");
+    CHECK(has(second->text, "'second' waits for"));
+    CHECK(has(second->text, "(wait.cpp:5)"));
+    CHECK(has(second->text, "after 2 more operations"));
+    const PendingStream* const third = find(work, "third");
+    REQUIRE(third != nullptr);
+    CHECK(third->waits_for == "second");
+}
+
+TEST_CASE("while the process is watched, waits name the record of the event", "[watch]") {
+    const Drained drained;
+    const Watched watched;
+    const Stream a = named("first"), b = named("second");
+    Event event(cpu_device());
+    event.record(a);
+    Held held(a);
+    held.await();
+    event.record(a);
+    b.wait_event(event);
+    const PendingWork work = what_is_pending();
+    const PendingStream* const second = find(work, "second");
+    REQUIRE(second != nullptr);
+    CHECK(second->event.record == 2);
+    CHECK(has(second->text, "record 2 of event"));
+    CHECK(has(second->text, ", which 'first' reaches"));
+}
+
+TEST_CASE("while the process is watched, streams have their last operations", "[watch]") {
+    const Drained drained;
+    const Watched watched;
+    const Stream a = named("recorded");
+    for (int i = 0; i < 3; ++i) launch_host(a, [] {}, SourceLocation{"done.cpp", 3});
+    a.synchronize();
+    Held held(a);
+    held.await();
+    (void)a.record_event();
+    const PendingWork work = what_is_pending();
+    const PendingStream* const stream = find(work, "recorded");
+    REQUIRE(stream != nullptr);
+    REQUIRE(stream->recent.size() == 5);
+    CHECK(stream->recent[0].is_done);
+    CHECK(stream->recent[0].kind == OpKind::host_function);
+    CHECK(!stream->recent[3].is_done);
+    CHECK(stream->recent[4].kind == OpKind::record);
+    CHECK(!stream->recent[4].is_done);
+    CHECK(has(to_string(work, true), "at done.cpp:3 (done), 3 times\n"));
+    CHECK(!has(to_string(work), "last operations"));
+}
+
+TEST_CASE("a thread that waits says in which call, where, and for what", "[watch]") {
+    const Drained drained;
+    const Watched watched;
+    const Stream a = named("awaited");
+    Held held(a);
+    held.await();
+    std::thread waiter([&] { a.synchronize(SourceLocation{"waiter.cpp", 9}); });
+    PendingWork work;
+    CHECK(eventually([&] {
+        work = what_is_pending();
+        return !work.threads.empty();
+    }));
+    held.open();
+    waiter.join();
+    REQUIRE(work.threads.size() == 1);
+    CHECK(work.threads[0].call == "synchronize");
+    CHECK(work.threads[0].where.line == 9);
+    CHECK(work.threads[0].waits_for == "awaited");
+    CHECK(has(work.threads[0].text, "waits in synchronize() at waiter.cpp:9 for 'awaited'"));
+    CHECK(what_is_pending().threads.empty());
+}
+
+TEST_CASE("a wait that nothing under way will end is a cause", "[watch]") {
+    const Drained drained;
+    const Stream held = named("held by a gate");
+    Gate gate;  // the test itself completes what its stream waits for
+    gate.hold(held);
+    launch_host(held, [] {});
+    CHECK(has_cause(what_is_pending(), CauseKind::nothing_reaches, "nothing under way reaches"));
+}
+
+TEST_CASE("an open batch says who opened it, where, and what it holds back", "[watch]") {
+    const Drained drained;
+    const Watched watched;
+    const Stream s = named("batched");
+    Batch batch({.on_cpu = true});
+    const ScopedBatch in(batch, s, SourceLocation{"batch.cpp", 4});
+    for (int i = 0; i < 3; ++i) launch_host(s, [] {}, SourceLocation{"batch.cpp", 6});
+    const PendingWork work = what_is_pending();
+    const PendingStream* const stream = find(work, "batched");
+    REQUIRE(stream != nullptr);
+    CHECK(stream->is == StreamIs::recording);
+    CHECK(stream->pending == 3);
+    CHECK(has(stream->text, "3 operations in the batch that thread"));
+    CHECK(has_cause(work, CauseKind::batch_is_open, "opened at batch.cpp:4 is still open"));
+    CHECK(has_cause(work, CauseKind::batch_is_open, "at batch.cpp:6 the first"));
+}
+
+TEST_CASE("a node that runs is named with its graph", "[watch]") {
+    const Drained drained;
+    const Stream s = named("of a graph");
+    Flag inside, opened;
+    Graph graph = host_node(
+                      cpu_device(),
+                      [inside, opened] {
+                          inside.set();
+                          (void)opened.wait();
+                      },
+                      SourceLocation{"node.cpp", 2})
+                      .build();
+    const Watched watched;
+    graph.launch(s, SourceLocation{"graph.cpp", 8});
+    const bool is_inside = inside.wait();
+    const PendingWork work = what_is_pending();
+    opened.set();
+    CHECK(is_inside);
+    const PendingStream* const stream = find(work, "of a graph");
+    REQUIRE(stream != nullptr);
+    CHECK(has(stream->text, "runs the graph launched at graph.cpp:8"));
+    CHECK(has_cause(work, CauseKind::operation_runs,
+                    "at node.cpp:2, in the graph launched at graph.cpp:8, has not returned"));
+}
+
+TEST_CASE("all workers in host functions are a cause, with the stream that is ready", "[watch]") {
+    const Drained drained;
+    const Watched watched;
+    std::vector<Stream> streams;
+    std::vector<std::unique_ptr<Held>> all;
+    for (int i = 0; i < cpu_workers(); ++i) {
+        streams.push_back(named("inside"));
+        all.push_back(std::make_unique<Held>(streams.back()));
+        all.back()->await();
+    }
+    const Stream late = named("late");
+    launch_host(late, [] {});
+    const PendingWork work = what_is_pending();
+    const PendingStream* const stream = find(work, "late");
+    REQUIRE(stream != nullptr);
+    CHECK(stream->is == StreamIs::ready);
+    CHECK(has(stream->text, "ready to run, and no worker for it"));
+    CHECK(has_cause(work, CauseKind::workers_busy, "and 'late' is ready with no worker to run it"));
+}

@@ -1,0 +1,31 @@
+// When a report is worth telling again: what it says has changed.
+#include "watch/held.hpp"
+#include "watch/report.hpp"
+
+using namespace heddle_test;
+
+namespace {
+/// Looks twice, so that what has begun counts as still, and says what a report would be told by.
+std::string signature(detail::Progress& progress) {
+    for (int i = 0; i < 2; ++i) progress.look(1'000'000);
+    const detail::Picture picture = detail::take_picture(&progress);
+    return detail::signature_of(picture, detail::find_causes(picture, 0), 0);
+}
+}  // namespace
+
+TEST_CASE("a report is told again if a stream is at another operation, else not", "[watch]") {
+    const Drained drained;
+    const Watched watched;
+    detail::Progress progress;
+    const Stream s = named("stuck");
+    Held first(s), second(s);
+    first.await();
+    const std::string before = signature(progress);
+    CHECK(before.find("has not returned") != std::string::npos);
+    CHECK(signature(progress) == before);
+    launch_host(s, [] {});  // more behind it is no other picture
+    CHECK(signature(progress) == before);
+    first.open();
+    second.await();
+    CHECK(signature(progress) != before);
+}
