@@ -106,7 +106,7 @@ bool DataLanes::has_reached(std::size_t lane, std::uint64_t position) noexcept {
 // says more than a long one.
 void DataLanes::look(std::size_t lane) noexcept {
     constexpr std::uint64_t few = 8;
-    constexpr std::int64_t long_ns = 2'000;
+    constexpr std::int64_t long_ns = 700;
     DataLane& asked = lanes_[lane];
     asked.looked_at = asked.newest;
     asked.reached = std::max(asked.reached, asked.stream->backend->reached(*asked.stream));
