@@ -13,7 +13,7 @@ namespace {
 /// Who waits for whom: streams first, then threads.
 class Waits {
 public:
-    explicit Waits(const Picture& picture) : picture_(picture) {
+    explicit Waits(const Snapshot& picture) : picture_(picture) {
         to_.resize(picture.streams.size() + picture.threads.size());
         for (std::size_t i = 0; i < picture.streams.size(); ++i) add_stream(i);
         for (std::size_t i = 0; i < picture.threads.size(); ++i) add_thread(i);
@@ -51,17 +51,17 @@ private:
             if (picture_.streams[i].device == thread.wait.device) to.push_back(i);
     }
 
-    const Picture& picture_;
+    const Snapshot& picture_;
     std::vector<std::vector<std::size_t>> to_;
 };
 
 /// Looks for causes in one picture.
 class Finder {
 public:
-    Finder(const Picture& picture, std::int64_t least_ns)
+    Finder(const Snapshot& picture, std::int64_t least_ns)
         : picture_(picture), waits_(picture), least_ns_(least_ns) {}
 
-    std::vector<Cause> find() {
+    std::vector<StuckCause> find() {
         find_busy_workers();
         find_processes();
         for (std::size_t i = 0; i < picture_.streams.size(); ++i)
@@ -95,7 +95,7 @@ private:
                                    [&](std::size_t one) { return is_still(one, seen); });
     }
     void add(CauseKind kind, std::string text, int thread = 0) {
-        if (std::ranges::find(found_, text, &Cause::text) == found_.end())
+        if (std::ranges::find(found_, text, &StuckCause::text) == found_.end())
             found_.push_back({kind, std::move(text), thread});
     }
 
@@ -161,9 +161,10 @@ private:
     }
     /// What runs may wait for them in a way of the program's own.
     void find_gone_exporters() {
-        const bool may_wait = found_.empty() || std::ranges::any_of(found_, [](const Cause& one) {
-                                  return one.kind == CauseKind::operation_runs;
-                              });
+        const bool may_wait =
+            found_.empty() || std::ranges::any_of(found_, [](const StuckCause& one) {
+                return one.kind == CauseKind::operation_runs;
+            });
         if (!may_wait) return;
         for (const Import& one : picture_.imports)
             if (is_gone(one.process))
@@ -358,21 +359,21 @@ private:
         add(CauseKind::cycle, text);
     }
 
-    const Picture& picture_;
+    const Snapshot& picture_;
     Waits waits_;
     std::int64_t least_ns_;
-    std::vector<Cause> found_;
+    std::vector<StuckCause> found_;
 };
 
 std::string Finder::peek_words(const char* text) { return name_words(OpKind::record, text); }
 
 }  // namespace
 
-std::vector<Cause> find_causes(const Picture& picture, std::int64_t least_ns) {
+std::vector<StuckCause> find_causes(const Snapshot& picture, std::int64_t least_ns) {
     return Finder(picture, least_ns).find();
 }
 
-bool is_stuck(const Picture& picture, Device device, std::int64_t least_ns) {
+bool is_stuck(const Snapshot& picture, Device device, std::int64_t least_ns) {
     const Finder finder(picture, least_ns);
     for (std::size_t i = 0; i < picture.streams.size(); ++i) {
         const StreamFacts& stream = picture.streams[i];
@@ -382,7 +383,7 @@ bool is_stuck(const Picture& picture, Device device, std::int64_t least_ns) {
     return false;
 }
 
-bool is_stuck(const Picture& picture, std::size_t thread, std::int64_t least_ns) {
+bool is_stuck(const Snapshot& picture, std::size_t thread, std::int64_t least_ns) {
     const ThreadActivity::Seen& seen = picture.threads[thread];
     if (!seen.waits() || picture.waits_ns[thread] < least_ns) return false;
     // Another process is to record the event.

@@ -40,7 +40,7 @@ const FlightEntry* find_entry(const StreamFacts& stream) {
     return nullptr;
 }
 
-void look_at(StreamRecord& stream, Picture& to, bool idle) {
+void look_at(StreamRecord& stream, Snapshot& to, bool idle) {
     StreamFacts facts;
     facts.record = &stream;
     facts.key = stream.key.load();
@@ -84,17 +84,17 @@ std::string name_of_stream(StreamRecord& stream, std::vector<std::string>& unsee
     return formatted("stream {}", stream.id.load());
 }
 
-std::ptrdiff_t Picture::find(std::uint64_t key) const noexcept {
+std::ptrdiff_t Snapshot::find(std::uint64_t key) const noexcept {
     const auto found = std::ranges::find(streams, key, &StreamFacts::key);
     return found != streams.end() ? found - streams.begin() : -1;
 }
 
-const Promised* Picture::target_of(const void* completion) const noexcept {
+const Promised* Snapshot::target_of(const void* completion) const noexcept {
     const auto found = promises.find(completion);
     return found != promises.end() ? &found->second : nullptr;
 }
 
-const SharedWait* Picture::shared_wait_of(const void* completion) const noexcept {
+const SharedWait* Snapshot::shared_wait_of(const void* completion) const noexcept {
     const auto found = std::ranges::find(shared_waits, completion, &SharedWait::completion);
     return found != shared_waits.end() ? &*found : nullptr;
 }
@@ -102,7 +102,7 @@ const SharedWait* Picture::shared_wait_of(const void* completion) const noexcept
 namespace {
 /// Looks at what other processes are to do. Their lists are held for moments only, by threads that
 /// call nobody.
-void look_at_processes(Picture& to) {
+void look_at_processes(Snapshot& to) {
     constexpr int tries = 20;
     bool is_seen = false;
     for (int i = 0; i < tries && !is_seen; ++i) {
@@ -125,7 +125,7 @@ void look_at_processes(Picture& to) {
 
 namespace {
 /// What has begun since the last look is not still.
-void ask(Progress& progress, const Picture& picture, StreamFacts& stream) noexcept {
+void ask(Progress& progress, const Snapshot& picture, StreamFacts& stream) noexcept {
     stream.still_ns = progress.still_ns(stream.key, stream.look.counts.done);
     stream.is_overtaken = progress.is_overtaken(stream.key);
     for (const std::size_t one : stream.runners)
@@ -139,8 +139,8 @@ void ask(Progress& progress, const Picture& picture, StreamFacts& stream) noexce
 }
 }  // namespace
 
-Picture take_picture(Progress* progress, bool idle) {
-    Picture made;
+Snapshot take_snapshot(Progress* progress, bool idle) {
+    Snapshot made;
     constexpr std::chrono::milliseconds patience{100};
     if (const std::chrono::nanoseconds silent = cuda_backend().ask_progress(patience);
         silent.count() != 0)

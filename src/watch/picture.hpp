@@ -28,7 +28,7 @@ struct StreamFacts {
     const FlightEntry* at = nullptr;  ///< the entry of the operation that it is at, or null
     std::int64_t still_ns = 0;        ///< since when it has not moved; 0: not known
     bool is_overtaken = false;        ///< more urgent streams got work, and did it, meanwhile
-    /// Threads that run its work, as indices into Picture::threads.
+    /// Threads that run its work, as indices into Snapshot::threads.
     std::vector<std::size_t> runners = {};
 
     bool is_recorded() const noexcept { return recording.is_there && recording.operations != 0; }
@@ -36,11 +36,11 @@ struct StreamFacts {
 
 /// Who will complete a completion.
 struct Promised {
-    std::size_t stream;  ///< index into Picture::streams
+    std::size_t stream;  ///< index into Snapshot::streams
     std::size_t after;   ///< after how many of its operations
 };
 
-struct Picture {
+struct Snapshot {
     std::int64_t now_ns = 0;
     std::vector<StreamFacts> streams = {};
     std::vector<ThreadActivity::Seen> threads = {};
@@ -63,7 +63,7 @@ struct Picture {
 
 /// Looks at everything. `progress` may be null. `idle`: with streams that have nothing pending, for
 /// their last operations.
-Picture take_picture(Progress* progress, bool idle = false);
+Snapshot take_snapshot(Progress* progress, bool idle = false);
 
 /// Returns a stream's name with quotes, or without if nobody gave it. Adds to `unseen` if it could
 /// not be looked at.

@@ -22,7 +22,7 @@ std::string plain(const std::string& name) {
 /// Describes one stream.
 class StreamWords {
 public:
-    StreamWords(const Picture& picture, const StreamFacts& stream)
+    StreamWords(const Snapshot& picture, const StreamFacts& stream)
         : picture_(picture), stream_(stream), look_(stream.look) {}
 
     PendingStream describe() {
@@ -170,13 +170,13 @@ private:
             formatted("; {} more {} pending", rest, std::string_view(rest == 1 ? "is" : "are"));
     }
 
-    const Picture& picture_;
+    const Snapshot& picture_;
     const StreamFacts& stream_;
     const StreamLook& look_;
     PendingStream made_;
 };
 
-PendingThread describe_thread(const Picture& picture, std::size_t index,
+PendingThread describe_thread(const Snapshot& picture, std::size_t index,
                               std::vector<std::string>& unseen) {
     const ThreadActivity::Seen& thread = picture.threads[index];
     PendingThread made;
@@ -203,7 +203,7 @@ PendingThread describe_thread(const Picture& picture, std::size_t index,
 
 }  // namespace
 
-PendingWork describe(const Picture& picture, const std::vector<Cause>& causes) {
+PendingWork describe(const Snapshot& picture, const std::vector<StuckCause>& causes) {
     PendingWork made;
     made.unseen = picture.unseen;
     for (const StreamFacts& one : picture.streams)
@@ -212,11 +212,11 @@ PendingWork describe(const Picture& picture, const std::vector<Cause>& causes) {
         if (picture.threads[i].waits())
             made.threads.push_back(describe_thread(picture, i, made.unseen));
     std::ranges::sort(made.threads, {}, &PendingThread::number);
-    for (const Cause& one : causes) made.causes.push_back({one.kind, one.text, {}, {}});
+    for (const StuckCause& one : causes) made.causes.push_back({one.kind, one.text, {}, {}});
     return made;
 }
 
-std::string signature_of(const Picture& picture, const std::vector<Cause>& causes,
+std::string signature_of(const Snapshot& picture, const std::vector<StuckCause>& causes,
                          std::int64_t least_ns) {
     std::string text;
     for (const StreamFacts& one : picture.streams)
@@ -227,7 +227,7 @@ std::string signature_of(const Picture& picture, const std::vector<Cause>& cause
         if (picture.threads[i].waits() && picture.waits_ns[i] >= least_ns)
             text +=
                 formatted("t{} {}\n", picture.threads[i].thread, picture.threads[i].wait_serial);
-    for (const Cause& one : causes) text += one.text + "\n";
+    for (const StuckCause& one : causes) text += one.text + "\n";
     return text;
 }
 

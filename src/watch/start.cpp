@@ -168,8 +168,8 @@ void end_watch() noexcept {
 
 PendingWork what_is_pending(Where where) try {
     detail::Watcher* const running = detail::watcher.load();
-    const detail::Picture picture =
-        detail::take_picture(running != nullptr ? &running->progress() : nullptr);
+    const detail::Snapshot picture =
+        detail::take_snapshot(running != nullptr ? &running->progress() : nullptr);
     return detail::describe(picture, detail::find_causes(picture, 0));
 } catch (...) {
     detail::rethrow_as_error("what_is_pending", where);

@@ -139,9 +139,9 @@ void Watcher::look(const WatchOptions& options) {
 
 std::string Watcher::headline(const WatchOptions& options) {
     const std::int64_t limit = std::chrono::nanoseconds(options.limit).count();
-    std::optional<Picture> picture;
-    const auto seen = [&]() -> const Picture& {
-        if (!picture) picture = take_picture(&progress_);
+    std::optional<Snapshot> picture;
+    const auto seen = [&]() -> const Snapshot& {
+        if (!picture) picture = take_snapshot(&progress_);
         return *picture;
     };
     std::string devices;
@@ -175,8 +175,8 @@ void Watcher::report(const WatchOptions& options, const std::string& headline, b
     // On request what has just begun is no cause.
     constexpr std::int64_t least_asked = 100'000'000;
     const std::int64_t least = is_asked ? std::min(limit, least_asked) : limit;
-    const Picture picture = take_picture(&progress_, is_end);
-    const std::vector<Cause> causes = find_causes(picture, least);
+    const Snapshot picture = take_snapshot(&progress_, is_end);
+    const std::vector<StuckCause> causes = find_causes(picture, least);
     if (!is_asked) {
         constexpr std::int64_t between = 1'000'000'000;
         std::string signature = signature_of(picture, causes, limit);

@@ -8,7 +8,7 @@ namespace {
 /// Looks twice, so that what has begun counts as still, and says what a report would be told by.
 std::string signature(detail::Progress& progress) {
     for (int i = 0; i < 2; ++i) progress.look(1'000'000);
-    const detail::Picture picture = detail::take_picture(&progress);
+    const detail::Snapshot picture = detail::take_snapshot(&progress);
     return detail::signature_of(picture, detail::find_causes(picture, 0), 0);
 }
 }  // namespace
