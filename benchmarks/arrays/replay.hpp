@@ -128,8 +128,8 @@ template <class Memory> Peers sides_of(std::shared_ptr<Memory> memory, const std
     for (const auto& [of, bytes] : {std::pair{row::same_4k, std::size_t{4} << 10},
                                     {row::same_1m, std::size_t{1} << 20},
                                     {row::same_64m, std::size_t{64} << 20}})
-        add(of, repeat([memory, bytes = bytes] {
-                auto piece = memory->make(bytes, 0);
+        add(of, repeat([memory, size = bytes] {
+                auto piece = memory->make(size, 0);
                 keep(piece);
                 memory->free(piece, 0);
             }));

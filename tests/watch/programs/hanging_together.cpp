@@ -45,8 +45,8 @@ void pipeline_whose_slots_are_all_in_use() {
 }
 
 void pipeline_that_waits_for_a_slot() {
-    const auto work = [](StreamRef s, View<const float> in) {
-        launch_host(s, [in] { never_return(); }, here("culprit"));
+    const auto work = [](StreamRef s, View<const float>) {
+        launch_host(s, [] { never_return(); }, here("culprit"));
     };
     Pipeline<float> pipeline(cpu_device(), work, {.depth = 1, .piece = 10});
     pipeline.acquire();

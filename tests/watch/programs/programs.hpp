@@ -60,8 +60,8 @@ void print_hangs();
 
 /// Never ends at the index `at`.
 struct Forever {
-    HEDDLE_FN void operator()(std::size_t i, View<float> x, std::size_t at) const {
-        if (i == at) never_return();
+    HEDDLE_FN void operator()(std::size_t i, View<float> x, int at) const {
+        if (i == static_cast<std::size_t>(at)) never_return();
         x[i] += 1;
     }
 };
