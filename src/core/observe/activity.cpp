@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "core/base/fork.hpp"
+#include <heddle/detail/thread_state.hpp>
 
 namespace heddle::detail {
 
@@ -21,6 +22,12 @@ struct NamedCall {
 constinit thread_local NamedCall named_call;
 template <class T> T load(const std::atomic<T>& word) noexcept {
     return word.load(std::memory_order_acquire);
+}
+int word_of(Device device) noexcept {
+    return device.index() + max_devices * static_cast<int>(device.kind());
+}
+Device device_of(int word) noexcept {
+    return Access::device(static_cast<DeviceKind>(word / max_devices), word % max_devices);
 }
 }  // namespace
 
@@ -77,7 +84,7 @@ void ThreadActivity::begin_wait(const ActivityWait& wait) noexcept {
     store(wait_.stream, wait.stream);
     store(wait_.event, wait.event.event);
     store(wait_.record, wait.event.record);
-    store(wait_.device, wait.device);
+    store(wait_.device, word_of(wait.device));
     store(wait_.since_ns, wait.since_ns);
     step(wait_.serial);
 }
@@ -100,9 +107,12 @@ bool ThreadActivity::read(Seen& to) const noexcept {
     to.thread = load(thread_);
     to.id = load(id_);
     to.wait_serial = load(wait_.serial);
-    to.wait = {load(wait_.call),   {load(wait_.file), load(wait_.line)},
-               load(wait_.stream), {load(wait_.event), load(wait_.record)},
-               load(wait_.device), load(wait_.since_ns)};
+    to.wait = {load(wait_.call),
+               {load(wait_.file), load(wait_.line)},
+               load(wait_.stream),
+               {load(wait_.event), load(wait_.record)},
+               device_of(load(wait_.device)),
+               load(wait_.since_ns)};
     to.work_serial = load(work_.serial);
     const unsigned line = load(work_.line);
     to.work = {
