@@ -99,7 +99,7 @@ struct OtherProcess {
             if (write(pipe_ends[1], &mine, sizeof mine) < 0) std::abort();
             never_return();
         }
-        if (read(pipe_ends[0], &handle, sizeof handle) != sizeof handle) std::abort();
+        handle = read_handle(pipe_ends[0]);
         print_mark("other", std::to_string(id));
     }
 };

@@ -101,18 +101,16 @@ void events_of_another_process() {
     if (pipe(ends) != 0) std::abort();
     const pid_t child = fork();
     const Stream s = stream_named("s");
-    EventHandle handle;
     if (child == 0) {
         Event shared(cpu_device(), {.interprocess = true});
         for (int i = 0; i < long_row; ++i) launch_host(s, sleep_a_while);
         shared.record(s);
-        handle = export_event(shared);
+        const EventHandle handle = export_event(shared);
         if (write(ends[1], &handle, sizeof handle) < 0) std::abort();
         s.synchronize();
         _exit(0);
     }
-    if (read(ends[0], &handle, sizeof handle) != sizeof handle) std::abort();
-    const Event theirs = import_event(handle);
+    const Event theirs = import_event(read_handle(ends[0]));
     // Others' progress cannot be seen, so it is waited for between work of this process's own.
     while (!theirs.is_complete()) {
         launch_host(s, sleep_a_while);

@@ -1,10 +1,14 @@
 #include "watch/programs/programs.hpp"
 
+#include <array>
+#include <bit>
 #include <cinttypes>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 
 #include <time.h>
+#include <unistd.h>
 
 namespace heddle_test {
 
@@ -41,6 +45,13 @@ void never_return() {
 void Sleep::operator()(std::size_t i, View<float> x) const {
     sleep_a_while();
     x[i] += 1;
+}
+
+EventHandle read_handle(int pipe_end) {
+    std::array<std::byte, sizeof(EventHandle)> bytes{};
+    if (read(pipe_end, bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size()))
+        std::abort();
+    return std::bit_cast<EventHandle>(bytes);
 }
 
 }  // namespace heddle_test

@@ -58,6 +58,9 @@ void print_hangs();
 /// Returns only when the process ends.
 [[noreturn]] void never_return();
 
+/// Reads a handle from a pipe that another process has written whole.
+EventHandle read_handle(int pipe_end);
+
 /// Never ends at the index `at`.
 struct Forever {
     HEDDLE_FN void operator()(std::size_t i, View<float> x, int at) const {
