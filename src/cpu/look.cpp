@@ -59,7 +59,8 @@ private:
     /// Returns `moved` if the stream has no queue any more, or not yet.
     Looked copy_queue() noexcept {
         const void* native = nullptr;
-        if (!peek(&stream_.native, &native, sizeof native)) return Looked::refused;
+        if (!peek_pointer(reinterpret_cast<const void*>(&stream_.native), native))
+            return Looked::refused;
         if (native == nullptr) return Looked::moved;
         if (!queue_.read(native)) return Looked::moved;
         return &queue_->stream_ == &stream_ ? Looked::seen : Looked::moved;
@@ -89,6 +90,11 @@ private:
         }
     }
 
+    /// Goes to the next chunk, whose address a chunk begins with. Returns whether there is one.
+    static bool follow(const Chunk*& chunk) noexcept {
+        return peek_pointer(chunk, chunk) && chunk != nullptr;
+    }
+
     /// Goes through the operations, as the draining thread would.
     void walk(StreamLook& to) {
         constexpr std::size_t most = 1 << 16;
@@ -108,8 +114,7 @@ private:
             if (at == nullptr) return void(to.is_whole = false);
             auto& op = *reinterpret_cast<Operation*>(const_cast<std::byte*>(at));
             if (op.step() == Step::next_chunk) {
-                if (!peek(chunk, &chunk, sizeof chunk) || chunk == nullptr)
-                    return void(to.is_whole = false);
+                if (!follow(chunk)) return void(to.is_whole = false);
                 offset = 0;
                 bytes.from = nullptr;
                 continue;
@@ -172,8 +177,7 @@ private:
             Peeked<Plan::Task> task;
             if (!peek(plan->events.data() + i, &index, sizeof index) ||
                 index >= plan->tasks.size() || !task.read(plan->tasks.data() + index) ||
-                !peek(run.records_.data() + i, &completion, sizeof completion) ||
-                completion == nullptr)
+                !peek_pointer(run.records_.data() + i, completion) || completion == nullptr)
                 continue;
             if (task->kind == NodeKind::record_event) {
                 to.promises.push_back({completion, 0});

@@ -13,6 +13,11 @@ namespace heddle::detail {
 /// Async-signal-safe. Thread-safe; sanitizers do not see it.
 bool peek(const void* from, void* to, std::size_t bytes) noexcept;
 
+/// The same for a pointer.
+template <class T> bool peek_pointer(const void* from, T*& to) noexcept {
+    return peek(from, reinterpret_cast<void*>(&to), sizeof(void*));
+}
+
 /// Returns a text that ends in a zero, cut where its memory ends; "?" if there is none.
 std::string peek_text(const char* from);
 
