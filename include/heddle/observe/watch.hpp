@@ -16,8 +16,8 @@ namespace heddle {
 
 /// A place in the source, or no file if it is not known.
 struct PendingPlace {
-    std::string file;  ///< as the compiler was given it
-    unsigned line = 0;
+    std::string file;   ///< as the compiler was given it
+    unsigned line = 0;  ///< counted from 1
 };
 
 /// What a stream is at.
@@ -32,19 +32,19 @@ enum class StreamIs : std::uint8_t {
 
 /// One of the last operations of a stream.
 struct RecentOperation {
-    OpKind kind = OpKind::launch;
-    OpMode mode = OpMode::run;
-    std::string name;  ///< of the kernel, or "host to device" and the like
-    PendingPlace where;
-    bool is_done = false;
+    OpKind kind = OpKind::launch;  ///< what it is
+    OpMode mode = OpMode::run;     ///< whether it was enqueued or recorded
+    std::string name;              ///< of the kernel, or "host to device" and the like
+    PendingPlace where;            ///< where it was enqueued
+    bool is_done = false;          ///< whether it is known to have completed
 };
 
 /// A stream with work that has not completed.
 struct PendingStream {
-    std::string name;
-    std::uint64_t id = 0;  ///< as StreamRef::id()
-    Device device = detail::Access::device(DeviceKind::cpu, 0);
-    StreamIs is = StreamIs::unknown;
+    std::string name;                                            ///< as the program gave it
+    std::uint64_t id = 0;                                        ///< as StreamRef::id()
+    Device device = detail::Access::device(DeviceKind::cpu, 0);  ///< whose stream it is
+    StreamIs is = StreamIs::unknown;                             ///< what it is at
     /// The operation that it is at: the kernel's name, "copy", "wait" and the like.
     std::string operation;
     PendingPlace where;         ///< where that was enqueued
@@ -61,10 +61,10 @@ struct PendingStream {
 /// A thread of the host that waits in a call. Known of calls that began while the process was
 /// watched.
 struct PendingThread {
-    unsigned number = 0;  ///< counted from 1
-    int thread = 0;       ///< as gettid()
-    std::string call;     ///< "synchronize", for example
-    PendingPlace where;
+    unsigned number = 0;                ///< counted from 1
+    int thread = 0;                     ///< as gettid()
+    std::string call;                   ///< "synchronize", for example
+    PendingPlace where;                 ///< where it was called
     std::chrono::nanoseconds since{0};  ///< how long it has waited
     std::string waits_for;              ///< the stream, or the device
     std::string text;                   ///< all of it in words
@@ -84,7 +84,7 @@ enum class CauseKind : std::uint8_t {
 
 /// Why something does not go on.
 struct PendingCause {
-    CauseKind kind = CauseKind::operation_runs;
+    CauseKind kind = CauseKind::operation_runs;  ///< which sort of cause
     std::string text;  ///< in words: "the kernel Relax at solver.cpp:88 has not ended"
     std::vector<std::string> stack;  ///< of the thread that runs it, innermost first
     std::string thread;              ///< the name of that thread
@@ -92,11 +92,12 @@ struct PendingCause {
 
 /// What is pending, and why.
 struct PendingWork {
-    std::vector<PendingStream> streams;
-    std::vector<PendingThread> threads;
-    std::vector<PendingCause> causes;  ///< empty if none is known
-    std::vector<std::string> unseen;   ///< what could not be looked at, in words
+    std::vector<PendingStream> streams;  ///< those with pending work
+    std::vector<PendingThread> threads;  ///< those that wait
+    std::vector<PendingCause> causes;    ///< empty if none is known
+    std::vector<std::string> unseen;     ///< what could not be looked at, in words
 
+    /// Returns whether nothing is pending and nobody waits.
     bool is_empty() const noexcept { return streams.empty() && threads.empty(); }
 };
 
@@ -107,9 +108,9 @@ std::ostream& operator<<(std::ostream& out, const PendingWork& work);
 
 /// Returns what has been enqueued and has not completed, what that waits for, and why. Takes no
 /// lock that a thread of the program can hold for long, and waits for nothing: it may be called
-/// while the program is stuck, also in host functions. What can be told of CUDA devices is little
-/// as yet. Threads that wait, and the last operations of streams, are known while the process is
-/// watched. Throws OutOfMemory. Thread-safe.
+/// while the program is stuck, also in host functions. Of a GPU's streams it tells between which
+/// operations they are. Threads that wait, and the last operations of streams, are known while the
+/// process is watched. Throws OutOfMemory. Thread-safe.
 PendingWork what_is_pending(Where where = {});
 
 /// Options of watch().
