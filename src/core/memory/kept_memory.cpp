@@ -7,6 +7,7 @@
 #include "core/base/address_sanitizer.hpp"
 #include "core/base/fork.hpp"
 #include "core/base/free_list.hpp"
+#include "core/base/thread_sanitizer.hpp"
 #include "core/memory/kept_lists.hpp"
 #include "core/stream/freed_memory.hpp"
 #include "core/stream/registry.hpp"
@@ -189,6 +190,8 @@ Kept try_keep(StreamRecord& stream, std::uint64_t key, MemoryPiece& piece) noexc
 
 bool keep(StreamRecord& stream, std::uint64_t id, MemoryPiece& piece) noexcept {
     if (!keeps(stream)) return false;
+    // ThreadSanitizer sees what uses freed memory only if the stream frees it.
+    if (tsan::is_here() && stream.device.is_cpu()) return false;
     // Pending work may use what is poisoned: the stream itself would have to do it in its order.
     if (is_poisoned(stream.device) && !stream.backend->is_complete(stream, {})) return false;
     const std::uint64_t key = stream.key.load(std::memory_order_relaxed);
