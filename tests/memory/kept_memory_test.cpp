@@ -155,7 +155,7 @@ TEST_CASE("streams that exchange arrays use two pieces of memory again and again
         b.wait_stream(a);
         launch(b, AddTo{}, dim(n), x, sum);
         a.wait_stream(b);
-        if (HEDDLE_TEST_SANITIZED) b.synchronize();
+        if (HEDDLE_TEST_SANITIZED) a.synchronize();
     }
     CHECK(to_host(b, sum) == Ints(n, 4950));
     CHECK(statistics(test_device()).misses - before.misses <= 4);
