@@ -25,10 +25,10 @@ struct WorkType;
 
 /// To which point of another stream an order_by_data waits.
 enum class DataWaits : std::uint8_t {
-    /// exact on CUDA devices, and on CPU devices while the stream's operations take long, measured
-    /// as it goes (over 2 us each); newest while they are shorter.
+    /// exact on CUDA devices, and on CPU devices while the stream's operations take over 0.7 us
+    /// each, measured as it goes; newest while they are shorter.
     automatic,
-    /// To the newest operation that the other stream has been given. Records nothing in advance,
+    /// To the newest operation of the other stream. Records nothing in advance,
     /// and waits for more than it must where that stream has gone on.
     newest,
     /// To the operation that conflicts, as far as its stream remembers it: the newest 64 points.
@@ -40,7 +40,8 @@ enum class DataWaits : std::uint8_t {
 struct ByDataOptions {
     /// How many streams the work is spread over, at most 32; without those for copies between host
     /// and GPU. 0: as many as measured best, which is two on CPU devices with more than one worker
-    /// thread, one with one, and eight on CUDA devices.
+    /// thread, one with one, and eight on CUDA devices. On CPU devices operations that are shorter
+    /// than a wait stay on one of them.
     int streams = 0;
     DataWaits waits = DataWaits::automatic;  ///< how far its streams wait for each other
 };

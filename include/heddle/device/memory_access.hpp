@@ -67,11 +67,11 @@ private:
     bool a_had_, b_had_;
 };
 
-/// Memory of a device's pool, in bytes. CPU devices have no pool: what is reserved is used, or kept
-/// by streams for later arrays (heddle/memory/statistics.hpp).
+/// Memory of a device's pool, in bytes. CPU devices have no pool: reserved memory is in use, or
+/// kept by streams for later arrays (heddle/memory/statistics.hpp).
 struct PoolUsage {
     std::size_t used = 0;  ///< by arrays now
-    /// Maximum of `used` since the last reset, or more: what was kept then may count.
+    /// Maximum of `used` since the last reset, or more: memory that streams kept then may count.
     std::size_t used_high = 0;
     std::size_t reserved = 0;       ///< allocated from the device now
     std::size_t reserved_high = 0;  ///< maximum of `reserved` since the last reset
@@ -87,9 +87,9 @@ void reset_pool_high_water(Device device, Where where = {});
 std::size_t pool_release_threshold(Device device, Where where = {});
 /// Sets pool_release_threshold(). Thread-safe.
 void set_pool_release_threshold(Device device, std::size_t bytes, Where where = {});
-/// Releases unused memory of the pool to the device, except for `keep` bytes, after streams have
-/// given to the pool all that they keep for later arrays. Memory counts as used until its stream
-/// has reached the free.
+/// Returns to the pool the memory that streams keep for later arrays, then releases the pool's
+/// unused memory to the device, except for `keep` bytes. Memory counts as used until its stream has
+/// reached the free.
 ///
 /// Also releases the memory of destroyed shareable and imported arrays, once a background thread
 /// has seen that their work is done, and that of destroyed graphs with conditional nodes. If there

@@ -1,4 +1,4 @@
-// What is kept of the memory that arrays have freed, and how much that helps.
+// Statistics of the memory that arrays use, and that streams keep for later arrays.
 #pragma once
 
 #include <cstddef>
@@ -20,15 +20,15 @@ struct MemoryStatistics {
     std::uint64_t misses = 0;  ///< arrays whose memory came from the device's pool
 };
 
-/// Returns what the device's arrays use, and what its streams keep for later arrays:
+/// Returns how much memory the device's arrays use, and how much its streams keep for later arrays:
 ///
 ///     for (int step = 0; step < 1000; ++step) train();
 ///     MemoryStatistics memory = statistics(Device{});
 ///     std::printf("%zu MB in use, %zu kept\n", memory.in_use >> 20, memory.held >> 20);
 ///
-/// Only arrays of devices count, and of them not those that are made in captures and batches.
-/// trim_pool() gives back what is kept. Other threads may make arrays meanwhile; the figures are
-/// then of different moments. Thread-safe.
+/// Counts no pinned arrays, and none that captures and batches make. trim_pool() releases the
+/// memory that is kept. While other threads make arrays the figures are of different moments.
+/// Thread-safe.
 MemoryStatistics statistics(Device device, Where where = {});
 
 }  // namespace heddle

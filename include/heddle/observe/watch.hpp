@@ -20,14 +20,14 @@ struct PendingPlace {
     unsigned line = 0;  ///< counted from 1
 };
 
-/// What a stream is at.
+/// The state of a stream.
 enum class StreamIs : std::uint8_t {
     running,    ///< its operation runs, or is about to
     ready,      ///< its operation has no worker yet
     waiting,    ///< it waits for another stream, an event or a graph's end
     recording,  ///< a batch or capture holds its work back
-    between,    ///< a GPU's: it is at one of its pending operations; which is not known
-    unknown,    ///< that could not be looked at
+    between,    ///< of a GPU: it is at one of its pending operations, which one is not known
+    unknown,    ///< its state could not be read
 };
 
 /// One of the last operations of a stream.
@@ -70,16 +70,16 @@ struct PendingThread {
     std::string text;                   ///< all of it in words
 };
 
-/// What kind of cause.
+/// The kind of a cause.
 enum class CauseKind : std::uint8_t {
     operation_runs,    ///< a kernel, copy or host function has not ended
     workers_busy,      ///< no worker is free, and all run host functions
     cycle,             ///< streams and threads wait for each other
-    nothing_reaches,   ///< nothing under way reaches what is waited for
+    nothing_reaches,   ///< no pending work reaches the record that a stream or thread waits for
     batch_is_open,     ///< a batch holds work back
     capture_is_open,   ///< a capture does
-    process_is_gone,   ///< another process, which was to go on
-    rank_has_not_come  ///< to a collective
+    process_is_gone,   ///< another process has ended, or has not reached its record
+    rank_has_not_come  ///< a rank has not reached a collective
 };
 
 /// Why something does not go on.
@@ -95,7 +95,7 @@ struct PendingWork {
     std::vector<PendingStream> streams;  ///< those with pending work
     std::vector<PendingThread> threads;  ///< those that wait
     std::vector<PendingCause> causes;    ///< empty if none is known
-    std::vector<std::string> unseen;     ///< what could not be looked at, in words
+    std::vector<std::string> unseen;  ///< streams and recordings that could not be read, in words
 
     /// Returns whether nothing is pending and nobody waits.
     bool is_empty() const noexcept { return streams.empty() && threads.empty(); }
@@ -106,11 +106,11 @@ std::string to_string(const PendingWork& work, bool recent = false);
 /// Writes to_string() to a stream.
 std::ostream& operator<<(std::ostream& out, const PendingWork& work);
 
-/// Returns what has been enqueued and has not completed, what that waits for, and why. Takes no
-/// lock that a thread of the program can hold for long, and waits for nothing: it may be called
-/// while the program is stuck, also in host functions. Of a GPU's streams it tells between which
-/// operations they are. Threads that wait, and the last operations of streams, are known while the
-/// process is watched. Throws OutOfMemory. Thread-safe.
+/// Returns the work that has not completed, what it waits for, and the causes. Takes no lock that a
+/// thread of the program can hold for long, and waits for nothing: it may be called while the
+/// program is stuck, also in host functions. Of a GPU's streams it tells between which operations
+/// they are. Threads that wait, and the last operations of streams, are known while the process is
+/// watched. Throws OutOfMemory. Thread-safe.
 PendingWork what_is_pending(Where where = {});
 
 /// Options of watch().

@@ -1,4 +1,4 @@
-// What a stream has pending, as somebody sees it who takes no lock (docs/adr/0051).
+// A stream's pending work, as read without a lock (docs/adr/0051).
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ struct StreamCounts {
     std::uint64_t done = 0;    ///< of these
 };
 
-/// What a stream is at.
+/// The state of a stream.
 enum class StreamAt : std::uint8_t {
     idle,     ///< it has nothing to do
     ready,    ///< its next operation waits for a worker
@@ -61,7 +61,7 @@ struct SharedWait {
     std::uint64_t stream_id = 0;
 };
 
-/// What came of a look.
+/// The result of a look.
 enum class Looked : std::uint8_t {
     seen,
     moved,    ///< it went on meanwhile: it is not stuck
