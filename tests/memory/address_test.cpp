@@ -9,6 +9,7 @@
 #include <atomic>
 #include <functional>
 #include <random>
+#include <set>
 #include <span>
 #include <thread>
 #include <utility>
@@ -317,4 +318,26 @@ TEST_CASE("threads make, find and free arrays at once") {
         });
     for (std::thread& t : threads) t.join();
     CHECK(wrong == 0);
+}
+
+TEST_CASE("arrays that one thread makes and another frees use the same few records") {
+    const Stream s(test_device());
+    std::vector<Array<int>> arrays;
+    std::set<const detail::Block*> records;
+    const auto make = [&] {
+        for (int i = 0; i < 50; ++i) {
+            arrays.push_back(empty<int>(s, 16));
+            records.insert(detail::Access::block(arrays.back()));
+        }
+    };
+    for (int round = 0; round < 200; ++round) {
+        make();
+        std::thread([&] { arrays.clear(); }).join();
+    }
+    CHECK(records.size() < 500);
+    for (int round = 0; round < 200; ++round) {
+        std::thread(make).join();
+        arrays.clear();
+    }
+    CHECK(records.size() < 5000);
 }

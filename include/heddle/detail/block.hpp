@@ -49,6 +49,7 @@ struct alignas(128) Block {
     std::atomic<void*> more_users{nullptr};
     /// Memory that its stream keeps when it is freed (core/memory/kept_memory.hpp), or null.
     MemoryPiece* piece = nullptr;
+    std::uint8_t pool = 0;  ///< of records, for good (core/memory/block_records.cpp)
 };
 static_assert(sizeof(Block) == 128);
 

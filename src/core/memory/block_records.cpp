@@ -1,5 +1,7 @@
 #include "core/memory/block_records.hpp"
 
+#include <bit>
+#include <iterator>
 #include <mutex>
 #include <utility>
 
@@ -13,37 +15,66 @@ namespace heddle::detail {
 
 namespace {
 
-/// How many records rest, because a view that has outlived its array is told apart only until
-/// another array has the record. More would be pushed out of the processor's first cache.
+/// How many records of a pool rest, because a view that has outlived its array is told apart only
+/// until another array has the record. More would be pushed out of the processor's first cache.
 constexpr std::size_t most_resting = 32;
 
-struct BlockPool {
-    SpinLock lock;  ///< guards both lists, and changes to serials
+/// The records that some of the threads use. A record stays in its pool, whichever thread gives it
+/// back, so that no pool is emptied while another one grows.
+struct alignas(128) BlockPool {
+    SpinLock lock;  ///< guards what follows, and changes to serials
     /// Free records, in the order in which they were given back, linked through `more_users`.
     Block* oldest = nullptr;
     Block* newest = nullptr;
     std::size_t count = 0;
-    /// Allocations that the index of addresses does not have. Changed with the lock held.
-    std::atomic<Block*> listed{nullptr};
+    Block* listed = nullptr;  ///< allocations that the index of addresses does not have
+
+    /// Call with the lock held, as the next three.
+    void add_free(Block& block) noexcept {
+        block.more_users.store(nullptr, std::memory_order_relaxed);
+        if (count++ == 0) oldest = &block;
+        else newest->more_users.store(&block, std::memory_order_relaxed);
+        newest = &block;
+    }
+    void list(Block& block) noexcept;
+    Block& begin_use(Block& block) noexcept;
+    /// Returns null if no more than those that rest are free.
+    Block* take_free() noexcept {
+        if (count <= most_resting) return nullptr;
+        Block& block = *oldest;
+        oldest = static_cast<Block*>(block.more_users.load(std::memory_order_relaxed));
+        --count;
+        block.more_users.store(nullptr, std::memory_order_relaxed);
+        return &begin_use(block);
+    }
 };
 
-constinit BlockPool pool;
-const ForkRegistration blocks_registered{ForkOrder::blocks, pool.lock};
+constinit BlockPool pools[32];
+static_assert(std::size(pools) == 32);
+/// A bit for each pool that has listed allocations. Changed with that pool's lock held.
+alignas(128) constinit std::atomic<std::uint32_t> with_listed{0};
 
-/// Call with the lock held, as the next three.
-void add_free(Block& block) noexcept {
-    block.more_users.store(nullptr, std::memory_order_relaxed);
-    if (pool.count++ == 0) pool.oldest = &block;
-    else pool.newest->more_users.store(&block, std::memory_order_relaxed);
-    pool.newest = &block;
-}
-void list(Block& block) noexcept {
+std::uint32_t bit_of(const BlockPool& pool) noexcept { return 1u << (&pool - pools); }
+
+const ForkRegistration blocks_registered{ForkOrder::blocks,
+                                         {pools,
+                                          [](void*) {
+                                              for (BlockPool& pool : pools) pool.lock.lock();
+                                          },
+                                          [](void*) {
+                                              for (BlockPool& pool : pools) pool.lock.unlock();
+                                          }}};
+
+BlockPool& pool_of(const Block& block) noexcept { return pools[block.pool]; }
+
+void BlockPool::list(Block& block) noexcept {
     if (block.is_listed) return;
     block.is_listed = true;
-    block.next_listed = pool.listed.load(std::memory_order_relaxed);
-    pool.listed.store(&block, std::memory_order_relaxed);
+    block.next_listed = std::exchange(listed, &block);
+    if (const auto bit = bit_of(*this); !(with_listed.load(std::memory_order_relaxed) & bit))
+        with_listed.fetch_or(bit, std::memory_order_relaxed);
 }
-Block& begin_use(Block& block) noexcept {
+Block& BlockPool::begin_use(Block& block) noexcept {
     set_memory(block, nullptr, 0);
     block.piece = nullptr;
     block.serial.store(next_id(), std::memory_order_relaxed);
@@ -55,68 +86,71 @@ Block& begin_use(Block& block) noexcept {
 
 Block& take_block() {
     free_unfreed_blocks();
+    const auto number = static_cast<std::uint8_t>(this_thread_number() % std::size(pools));
+    BlockPool& pool = pools[number];
     {
         const std::lock_guard lock(pool.lock);
-        if (pool.count > most_resting) {
-            Block& block = *pool.oldest;
-            pool.oldest = static_cast<Block*>(block.more_users.load(std::memory_order_relaxed));
-            --pool.count;
-            block.more_users.store(nullptr, std::memory_order_relaxed);
-            return begin_use(block);
-        }
+        if (Block* const block = pool.take_free()) return *block;
     }
     BlockSlab& slab = make_slab();
+    for (Block& block : slab.blocks) block.pool = number;
     const std::lock_guard lock(pool.lock);
-    for (int i = 1; i < BlockSlab::size; ++i) add_free(slab.blocks[i]);
-    return begin_use(slab.blocks[0]);
+    for (int i = 1; i < BlockSlab::size; ++i) pool.add_free(slab.blocks[i]);
+    return pool.begin_use(slab.blocks[0]);
 }
 
 void give_block(Block& block) noexcept {
     forget_users(block);
     block.origin = MemoryOrigin::pool;
     block.offset = 0;
+    BlockPool& pool = pool_of(block);
     const std::lock_guard lock(pool.lock);
     // With the lock held: take_new_blocks() reads it. The memory stays known, so that a view of it
     // is told apart from other bytes.
     block.serial.store(0, std::memory_order_relaxed);
-    add_free(block);
+    pool.add_free(block);
 }
 
-bool has_new_blocks() noexcept { return pool.listed.load(std::memory_order_relaxed) != nullptr; }
+bool has_new_blocks() noexcept { return with_listed.load(std::memory_order_relaxed) != 0; }
 
 std::size_t take_new_blocks(std::span<NewBlock> to, Block*& later) noexcept {
-    std::size_t count = 0;
-    const std::lock_guard lock(pool.lock);
-    Block* next = pool.listed.load(std::memory_order_relaxed);
-    // At most as many as there is room for, so that makers of arrays do not wait for long.
-    for (std::size_t seen = 0; seen < to.size() && next != nullptr; ++seen) {
-        Block& block = *std::exchange(next, next->next_listed);
-        const std::uint64_t serial = block.serial.load(std::memory_order_relaxed);
-        if (serial != 0 && !block.alive.load(std::memory_order_acquire)) {
-            block.next_listed = std::exchange(later, &block);
-            continue;
+    std::size_t count = 0, seen = 0;
+    std::uint32_t left = with_listed.load(std::memory_order_relaxed);
+    for (; left != 0 && seen < to.size(); left &= left - 1) {
+        BlockPool& pool = pools[std::countr_zero(left)];
+        const std::lock_guard lock(pool.lock);
+        // At most as many as there is room for, so that makers of arrays do not wait for long.
+        for (; seen < to.size() && pool.listed != nullptr; ++seen) {
+            Block& block = *std::exchange(pool.listed, pool.listed->next_listed);
+            const std::uint64_t serial = block.serial.load(std::memory_order_relaxed);
+            if (serial != 0 && !block.alive.load(std::memory_order_acquire)) {
+                block.next_listed = std::exchange(later, &block);
+                continue;
+            }
+            block.is_listed = false;
+            if (serial == 0 || block.data == nullptr) continue;
+            const auto begin = reinterpret_cast<std::uintptr_t>(block.data);
+            to[count++] = {&block, serial, begin, begin + block.bytes};
         }
-        block.is_listed = false;
-        if (serial == 0 || block.data == nullptr) continue;
-        const auto begin = reinterpret_cast<std::uintptr_t>(block.data);
-        to[count++] = {&block, serial, begin, begin + block.bytes};
+        if (pool.listed == nullptr) with_listed.fetch_and(~bit_of(pool), std::memory_order_relaxed);
     }
-    pool.listed.store(next, std::memory_order_relaxed);
     return count;
 }
 
 void list_again(Block* chain) noexcept {
-    const std::lock_guard lock(pool.lock);
     while (chain != nullptr) {
         Block& block = *std::exchange(chain, chain->next_listed);
+        BlockPool& pool = pool_of(block);
+        const std::lock_guard lock(pool.lock);
         block.is_listed = false;
-        if (block.serial.load(std::memory_order_relaxed) != 0) list(block);
+        if (block.serial.load(std::memory_order_relaxed) != 0) pool.list(block);
     }
 }
 
 void list_again(const NewBlock& one) noexcept {
+    BlockPool& pool = pool_of(*one.block);
     const std::lock_guard lock(pool.lock);
-    if (one.block->serial.load(std::memory_order_relaxed) == one.serial) list(*one.block);
+    if (one.block->serial.load(std::memory_order_relaxed) == one.serial) pool.list(*one.block);
 }
 
 }  // namespace heddle::detail
