@@ -139,15 +139,15 @@ TEST_CASE("a thread that waits for a GPU is told of", "[cuda]") {
         return is_seen ? target : "nobody waits";
     };
     SECTION("in synchronize()") {
-        CHECK(call([&] { work.stream.synchronize(); }, "synchronize") == "'solver'");
+        CHECK(call([&] { work.stream.synchronize(); }, "synchronize") == "solver");
     }
     SECTION("for an event") {
         const Event done = work.stream.record_event();
-        CHECK(call([&] { done.synchronize(); }, "Event::synchronize") == "'solver'");
+        CHECK(call([&] { done.synchronize(); }, "Event::synchronize") == "solver");
     }
     SECTION("in to_host()") {
         CHECK(call([&] { static_cast<void>(to_host(work.stream, work.x)); }, "to_host") ==
-              "'solver'");
+              "solver");
     }
     SECTION("for the device") {
         CHECK(call([&] { synchronize_device(Device("cuda:0")); }, "synchronize_device") ==
@@ -186,4 +186,20 @@ TEST_CASE("a CPU stream that waits for a GPU has no cause that is not known", "[
     CHECK(all.causes.empty());
     work.open();
     reader.synchronize();
+}
+
+TEST_CASE("a wait that nothing under way will end is a cause beside an idle GPU", "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    Spinning work;
+    Gate gate;  // the test itself completes what its stream waits for
+    const Stream held(cpu_device());
+    gate.hold(held);
+    launch_host(held, [] {});
+    const auto is_told = [] {
+        return std::ranges::count(what_is_pending().causes, CauseKind::nothing_reaches,
+                                  &PendingCause::kind) != 0;
+    };
+    CHECK(is_told());
+    work.spin();  // what a GPU has pending may complete it
+    CHECK(!is_told());
 }

@@ -49,8 +49,8 @@ Looked CudaBackend::look(StreamRecord& stream, StreamLook& to) {
     to.pending = to.counts.pushed - to.counts.done;
     to.next = to.counts.done + 1;
     to.at = to.pending == 0 ? StreamAt::idle : StreamAt::between;
-    // It may complete what others wait for.
-    to.is_whole = false;
+    // What is pending may complete what others wait for.
+    to.is_whole = to.pending == 0;
     return Looked::seen;
 }
 
