@@ -34,7 +34,7 @@ struct PieceList {
 
 /// What a stream keeps, by size class. The lock is the stream's own: in the usual case one thread
 /// makes and frees a stream's arrays. Never freed: another stream of the device has it later.
-struct KeptMemory {
+struct alignas(64) KeptMemory {
     explicit KeptMemory(Device of) noexcept : device(of) {}
 
     const Device device;

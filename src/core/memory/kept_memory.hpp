@@ -11,8 +11,8 @@
 namespace heddle::detail {
 
 /// Memory from Backend::allocate(), while an array has it or a stream keeps it. The record itself
-/// is never freed.
-struct MemoryPiece {
+/// is never freed. Neighbours are other threads'.
+struct alignas(64) MemoryPiece {
     void* data = nullptr;
     std::size_t bytes = 0;          ///< a whole_size()
     std::size_t wasted = 0;         ///< how much less was asked for, beyond rounding

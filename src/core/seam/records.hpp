@@ -24,8 +24,9 @@ struct KeptMemory;
 class Recorder;
 
 /// The full state of a stream. Made by the registry and never freed. When its stream has ended, the
-/// record is reused for another stream of the same device, with another `id`.
-struct StreamRecord : FallibleStream {
+/// record is reused for another stream of the same device, with another `id`. No two share a cache
+/// line: each submission changes its own.
+struct alignas(64) StreamRecord : FallibleStream {
     std::uint32_t slot = 0;  ///< index in the registry; never changes
     int priority = 0;
     std::string name;  ///< empty: "stream <id>"; changed by name_stream() only
