@@ -1,5 +1,6 @@
 // What the watch knows of GPUs: what their streams were given, what of it has completed, and who
 // waits for them.
+#include "../child.hpp"
 #include "../support.hpp"
 
 #include <algorithm>
@@ -188,8 +189,14 @@ TEST_CASE("a CPU stream that waits for a GPU has no cause that is not known", "[
     reader.synchronize();
 }
 
+// In a process of its own: what streams do whose handle was given away is not known.
 TEST_CASE("a wait that nothing under way will end is a cause beside an idle GPU", "[cuda]") {
     SKIP_WITHOUT_CUDA();
+    const ChildResult result = run_test_case("a lost wait beside an idle GPU");
+    INFO(result.output);
+    CHECK(result.status == 0);
+}
+TEST_CASE("a lost wait beside an idle GPU", "[.]") {
     Spinning work;
     Gate gate;  // the test itself completes what its stream waits for
     const Stream held(cpu_device());
