@@ -320,8 +320,9 @@ TEST_CASE(
     }
     SECTION("nodes: those that were named, unless after() comes later") {
         auto nothing = fill_node(x, 0);
-        CHECK_THROWS_AS(kernel_node(test_device(), Step{}, dim(100), x).dependent_on(nothing),
-                        UsageError);
+        auto refused = kernel_node(test_device(), Step{}, dim(100), x);
+        CHECK_THROWS_AS(refused.dependent_on(nothing), UsageError);
+        CHECK(refused.build().nodes().size() == 1);
         auto first = kernel_node(test_device(), Step{}, dim(100), x);
         auto other = kernel_node(test_device(), Step{}, dim(100), y);
         auto last =

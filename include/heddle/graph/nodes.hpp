@@ -78,6 +78,9 @@ void set_fill(NodeData& node, const Region& to, const void* value, std::size_t s
 /// alone, while the node has no arguments.
 bool read_shape(const NodeData& node, std::size_t* extent, LaunchOptions& options,
                 const SourceLocation& where);
+/// Throws UsageError unless both are kernels of one device.
+void check_dependent(const NodeData& node, const GraphNode& first, const SourceLocation& where);
+/// Lets a kernel start before `first` has finished, behind which it already comes.
 void make_dependent(NodeData& node, const GraphNode& first, const SourceLocation& where);
 /// Clamps the priority to the device's range. Throws Unsupported if it changes in an instantiated
 /// CUDA graph.
@@ -172,6 +175,7 @@ public:
             "heddle::kernel_node: a kernel that depends on another one's memory has to "
             "wait for it: call wait_for_primary() in it, and say so with `static constexpr "
             "bool waits_for_primary = true;`");
+        (detail::check_dependent(this->data(), first, SourceLocation()), ...);
         this->after(first...);
         (detail::make_dependent(this->data(), first, SourceLocation()), ...);
         return *this;

@@ -332,12 +332,18 @@ bool read_shape(const NodeData& node, std::size_t* extent, LaunchOptions& option
     detail::rethrow_as_error("args", where);
 }
 
-void make_dependent(NodeData& node, const GraphNode& first, const SourceLocation& where) try {
+void check_dependent(const NodeData& node, const GraphNode& first,
+                     const SourceLocation& where) try {
     const NodeData& primary = Access::data(first);
     if (primary.kind != NodeKind::kernel || primary.device != node.device)
         usage_error({"dependent_on", where},
                     "{} cannot depend on {}, which is not a kernel of the same device: use after()",
                     label_of(node), label_of(primary));
+} catch (...) {
+    detail::rethrow_as_error("dependent_on", where);
+}
+
+void make_dependent(NodeData& node, const GraphNode& first, const SourceLocation& where) try {
     if (!node.is_dependent_on(Access::data(first))) node.primaries.push_back(&Access::data(first));
 } catch (...) {
     detail::rethrow_as_error("dependent_on", where);
