@@ -66,6 +66,8 @@ private:
 };
 
 constexpr bench::Batches each{.calls = 200, .pairs = 2000, .seconds = 1.0};
+/// Waking the threads is to be little beside what they do.
+constexpr bench::Batches by_team{.calls = 4000, .pairs = 200, .seconds = 1.0, .quick_calls = 200};
 constexpr bench::Batches enqueuing{.calls = 100, .pairs = 2000, .seconds = 1.0};
 constexpr bench::Batches whole{.calls = 4, .pairs = 1000, .seconds = 2.0, .quick_calls = 1};
 constexpr bench::Batches short_of_memory{
@@ -87,7 +89,7 @@ public:
         add(bench::row::training, whole, bench::in_us);
         add(bench::row::mixed, whole, bench::in_us);
         add(bench::row::exchange, enqueuing);
-        add(bench::row::threads, each);
+        add(bench::row::threads, by_team);
         if (device_.is_cuda()) report_.attempt(bench::row::pressure, [this] { add_pressure(); });
     }
 
