@@ -30,7 +30,7 @@ public:
         walk(to);
         if (to.at != StreamAt::idle) look_at_run(to);
         to.promises.push_back({queue_->final_.get(), to.pending});
-        // Whoever has gone on meanwhile may have written over what was read.
+        // A thread that has gone on meanwhile may have overwritten it.
         const StreamCounts before = to.counts;
         return copy_queue() == Looked::seen && counts().done == before.done ? Looked::seen
                                                                             : Looked::moved;

@@ -1,4 +1,5 @@
-// All that is pending at one moment, as it was found: streams, threads, and who will complete what.
+// All that is pending at one moment, as it was found: streams, threads, and who completes which
+// completion.
 #pragma once
 
 #include <cstddef>
@@ -55,7 +56,7 @@ struct Snapshot {
 
     /// Returns the stream's index, or -1 if nothing of it is pending.
     std::ptrdiff_t find(std::uint64_t key) const noexcept;
-    /// Returns who will complete what the stream waits for, or null.
+    /// Returns the stream that will complete this completion, or null.
     const Promised* target_of(const void* completion) const noexcept;
     /// Returns the wait for another process's record that this completion is of, or null.
     const SharedWait* shared_wait_of(const void* completion) const noexcept;

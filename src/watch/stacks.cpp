@@ -127,17 +127,18 @@ void prepare_stacks() noexcept {
     if (tsan::is_compiled_in || stack_signal != 0) return;
     void* one[1];
     (void)backtrace(one, 1);  // loads a library, which a signal handler must not do
-    for (int signal = SIGRTMAX - 1; signal > SIGRTMIN + 2; --signal) {
-        struct sigaction before {};
-        if (sigaction(signal, nullptr, &before) != 0 || before.sa_handler != SIG_DFL) continue;
-        struct sigaction action {};
-        action.sa_handler = &heddle_answer_with_stack;
-        action.sa_flags = SA_RESTART | SA_ONSTACK;
-        (void)sigemptyset(&action.sa_mask);
-        if (sigaction(signal, &action, nullptr) != 0) continue;
-        stack_signal = signal;
-        return;
-    }
+    for (int signal = SIGRTMAX - 1; signal > SIGRTMIN + 2 && stack_signal == 0; --signal)
+        if (take_unused_signal(signal, &heddle_answer_with_stack)) stack_signal = signal;
+}
+
+bool take_unused_signal(int signal, void (*handler)(int)) noexcept {
+    struct sigaction before {};
+    if (sigaction(signal, nullptr, &before) != 0 || before.sa_handler != SIG_DFL) return false;
+    struct sigaction action {};
+    action.sa_handler = handler;
+    action.sa_flags = SA_RESTART | SA_ONSTACK;
+    (void)sigemptyset(&action.sa_mask);
+    return sigaction(signal, &action, nullptr) == 0;
 }
 
 std::vector<std::string> stack_of(int thread) {

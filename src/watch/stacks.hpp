@@ -15,6 +15,9 @@ void prepare_stacks() noexcept;
 /// Returns nothing if it does not answer. One thread at a time may call it.
 std::vector<std::string> stack_of(int thread);
 
+/// Sets a handler if the signal has none. Returns whether it did.
+bool take_unused_signal(int signal, void (*handler)(int)) noexcept;
+
 /// Returns the name of a thread of this process, "heddle-0" for example.
 std::string name_of_thread(int thread);
 

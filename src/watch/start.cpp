@@ -20,6 +20,7 @@
 #include "core/observe/observers.hpp"
 #include "core/observe/start.hpp"
 #include "watch/report.hpp"
+#include "watch/stacks.hpp"
 #include "watch/watcher.hpp"
 
 namespace heddle {
@@ -41,17 +42,6 @@ extern "C" void heddle_answer_quit(int) {
     const int error = errno;
     if (Watcher* const running = watcher.load()) running->ask();
     errno = error;
-}
-
-/// Takes SIGQUIT if the program has no handler for it.
-void take_signal() noexcept {
-    struct sigaction before {};
-    if (sigaction(SIGQUIT, nullptr, &before) != 0 || before.sa_handler != SIG_DFL) return;
-    struct sigaction action {};
-    action.sa_handler = &heddle_answer_quit;
-    action.sa_flags = SA_RESTART | SA_ONSTACK;
-    (void)sigemptyset(&action.sa_mask);
-    (void)sigaction(SIGQUIT, &action, nullptr);
 }
 
 /// Gives SIGQUIT back.
@@ -77,7 +67,7 @@ void start_watching(const SourceLocation& where) {
     if (running == nullptr) watcher.store(running = new Watcher);
     running->start(std::move(options), where);
     want_flights(true);
-    if (wanted->on_signal) take_signal();
+    if (wanted->on_signal) (void)take_unused_signal(SIGQUIT, &heddle_answer_quit);
     else leave_signal();
     if (!std::exchange(has_handlers, true)) next_terminate = std::set_terminate(&at_terminate);
 }

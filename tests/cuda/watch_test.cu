@@ -1,5 +1,5 @@
-// What the watch knows of GPUs: what their streams were given, what of it has completed, and who
-// waits for them.
+// The watch on GPUs: the operations of their streams, how many have completed, and the threads that
+// wait for them.
 #include "../child.hpp"
 #include "../support.hpp"
 
@@ -189,7 +189,8 @@ TEST_CASE("a CPU stream that waits for a GPU has no cause that is not known", "[
     reader.synchronize();
 }
 
-// In a process of its own: what streams do whose handle was given away is not known.
+// In a process of its own: other tests give native handles away, and nobody knows which work such
+// streams have.
 TEST_CASE("a wait that nothing under way will end is a cause beside an idle GPU", "[cuda]") {
     SKIP_WITHOUT_CUDA();
     const ChildResult result = run_test_case("a lost wait beside an idle GPU");

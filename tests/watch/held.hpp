@@ -4,6 +4,7 @@
 #include <heddle/observe/watch.hpp>
 
 #include <future>
+#include <string>
 #include <utility>
 
 #include "support.hpp"
@@ -38,6 +39,10 @@ private:
 
 inline Stream named(const char* name, int priority = 0) {
     return Stream{cpu_device(), {.priority = priority, .name = name}};
+}
+
+inline bool has(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
 }
 
 /// Watches while it exists, without reports of its own accord.

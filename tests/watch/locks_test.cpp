@@ -1,4 +1,4 @@
-// The watch waits for no lock: whichever is held, it says what is pending.
+// The watch waits for no lock: it tells the pending work while any of them is held.
 #include <mutex>
 
 #include "core/base/fork.hpp"

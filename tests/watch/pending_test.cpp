@@ -21,10 +21,6 @@ bool has_cause(const PendingWork& work, CauseKind kind, const std::string& part)
     });
 }
 
-bool has(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-}
-
 }  // namespace
 
 TEST_CASE("nothing is pending of streams that are idle", "[watch]") {
@@ -140,7 +136,8 @@ TEST_CASE("a thread that waits says in which call, where, and for what", "[watch
     CHECK(what_is_pending().threads.empty());
 }
 
-// In a process of its own: what streams do whose native handle was given away is not known.
+// In a process of its own: other tests give native handles away, and nobody knows which work such
+// streams have.
 TEST_CASE("a wait that nothing under way will end is a cause", "[watch]") {
     const ChildResult result = run_test_case("a lost wait");
     INFO(result.output);

@@ -1,11 +1,11 @@
-// When a report is worth telling again: what it says has changed.
+// When a report is made again: when it would say something else.
 #include "watch/held.hpp"
 #include "watch/report.hpp"
 
 using namespace heddle_test;
 
 namespace {
-/// Looks twice, so that what has begun counts as still, and says what a report would be told by.
+/// Looks twice, so that running operations count as still. Returns the signature of a report.
 std::string signature(detail::Progress& progress) {
     for (int i = 0; i < 2; ++i) progress.look(1'000'000);
     const detail::Snapshot picture = detail::take_snapshot(&progress);

@@ -43,10 +43,6 @@ private:
 
 constexpr std::chrono::milliseconds short_limit{50};
 
-bool has(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-}
-
 }  // namespace
 
 TEST_CASE("a stuck stream is reported once, and again when it is stuck elsewhere", "[watch]") {

@@ -32,7 +32,7 @@ enum class StreamIs : std::uint8_t {
 
 /// One of the last operations of a stream.
 struct RecentOperation {
-    OpKind kind = OpKind::launch;  ///< what it is
+    OpKind kind = OpKind::launch;  ///< of work
     OpMode mode = OpMode::run;     ///< whether it was enqueued or recorded
     std::string name;              ///< of the kernel, or "host to device" and the like
     PendingPlace where;            ///< where it was enqueued
@@ -44,7 +44,7 @@ struct PendingStream {
     std::string name;                                            ///< as the program gave it
     std::uint64_t id = 0;                                        ///< as StreamRef::id()
     Device device = detail::Access::device(DeviceKind::cpu, 0);  ///< whose stream it is
-    StreamIs is = StreamIs::unknown;                             ///< what it is at
+    StreamIs is = StreamIs::unknown;                             ///< its state
     /// The operation that it is at: the kernel's name, "copy", "wait" and the like.
     std::string operation;
     PendingPlace where;         ///< where that was enqueued
@@ -106,9 +106,9 @@ std::string to_string(const PendingWork& work, bool recent = false);
 /// Writes to_string() to a stream.
 std::ostream& operator<<(std::ostream& out, const PendingWork& work);
 
-/// Returns the work that has not completed, what it waits for, and the causes. Takes no lock that a
-/// thread of the program can hold for long, and waits for nothing: it may be called while the
-/// program is stuck, also in host functions. Of a GPU's streams it tells between which operations
+/// Returns the pending work, its waits, and the causes. Takes no lock that a thread of the program
+/// can hold for long, and waits for nothing: it may be called while the program is stuck, also in
+/// host functions. Of a GPU's streams it tells between which operations
 /// they are. Threads that wait, and the last operations of streams, are known while the process is
 /// watched. Throws OutOfMemory. Thread-safe.
 PendingWork what_is_pending(Where where = {});
@@ -126,9 +126,9 @@ struct WatchOptions {
     std::function<void(const PendingWork&, const std::string& text)> on_report = {};
 };
 
-/// Watches the process from now on: says what is pending, and why, when nothing has completed on a
-/// device for a while, or a thread has waited for so long. A report is made once, and again when
-/// what it says has changed. Called again, it changes the options.
+/// Watches the process from now on: reports the pending work, and why it is stuck, when nothing has
+/// completed on a device for the limit, or a thread has waited for so long. A report is made once,
+/// and again when it would say something else. Called again, it changes the options.
 ///
 ///     watch({.limit = std::chrono::seconds(30)});
 ///

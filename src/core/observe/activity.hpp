@@ -72,7 +72,7 @@ public:
         bool waits() const noexcept { return wait_serial % 2 != 0; }
         bool works() const noexcept { return work_serial % 2 != 0; }
     };
-    /// Returns what all threads do that have done anything while the process was watched.
+    /// Returns the activity of all threads that were active while the process was watched.
     static std::vector<Seen> all();
     /// Forgets all threads but the calling one: for the child of a fork.
     static void forget_others() noexcept;

@@ -1,0 +1,219 @@
+// Nodes that launch kernels.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <type_traits>
+#include <utility>
+
+#include <heddle/detail/work.hpp>
+#include <heddle/graph/node_of.hpp>
+#include <heddle/launch/dependent_launch.hpp>
+#include <heddle/launch/launch.hpp>
+
+namespace heddle {
+
+namespace detail {
+/// Checks and sets what a kernel node launches.
+void set_kernel(NodeData& node, const LaunchCall& call);
+/// Sets a launch that differs in one argument only, which has been checked. The other arrays keep
+/// the allocations (serials) noted when they were set.
+void change_kernel(NodeData& node, const LaunchCall& call, std::int8_t argument);
+/// Throws UsageError if an array that the node uses is gone, also if its record is another array's
+/// now.
+void check_arrays(const GraphNode& node, const SourceLocation& where);
+struct SetKernel {
+    NodeData& node;
+    void operator()(const LaunchCall& call) const { set_kernel(node, call); }
+};
+struct ChangeKernel {
+    NodeData& node;
+    std::int8_t argument;
+    void operator()(const LaunchCall& call) const { change_kernel(node, call, argument); }
+};
+/// These two do nothing while the node has no arguments.
+void set_extents(NodeData& node, const std::size_t* extent, std::size_t dimensions,
+                 const GivenOptions& how, const SourceLocation& where);
+void set_grid(NodeData& node, const LaunchGrid& grid);
+/// Throws what launch() would on a stream of the device. Raises the kernel's limit of dynamic
+/// shared memory if needed.
+void check_grid(Device device, const WorkType& type, void* kernel, const LaunchGrid& grid);
+/// Reads the present extents (of a portable kernel) and options. Returns false, and leaves both
+/// alone, while the node has no arguments.
+bool read_shape(const NodeData& node, std::size_t* extent, LaunchOptions& options,
+                const SourceLocation& where);
+/// Throws UsageError unless both are kernels of one device.
+void check_dependent(const NodeData& node, const GraphNode& first, const SourceLocation& where);
+/// Lets a kernel start before `first` has finished. after() has ordered it behind that.
+void make_dependent(NodeData& node, const GraphNode& first, const SourceLocation& where);
+/// Clamps the priority to the device's range. Throws Unsupported if it changes in an instantiated
+/// CUDA graph.
+void set_priority(NodeData& node, int priority, const SourceLocation& where);
+StreamState& any_stream(Device device);
+/// Returns the kernel object of a node, and writes its extents to `extent`. Throws UsageError if it
+/// is not the kernel `asked`, or has no arguments yet.
+const void* kernel_of(const GraphNode& node, const AskedKernel& asked, std::size_t* extent,
+                      const SourceLocation& where);
+/// Throws UsageError for an Array that holds nothing, given to `call`.
+template <class A> void check_not_empty(A& a, const char* call, const SourceLocation& where) {
+    if constexpr (is_array<std::remove_const_t<A>>) check_held(a, call, where);
+}
+/// Throws what launch() would for this argument on a stream of `device`.
+template <class A> void check_node_argument(A& a, Device device, const SourceLocation& where) {
+    KernelArg<A> kept = kernel_argument(a);
+    MemoryArguments<KernelArg<A>> used;
+    used.add(a, kept, 0, false);
+    for (const MemoryArgument& one : used.all()) check_memory(one, any_stream(device), where);
+    check_not_empty(a, "set", where);
+}
+
+/// dim() is for kernel objects, and grid() for all others.
+template <class K, class S>
+concept NodeKernel = std::is_same_v<S, LaunchGrid> || KernelObject<K>;
+}  // namespace detail
+
+inline namespace HEDDLE_COMPILED_BY {
+
+template <class K, int N, class... P> class PreparedLaunch;
+
+/// A node that launches a kernel: KernelNode, GlobalNode or ModuleNode. Made by kernel_node(). K is
+/// the kernel, S the shape of its launch.
+template <class K, class S> class BasicKernelNode : public NodeOf<BasicKernelNode<K, S>> {
+    static constexpr bool is_portable = !std::is_same_v<S, LaunchGrid>;
+
+public:
+    /// Refers to a node of a graph, found by name or captured, so that it can be changed:
+    /// `KernelNode<Scale, 1> scale(graph.node("scale"))`. Throws UsageError if it is not this
+    /// kernel with as many indices.
+    explicit BasicKernelNode(const GraphNode& node, Where where = {})
+        requires(is_portable)
+        : NodeOf<BasicKernelNode>(node), shape_{{where, {}}, {}},
+          kernel_(*static_cast<const K*>(
+              detail::kernel_of(node, detail::LaunchTraits<K, S>::asked, shape_.extent, where))) {}
+
+    /// Sets the arguments after the indices, from the next launch on. They are checked as those of
+    /// launch().
+    template <class... A> BasicKernelNode& args(A&&... arguments) {
+        using Traits = detail::LaunchTraits<K, S>;
+        if constexpr (Traits::template can_launch<A...>) {
+            update_shape();
+            detail::describe_launch(kernel_, shape_, detail::SetKernel{this->data()}, arguments...);
+        } else (void)sizeof(*Traits::template why<A...>());
+        return *this;
+    }
+    /// Sets the extents and launch options, from the next launch on. Throws Unsupported if options
+    /// other than block and shared_bytes change in an instantiated CUDA graph.
+    BasicKernelNode& dim(const S& d)
+        requires(is_portable)
+    {
+        shape_ = d;
+        detail::set_extents(this->data(), d.extent, std::size(d.extent), d.how, d.where);
+        return *this;
+    }
+    /// Sets grid, block, dynamic shared memory and launch options, from the next launch on. Throws
+    /// what launch() does for an impossible grid, and Unsupported as dim() does.
+    BasicKernelNode& grid(const LaunchGrid& grid)
+        requires(!is_portable)
+    {
+        check_grid(kernel_, this->device(), grid);
+        shape_ = grid;
+        detail::set_grid(this->data(), grid);
+        return *this;
+    }
+    /// Orders this kernel after those, but lets it start before they have finished: the graph's
+    /// form of a dependent launch (heddle/launch/dependent_launch.hpp). Throws UsageError for a
+    /// node that is not a kernel of the same device.
+    template <std::derived_from<GraphNode>... Nodes>
+    BasicKernelNode& dependent_on(const Nodes&... first)
+        requires(is_portable)
+    {
+        static_assert(
+            WaitsForPrimary<K>,
+            "heddle::kernel_node: a kernel that depends on another one's memory has to "
+            "wait for it: call wait_for_primary() in it, and say so with `static constexpr "
+            "bool waits_for_primary = true;`");
+        (detail::check_dependent(this->data(), first, SourceLocation()), ...);
+        this->after(first...);
+        (detail::make_dependent(this->data(), first, SourceLocation()), ...);
+        return *this;
+    }
+    /// Sets the priority, as LaunchOptions::priority does. Of the graph's kernels that are ready,
+    /// the most urgent (smallest value, as for streams) runs first. The default is 0; a captured
+    /// kernel has its stream's priority.
+    ///
+    /// On CUDA a graph with such nodes runs at its nodes' priorities, not at the stream's. Once it
+    /// is instantiated, they cannot be changed (Unsupported).
+    BasicKernelNode& priority(int value, Where where = {}) {
+        detail::set_priority(this->data(), value, where);
+        return *this;
+    }
+
+private:
+    friend detail::Access;
+    BasicKernelNode(const K& kernel, const S& shape, Device device)
+        : NodeOf<BasicKernelNode>(detail::new_node(NodeKind::kernel, device, shape.where)),
+          shape_(shape), kernel_(kernel) {
+        if constexpr (!is_portable) {
+            check_grid(kernel, device, shape);
+            this->name(detail::LaunchTraits<K, S>::name(kernel));
+        }
+        if (detail::LaunchTraits<K, S>::takes_nothing(kernel)) no_args();
+    }
+    static void check_grid(const K& kernel, Device device, const LaunchGrid& grid) {
+        using Traits = detail::LaunchTraits<K, S>;
+        detail::check_grid(device, Traits::any_type(), Traits::symbol(kernel), grid);
+    }
+    void no_args() {
+        if constexpr (detail::LaunchTraits<K, S>::may_take_nothing) args();
+    }
+    /// Another handle may have changed the extents and options.
+    void update_shape() {
+        if constexpr (is_portable)
+            shape_.how.given |=
+                detail::read_shape(this->data(), shape_.extent, shape_.how.options, shape_.where);
+    }
+    template <class... P> void change_argument(std::int8_t argument, const P&... values) {
+        update_shape();
+        detail::describe_launch(kernel_, shape_, detail::ChangeKernel{this->data(), argument},
+                                values...);
+    }
+
+    S shape_;
+    K kernel_;
+};
+
+/// A node that runs a portable kernel with N indices.
+template <class K, int N> using KernelNode = BasicKernelNode<K, Dim<N>>;
+
+/// Makes a node that launches a kernel, with dim() or grid() as launch() does, on `device`: by
+/// default the current one, for a module's kernel always the module's. Arguments may be left out,
+/// and set by args() before build().
+template <class K, detail::IsLaunchShape S, class... A>
+    requires(detail::NodeKernel<K, S>)
+auto kernel_node(Device device, const K& kernel, const S& shape, A&&... args) {
+    auto node =
+        detail::Access::make<BasicKernelNode<std::decay_t<const K&>, S>>(kernel, shape, device);
+    if constexpr (sizeof...(A) > 0) {
+        using Traits = detail::LaunchTraits<std::decay_t<const K&>, S>;
+        // Here, and not in args() alone, because clang would not name the caller's line.
+        if constexpr (Traits::template can_launch<A...>) node.args(std::forward<A>(args)...);
+        else (void)sizeof(*Traits::template why<A...>());
+    }
+    return node;
+}
+template <class K, detail::IsLaunchShape S, class... A>
+    requires(detail::NodeKernel<K, S>)
+auto kernel_node(const K& kernel, const S& shape, A&&... args) {
+    return kernel_node(detail::LaunchTraits<std::decay_t<const K&>, S>::device(kernel), kernel,
+                       shape, std::forward<A>(args)...);
+}
+/// Deleted: write dim(n) for the number of indices.
+template <class Why = mistake::the_number_of_indices_is_dim_of_n, detail::KernelObject K,
+          std::integral N, class... A>
+Why kernel_node(const K&, N, A&&...) = delete;
+
+}  // namespace HEDDLE_COMPILED_BY
+
+}  // namespace heddle

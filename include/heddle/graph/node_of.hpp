@@ -1,0 +1,42 @@
+// The base of all kinds of nodes.
+#pragma once
+
+#include <concepts>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <heddle/graph/graph.hpp>
+
+namespace heddle {
+
+/// The base of all kinds of nodes; `Self` is the kind. Setters may be called again, also on a node
+/// in a graph, and take effect at its next launch. Only the dependencies and the device are fixed
+/// when the graph is built.
+template <class Self> class NodeOf : public GraphNode {
+public:
+    /// Orders this node after those. Throws UsageError if it is already in a graph.
+    template <std::derived_from<GraphNode>... Nodes> Self& after(const Nodes&... first) {
+        (add_dependency(first, SourceLocation()), ...);
+        return self();
+    }
+    using GraphNode::name;
+    /// Sets the name, which is shown in errors and in Graph::dot(), and which Graph::node() finds.
+    Self& name(std::string text) {
+        set_name(std::move(text));
+        return self();
+    }
+
+protected:
+    using GraphNode::GraphNode;
+    explicit NodeOf(const GraphNode& node) : GraphNode(node) {}
+    Self& self() noexcept { return static_cast<Self&>(*this); }
+};
+
+namespace detail {
+std::shared_ptr<NodeData> new_node(NodeKind kind, Device device, Where where);
+/// Returns `node`. Throws UsageError if it is of another kind.
+const GraphNode& check_kind(const GraphNode& node, NodeKind kind, const SourceLocation& where);
+}  // namespace detail
+
+}  // namespace heddle
