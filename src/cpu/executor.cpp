@@ -1,5 +1,6 @@
 #include "cpu/executor.hpp"
 
+#include "core/base/clock.hpp"
 #include "core/base/environment.hpp"
 #include "core/base/errors.hpp"
 #include "core/base/fork.hpp"
@@ -91,9 +92,7 @@ void Executor::work() {
     // Spinning briefly before sleeping saves the wake-up (20 to 60 µs) when work arrives in a
     // stream of small pieces. On machines with few cores the spin is short: other threads need the
     // core.
-    using Clock = std::chrono::steady_clock;
-    const auto patience =
-        std::chrono::microseconds(std::thread::hardware_concurrency() > 2 ? 40 : 5);
+    const std::int64_t usual_ns = std::thread::hardware_concurrency() > 2 ? 40'000 : 5'000;
     std::unique_lock lock(mutex_);
     while (!closed_.load(std::memory_order_relaxed)) {
         if (Runnable* work = take()) {
@@ -104,7 +103,8 @@ void Executor::work() {
         }
         ++looking_;
         lock.unlock();
-        for (const auto until = Clock::now() + patience; !anything_ready() && Clock::now() < until;)
+        for (const std::int64_t until = now_ns() + spin_ns(usual_ns);
+             !anything_ready() && now_ns() < until;)
             for (int i = 0; i < 8; ++i) pause();
         lock.lock();
         --looking_;

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <vector>
 
+#include "core/base/clock.hpp"
 #include "core/base/host_function_mark.hpp"
 #include "core/base/made_once.hpp"
 #include "core/failure/told.hpp"
@@ -51,14 +52,14 @@ const Cores& cores() { return all_cores.get(); }
 std::size_t run_first(Fiber* fiber, const OpType& type, void* closure, std::size_t count,
                       double& index_ns) {
     constexpr std::int64_t enough_ns = 5'000, worth_ns = 30'000;
-    const std::int64_t start = now_ns();
+    const std::int64_t start = decision_ns();
     std::size_t done = 0, step = 1;
     std::int64_t spent = 0;
     while (done < count && spent < enough_ns) {
         const std::size_t end = done + std::min(count - done, step);
         run_on(fiber, type, closure, done, end);
         done = end;
-        spent = fiber != nullptr ? spent + fiber->took_ns() : now_ns() - start;
+        spent = fiber != nullptr ? spent + fiber->took_ns() : decision_ns() - start;
         // Does not run far past enough_ns: the other threads wait meanwhile.
         const double rate =
             static_cast<double>(done) / static_cast<double>(std::max<std::int64_t>(spent, 1));
@@ -139,7 +140,7 @@ bool Spread::work_on(Range& range, bool is_starter, Fiber* fiber) noexcept {
         if (begin >= range.end) return true;
         const std::size_t end = std::min(range.end, begin + grain_);
         const bool timed = is_starter && index_ns_ == 0;
-        const std::int64_t start = timed ? now_ns() : 0;
+        const std::int64_t start = timed ? decision_ns() : 0;
         try {
             run_on(fiber, op_->type(), queue_.closure_of(*op_), begin, end);
         } catch (...) {
@@ -150,7 +151,7 @@ bool Spread::work_on(Range& range, bool is_starter, Fiber* fiber) noexcept {
         }
         if (timed)
             index_ns_ = static_cast<double>(std::max<std::int64_t>(
-                            1, fiber != nullptr ? fiber->took_ns() : now_ns() - start)) /
+                            1, fiber != nullptr ? fiber->took_ns() : decision_ns() - start)) /
                         static_cast<double>(end - begin);
     }
 }

@@ -155,7 +155,7 @@ Snapshot take_snapshot(Progress* progress, bool idle) {
         made.waits_ns.push_back(
             progress != nullptr ? progress->waits_ns(one.thread, one.wait_serial) : 0);
     made.workers = cpu_backend().worker_count();
-    made.now_ns = now_ns();
+    made.now_ns = decision_ns();
     for (std::size_t i = 0; i < made.streams.size(); ++i) {
         StreamFacts& stream = made.streams[i];
         stream.at = find_entry(stream);

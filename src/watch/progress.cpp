@@ -77,7 +77,7 @@ void Progress::forget_idle() {
 void Progress::look(std::int64_t pause_ns) {
     const std::vector<Found> found = Found::all();
     const std::vector<ThreadActivity::Seen> threads = ThreadActivity::all();
-    const std::int64_t now = now_ns();
+    const std::int64_t now = decision_ns();
     const std::lock_guard lock(lock_);
     if (looked_ns_ != 0) time_ns_ += std::min(now - looked_ns_, 2 * pause_ns);
     looked_ns_ = now;

@@ -89,6 +89,7 @@ void Watcher::wake() noexcept {
 void Watcher::sleep(std::int64_t ns) noexcept {
     const std::uint32_t seen = calls_.load();
     if (is_asked_.load()) return;
+    if (DecisionClock* const clock = DecisionClock::current()) return clock->wait(calls_, seen, ns);
     const timespec limit{ns / 1'000'000'000, ns % 1'000'000'000};
     syscall(SYS_futex, &calls_, FUTEX_WAIT_PRIVATE, seen, &limit, nullptr, 0);
 }
@@ -180,7 +181,7 @@ void Watcher::report(const WatchOptions& options, const std::string& headline, b
     if (!is_asked) {
         constexpr std::int64_t between = 1'000'000'000;
         std::string signature = signature_of(picture, causes, limit);
-        const std::int64_t now = now_ns();
+        const std::int64_t now = decision_ns();
         if (signature == last_ || (last_ns_ != 0 && now - last_ns_ < std::min(limit, between)))
             return;
         last_ = std::move(signature);

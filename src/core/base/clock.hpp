@@ -1,6 +1,7 @@
-// The host's clock, in nanoseconds.
+// The host's clock, in nanoseconds, and the clock that decisions are made by.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <ctime>
 
@@ -12,6 +13,47 @@ inline std::int64_t now_ns() noexcept {
     timespec now{};
     clock_gettime(CLOCK_MONOTONIC, &now);
     return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+/// A clock in place of the host's for all choices that are made by how long things take: the limit
+/// of a watch, the streams of an order_by_data, how a kernel is spread, how long a worker looks for
+/// work before it sleeps. Times that are measured for somebody (timelines, events) are now_ns().
+/// Either choice is right; tests set a clock to see each. Every function may be called from any
+/// thread at any time.
+class DecisionClock {
+public:
+    virtual std::int64_t now_ns() noexcept = 0;
+    /// Blocks until another thread has changed `word` from `seen` and woken its futex, or `ns` have
+    /// passed. May return early.
+    virtual void wait(std::atomic<std::uint32_t>& word, std::uint32_t seen,
+                      std::int64_t ns) noexcept = 0;
+    /// Returns how long a thread spins before it sleeps, where `usual` is the host's choice.
+    virtual std::int64_t spin_ns(std::int64_t usual) noexcept = 0;
+
+    /// Returns the clock that was set, or null for the host's.
+    static DecisionClock* current() noexcept { return current_.load(std::memory_order_acquire); }
+    /// Sets a clock, or with null the host's again. The clock has to live as long as the process.
+    static void set(DecisionClock* clock) noexcept {
+        current_.store(clock, std::memory_order_release);
+    }
+
+protected:
+    ~DecisionClock() = default;
+
+private:
+    inline static constinit std::atomic<DecisionClock*> current_{nullptr};
+};
+
+/// Returns the time by which choices are made, in nanoseconds.
+inline std::int64_t decision_ns() noexcept {
+    DecisionClock* const clock = DecisionClock::current();
+    return clock == nullptr ? now_ns() : clock->now_ns();
+}
+
+/// Returns how long a thread spins before it sleeps: `usual`, unless a clock was set.
+inline std::int64_t spin_ns(std::int64_t usual) noexcept {
+    DecisionClock* const clock = DecisionClock::current();
+    return clock == nullptr ? usual : clock->spin_ns(usual);
 }
 
 }  // namespace heddle::detail

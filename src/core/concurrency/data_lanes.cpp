@@ -110,7 +110,7 @@ void DataLanes::look(std::size_t lane) noexcept {
     DataLane& asked = lanes_[lane];
     asked.looked_at = asked.newest;
     asked.reached = std::max(asked.reached, asked.stream->backend->reached(*asked.stream));
-    const std::int64_t now = now_ns(), ns = now - asked.timed_from;
+    const std::int64_t now = decision_ns(), ns = now - asked.timed_from;
     const std::uint64_t done = asked.reached - asked.counted_from;
     const bool has_many = asked.newest >= asked.reached + few;
     if (asked.timed_from != 0 && done >= few)
@@ -124,7 +124,7 @@ void DataLanes::look(std::size_t lane) noexcept {
 
 void DataLanes::judge(DataLane& lane, ShortCalls& calls) noexcept {
     Backend& backend = *lane.stream->backend;
-    const std::int64_t now = now_ns();
+    const std::int64_t now = decision_ns();
     lane.reached = std::max(lane.reached, backend.reached(*lane.stream));
     lane.before.judge(calls, lane.reached, now);
     lane.filling.end(backend.position(*lane.stream));

@@ -25,7 +25,7 @@ struct ActivityWait {
     EventPoint event = {};
     /// Of waits for a whole device, or for an event.
     Device device = Access::device(DeviceKind::cpu, 0);
-    std::int64_t since_ns = 0;  ///< of std::chrono::steady_clock
+    std::int64_t since_ns = 0;  ///< as decision_ns()
 };
 
 /// What a thread runs.

@@ -186,7 +186,7 @@ void begin_wait(WaitMark& mark, const OpInfo& op) noexcept {
                 .stream = key_of(op.stream),
                 .event = op.event,
                 .device = op.device,
-                .since_ns = now_ns()});
+                .since_ns = decision_ns()});
 }
 }  // namespace
 
