@@ -60,7 +60,9 @@ pid_t start(const std::string& name, const std::vector<std::string>& environment
 
 }  // namespace
 
-void end_if_it_hangs() { alarm(HEDDLE_TEST_TSAN != 0 ? 200 : 60); }
+void end_if_it_hangs() {
+    alarm(static_cast<unsigned>(patience(std::chrono::minutes(1)) / std::chrono::seconds(1)));
+}
 
 Child::Child(const std::string& name, const std::vector<std::string>& environment) {
     int ends[2];

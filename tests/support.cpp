@@ -51,6 +51,15 @@ std::size_t repetitions(std::size_t on_cpu, std::size_t on_cuda) {
                                            : on_cpu;
 }
 
+std::chrono::milliseconds patience(std::chrono::milliseconds usual) {
+    static const double factor = [] {
+        const char* const text = std::getenv("HEDDLE_TEST_PATIENCE");
+        const double asked = text != nullptr ? std::atof(text) : 1;
+        return (asked > 0 ? asked : 1) * (HEDDLE_TEST_SANITIZED != 0 ? 3 : 1);
+    }();
+    return std::chrono::duration_cast<std::chrono::milliseconds>(usual * factor);
+}
+
 // The empty host function gives the keeper a submission.
 Gate::Gate()
     : opened_(detail::make_completion()), keeper_(cpu_device(), {.priority = 0, .name = "gate"}) {
@@ -100,7 +109,7 @@ bool Flag::is_set() const {
 
 bool Flag::wait() const {
     std::unique_lock lock(state_->mutex);
-    return state_->changed.wait_for(lock, std::chrono::seconds(HEDDLE_TEST_TSAN != 0 ? 60 : 20),
+    return state_->changed.wait_for(lock, patience(std::chrono::seconds(20)),
                                     [&] { return state_->set; });
 }
 

@@ -54,6 +54,10 @@ int cpu_workers();
 /// Returns how often to repeat something that costs 100 ns on a CPU device and 10 µs on a GPU.
 std::size_t repetitions(std::size_t on_cpu, std::size_t on_cuda);
 
+/// Returns how long a test waits for what must come before it says that this hangs: `usual`, times
+/// HEDDLE_TEST_PATIENCE (a number, 1 if unset), and three times as long with a sanitizer.
+std::chrono::milliseconds patience(std::chrono::milliseconds usual);
+
 /// Holds streams of any device until it is opened, at the latest by its destructor. Occupies no
 /// worker: work enqueued on a held stream waits for an event, which completes when the gate opens.
 class Gate {
@@ -136,10 +140,10 @@ struct Here {
 /// run.
 void settle(Device device);
 
-/// Returns whether `predicate` becomes true within a minute. For conditions that must become true,
-/// never for ones that must not.
+/// Returns whether `predicate` becomes true within patience(1 minute). For conditions that must
+/// become true, never for ones that must not.
 template <class P> bool eventually(P&& predicate) {
-    const auto limit = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    const auto limit = std::chrono::steady_clock::now() + patience(std::chrono::minutes(1));
     while (!predicate()) {
         if (std::chrono::steady_clock::now() > limit) return false;
         std::this_thread::yield();

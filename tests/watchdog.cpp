@@ -20,12 +20,10 @@
 
 namespace {
 
-/// Returns the time limit of one test in seconds: HEDDLE_TEST_PATIENCE, or a default.
-unsigned patience_s() {
-    const char* text = std::getenv("HEDDLE_TEST_PATIENCE");
-    return text != nullptr              ? static_cast<unsigned>(std::atoi(text))
-           : HEDDLE_TEST_SANITIZED != 0 ? 300
-                                        : 100;
+/// Returns the time limit of one test in seconds.
+unsigned limit_s() {
+    const auto limit = heddle_test::patience(std::chrono::seconds(100));
+    return static_cast<unsigned>(std::chrono::ceil<std::chrono::seconds>(limit).count());
 }
 
 char running[512] = "";
@@ -62,7 +60,7 @@ public:
         static const int loaded = backtrace(one, 1);
         (void)loaded;
         std::signal(SIGALRM, say_and_abort);
-        alarm(patience_s());
+        alarm(limit_s());
     }
     void testCaseEnded(const Catch::TestCaseStats&) override { alarm(0); }
 };

@@ -2,6 +2,7 @@
 #include "core/concurrency/short_calls.hpp"
 
 #include "kernels.hpp"
+#include "manual_clock.hpp"
 #include "support.hpp"
 
 #include <heddle/by_data.hpp>
@@ -25,8 +26,6 @@ CallWindow window_of(ShortCalls::Index call, std::int64_t began, std::uint64_t p
     window.end(position);
     return window;
 }
-
-constexpr auto is_other = [](StreamRef a, StreamRef b) { return a != b; };
 
 }  // namespace
 
@@ -57,37 +56,102 @@ TEST_CASE("calls differ by their place, and by how much memory they use") {
     CHECK(line < 10'000);
 }
 
+namespace {
+
+/// An order of several streams, and arrays that all of its streams may use at once.
+struct Spread {
+    static constexpr int streams = 3;
+    std::vector<Array<int>> x;
+    order_by_data order;
+    std::vector<StreamRef> used;  ///< by the operations, in the order of their calls
+
+    explicit Spread(DataSpread spread = DataSpread::automatic)
+        : order(test_device(), {.streams = streams, .spread = spread}) {
+        for (int i = 0; i < 5; ++i) x.push_back(zeros<int>(test_device(), 1));
+        synchronize_device(test_device());
+    }
+    template <class F> void enqueue(Array<int>& to, F&& function) {
+        order.task({writes(to)}, [&](StreamRef s) {
+            used.push_back(s);
+            function(s);
+        });
+    }
+    void add(Array<int>& to) {
+        enqueue(to, [&](StreamRef s) { launch(s, Add{}, dim(1), to, 1); });
+    }
+    /// Enqueues independent operations, of which only a few are pending at a time.
+    void add_independent(int count = 200) {
+        for (int i = 0; i < count; ++i) {
+            add(x[static_cast<std::size_t>(i % 4)]);
+            if (i % 4 == 3) order.synchronize();
+        }
+    }
+    /// Returns how many streams the newest operations have used.
+    std::size_t streams_of_newest(int count) const {
+        std::vector<std::uint64_t> ids;
+        for (auto s = used.end() - count; s != used.end(); ++s) ids.push_back(s->id());
+        std::ranges::sort(ids);
+        return static_cast<std::size_t>(std::ranges::unique(ids).begin() - ids.begin());
+    }
+};
+
+constexpr std::int64_t a_second = 1'000'000'000;
+
+}  // namespace
+
 TEST_CASE("by data: short operations stay on one stream, and leave it when one takes long",
           "[by_data]") {
     if (test_device().is_cuda()) HEDDLE_SKIP("nobody sees in passing how far a GPU has come");
-    if (HEDDLE_TEST_SANITIZED) HEDDLE_SKIP("no operation is short under a sanitizer");
+    const ManualClock no_time_passes;
     const Here here;
-    std::vector<Array<int>> x;
-    for (int i = 0; i < 5; ++i) x.push_back(zeros<int>(test_device(), 1));
-    synchronize_device(test_device());
-    order_by_data order(test_device(), {.streams = 2});
-    std::vector<StreamRef> streams;
-    const auto enqueue = [&](Array<int>& to, const auto& function) {
-        order.task({writes(to)}, [&](StreamRef s) {
-            streams.push_back(s);
-            function(s);
-        });
-    };
-    const auto add = [&](Array<int>& to) {
-        enqueue(to, [&](StreamRef s) { launch(s, Add{}, dim(1), to, 1); });
-    };
-    // Independent ones, which are spread until they are known to be short.
-    CHECK(eventually([&] {
-        streams.clear();
-        for (std::size_t i = 0; i < 200; ++i) add(x[i % 4]);
-        return std::ranges::adjacent_find(streams.end() - 40, streams.end(), is_other) ==
-               streams.end();
-    }));
+    Spread on;
+    on.add_independent();
+    CHECK(on.streams_of_newest(40) == 1);
     const Drained drained;
     Gate gate;
-    enqueue(x[0], [&](StreamRef s) { gate.hold(s); });
-    for (int i = 0; i < 60; ++i) add(x[0]);
-    add(x[4]);
-    CHECK(to_host(order, x[4]) == Ints{1});  // not behind the gate
-    CHECK(streams.back() != streams[streams.size() - 2]);
+    on.enqueue(on.x[0], [&](StreamRef s) { gate.hold(s); });
+    for (int i = 0; i < 60; ++i) on.add(on.x[0]);
+    on.add(on.x[4]);
+    CHECK(to_host(on.order, on.x[4]) == Ints{1});  // not behind the gate
+    CHECK(on.used.back() != on.used[on.used.size() - 2]);
+}
+
+TEST_CASE("by data: long operations are spread", "[by_data]") {
+    const ManualClock clock(a_second);
+    const Here here;
+    Spread on;
+    on.add_independent();
+    CHECK(on.streams_of_newest(40) == Spread::streams);
+}
+
+TEST_CASE("by data: all operations are spread where that is asked for, also short ones",
+          "[by_data]") {
+    const ManualClock no_time_passes;
+    const Here here;
+    Spread on(DataSpread::always);
+    on.add_independent();
+    CHECK(on.streams_of_newest(40) == Spread::streams);
+}
+
+TEST_CASE("by data: no operation is spread where that is asked for, also no long one",
+          "[by_data]") {
+    const ManualClock clock(a_second);
+    const Here here;
+    Spread on(DataSpread::never);
+    on.add_independent();
+    CHECK(on.streams_of_newest(200) == 1);
+    CHECK(on.order.stats().waits_inserted == 0);
+    CHECK(to_host(on.order, on.x[0]) == Ints{50});
+}
+
+TEST_CASE("by data: a chain stays on its stream when its calls turn out to be short", "[by_data]") {
+    const ManualClock no_time_passes;
+    const Here here;
+    Spread on;
+    for (int i = 0; i < 100; ++i) {
+        on.add(on.x[0]);
+        on.order.synchronize();
+    }
+    CHECK(on.streams_of_newest(100) == 1);
+    CHECK(on.order.stats().waits_inserted == 0);
 }

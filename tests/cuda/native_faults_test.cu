@@ -319,20 +319,16 @@ std::string attempt_whole(const Scenario& scenario, int late = 0) {
 }
 
 bool are_objects_gone(const std::map<std::string, long>& before) {
-    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(3);
-    while (std::chrono::steady_clock::now() < limit) {
+    return eventually([&] {
         (void)Stream(gpu());  // runs deferred cleanups
         trim_pool(gpu());
-        const bool are_gone = std::ranges::all_of(objects_alive(), [&](const auto& object) {
+        return std::ranges::all_of(objects_alive(), [&](const auto& object) {
             // heddle creates a few internal streams when they are first needed, and keeps them.
             const long own = object.first == "streams" ? 8 : 0;
             const auto known = before.find(object.first);
             return object.second <= (known != before.end() ? known->second : 0) + own;
         });
-        if (are_gone) return true;
-        std::this_thread::yield();
-    }
-    return false;
+    });
 }
 
 std::string text_of(const std::map<std::string, long>& objects) {

@@ -21,12 +21,7 @@ namespace {
 
 using Time = std::chrono::steady_clock::time_point;
 
-std::chrono::seconds patience() {
-    const char* text = std::getenv("HEDDLE_TEST_PATIENCE");
-    return std::chrono::seconds(text != nullptr              ? std::atoi(text)
-                                : HEDDLE_TEST_SANITIZED != 0 ? 200
-                                                             : 60);
-}
+constexpr std::chrono::seconds limit{60};
 
 char title_begun_last[256] = "";
 
@@ -68,8 +63,8 @@ public:
         const std::lock_guard lock(mutex_);
         std::snprintf(title_begun_last, sizeof title_begun_last, "%s", title.c_str());
         for (const int signal : {SIGSEGV, SIGBUS, SIGABRT}) std::signal(signal, say_and_crash);
-        running_.emplace(
-            ++last_, Entry{std::chrono::steady_clock::now() + patience(), title, std::move(text)});
+        running_.emplace(++last_, Entry{std::chrono::steady_clock::now() + patience(limit), title,
+                                        std::move(text)});
         return last_;
     }
     void end(std::size_t id) {

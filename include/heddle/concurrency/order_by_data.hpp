@@ -36,14 +36,26 @@ enum class DataWaits : std::uint8_t {
     exact,
 };
 
+/// Which operations of an order_by_data are spread over its streams. Decides what may overlap,
+/// never the results.
+enum class DataSpread : std::uint8_t {
+    /// All on CUDA devices. On CPU devices all but those that are shorter than a wait, measured as
+    /// it goes: they stay on one stream.
+    automatic,
+    /// None: all use one stream, as with ByDataOptions::streams = 1.
+    never,
+    /// All, however short they are.
+    always,
+};
+
 /// Options of an order_by_data.
 struct ByDataOptions {
     /// How many streams the work is spread over, at most 32; without those for copies between host
     /// and GPU. 0: as many as measured best, which is two on CPU devices with more than one worker
-    /// thread, one with one, and eight on CUDA devices. On CPU devices operations that are shorter
-    /// than a wait stay on one of them.
+    /// thread, one with one, and eight on CUDA devices.
     int streams = 0;
-    DataWaits waits = DataWaits::automatic;  ///< how far its streams wait for each other
+    DataWaits waits = DataWaits::automatic;     ///< how far its streams wait for each other
+    DataSpread spread = DataSpread::automatic;  ///< which operations are spread
 };
 
 /// What an order_by_data has done so far.

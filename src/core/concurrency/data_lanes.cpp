@@ -60,10 +60,13 @@ DataLane::Point& DataLane::record(const SourceLocation& where) {
     return point;
 }
 
-DataLanes::DataLanes(Device device, std::size_t work, DataWaits waits, const SourceLocation& where)
+// How far a GPU has come cannot be read in passing, so no call is known to be short there.
+DataLanes::DataLanes(Device device, std::size_t work, const ByDataOptions& options,
+                     const SourceLocation& where)
     : work_(work),
-      waits_(waits == DataWaits::automatic && device.is_cuda() ? DataWaits::exact : waits),
-      sees_progress_(device.is_cpu() && work > 1) {
+      waits_(options.waits == DataWaits::automatic && device.is_cuda() ? DataWaits::exact
+                                                                       : options.waits),
+      finds_short_(device.is_cpu() && work > 1 && options.spread == DataSpread::automatic) {
     const std::size_t copying = device.is_cuda() ? 3 : 0;
     lanes_.reserve(work + copying);
     try {

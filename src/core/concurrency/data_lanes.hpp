@@ -57,7 +57,8 @@ private:
 class DataLanes {
 public:
     /// Opens `work` streams and, on CUDA devices, those for copies.
-    DataLanes(Device device, std::size_t work, DataWaits waits, const SourceLocation& where);
+    DataLanes(Device device, std::size_t work, const ByDataOptions& options,
+              const SourceLocation& where);
     ~DataLanes();
     DataLanes(const DataLanes&) = delete;
     DataLanes& operator=(const DataLanes&) = delete;
@@ -98,10 +99,9 @@ public:
                       const SourceLocation& where);
     /// Returns the position of an operation that has just been given to a lane, or dropped by it.
     std::uint64_t advance(std::size_t lane) noexcept;
-    /// Notes the call of that operation, to find out whether it is a short one. On GPUs nobody sees
-    /// that in passing.
+    /// Notes the call of that operation, to find out whether it is a short one.
     void note_call(std::size_t lane, ShortCalls& calls, ShortCalls::Index call) noexcept {
-        if (!sees_progress_) return;
+        if (!finds_short_) return;
         DataLane& to = lanes_[lane];
         to.ends_short = calls.is_short(call);
         if (to.filling.add(call, to.ends_short)) judge(to, calls);
@@ -114,7 +114,7 @@ private:
     std::vector<DataLane> lanes_;
     std::size_t work_;
     DataWaits waits_;
-    bool sees_progress_;  ///< several lanes, of a CPU device
+    bool finds_short_;  ///< calls, for which it has to see a stream's progress
 
     // Looking takes a cache line away from the thread that works for the stream.
     static constexpr std::uint64_t look_after = 16;

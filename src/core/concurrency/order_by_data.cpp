@@ -31,6 +31,7 @@ std::size_t stream_count(Device device, const ByDataOptions& options, const Sour
                     "{} streams: there can be 1 to {}, or 0 for "
                     "as many as are best",
                     options.streams, most_streams);
+    if (options.spread == DataSpread::never) return 1;
     if (options.streams != 0) return static_cast<std::size_t>(options.streams);
     const int at_once = backend_of(device.kind()).concurrent_queues(device.index());
     return std::min(device.is_cpu() ? best_on_cpu : best_on_cuda,
@@ -51,7 +52,7 @@ StreamUse use_of_stream(StreamRecord& stream) noexcept {
 }  // namespace
 
 DataOrder::DataOrder(Device device, const ByDataOptions& options, const SourceLocation& where)
-    : device_(device), lanes_(device, stream_count(device, options, where), options.waits, where),
+    : device_(device), lanes_(device, stream_count(device, options, where), options, where),
       past_(lanes_.count()) {
     newest_uses_.resize(lanes_.count());
     uses_.reserve(16);
@@ -119,16 +120,14 @@ std::uint64_t DataOrder::waits_on(std::size_t lane) const noexcept {
     return waits;
 }
 
-// What is shorter than a wait stays on one stream, unless a long operation is before it there. What
-// comes after the newest operation of a stream loses nothing there. All else goes where it starts
+// An operation that is shorter than a wait stays on the stream of the one before it, unless that is
+// a long one. An operation that comes after the newest one of a stream loses nothing there. A short
+// one then goes to any stream that does not end in a long one. All others go where they start
 // first: to the stream that was given least, where a wait counts as some operations.
 std::size_t DataOrder::choose() const noexcept {
     if (lanes_.work() == 1) return 0;
-    if (calls_.is_short(call_)) {
-        if (lanes_[lane_].ends_short) return lane_;
-        for (std::size_t lane = 0; lane < lanes_.work(); ++lane)
-            if (lanes_[lane].ends_short) return lane;
-    }
+    const bool is_short = calls_.is_short(call_);
+    if (is_short && lanes_[lane_].ends_short) return lane_;
     std::size_t best = any_lane;
     std::uint64_t best_cost = 0;
     const auto offer = [&](std::size_t lane, std::uint64_t cost) {
@@ -140,6 +139,8 @@ std::size_t DataOrder::choose() const noexcept {
         if (one.lane < lanes_.work() && lanes_[one.lane].newest == one.position)
             offer(one.lane, waits_on(one.lane));
     if (best != any_lane) return best;
+    for (std::size_t lane = 0; is_short && lane < lanes_.work(); ++lane)
+        if (lanes_[lane].ends_short) return lane;
     for (std::size_t lane = 0; lane < lanes_.work(); ++lane)
         offer(lane, lanes_[lane].load + wait_cost * waits_on(lane));
     return best;
