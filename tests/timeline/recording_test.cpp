@@ -15,7 +15,10 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
+
+#include <sys/stat.h>
 
 using namespace heddle_test;
 
@@ -254,6 +257,21 @@ TEST_CASE("child: works a little while another process does", "[.child]") {
     CHECK(run_test_case("child: works a little").status == 0);
 }
 
+namespace {
+/// Returns once a process that begins now begins after the file was written, by the coarse clock of
+/// file systems. From Linux 6.13 on a file's time may be finer, and ahead of that clock.
+void await_later_time(const std::string& file) {
+    CHECK(eventually([&] {
+        struct stat found {};
+        timespec now{};
+        clock_gettime(CLOCK_REALTIME_COARSE, &now);
+        return ::stat(file.c_str(), &found) == 0 &&
+               std::tuple(now.tv_sec, now.tv_nsec) >
+                   std::tuple(found.st_ctim.tv_sec, found.st_ctim.tv_nsec);
+    }));
+}
+}  // namespace
+
 TEST_CASE("processes of one run do not overwrite each other's recordings") {
     const Folder folder;
     const std::string wish = "HEDDLE_TIMELINE=" + folder.file("run.trace");
@@ -263,6 +281,7 @@ TEST_CASE("processes of one run do not overwrite each other's recordings") {
     for (const std::string& file : folder.files())
         CHECK_THAT(timeline::summary(folder.file(file.c_str())), contains("a stream"));
     // A later run replaces the file: its processes begin when that is there.
+    await_later_time(folder.file("run.trace"));
     CHECK(run_test_case("child: works a little", {wish}).status == 0);
     CHECK(folder.files().size() == 2);
 }
