@@ -69,6 +69,8 @@ public:
 
 CATCH_REGISTER_LISTENER(Watchdog)
 
+void heddle_test::note_progress() { alarm(limit_s()); }
+
 void heddle_test::print_all_stacks() {
     std::signal(SIGUSR2, print_stack);
     DIR* const tasks = opendir("/proc/self/task");

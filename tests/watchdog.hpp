@@ -7,4 +7,8 @@ namespace heddle_test {
 /// is about to end: SIGUSR2 interrupts every thread wherever it is.
 void print_all_stacks();
 
+/// Gives the present test case its whole time limit once more. For one that does many things, of
+/// which none may hang.
+void note_progress();
+
 }  // namespace heddle_test

@@ -6,10 +6,12 @@
 #include "random.hpp"
 #include "random_programs/kernels.hpp"
 #include "support.hpp"
+#include "watchdog.hpp"
 
 #include <heddle/by_data.hpp>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "check/engine.hpp"
 
@@ -71,6 +73,15 @@ DataProgram generate(std::uint64_t seed) {
         s.slow = random.below(4) == 0 ? static_cast<int>(random.below(20'000)) : 0;
         p.statements.push_back(s);
     }
+    return p;
+}
+
+/// Returns a program whose waits are the same in each run while an observer is told of them: nothing
+/// is chosen by times, and work that has completed is waited for too.
+DataProgram generate_without_times(std::uint64_t seed) {
+    DataProgram p = generate(seed);
+    p.spread = DataSpread::always;
+    if (p.waits == DataWaits::automatic) p.waits = DataWaits::exact;
     return p;
 }
 
@@ -197,9 +208,12 @@ private:
     std::vector<Array<int>> arrays_;
 };
 
+/// Returns how many programs to run. HEDDLE_TEST_BY_DATA, if set, is the factor.
 std::uint64_t programs_to_run(std::uint64_t on_cpu, std::uint64_t on_cuda) {
-    const std::uint64_t all = test_device().is_cpu() ? on_cpu : on_cuda;
-    return HEDDLE_TEST_SANITIZED != 0 ? all / 20 + 1 : all;
+    const char* const text = std::getenv("HEDDLE_TEST_BY_DATA");
+    const std::uint64_t factor = text != nullptr ? std::strtoull(text, nullptr, 10) : 1;
+    const std::uint64_t all = factor * (test_device().is_cpu() ? on_cpu : on_cuda);
+    return HEDDLE_TEST_SANITIZED != 0 ? all / 4 + 1 : all;
 }
 
 std::size_t first_race_by_checker(const Ops& ops) {
@@ -217,7 +231,8 @@ std::size_t first_race_by_checker(const Ops& ops) {
 
 TEST_CASE("by data: random programs come to what they come to one call after the other",
           "[by_data]") {
-    for (std::uint64_t seed = 1; seed <= programs_to_run(10'000, 1'000); ++seed) {
+    for (std::uint64_t seed = 1; seed <= programs_to_run(1'000, 1'000); ++seed) {
+        note_progress();
         const DataProgram program = generate(seed);
         Run run(program);
         CAPTURE(seed, program.streams, static_cast<int>(program.waits));
@@ -228,11 +243,9 @@ TEST_CASE("by data: random programs come to what they come to one call after the
 TEST_CASE("by data: random programs need many waits, and many of them are in order already",
           "[by_data]") {
     std::uint64_t operations = 0, inserted = 0, elided = 0;
-    for (std::uint64_t seed = 1; seed <= programs_to_run(1'000, 100); ++seed) {
-        DataProgram program = generate(seed);
-        // Nothing depends on how fast the program runs: work that has completed is waited for too.
-        program.spread = DataSpread::always;
-        if (program.waits == DataWaits::automatic) program.waits = DataWaits::exact;
+    for (std::uint64_t seed = 1; seed <= programs_to_run(100, 100); ++seed) {
+        note_progress();
+        const DataProgram program = generate_without_times(seed);
         const Trace observed(5'000);
         Run run(program);
         CAPTURE(seed, program.streams, static_cast<int>(program.waits));
@@ -246,7 +259,8 @@ TEST_CASE("by data: random programs need many waits, and many of them are in ord
 }
 
 TEST_CASE("by data: the checker is silent over random programs", "[by_data]") {
-    for (std::uint64_t seed = 1; seed <= programs_to_run(300, 100); ++seed) {
+    for (std::uint64_t seed = 1; seed <= programs_to_run(50, 100); ++seed) {
+        note_progress();
         const DataProgram program = generate(seed);
         Checked checked({.strict = true});
         Run(program).comes_to_what_it_says();
@@ -258,8 +272,9 @@ TEST_CASE("by data: the checker is silent over random programs", "[by_data]") {
 TEST_CASE("by data: a wait left out is seen by the checker, or was redundant as the oracle says",
           "[by_data]") {
     std::size_t waits = 0, needed = 0, left_out_of = 0;
-    for (std::uint64_t seed = 1; seed <= programs_to_run(200, 50); ++seed) {
-        const DataProgram program = generate(seed);
+    for (std::uint64_t seed = 1; seed <= programs_to_run(50, 50); ++seed) {
+        note_progress();
+        const DataProgram program = generate_without_times(seed);
         Trace trace(5'000);
         Run(program).comes_to_what_it_says();
         const Ops ops = trace.take();
@@ -283,7 +298,7 @@ TEST_CASE("by data: a wait left out is seen by the checker, or was redundant as 
         }
     }
     CAPTURE(left_out_of, waits, needed);
-    CHECK(left_out_of > programs_to_run(200, 50) / 2);
+    CHECK(left_out_of > programs_to_run(50, 50) / 2);
     // The rest waits for more than one thing, or for work outside of which nothing is known.
     CHECK(needed * 2 >= waits);
 }
