@@ -76,8 +76,8 @@ DataProgram generate(std::uint64_t seed) {
     return p;
 }
 
-/// Returns a program whose waits are the same in each run while an observer is told of them: nothing
-/// is chosen by times, and work that has completed is waited for too.
+/// Returns a program whose waits are the same in each run while an observer is told of them:
+/// nothing is chosen by times, and work that has completed is waited for too.
 DataProgram generate_without_times(std::uint64_t seed) {
     DataProgram p = generate(seed);
     p.spread = DataSpread::always;
