@@ -2,6 +2,7 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <exception>
 #include <functional>
 #include <mutex>
 #include <string_view>
@@ -54,8 +55,9 @@ void check_result(const Nccl& f, ncclResult_t code, const char* call, Device dev
 
 class Rank final : public NcclRank {
 public:
-    Rank(const Nccl& functions, ncclComm_t comm, Device device, std::uint64_t communicator) noexcept
-        : f_(functions), comm_(comm), device_(device), communicator_(communicator) {}
+    /// Made before its communicator, so that nothing can fail once there is one.
+    Rank(const Nccl& functions, Device device, std::uint64_t communicator) noexcept
+        : f_(functions), device_(device), communicator_(communicator) {}
     Rank(const Rank&) = delete;
     Rank& operator=(const Rank&) = delete;
     ~Rank() override {
@@ -67,9 +69,16 @@ public:
             return;
         }
         const cu::InContext in(*cu::gpu_if_used(device_.index()));
-        if (const ncclResult_t code = f_.destroy(comm); code != ncclSuccess)
-            report(info_of(f_, code, "ncclCommDestroy", device_, {}));
+        try {
+            if (const ncclResult_t code = f_.destroy(comm); code != ncclSuccess)
+                report(info_of(f_, code, "ncclCommDestroy", device_, {}));
+        } catch (...) {
+            report(std::current_exception());  // NCCL is not noexcept: it throws bad_alloc
+        }
     }
+    /// Takes over what NCCL has made for this rank. The ranks of one process get theirs together,
+    /// or one that is destroyed would wait for those that are not.
+    void begin(ncclComm_t comm) noexcept { comm_ = comm; }
 
     void check(const char* call, const SourceLocation& where) override {
         ncclResult_t failed = ncclSuccess;
@@ -82,7 +91,11 @@ public:
         const ncclComm_t comm = comm_.exchange(nullptr);
         if (comm == nullptr || cu::is_forked()) return;
         const cu::InContext in(*cu::gpu_if_used(device_.index()));
-        f_.abort(comm);  // its result is of no use
+        try {
+            f_.abort(comm);  // its result is of no use
+        } catch (...) {
+            report(std::current_exception());
+        }
     }
     void note_failure() noexcept { has_failed_ = true; }
     /// Returns a number for the rank's next collective, the same as the communicator's other ranks
@@ -100,7 +113,7 @@ public:
 
 private:
     const Nccl& f_;
-    std::atomic<ncclComm_t> comm_;
+    std::atomic<ncclComm_t> comm_{nullptr};
     Device device_;
     std::atomic<bool> has_failed_{false};
     const std::uint64_t communicator_;  ///< the same for all its ranks
@@ -275,14 +288,16 @@ std::unique_ptr<NcclRank> nccl_join(const CommunicatorId& given, std::size_t ran
     const Nccl& f = nccl("Communicator", where);
     const cu::InContext in(cu::gpu(device.index(), where));
     meet_ranks_of_this_process(device, where);
+    const std::string_view bytes(reinterpret_cast<const char*>(given.bytes.data()),
+                                 given.bytes.size());
+    auto made = std::make_unique<Rank>(f, device, std::hash<std::string_view>()(bytes));
     ncclUniqueId id;
     std::memcpy(&id, given.bytes.data(), sizeof id);
     ncclComm_t comm = nullptr;
     check_result(f, f.init_rank(&comm, static_cast<int>(size), id, static_cast<int>(rank)),
                  "ncclCommInitRank", device, where);
-    const std::string_view bytes(reinterpret_cast<const char*>(given.bytes.data()),
-                                 given.bytes.size());
-    return std::make_unique<Rank>(f, comm, device, std::hash<std::string_view>()(bytes));
+    made->begin(comm);
+    return made;
 }
 
 std::vector<std::unique_ptr<NcclRank>> nccl_join_all(const std::vector<Device>& devices,
@@ -294,15 +309,46 @@ std::vector<std::unique_ptr<NcclRank>> nccl_join_all(const std::vector<Device>& 
         cu::gpu(devices[i].index(), where);
         indices[i] = devices[i].index();
     }
+    const std::uint64_t communicator = next_id();
+    std::vector<std::unique_ptr<NcclRank>> ranks;
+    ranks.reserve(devices.size());
+    for (const Device device : devices)
+        ranks.push_back(std::make_unique<Rank>(f, device, communicator));
     const cu::InContext in(cu::gpu(indices[0], where));
     check_result(f, f.init_all(comms.data(), static_cast<int>(devices.size()), indices.data()),
                  "ncclCommInitAll", devices[0], where);
-    const std::uint64_t communicator = next_id();
-    std::vector<std::unique_ptr<NcclRank>> ranks;
-    for (std::size_t i = 0; i < devices.size(); ++i)
-        ranks.push_back(std::make_unique<Rank>(f, comms[i], devices[i], communicator));
+    for (std::size_t i = 0; i < devices.size(); ++i) static_cast<Rank&>(*ranks[i]).begin(comms[i]);
     return ranks;
 }
+
+namespace {
+
+/// Enqueues the shares as one group. If NCCL throws, which it does for want of memory and no caller
+/// of a C function expects, some ranks may have been given their share and would wait for the
+/// others: all are aborted.
+ncclResult_t enqueue_group(const Nccl& f, const NcclShare* shares, std::size_t count,
+                           const ncclComm_t* comms, const cudaStream_t* streams) {
+    std::exception_ptr thrown;
+    ncclResult_t code = ncclSuccess;
+    try {
+        for (std::size_t i = 0; i < count && code == ncclSuccess; ++i)
+            code = enqueue_share(f, shares[i], comms[i], streams[i]);
+    } catch (...) {
+        thrown = std::current_exception();
+    }
+    try {
+        // Also called after a failure: an open group stays with the thread.
+        const ncclResult_t end = f.group_end();
+        if (code == ncclSuccess) code = end;
+    } catch (...) {
+        if (thrown == nullptr) thrown = std::current_exception();
+    }
+    if (thrown == nullptr) return code;
+    for (std::size_t i = 0; i < count; ++i) shares[i].rank->abort();
+    std::rethrow_exception(thrown);
+}
+
+}  // namespace
 
 void nccl_enqueue(const NcclShare* shares, std::size_t count) {
     const SourceLocation& where = shares[0].call.where;
@@ -327,11 +373,7 @@ void nccl_enqueue(const NcclShare* shares, std::size_t count) {
     {
         const cu::InContext in(cu::gpu(device.index(), where));
         check_result(f, f.group_start(), "ncclGroupStart", device, where);
-        for (std::size_t i = 0; i < count && code == ncclSuccess; ++i)
-            code = enqueue_share(f, shares[i], comms[i], streams[i]);
-        // Also called after a failure: an open group stays with the thread.
-        const ncclResult_t end = f.group_end();
-        if (code == ncclSuccess) code = end;
+        code = enqueue_group(f, shares, count, comms.data(), streams.data());
     }
     if (code != ncclSuccess) {
         for (std::size_t i = 0; i < count; ++i) static_cast<Rank*>(shares[i].rank)->note_failure();

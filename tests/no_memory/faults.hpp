@@ -5,9 +5,10 @@ namespace heddle_test {
 
 /// Which allocations by operator new fail.
 enum class Fault {
-    one_here,      ///< the k-th of this thread
-    one_anywhere,  ///< the k-th of all threads
-    all_here,      ///< the k-th of this thread and all later ones
+    one_here,  ///< the k-th of this thread
+    /// The k-th of all threads but NCCL's own, which end the process if they get no memory.
+    one_anywhere,
+    all_here,  ///< the k-th of this thread and all later ones
 };
 
 /// Makes allocations fail while it exists. Only one may exist at a time.

@@ -393,14 +393,14 @@ bool run_prepared(Bench& bench) {
     return is_all(bench.a, bench.x, 10);
 }
 
-bool run_collectives(Bench& bench) {
+bool run_collectives(Bench& bench, Transport transport) {
     fill(bench.a, bench.x, 1);
     fill(bench.other, bench.z, 2);
     std::vector<Device> devices = [&] {
         const OwnMemory own;
         return std::vector<Device>{test_device(), bench.other.device()};
     }();
-    DeviceGroup group(std::move(devices));
+    DeviceGroup group(std::move(devices), {.transport = transport});
     const View<int> views[] = {bench.x, bench.z};
     const StreamRef streams[] = {bench.a, bench.other};
     group.all_reduce(streams, ReduceOp::sum, views, views);
@@ -410,6 +410,9 @@ bool run_collectives(Bench& bench) {
     bench.a.synchronize();
     return is_all(bench.a, bench.x, 3) && is_all(bench.other, bench.z, 3);
 }
+
+bool run_copied_collectives(Bench& bench) { return run_collectives(bench, Transport::copies); }
+bool run_nccl_collectives(Bench& bench) { return run_collectives(bench, Transport::nccl); }
 
 // Calls that record, allocate, fork and lease -----------------------------------------------------
 
@@ -591,7 +594,10 @@ std::vector<Scenario> scenarios() {
         {"prepared launches", on_a_bench(run_prepared)},
     };
     if (second_device() != test_device())
-        all.push_back({"collectives", on_a_bench(run_collectives)});
+        all.push_back({"collectives", on_a_bench(run_copied_collectives)});
+    if (second_device() != test_device() && test_device().is_cuda() &&
+        nccl_unavailable_reason().empty())
+        all.push_back({"collectives with NCCL", on_a_bench(run_nccl_collectives), false, true});
     return all;
 }
 

@@ -16,6 +16,8 @@ struct Scenario {
     /// Whether its streams can be poisoned by a lack of memory; a poisoned stream keeps its record
     /// for good.
     bool can_poison = false;
+    /// Whether another library allocates too, which may keep what it likes.
+    bool has_others = false;
 };
 
 /// Returns the scenarios of calls that enqueue work, order it and wait for it.

@@ -1,0 +1,27 @@
+// Stands in for NCCL in the test of faults.cpp: a library of that name with a thread of its own.
+#include <new>
+
+#include <pthread.h>
+
+namespace {
+
+void* allocate(void* is_given) {
+    try {
+        ::operator delete(::operator new(1));
+        *static_cast<bool*>(is_given) = true;
+    } catch (const std::bad_alloc&) {
+        *static_cast<bool*>(is_given) = false;
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+/// Starts a thread that allocates, and returns whether it was given memory.
+extern "C" bool heddle_test_allocate_on_a_thread() {
+    bool is_given = false;
+    pthread_t thread;
+    if (pthread_create(&thread, nullptr, &allocate, &is_given) != 0) return false;
+    pthread_join(thread, nullptr);
+    return is_given;
+}
