@@ -160,6 +160,8 @@ void CpuGraphExec::launch_batch(std::span<StreamPart> parts, std::span<const Par
         for (const StreamPart& one : others)
             if (one.stream != nullptr) queue_of(*one.stream).push_wait(one.after, where);
         launch(stream, parts, begins, where);
+        for (StreamPart& one : others)
+            one.first_given = stream.submissions.load(std::memory_order_acquire);
     } catch (...) {
         for (StreamPart& one : others)
             if (one.after) std::exchange(one.after, {})->complete();

@@ -79,6 +79,18 @@ TEST_CASE("a GPU's stream with one pending operation is at that", "[cuda]") {
     CHECK(says(*seen, "'solver' is at spin_until (watch_test.cu:"));
 }
 
+TEST_CASE("a GPU's stream that has got memory before its one pending operation is at that",
+          "[cuda]") {
+    SKIP_WITHOUT_CUDA();
+    Spinning work;
+    const Array<int> fresh = empty<int>(work.stream, 66'666);
+    work.spin();
+    CHECK(eventually([&] {
+        const std::optional<PendingStream> seen = work.seen();
+        return seen && seen->pending == 1 && says(*seen, "'solver' is at spin_until");
+    }));
+}
+
 TEST_CASE("a GPU's stream is between the first and the last of its pending operations", "[cuda]") {
     SKIP_WITHOUT_CUDA();
     Spinning work;

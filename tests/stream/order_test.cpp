@@ -1,31 +1,9 @@
 // wait_stream: what it orders, when it is elided, and when it must not be.
+#include "kernel_launches.hpp"
 #include "support.hpp"
+#include "waits_of.hpp"
 
 using namespace heddle_test;
-
-namespace {
-
-/// How many waits a call inserted, and how many it elided.
-struct Waits {
-    std::uint64_t inserted, elided;
-    bool operator==(const Waits&) const = default;
-};
-template <class F> Waits waits_of(F&& call) {
-    const Counted counted;
-    call();
-    return {counted.since().waits_inserted, counted.since().waits_elided};
-}
-constexpr Waits inserted{1, 0}, elided{0, 1};
-
-}  // namespace
-
-namespace Catch {
-template <> struct StringMaker<Waits> {
-    static std::string convert(const Waits& w) {
-        return std::to_string(w.inserted) + " inserted, " + std::to_string(w.elided) + " elided";
-    }
-};
-}  // namespace Catch
 
 TEST_CASE("wait_stream orders what comes after what the other was given before") {
     const Recorder seen;
@@ -188,7 +166,13 @@ TEST_CASE("every kind of work on the other stream makes the wait necessary again
     CHECK(waits_after([&] { fill(b, x, 1); }) == inserted);
     CHECK(waits_after([&] { copy(b, y, x); }) == inserted);
     CHECK(waits_after([&] { launch_host(b, [] {}); }) == inserted);
+    CHECK(waits_after([&] { launch(b, Add{}, dim(100), x, 1); }) == inserted);
+    Graph graph = capture(b, [&] { fill(b, x, 2); });
+    CHECK(waits_after([&] { graph.launch(b); }) == inserted);
     CHECK(waits_after([&] { const Event e = b.record_event(); }) == elided);  // a record isn't work
+    Array<int> fresh;
+    CHECK(waits_after([&] { fresh = empty<int>(b, 54'321); }) == wait_for_new_memory());
+    CHECK(waits_after([&] { fresh.reset(); }) == elided);  // nobody may use it any more
 }
 
 TEST_CASE("a scope entered again from the same stream with nothing new waits for nothing") {

@@ -30,6 +30,9 @@ struct StreamPart {
     std::span<const std::uint32_t> tail;
     std::span<const std::uint32_t> begins;
     const Past* past = nullptr;
+    /// Set by the launch: how many submissions of the first part's stream this part's further work
+    /// comes after. Others may enqueue on that stream meanwhile.
+    std::uint64_t first_given = 0;
     /// CPU: set by the launch. Completes when the graph is done, with the part's own failure.
     CompletionRef after;
 };

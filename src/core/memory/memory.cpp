@@ -108,6 +108,7 @@ Block& allocate(StreamRef ref, std::size_t count, std::size_t element, Where whe
         }
     Block& block = take_block();
     StreamRecord& on = recorded ? allocating_stream(stream, where) : stream;
+    const std::uint64_t given = on.submissions.load(std::memory_order_relaxed);
     try {
         ArrayMemory memory{nullptr, nullptr};
         if (recorded && bytes != 0) memory.data = on.backend->allocate(on, bytes, where);
@@ -125,6 +126,8 @@ Block& allocate(StreamRef ref, std::size_t count, std::size_t element, Where whe
     block.alive.store(true, std::memory_order_release);
     if (recorded) {
         try {
+            if (&on != &stream && on.submissions.load(std::memory_order_relaxed) != given)
+                order_after_allocation(stream, on, where);
             own_by_capture(stream, block, where);
         } catch (...) {
             release(block);

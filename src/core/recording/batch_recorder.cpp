@@ -171,8 +171,9 @@ void BatchRecorder::leave(StreamRecord& stream) noexcept {
 void BatchRecorder::leave_when_sent(StreamRecord& stream) noexcept {
     Participant& one = participant(stream);
     const auto own = static_cast<std::uint32_t>(stream.place);
-    const bool has_unsent = !one.at.tail.empty() ||
-                            std::ranges::any_of(one.at.begins, [own](auto i) { return i != own; });
+    const bool has_unsent =
+        !one.at.tail.empty() ||
+        std::ranges::any_of(one.at.begins, [own](auto i) { return i != own; }) || one.at.allocated;
     if (stream.place == 0 || has_unsent) one.leaves = true;
     else detach(one);
 }
@@ -218,11 +219,12 @@ void BatchRecorder::complete_tape(const SourceLocation& where) {
         for (const std::uint32_t part : mark.at.begins) begins.push_back({mark.node, part});
     }
     if (!tape->is_empty()) return;
-    // A stream has waited for what another was given before the tape, and that is all; or another
-    // thread has enqueued work, which the next operations come after.
+    // A stream has waited for what another was given before the tape, or for memory that the first
+    // one has allocated, and that is all; or another thread has enqueued work, which the next
+    // operations come after.
     for (std::uint32_t i = 0; i < participants.size(); ++i) {
         if (i != 0 && !takes_part(participants[i])) continue;
-        if (is_clean(*participants[i].stream) &&
+        if (is_clean(*participants[i].stream) && (i == 0 || !participants[i].at.allocated) &&
             std::ranges::all_of(participants[i].at.begins, [i](auto one) { return one == i; }))
             continue;
         tape->add(NodeKind::empty, device, {}, where);
@@ -237,8 +239,7 @@ void BatchRecorder::note_part_sent(Participant& one, StreamPart& part, const Str
     // A stream that has waited for all of the first one's part need not wait for it again.
     if (std::ranges::includes(part.tail, first.tail) &&
         std::ranges::includes(part.begins, first.begins))
-        stream.waited.note(origin.id.load(std::memory_order_relaxed),
-                           origin.submissions.load(std::memory_order_acquire));
+        stream.waited.note(origin.id.load(std::memory_order_relaxed), part.first_given);
     one.past.reached = std::move(part.after);
     if (!one.past.reached) {
         one.past.fate = stream.fallible_fate();
@@ -272,6 +273,7 @@ void BatchRecorder::note_sent(StreamRecord& first, const SourceLocation& where) 
         garbage.pasts.push_back(std::exchange(one.past, {}));
         if (i != 0) note_part_sent(one, parts_[i], parts_[0], where);
         one.at.tail.clear();
+        one.at.allocated = false;
         one.at.begins.assign(1, static_cast<std::uint32_t>(i));  // has room
         if (i == 0 || (!one.leaves && is_recordable(*one.stream))) continue;
         garbage.pasts.push_back(std::exchange(one.past, {}));
@@ -359,6 +361,18 @@ StreamRecord& allocating_stream(StreamRecord& stream, const SourceLocation& wher
     if (first != nullptr && first->device == stream.device) return *first;
     r->step_aside(stream, where);
     return stream;
+}
+
+void order_after_allocation(StreamRecord& stream, StreamRecord& on, const SourceLocation& where) {
+    {
+        const Recorded r(stream);
+        if (r && r->is_capture()) return;  // launches of the graph wait for users of its memory
+        if (r && static_cast<BatchRecorder&>(*r).origin() == &on) {
+            r->participant(stream).at.allocated = true;
+            return;
+        }
+    }
+    order_after_enqueued(stream, on, where);  // another thread has sent the stream away
 }
 
 }  // namespace heddle::detail

@@ -52,6 +52,8 @@ public:
         std::vector<std::uint32_t> tail;  ///< operations
         /// Batches: participants, by index, whose work from before the tape counts too.
         std::vector<std::uint32_t> begins;
+        /// Batches: memory that the first stream has allocated in its own order counts too.
+        bool allocated = false;
     };
     /// A stream that takes part. The first one is the stream on which the recording began.
     struct Participant {
@@ -206,6 +208,7 @@ inline void merge(Recorder::Point& at, const Recorder::Point& more) {
     Recorder::Point merged = at;
     merge(merged.tail, more.tail);
     merge(merged.begins, more.begins);
+    merged.allocated |= more.allocated;
     at = std::move(merged);
 }
 /// Returns, for each operation, whether it is one of `ends` or precedes one of them.
@@ -259,6 +262,7 @@ std::uint32_t Recorder::add(StreamRecord& stream, NodeKind kind, const SourceLoc
         fill_in(op);
         one.at.tail.assign(1, op);
         one.at.begins.clear();
+        one.at.allocated = false;
         one.own = op;
         one.primary = -1;
         return op;

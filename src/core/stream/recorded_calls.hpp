@@ -129,6 +129,9 @@ void offer_to_capture(Block& block) noexcept;
 /// Returns the stream on which to allocate memory for a recorded stream, such that operations
 /// recorded from now on may use it. The stream may leave its batch for this.
 StreamRecord& allocating_stream(StreamRecord& stream, const SourceLocation& where);
+/// Call it after memory for a recorded stream was allocated on another one, `on`, and that counted
+/// as a submission there. What waits for the stream from now on comes after the allocation, too.
+void order_after_allocation(StreamRecord& stream, StreamRecord& on, const SourceLocation& where);
 /// Returns whether an open batch other than `sent` may have recorded work on the block. That batch
 /// then frees the block once it has been flushed.
 bool keep_for_batch(Block& block, std::span<const StreamUse> users, const Recorder* sent) noexcept;

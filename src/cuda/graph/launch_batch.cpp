@@ -80,7 +80,11 @@ void CudaGraphExec::launch_batch(std::span<StreamPart> parts, std::span<const Pa
         StreamRecord* const stream = parts[i].stream;
         if (stream == nullptr) continue;
         try {
-            if (i != 0) stream->backend->wait_stream(*stream, origin, where);
+            if (i != 0) {
+                const std::uint64_t given = origin.submissions.load(std::memory_order_acquire);
+                stream->backend->wait_stream(*stream, origin, where);
+                parts[i].first_given = given;
+            }
             if (fates.empty()) continue;
             for (const std::uint32_t node : parts[i].tail)
                 stream->depend_on(fates[components_[node]], fate_work);

@@ -57,6 +57,18 @@ CUresult free_in_order(Gpu& g, void* data, cudaStream_t stream) noexcept {
                 total);
 }
 
+/// Lets the watch see that the allocation has completed. It asks how far a stream has come by
+/// marks, and would take the operation behind the allocation for one of two that are pending.
+void mark_allocation(Gpu& g, StreamRecord& stream) noexcept {
+    try {
+        const std::uint64_t given = stream.submissions.load(std::memory_order_acquire);
+        const cudaEvent_t event = cached_event(stream, {});
+        if (record_on(g, event, native_of(stream)) == CUDA_SUCCESS) note_mark(stream, given);
+    } catch (...) {
+        // Then it sees that later.
+    }
+}
+
 /// Returns the internal stream that frees memory whose users are done.
 cudaStream_t free_stream(Gpu& g) {
     const std::lock_guard lock(g.reclaim_mutex);
@@ -202,10 +214,13 @@ void* CudaBackend::allocate(StreamRecord& stream, std::size_t bytes, const Sourc
     if (code == CUDA_ERROR_OUT_OF_MEMORY) {
         code = allocate_when_short(g, &data, bytes, native_of(stream));
         if (code == CUDA_ERROR_OUT_OF_MEMORY) throw_out_of_memory(g, bytes, stream, where);
-        // The stream may wait for another one now, so waits on it are no longer redundant.
-        count_submission(stream);
     }
     check(code, "cuMemAllocFromPoolAsync", stream, where);
+    // Other streams may use the memory only after the allocation, which is work of this stream
+    // (CUDA C Programming Guide, "Stream Ordered Memory Allocator").
+    count_submission(stream);
+    if (has_watch()) [[unlikely]]
+        mark_allocation(g, stream);
     return data;
 }
 

@@ -1,0 +1,34 @@
+// How many waits calls insert, and how many they elide.
+#pragma once
+
+#include "support.hpp"
+
+#include <cstdint>
+#include <string>
+
+namespace heddle_test {
+
+struct Waits {
+    std::uint64_t inserted, elided;
+    bool operator==(const Waits&) const = default;
+};
+template <class F> Waits waits_of(F&& call) {
+    const Counted counted;
+    call();
+    return {counted.since().waits_inserted, counted.since().waits_elided};
+}
+inline constexpr Waits inserted{1, 0}, elided{0, 1};
+
+/// What a wait is for a stream that has only got memory that is new: on CPU devices anyone may use
+/// that at once, on GPUs it is there when the stream has come to it.
+inline Waits wait_for_new_memory() { return test_device().is_cuda() ? inserted : elided; }
+
+}  // namespace heddle_test
+
+namespace Catch {
+template <> struct StringMaker<heddle_test::Waits> {
+    static std::string convert(const heddle_test::Waits& w) {
+        return std::to_string(w.inserted) + " inserted, " + std::to_string(w.elided) + " elided";
+    }
+};
+}  // namespace Catch
