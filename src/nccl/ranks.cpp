@@ -323,9 +323,8 @@ std::vector<std::unique_ptr<NcclRank>> nccl_join_all(const std::vector<Device>& 
 
 namespace {
 
-/// Enqueues the shares as one group. If NCCL throws, which it does for want of memory and no caller
-/// of a C function expects, some ranks may have been given their share and would wait for the
-/// others: all are aborted.
+/// Enqueues the shares as one group. NCCL lets std::bad_alloc through. Some ranks may have been
+/// given their shares by then, and would wait for the others: all are aborted.
 ncclResult_t enqueue_group(const Nccl& f, const NcclShare* shares, std::size_t count,
                            const ncclComm_t* comms, const cudaStream_t* streams) {
     std::exception_ptr thrown;

@@ -56,16 +56,6 @@ TEST_CASE("who waits for a stream in a batch comes after the memory that it has 
     CHECK(on.sent() == 2);
 }
 
-TEST_CASE("so does who waits for a stream that has waited for that one") {
-    const Drained drained;
-    Joined on;
-    const Array<int> x = on.allocate();
-    const Stream third(test_device());
-    third.wait_stream(on.second);
-    on.wait_outside(third);
-    CHECK(on.sent() == 2);
-}
-
 TEST_CASE("a stream that leaves a batch with new memory leaves it once that is ordered") {
     const Drained drained;
     Joined on;

@@ -55,7 +55,7 @@ TEST_CASE("a wait for a stream with new memory is one for what that memory is st
     gate.hold(b);
     fill(b, old, 2);
     old.reset();
-    const Array<int> x = empty<int>(b, n);
+    Array<int> x = empty<int>(b, n);
     CHECK(waits_of([&] { a.wait_stream(b); }) == inserted);
     launch(a, Set{}, dim(n), x, 3);
     settle(test_device());
@@ -80,12 +80,13 @@ TEST_CASE("a branch of fork_join that has only got memory is joined") {
         const ScopedStream in(base, {.wait_on_enter = false});
         return waits_of([&] { fork_join(branch, [] {}); }).inserted;
     };
-    waits_with([] {});  // from now on the branches have streams that the base has joined before
-    const std::uint64_t without = waits_with([] {});
+    // Two waits for the fork. The base joins empty branches only if it has not waited for what
+    // their streams were given before, such as the fork before this one.
+    std::uint64_t all = 0;
+    for (int i = 0; i < 3 && all != 4; ++i) all = waits_with([] {});
+    REQUIRE(all == 4);
     Array<int> x;
-    const std::uint64_t with = waits_with([&] { x = empty<int>(n); });
-    CHECK(with - without == wait_for_new_memory().inserted);
-    CHECK(waits_with([] {}) == without);
+    CHECK(waits_with([&] { x = empty<int>(n); }) == 2 + wait_for_new_memory().inserted);
 }
 
 TEST_CASE("launches of a graph come after the allocation of the memory that it owns") {

@@ -52,7 +52,7 @@ struct StreamState {
     /// stream.
     std::atomic<std::uint64_t> key{0};
     /// The number of submissions. It grows after the work has been enqueued. A wait is a
-    /// submission, a record is not.
+    /// submission, and so is memory that is new to a GPU's stream; a record is not.
     std::atomic<std::uint64_t> submissions{0};
 };
 

@@ -194,8 +194,8 @@ bool is_capturing(StreamRef stream = current_stream());
 /// timing: then it adds a node too.
 void record_external(StreamRef stream, Event& event, Where where = {});
 /// Makes `stream` wait for an event recorded outside the capture. Adds a node: each launch of the
-/// graph waits for the newest record made before it. Outside a capture, does the same as
-/// wait_event(). Throws UsageError in a capture if the event is of another kind of device.
+/// graph waits for the newest record made before it. Outside a capture, and in a batch, does the
+/// same as wait_event(). Throws UsageError in a capture if the event is of another kind of device.
 void wait_external(StreamRef stream, const Event& event, Where where = {});
 
 }  // namespace heddle

@@ -184,8 +184,8 @@ void wait_external(StreamRef ref, const Event& event, Where where) try {
         return ref.wait_event(event, where);
     if (state.device.kind() != stream.device.kind())
         detail::usage_error({"wait_external", where, stream},
-                            "a graph can only wait for events of its own kind of device: wait on "
-                            "the stream, before the launch");
+                            "a graph can only wait for events of its own kind of device: let the "
+                            "stream wait_event() before it launches the graph");
     detail::record_wait_node(stream, state, where);
 } catch (...) {
     detail::rethrow_as_error("wait_external", where);

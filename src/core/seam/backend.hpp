@@ -243,7 +243,8 @@ public:
 
     // Memory --------------------------------------------------------------------------------------
     /// Allocates memory of the stream's device, usable by work enqueued on the stream from now on.
-    /// `bytes` > 0. Throws OutOfMemory.
+    /// Counts a submission unless other streams may use it at once, too. `bytes` > 0. Throws
+    /// OutOfMemory.
     virtual void* allocate(StreamRecord& stream, std::size_t bytes,
                            const SourceLocation& where) = 0;
     /// Frees memory from allocate() after all work enqueued so far on `users`. Never blocks.
