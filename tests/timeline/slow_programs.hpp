@@ -5,7 +5,8 @@
 #include <string>
 #include <vector>
 
-#include <heddle/heddle.hpp>
+#include "timeline/timed_costs.hpp"
+#include "timeline/trace.hpp"
 
 namespace heddle_test {
 
@@ -13,6 +14,7 @@ namespace heddle_test {
 struct SlowProgram {
     std::string name;
     void (*run)();
+    heddle::detail::Trace (*trace)(const TimedCosts&);  ///< of the same calls
     std::vector<std::string> says;          ///< parts of the headline
     std::vector<std::string> does_not_say;  ///< what must not be in it
     int workers = 1;                        ///< that it needs on a CPU device

@@ -1,39 +1,41 @@
-// What the timeline's headline says of whole programs.
+// What the timeline's headline says of whole programs: of their traces on a machine that takes as
+// long as it is told to, and, by hand, of the programs themselves.
 #include "timeline/slow_programs.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <ctime>
-#include <sstream>
+#include <cstdio>
+#include <map>
 #include <string>
-#include <thread>
 #include <vector>
 
-#include <heddle/timeline.hpp>
-
+#include "core/base/format.hpp"
 #include "support.hpp"
+#include "timeline/record/recorder.hpp"
+#include "timeline/solve/headline.hpp"
 
 using namespace heddle_test;
+using heddle::detail::formatted;
+using heddle::detail::Trace;
+using heddle::detail::TraceAccess;
+using heddle::detail::TraceOp;
 
 namespace {
 
-/// Runs a program, and returns the first sentences of its recording's summary as one line.
-std::string headline_of(const SlowProgram& program) {
+/// Runs a program, and returns its recording.
+Trace run(const SlowProgram& program) {
     const Drained drained;
     // By events, kernels that the host enqueues slowly seem to run back to back.
-    timeline::Recording recording({.gpu_times = timeline::GpuTimes::cupti});
+    heddle::detail::TimelineRecorder recorder({.cupti = true});
     program.run();
-    recording.stop();
-    std::istringstream text(recording.summary());
-    std::string words;
-    for (std::string line; std::getline(text, line) && !line.empty();) {
-        const std::size_t begin = line.find_first_not_of(' ');
-        words += (words.empty() ? "" : " ") + line.substr(std::min(begin, line.size()));
-    }
-    return words;
+    recorder.stop();
+    return recorder.trace();
 }
 
+std::string headline_of(const Trace& trace) {
+    return heddle::detail::headline(trace, heddle::detail::solve(trace));
+}
+
+/// Returns whether the headline says all that it has to, and nothing else that is asked for.
 bool is_right(const SlowProgram& program, const std::string& headline) {
     const auto says = [&](const std::string& part) {
         return headline.find(part) != std::string::npos;
@@ -42,53 +44,79 @@ bool is_right(const SlowProgram& program, const std::string& headline) {
            std::ranges::none_of(program.does_not_say, says);
 }
 
-/// Returns how long the calling thread has had a core.
-std::chrono::nanoseconds time_on_core() {
-    timespec now{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+/// Returns the calls of a program that decide how its work is ordered, a line for each. Memory has
+/// the number of its first use.
+Strings calls_of(const Trace& trace) {
+    constexpr const char* modes[] = {"reads", "writes", "changes", "shares"};
+    std::map<std::uint64_t, std::size_t> memory;
+    Strings calls;
+    for (const TraceOp& op : trace.ops) {
+        switch (op.kind) {
+        case OpKind::blocked:  // there is one only if the program came too early
+        case OpKind::query:    // of two streams, either may answer first
+        case OpKind::synchronize_begins:  // followed by its end
+        case OpKind::make_event:
+        case OpKind::free: continue;
+        default: break;
+        }
+        std::string call = to_string(op.kind);
+        for (const auto stream : {op.stream, op.other})
+            if (stream < trace.streams.size()) call += " " + trace.text(trace.streams[stream].name);
+        if (op.holds_pointers) call += " and more";
+        for (std::uint32_t i = 0; i < op.accesses; ++i) {
+            const TraceAccess& access = trace.accesses[op.first_access + i];
+            const char* mode = modes[static_cast<std::size_t>(access.mode)];
+            // The host's memory may be elsewhere each time.
+            if (access.block == 0) call += formatted(", {} the host's memory", mode);
+            else
+                call += formatted(", {} array {}", mode,
+                                  memory.emplace(access.block, memory.size()).first->second);
+        }
+        calls.push_back(call);
+    }
+    return calls;
 }
 
-/// Returns whether other processes take cores away: then a program is slow for their sake. It asks
-/// for so long that threads which have just begun are not favoured by the scheduler any more.
-bool is_machine_busy() {
-    constexpr std::chrono::milliseconds needed{50};
-    std::atomic<bool> is_busy{false};
-    std::vector<std::thread> threads;
-    for (unsigned i = 0; i < std::clamp(std::thread::hardware_concurrency(), 1u, 8u); ++i)
-        threads.emplace_back([&] {
-            const auto begin = std::chrono::steady_clock::now();
-            const auto end = time_on_core() + needed;
-            while (time_on_core() < end) {}
-            if (std::chrono::steady_clock::now() - begin > needed * 5 / 4) is_busy = true;
-        });
-    for (std::thread& one : threads) one.join();
-    return is_busy;
+/// Returns whether the device under test can show why a program is slow.
+bool can_run(const SlowProgram& program) {
+    return test_device().is_cpu() ? cpu_workers() >= program.workers : program.is_for_gpus;
 }
 
 }  // namespace
 
-// Judged by times, so it runs alone: heddle_tests "[slow_programs]".
-TEST_CASE("the headline of a program names why it is slow", "[.slow_programs]") {
-    constexpr int most_tries = 8, most_wrong = 3;
-    std::string wrong, unknown;
+TEST_CASE("the headline of a program's trace names why it is slow", "[timeline]") {
+    const TimedCosts costs = GENERATE(
+        TimedCosts{}, TimedCosts{.call = 1'000, .order = 1'000},
+        TimedCosts{.start = 15'000, .awake = 0, .cross = 15'000}, TimedCosts{.wake = 15'000},
+        TimedCosts{.start = 1'000, .start_awake = 100, .cross = 100, .wake = 100});
     for (const SlowProgram& program : slow_programs()) {
-        const bool is_cpu = test_device().is_cpu();
-        if (is_cpu ? cpu_workers() < program.workers : !program.is_for_gpus) continue;
-        std::string headlines;
-        bool is_named = false;
-        int wrong_tries = 0;  // while the machine was free
-        for (int i = 0; i < most_tries && !is_named && wrong_tries < most_wrong; ++i) {
-            const bool was_busy = i != 0 && is_machine_busy();
-            const std::string headline = headline_of(program);
-            is_named = is_right(program, headline);
-            if (!is_named && !was_busy && !is_machine_busy()) ++wrong_tries;
-            headlines += "\n    " + headline;
-        }
-        if (is_named) continue;
-        (wrong_tries == most_wrong ? wrong : unknown) += "\n" + program.name + ":" + headlines;
+        const std::string headline = headline_of(program.trace(costs));
+        INFO(program.name << ": " << headline);
+        CHECK(is_right(program, headline));
     }
-    if (!unknown.empty()) WARN("other processes had the cores:" << unknown);
-    INFO(wrong);
-    CHECK(wrong.empty());
+}
+
+// heddle_tests "[slow_calls]".
+TEST_CASE("a slow program makes the calls that its trace holds", "[.slow_calls]") {
+    for (const SlowProgram& program : slow_programs()) {
+        if (!can_run(program)) continue;
+        INFO(program.name);
+        const Strings ran = calls_of(run(program)), made = calls_of(program.trace({}));
+        const auto [is, should] = std::ranges::mismatch(ran, made);
+        INFO("call " << is - ran.begin());
+        CHECK((is == ran.end() ? "the end" : *is) == (should == made.end() ? "the end" : *should));
+    }
+}
+
+// Judged by times, so by hand, on a machine with nothing else to do: heddle_tests
+// "[slow_programs]".
+TEST_CASE("the headline of a program names why it is slow", "[.slow_programs]") {
+    for (const SlowProgram& program : slow_programs()) {
+        if (!can_run(program)) continue;
+        const std::string headline = headline_of(run(program));
+        std::printf("%s\n    ran:     %s\n    made up: %s\n", program.name.c_str(), headline.c_str(),
+                    headline_of(program.trace({})).c_str());
+        INFO(program.name << ": " << headline);
+        CHECK(is_right(program, headline));
+    }
 }

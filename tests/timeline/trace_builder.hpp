@@ -144,18 +144,18 @@ public:
     }
     /// The host waits for all that the stream has now.
     Op synchronize(TraceIndex stream) {
-        const Op made = op(OpKind::synchronize, no_index, "synchronize");
-        made->stream = made->other = stream;
-        made->other_position = positions_[stream];
-        return made;
+        return covering(op(OpKind::synchronize, no_index, "synchronize"), stream);
     }
     /// The host was blocked within a call, or asked again and again, until the stream had done what
     /// it has now, and `more` operations.
     Op blocked(TraceIndex stream, std::uint64_t more = 0) {
-        const Op made = op(OpKind::blocked, no_index, "blocked");
-        made->stream = made->other = stream;
-        made->other_position = positions_[stream] + more;
+        const Op made = covering(op(OpKind::blocked, no_index, "blocked"), stream);
+        made->other_position += more;
         return made;
+    }
+    /// The host has asked, and the stream had done what it has now.
+    Op answered(TraceIndex stream) {
+        return covering(op(OpKind::query, no_index, "is_complete"), stream);
     }
     Op synchronize_device(TraceIndex device) {
         const Op made = op(OpKind::synchronize, no_index, "synchronize_device");
@@ -211,6 +211,11 @@ public:
     Trace& raw() { return made_; }
 
 private:
+    Op covering(Op op, TraceIndex stream) {
+        op->stream = op->other = stream;
+        op->other_position = positions_[stream];
+        return op;
+    }
     static Op with_event(Op op, std::uint64_t event, std::uint32_t generation) {
         op->event = event;
         op->generation = generation;

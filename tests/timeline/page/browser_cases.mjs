@@ -272,21 +272,26 @@ cases['an empty recording says so'] = async (tab, at) => {
     assert.deepEqual(tab.problems, []);
 };
 
-cases['a million operations are drawn soon'] = async (tab, at) => {
+// Counted, for times are the machine's. They are printed: 2000 ms and 50 ms are the aims.
+cases['a frame of a million operations looks at some thousands'] = async (tab, at) => {
     await open(tab, at('million.html'));
-    const {firstPaint, rectangles} = await state(tab);
+    const {firstPaint, atFirst, rectangles} = await state(tab);
+    assert.ok(atFirst.bytes <= 18e6, `${atFirst.bytes} bytes decoded before the first frame`);
+    assert.ok(atFirst.elements <= 200, `${atFirst.elements} elements before the first frame`);
+    assert.ok(atFirst.looked <= 40e3, `the first frame looked at ${atFirst.looked}`);
     assert.ok(rectangles <= 4000, `${rectangles}`);
-    await tab.run('new Promise((done) => setTimeout(done, 1000))');
-    let longest = 0;
+    let longest = 0, most = 0;
     for (let i = 0; i < 24; ++i) {
         await tab.wheel(700, 300, i < 12 ? -300 : 300);
-        const {lastFrame, rectangles: drawn} = await state(tab);
+        const {lastFrame, looked, rectangles: drawn} = await state(tab);
         longest = Math.max(longest, lastFrame);
+        most = Math.max(most, looked);
         assert.ok(drawn <= 4000, `${drawn}`);
     }
-    console.log(`    first paint ${firstPaint.toFixed(0)} ms (bar: 2000), longest zoom frame ` +
-        `${longest.toFixed(1)} ms (bar: 50)`);
-    assert.ok(firstPaint < 3 * 2000 && longest < 3 * 50);
+    console.log(`    ${atFirst.bytes} bytes and ${atFirst.elements} elements at first, ` +
+        `${atFirst.looked} looked at, then up to ${most}; first paint ` +
+        `${firstPaint.toFixed(0)} ms, longest zoom frame ${longest.toFixed(1)} ms`);
+    assert.ok(most <= 20e3, `a frame looked at ${most}`);
 };
 
 cases['a still picture is shown where scripts are off'] = async (tab, at, keep) => {

@@ -5,15 +5,15 @@ import {existsSync, mkdirSync, statSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {cases, looksFine} from './browser_cases.mjs';
 import {findChromium, withChromium} from './chromium.mjs';
+import {patient} from './patience.mjs';
 
-const mostSeconds = 60;
+const most = patient(120);
 
 /// Fails if that takes too long: a page that hangs answers nothing.
 function withinTime(promise) {
     let timer;
     const late = new Promise((_, reject) => {
-        timer = setTimeout(() => reject(new Error(`not done after ${mostSeconds} s`)),
-            mostSeconds * 1000);
+        timer = setTimeout(() => reject(new Error(`not done after ${most / 1000} s`)), most);
     });
     return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }

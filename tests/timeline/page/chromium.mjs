@@ -3,6 +3,7 @@ import {spawn, spawnSync} from 'node:child_process';
 import {mkdtempSync, rmSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
+import {patient} from './patience.mjs';
 
 const names = ['/usr/bin/chromium', 'chromium', 'chromium-browser', 'google-chrome'];
 
@@ -90,10 +91,15 @@ class Tab {
         return result.value;
     }
 
-    /// Waits until the page has drawn what it has to.
+    /// Waits until the page has drawn what it has to. What its size changes asks for the next frame.
     frame() {
-        return this.run(`new Promise((done) => requestAnimationFrame(() =>
-            requestAnimationFrame(() => setTimeout(done))))`);
+        return this.run(`new Promise((done) => {
+            const look = () => {
+                if (heddle.state().isSettled) done();
+                else requestAnimationFrame(look);
+            };
+            requestAnimationFrame(() => requestAnimationFrame(look));
+        })`);
     }
 
     async key(key) {
@@ -181,7 +187,7 @@ export async function withChromium(path, use) {
         };
         return await use(newTab);
     } finally {
-        const late = setTimeout(() => browser.kill('SIGKILL'), 5000);
+        const late = setTimeout(() => browser.kill('SIGKILL'), patient(30));  // it hangs
         connection.send('Browser.close').catch(() => {});
         await ended;
         clearTimeout(late);

@@ -216,6 +216,7 @@ function drawOverview(context, theme, model, view) {
         model.overview = {...planFrame(model, whole, () => true, 1500), width: view.width};
     for (const {index, lanes} of model.overview.rows)
         for (const block of lanes.flat()) {
+            ++looked.at;
             context.fillStyle = theme.bars[block.look];
             context.globalAlpha = 0.3 + 0.7 * block.share;
             context.fillRect(block.x0, 2 + index * line, Math.max(block.x1 - block.x0, 1),

@@ -5,12 +5,17 @@
 
 const mostRectangles = 4000, mostArrows = 300, fewArrows = 60, leastGap = 3;
 
+/// For tests: how many bars, gaps, arrows and blocks drawing has looked at since the page was opened.
+/// A frame looks at some for each pixel, however many the recording holds.
+const looked = {at: 0};
+
 /// The class in which most of the time of bars [first, last) was spent, by a sample of them.
 function lookOfMany(lane, first, last) {
     const stride = Math.max(1, Math.floor((last - first) / 8));
     let best = lane.look[first], most = -1;
     const times = new Map();
     for (let i = first; i < last; i += stride) {
+        ++looked.at;
         const time = (times.get(lane.look[i]) ?? 0) + lane.end[i] - lane.start[i];
         times.set(lane.look[i], time);
         if (time > most) [most, best] = [time, lane.look[i]];
@@ -34,6 +39,7 @@ function planLane(lane, view, step, out) {
     const scale = view.width / (view.to - view.from);
     let i = lowerBound(end, view.from);
     while (i < count && start[i] < view.to) {
+        ++looked.at;
         const x0 = Math.max(0, (start[i] - view.from) * scale);
         const x1 = Math.min(view.width, (end[i] - view.from) * scale);
         if (x1 - x0 >= step) {
@@ -58,6 +64,7 @@ function planGaps(model, row, view, step, out) {
     const scale = view.width / (view.to - view.from), least = Math.max(leastGap, step);
     let i = lowerBound(gapEndAt, view.from, model.firstGap[row.index], last);
     while (i < last && gapBeginAt[i] < view.to) {
+        ++looked.at;
         const x0 = Math.max(0, (gapBeginAt[i] - view.from) * scale);
         const x1 = Math.min(view.width, (gapEndAt[i] - view.from) * scale);
         if (x1 - x0 >= least) out.push({x0, x1, gap: i++});
@@ -123,6 +130,7 @@ function planArrows(model, view, chosen = [], isCritical = false) {
         model.arrowStart[arrow] <= view.to;
     for (const arrow of near) {
         if (bold.length >= mostArrows) break;
+        ++looked.at;
         if (isSeen(arrow)) add(arrow, model.arrowFlags[arrow] & 1 ? bold : thin, false);
     }
     const shown = thin.length <= 24 ? [...thin, ...bold] : bold;

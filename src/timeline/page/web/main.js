@@ -6,7 +6,8 @@ const find = (id) => document.getElementById(id);
 
 const page = {
     elements: {}, selection: null, matches: null, match: -1, highlight: null, drawn: {},
-    isCritical: false, isFrameDue: false, firstPaint: 0, lastFrame: 0, tab: 'idle',
+    isCritical: false, isFrameDue: false, isFilled: false, firstPaint: 0, lastFrame: 0, tab: 'idle',
+    bytes: 0, atFirst: null,
 
     requestFrame() {
         if (page.isFrameDue) return;
@@ -15,7 +16,8 @@ const page = {
     },
 
     frame() {
-        const began = performance.now(), {model, view, elements, theme} = page;
+        const began = performance.now(), lookedBefore = looked.at;
+        const {model, view, elements, theme} = page;
         page.isFrameDue = false;
         const scroll = page.rows.scrollTop, height = elements.stage.clientHeight;
         view.width = Math.max(elements.bars.clientWidth, 1);
@@ -32,11 +34,14 @@ const page = {
         elements.arrows.classList.toggle('dim', page.highlight !== null && !page.isCritical);
         elements.span.textContent = `${timeWords(view.to - view.from)} shown`;
         page.drawn = {arrows, marked, rectangles: plan.rectangles, step: plan.step,
+            looked: looked.at - lookedBefore,
             gaps: plan.rows.reduce((sum, row) => sum + row.gaps.length, 0),
             bars: plan.rows.flatMap((row) => row.lanes).flat()
                 .reduce((sum, block) => sum + block.last - block.first, 0)};
         page.lastFrame = performance.now() - began;
         page.firstPaint ||= performance.now();
+        page.atFirst ??= {bytes: page.bytes, looked: looked.at,
+            elements: document.getElementsByTagName('*').length};
     },
 
     /// Draws matches, or the critical path, again over what was dimmed.

@@ -145,7 +145,8 @@ function pageState() {
         matches: matches ? matches.items.length : 0, match: page.match,
         range: {from: view.from, to: view.to, begin: view.begin, end: view.end},
         isCritical: page.isCritical, tab: page.tab, theme: page.themeName(),
-        firstPaint: page.firstPaint, lastFrame: page.lastFrame,
+        firstPaint: page.firstPaint, lastFrame: page.lastFrame, looked: drawn.looked,
+        atFirst: page.atFirst, isSettled: page.isFilled && !page.isFrameDue,
     };
 }
 
@@ -153,6 +154,7 @@ function start() {
     const head = JSON.parse(find('head').textContent);
     const bytes = bytesOfBase64(find('columns').textContent);
     const model = makeModel(head, readColumns(head.columns, bytes));
+    page.bytes = bytes.length;
     find('columns').remove();
     for (const element of document.querySelectorAll('[id]')) page.elements[element.id] = element;
     Object.assign(page, {model, view: makeView(head.begin, head.end), rows: find('rows')});
@@ -176,6 +178,7 @@ function start() {
         page.select(null);
         page.showTab('idle');
         fillKeys(page.elements.keys, model);
+        page.isFilled = true;
     });
 }
 

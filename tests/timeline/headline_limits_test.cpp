@@ -1,0 +1,204 @@
+// Where the headline changes its mind: both sides of each limit, on a machine that takes no time but
+// for what is asked of it.
+#include "timeline/solve/headline.hpp"
+
+#include <string>
+
+#include "catch.hpp"
+#include "timeline/timed_trace.hpp"
+
+using namespace heddle_test;
+
+namespace {
+
+constexpr Moment us = 1'000, ms = 1'000 * us;
+constexpr TimedCosts nothing{.call = 0,
+                             .order = 0,
+                             .between = 0,
+                             .start = 0,
+                             .awake = 0,
+                             .start_awake = 0,
+                             .next = 0,
+                             .cross = 0,
+                             .wake = 0};
+
+std::string headline_of(TimedTrace& made) {
+    const Trace trace = made.finish();
+    return headline(trace, solve(trace));
+}
+
+bool says(const std::string& headline, const std::string& part) {
+    return headline.find(part) != std::string::npos;
+}
+
+TimedCosts with_wake(Moment wake) {
+    TimedCosts costs = nothing;
+    costs.wake = wake;
+    return costs;
+}
+
+TimedCosts with_call(Moment call) {
+    TimedCosts costs = nothing;
+    costs.call = call;
+    return costs;
+}
+
+}  // namespace
+
+TEST_CASE("round trips are named from a fifth of the longest chain on", "[timeline]") {
+    // 99 round trips of 100 us are a fifth if 100 kernels run for 396 us each.
+    const Moment runs = GENERATE(395 * us, 397 * us);
+    TimedTrace t(with_wake(100 * us));
+    const auto s = t.stream("s");
+    for (int i = 0; i < 100; ++i) {
+        t.launch(s, "k", runs, {.changes = {1}});
+        t.synchronize(s);
+    }
+    const std::string headline = headline_of(t);
+    INFO(headline);
+    CHECK(says(headline, "the host waits between launches. 99 waits") == (runs < 396 * us));
+}
+
+TEST_CASE("a habit is what a program does four times", "[timeline]") {
+    const int waits = GENERATE(3, 4);
+    TimedTrace t(with_wake(100 * us));
+    const auto s = t.stream("s");
+    for (int i = 0; i < waits; ++i) {
+        t.launch(s, "k", us, {.changes = {1}});
+        t.synchronize(s);
+    }
+    t.launch(s, "k", us, {.changes = {1}});
+    const std::string headline = headline_of(t);
+    INFO(headline);
+    CHECK(says(headline, "the host waits between launches") == (waits == 4));
+}
+
+TEST_CASE("copies of pageable memory are named from 64 KB on", "[timeline]") {
+    const std::uint64_t bytes = GENERATE(65'535, 65'536);
+    TimedTrace t(nothing);
+    const auto s = t.stream("s");
+    for (int i = 0; i < 10; ++i) {
+        t.copy_from_pageable(s, 50 * us, {.writes = {1}, .reads = {2}, .bytes = bytes});
+        t.launch(s, "k", 10 * us, {.changes = {1}});
+    }
+    const std::string headline = headline_of(t);
+    INFO(headline);
+    CHECK(says(headline, "copies of pageable memory") == (bytes == 65'536));
+}
+
+TEST_CASE("small operations are a habit from a hundred on", "[timeline]") {
+    const int operations = GENERATE(99, 100);
+    TimedTrace t(with_call(us));
+    const auto s = t.stream("s");
+    for (int i = 0; i < operations; ++i) t.launch(s, "k", us / 10, {.changes = {1}});
+    const std::string headline = headline_of(t);
+    INFO(headline);
+    CHECK(says(headline, "small operations, enqueued one by one") == (operations == 100));
+}
+
+TEST_CASE("what the host did is what took most of its time", "[timeline]") {
+    const Moment own = GENERATE(999, 1'001);  // few calls, of 1000 ns each
+    TimedTrace t(with_call(1'000));
+    const auto s = t.stream("s");
+    for (int i = 0; i < 50; ++i) {
+        t.compute(own);
+        t.launch(s, "k", 100, {.changes = {1}});
+    }
+    const std::string headline = headline_of(t);
+    INFO(headline);
+    CHECK(says(headline, "the host ran the program's own code") == (own > 1'000));
+    CHECK(says(headline, "the host was in calls") == (own < 1'000));
+}
+
+TEST_CASE("the work is the biggest reason unless something else takes longer", "[timeline]") {
+    const Moment own = GENERATE(990 * us, 1'010 * us);  // beside 1000 us of work
+    TimedTrace t(nothing);
+    const auto s = t.stream("s");
+    for (int i = 0; i < 50; ++i) {
+        t.compute(own);
+        t.launch(s, "k", 1'000 * us, {.changes = {1}});
+        t.synchronize(s);
+    }
+    const std::string headline = headline_of(t);
+    INFO(headline);
+    CHECK((headline.find("The work itself is the biggest reason") == 0) == (own < 1'000 * us));
+    CHECK((headline.find("The host is the biggest reason") == 0) == (own > 1'000 * us));
+}
+
+TEST_CASE("the next reason is told from a tenth of the longest chain on", "[timeline]") {
+    const Moment own = GENERATE(110 * us, 112 * us);  // a tenth beside 1000 us: 111 us
+    TimedTrace t(nothing);
+    const auto s = t.stream("s");
+    for (int i = 0; i < 50; ++i) {
+        t.compute(own);
+        t.launch(s, "k", 1'000 * us, {.changes = {1}});
+        t.synchronize(s);
+    }
+    const std::string headline = headline_of(t);
+    INFO(headline);
+    CHECK(says(headline, "Next is launched late") == (own == 112 * us));
+}
+
+TEST_CASE("waits for too much are named from a fifth of the longest chain on", "[timeline]") {
+    const Moment more = GENERATE(570 * us, 580 * us);  // 575 of 2875 us
+    TimedTrace t(nothing);
+    const auto a = t.stream("a"), b = t.stream("b");
+    for (int i = 0; i < 10; ++i) {
+        t.launch(a, "needed", 300 * us, {.changes = {1}});
+        t.launch(a, "more", more, {.changes = {2}});
+        t.wait_stream(b, a);
+        t.launch(b, "k", 2 * ms, {.changes = {3}, .reads = {1}});
+        t.wait_stream(a, b);
+    }
+    const std::string headline = headline_of(t);
+    INFO(headline);
+    CHECK(says(headline, "waits for more than is needed") == (more > 575 * us));
+}
+
+TEST_CASE("one stream is named if a fifth of it could run beside the rest", "[timeline]") {
+    const Moment shorter = GENERATE(99 * us, 101 * us);  // beside 400 us
+    TimedTrace t(nothing);
+    const auto s = t.stream("s");
+    for (int i = 0; i < 10; ++i) {
+        t.launch(s, "long", 400 * us, {.changes = {1}});
+        t.launch(s, "short", shorter, {.changes = {2}});
+    }
+    const std::string headline = headline_of(t);
+    INFO(headline);
+    CHECK(says(headline, "work that nothing orders is on one stream") == (shorter > 100 * us));
+}
+
+TEST_CASE("workers are late from 10 us on", "[timeline]") {
+    TimedCosts costs = nothing;
+    costs.cross = GENERATE(9'999, 10'000);
+    TimedTrace t(costs);
+    const auto a = t.stream("a"), b = t.stream("b");
+    for (int i = 0; i < 20; ++i) {
+        t.launch(a, "k", us, {.changes = {1}});
+        t.wait_stream(b, a);
+        t.launch(b, "k", us, {.changes = {1}});
+        t.wait_stream(a, b);
+    }
+    const std::string headline = headline_of(t);
+    INFO(headline);
+    CHECK(says(headline, "Workers that woke up late") == (costs.cross == 10'000));
+    CHECK(says(headline, "The latency of launches") == (costs.cross < 10'000));
+}
+
+TEST_CASE("workers are too few if all are busy for most of the time", "[timeline]") {
+    // The third operation is ready at once. It begins when a worker is free, or when its stream's
+    // wait is over.
+    const Moment busy = GENERATE(40 * us, 60 * us);
+    TimedCosts costs = nothing;
+    costs.cross = 100 * us;
+    TimedTrace t(costs);
+    const auto a = t.stream("a"), b = t.stream("b"), c = t.stream("c"), d = t.stream("d");
+    t.launch(d, "first", 100, {.changes = {4}});
+    t.wait_stream(c, d);
+    t.launch(a, "k", busy, {.changes = {1}});
+    t.launch(b, "k", busy + 100, {.changes = {2}});
+    t.launch(c, "late", us, {.changes = {3}});
+    const std::string headline = headline_of(t);
+    INFO(headline);
+    CHECK(says(headline, "Too few workers") == (busy > 50 * us));
+}

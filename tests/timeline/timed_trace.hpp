@@ -1,0 +1,233 @@
+// Builds the trace of a program from its calls alone: a host thread calls, workers run what is
+// enqueued, and each takes as long as it is told to. The same calls make the same trace on any
+// machine, so a test may ask what the timeline says of it.
+//
+//     TimedTrace t;
+//     const auto s = t.stream("s");
+//     t.launch(s, "Burn", 2 * ms, {.memory = {1}});
+//     t.synchronize(s);
+//     const Trace trace = t.finish();
+//
+// The places of operations are the lines of these calls.
+#pragma once
+
+#include <algorithm>
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "timeline/timed_costs.hpp"
+#include "timeline/trace_builder.hpp"
+
+namespace heddle_test {
+
+class TimedTrace : public TraceBuilder {
+public:
+    using Line = std::uint32_t;
+
+    /// Memory that is not heddle's, beside the numbers of what is.
+    static constexpr std::uint64_t pageable = 1'000;
+
+    /// What an operation uses: memory that it changes, overwrites and only reads, by numbers; how
+    /// many workers share it; whether it has an address of which nobody knows where it leads.
+    struct Uses {
+        std::vector<std::uint64_t> changes = {}, writes = {}, reads = {};
+        std::uint32_t workers = 1;
+        bool holds_pointers = false;
+        std::uint64_t bytes = 0;
+    };
+
+    explicit TimedTrace(const TimedCosts& costs = {}) : costs_(costs) {
+        raw().devices[0].processors = costs.workers;
+    }
+
+    /// The program's own code.
+    void compute(Moment time) { now_ += time; }
+    Moment now() const { return now_; }
+
+    Op launch(TraceIndex stream, const std::string& name, Moment length, const Uses& uses,
+              Line line = __builtin_LINE()) {
+        return enqueue(op(OpKind::launch, stream, name), length, uses, line);
+    }
+    /// Allocates memory and clears it.
+    void zeros(TraceIndex stream, std::uint64_t memory, Line line = __builtin_LINE()) {
+        const Op made = op(OpKind::allocate, stream, "allocate");
+        use(made, {.writes = {memory}});
+        call(made, costs_.call, line);
+        enqueue(op(OpKind::fill, stream, "fill"), costs_.next, {.writes = {memory}}, line);
+    }
+    /// Allocates pinned memory.
+    void pinned(std::uint64_t memory, Line line = __builtin_LINE()) {
+        const Op made = op(OpKind::allocate, no_index, "allocate");
+        use(made, {.writes = {memory}});
+        call(made, costs_.call, line);
+    }
+    /// A copy between a device's memory and pinned memory.
+    Op copy(TraceIndex stream, Moment length, const Uses& uses, Line line = __builtin_LINE()) {
+        return enqueue(op(OpKind::copy, stream, "copy"), length, uses, line);
+    }
+    /// A copy from pageable memory. The host takes as long for its part as the worker for the rest.
+    void copy_from_pageable(TraceIndex stream, Moment length, const Uses& uses,
+                            Line line = __builtin_LINE()) {
+        const Op made = op(OpKind::copy, stream, "copy");
+        use(made, uses);
+        call(made, length, line);
+        run(made, length, uses.workers);
+        host_accesses(uses.reads, AccessMode::read, line);
+    }
+    /// A copy to pageable memory: the call waits until it has run.
+    void copy_to_pageable(TraceIndex stream, Moment length, const Uses& uses,
+                          Line line = __builtin_LINE()) {
+        const Moment begin = now_ += costs_.between;
+        const Op wait = blocked(stream, 1).at(file, line).because(WaitReason::copy);
+        const Op made = op(OpKind::copy, stream, "copy").at(file, line);
+        use(made, uses);
+        now_ += costs_.call;
+        run(made, length, uses.workers);
+        wait.called(now_, wakes_at(stream));
+        made.called(begin, now_ = wait->call_end + costs_.order);
+        host_accesses(uses.writes, AccessMode::write, line);
+    }
+
+    void record_event(TraceIndex stream, Line line = __builtin_LINE()) {
+        call(record(stream, 1, ++generation_), costs_.order, line);
+    }
+    /// `waiter` waits for all that `other` has now.
+    Op wait_stream(TraceIndex waiter, TraceIndex other, Line line = __builtin_LINE()) {
+        const Op made = wait(waiter, other);
+        call(made, costs_.order, line);
+        ready_[waiter] = std::max({ready_[waiter], ready_[other], end_[other] + costs_.cross});
+        return made;
+    }
+
+    /// The host waits for all that the stream has now.
+    Op synchronize(TraceIndex stream, Line line = __builtin_LINE()) {
+        const Op made = TraceBuilder::synchronize(stream);
+        const Moment begin = now_ += costs_.between;
+        now_ = std::max(begin + costs_.order, wakes_at(stream));
+        return made.called(begin, now_).at(file, line);
+    }
+
+    /// The host asks again and again whether the streams have done what they have now, with a pause
+    /// between two rounds.
+    void poll(std::initializer_list<TraceIndex> streams, Moment pause,
+              Line line = __builtin_LINE()) {
+        const Moment begin = now_ += costs_.between;
+        std::vector<TraceIndex> left(streams);
+        for (Moment asked = begin; !left.empty(); asked += pause + costs_.order) {
+            const auto has_answered = [&](TraceIndex stream) {
+                if (end_[stream] > asked) return false;
+                if (asked > begin) tell_polled(stream, begin, asked, line);
+                now_ = asked + costs_.order;
+                answered(stream).called(asked, now_).at(file, line);
+                return true;
+            };
+            std::erase_if(left, has_answered);
+        }
+    }
+
+    /// Returns the trace, which ends now.
+    Trace finish() { return trace(0, now_); }
+
+private:
+    static constexpr const char* file = "program.cpp";
+    static constexpr WaitReason copying = WaitReason::copy;
+
+    /// A stretch in which workers of the device are busy.
+    struct Busy {
+        Moment begin = 0, end = 0;
+        std::uint32_t workers = 1;
+    };
+
+    void call(const Op& made, Moment cost, Line line) {
+        const Moment begin = now_ += costs_.between;
+        made.called(begin, now_ += cost).at(file, line);
+    }
+
+    Op enqueue(const Op& made, Moment length, const Uses& uses, Line line) {
+        call(made, costs_.call, line);
+        use(made, uses);
+        run(made, length, uses.workers);
+        return made;
+    }
+
+    void host_accesses(const std::vector<std::uint64_t>& memory, AccessMode mode, Line line) {
+        const Op made = op(OpKind::host_access, no_index, "host access");
+        add_uses(made, memory, mode);
+        made.called(now_, now_).at(file, line).because(WaitReason::copy);
+    }
+
+    void add_uses(const Op& made, const std::vector<std::uint64_t>& all, AccessMode mode) {
+        for (const std::uint64_t memory : all) {
+            made.uses(memory << 32, mode);
+            raw().accesses.back().block = memory == pageable ? 0 : memory;
+        }
+    }
+
+    void use(const Op& made, const Uses& uses) {
+        add_uses(made, uses.changes, AccessMode::read_write);
+        add_uses(made, uses.writes, AccessMode::write);
+        add_uses(made, uses.reads, AccessMode::read);
+        made->workers = uses.workers;
+        made->holds_pointers = uses.holds_pointers;
+        made->bytes = uses.bytes;
+    }
+
+    /// Runs an operation, enqueued now, as soon as its stream and enough workers are free.
+    void run(const Op& made, Moment length, std::uint32_t workers) {
+        const TraceIndex stream = made->stream;
+        const bool is_awake = now_ <= last_end_ + costs_.awake;
+        Moment start = std::max({now_ + (is_awake ? costs_.start_awake : costs_.start),
+                                 end_[stream] + costs_.next, ready_[stream]});
+        std::erase_if(busy_, [&](const Busy& one) { return one.end <= now_; });
+        while (true) {
+            Moment next = start;
+            if (has_room(start, start + length, workers, next)) break;
+            start = next;
+        }
+        busy_.push_back({start, start + length, workers});
+        end_[stream] = start + length;
+        last_end_ = std::max(last_end_, end_[stream]);
+        made.ran(start, end_[stream]);
+    }
+
+    /// Returns whether so many workers are free in a stretch. If not, `next` is when one that is
+    /// busy in it is free.
+    bool has_room(Moment begin, Moment end, std::uint32_t workers, Moment& next) const {
+        std::vector<std::pair<Moment, int>> changes;
+        for (const Busy& one : busy_) {
+            if (one.end <= begin || one.begin >= end) continue;
+            changes.emplace_back(std::max(one.begin, begin), static_cast<int>(one.workers));
+            changes.emplace_back(one.end, -static_cast<int>(one.workers));
+            next = next == begin ? one.end : std::min(next, one.end);
+        }
+        std::ranges::sort(changes);
+        int running = static_cast<int>(workers);
+        for (const auto& [at, change] : changes)
+            if ((running += change) > static_cast<int>(costs_.workers)) return false;
+        return true;
+    }
+
+    /// Returns when a host that waits for the stream from now on is awake.
+    Moment wakes_at(TraceIndex stream) {
+        return end_[stream] > now_ ? end_[stream] + costs_.wake : now_;
+    }
+
+    /// The host has asked in vain since `begin`, and is answered now.
+    void tell_polled(TraceIndex stream, Moment begin, Moment answered, Line line) {
+        blocked(stream).called(std::max(begin, told_), answered).at(file, line);
+        told_ = answered;
+    }
+
+    TimedCosts costs_;
+    Moment now_ = 0, told_ = 0;
+    Moment last_end_ = -costs_.awake;  ///< of all operations
+    std::uint32_t generation_ = 0;  ///< of the event that is recorded
+    std::map<TraceIndex, Moment> end_;    ///< of each stream's last operation
+    std::map<TraceIndex, Moment> ready_;  ///< when the waits of each stream are over
+    std::vector<Busy> busy_;
+};
+
+}  // namespace heddle_test
