@@ -75,7 +75,9 @@ int failures = 0;
 template <class F> void check(bool count_waits, const char* name, StreamRef stream, F&& call) {
     std::size_t allocated = 0, locked = 0, waits = 0;
     const StreamRef current = current_stream();
-    for (int time = 0; time < 20; ++time) {
+    // As often as there may be workers that hold a chunk of the queue's memory each.
+    const int most = 20 + static_cast<int>(std::thread::hardware_concurrency());
+    for (int time = 0; time < most; ++time) {
         const OpStats before = count_waits ? stats() : OpStats{};
         {
             const Held held(stream);

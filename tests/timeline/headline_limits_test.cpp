@@ -185,20 +185,29 @@ TEST_CASE("workers are late from 10 us on", "[timeline]") {
     CHECK(says(headline, "The latency of launches") == (costs.cross < 10'000));
 }
 
-TEST_CASE("workers are too few if all are busy for most of the time", "[timeline]") {
-    // The third operation is ready at once. It begins when a worker is free, or when its stream's
-    // wait is over.
-    const Moment busy = GENERATE(40 * us, 60 * us);
-    TimedCosts costs = nothing;
-    costs.cross = 100 * us;
-    TimedTrace t(costs);
-    const auto a = t.stream("a"), b = t.stream("b"), c = t.stream("c"), d = t.stream("d");
-    t.launch(d, "first", 100, {.changes = {4}});
-    t.wait_stream(c, d);
-    t.launch(a, "k", busy, {.changes = {1}});
-    t.launch(b, "k", busy + 100, {.changes = {2}});
-    t.launch(c, "late", us, {.changes = {3}});
+TEST_CASE("one stream could take as much less as there are workers for", "[timeline]") {
+    TimedTrace t(nothing);  // two workers
+    const auto s = t.stream("s");
+    for (int i = 0; i < 10; ++i)
+        for (std::uint64_t chain = 1; chain <= 4; ++chain)
+            t.launch(s, "k", 100 * us, {.changes = {chain}});
     const std::string headline = headline_of(t);
     INFO(headline);
-    CHECK(says(headline, "Too few workers") == (busy > 50 * us));
+    CHECK(says(headline, "Its 40 operations could take 50 % (2.00 ms) of the longest chain less"));
+}
+
+TEST_CASE("workers are too few if all are busy for half of the time", "[timeline]") {
+    // They are twice within the 100 us after which the third operation begins.
+    const Moment first = GENERATE(19 * us, 21 * us);
+    TraceBuilder t;
+    t.raw().devices[0].processors = 2;
+    for (const auto& s : {t.stream("a"), t.stream("b")}) {
+        t.launch(s, "k").called(0, 1).ran(1, first)->workers = 1;
+        t.launch(s, "k").called(0, 1).ran(70 * us, 100 * us)->workers = 1;
+    }
+    t.launch(t.stream("c"), "late").called(0, 1).ran(100 * us, 101 * us)->workers = 1;
+    const Trace trace = t.trace(0, 101 * us);
+    const std::string text = headline(trace, solve(trace));
+    INFO(text);
+    CHECK(says(text, "Too few workers are the biggest reason") == (first > 20 * us));
 }

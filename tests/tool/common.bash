@@ -30,6 +30,11 @@ same() {
 contains() {
     if [[ $2 != *"$3"* ]]; then fail "$1"; printf '     got: %s\n  wanted: ...%s...\n' "$2" "$3"; fi
 }
+# patient SECONDS: prints that bound for what hangs, multiplied by HEDDLE_TEST_PATIENCE (1 if unset).
+patient() {
+    awk -v s="$1" -v factor="${HEDDLE_TEST_PATIENCE:-1}" \
+        'BEGIN { printf "%d\n", s * (factor > 0 ? factor : 1) }'
+}
 # run ARGUMENT...: runs the program; leaves its $status, $out and $err.
 run() {
     status=0
@@ -47,7 +52,11 @@ start() {
     "$heddle" "$@" >.out 2>.err </dev/null &
     child=$!
     set +m
-    until find "/proc/$child/fd" -lname "$file" 2>/dev/null | grep -q .; do
+    opens "$file"
+}
+# opens FILE: waits until $child has opened the file, or has ended.
+opens() {
+    until find "/proc/$child/fd" -lname "$1" 2>/dev/null | grep -q .; do
         if ! kill -0 "$child" 2>/dev/null; then break; fi
         sleep 0.01
     done

@@ -76,8 +76,10 @@ cases['a page may load nothing'] = async (tab, at) => {
     assert.equal(await tab.run("fetch('data:,x').then(() => true, () => false)"), false);
     await tab.run("document.body.append(Object.assign(new Image(), {src: 'http://127.0.0.1/x'}))");
     await tab.frame();
-    const refused = tab.problems.filter((text) => text.includes('Content Security Policy'));
-    assert.ok(refused.some((text) => text.includes('http://127.0.0.1/x')), refused.join());
+    // The browser tells of it when it comes to it.
+    const isRefused = (text) => text.includes('Content Security Policy') &&
+        text.includes('http://127.0.0.1/x');
+    while (!tab.problems.some(isRefused)) await tab.frame();
 };
 
 cases['a page knows what the recording holds'] = async (tab, at) => {
@@ -273,25 +275,29 @@ cases['an empty recording says so'] = async (tab, at) => {
 };
 
 // Counted, for times are the machine's. They are printed: 2000 ms and 50 ms are the aims.
-cases['a frame of a million operations looks at some thousands'] = async (tab, at) => {
+cases['a frame of a million operations looks at a few of them for each pixel'] = async (tab, at) => {
     await open(tab, at('million.html'));
-    const {firstPaint, atFirst, rectangles} = await state(tab);
+    const {firstPaint, atFirst, rectangles, rows} = await state(tab);
     assert.ok(atFirst.bytes <= 18e6, `${atFirst.bytes} bytes decoded before the first frame`);
     assert.ok(atFirst.elements <= 200, `${atFirst.elements} elements before the first frame`);
-    assert.ok(atFirst.looked <= 40e3, `the first frame looked at ${atFirst.looked}`);
+    // A sample of what each pixel of each lane holds, at some levels of detail, of which each has
+    // half the pixels of the one before. The first frame draws the overview, too.
+    const lanes = rows.reduce((sum, row) => sum + row.lanes, 0);
+    const pixels = lanes * await tab.run('heddle.page.view.width');
+    assert.ok(atFirst.looked <= 36 * pixels, `the first frame looked at ${atFirst.looked}`);
     assert.ok(rectangles <= 4000, `${rectangles}`);
-    let longest = 0, most = 0;
+    let longest = 0, mostLooked = 0;
     for (let i = 0; i < 24; ++i) {
         await tab.wheel(700, 300, i < 12 ? -300 : 300);
         const {lastFrame, looked, rectangles: drawn} = await state(tab);
         longest = Math.max(longest, lastFrame);
-        most = Math.max(most, looked);
+        mostLooked = Math.max(mostLooked, looked);
         assert.ok(drawn <= 4000, `${drawn}`);
     }
     console.log(`    ${atFirst.bytes} bytes and ${atFirst.elements} elements at first, ` +
-        `${atFirst.looked} looked at, then up to ${most}; first paint ` +
+        `${atFirst.looked} looked at, then up to ${mostLooked}; first paint ` +
         `${firstPaint.toFixed(0)} ms, longest zoom frame ${longest.toFixed(1)} ms`);
-    assert.ok(most <= 20e3, `a frame looked at ${most}`);
+    assert.ok(mostLooked <= 24 * pixels, `a frame looked at ${mostLooked}`);
 };
 
 cases['a still picture is shown where scripts are off'] = async (tab, at, keep) => {

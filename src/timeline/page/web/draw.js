@@ -211,8 +211,7 @@ function drawOverview(context, theme, model, view) {
     const whole = {...view, from: view.begin, to: view.end};
     const {clientHeight: height} = context.canvas;
     const line = Math.min(5, (height - 4) / Math.max(1, model.rows.length));
-    model.overview ??= planFrame(model, whole, () => true, 1500);
-    if (model.overview.width !== view.width)
+    if (model.overview?.width !== view.width)
         model.overview = {...planFrame(model, whole, () => true, 1500), width: view.width};
     for (const {index, lanes} of model.overview.rows)
         for (const block of lanes.flat()) {
