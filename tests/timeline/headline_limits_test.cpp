@@ -1,5 +1,5 @@
-// Where the headline changes its mind: both sides of each limit, on a machine that takes no time but
-// for what is asked of it.
+// Where the headline changes its mind: both sides of each limit, on a machine that takes no time
+// but for what is asked of it.
 #include "timeline/solve/headline.hpp"
 
 #include <string>

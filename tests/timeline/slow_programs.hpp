@@ -15,10 +15,10 @@ struct SlowProgram {
     std::string name;
     void (*run)();
     heddle::detail::Trace (*trace)(const TimedCosts&);  ///< of the same calls
-    std::vector<std::string> says;          ///< parts of the headline
-    std::vector<std::string> does_not_say;  ///< what must not be in it
-    int workers = 1;                        ///< that it needs on a CPU device
-    bool is_for_gpus = true;                ///< whether the headline is the same on a GPU
+    std::vector<std::string> says;                      ///< parts of the headline
+    std::vector<std::string> does_not_say;              ///< what must not be in it
+    int workers = 1;                                    ///< that it needs on a CPU device
+    bool is_for_gpus = true;  ///< whether the headline is the same on a GPU
 };
 
 const std::vector<SlowProgram>& slow_programs();

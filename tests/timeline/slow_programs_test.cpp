@@ -52,8 +52,8 @@ Strings calls_of(const Trace& trace) {
     Strings calls;
     for (const TraceOp& op : trace.ops) {
         switch (op.kind) {
-        case OpKind::blocked:  // there is one only if the program came too early
-        case OpKind::query:    // of two streams, either may answer first
+        case OpKind::blocked:             // there is one only if the program came too early
+        case OpKind::query:               // of two streams, either may answer first
         case OpKind::synchronize_begins:  // followed by its end
         case OpKind::make_event:
         case OpKind::free: continue;
@@ -114,8 +114,8 @@ TEST_CASE("the headline of a program names why it is slow", "[.slow_programs]") 
     for (const SlowProgram& program : slow_programs()) {
         if (!can_run(program)) continue;
         const std::string headline = headline_of(run(program));
-        std::printf("%s\n    ran:     %s\n    made up: %s\n", program.name.c_str(), headline.c_str(),
-                    headline_of(program.trace({})).c_str());
+        std::printf("%s\n    ran:     %s\n    made up: %s\n", program.name.c_str(),
+                    headline.c_str(), headline_of(program.trace({})).c_str());
         INFO(program.name << ": " << headline);
         CHECK(is_right(program, headline));
     }

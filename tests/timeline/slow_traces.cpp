@@ -11,9 +11,9 @@ constexpr Moment us = 1'000, ms = 1'000 * us;
 
 /// A device's memory, by number: x is 1, y is 2.
 constexpr std::uint64_t x = 1, y = 2, z = 3, chunk = 9;
-constexpr std::uint64_t many = 16 << 20;      ///< bytes
-constexpr Moment copying = 3 * ms;            ///< so many bytes
-constexpr Moment tiny = 60;                   ///< a kernel of an addition
+constexpr std::uint64_t many = 16 << 20;  ///< bytes
+constexpr Moment copying = 3 * ms;        ///< so many bytes
+constexpr Moment tiny = 60;               ///< a kernel of an addition
 
 /// A program of one stream, whose memory is cleared first.
 struct OneStream : TimedTrace {
@@ -187,7 +187,8 @@ Trace copies_of_pageable_memory(const TimedCosts& costs) {
     OneStream t(costs);
     t.compute(5 * ms);  // the pageable memory is cleared
     for (int i = 0; i < 8; ++i) {
-        t.copy_from_pageable(t.s, copying, {.writes = {x}, .reads = {TimedTrace::pageable}, .bytes = many});
+        t.copy_from_pageable(t.s, copying,
+                             {.writes = {x}, .reads = {TimedTrace::pageable}, .bytes = many});
         t.launch(t.s, "Increment", tiny, {.changes = {x}});
     }
     t.synchronize(t.s);

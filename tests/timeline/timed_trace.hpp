@@ -223,8 +223,8 @@ private:
 
     TimedCosts costs_;
     Moment now_ = 0, told_ = 0;
-    Moment last_end_ = -costs_.awake;  ///< of all operations
-    std::uint32_t generation_ = 0;  ///< of the event that is recorded
+    Moment last_end_ = -costs_.awake;     ///< of all operations
+    std::uint32_t generation_ = 0;        ///< of the event that is recorded
     std::map<TraceIndex, Moment> end_;    ///< of each stream's last operation
     std::map<TraceIndex, Moment> ready_;  ///< when the waits of each stream are over
     std::vector<Busy> busy_;
