@@ -7,7 +7,7 @@ import {cases, looksFine} from './browser_cases.mjs';
 import {findChromium, withChromium} from './chromium.mjs';
 import {patient} from './patience.mjs';
 
-const most = patient(120);
+const most = patient(500);
 
 /// Fails if that takes too long: a page that hangs answers nothing.
 function withinTime(promise) {
