@@ -106,7 +106,7 @@ void look_at_processes(Snapshot& to) {
     constexpr int tries = 20;
     bool is_seen = false;
     for (int i = 0; i < tries && !is_seen; ++i) {
-        if (i != 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        if (i != 0) decision_pause(1'000'000);
         to.shared_waits.clear();
         is_seen = cpu_backend().list_shared_waits(to.shared_waits);
     }

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <cxxabi.h>
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -19,6 +18,7 @@
 #include <thread>
 #include <unistd.h>
 
+#include "core/base/clock.hpp"
 #include "core/base/format.hpp"
 #include "core/base/thread_sanitizer.hpp"
 
@@ -51,9 +51,9 @@ extern "C" void heddle_answer_with_stack(int) {
 
 /// Waits until is_done() returns true, a quarter of a second at most.
 template <class F> bool wait_a_little(F&& is_done) noexcept {
-    constexpr timespec pause{.tv_sec = 0, .tv_nsec = 1'000'000};
+    constexpr std::int64_t pause = 1'000'000;
     constexpr int pauses = 250;
-    for (int i = 0; i < pauses && !is_done(); ++i) (void)nanosleep(&pause, nullptr);
+    for (int i = 0; i < pauses && !is_done(); ++i) decision_pause(pause);
     return is_done();
 }
 

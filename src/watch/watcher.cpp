@@ -100,12 +100,11 @@ void Watcher::ask() noexcept {
 }
 
 void Watcher::ask_at_end() noexcept {
-    constexpr timespec pause{.tv_sec = 0, .tv_nsec = 1'000'000};
+    constexpr std::int64_t pause = 1'000'000;
     constexpr int most_pauses = 2'000;
     is_at_end_.store(true);
     ask();
-    for (int i = 0; i < most_pauses && !has_written_end_.load(); ++i)
-        (void)nanosleep(&pause, nullptr);
+    for (int i = 0; i < most_pauses && !has_written_end_.load(); ++i) decision_pause(pause);
 }
 
 void Watcher::run() noexcept {

@@ -56,4 +56,15 @@ inline std::int64_t spin_ns(std::int64_t usual) noexcept {
     return clock == nullptr ? usual : clock->spin_ns(usual);
 }
 
+/// Blocks the calling thread for `ns` nanoseconds of the time by which choices are made. For
+/// threads that look again and again.
+inline void decision_pause(std::int64_t ns) noexcept {
+    if (DecisionClock* const clock = DecisionClock::current()) {
+        std::atomic<std::uint32_t> unchanged{0};
+        return clock->wait(unchanged, 0, ns);
+    }
+    const timespec pause{ns / 1'000'000'000, ns % 1'000'000'000};
+    (void)nanosleep(&pause, nullptr);
+}
+
 }  // namespace heddle::detail

@@ -1,7 +1,6 @@
 #include "core/concurrency/data_lanes.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <thread>
 #include <utility>
 
@@ -24,12 +23,12 @@ void take_over(std::vector<std::uint64_t>& clock,
 /// Blocks until a CPU stream has reached a position in its middle, for which there is no event. Its
 /// later work may not run yet, so the host must not help.
 void block_until_reached(StreamRecord& stream, std::uint64_t position) {
-    using namespace std::chrono_literals;
     constexpr int spins = 200, yields = 400;
+    constexpr std::int64_t pause_ns = 20'000;
     for (int i = 0; stream.backend->reached(stream) < position; ++i) {
         if (i < spins) continue;
         if (i < yields) std::this_thread::yield();
-        else std::this_thread::sleep_for(20us);
+        else decision_pause(pause_ns);
     }
 }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -116,7 +115,7 @@ void wait_for_visitors() noexcept {
         if (one == this_visitor || seen % 2 == 0) continue;
         for (int looks = 0; one->visits.load() == seen; ++looks) {
             if (looks < 100) std::this_thread::yield();
-            else std::this_thread::sleep_for(std::chrono::microseconds(50));
+            else detail::decision_pause(50'000);
         }
     }
 }

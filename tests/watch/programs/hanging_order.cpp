@@ -104,15 +104,15 @@ void two_threads_and_two_mutexes() {
     static std::mutex mutex_a, mutex_b;
     const std::lock_guard lock(mutex_a);
     const Stream a = stream_named("a"), b = stream_named("b");
-    const Flag is_locked;
+    const Door is_locked;
     std::thread other([&] {
         const std::lock_guard other_lock(mutex_b);
         launch_host(b, [] { const std::lock_guard inner(mutex_a); }, here("in b"));
         const Event done = b.record_event();
-        is_locked.set();
+        is_locked.open();
         done.synchronize(here("other waits"));
     });
-    is_locked.wait();
+    is_locked.pass();
     launch_host(a, [] { const std::lock_guard inner(mutex_b); }, here("in a"));
     const Event done = a.record_event();
     print_hangs();
@@ -123,7 +123,7 @@ void two_threads_and_two_mutexes() {
 void starved_by_urgent_work() {
     static std::vector<Stream> urgent;
     static void (*again)(std::size_t) = [](std::size_t i) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        virtual_time::sleep(virtual_time::step);
         launch_host(urgent[i], [i] { again(i); });
     };
     for (std::size_t i = 0; i < 3 * static_cast<std::size_t>(cpu_workers()); ++i)

@@ -9,13 +9,13 @@ namespace {
 
 /// Makes the stream wait for a door, and returns once a worker does.
 void wait_for_door(const Stream& consumer, const Door& door, Where where) {
-    const Flag begun;
+    const Door begun;
     const auto pass = [door, begun] {
-        begun.set();
+        begun.open();
         door.pass();
     };
     launch_host(consumer, pass, where);
-    begun.wait();
+    begun.pass();
 }
 
 void stream_in_an_open_capture() {
@@ -34,13 +34,13 @@ void stream_in_another_threads_capture() {
     const std::lock_guard lock(mutex);
     const Door door;
     const Stream producer = stream_named("producer"), consumer = stream_named("consumer");
-    const Flag is_capturing;
+    const Door is_capturing;
     std::thread other([&] {
         const ScopedCapture capture(producer, {}, here("begun"));
-        is_capturing.set();
+        is_capturing.open();
         const std::lock_guard inner(mutex);
     });
-    is_capturing.wait();
+    is_capturing.pass();
     wait_for_door(consumer, door, here("culprit"));
     launch_host(producer, [door] { door.open(); }, here("recorded"));
     print_hangs();
@@ -65,15 +65,15 @@ void stream_in_another_threads_batch() {
     const Door door;
     const Stream producer = stream_named("producer"), consumer = stream_named("consumer");
     wait_for_door(consumer, door, here("culprit"));
-    const Flag is_open;
+    const Door is_open;
     std::thread other([&] {
         Batch batch({.on_cpu = true});
         const ScopedBatch in(batch, producer, here("begun"));
         launch_host(producer, [door] { door.open(); }, here("recorded"));
-        is_open.set();
+        is_open.open();
         const std::lock_guard inner(mutex);
     });
-    is_open.wait();
+    is_open.pass();
     print_hangs();
     consumer.synchronize(here("waits"));
     other.join();

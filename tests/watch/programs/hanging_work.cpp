@@ -38,7 +38,7 @@ void one_index_of_many() {
 /// Waits for a word that another kernel writes.
 struct Spin {
     HEDDLE_FN void operator()(std::size_t, View<int> word) const {
-        while (static_cast<volatile int&>(word[0]) == 0) std::this_thread::yield();
+        while (static_cast<volatile int&>(word[0]) == 0) virtual_time::sleep(virtual_time::step);
     }
 };
 
@@ -66,15 +66,15 @@ void host_function_and_a_mutex_of_its_waiter() {
     static std::mutex mutex;
     const std::lock_guard lock(mutex);
     const Stream s = stream_named("io");
-    const Flag begun;
+    const Door begun;
     launch_host(
         s,
         [begun] {
-            begun.set();
+            begun.open();
             const std::lock_guard inner(mutex);
         },
         here("culprit"));
-    begun.wait();
+    begun.pass();
     print_hangs();
     s.synchronize(here("waits"));
 }
@@ -126,7 +126,7 @@ void all_workers_in_host_functions() {
         };
         launch_host(streams.back(), wait, here("culprit"));
     }
-    eventually([] { return inside == cpu_workers(); });
+    while (inside != cpu_workers()) virtual_time::sleep(virtual_time::step);
     const Stream last = stream_named("last");
     launch_host(last, [door] { door.open(); }, here("ready"));
     wait_behind(last);
@@ -140,7 +140,7 @@ void functions_that_wait_for_what_they_enqueue() {
         outer.push_back(stream_named("outer"));
         const auto enqueue_and_wait = [&inner] {
             ++inside;
-            eventually([] { return inside == cpu_workers(); });
+            while (inside != cpu_workers()) virtual_time::sleep(virtual_time::step);
             const Door door;
             launch_host(inner, [door] { door.open(); }, here("ready"));
             door.pass();

@@ -9,17 +9,17 @@ void nothing_pending() {
     const Stream s = stream_named("s");
     launch_host(s, [] {});
     s.synchronize();
-    std::this_thread::sleep_for(long_time);
+    sleep_for_long();
 }
 
-void no_stream_at_all() { std::this_thread::sleep_for(long_time); }
+void no_stream_at_all() { sleep_for_long(); }
 
 void streams_that_are_idle_for_long() {
     const Stream a = stream_named("a"), b = stream_named("b");
     b.wait_stream(a);
     const Event never(cpu_device());
     b.wait_event(never);
-    std::this_thread::sleep_for(long_time);
+    sleep_for_long();
     launch_host(b, [] {});
     b.synchronize();
 }
@@ -36,7 +36,7 @@ void very_slow_producer() {
     const Stream s = stream_named("s");
     for (int i = 0; i < 3; ++i) {
         launch_host(s, sleep_a_while);
-        std::this_thread::sleep_for(long_time / 2);
+        virtual_time::sleep(long_time / 2);
     }
 }
 
@@ -116,6 +116,8 @@ void bulk_work_that_advances_between_urgent_work() {
         launch_host(urgent, sleep_a_while);
         bulk.wait_stream(urgent);
         launch_host(bulk, [] {});
+        // Leaves it a step: with more urgent work it would be starved.
+        virtual_time::sleep(operation_time + virtual_time::step);
     }
     bulk.synchronize();
 }

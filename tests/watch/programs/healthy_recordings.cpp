@@ -20,7 +20,7 @@ void capture_of_a_thread_that_computes() {
     const Stream s = stream_named("s");
     ScopedCapture capture(s);
     launch_host(s, [] {});
-    std::this_thread::sleep_for(long_time);
+    sleep_for_long();
     static_cast<void>(capture.end());
 }
 
@@ -47,7 +47,7 @@ void batch_with_nothing_in_it() {
     const Stream s = stream_named("s");
     Batch batch({.on_cpu = true});
     const ScopedBatch in(batch, s);
-    std::this_thread::sleep_for(long_time);
+    sleep_for_long();
     launch_host(s, [] {});
 }
 

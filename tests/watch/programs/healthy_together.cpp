@@ -43,7 +43,7 @@ void pipeline_whose_results_are_not_taken() {
         pipeline.acquire();
         pipeline.submit(10);
     }
-    std::this_thread::sleep_for(long_time);
+    sleep_for_long();
     pipeline.finish();
 }
 
@@ -100,6 +100,7 @@ void events_of_another_process() {
     int ends[2];
     if (pipe(ends) != 0) std::abort();
     const pid_t child = fork();
+    if (child == 0) virtual_time::begin();
     const Stream s = stream_named("s");
     if (child == 0) {
         Event shared(cpu_device(), {.interprocess = true});
@@ -132,7 +133,7 @@ void recording_of_a_timeline() {
 void end_with_work_that_is_pending() {
     static const Stream s = stream_named("s");
     for (int i = 0; i < 1000; ++i) launch_host(s, sleep_a_while);
-    std::this_thread::sleep_for(long_time);
+    sleep_for_long();
     std::exit(0);
 }
 

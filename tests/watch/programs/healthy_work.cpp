@@ -1,6 +1,6 @@
 // Long programs whose kernels and host functions end.
-#include <csignal>
 #include <mutex>
+#include <thread>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,10 +11,11 @@ namespace heddle_test {
 
 namespace {
 
-struct Burn {
+/// Takes a step of time for each index.
+struct ManySteps {
     HEDDLE_FN void operator()(std::size_t i, View<float> x) const {
-        const auto end = std::chrono::steady_clock::now() + operation_time / 20;
-        while (std::chrono::steady_clock::now() < end) x[i] += 1;
+        virtual_time::sleep(virtual_time::step);
+        x[i] += 1;
     }
 };
 
@@ -29,14 +30,14 @@ void long_kernels_that_are_polled() {
     const Stream s = stream_named("s");
     Array<float> x = zeros<float>(s, 1);
     for (int i = 0; i < long_row; ++i) launch(s, Sleep{}, dim(1), x);
-    while (!s.is_complete()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    while (!s.is_complete()) virtual_time::sleep(virtual_time::step);
 }
 
 void kernels_of_many_indices() {
     const Stream s = stream_named("s");
-    Array<float> x = zeros<float>(s, 20);
+    Array<float> x = zeros<float>(s, 10);
     repeat_for_long([&] {
-        launch(s, Burn{}, dim(20), x);
+        launch(s, ManySteps{}, dim(10), x);
         s.synchronize();
     });
 }
@@ -49,14 +50,14 @@ void host_functions() {
 
 void host_functions_that_enqueue_the_next_one() {
     static const Stream s = stream_named("s");
-    static const Flag is_over;
+    static const Door is_over;
     static void (*step)(int) = [](int left) {
         sleep_a_while();
-        if (left == 0) is_over.set();
+        if (left == 0) is_over.open();
         else launch_host(s, [left] { step(left - 1); });
     };
     step(long_row);
-    is_over.wait();
+    is_over.pass();
     s.synchronize();
 }
 
@@ -64,7 +65,9 @@ void short_kernels() {
     const Stream s = stream_named("s");
     Array<float> x = zeros<float>(s, 10);
     repeat_for_long([&] {
-        for (int i = 0; i < 1000; ++i) launch(s, Increment{}, dim(10), x);
+        for (int i = 0; i < 100; ++i) launch(s, Increment{}, dim(10), x);
+        launch(s, Sleep{}, dim(1), x);
+        for (int i = 0; i < 100; ++i) launch(s, Increment{}, dim(10), x);
         s.synchronize();
     });
 }
@@ -91,6 +94,7 @@ void copies_and_fills() {
     std::vector<float> pageable(100'000);
     repeat_for_long([&] {
         fill(s, x, 1.0f);
+        launch_host(s, sleep_a_while);
         copy(s, y, x);
         copy(s, std::span<float>(pageable), y);
     });
@@ -108,8 +112,9 @@ void arrays_that_are_freed_in_use() {
 void failures_that_are_cleared() {
     const Stream s = stream_named("s");
     repeat_for_long([&] {
-        launch_host(s, [] { throw Boom("meant"); });
         launch_host(s, sleep_a_while);
+        launch_host(s, [] { throw Boom("meant"); });
+        launch_host(s, sleep_a_while);  // dropped
         static_cast<void>(s.clear_error());
     });
 }
@@ -119,7 +124,7 @@ void stream_that_stays_poisoned() {
     poison(s);
     t.wait_stream(s);
     launch_host(t, sleep_a_while);
-    std::this_thread::sleep_for(long_time);
+    sleep_for_long();
     static_cast<void>(s.clear_error());
     static_cast<void>(t.clear_error());
 }
@@ -137,20 +142,23 @@ void functions_and_a_mutex() {
 }
 
 void process_that_is_stopped_for_a_while() {
-    const pid_t parent = getpid(), child = fork();
-    if (child == 0) {
-        std::this_thread::sleep_for(long_time / 4);
-        kill(parent, SIGSTOP);
-        std::this_thread::sleep_for(long_time);
-        kill(parent, SIGCONT);
-        _exit(0);
-    }
-    long_kernels();
-    waitpid(child, nullptr, 0);
+    const Stream s = stream_named("s");
+    const Door door;
+    launch_host(s, [door] { door.pass(); });
+    std::thread other([door] {
+        constexpr auto until_a_look = 2 * operation_time;
+        virtual_time::sleep(until_a_look);
+        virtual_time::jump(long_time);
+        virtual_time::sleep(until_a_look);
+        door.open();
+    });
+    s.synchronize();
+    other.join();
 }
 
 void child_process_that_works() {
     const pid_t child = fork();
+    if (child == 0) virtual_time::begin();
     const Stream s = stream_named("s");
     launch_host(s, [] {});
     s.synchronize();

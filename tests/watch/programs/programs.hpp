@@ -1,8 +1,8 @@
-// Small programs that hang, each for one known cause, and long ones that do not.
+// Small programs that hang, each for one known cause, and long ones that do not. They run in
+// virtual time, in which only what sleeps takes any.
 #pragma once
 
 #include <chrono>
-#include <cstdint>
 #include <future>
 #include <memory>
 #include <string>
@@ -13,6 +13,7 @@
 #include <heddle/heddle.hpp>
 
 #include "support.hpp"
+#include "virtual_time.hpp"
 
 namespace heddle_test {
 
@@ -46,14 +47,18 @@ std::vector<HealthyProgram> healthy_order();
 std::vector<HealthyProgram> healthy_recordings();
 std::vector<HealthyProgram> healthy_together();
 
+/// Ends the time limit of this test, which runs programs with limits of their own: how long all of
+/// them take depends on the machine.
+void leave_limit_to_programs();
+
 /// Prints what "{mark}" stands for.
 void print_mark(std::string_view mark, std::string_view text);
 /// Marks the place of the call, which it returns.
 Where here(std::string_view mark, Where where = {});
+/// Prints the line, at once.
+void print_line(std::string_view line);
 /// Prints that everything is enqueued which hangs. Call it once, before the last wait.
-void print_hangs();
-/// Prints so if a program that should hang does not, and ends it.
-[[noreturn]] void print_ended();
+inline void print_hangs() { print_line("hangs"); }
 
 /// Returns only when the process ends.
 [[noreturn]] void never_return();
@@ -84,12 +89,12 @@ constexpr std::chrono::milliseconds long_time{1000};
 constexpr std::chrono::milliseconds operation_time{25};
 constexpr int long_row = static_cast<int>(long_time / operation_time);  ///< take long_time together
 
-inline void sleep_a_while() { std::this_thread::sleep_for(operation_time); }
+inline void sleep_a_while() { virtual_time::sleep(operation_time); }
+inline void sleep_for_long() { virtual_time::sleep(long_time); }
 
-/// Calls the function again and again, for long_time.
+/// Calls the function again and again, for long_time at least. Each call takes an operation_time.
 template <class F> void repeat_for_long(F&& f) {
-    const auto end = std::chrono::steady_clock::now() + long_time;
-    while (std::chrono::steady_clock::now() < end) f();
+    for (int i = 0; i < long_row; ++i) f();
 }
 
 /// Something of a program's own, which blocks a thread until another one opens it.
