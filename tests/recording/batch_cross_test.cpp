@@ -58,6 +58,7 @@ TEST_CASE("a batch's first stream waits for the other kind of device", "[cross]"
                 seen.note(first, "after");
             }
             CHECK(batch.last().graphs == 2);
+            CHECK(eventually([&] { return seen.has("before"); }));
             settle(kinds.here);
             CHECK(seen.seen() == Strings{"before"});
             gate.open();
