@@ -51,7 +51,9 @@ void look_at(StreamRecord& stream, Snapshot& to, bool idle) {
         facts.looked == Looked::moved || facts.look.pending != 0 || facts.look.at != StreamAt::idle;
     if (facts.looked == Looked::refused) to.is_whole = false;
     if (!facts.look.is_whole || facts.looked == Looked::moved) to.is_whole = false;
-    if (facts.looked == Looked::moved && stream.native == nullptr) return;  // it has ended
+    const void* native = nullptr;  // which the stream's end changes
+    (void)peek_pointer(reinterpret_cast<const void*>(&stream.native), native);
+    if (facts.looked == Looked::moved && native == nullptr) return;  // it has ended
     const bool is_held = facts.recording.is_locked || facts.is_recorded();
     const bool has_flown = idle && stream.flight.load(std::memory_order_acquire) != nullptr;
     if ((facts.looked == Looked::refused || !is_pending) && !is_held && !has_flown) return;
