@@ -28,7 +28,7 @@ TEST_CASE("a wait is needed for a stream that was never given anything but memor
 
 TEST_CASE("a scope waits for the memory that the stream around it has got") {
     const Stream a(test_device()), b(test_device());
-    const ScopedStream in(a);
+    const ScopedStream in(a, {.wait_on_enter = false});  // that would be work of its own
     const Array<int> x = empty<int>(n);
     CHECK(waits_of([&] { const ScopedStream inner{b}; }) == wait_for_new_memory());
 }
@@ -116,7 +116,7 @@ TEST_CASE("threads that hand on a stream's new memory order its use by waiting f
 TEST_CASE("by data: an order begins after the memory that the current stream has got",
           "[by_data]") {
     const Stream s(test_device());
-    const ScopedStream in(s);
+    const ScopedStream in(s, {.wait_on_enter = false});
     const Array<int> x = empty<int>(n);
     const Waits begun = waits_of([] { const order_by_data order(test_device(), {.streams = 2}); });
     // The end of an order that was given nothing waits for nothing.

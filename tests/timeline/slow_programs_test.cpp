@@ -98,10 +98,12 @@ TEST_CASE("the headline of a program's trace names why it is slow", "[timeline]"
 
 // heddle_tests "[slow_calls]".
 TEST_CASE("a slow program makes the calls that its trace holds", "[.slow_calls]") {
+    TimedCosts costs;
+    if (test_device().is_cpu()) costs.workers = static_cast<std::uint32_t>(cpu_workers());
     for (const SlowProgram& program : slow_programs()) {
         if (!can_run(program)) continue;
         INFO(program.name);
-        const Strings ran = calls_of(run(program)), made = calls_of(program.trace({}));
+        const Strings ran = calls_of(run(program)), made = calls_of(program.trace(costs));
         const auto [is, should] = std::ranges::mismatch(ran, made);
         INFO("call " << is - ran.begin());
         CHECK((is == ran.end() ? "the end" : *is) == (should == made.end() ? "the end" : *should));

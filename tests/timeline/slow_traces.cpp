@@ -256,7 +256,7 @@ Trace chains_on_one_stream(const TimedCosts& costs) {
 Trace more_streams_than_workers(const TimedCosts& costs) {
     TimedTrace t(costs);
     std::vector<TraceIndex> streams;
-    for (std::uint64_t i = 0; i < 8; ++i) {
+    for (std::uint64_t i = 0; i < 4 * costs.workers; ++i) {
         streams.push_back(t.stream("s"));
         t.zeros(streams.back(), 1 + i);
     }
