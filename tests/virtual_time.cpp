@@ -57,9 +57,11 @@ std::string read_file(int thread, const char* file) {
 /// "running" if it runs, could run, or is only about to sleep.
 std::string call_of(int thread) { return read_file(thread, "syscall"); }
 
-/// Returns how often the thread has left its core.
-std::string switches_of(int thread) {
+/// Returns how often the thread has left its core. Returns nothing if it does not sleep: a thread that
+/// was woken counts as running here at once, while "syscall" may go on to name its last call.
+std::optional<std::string> switches_of_sleeper(int thread) {
     const std::string status = read_file(thread, "status");
+    if (status.find("\nState:\tS") == std::string::npos) return std::nullopt;
     return status.substr(std::min(status.find("voluntary_ctxt_switches:"), status.size()));
 }
 
@@ -150,8 +152,8 @@ private:
     /// Returns whether there was a moment in which each thread slept until another one would wake
     /// it.
     bool are_all_at_rest() const {
-        // Who sleeps at the second look, and has not left its core since the first, has slept from
-        // then on: all of them did in between.
+        // Who has left its core and sleeps at the second look, as often as at the first, has slept
+        // from then on: all of them did in between.
         const std::optional<std::string> before = look();
         return before && before == look();
     }
@@ -162,7 +164,9 @@ private:
             if (is_own_or_ignored(thread)) continue;
             const std::string call = call_of(thread);
             if (!is_wait_for_a_thread(call)) return std::nullopt;
-            all += std::to_string(thread) + " " + call + switches_of(thread);
+            const std::optional<std::string> switches = switches_of_sleeper(thread);
+            if (!switches) return std::nullopt;
+            all += std::to_string(thread) + " " + call + *switches;
         }
         return all;
     }

@@ -137,7 +137,7 @@ TEST_CASE("CUPTI tells when each kind of operation began and ended", "[cuda]") {
     const Trace trace = recorder.trace();
     INFO(all_notes(trace));
     std::size_t count = 0;
-    std::int64_t before = 0;
+    std::int64_t start = 0, end = 0;  // of the operation before
     for (const TraceOp& op : trace.ops) {
         if (op.kind != OpKind::launch && op.kind != OpKind::copy && op.kind != OpKind::fill)
             continue;
@@ -145,8 +145,12 @@ TEST_CASE("CUPTI tells when each kind of operation began and ended", "[cuda]") {
         ++count;
         REQUIRE(op.start != unknown_moment);
         CHECK(op.start < op.end);
-        CHECK(op.start >= before - 5 * us);  // a stream's operations run in order
-        before = op.end;
+        // A stream's operations begin and end in order. Where processes share a GPU, one may seem to
+        // begin before the end of the one before it.
+        CHECK(op.start >= start);
+        CHECK(op.end >= end);
+        start = op.start;
+        end = op.end;
     }
     CHECK(count == 11);
 }

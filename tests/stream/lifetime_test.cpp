@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 
 namespace heddle_test {
 
@@ -25,6 +26,12 @@ void overwrite_what_is_free(StreamRef s) {
     std::vector<Array<int>> arrays;
     for (int i = 0; i < 4; ++i) arrays.push_back(full<int>(s, n, -1));
     s.synchronize();
+}
+
+/// Returns how many streams of a GPU do not share a hardware queue with another one.
+int hardware_queues() {
+    const char* const text = std::getenv("CUDA_DEVICE_MAX_CONNECTIONS");
+    return text != nullptr ? std::atoi(text) : 8;
 }
 
 }  // namespace
@@ -152,6 +159,8 @@ TEST_CASE("a use through a part of a view counts as a use of the array") {
 }
 
 TEST_CASE("an array that many streams use is freed after all of them") {
+    if (test_device().is_cuda() && hardware_queues() < 16)
+        HEDDLE_SKIP("a stream that shares a hardware queue with one that is held waits for the gate");
     const Drained drained;
     const Stream home(test_device());
     std::vector<Stream> users;
