@@ -57,8 +57,8 @@ std::string read_file(int thread, const char* file) {
 /// "running" if it runs, could run, or is only about to sleep.
 std::string call_of(int thread) { return read_file(thread, "syscall"); }
 
-/// Returns how often the thread has left its core. Returns nothing if it does not sleep: a thread that
-/// was woken counts as running here at once, while "syscall" may go on to name its last call.
+/// Returns how often the thread has left its core. Returns nothing if it does not sleep: a thread
+/// that was woken counts as running here at once, while "syscall" may go on to name its last call.
 std::optional<std::string> switches_of_sleeper(int thread) {
     const std::string status = read_file(thread, "status");
     if (status.find("\nState:\tS") == std::string::npos) return std::nullopt;

@@ -145,8 +145,8 @@ TEST_CASE("CUPTI tells when each kind of operation began and ended", "[cuda]") {
         ++count;
         REQUIRE(op.start != unknown_moment);
         CHECK(op.start < op.end);
-        // A stream's operations begin and end in order. Where processes share a GPU, one may seem to
-        // begin before the end of the one before it.
+        // A stream's operations begin and end in order. Where processes share a GPU, one may seem
+        // to begin before the end of the one before it.
         CHECK(op.start >= start);
         CHECK(op.end >= end);
         start = op.start;

@@ -160,7 +160,8 @@ TEST_CASE("a use through a part of a view counts as a use of the array") {
 
 TEST_CASE("an array that many streams use is freed after all of them") {
     if (test_device().is_cuda() && hardware_queues() < 16)
-        HEDDLE_SKIP("a stream that shares a hardware queue with one that is held waits for the gate");
+        HEDDLE_SKIP(
+            "a stream that shares a hardware queue with one that is held waits for the gate");
     const Drained drained;
     const Stream home(test_device());
     std::vector<Stream> users;
