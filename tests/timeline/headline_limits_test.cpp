@@ -74,7 +74,7 @@ TEST_CASE("a habit is what a program does four times", "[timeline]") {
 }
 
 TEST_CASE("copies of pageable memory are named from 64 KB on", "[timeline]") {
-    const std::uint64_t bytes = GENERATE(65'535, 65'536);
+    const std::uint64_t bytes = GENERATE(65'535u, 65'536u);
     TimedTrace t(nothing);
     const auto s = t.stream("s");
     for (int i = 0; i < 10; ++i) {
