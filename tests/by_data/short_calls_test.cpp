@@ -91,7 +91,7 @@ struct Spread {
         std::vector<std::uint64_t> ids;
         for (auto s = used.end() - count; s != used.end(); ++s) ids.push_back(s->id());
         std::ranges::sort(ids);
-        return static_cast<std::size_t>(std::ranges::unique(ids).begin() - ids.begin());
+        return static_cast<std::size_t>(std::unique(ids.begin(), ids.end()) - ids.begin());
     }
 };
 
