@@ -20,8 +20,12 @@ function(heddle_add_test name)
 endfunction()
 
 # heddle_watched(TEST...): runs the tests under a watch, which must not say that they are stuck. Its
-# limit is beyond that of the tests, so that none fails because the machine is slow.
+# limit is beyond that of the tests, so that none fails because the machine is slow. Not with
+# sanitizers: the watch reads the priority of a stream while its record is used again.
 function(heddle_watched)
+    if(HEDDLE_SANITIZE)
+        return()
+    endif()
     set_property(TEST ${ARGN} APPEND PROPERTY ENVIRONMENT HEDDLE_WATCH=1000m)
     set_property(TEST ${ARGN} PROPERTY FAIL_REGULAR_EXPRESSION
         "heddle: nothing has completed;heddle: thread [0-9]+ has waited")
