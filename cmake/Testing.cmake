@@ -1,5 +1,5 @@
-# How tests are registered with CTest. Labels: cpu, cuda, multi (several devices). No test has a time
-# limit of its own: ctest --timeout sets one for all.
+# How tests are registered with CTest. Labels: cpu, cuda, multi (several devices). No test has a
+# time limit of its own: ctest --timeout sets one for all.
 
 enable_testing()
 set(heddle_test_environment "")
