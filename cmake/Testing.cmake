@@ -4,7 +4,8 @@
 enable_testing()
 set(heddle_test_environment "")
 if(HEDDLE_SANITIZE)
-    set(heddle_test_environment "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/tsan.supp")
+    set(heddle_test_environment "TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/tsan.supp"
+        HEDDLE_TEST_SANITIZED=1)
 endif()
 
 # heddle_add_test(NAME LABELS l... ENVIRONMENT e... COMMAND c...): exit status 77 means skipped.

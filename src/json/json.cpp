@@ -8,16 +8,21 @@
 namespace heddle::json {
 namespace {
 
+/// Returns the length of a UTF-8 sequence with that first byte, or 0 if none begins with it.
+std::size_t utf8_length_by_lead(unsigned lead) {
+    return lead < 0x80   ? 1
+           : lead < 0xc2 ? 0
+           : lead < 0xe0 ? 2
+           : lead < 0xf0 ? 3
+           : lead < 0xf5 ? 4
+                         : 0;
+}
+
 /// Returns the length of the UTF-8 sequence that `text` begins with, or 0 if it begins with none.
 std::size_t utf8_length(std::string_view text) {
     const auto at = [text](std::size_t i) { return static_cast<unsigned char>(text[i]); };
     const unsigned lead = at(0);
-    const std::size_t length = lead < 0x80   ? 1
-                               : lead < 0xc2 ? 0
-                               : lead < 0xe0 ? 2
-                               : lead < 0xf0 ? 3
-                               : lead < 0xf5 ? 4
-                                             : 0;
+    const std::size_t length = utf8_length_by_lead(lead);
     if (length == 0 || length > text.size()) return 0;
     for (std::size_t i = 1; i < length; ++i)
         if ((at(i) & 0xc0) != 0x80) return 0;

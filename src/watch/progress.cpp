@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <mutex>
-#include <vector>
 
 #include "core/base/clock.hpp"
-#include "core/observe/activity.hpp"
 #include "core/stream/registry.hpp"
 
 namespace heddle::detail {
@@ -74,6 +72,21 @@ void Progress::forget_idle() {
     });
 }
 
+void Progress::look_at(const std::vector<Found>& found,
+                       const std::vector<ThreadActivity::Seen>& threads) {
+    for (const ThreadActivity::Seen& thread : threads) {
+        Wait& wait = threads_[thread.thread];
+        if (wait.serial != thread.wait_serial) wait.since_ns = time_ns_;
+        wait.serial = thread.wait_serial;
+        // The end of a task, of a graph for example, is a move of its stream.
+        if (std::exchange(wait.work_serial, thread.work_serial) == thread.work_serial) continue;
+        if (const auto stream = streams_.find(thread.work.stream); stream != streams_.end())
+            stream->second.moved_ns = time_ns_;
+        for (const Found& one : found)
+            if (one.key == thread.work.stream) state_of(one.device).moved_ns = time_ns_;
+    }
+}
+
 void Progress::look(std::int64_t pause_ns) {
     const std::vector<Found> found = Found::all();
     const std::vector<ThreadActivity::Seen> threads = ThreadActivity::all();
@@ -92,17 +105,7 @@ void Progress::look(std::int64_t pause_ns) {
         is_pending[static_cast<int>(one.device.kind())][one.device.index()] |= one.is_pending();
     }
     forget_idle();
-    for (const ThreadActivity::Seen& thread : threads) {
-        Wait& wait = threads_[thread.thread];
-        if (wait.serial != thread.wait_serial) wait.since_ns = time_ns_;
-        wait.serial = thread.wait_serial;
-        // The end of a task, of a graph for example, is a move of its stream.
-        if (std::exchange(wait.work_serial, thread.work_serial) == thread.work_serial) continue;
-        if (const auto stream = streams_.find(thread.work.stream); stream != streams_.end())
-            stream->second.moved_ns = time_ns_;
-        for (const Found& one : found)
-            if (one.key == thread.work.stream) state_of(one.device).moved_ns = time_ns_;
-    }
+    look_at(found, threads);
     for (auto& [key, stream] : streams_)
         if (stream.moved_ns == time_ns_) stream.rivals_given = rivals(given_, stream.level);
     for (int kind = 0; kind < 2; ++kind)

@@ -5,11 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <unordered_map>
+#include <vector>
 
 #include <heddle/detail/thread_state.hpp>
 #include <heddle/device/device.hpp>
 
 #include "core/base/spin_lock.hpp"
+#include "core/observe/activity.hpp"
 
 namespace heddle::detail {
 
@@ -59,6 +61,7 @@ private:
     }
     /// `may_advance`: unseen.
     void look_at(const Found& found, bool may_advance);
+    void look_at(const std::vector<Found>& found, const std::vector<ThreadActivity::Seen>& threads);
     void forget_idle();
     std::uint64_t rivals(const std::array<std::uint64_t, levels>& of, std::size_t level) const;
 
