@@ -17,10 +17,9 @@ COMPARE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "compare")
 PURE = runpy.run_path(COMPARE)
 PAIRS, ALONE = PURE["PAIRS"], PURE["PAIRS_ALONE"]
 
-# Hands out whole.N of its figures in its Nth run, with --only alone.N.
+# Hands out whole.N of the folder FIGURES in its Nth run, with --only alone.N.
 PROGRAM = """#!/bin/sh
-figures=$0 kind=whole run=0
-figures=${figures%/bin/*}/figures/${figures##*/}
+figures=FIGURES kind=whole run=0
 while [ $# -gt 0 ]; do
     case $1 in
         --json) json=$2 ;;
@@ -81,7 +80,8 @@ class MadeUpBuilds(unittest.TestCase):
 
     def program(self, side, name, text=PROGRAM):
         os.makedirs(self.path(side, "bin"), exist_ok=True)
-        write(self.path(side, "bin", name), text, 0o755)
+        write(self.path(side, "bin", name),
+              text.replace("FIGURES", self.path(side, "figures", name)), 0o755)
 
     def programs(self, figures, name="bench_made_up", knows_only=True, status=(0, 0)):
         """One in each build. What disturbs a pair disturbs both by up to a half; what disturbs a
