@@ -28,7 +28,7 @@ while [ $# -gt 0 ]; do
     shift
 done
 while read -r name value; do
-    [ "$name" != Cpus_allowed_list: ] || echo "$figures $value" >>"$RUNS_OF_TEST"
+    [ "$name" != Cpus_allowed_list: ] || echo "$figures $0 $value" >>"$RUNS_OF_TEST"
 done </proc/self/status
 [ ! -e "$figures/$kind" ] || read -r run <"$figures/$kind"
 echo $((run + 1)) >"$figures/$kind"
@@ -198,7 +198,8 @@ class MadeUpBuilds(unittest.TestCase):
         sides = ["old" if run[0].startswith(self.path("old")) else "new" for run in runs]
         turns = ["old", "new", "new", "old"] * PAIRS
         self.assertEqual(sides, turns[:2 * PAIRS])
-        self.assertEqual({run[-1] for run in runs}, {core})
+        self.assertEqual({run[2] for run in runs}, {core})
+        self.assertEqual(len({run[1] for run in runs}), 2 * PAIRS)  # each run is of a copy
 
     def test_wrong_usage_ends_with_status_2(self):
         self.programs([Figure("row")])
