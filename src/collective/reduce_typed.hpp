@@ -81,11 +81,8 @@ template <class T, class Op, bool divides> struct Reduce {
 
     template <int n>
     HEDDLE_FN void combine(std::size_t i, View<T> to, const T* const (&from)[reduce_width]) const {
-        if (width == 1) {
-            to[i] = loaded<n>(from, i);
-            return;
-        }
         const std::size_t first = i * width;
+#ifdef __CUDA_ARCH__
         if (width == Pack<T>::width && first + width <= to.size()) {
             Pack<T> x[n];
             for (int k = 0; k < n; ++k) x[k] = *reinterpret_cast<const Pack<T>*>(from[k] + first);
@@ -97,9 +94,12 @@ template <class T, class Op, bool divides> struct Reduce {
             *reinterpret_cast<Pack<T>*>(to.data() + first) = x[0];
             return;
         }
+#endif
         const std::size_t last = to.size() - first < width ? to.size() : first + width;
         // `to` may alias a source, but only at the same elements.
-#if defined(__GNUC__) && !defined(__clang__)
+#if defined(__CUDA_ARCH__)
+#pragma unroll 1  // one element, or what is left of a pack
+#elif defined(__GNUC__) && !defined(__clang__)
 #pragma GCC ivdep
 #endif
         for (std::size_t k = first; k < last; ++k) to[k] = loaded<n>(from, k);
