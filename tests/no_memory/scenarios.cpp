@@ -482,6 +482,7 @@ bool run_pool(Bench& bench) {
 bool run_by_data(Bench& bench) {
     bench.count = 0;
     order_by_data order{test_device(), {.streams = 3, .waits = DataWaits::exact}};
+    const Array<int> first = empty<int>(order, size);  // where no list has any room yet
     fill(order, bench.x, 0);
     fill_zero(order, bench.y);
     for (int i = 0; i < 4; ++i) {

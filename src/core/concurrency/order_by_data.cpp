@@ -244,7 +244,8 @@ StreamRecord& DataOrder::start(const SourceLocation& where, std::size_t lane) {
     if (lanes_.count() != 1) {
         // Before what this operation has to wait for.
         if (lanes_.records(lane_)) record_newest(lane_, where);
-        newest_uses_[lane_].reserve(uses_.size());
+        // For end(), which cannot fail. An allocation adds its memory after this.
+        newest_uses_[lane_].reserve(uses_.size() + 1);
     }
     order(lane_, where);
     order_after_outside(lane_, where);
