@@ -109,6 +109,23 @@ TEST_CASE("what a destructor cannot throw goes to the report hook") {
     CHECK(reports.all().front().code() == ErrorCode::usage);
 }
 
+TEST_CASE("a report hook gets an object of the class that belongs to the code, with its cause") {
+    bool is_work_failed = false;
+    std::string cause;
+    const ReportHook before = set_report_hook([&](const Error& error) {
+        is_work_failed = dynamic_cast<const WorkFailed*>(&error) != nullptr;
+        cause = cause_of(error);
+    });
+    {
+        Stream stream(test_device());
+        poison(stream, "what nobody asked for");
+    }
+    settle(test_device());
+    set_report_hook(before);
+    CHECK(is_work_failed);
+    CHECK(cause == "what nobody asked for");
+}
+
 TEST_CASE("a report hook that throws does no harm") {
     int called = 0;
     const ReportHook before = set_report_hook([&](const Error&) {

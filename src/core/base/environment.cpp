@@ -85,11 +85,11 @@ void report_unknown_variables() noexcept {
             const std::string_view name = text.substr(0, equals);
             const char* const meant = meant_variable(name);
             if (meant == nullptr || std::getenv(meant) != nullptr) continue;
-            report(Error(ErrorInfo{
+            report(ErrorInfo{
                 .code = ErrorCode::usage,
                 .message = formatted(
                     "the environment's {} is not a variable of heddle: is {} meant?", name, meant),
-                .call = {}}));
+                .call = {}});
         }
     } catch (...) {
         // Out of memory: the variables are not reported.
@@ -122,7 +122,7 @@ EnvironmentNumber::EnvironmentNumber(Variable variable, int least, int most, int
 int EnvironmentNumber::get() noexcept {
     if (complaint_.empty() || reported_.exchange(true)) return number_;
     try {
-        report(Error(ErrorInfo{.code = ErrorCode::usage, .message = complaint_, .call = {}}));
+        report(ErrorInfo{.code = ErrorCode::usage, .message = complaint_, .call = {}});
     } catch (...) {
         // Out of memory: the value is not reported.
     }

@@ -157,7 +157,9 @@ void report(const Error& error) noexcept {
 
 void report(const ErrorInfo& info) noexcept {
     try {
-        report(Error(info));
+        throw_error(info);
+    } catch (const Error& made) {
+        report(made);
     } catch (...) {
         report(reserve().error);
     }
