@@ -47,7 +47,7 @@ struct Check {
     }
 };
 
-void fill_piece(Pipeline<int, int>& pipeline, int value) {
+template <class P> void fill_piece(P& pipeline, int value) {
     const std::span<int> slot = pipeline.acquire();
     std::fill(slot.begin(), slot.end(), value);
     pipeline.submit(slot.size());
@@ -427,8 +427,9 @@ TEST_CASE(
     { const Pipeline<int, int> unused(test_device(), twice_and_one); }
 }
 
-TEST_CASE("a pipeline that failed is destroyed without a word") {
+TEST_CASE("a failure of a pipeline's work that nobody asked for is reported once") {
     const Reports reports;
+    const bool is_stopped = GENERATE(false, true);
     {
         Pipeline<int, int> pipeline(test_device(),
                                     [](StreamRef s, View<const int>, View<int>) {
@@ -437,8 +438,43 @@ TEST_CASE("a pipeline that failed is destroyed without a word") {
                                     {.depth = 4, .piece = 8});
         fill_piece(pipeline, 1);
         fill_piece(pipeline, 2);
+        if (is_stopped) pipeline.stop();
+        if (is_stopped) CHECK(reports.count() == 1);
+    }
+    REQUIRE(reports.count() == 1);
+    CHECK(cause_of(reports.all().front()) == "late");
+    check_usable(test_device());
+}
+
+TEST_CASE("a failure of a pipeline's work that a call has thrown is not reported too") {
+    const Reports reports;
+    {
+        Pipeline<int, int> pipeline(test_device(),
+                                    [](StreamRef s, View<const int>, View<int>) {
+                                        launch_host(s, [] { throw Boom("late"); });
+                                    },
+                                    {.depth = 4, .piece = 8});
+        fill_piece(pipeline, 1);
+        CHECK(error_of([&] { (void)pipeline.pop(); }));
     }
     CHECK(reports.count() == 0);
+    check_usable(test_device());
+}
+
+TEST_CASE("a failure of a pipeline's work is reported beside an exception of its user's") {
+    const Reports reports;
+    {
+        Pipeline<int> pipeline(test_device(),
+                               [calls = 0](StreamRef s, View<const int>) mutable {
+                                   if (calls++ != 0) throw Boom("of the user");
+                                   launch_host(s, [] { throw Boom("late"); });
+                               },
+                               {.depth = 4, .piece = 8});
+        fill_piece(pipeline, 1);
+        CHECK_THROWS_AS(fill_piece(pipeline, 2), Boom);
+    }
+    REQUIRE(reports.count() == 1);
+    CHECK(cause_of(reports.all().front()) == "late");
     check_usable(test_device());
 }
 

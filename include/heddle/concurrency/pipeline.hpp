@@ -156,7 +156,8 @@ concept PieceWriter = !std::is_void_v<Out> && std::invocable<W&, std::span<const
 /// and throws the first error, which all later calls throw again. Only misuse of a call (its own
 /// UsageError) changes nothing.
 ///
-/// The destructor drops pieces not submitted and results not taken, and waits for the rest.
+/// The destructor drops pieces not submitted and results not taken, and waits for the rest. A
+/// failure of work that no call has thrown goes to the report hook, as for streams.
 /// Thread-safety: as a variable; two pipelines are independent.
 template <class In, class Out = void> class Pipeline {
     using InElement = detail::Element<In>;

@@ -3,13 +3,16 @@
 #include <heddle/observe/host_access.hpp>
 
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <utility>
 #include <vector>
 
 #include "core/base/errors.hpp"
+#include "core/base/report.hpp"
 #include "core/memory/memory.hpp"
 #include "core/observe/calls.hpp"
+#include "core/stream/usable.hpp"
 
 namespace heddle::detail {
 namespace {
@@ -19,6 +22,14 @@ std::size_t suitable_bytes(Device device) {
     if (device.is_cuda()) return 8 << 20;  // a copy of 4 MB reaches 98 % of the link's rate
     const auto workers = static_cast<std::size_t>(std::max(1, device.info().processors));
     return std::clamp<std::size_t>(workers << 19, 512 << 10, 8 << 20);
+}
+
+void report_untold(StreamRecord& stream) {
+    if (!stream.has(stream_flag::poisoned | stream_flag::fallible)) return;
+    const Failure failure = stream.known_failure();
+    if (failure == nullptr || failure->is_told()) return;
+    failure->note_told();
+    report(*failure);
 }
 
 }  // namespace
@@ -95,25 +106,31 @@ struct PipelineCore::State {
         }
     }
 
-    /// Waits for all enqueued work and ignores failures. Where waiting is forbidden (host
+    std::array<StreamRecord*, 3> streams() noexcept {
+        return {&record_of(copy_in), &record_of(work), &record_of(copy_out)};
+    }
+
+    /// Waits for all enqueued work. Tells nobody of failures. Where waiting is forbidden (host
     /// functions), the buffers are freed in stream order.
     void drain() noexcept {
         acquired = popped = false;
-        for (StreamRef stream : {StreamRef(copy_in), StreamRef(work), StreamRef(copy_out)}) {
+        for (StreamRecord* const stream : streams()) {
             try {
-                stream.synchronize(SourceLocation{});  // of no line of the user's
-            } catch (...) {                            // the first failure has been kept
+                block_until_idle(*stream, {});  // of no line of the user's
+            } catch (...) {  // a wait that is not allowed here, or the device is lost
             }
         }
         released = submitted;
     }
 
-    /// Clears failures of the streams, which belong to the pipeline alone. A stream that is
-    /// destroyed with a failure would leave it for later queries.
-    void forget_failures() noexcept {
-        for (StreamRef stream : {StreamRef(copy_in), StreamRef(work), StreamRef(copy_out)}) {
+    /// Clears failures of the streams, which belong to the pipeline alone, and reports those that
+    /// nobody was told of. A stream that is destroyed with a failure would leave it for later
+    /// queries.
+    void end_failures() noexcept {
+        for (StreamRecord* const stream : streams()) {
             try {
-                if (stream.is_poisoned()) stream.clear_error();
+                report_untold(*stream);
+                if (Access::stream(*stream).is_poisoned()) Access::stream(*stream).clear_error();
             } catch (...) {  // the device is lost
             }
         }
@@ -327,7 +344,7 @@ void PipelineCore::finish(Where where) {
 void PipelineCore::stop() noexcept {
     if (std::exchange(state_->stopped, true)) return;
     state_->drain();
-    state_->forget_failures();
+    state_->end_failures();
 }
 
 bool PipelineCore::is_full() const noexcept {

@@ -75,15 +75,7 @@ void StreamRef::record_event(Event& event, Where where) const try {
 void StreamRef::synchronize(Where where) const try {
     const detail::CallMark mark("synchronize", where);
     StreamRecord& stream = record_of(*state_);
-    detail::check_usable(stream, "synchronize", where);
-    detail::check_may_wait("synchronize", where);
-    detail::check_not_capturing(stream, "synchronize", where);
-    const std::uint64_t given = stream.submissions.load(std::memory_order_acquire);
-    detail::HostWait wait("synchronize", stream, where);
-    if (stream.device.is_cuda())  // may wait for CPU work, which after exit() only this thread runs
-        detail::help_at_exit_until([&] { return stream.backend->is_complete(stream, where); });
-    stream.backend->synchronize(stream, where);
-    wait.end();
+    const std::uint64_t given = detail::block_until_idle(stream, where);
     if (stream.has(detail::stream_flag::poisoned | detail::stream_flag::fallible)) [[unlikely]] {
         detail::throw_known_failure(stream);
         stream.forget_dependencies(given);

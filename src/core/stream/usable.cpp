@@ -1,6 +1,7 @@
 #include "core/stream/usable.hpp"
 
 #include "core/base/errors.hpp"
+#include "core/base/host_function_mark.hpp"
 #include "core/failure/told.hpp"
 #include "core/stream/notify.hpp"
 #include "core/stream/recorded_calls.hpp"
@@ -59,6 +60,19 @@ bool is_lost(StreamRecord& stream) {
     const Failure failure = stream.known_failure();
     return failure != nullptr && failure->code == ErrorCode::device_lost &&
            failure->device == stream.device;
+}
+
+std::uint64_t block_until_idle(StreamRecord& stream, const SourceLocation& where) {
+    check_usable(stream, "synchronize", where);
+    check_may_wait("synchronize", where);
+    check_not_capturing(stream, "synchronize", where);
+    const std::uint64_t given = stream.submissions.load(std::memory_order_acquire);
+    HostWait wait("synchronize", stream, where);
+    if (stream.device.is_cuda())  // may wait for CPU work, which after exit() only this thread runs
+        help_at_exit_until([&] { return stream.backend->is_complete(stream, where); });
+    stream.backend->synchronize(stream, where);
+    wait.end();
+    return given;
 }
 
 // Work that fails says so before it counts as completed.
