@@ -261,6 +261,8 @@ Queue::Next Queue::step() noexcept {
             own->acquire(done->order());
             own->release(order());
         }
+        // A look may find what is not stepped over yet: it is null, or still there.
+        const CompletionRef last = std::move(done);
         done.~CompletionRef();
         step_over(op);
         return Next::more;

@@ -171,6 +171,35 @@ private:
         std::atomic<bool> one_is_done{false};
     };
 
+    /// A stream's part of a batch.
+    struct Part {
+        std::vector<std::uint32_t> tail, begins;
+        StreamPart::Past past;
+        CompletionRef after;
+    };
+    struct TaskState {
+        std::atomic<std::int32_t> waits_for{0};
+        /// Which failure it has, counted from 1; 0: none. Set before the task arrives at its
+        /// successors.
+        std::atomic<std::uint32_t> cause{0};
+    };
+    /// What looks follow, without a lock. It stays as it is while `serial` does: the run is gone, or
+    /// has not begun, if that is not the one that the queue has noted.
+    struct Facts {
+        std::atomic<std::uint64_t> serial{0};
+        std::uint64_t key = 0;  ///< StreamState::key
+        const void* done = nullptr;
+        const void* over = nullptr;
+        const Part* parts = nullptr;
+        std::size_t part_count = 0;
+        const std::uint32_t* events = nullptr;
+        std::size_t event_count = 0;
+        const Plan::Task* tasks = nullptr;
+        const CompletionRef* records = nullptr;
+        const TaskState* states = nullptr;
+    };
+    void note_facts() noexcept;
+
     void join() noexcept;
     void push(Tasks& tasks, std::uint32_t task) noexcept;
     /// Moves the `count` newest tasks of `from` to the top of `to`, keeping their order.
@@ -191,12 +220,6 @@ private:
     bool run_pass(Pass& pass, const std::shared_ptr<const Plan>& body);
     /// Returns the completion of the event that a task records or waits for.
     CompletionRef& record_of_task(std::uint32_t task) noexcept;
-    /// A stream's part of a batch.
-    struct Part {
-        std::vector<std::uint32_t> tail, begins;
-        StreamPart::Past past;
-        CompletionRef after;
-    };
     /// Returns whether the task, or one before it, has failed. Call it once those before it are
     /// done.
     bool is_failed(std::uint32_t task) const noexcept {
@@ -243,12 +266,6 @@ private:
     CompletionRef done_;
     CompletionRef over_;
     GraphRun* parent_;
-    struct TaskState {
-        std::atomic<std::int32_t> waits_for{0};
-        /// Which failure it has, counted from 1; 0: none. Set before the task arrives at its
-        /// successors.
-        std::atomic<std::uint32_t> cause{0};
-    };
     std::unique_ptr<TaskState[]> states_;
     /// For each task, the next one in its list.
     std::unique_ptr<std::uint32_t[]> links_;
@@ -281,6 +298,7 @@ private:
     std::uint64_t launch_id_ = 0;  ///< OpInfo::id of the launch, if observers want to know; else 0
     bool is_timed_ = false;        ///< whether they want times, too
     std::int64_t timed_from_ = 0;  ///< when it began
+    Facts facts_;
 };
 
 class CpuGraphExec final : public GraphExec {

@@ -33,7 +33,24 @@ GraphRun::GraphRun(std::shared_ptr<const Plan> plan, StreamRecord& stream, int l
     plan_->runs.fetch_add(1, std::memory_order_relaxed);
 }
 
-GraphRun::~GraphRun() { plan_->runs.fetch_sub(1, std::memory_order_release); }
+GraphRun::~GraphRun() {
+    (void)facts_.serial.exchange(0);  // before anything that a look has followed is freed
+    plan_->runs.fetch_sub(1, std::memory_order_release);
+}
+
+void GraphRun::note_facts() noexcept {
+    facts_.key = stream_.key.load(std::memory_order_relaxed);
+    facts_.done = done_.get();
+    facts_.over = over_.get();
+    facts_.parts = parts_.data();
+    facts_.part_count = parts_.size();
+    facts_.events = plan_->events.data();
+    facts_.event_count = plan_->events.size();
+    facts_.tasks = plan_->tasks.data();
+    facts_.records = records_.data();
+    facts_.states = states_.get();
+    facts_.serial.store(queue_of(stream_).note_run(this), std::memory_order_release);
+}
 
 void GraphRun::set_parts(std::span<const StreamPart> parts, std::span<const PartBegin> begins) {
     parts_.reserve(parts.size());
@@ -72,10 +89,7 @@ std::vector<GraphRun::Record> GraphRun::records() const {
 
 /// Called when all tasks are done.
 void GraphRun::end() noexcept {
-    if (parent_ == nullptr) {
-        tell_times(-1, timed_from_);
-        queue_of(stream_).note_run(nullptr);
-    }
+    if (parent_ == nullptr) tell_times(-1, timed_from_);
     if (order() != nullptr) order()->end();
     Failure failure = first_failure();
     if (!parts_.empty()) {

@@ -24,7 +24,7 @@ void GraphRun::tell_times(std::int64_t node, std::int64_t from_ns, int workers) 
 
 void GraphRun::start() noexcept {
     timed_from_ = time();
-    if (parent_ == nullptr) queue_of(stream_).note_run(this);
+    if (parent_ == nullptr) note_facts();
     Ready ready;
     if (order() != nullptr && parent_ == nullptr) order()->begin(*queue_of(stream_).fiber());
     start_failed();

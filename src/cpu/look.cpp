@@ -1,213 +1,344 @@
-// Looks at CPU streams as a debugger does: in copies of their memory, without a lock.
-#include <algorithm>
-#include <utility>
+#include "cpu/look.hpp"
 
-#include "core/base/peek.hpp"
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
 #include "cpu/backend.hpp"
 #include "cpu/graph.hpp"
 
+// offsetof is standard for plain structs only, and compilers have it for all.
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"
+
 namespace heddle::detail::cpu {
 
-/// Reads copies of what is private to queues, the executor's lists and runs of graphs.
+// A completion's reference is its address, and an atomic word is a word.
+static_assert(sizeof(CompletionRef) == sizeof(void*));
+static_assert(sizeof(std::atomic<std::uint64_t>) == sizeof(std::uint64_t));
+static_assert(sizeof(std::atomic<const GraphRun*>) == sizeof(const GraphRun*));
+static_assert(sizeof(Chunk) == sizeof(Chunk*) + sizeof(std::size_t));
+// What completes something begins with its reference, without padding before it.
+static_assert(alignof(CompletionRef) <= sizeof(void*) && alignof(Signal) <= sizeof(void*) &&
+              alignof(Recovery) <= sizeof(void*));
+static_assert(offsetof(Signal, done) == 0 && offsetof(Recovery, done) == 0);
+
+/// Reads copies of what is private to queues and runs of graphs.
 class QueueLook {
 public:
-    explicit QueueLook(StreamRecord& stream) noexcept : stream_(stream) {}
+    QueueLook(StreamRecord& stream, PeekFunction read) noexcept : stream_(stream), read_(read) {}
 
     Looked count(StreamCounts& to) noexcept {
-        switch (copy_queue()) {
-        case Looked::seen: to = counts(); return Looked::seen;
-        case Looked::moved: to = {}; return Looked::seen;
-        case Looked::refused: break;
-        }
-        return Looked::refused;
+        const Looked looked = copy(words_);
+        to = words_.counts;
+        return looked;
     }
 
     Looked look(StreamLook& to) {
-        const Looked copied = copy_queue();
-        if (copied != Looked::seen) return copied;
-        to.counts = counts();
-        to.next = queue_->worked_ + 1;
-        walk(to);
-        if (to.at != StreamAt::idle) look_at_run(to);
-        to.promises.push_back({queue_->final_.get(), to.pending});
-        // A thread that has gone on meanwhile may have overwritten it.
-        const StreamCounts before = to.counts;
-        return copy_queue() == Looked::seen && counts().done == before.done ? Looked::seen
-                                                                            : Looked::moved;
+        if (const Looked copied = copy(words_); copied != Looked::seen) return copied;
+        to.counts = words_.counts;
+        to.next = words_.worked + 1;
+        if (words_.counts.pushed != words_.counts.done) {
+            if (!walk(to)) return Looked::moved;
+            if (!look_at_run(to)) return Looked::moved;
+            if (!has_stayed()) return Looked::moved;
+        }
+        to.promises.push_back({words_.final, to.pending});
+        return Looked::seen;
     }
 
 private:
-    /// A queue's chunk, piece by piece.
-    struct Bytes {
-        alignas(16) std::byte all[Chunk::standard];
-        const std::byte* from = nullptr;
-        std::size_t size = 0;
-
-        /// Returns a copy of `bytes` at this address, or null.
-        const std::byte* at(const std::byte* address, std::size_t bytes) noexcept {
-            if (from == nullptr || address < from || address + bytes > from + size) {
-                from = address;
-                size = sizeof all;
-                // Less at the end of memory that is mapped.
-                while (size >= bytes && !peek(address, all, size)) size /= 2;
-                if (size < bytes) return std::exchange(from, nullptr), nullptr;
-            }
-            return all + (address - from);
-        }
+    /// Where the thread that drains is. Each is written by that thread, in any case before memory
+    /// is used again that is before this place. While all are the same, what lies between here and
+    /// the operation number `pushed` does not change, but for closures.
+    struct Place {
+        std::uint64_t key = 0;
+        const void* queue = nullptr;
+        std::uint64_t done = 0;
+        const Chunk* head = nullptr;
+        std::size_t offset = 0;
+        bool operator==(const Place&) const = default;
+    };
+    struct Words {
+        Place place;
+        StreamCounts counts;
+        std::uint64_t worked = 0;
+        bool is_queued = false;
+        const GraphRun* run = nullptr;
+        std::uint64_t run_serial = 0;
+        const void* final = nullptr;
     };
 
     /// Returns `moved` if the stream has no queue any more, or not yet.
-    Looked copy_queue() noexcept {
-        const void* native = nullptr;
-        if (!peek_pointer(reinterpret_cast<const void*>(&stream_.native), native))
-            return Looked::refused;
-        if (native == nullptr) return Looked::moved;
-        if (!queue_.read(native)) return Looked::moved;
-        return &queue_->stream_ == &stream_ ? Looked::seen : Looked::moved;
+    Looked copy(Words& to) noexcept {
+        to = {};
+        to.place.key = stream_.key.load(std::memory_order_acquire);
+        if (!read_(&stream_.native, &to.place.queue, sizeof to.place.queue)) return Looked::refused;
+        PeekedBytes<Queue> queue;
+        if (to.place.queue == nullptr || !queue.read(read_, to.place.queue)) return Looked::moved;
+        to.counts.pushed = queue.at<std::uint64_t>(offsetof(Queue, pushed_));
+        to.counts.done = queue.at<std::uint64_t>(offsetof(Queue, done_));
+        to.place.done = to.counts.done;
+        to.place.head = queue.at<const Chunk*>(offsetof(Queue, head_));
+        to.place.offset = queue.at<std::size_t>(offsetof(Queue, head_offset_));
+        to.worked = queue.at<std::uint64_t>(offsetof(Queue, worked_));
+        to.is_queued = queue.at<std::uint8_t>(offsetof(Queue, queued_)) != 0;
+        to.run = queue.at<const GraphRun*>(offsetof(Queue, run_));
+        to.run_serial = queue.at<std::uint64_t>(offsetof(Queue, run_serial_));
+        to.final = queue.at<const void*>(offsetof(Queue, final_));
+        return to.counts.done <= to.counts.pushed ? Looked::seen : Looked::moved;
     }
-    StreamCounts counts() noexcept {
-        return {queue_->pushed_.load(std::memory_order_relaxed),
-                queue_->done_.load(std::memory_order_relaxed)};
+    /// Whether what has been copied since copy() is whole.
+    bool has_stayed() noexcept {
+        Words now;
+        return copy(now) == Looked::seen && now.place == words_.place;
     }
-    static bool is_done(const void* completion) noexcept {
-        Peeked<Completion> copy;
-        return copy.read(completion) && copy->is_done();
+    /// Copies memory of the queue. Returns false if the queue has moved.
+    bool copy_stayed(const void* from, void* to, std::size_t bytes) noexcept {
+        return read_(from, to, bytes) && has_stayed();
+    }
+    template <class T> T* pointer_at(const void* address) noexcept {
+        T* pointer = nullptr;
+        return read_(address, static_cast<void*>(&pointer), sizeof pointer) ? pointer : nullptr;
+    }
+    bool is_done(const void* completion) noexcept {
+        std::uintptr_t state = 0;
+        return completion != nullptr &&
+               read_(static_cast<const std::byte*>(completion) + Completion::state_offset(), &state,
+                     sizeof state) &&
+               Completion::is_done(state);
     }
 
-    void set_first(StreamLook& to, Operation& op) {
-        const bool is_queued = queue_->queued_;
-        to.where = op.where();
-        switch (op.step()) {
-        case Step::work:
-            to.type = &op.type();
-            to.at = is_queued ? StreamAt::ready : StreamAt::work;
-            return;
-        case Step::wait:
-            to.awaited = *reinterpret_cast<void* const*>(op.closure());
-            to.at = is_queued || is_done(to.awaited) ? StreamAt::ready : StreamAt::wait;
-            return;
-        default: to.at = is_queued ? StreamAt::ready : StreamAt::work;
+    /// A part of a chunk, whole.
+    struct Window {
+        const Chunk* chunk = nullptr;
+        std::size_t size = 0;  ///< Chunk::size
+        const Chunk* next = nullptr;
+        std::size_t from = 0, to = 0;  ///< offsets in the chunk's data
+        alignas(Operation) std::byte bytes[Chunk::standard];
+    };
+
+    /// Makes the window begin with the chunk. Returns false if the queue has moved.
+    bool open(const Chunk* chunk) noexcept {
+        Window& w = window_;
+        if (chunk == nullptr || !copy_stayed(chunk, w.bytes, sizeof w.bytes)) return false;
+        w.chunk = chunk;
+        std::memcpy(&w.next, w.bytes + offsetof(Chunk, next), sizeof w.next);
+        std::memcpy(&w.size, w.bytes + offsetof(Chunk, size), sizeof w.size);
+        w.from = 0;
+        w.to = ChunkPool::standard;
+        std::memmove(w.bytes, w.bytes + sizeof(Chunk), w.to);
+        return w.size >= ChunkPool::standard;
+    }
+    /// Returns so many bytes of the chunk. Returns null if it has no such, or the queue has moved.
+    const std::byte* at(std::size_t offset, std::size_t bytes) noexcept {
+        Window& w = window_;
+        if (offset > w.size || bytes > w.size - offset) return nullptr;
+        if (offset < w.from || offset + bytes > w.to) {
+            const std::size_t size = std::min(sizeof w.bytes, w.size - offset);
+            const auto* const data = reinterpret_cast<const std::byte*>(w.chunk) + sizeof(Chunk);
+            if (!copy_stayed(data + offset, w.bytes, size)) return nullptr;
+            w.from = offset;
+            w.to = offset + size;
         }
+        return w.bytes + (offset - w.from);
     }
 
-    /// Goes to the next chunk, whose address a chunk begins with. Returns whether there is one.
-    static bool follow(const Chunk*& chunk) noexcept {
-        return peek_pointer(chunk, chunk) && chunk != nullptr;
+    /// An operation of the queue, and the completion that it begins with if it is not work.
+    struct Found {
+        Operation operation;
+        const void* completion = nullptr;
+    };
+    /// Copies the operation at this offset. Returns false if there is none.
+    bool read_operation(std::size_t offset, Found& to) noexcept {
+        const std::byte* bytes = at(offset, sizeof(Operation));
+        if (bytes == nullptr) return false;
+        std::memcpy(&to.operation, bytes, sizeof(Operation));
+        to.completion = nullptr;
+        const Operation& op = to.operation;
+        if (op.step() > Step::next_chunk) return false;
+        // Compared, and not followed.
+        if (const OpType* const own = type_of(op.step()); own != nullptr && &op.type() != own)
+            return false;
+        if (op.step() == Step::next_chunk) return true;
+        if (op.bytes() < sizeof(Operation) || op.bytes() % operation_alignment != 0 ||
+            op.bytes() + link_bytes > window_.size - offset)
+            return false;
+        if (op.step() == Step::work || op.step() == Step::time) return true;
+        bytes = at(offset, sizeof(Operation) + sizeof to.completion);
+        if (op.is_counted() || bytes == nullptr) return false;
+        std::memcpy(&to.completion, bytes + sizeof(Operation), sizeof to.completion);
+        return true;
     }
 
-    /// Goes through the operations, as the draining thread would.
-    void walk(StreamLook& to) {
+    void set_first(StreamLook& to, const Found& found) noexcept {
+        const Operation& op = found.operation;
+        to.where = op.where();
+        to.at = words_.is_queued ? StreamAt::ready : StreamAt::work;
+        if (op.step() == Step::work) to.type = &op.type();
+        if (op.step() != Step::wait) return;
+        to.awaited = found.completion;
+        // It has none while the thread steps over it.
+        const bool is_over = to.awaited == nullptr || is_done(to.awaited);
+        to.at = words_.is_queued || is_over ? StreamAt::ready : StreamAt::wait;
+    }
+
+    /// Goes through the operations, as the draining thread would. Returns false if the queue has
+    /// moved.
+    bool walk(StreamLook& to) {
         constexpr std::size_t most = 1 << 16;
         const std::size_t all = to.counts.pushed - to.counts.done;
-        const Chunk* chunk = queue_->head_;
-        std::size_t offset = queue_->head_offset_;
-        Bytes bytes;
-        bool has_first = false;
+        std::size_t offset = words_.place.offset;
+        if (!open(words_.place.head)) return false;
+        bool has_first = false, may_go_on = true;
         for (std::size_t seen = 0; seen < all;) {
             if (seen == most) {
                 to.is_whole = false;
-                return;
+                return true;
             }
-            const auto* const data = reinterpret_cast<const std::byte*>(chunk + 1);
-            constexpr std::size_t closure = sizeof(std::size_t) + 3 * sizeof(void*);
-            const std::byte* const at = bytes.at(data + offset, sizeof(Operation));
-            if (at == nullptr) return void(to.is_whole = false);
-            auto& op = *reinterpret_cast<Operation*>(const_cast<std::byte*>(at));
+            Found found{Operation(Step::next_chunk, 0, *type_of(Step::next_chunk), 1, {})};
+            if (!read_operation(offset, found)) return false;
+            const Operation& op = found.operation;
             if (op.step() == Step::next_chunk) {
-                if (!follow(chunk)) return void(to.is_whole = false);
+                // No chunk but the first may be left without an operation.
+                if (!std::exchange(may_go_on, false) || !open(window_.next)) return false;
                 offset = 0;
-                bytes.from = nullptr;
                 continue;
             }
-            const bool has_completion =
-                op.step() == Step::signal || op.step() == Step::wait || op.step() == Step::recover;
-            const std::byte* const body =
-                has_completion ? bytes.at(data + offset, sizeof(Operation) + closure) : at;
-            if (body == nullptr || op.bytes() == 0) return void(to.is_whole = false);
-            auto& whole = *reinterpret_cast<Operation*>(const_cast<std::byte*>(body));
+            may_go_on = true;
             // What an observer wants of the work behind it is part of that.
-            if (!has_first && whole.step() != Step::time) {
+            if (!has_first && op.step() != Step::time) {
                 has_first = true;
-                set_first(to, whole);
+                set_first(to, found);
             }
-            // All of these begin with the completion, and need no padding.
-            if (whole.step() == Step::signal || whole.step() == Step::recover)
-                to.promises.push_back(
-                    {*reinterpret_cast<void* const*>(whole.closure()), to.pending});
-            if (whole.step() == Step::work || whole.step() == Step::wait) ++to.pending;
-            offset += whole.bytes();
+            const bool completes = op.step() == Step::signal || op.step() == Step::recover;
+            if (completes && found.completion != nullptr)
+                to.promises.push_back({found.completion, to.pending});
+            if (op.step() == Step::work || op.step() == Step::wait) ++to.pending;
+            offset += op.bytes();
             ++seen;
         }
+        return true;
     }
 
-    void look_at_run(StreamLook& to) {
-        const GraphRun* const address = queue_->run_.load(std::memory_order_relaxed);
-        Peeked<GraphRun> run;
-        if (address == nullptr || !run.read(address) || &run->stream_ != &stream_) return;
+    /// Returns false if the queue has moved.
+    bool look_at_run(StreamLook& to) {
         // Its tasks run within the operation that starts it, and behind that.
         const bool starts = to.type == &start_type;
-        if (!starts && run->done_.get() != to.awaited) return;
+        if (to.at == StreamAt::idle || (!starts && to.awaited == nullptr)) return true;
+        const GraphRun* const address = words_.run;
+        PeekedBytes<GraphRun> run;
+        Facts facts;
+        if (!is_there(address) || !run.read(read_, address) || !copy_facts(address, facts) ||
+            (!starts && facts.done != to.awaited) || (starts && is_done(facts.done))) {
+            if (starts) to.at = StreamAt::ready;  // it is about to begin, or has ended
+            return true;
+        }
         to.graph.is_there = true;
-        to.graph.left = run->left_.load(std::memory_order_relaxed);
-        to.graph.has_shared = run->shared_count_.load(std::memory_order_relaxed) != 0;
-        to.promises.push_back({run->done_.get(), 0});
-        to.promises.push_back({run->over_.get(), 0});
-        look_at_parts(to, *run);
-        look_at_events(to, *run);
+        to.graph.left = run.at<std::size_t>(offsetof(GraphRun, left_));
+        to.graph.has_shared = run.at<std::size_t>(offsetof(GraphRun, shared_count_)) != 0;
+        to.promises.push_back({facts.done, 0});
+        to.promises.push_back({facts.over, 0});
+        look_at_parts(to, facts);
+        look_at_events(to, facts);
+        return is_there(address);
+    }
+
+    /// GraphRun::Facts, copied.
+    struct Facts {
+        std::uint64_t serial, key;
+        const void *done, *over;
+        const GraphRun::Part* parts;
+        std::size_t part_count;
+        const std::uint32_t* events;
+        std::size_t event_count;
+        const Plan::Task* tasks;
+        const CompletionRef* records;
+        const GraphRun::TaskState* states;
+    };
+    static_assert(sizeof(Facts) == sizeof(GraphRun::Facts));
+    static_assert(offsetof(Facts, states) == offsetof(GraphRun::Facts, states));
+
+    bool copy_facts(const GraphRun* run, Facts& to) noexcept {
+        return run != nullptr &&
+               read_(reinterpret_cast<const std::byte*>(run) + offsetof(GraphRun, facts_), &to,
+                     sizeof to) &&
+               to.serial == words_.run_serial && to.key == words_.place.key;
+    }
+    /// Whether the run is the one that the queue has noted, and has not gone.
+    bool is_there(const GraphRun* run) noexcept {
+        Facts facts;
+        return copy_facts(run, facts);
+    }
+
+    template <class T> static const std::byte* address_of(const T* first, std::size_t index) {
+        return reinterpret_cast<const std::byte*>(first) + index * sizeof(T);
     }
 
     /// A batch's other streams wait for their parts.
-    static void look_at_parts(StreamLook& to, GraphRun& run) {
-        const std::size_t count = std::min<std::size_t>(run.parts_.size(), 256);
-        for (std::size_t i = 0; i < count; ++i) {
-            Peeked<GraphRun::Part> part;
-            if (part.read(run.parts_.data() + i) && part->after)
-                to.promises.push_back({part->after.get(), 0});
-        }
+    void look_at_parts(StreamLook& to, const Facts& facts) {
+        const std::size_t count = std::min<std::size_t>(facts.part_count, 256);
+        for (std::size_t i = 0; i < count; ++i)
+            if (const void* const after = pointer_at<const void>(address_of(facts.parts, i) +
+                                                                 offsetof(GraphRun::Part, after)))
+                to.promises.push_back({after, 0});
     }
 
-    static void look_at_events(StreamLook& to, GraphRun& run) {
-        Peeked<Plan> plan;
-        if (!plan.read(run.plan_.get())) return;
-        const std::size_t count =
-            std::min<std::size_t>({plan->events.size(), run.records_.size(), 1024});
+    void look_at_events(StreamLook& to, const Facts& facts) {
+        const std::size_t count = std::min<std::size_t>(facts.event_count, 1024);
         for (std::size_t i = 0; i < count; ++i) {
             std::uint32_t index = 0;
-            const void* completion = nullptr;
-            Peeked<Plan::Task> task;
-            if (!peek(plan->events.data() + i, &index, sizeof index) ||
-                index >= plan->tasks.size() || !task.read(plan->tasks.data() + index) ||
-                !peek_pointer(run.records_.data() + i, completion) || completion == nullptr)
+            NodeKind kind{};
+            const void* const completion = pointer_at<const void>(address_of(facts.records, i));
+            if (completion == nullptr || !read_(facts.events + i, &index, sizeof index) ||
+                !read_(address_of(facts.tasks, index) + offsetof(Plan::Task, kind), &kind,
+                       sizeof kind))
                 continue;
-            if (task->kind == NodeKind::record_event) {
+            if (kind == NodeKind::record_event) {
                 to.promises.push_back({completion, 0});
                 continue;
             }
             // One arrival is left: the event's. The tasks before it are done.
-            Peeked<GraphRun::TaskState> state;
-            if (!is_done(completion) && state.read(run.states_.get() + index) &&
-                state->waits_for.load(std::memory_order_relaxed) == 1)
+            std::int32_t waits_for = 0;
+            if (!is_done(completion) &&
+                read_(address_of(facts.states, index) + offsetof(GraphRun::TaskState, waits_for),
+                      &waits_for, sizeof waits_for) &&
+                waits_for == 1)
                 to.graph.awaited.push_back(completion);
         }
     }
 
     StreamRecord& stream_;
-    Peeked<Queue> queue_;
+    PeekFunction read_;
+    Words words_;
+    Window window_;
 };
 
-bool CpuBackend::count_steps(StreamRecord& stream, StreamCounts& to) noexcept {
-    return QueueLook(stream).count(to) == Looked::seen;
-}
-
-Looked CpuBackend::look(StreamRecord& stream, StreamLook& to) {
+Looked look_at_queue(StreamRecord& stream, StreamLook& to, PeekFunction read) {
     constexpr int tries = 4;
     Looked looked = Looked::moved;
     for (int i = 0; i < tries && looked == Looked::moved; ++i) {
         to = {};
-        looked = QueueLook(stream).look(to);
+        looked = QueueLook(stream, read).look(to);
+    }
+    if (looked != Looked::seen) {
+        const StreamCounts counts = to.counts;
+        to = {};
+        to.counts = counts;
     }
     return looked;
 }
+
+Looked count_queue(StreamRecord& stream, StreamCounts& to, PeekFunction read) noexcept {
+    const Looked looked = QueueLook(stream, read).count(to);
+    if (looked == Looked::moved) to = {};
+    return looked;
+}
+
+bool CpuBackend::count_steps(StreamRecord& stream, StreamCounts& to) noexcept {
+    return count_queue(stream, to) != Looked::refused;
+}
+
+Looked CpuBackend::look(StreamRecord& stream, StreamLook& to) { return look_at_queue(stream, to); }
 
 int CpuBackend::worker_count() noexcept {
     Executor* const made = executor_if_made();

@@ -6,12 +6,9 @@ namespace heddle::detail::cpu {
 
 namespace {
 
-constexpr std::size_t alignment = 16;
 constexpr std::size_t padded(std::size_t bytes) {
-    return (bytes + alignment - 1) / alignment * alignment;
+    return (bytes + operation_alignment - 1) / operation_alignment * operation_alignment;
 }
-// Reserved at the end of each chunk for Step::next_chunk.
-constexpr std::size_t link_bytes = padded(sizeof(Operation));
 
 const OpType no_closure{nullptr, nullptr, nullptr, 0, 1, "", "", false};
 
@@ -22,6 +19,18 @@ const OpType recover_type = op_type<Recovery>(nullptr, false, "clear_error", "re
 }  // namespace
 
 const OpType wait_type = op_type<CompletionRef>(nullptr, false, "wait_event", "wait");
+
+const OpType* type_of(Step step) noexcept {
+    switch (step) {
+    case Step::work: return nullptr;
+    case Step::signal: return &signal_type;
+    case Step::wait: return &wait_type;
+    case Step::recover: return &recover_type;
+    case Step::time: return &time_type;
+    case Step::next_chunk: return &no_closure;
+    }
+    return nullptr;
+}
 
 Queue::Queue(StreamRecord& stream, int level)
     : Runnable(level), spread_(*this, level), stream_(stream) {

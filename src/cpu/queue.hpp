@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <mutex>
+#include <type_traits>
 
 #include "core/base/clock.hpp"
 #include "core/seam/backend.hpp"
@@ -51,6 +52,7 @@ public:
     std::size_t bytes() const noexcept { return bytes_; }  ///< as passed to the constructor
     const OpType& type() const noexcept { return *type_; }
     SourceLocation where() const noexcept { return {file_, tag_ >> 8}; }
+    bool is_counted() const noexcept { return (tag_ & 1) != 0; }
     std::size_t count() noexcept {
         std::size_t count = 1;
         if (is_counted()) __builtin_memcpy(&count, after(), sizeof count);
@@ -63,7 +65,6 @@ public:
     }
 
 private:
-    bool is_counted() const noexcept { return (tag_ & 1) != 0; }
     void* after() noexcept { return this + 1; }
 
     const OpType* type_;
@@ -72,6 +73,7 @@ private:
     std::uint32_t tag_;  ///< source line (24 bits), step (7), whether a count follows (1)
 };
 static_assert(sizeof(Operation) == 24);
+static_assert(std::is_trivially_copyable_v<Operation>);
 
 /// The closure of a signal step.
 struct Signal {
@@ -177,8 +179,14 @@ public:
     /// is_idle() has returned true, or done().
     void see_idle() const noexcept { tsan::acquire(order()); }
 
-    /// Notes which run of a graph the stream waits for; null: none. For those who look.
-    void note_run(const GraphRun* run) noexcept { run_.store(run, std::memory_order_relaxed); }
+    /// Notes which run of a graph the stream starts, for looks. The run may be gone later. Returns
+    /// its serial, which no other run of the stream has. Call only on the draining thread.
+    std::uint64_t note_run(const GraphRun* run) noexcept {
+        const std::uint64_t serial = run_serial_.load(std::memory_order_relaxed) + 1;
+        run_.store(run, std::memory_order_relaxed);
+        run_serial_.store(serial, std::memory_order_relaxed);
+        return serial;
+    }
 
     Failure failure() const;  ///< the failure that has poisoned the stream so far, or null
 
@@ -279,6 +287,7 @@ private:
     std::int64_t timed_from_ = 0;  ///< when it began
 
     std::atomic<const GraphRun*> run_{nullptr};
+    std::atomic<std::uint64_t> run_serial_{0};
     std::atomic<Fibers*> fibers_{nullptr};  ///< made under lock_ at the first push
     /// Allocated now, because closing a stream must not fail.
     CompletionRef final_ = make_completion();
@@ -287,5 +296,13 @@ private:
 
 /// The type of a Step::wait, whose closure is a CompletionRef.
 extern const OpType wait_type;
+
+/// Returns the one type that operations of this step have; null for work, which may have any.
+const OpType* type_of(Step step) noexcept;
+
+/// At the end of each chunk so much is free, for Step::next_chunk.
+inline constexpr std::size_t operation_alignment = 16;
+inline constexpr std::size_t link_bytes =
+    (sizeof(Operation) + operation_alignment - 1) / operation_alignment * operation_alignment;
 
 }  // namespace heddle::detail::cpu

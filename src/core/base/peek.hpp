@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstring>
 #include <string>
 #include <type_traits>
 
@@ -21,15 +22,26 @@ template <class T> bool peek_pointer(const void* from, T*& to) noexcept {
 /// Returns a text that ends in a zero, cut where its memory ends; "?" if there is none.
 std::string peek_text(const char* from);
 
-/// A copy of an object, which is neither constructed nor destroyed.
-template <class T> class Peeked {
+/// Copies memory like peek(). Tests put others in its place, which tear what they copy.
+using PeekFunction = bool (*)(const void* from, void* to, std::size_t bytes) noexcept;
+
+/// The bytes of an object. It is no object: no member of it is called, and nothing that it points
+/// to is followed before it is known to be whole.
+template <class T> class PeekedBytes {
 public:
-    bool read(const void* from) noexcept { return peek(from, room_, sizeof room_); }
-    T& operator*() noexcept { return *reinterpret_cast<T*>(room_); }
-    T* operator->() noexcept { return reinterpret_cast<T*>(room_); }
+    bool read(PeekFunction from, const void* address) noexcept {
+        return from(address, bytes_, sizeof bytes_);
+    }
+    /// Returns the word at this offset. An atomic one has the layout of what it holds.
+    template <class W> W at(std::size_t offset) const noexcept {
+        static_assert(std::is_trivially_copyable_v<W>);
+        W word;
+        std::memcpy(&word, bytes_ + offset, sizeof word);
+        return word;
+    }
 
 private:
-    alignas(T) std::byte room_[sizeof(T)];
+    std::byte bytes_[sizeof(T)];
 };
 
 }  // namespace heddle::detail

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <thread>
@@ -78,6 +79,13 @@ public:
     /// Call it only after is_done() has returned true.
     void see() const noexcept { tsan::acquire(order_); }
 
+    /// For looks at its memory: where the word is that tells whether it is done, and whether a copy
+    /// of that does.
+    static std::size_t state_offset() noexcept;
+    static bool is_done(std::uintptr_t state) noexcept {
+        return state == reinterpret_cast<std::uintptr_t>(done_mark());
+    }
+
 private:
     template <class T> friend class Ref;
     friend class FreeList<Completion>;
@@ -92,6 +100,12 @@ private:
     void* order_ = nullptr;  ///< a block of its own for each use: see tsan::release()
     Completion* next_free = nullptr;
 };
+
+// offsetof is standard for plain structs only, and compilers have it for all.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Winvalid-offsetof"
+inline std::size_t Completion::state_offset() noexcept { return offsetof(Completion, head_); }
+#pragma GCC diagnostic pop
 
 Completion* new_completion();                     ///< takes one from a pool, without references
 void free_completion(Completion& done) noexcept;  ///< returns it to the pool

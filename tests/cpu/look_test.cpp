@@ -1,0 +1,275 @@
+// Looks at CPU streams while they move: what is told was true at one moment, and nothing is
+// followed that may be torn.
+#include <array>
+#include <cstring>
+#include <deque>
+#include <random>
+#include <utility>
+
+#include "cpu/backend.hpp"
+#include "cpu/look.hpp"
+#include "watch/held.hpp"
+
+using namespace heddle_test;
+
+namespace {
+
+using detail::Looked;
+using detail::StreamAt;
+using detail::StreamLook;
+
+/// Keeps all workers from other work.
+class BusyWorkers {
+public:
+    BusyWorkers() {
+        for (int i = 0; i < cpu_workers(); ++i) {
+            streams_.emplace_back(cpu_device());
+            held_.emplace_back(streams_.back());
+        }
+        for (const Held& one : held_) one.await();
+    }
+
+private:
+    std::deque<Stream> streams_;
+    std::deque<Held> held_;
+};
+
+/// What a closure may hold: numbers that look like operations, and addresses of nothing.
+template <std::size_t N> struct Numbers {
+    std::array<std::uint64_t, N> all = {};
+    Numbers() noexcept {
+        constexpr std::uint64_t three[] = {0x0000160400000020, 8, (std::uint64_t{2} << 32) | 48};
+        for (std::size_t i = 0; i < N; ++i) all[i] = three[i % 3];
+    }
+    void operator()() const noexcept {}
+};
+
+template <std::size_t N> void enqueue_numbers(detail::cpu::Queue& queue, unsigned line) {
+    using Function = detail::HostFunction<Numbers<N>>;
+    Function function{Numbers<N>()};
+    queue.push(detail::cpu::Step::work, Function::type, &function, 1,
+               SourceLocation{"numbers.cpp", line}, true);
+}
+
+/// A stream that this thread alone fills and drains, step by step.
+class Stepped {
+public:
+    explicit Stepped(unsigned seed) : random_(seed) {}
+    ~Stepped() {
+        while (!units_.empty()) drain();
+    }
+
+    detail::StreamRecord& record() const { return detail::record_of(StreamRef(stream_)); }
+    detail::cpu::Queue& queue() const { return detail::cpu::queue_of(record()); }
+    unsigned draw(unsigned below) { return static_cast<unsigned>(random_()) % below; }
+
+    /// Moves: drains something, or enqueues something.
+    void move() {
+        if (units_.size() > 40 || (!units_.empty() && draw(2) == 0)) drain();
+        else fill();
+        note();
+    }
+    /// Enqueues work, and something that the thread can drain up to.
+    void fill() {
+        detail::CompletionRef done = detail::make_completion();
+        const bool is_wait = draw(4) == 0;
+        if (is_wait) {
+            steps_.push_back({++line_, done.get(), true});
+            queue().push_wait(done, SourceLocation{"numbers.cpp", line_});
+            units_.push_back({std::move(done), true});
+            return;
+        }
+        steps_.push_back({++line_, nullptr, false});
+        switch (draw(5)) {
+        case 0: enqueue_numbers<3>(queue(), line_); break;
+        case 1: enqueue_numbers<17>(queue(), line_); break;
+        case 2: enqueue_numbers<64>(queue(), line_); break;
+        case 3: enqueue_numbers<200>(queue(), line_); break;
+        default: enqueue_numbers<1100>(queue(), line_);  // more than a chunk has
+        }
+        steps_.push_back({0, done.get(), false});
+        queue().push_signal(done, false);
+        units_.push_back({std::move(done), false});
+    }
+
+    /// Returns whether this look is what the stream had pending at a moment since `first`.
+    bool was_true(const StreamLook& look, std::size_t first) const {
+        for (std::size_t i = first; i < moments_.size(); ++i)
+            if (moments_[i].pushed == look.counts.pushed && moments_[i].done == look.counts.done)
+                return is_right(look);
+        return false;
+    }
+    std::size_t moments() const { return moments_.size(); }
+    void note() { moments_.push_back({queue().pushed(), queue().done()}); }
+
+private:
+    struct Step {
+        unsigned line;     ///< 0: a signal
+        const void* done;  ///< of a signal or a wait
+        bool is_wait;
+    };
+    struct Unit {
+        detail::CompletionRef done;
+        bool is_wait;
+    };
+
+    void drain() {
+        const Unit unit = std::move(units_.front());
+        units_.pop_front();
+        if (unit.is_wait) unit.done->complete();
+        else queue().help(*unit.done);
+    }
+    bool is_right(const StreamLook& look) const {
+        std::vector<const void*> promised;
+        std::size_t pending = 0;
+        const Step* first = nullptr;
+        for (std::size_t i = look.counts.done; i < look.counts.pushed; ++i) {
+            const Step& step = steps_[i];
+            if (first == nullptr) first = &step;
+            if (step.line != 0) ++pending;
+            else promised.push_back(step.done);
+        }
+        std::size_t before = 0;
+        for (std::size_t i = 0; i < look.counts.done; ++i) before += steps_[i].line != 0 ? 1 : 0;
+        if (look.pending != pending || look.next != before + 1 || !look.is_whole) return false;
+        if (look.promises.size() != promised.size() + 1) return false;  // and the stream's end
+        for (std::size_t i = 0; i < promised.size(); ++i)
+            if (look.promises[i].completion != promised[i]) return false;
+        if (first == nullptr) return look.at == StreamAt::idle;
+        if (look.at == StreamAt::wait && look.awaited != first->done) return false;
+        return look.at != StreamAt::idle && look.where.line == first->line;
+    }
+
+    std::mt19937 random_;
+    Stream stream_ = Stream{cpu_device()};
+    std::deque<Unit> units_;
+    std::vector<Step> steps_;
+    unsigned line_ = 0;
+    struct Moment {
+        std::uint64_t pushed, done;
+    };
+    std::vector<Moment> moments_;
+};
+
+/// What the functions that tear copies know.
+struct Tearing {
+    Stepped* stepped = nullptr;
+    unsigned reads = 0;
+    unsigned every = 1;  ///< of so many copies one is torn
+    std::uint64_t pushed = 0;
+};
+Tearing tearing;
+
+/// Copies a part, moves the stream, and copies the rest.
+bool torn_peek(const void* from, void* to, std::size_t bytes) noexcept {
+    ++tearing.reads;
+    std::size_t first = 0;
+    if (tearing.stepped->draw(tearing.every) == 0) {
+        first = tearing.stepped->draw(static_cast<unsigned>(bytes / 8 + 1)) * 8;
+        if (first != 0 && !detail::peek(from, to, first)) return false;
+        for (unsigned i = tearing.stepped->draw(4); i != 0; --i) tearing.stepped->move();
+    }
+    return first == bytes || detail::peek(static_cast<const std::byte*>(from) + first,
+                                          static_cast<std::byte*>(to) + first, bytes - first);
+}
+
+/// Copies, and puts something else in place of some words.
+bool garbled_peek(const void* from, void* to, std::size_t bytes) noexcept {
+    ++tearing.reads;
+    if (!detail::peek(from, to, bytes)) return false;
+    if (bytes < sizeof(detail::cpu::Operation) || bytes == sizeof(detail::cpu::Queue)) return true;
+    for (unsigned i = 0; i < 8; ++i) {
+        const std::size_t at = tearing.stepped->draw(static_cast<unsigned>(bytes / 8)) * 8;
+        const std::uint64_t words[] = {0,
+                                       1,
+                                       0x0000160400000020,
+                                       (std::uint64_t{tearing.stepped->draw(16)} << 32) | 32,
+                                       ~std::uint64_t{0},
+                                       reinterpret_cast<std::uintptr_t>(from),
+                                       reinterpret_cast<std::uintptr_t>(to)};
+        std::memcpy(static_cast<std::byte*>(to) + at,
+                    &words[tearing.stepped->draw(std::size(words))], 8);
+    }
+    return true;
+}
+
+/// Makes a chunk its own next one, behind one operation, and the queue as long as can be.
+bool endless_peek(const void* from, void* to, std::size_t bytes) noexcept {
+    ++tearing.reads;
+    if (!detail::peek(from, to, bytes)) return false;
+    if (bytes == sizeof(detail::cpu::Queue)) {
+        for (std::size_t at = 0; at + 8 <= bytes; at += 8) {
+            std::uint64_t word = 0;
+            std::memcpy(&word, static_cast<std::byte*>(to) + at, 8);
+            const std::uint64_t many = std::uint64_t{1} << 40;
+            if (word == tearing.pushed) std::memcpy(static_cast<std::byte*>(to) + at, &many, 8);
+        }
+    } else if (bytes == detail::cpu::Chunk::standard) {
+        using detail::cpu::Operation, detail::cpu::Step;
+        std::memcpy(to, &from, sizeof from);
+        std::byte* const data = static_cast<std::byte*>(to) + sizeof(detail::cpu::Chunk);
+        std::uint32_t size = 0;  // of the operation that is there
+        std::memcpy(&size, data + 2 * sizeof(void*), sizeof size);
+        const Operation link(Step::next_chunk, 0, *detail::cpu::type_of(Step::next_chunk), 1, {});
+        std::memcpy(data + size, static_cast<const void*>(&link), sizeof link);
+    }
+    return true;
+}
+
+}  // namespace
+
+TEST_CASE("a look at a stream that moves while it is copied is true of one moment", "[watch]") {
+    const Drained drained;
+    const BusyWorkers busy;
+    int seen = 0, moved = 0;
+    for (unsigned seed = 0; seed < 60; ++seed) {
+        Stepped stepped(seed);
+        tearing = {&stepped, 0, 1 + seed % 12};
+        stepped.note();
+        for (int i = 0; i < 12; ++i) stepped.move();
+        for (int i = 0; i < 40; ++i) {
+            const std::size_t first = stepped.moments() - 1;
+            StreamLook look;
+            const Looked looked = detail::cpu::look_at_queue(stepped.record(), look, &torn_peek);
+            REQUIRE(looked != Looked::refused);
+            if (looked == Looked::moved) {
+                ++moved;
+                CHECK(look.promises.empty());
+                continue;
+            }
+            ++seen;
+            INFO("seed " << seed << ", look " << i);
+            REQUIRE(stepped.was_true(look, first));
+        }
+    }
+    CHECK(seen > 100);
+    CHECK(moved > 100);
+}
+
+TEST_CASE("a look follows nothing in copies that make no sense", "[watch]") {
+    const Drained drained;
+    const BusyWorkers busy;
+    for (unsigned seed = 0; seed < 40; ++seed) {
+        Stepped stepped(seed);
+        tearing = {&stepped, 0, 1};
+        for (int i = 0; i < 20; ++i) stepped.fill();
+        for (int i = 0; i < 100; ++i) {
+            StreamLook look;
+            CHECK(detail::cpu::look_at_queue(stepped.record(), look, &garbled_peek) !=
+                  Looked::refused);
+        }
+        CHECK(tearing.reads < 400 * 200);
+    }
+}
+
+TEST_CASE("a look counts the chunks that it follows", "[watch]") {
+    const Drained drained;
+    const BusyWorkers busy;
+    Stepped stepped(1);
+    for (int i = 0; i < 77; ++i) enqueue_numbers<3>(stepped.queue(), 1);
+    tearing = {&stepped, 0, 1, stepped.queue().pushed()};
+    REQUIRE(tearing.pushed == 77);
+    StreamLook look;
+    CHECK(detail::cpu::look_at_queue(stepped.record(), look, &endless_peek) == Looked::seen);
+    CHECK(!look.is_whole);
+}
