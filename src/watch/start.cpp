@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <exception>
@@ -11,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "core/base/errors.hpp"
@@ -79,16 +81,21 @@ void forget_watcher() noexcept {
 }
 const ForkStepRegistration watch_in_children{ForkStep::watch, &forget_watcher};
 
-/// Reads "10s", "500ms", "2m" or "10". Returns -1 if it is none of these.
+/// Reads "10s", "500ms", "2m" or "10". Returns -1 if it is none of these, and the longest time that
+/// there is if it is longer.
 std::int64_t read_limit_ms(std::string_view text) {
+    constexpr std::int64_t most = std::chrono::milliseconds::max().count();
     std::int64_t number = 0;
     const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc{} || number < 0 || number > 1'000'000'000) return -1;
+    if (error == std::errc::result_out_of_range && !text.starts_with('-')) number = most;
+    else if (error != std::errc{} || number < 0) return -1;
     const std::string_view unit(rest, static_cast<std::size_t>(text.data() + text.size() - rest));
-    if (unit.empty() || unit == "s") number *= 1000;
-    else if (unit == "m") number *= 60'000;
-    else if (unit != "ms") return -1;
-    return number;
+    std::int64_t unit_ms = 0;
+    if (unit.empty() || unit == "s") unit_ms = 1000;
+    else if (unit == "m") unit_ms = 60'000;
+    else if (unit == "ms") unit_ms = 1;
+    else return -1;
+    return number > most / unit_ms ? most : number * unit_ms;
 }
 
 WatchOptions read_options(std::string_view text, const ErrorSite& site) {

@@ -26,9 +26,16 @@ namespace heddle::detail {
 
 namespace {
 
+/// Returns the limit, or the longest time that there is if it is longer.
+std::int64_t limit_ns(const WatchOptions& options) noexcept {
+    using std::chrono::nanoseconds, std::chrono::milliseconds;
+    constexpr auto longest = std::chrono::duration_cast<milliseconds>(nanoseconds::max());
+    return nanoseconds(std::min(options.limit, longest)).count();
+}
+
 /// How often the thread looks: often enough for a report to come soon after the limit.
 std::int64_t pause_ns(const WatchOptions& options) noexcept {
-    const std::int64_t limit = std::chrono::nanoseconds(options.limit).count();
+    const std::int64_t limit = limit_ns(options);
     if (limit == 0) return 250'000'000;
     return std::clamp<std::int64_t>(limit / 8, 10'000'000, 250'000'000);
 }
@@ -138,7 +145,7 @@ void Watcher::look(const WatchOptions& options) {
 }
 
 std::string Watcher::headline(const WatchOptions& options) {
-    const std::int64_t limit = std::chrono::nanoseconds(options.limit).count();
+    const std::int64_t limit = limit_ns(options);
     std::optional<Snapshot> picture;
     const auto seen = [&]() -> const Snapshot& {
         if (!picture) picture = take_snapshot(&progress_);
@@ -171,7 +178,7 @@ std::string Watcher::headline(const WatchOptions& options) {
 
 void Watcher::report(const WatchOptions& options, const std::string& headline, bool is_asked,
                      bool is_end) {
-    const std::int64_t limit = std::chrono::nanoseconds(options.limit).count();
+    const std::int64_t limit = limit_ns(options);
     // On request what has just begun is no cause.
     constexpr std::int64_t least_asked = 100'000'000;
     const std::int64_t least = is_asked ? std::min(limit, least_asked) : limit;

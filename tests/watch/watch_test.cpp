@@ -109,6 +109,42 @@ TEST_CASE("a program's own handler of the signal stays", "[watch]") {
     CHECK(calls == 1);
 }
 
+TEST_CASE("virtual: a stream that is stuck below a long limit", "[.]") {
+    virtual_time::begin();
+    const Stream s = named("stuck");
+    Held held(s);
+    held.await();
+    for (const std::chrono::milliseconds limit :
+         {std::chrono::milliseconds::max(), std::chrono::milliseconds(std::chrono::hours(4'380'000)),
+          std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::nanoseconds::max())}) {
+        const Reported reported(limit);
+        virtual_time::sleep(std::chrono::seconds(5));
+        CHECK(reported.all().empty());
+    }
+}
+TEST_CASE("a limit that is longer than all time never comes", "[watch]") {
+    HEDDLE_CHECK_IN_VIRTUAL_TIME("virtual: a stream that is stuck below a long limit");
+}
+
+TEST_CASE("virtual: a program that is stuck for five seconds", "[.]") {
+    virtual_time::begin();
+    const Stream s = named("stuck");
+    Held held(s);
+    virtual_time::sleep(std::chrono::seconds(5));
+}
+TEST_CASE("a limit in HEDDLE_WATCH that is longer than all time never comes", "[watch]") {
+    if (const std::string reason = virtual_time::reason_not(); !reason.empty()) HEDDLE_SKIP(reason);
+    for (const char* const value : {"250000000m", "9223372036854775807", "99999999999999999999ms"}) {
+        const ChildResult child =
+            run_test_case("virtual: a program that is stuck for five seconds",
+                          {std::string("HEDDLE_WATCH=") + value, "HEDDLE_TEST_DEVICE=cpu",
+                           "CUDA_VISIBLE_DEVICES="});
+        INFO(child.output);
+        CHECK(child.status == 0);
+        CHECK(!has(child.output, "heddle:"));
+    }
+}
+
 TEST_CASE("a limit below 0 is refused", "[watch]") {
     CHECK_THROWS_AS(watch({.limit = std::chrono::milliseconds(-1)}), UsageError);
 }
@@ -162,7 +198,7 @@ TEST_CASE("child: a program with one stream", "[.child]") {
 
 TEST_CASE("a value of HEDDLE_WATCH that is no time is reported, and the program goes on",
           "[watch]") {
-    for (const char* const value : {"soon", "10x", "-1s", "10s,folder=x", "10s,file="}) {
+    for (const char* const value : {"soon", "10x", "-1s", "-99999999999999999999", "10s,folder=x", "10s,file="}) {
         const ChildResult child = run_test_case("child: a program with one stream",
                                                 {std::string("HEDDLE_WATCH=") + value});
         INFO(child.output);
