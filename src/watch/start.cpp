@@ -11,8 +11,10 @@
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <string_view>
 #include <system_error>
+#include <unistd.h>
 #include <utility>
 
 #include "core/base/errors.hpp"
@@ -37,6 +39,8 @@ const ForkRegistration watch_registered{ForkOrder::watch, mutex};
 constinit std::atomic<Watcher*> watcher{nullptr};
 // Guarded by the mutex, and never destroyed:
 WatchOptions* wanted = nullptr;  ///< with `%p` in the file's name; null: end_watch()
+/// `wanted` is that of the process that was forked.
+constinit bool is_inherited = false;
 constinit bool has_handlers = false;
 constinit std::terminate_handler next_terminate = nullptr;
 
@@ -60,11 +64,17 @@ void at_terminate() {
     std::abort();
 }
 
+/// Returns the file of this process's reports. The parent's, if it is one, is left alone.
+std::string report_file(const std::string& wanted_file) {
+    std::string name = name_for_process(wanted_file);
+    if (is_inherited && name == wanted_file) name += "." + std::to_string(getpid());
+    return std::filesystem::absolute(name).string();
+}
+
 /// Call it with the mutex held.
 void start_watching(const SourceLocation& where) {
     WatchOptions options = *wanted;
-    if (!options.file.empty())
-        options.file = std::filesystem::absolute(name_for_process(options.file)).string();
+    if (!options.file.empty()) options.file = report_file(options.file);
     Watcher* running = watcher.load();
     if (running == nullptr) watcher.store(running = new Watcher);
     running->start(std::move(options), where);
@@ -77,7 +87,9 @@ void start_watching(const SourceLocation& where) {
 /// The child has no watching thread. It gets one with its first stream: a handler of fork() is no
 /// place to make threads.
 void forget_watcher() noexcept {
-    if (watcher.exchange(nullptr) != nullptr && wanted != nullptr) is_watch_interrupted.store(true);
+    if (watcher.exchange(nullptr) == nullptr || wanted == nullptr) return;
+    is_inherited = true;
+    is_watch_interrupted.store(true);
 }
 const ForkStepRegistration watch_in_children{ForkStep::watch, &forget_watcher};
 
@@ -147,6 +159,8 @@ void watch(WatchOptions options, Where where) try {
                             "the limit is below 0: use 0 for reports on request alone");
     const std::lock_guard lock(detail::mutex);
     auto made = std::make_unique<WatchOptions>(std::move(options));
+    if (detail::wanted == nullptr || detail::wanted->file != made->file)
+        detail::is_inherited = false;
     delete std::exchange(detail::wanted, made.release());
     detail::is_watch_interrupted.store(false);
     detail::start_watching(where);

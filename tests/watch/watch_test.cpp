@@ -3,7 +3,11 @@
 #include <csignal>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <mutex>
+#include <unistd.h>
 
 #include "virtual_case.hpp"
 #include "watch/held.hpp"
@@ -163,6 +167,46 @@ TEST_CASE("the child of a fork is watched, too, from its first stream on", "[wat
     CHECK(child.signal == 0);
     CHECK(child.status == 0);
     CHECK(reported.all().empty());  // the parent is not stuck
+}
+
+namespace {
+std::string text_of(const std::filesystem::path& file) {
+    std::ifstream in(file);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+bool has_report(const std::filesystem::path& file) {
+    return eventually([&] { return has(text_of(file), "nothing is pending\n"); });
+}
+}  // namespace
+
+TEST_CASE("the child of a fork leaves its parent's file of reports alone", "[watch]") {
+    HEDDLE_SKIP_WITHOUT_FORK();
+    const Drained drained;
+    const std::filesystem::path file = std::filesystem::temp_directory_path() /
+                                       ("heddle_watch_" + std::to_string(getpid()) + ".txt");
+    watch({.limit = std::chrono::milliseconds(0), .file = file.string()});
+    const Stream s(cpu_device());
+    s.synchronize();
+    (void)std::raise(SIGQUIT);
+    CHECK(has_report(file));
+    const std::string before = text_of(file);
+    for (const bool is_watched_anew : {false, true}) {
+        const ChildResult child = run_forked([&] {
+            if (is_watched_anew)
+                watch({.limit = std::chrono::milliseconds(0), .file = file.string()});
+            const Stream own(cpu_device());
+            (void)std::raise(SIGQUIT);
+            const std::filesystem::path own_file = file.string() + "." + std::to_string(getpid());
+            const bool is_there = has_report(own_file);
+            std::filesystem::remove(own_file);
+            return is_there ? 0 : 1;
+        });
+        CHECK(child.signal == 0);
+        CHECK(child.status == 0);
+        CHECK(text_of(file) == before);
+    }
+    end_watch();
+    std::filesystem::remove(file);
 }
 
 TEST_CASE("child: a program that calls std::terminate", "[.child]") {
