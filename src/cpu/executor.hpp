@@ -67,8 +67,9 @@ public:
     bool is_closed() const noexcept { return closed_.load(std::memory_order_acquire); }
     /// Called at exit: workers finish the item they are running and end; items still ready stay in
     /// their lists. Waits at most 2 seconds for the workers, so that work that never ends does not
-    /// keep the process alive.
-    void close() noexcept;
+    /// keep the process alive; a worker that calls it, in a host function that calls exit(), does
+    /// not wait for itself. Returns whether the workers have ended, but for that one.
+    bool close() noexcept;
 
 private:
     struct List {

@@ -1,0 +1,36 @@
+// How the executor of CPU devices ends.
+#include "cpu/executor.hpp"
+#include "support.hpp"
+
+using namespace heddle_test;
+
+namespace {
+struct Closing final : detail::cpu::Runnable {
+    explicit Closing(detail::cpu::Executor& executor) : Runnable(0), own(executor) {}
+    void run() noexcept override {
+        const Flag closed = is_closed;  // *this may be gone then
+        others_have_ended = own.close();
+        closed.set();
+    }
+    detail::cpu::Executor& own;
+    std::atomic<bool> others_have_ended{false};
+    Flag is_closed;
+};
+}  // namespace
+
+TEST_CASE("a worker that calls exit() waits for the other workers, and not for itself", "[cpu]") {
+    for (const int workers : {1, 3}) {
+        // Its threads end after the test: it is never destroyed, as that of the process is not.
+        static std::vector<detail::cpu::Executor*> kept;
+        detail::cpu::Executor& own = *kept.emplace_back(new detail::cpu::Executor(workers));
+        Closing closing(own);
+        own.schedule(closing);
+        REQUIRE(closing.is_closed.wait());
+        CHECK(closing.others_have_ended);
+    }
+}
+
+TEST_CASE("a thread that calls exit() waits for all workers", "[cpu]") {
+    static std::vector<detail::cpu::Executor*> kept;
+    CHECK(kept.emplace_back(new detail::cpu::Executor(2))->close());
+}
