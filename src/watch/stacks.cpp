@@ -141,6 +141,8 @@ bool take_unused_signal(int signal, void (*handler)(int)) noexcept {
     return sigaction(signal, &action, nullptr) == 0;
 }
 
+bool has_stacks() noexcept { return stack_signal != 0; }
+
 std::vector<std::string> stack_of(int thread) {
     if (stack_signal == 0 || thread <= 0) return {};
     // A handler that the program has set since is not ours to call.

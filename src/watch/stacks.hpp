@@ -10,9 +10,13 @@ namespace heddle::detail {
 /// before any stack is wanted.
 void prepare_stacks() noexcept;
 
+/// Returns whether a signal was found for them.
+bool has_stacks() noexcept;
+
 /// Returns a thread's stack, innermost frame first: "Relax::operator()+0x1c (solver)". Sends the
 /// thread a signal, and waits for its answer a quarter of a second at most; the same for the names.
-/// Returns nothing if it does not answer. One thread at a time may call it.
+/// Returns nothing if it does not answer. One thread at a time may call it. The signal makes calls
+/// that the thread is in, as poll(), fail with EINTR.
 std::vector<std::string> stack_of(int thread);
 
 /// Sets a handler if the signal has none. Returns whether it did.

@@ -194,14 +194,19 @@ void Watcher::report(const WatchOptions& options, const std::string& headline, b
         last_ns_ = now;
     }
     PendingWork work = describe(picture, causes);
+    bool has_threads = false;
     for (std::size_t i = 0; i < causes.size() && !is_end; ++i) {
         if (causes[i].thread == 0) continue;
-        work.causes[i].stack = stack_of(causes[i].thread);
+        has_threads = true;
         work.causes[i].thread = name_of_thread(causes[i].thread);
+        // A signal interrupts calls of the program's code, as poll(), so it takes a request.
+        if (is_asked) work.causes[i].stack = stack_of(causes[i].thread);
     }
-    const std::string text =
+    std::string text =
         headline + "\n" +
         (is_end || !work.is_empty() ? to_string(work, true) : "  nothing is pending\n");
+    if (has_threads && !is_asked && options.on_signal && has_stacks())
+        text += formatted("  for stacks: kill -QUIT {}\n", getpid());
     if (options.on_report && !is_end) options.on_report(work, text);
     else write(options, text);
 }

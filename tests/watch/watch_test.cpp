@@ -7,10 +7,12 @@
 #include <fstream>
 #include <iterator>
 #include <mutex>
+#include <poll.h>
 #include <unistd.h>
 
 #include "virtual_case.hpp"
 #include "watch/held.hpp"
+#include "watch/stacks.hpp"
 
 using namespace heddle_test;
 
@@ -58,6 +60,7 @@ TEST_CASE("a stuck stream is reported", "[watch]") {
     Held held(s, SourceLocation{"held.cpp", 1});
     REQUIRE(reported.await("at held.cpp:1 has not returned"));
     CHECK(reported.all().back().starts_with("heddle: nothing has completed on cpu:0 for "));
+    CHECK(!has(reported.all().back(), "    on heddle-"));
 }
 
 TEST_CASE("virtual: a stream that is stuck twice", "[.]") {
@@ -84,6 +87,42 @@ TEST_CASE("virtual: a stream that is stuck twice", "[.]") {
 TEST_CASE("a stuck stream is reported once, after the limit, and again if it is stuck elsewhere",
           "[watch]") {
     HEDDLE_CHECK_IN_VIRTUAL_TIME("virtual: a stream that is stuck twice");
+}
+
+TEST_CASE("a report that nobody asked for interrupts no call of the program", "[watch]") {
+    const Drained drained;
+    int ends[2] = {-1, -1};
+    REQUIRE(pipe(ends) == 0);
+    const Stream s = named("polling");
+    int got = -2;
+    {
+        const Reported reported(short_limit);
+        const auto poll_pipe = [&, from = ends[0]] {
+            pollfd one{from, POLLIN, 0};
+            got = poll(&one, 1, -1);
+        };
+        launch_host(s, poll_pipe, SourceLocation{"poll.cpp", 1});
+        CHECK(reported.await("at poll.cpp:1 has not returned"));
+    }
+    CHECK(write(ends[1], "x", 1) == 1);
+    s.synchronize();
+    CHECK(got == 1);
+    for (const int end : ends) close(end);
+}
+
+TEST_CASE("a report that is asked for has the stacks of functions that do not return", "[watch]") {
+    detail::prepare_stacks();
+    if (!detail::has_stacks()) HEDDLE_SKIP("there are no stacks with this sanitizer");
+    const Drained drained;
+    const Stream s = named("stuck");
+    Held held(s);
+    held.await();
+    const Reported reported(std::chrono::milliseconds(0));
+    CHECK(eventually([&] {  // a thread that gets no core answers later
+        (void)std::raise(SIGQUIT);
+        return std::ranges::any_of(reported.all(),
+                                   [](auto& one) { return has(one, "    on heddle-"); });
+    }));
 }
 
 TEST_CASE("a signal asks for a report, and is the program's again afterwards", "[watch]") {
