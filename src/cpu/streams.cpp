@@ -10,10 +10,11 @@
 namespace heddle::detail::cpu {
 
 void CpuBackend::open_stream(StreamRecord& stream, const SourceLocation&) {
-    stream.priority = std::clamp(stream.priority, 1 - levels, 0);
+    const int priority = std::clamp(stream.priority.load(), 1 - levels, 0);
+    stream.priority.store(priority);
     // Starts the workers now: that can fail for want of memory, and later calls must not fail.
     (void)executor();
-    auto queue = std::make_unique<Queue>(stream, levels - 1 + stream.priority);
+    auto queue = std::make_unique<Queue>(stream, levels - 1 + priority);
     const std::lock_guard life(stream.life);  // other threads visit all streams of a device
     stream.native = queue.release();
 }

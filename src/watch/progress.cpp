@@ -30,7 +30,8 @@ struct Progress::Found {
             const bool is_recorded = stream.has(stream_flag::recording);
             const bool is_known = stream.backend->count_steps(stream, counts);
             if (!is_recorded && counts.pushed == counts.done) return;
-            const int urgency = std::clamp(-stream.priority, 0, static_cast<int>(levels) - 1);
+            const int urgency =
+                std::clamp(-stream.priority.load(), 0, static_cast<int>(levels) - 1);
             all.push_back({stream.key.load(), stream.device, static_cast<std::size_t>(urgency),
                            counts, is_recorded ? stream.noted.load() : 0, is_known});
         });

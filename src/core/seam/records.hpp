@@ -27,9 +27,9 @@ class Recorder;
 /// record is reused for another stream of the same device, with another `id`. No two share a cache
 /// line: each submission changes its own.
 struct alignas(64) StreamRecord : FallibleStream {
-    std::uint32_t slot = 0;  ///< index in the registry; never changes
-    int priority = 0;
-    std::string name;  ///< empty: "stream <id>"; changed by name_stream() only
+    std::uint32_t slot = 0;        ///< index in the registry; never changes
+    std::atomic<int> priority{0};  ///< read by the watch while the record becomes another stream
+    std::string name;              ///< empty: "stream <id>"; changed by name_stream() only
     WaitedFor waited;
 
     /// Held while the native stream is made or destroyed, and by threads that access a stream they
@@ -88,7 +88,7 @@ struct alignas(64) StreamRecord : FallibleStream {
     StreamRecord* next_free = nullptr;
 
     /// Where ThreadSanitizer is told that a CPU stream has ended, and its work.
-    const void* end_of_work() const noexcept { return &priority; }
+    const void* end_of_work() const noexcept { return &slot; }
     std::string display_name() const {
         return name.empty() ? "stream " + std::to_string(id.load()) : name;
     }

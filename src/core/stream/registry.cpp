@@ -130,7 +130,7 @@ StreamRecord& open_stream(Device device, int priority, std::string name,
         resume_watch();
     const int processors = device.info().processors;  // may throw, so before anything to undo
     StreamRecord& record = new_stream_record(device);
-    record.priority = priority;
+    record.priority.store(priority);
     try {
         if (naming == Naming::with_id) name += " " + std::to_string(record.id.load());
         name_stream(record, std::move(name));

@@ -31,7 +31,7 @@ struct ThreadStreams {
 };
 }  // namespace
 
-int StreamRef::priority() const noexcept { return record_of(*state_).priority; }
+int StreamRef::priority() const noexcept { return record_of(*state_).priority.load(); }
 std::uint64_t StreamRef::id() const noexcept {
     return record_of(*state_).id.load(std::memory_order_relaxed);
 }

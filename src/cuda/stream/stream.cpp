@@ -83,10 +83,12 @@ void CudaBackend::open_stream(StreamRecord& stream, const SourceLocation& where)
     do_chores(g);
     RelaxedCapture relaxed;
     InContext in(g);
-    stream.priority = std::clamp(stream.priority, g.priorities.greatest, g.priorities.least);
+    const int priority =
+        std::clamp(stream.priority.load(), g.priorities.greatest, g.priorities.least);
+    stream.priority.store(priority);
     std::list<Zombie> spare(1);  // closing it takes no memory
     cudaStream_t native = nullptr;
-    check(api.cudaStreamCreateWithPriority(&native, cudaStreamNonBlocking, stream.priority),
+    check(api.cudaStreamCreateWithPriority(&native, cudaStreamNonBlocking, priority),
           "cudaStreamCreateWithPriority", g.index, where);
     {
         // A thread that finds the handle under this lock also finds the record's new id.

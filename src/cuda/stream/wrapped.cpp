@@ -168,7 +168,7 @@ Stream wrap_stream(cudaStream_t native, Device device, Where where) {
         record.native = native;
     }
     record.owns_native = false;
-    record.priority = priority;
+    record.priority.store(priority);
     record.processors = static_cast<unsigned>(g.limits.processors);
     record.seen_complete.store(record.submissions.load(std::memory_order_relaxed),
                                std::memory_order_relaxed);
