@@ -183,8 +183,8 @@ private:
         /// successors.
         std::atomic<std::uint32_t> cause{0};
     };
-    /// What looks follow, without a lock. It stays as it is while `serial` does: the run is gone, or
-    /// has not begun, if that is not the one that the queue has noted.
+    /// What looks follow, without a lock. It stays as it is while `serial` does: the run is gone,
+    /// or has not begun, if that is not the one that the queue has noted.
     struct Facts {
         std::atomic<std::uint64_t> serial{0};
         std::uint64_t key = 0;  ///< StreamState::key

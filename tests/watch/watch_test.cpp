@@ -158,7 +158,8 @@ TEST_CASE("virtual: a stream that is stuck below a long limit", "[.]") {
     Held held(s);
     held.await();
     for (const std::chrono::milliseconds limit :
-         {std::chrono::milliseconds::max(), std::chrono::milliseconds(std::chrono::hours(4'380'000)),
+         {std::chrono::milliseconds::max(),
+          std::chrono::milliseconds(std::chrono::hours(4'380'000)),
           std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::nanoseconds::max())}) {
         const Reported reported(limit);
         virtual_time::sleep(std::chrono::seconds(5));
@@ -177,7 +178,8 @@ TEST_CASE("virtual: a program that is stuck for five seconds", "[.]") {
 }
 TEST_CASE("a limit in HEDDLE_WATCH that is longer than all time never comes", "[watch]") {
     if (const std::string reason = virtual_time::reason_not(); !reason.empty()) HEDDLE_SKIP(reason);
-    for (const char* const value : {"250000000m", "9223372036854775807", "99999999999999999999ms"}) {
+    for (const char* const value :
+         {"250000000m", "9223372036854775807", "99999999999999999999ms"}) {
         const ChildResult child =
             run_test_case("virtual: a program that is stuck for five seconds",
                           {std::string("HEDDLE_WATCH=") + value, "HEDDLE_TEST_DEVICE=cpu",
@@ -281,7 +283,8 @@ TEST_CASE("child: a program with one stream", "[.child]") {
 
 TEST_CASE("a value of HEDDLE_WATCH that is no time is reported, and the program goes on",
           "[watch]") {
-    for (const char* const value : {"soon", "10x", "-1s", "-99999999999999999999", "10s,folder=x", "10s,file="}) {
+    for (const char* const value :
+         {"soon", "10x", "-1s", "-99999999999999999999", "10s,folder=x", "10s,file="}) {
         const ChildResult child = run_test_case("child: a program with one stream",
                                                 {std::string("HEDDLE_WATCH=") + value});
         INFO(child.output);

@@ -39,7 +39,8 @@ std::string to_string(StreamRef stream) {
     if (!stream) return "a destroyed stream";
     detail::StreamRecord& record = detail::record_of(stream);
     std::string text = formatted("{} on {}", label_of(record), record.device);
-    if (record.priority != 0) text += formatted(", priority {}", record.priority);
+    if (const int priority = record.priority.load(); priority != 0)
+        text += formatted(", priority {}", priority);
     if (stream.is_poisoned()) text += ", failed";
     return text;
 }
