@@ -35,6 +35,12 @@ public:
 
     Looked look(StreamLook& to) {
         if (const Looked copied = copy(words_); copied != Looked::seen) return copied;
+        // The first copy may be torn. What it has behind the place, and the second has before it,
+        // was there together with the place.
+        Words again;
+        if (copy(again) != Looked::seen || again.place != words_.place) return Looked::moved;
+        words_.counts.pushed = again.counts.pushed;
+        words_.is_queued = again.is_queued;
         to.counts = words_.counts;
         to.next = words_.worked + 1;
         if (words_.counts.pushed != words_.counts.done) {
@@ -73,6 +79,9 @@ private:
         to = {};
         to.place.key = stream_.key.load(std::memory_order_acquire);
         if (!read_(&stream_.native, &to.place.queue, sizeof to.place.queue)) return Looked::refused;
+        // Copies begin at the lowest address.
+        static_assert(offsetof(Queue, pushed_) < offsetof(Queue, done_) &&
+                      offsetof(Queue, done_) < offsetof(Queue, worked_));
         PeekedBytes<Queue> queue;
         if (to.place.queue == nullptr || !queue.read(read_, to.place.queue)) return Looked::moved;
         to.counts.pushed = queue.at<std::uint64_t>(offsetof(Queue, pushed_));

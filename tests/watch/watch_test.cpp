@@ -115,9 +115,9 @@ TEST_CASE("a report that is asked for has the stacks of functions that do not re
     if (!detail::has_stacks()) HEDDLE_SKIP("there are no stacks with this sanitizer");
     const Drained drained;
     const Stream s = named("stuck");
+    const Reported reported(std::chrono::milliseconds(0));
     Held held(s);
     held.await();
-    const Reported reported(std::chrono::milliseconds(0));
     CHECK(eventually([&] {  // a thread that gets no core answers later
         (void)std::raise(SIGQUIT);
         return std::ranges::any_of(reported.all(),
