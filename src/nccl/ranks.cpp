@@ -365,7 +365,7 @@ void nccl_enqueue(const NcclShare* shares, std::size_t count) {
         // NCCL enqueues becomes one node there.
         streams[i] = is_captured(record_of(state)) ? native_handle(share.stream, where)
                                                    : static_cast<cudaStream_t>(state.native);
-        if (share.call.sends) note_use(share.call.send.owner, state);
+        if (share.call.sends) note_use(share.call.send.owner, state, false);
         if (share.call.receives) note_use(share.call.receive.owner, state);
     }
     ncclResult_t code = ncclSuccess;

@@ -34,7 +34,8 @@ struct alignas(128) Block {
     MemoryKind kind = MemoryKind::device;
     MemoryOrigin origin = MemoryOrigin::pool;
     std::atomic<bool> alive{false};
-    bool is_listed = false;
+    /// A bit for each of `users` that may write the memory. Those in the table all may.
+    std::atomic<std::uint8_t> writers{0};
     std::atomic<std::uint32_t> owners{1};  ///< an Array, nodes of graphs, a batch
     /// The streams with work on this memory, by StreamState::key; 0: unused. They are keys because
     /// a closed stream's record is reused for another stream, which is not a user.
@@ -50,6 +51,7 @@ struct alignas(128) Block {
     /// Memory that its stream keeps when it is freed (core/memory/kept_memory.hpp), or null.
     MemoryPiece* piece = nullptr;
     std::uint8_t pool = 0;  ///< of records, for good (core/memory/block_records.cpp)
+    bool is_listed = false;
 };
 static_assert(sizeof(Block) == 128);
 
@@ -73,7 +75,8 @@ inline std::uint64_t allocation_of(const Block* block) noexcept {
     return block != nullptr ? block->serial.load(std::memory_order_relaxed) : 0;
 }
 
-void add_user(Block& block, StreamState& stream);  ///< slow path of note_use()
+/// Slow path of note_use().
+void add_user(Block& block, StreamState& stream, bool writes);
 /// Frees the blocks that could not be freed before for want of memory.
 void free_unfreed_blocks() noexcept;
 [[noreturn]] void throw_dead_block(const Block& block, const char* call, Where where);
@@ -81,13 +84,17 @@ void free_unfreed_blocks() noexcept;
 [[noreturn]] void throw_wrong_device(const Block& block, const StreamState& stream, Where where);
 bool peer_reachable(const Block& block, const StreamState& stream) noexcept;
 
-/// Adds `stream` to the users of `block`. Only reads a few words if it is one already.
-inline void note_use(Block* block, StreamState& stream) {
+/// Adds `stream` to the users of `block`. Only reads a few words if it is one already. Work notes
+/// its uses by being admitted: see admit().
+inline void note_use(Block* block, StreamState& stream, bool writes = true) {
     if (block == nullptr) return;
     const std::uint64_t key = stream.key.load(std::memory_order_relaxed);
-    for (const auto& user : block->users)
-        if (user.load(std::memory_order_relaxed) == key) return;
-    add_user(*block, stream);
+    for (int i = 0; i < Block::inline_users; ++i)
+        if (block->users[i].load(std::memory_order_relaxed) == key) {
+            if (!writes || (block->writers.load(std::memory_order_relaxed) >> i & 1) != 0) return;
+            break;
+        }
+    add_user(*block, stream, writes);
 }
 
 /// Throws UsageError if a kernel on `stream` cannot access `block`, or if `block` has been freed.

@@ -61,20 +61,14 @@ StreamState& null_stream() noexcept;
 
 /// What the caller does with a submission.
 enum class Admission : std::uint8_t {
-    dropped,   ///< drop it silently: the stream is poisoned
+    dropped,   ///< drop it: the stream has failed
     given,     ///< enqueue it on the stream
     recorded,  ///< let a capture or batch record it; enqueue it if that declines
 };
 
-/// Slow path of admit(). Throws for dead and forked streams and lost devices.
+/// Slow path of admit() (core/stream/admit.hpp). Throws for dead and forked streams and lost
+/// devices.
 Admission admit_slowly(StreamState& stream, const char* call, Where where);
-
-/// Checks a stream before every submission.
-inline Admission admit(StreamState& stream, const char* call, const SourceLocation& where) {
-    if ((stream.flags.load(std::memory_order_relaxed) & stream_flag::slow_submit) == 0) [[likely]]
-        return Admission::given;
-    return admit_slowly(stream, call, where);
-}
 
 inline void count_submission(StreamState& stream) noexcept {
     stream.submissions.fetch_add(1, std::memory_order_release);

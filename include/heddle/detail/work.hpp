@@ -154,11 +154,11 @@ struct LaunchCall {
 /// go through it.
 void submit_launch(StreamState& stream, const LaunchCall& call);
 
-/// Enqueues a host function, which the caller has had admitted, or lets a capture or batch record
-/// it. `memory` is what it uses. Moves the function out of `self`.
-void submit_host_function(StreamState& stream, Admission admission, const WorkType& type,
-                          void* self, std::span<const MemoryArgument> memory,
-                          const SourceLocation& where);
+/// Checks a host function and enqueues it, or lets a capture or batch record it. `memory` is what
+/// it says that it uses. Moves the function out of `self`. On a stream that has failed only those
+/// with OpType::complete are enqueued.
+void submit_host_function(StreamState& stream, const WorkType& type, void* self,
+                          std::span<const MemoryArgument> memory, const SourceLocation& where);
 
 /// Records work on a stream that is being recorded (Admission::recorded). Moves the closure out of
 /// `self`, or copies it, and notes the memory that it uses. Returns false if the stream is no

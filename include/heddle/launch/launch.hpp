@@ -187,12 +187,8 @@ void launch_host_function(StreamRef stream, F&& function, std::span<const Memory
                           const SourceLocation& where) try {
     using Operation = HostFunction<std::decay_t<F>>;
     const CallMark mark("launch_host", where);
-    StreamState& state = Access::state(stream);
-    const Admission admission = admit(state, "launch_host", where);
-    if (admission == Admission::dropped) [[unlikely]]
-        return;
     Operation operation{std::forward<F>(function)};
-    submit_host_function(state, admission, host_work_type<std::decay_t<F>>, &operation, memory,
+    submit_host_function(Access::state(stream), host_work_type<std::decay_t<F>>, &operation, memory,
                          where);
 } catch (...) {
     rethrow_as_error("launch_host", where);

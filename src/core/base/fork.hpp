@@ -34,6 +34,7 @@ enum class ForkOrder {
     recorders,
     batch_recorders,
     kernel_names,
+    left_failures,
     report_hook,
     count
 };

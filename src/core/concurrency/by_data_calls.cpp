@@ -66,7 +66,8 @@ order_by_data::Task::Task(order_by_data& of, std::span<const DeclaredAccess> acc
         order.use({&one.memory(), 1});
     }
     detail::StreamRecord& on = order.start(where);
-    for (const DeclaredAccess& one : accesses) detail::note_use(one.memory().block, on);
+    for (const DeclaredAccess& one : accesses)
+        detail::note_use(one.memory().block, on, one.memory().writes);
     stream = detail::Access::stream(on);
     order.set_in_task(true);
 } catch (...) {
@@ -121,10 +122,7 @@ void launch_host_by_data(order_by_data& by, const WorkType& type, void* self,
     const HostMemory used(type, self, declared);
     if (used.all().empty() && type.opaque_parts != 0) throw_hidden("launch_host", where);
     order.use(used.all());
-    StreamRecord& stream = order.start(where);
-    const Admission admission = admit(stream, "launch_host", where);
-    if (admission != Admission::dropped)
-        submit_host_function(stream, admission, type, self, declared, where);
+    submit_host_function(order.start(where), type, self, declared, where);
     order.end();
 } catch (...) {
     rethrow_as_error("launch_host", where);

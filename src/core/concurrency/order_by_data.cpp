@@ -5,7 +5,9 @@
 
 #include "core/base/errors.hpp"
 #include "core/base/report.hpp"
+#include "core/failure/told.hpp"
 #include "core/memory/block_index.hpp"
+#include "core/memory/memory.hpp"
 #include "core/memory/users.hpp"
 #include "core/stream/notify.hpp"
 #include "core/stream/order.hpp"
@@ -43,6 +45,10 @@ void check_not_recorded(StreamRecord& current, const char* call, const SourceLoc
         usage_error({call, where, current},
                     "work that is ordered by data cannot be part of a capture or a batch: order it "
                     "before that begins, or after it ends");
+}
+
+bool is_lane(const void* lanes, std::uint64_t key) {
+    return static_cast<const DataLanes*>(lanes)->find(key) != nullptr;
 }
 
 StreamUse use_of_stream(StreamRecord& stream) noexcept {
@@ -216,6 +222,10 @@ void DataOrder::look_at_outside(BlockPast& past, std::size_t lane, const SourceL
     for (int i = 0; i < Block::inline_users; ++i) {
         const std::uint64_t key = past.block->users[i].load(std::memory_order_acquire);
         OutsideUser& user = past.outside[i];
+        if (failure_left_by(key) != nullptr) {
+            user = {};  // to be asked at each operation
+            continue;
+        }
         // Observers are told that what has ended came before, as of a wait.
         if (key == 0 || lanes_.find(key) != nullptr || (has_ended(key) && !is_observed())) {
             user = {.key = key};
@@ -234,6 +244,7 @@ void DataOrder::look_at_outside(BlockPast& past, std::size_t lane, const SourceL
             if (lanes_.find(use.stream->key.load(std::memory_order_relaxed)) == nullptr)
                 order_after_use(waiter, use, where, WaitReason::data);
     }
+    take_over(waiter, failure_of(*past.block, &is_lane, &lanes_), where);
     stats_.waits_inserted += waiter.submissions.load(std::memory_order_relaxed) - before;
 }
 
@@ -294,6 +305,8 @@ void DataOrder::wait_on_host(const char* call, const SourceLocation& where) {
             user.stream->backend->synchronize_use(user, where);
             wait.end();
         }
+        // Of the order's own streams the positions matter, and have been asked.
+        if (const Failure failure = failure_of(*block, &is_lane, &lanes_)) throw_failure(failure);
     }
 }
 

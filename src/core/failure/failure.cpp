@@ -7,6 +7,8 @@
 
 namespace heddle::detail {
 
+constinit std::atomic<std::uint64_t> FailedWork::newest_{0};
+
 namespace {
 
 /// Needed when memory has run out, so made in advance.

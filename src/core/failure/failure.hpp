@@ -32,9 +32,22 @@ public:
     void note_told() const noexcept { state_.store(State::told, std::memory_order_release); }
     bool is_told() const noexcept { return state_.load(std::memory_order_acquire) == State::told; }
 
+    /// Notes that a call has cleared it: clear_error(), clear_errors(). Streams that have it keep
+    /// it, until it is cleared there. What a stream leaves when it ends is void then.
+    void note_cleared() const noexcept { is_cleared_.store(true, std::memory_order_release); }
+    bool is_cleared() const noexcept { return is_cleared_.load(std::memory_order_acquire); }
+    /// Failures are numbered as they are made.
+    std::uint64_t number() const noexcept { return number_; }
+    static std::uint64_t newest_number() noexcept {
+        return newest_.load(std::memory_order_acquire);
+    }
+
 private:
     enum class State : std::uint8_t { fresh, untold, told };
     mutable std::atomic<State> state_{State::fresh};
+    mutable std::atomic<bool> is_cleared_{false};
+    static constinit std::atomic<std::uint64_t> newest_;
+    std::uint64_t number_ = newest_.fetch_add(1, std::memory_order_acq_rel) + 1;
 };
 using Failure = std::shared_ptr<const FailedWork>;
 

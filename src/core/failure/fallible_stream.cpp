@@ -68,12 +68,14 @@ Failure FallibleStream::take_failure(std::uint64_t done, std::shared_ptr<Fate> n
 
 void FallibleStream::prepare_fate() {
     if (next_fate == nullptr) next_fate = std::make_shared<Fate>();
+    if (next_left == nullptr) next_left = std::make_unique<LeftFailure>();
 }
 
 bool FallibleStream::renew_fate() noexcept {
     std::shared_ptr<Fate> old;
     try {
-        (void)known_failure();  // takes over a failure of its dependencies
+        // Takes over a failure of its dependencies.
+        leave_failure(next_left, key.load(std::memory_order_relaxed), device, known_failure());
         {
             const std::lock_guard lock(failure_mutex);
             if (fate->is_clean() && fate.use_count() == 1)

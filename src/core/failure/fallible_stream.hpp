@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "core/failure/fate.hpp"
+#include "core/failure/left_failures.hpp"
 #include <heddle/detail/stream_state.hpp>
 
 namespace heddle::detail {
@@ -21,6 +22,7 @@ struct FallibleStream : StreamState {
     /// What renew_fate() needs when the stream has ended, so that ending takes no memory. Touched
     /// by whoever begins or ends the stream, and by nobody between.
     std::shared_ptr<Fate> next_fate;
+    std::unique_ptr<LeftFailure> next_left;  ///< the same for leave_failure()
 
     bool has(std::uint32_t flag) const noexcept {
         return (flags.load(std::memory_order_acquire) & flag) != 0;
@@ -49,10 +51,11 @@ struct FallibleStream : StreamState {
     /// Clears the failure and returns it, or null if none is known. The first `submissions`
     /// submissions must have completed. Later work gets the fate `next`.
     Failure take_failure(std::uint64_t submissions, std::shared_ptr<Fate> next);
-    /// Makes the fate that renew_fate() needs. Call it before the stream begins.
+    /// Makes what renew_fate() needs. Call it before the stream begins.
     void prepare_fate();
     /// Replaces the fate before the record is reused; its work must have completed. Holders of the
-    /// old fate keep it. Once prepared it takes no memory; else it returns false if there is none.
+    /// old fate keep it, and arrays that the stream used find its failure (left_failures.hpp). Once
+    /// prepared it takes no memory; else it returns false if there is none.
     bool renew_fate() noexcept;
 };
 

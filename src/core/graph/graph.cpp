@@ -18,9 +18,11 @@
 #include "core/launch/launch.hpp"
 #include "core/memory/memory.hpp"
 #include "core/observe/function_mark.hpp"
+#include "core/stream/admit.hpp"
 #include "core/stream/notify.hpp"
 #include "core/stream/order.hpp"
 #include "core/stream/recorded_calls.hpp"
+#include "core/stream/usable.hpp"
 
 namespace heddle {
 
@@ -228,8 +230,7 @@ void Graph::launch(StreamRef ref, Where where) try {
     GraphData& graph = data(where);
     StreamRecord& stream = detail::record_of(ref);
     check_stream(graph, stream, "launch", where);
-    const detail::Admission admission = detail::admit(stream, "launch", where);
-    if (admission == detail::Admission::dropped) return complete_dropped(graph, stream, where);
+    detail::check_not_lost(stream, "launch", where);
     check_events(graph, where);
     if (!graph.blocks_known) find_blocks(graph);
     for (std::size_t i = 0; i < graph.blocks.size(); ++i) {
@@ -237,8 +238,9 @@ void Graph::launch(StreamRef ref, Where where) try {
         if (!block->alive.load(std::memory_order_relaxed) ||
             block->serial.load(std::memory_order_relaxed) != graph.serials[i]) [[unlikely]]
             throw_dead_array(graph, block, where);
-        detail::note_use(block, stream);
     }
+    const detail::Admission admission = detail::admit(stream, "launch", graph.blocks, where);
+    if (admission == detail::Admission::dropped) return complete_dropped(graph, stream, where);
     if (admission == detail::Admission::recorded && detail::record_graph(stream, graph, where)) {
         if (detail::is_noted()) notify_graph(graph, stream, where, true);
         return;
@@ -268,7 +270,8 @@ void Graph::upload(StreamRef ref, Where where) try {
     StreamRecord& stream = detail::record_of(ref);
     check_stream(graph, stream, "upload", where);
     detail::leave_to_host(stream, "upload", where);
-    if (detail::admit(stream, "upload", where) == detail::Admission::dropped) return;
+    if (detail::admit(stream, "upload", detail::no_uses, where) == detail::Admission::dropped)
+        return;
     instantiate_now(graph, where);
     graph.exec->upload(stream, where);
 } catch (...) {

@@ -20,7 +20,10 @@
 #include "core/observe/host_access.hpp"
 #include "core/seam/backend.hpp"
 #include "core/seam/code_backend.hpp"
+#include "core/stream/admit.hpp"
 #include "core/stream/notify.hpp"
+#include "core/stream/recorded_calls.hpp"
+#include "core/stream/usable.hpp"
 
 namespace heddle::detail {
 
@@ -210,13 +213,15 @@ enum class Outcome : std::uint8_t { nothing, enqueued, recorded };
 
 template <bool is_observed>
 [[gnu::noinline]] Outcome submit(StreamState& stream, const LaunchCall& call) {
-    const Admission admission = admit(stream, "launch", call.where);
-    if (admission == Admission::dropped) [[unlikely]]
-        return Outcome::nothing;
-    if (!is_plain(stream, call)) [[unlikely]]
+    if (!is_plain(stream, call)) [[unlikely]] {
+        check_not_lost(record_of(stream), "launch", call.where);
         check_launch(stream, call, "launch");
-    if (call.count == 0) return Outcome::nothing;
-    for (const MemoryArgument& one : call.memory) note_use(one.block, stream);
+    }
+    const Admission admission =
+        admit(stream, "launch", call.count != 0 ? call.memory : std::span<const MemoryArgument>(),
+              call.where);
+    if (admission == Admission::dropped || call.count == 0) [[unlikely]]
+        return Outcome::nothing;
     if (admission == Admission::recorded && record_work(stream, call)) return Outcome::recorded;
     if constexpr (is_observed) {
         if (const std::uint64_t id = timed_id(); id != 0) {
@@ -261,11 +266,16 @@ void submit_launch(StreamState& stream, const LaunchCall& call) try {
 }
 
 namespace {
-void submit_function(StreamState& stream, Admission admission, const WorkType& type, void* self,
+void submit_function(StreamState& stream, const WorkType& type, void* self,
                      std::span<const MemoryArgument> memory, const SourceLocation& where) {
-    const FunctionMark mark;
     for (const MemoryArgument& one : memory) check_alive(one, type.op->call, where);
-    for (const MemoryArgument& one : memory) note_use(one.block, stream);
+    const Admission admission = admit(stream, type.op->call, memory, where);
+    if (admission == Admission::dropped) [[unlikely]] {
+        if (type.op->complete == nullptr) return;
+        // Called in any case: after work that a batch has recorded.
+        if (record_of(stream).has(stream_flag::recording)) send_batch_of(record_of(stream), where);
+    }
+    const FunctionMark mark;
     const bool is_recorded =
         admission == Admission::recorded && record_work(stream, type, self, 1, memory, {}, where);
     if (!is_recorded) [[likely]]
@@ -286,21 +296,18 @@ void submit_function(StreamState& stream, Admission admission, const WorkType& t
 }
 
 // A function of its own, because HostMemory has a destructor and much room.
-[[gnu::noinline]] void search_and_submit(StreamState& stream, Admission admission,
-                                         const WorkType& type, void* self,
+[[gnu::noinline]] void search_and_submit(StreamState& stream, const WorkType& type, void* self,
                                          std::span<const MemoryArgument> declared,
                                          const SourceLocation& where) {
     const HostMemory used(type, self, declared);
-    submit_function(stream, admission, type, self, used.all(), where);
+    submit_function(stream, type, self, used.all(), where);
 }
 }  // namespace
 
-void submit_host_function(StreamState& stream, Admission admission, const WorkType& type,
-                          void* self, std::span<const MemoryArgument> declared,
-                          const SourceLocation& where) {
-    if (type.opaque_parts != 0)
-        return search_and_submit(stream, admission, type, self, declared, where);
-    submit_function(stream, admission, type, self, declared, where);
+void submit_host_function(StreamState& stream, const WorkType& type, void* self,
+                          std::span<const MemoryArgument> declared, const SourceLocation& where) {
+    if (type.opaque_parts != 0) return search_and_submit(stream, type, self, declared, where);
+    submit_function(stream, type, self, declared, where);
 }
 
 void notify_host_access(const MemoryArgument& memory, const SourceLocation& where) noexcept {

@@ -12,6 +12,7 @@
 #include "core/memory/copy.hpp"
 #include "core/memory/memory.hpp"
 #include "core/observe/host_access.hpp"
+#include "core/stream/admit.hpp"
 #include "core/stream/notify.hpp"
 #include "core/stream/order.hpp"
 #include "core/stream/recorded_calls.hpp"
@@ -129,24 +130,29 @@ void copy_placed(StreamRecord& stream, const Region& to, const Place& to_place, 
                  const Place& from_place, const SourceLocation& where,
                  PageableUsers users = PageableUsers::wait_for) {
     const auto on_host = [](const Place& place) { return place.kind == MemoryKind::pageable; };
-    const Admission admission = admit(stream, "copy", where);
+    if (stream.device.is_cpu() && (is_on_cuda(to_place) || is_on_cuda(from_place))) {
+        check_not_lost(stream, "copy", where);
+        usage_error(
+            {"copy", where, stream},
+            "a CPU stream cannot copy CUDA memory: name a stream of the CUDA device, or none");
+    }
+    // Pageable memory is free again on return; the other side is in use until the copy completes.
+    const ArrayUse uses[] = {{on_host(to_place) ? nullptr : to.owner, true},
+                             {on_host(from_place) ? nullptr : from.owner, false}};
+    const Admission admission = admit(stream, "copy", uses, where);
     if (admission == Admission::dropped) {
         if (on_host(to_place)) throw_known_failure(stream);  // the host reads it next
         return;
     }
-    if (stream.device.is_cpu() && (is_on_cuda(to_place) || is_on_cuda(from_place)))
-        usage_error(
-            {"copy", where, stream},
-            "a CPU stream cannot copy CUDA memory: name a stream of the CUDA device, or none");
     const bool is_recorded = admission == Admission::recorded &&
                              record_copy(stream, piece_of(to, to_place), piece_of(from, from_place),
                                          to.owner, from.owner, where);
     // The host itself reads or writes pageable memory, now: wait for its users.
-    if (on_host(from_place) && users == PageableUsers::wait_for) settle(from.owner, where);
+    if (on_host(from_place) && users == PageableUsers::wait_for) {
+        settle(from.owner, where);
+        if (from.owner != nullptr) throw_failure_of(*from.owner);
+    }
     if (on_host(to_place) && users == PageableUsers::wait_for) settle(to.owner, where);
-    // Pageable memory is free again on return; the other side is in use until the copy completes.
-    if (!on_host(to_place)) note_use(to.owner, stream);
-    if (!on_host(from_place)) note_use(from.owner, stream);
     if (!is_recorded) {
         std::optional<BlockedSpan> blocked;
         if (on_host(to_place))
@@ -254,8 +260,6 @@ void copy_regions(const Region& given_to, const Region& given_from,
 namespace {
 void fill_placed(StreamRecord& stream, const Region& to, const Place& place, const void* value,
                  std::size_t size, const SourceLocation& where) {
-    const Admission admission = admit(stream, "fill", where);
-    if (admission == Admission::dropped) return;
     // Any device's stream can fill host memory; device memory needs a stream whose kernels reach
     // it.
     if (to.owner != nullptr && place.kind == MemoryKind::device && place.device.is_cuda())
@@ -264,7 +268,9 @@ void fill_placed(StreamRecord& stream, const Region& to, const Place& place, con
         usage_error({"fill", where, stream},
                     "work on {} cannot reach this memory: name a stream of its device, or none",
                     stream.device);
-    note_use(to.owner, stream);
+    const ArrayUse uses[] = {{to.owner, true}};
+    const Admission admission = admit(stream, "fill", uses, where);
+    if (admission == Admission::dropped) return;
     const Piece piece = piece_of(to, place);
     const bool is_recorded = admission == Admission::recorded &&
                              record_fill(stream, piece, value, size, to.owner, where);

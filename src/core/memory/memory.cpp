@@ -9,6 +9,7 @@
 
 #include "core/base/errors.hpp"
 #include "core/base/host_function_mark.hpp"
+#include "core/failure/told.hpp"
 #include "core/memory/block_records.hpp"
 #include "core/memory/kept_memory.hpp"
 #include "core/memory/memory.hpp"
@@ -303,6 +304,19 @@ void wait_for_users(StreamRecord& stream, const Block& block, WaitReason reason,
     const Users users(block);
     for (const StreamUse& use : users.all()) order_after_use(stream, use, where, reason);
     if (is_observed()) notify_after_users(&stream, all_of(block), reason, where);
+    take_over(stream, failure_of(block), where);
+}
+
+void take_over(StreamRecord& stream, const Failure& failure, const SourceLocation& where) {
+    if (failure == nullptr) [[likely]]
+        return;
+    const CompletionRef failed = make_completion();
+    failed->complete(failure);
+    stream.backend->await(stream, failed, where);
+}
+
+void throw_failure_of(const Block& block) {
+    if (const Failure failure = failure_of(block)) throw_failure(failure);
 }
 
 bool used_on_cpu(const Block* block) {

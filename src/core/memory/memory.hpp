@@ -19,10 +19,15 @@ Block& allocate_at_once(Device device, std::size_t bytes, Where where);
 Block& import_shared(Device device, const ArrayHandle& handle, const SourceLocation& where);
 
 /// Orders `stream` after all work enqueued so far on every user of the block, including closed
-/// streams and streams of threads that ended. Flushes batches that record a user. `stream` joins no
-/// capture or batch.
+/// streams and streams of threads that ended. The stream takes over the failures of users. Flushes
+/// batches that record a user. `stream` joins no capture or batch.
 void wait_for_users(StreamRecord& stream, const Block& block, WaitReason reason,
                     const SourceLocation& where);
+/// Lets work that is enqueued from now on have the failure, as a wait for failed work does. Does
+/// nothing if it is null.
+void take_over(StreamRecord& stream, const Failure& failure, const SourceLocation& where);
+/// Throws the failure of a user of the block, if there is one. Call it behind settle().
+void throw_failure_of(const Block& block);
 /// Frees a block that has no owner any more, after all work on its users; never blocks. An open
 /// batch that may have recorded work on the block keeps it instead and frees it later. `sent` is a
 /// batch that has flushed all it recorded on the block, or null.

@@ -54,6 +54,11 @@ UserTable* table_of(const Block& block) noexcept {
 constinit SpinLock users_lock;
 const ForkRegistration block_users_registered{ForkOrder::block_users, users_lock};
 
+/// Returns whether nobody has to know of this user any more.
+bool is_over(std::uint64_t key) noexcept {
+    return has_ended(key) && failure_left_by(key) == nullptr;
+}
+
 /// Adds the key to the block's table. Removes users whose work has ended if the table would have to
 /// grow. Call with `users_lock` held.
 void add_to_table(Block& block, std::uint64_t key) {
@@ -65,7 +70,7 @@ void add_to_table(Block& block, std::uint64_t key) {
         if (table != nullptr)
             for (const auto& slot : table->keys)
                 if (const std::uint64_t one = slot.load(std::memory_order_relaxed);
-                    one != 0 && !has_ended(one))
+                    one != 0 && !is_over(one))
                     kept.push_back(one);
         if (table != nullptr && 4 * (kept.size() + 1) <= table->keys.size()) {
             // A thread that reads the table now may miss its key; it then takes the lock.
@@ -85,14 +90,19 @@ void add_to_table(Block& block, std::uint64_t key) {
 
 }  // namespace
 
-void add_user(Block& block, StreamState& stream) try {
+void add_user(Block& block, StreamState& stream, bool writes) try {
     const std::uint64_t key = stream.key.load(std::memory_order_relaxed);
     if (const UserTable* table = table_of(block); table != nullptr && table->has(key)) return;
     const std::lock_guard lock(users_lock);
-    for (auto& user : block.users) {
+    const auto writers = [&] { return block.writers.load(std::memory_order_relaxed); };
+    for (int i = 0; i < Block::inline_users; ++i) {
+        std::atomic<std::uint64_t>& user = block.users[i];
         const std::uint64_t seen = user.load(std::memory_order_relaxed);
-        if (seen == key) return;
-        if (seen != 0 && !has_ended(seen)) continue;
+        if (seen != key && seen != 0 && !is_over(seen)) continue;
+        const unsigned bit = 1u << i;
+        const unsigned others = seen == key ? writers() : writers() & ~bit;
+        block.writers.store(static_cast<std::uint8_t>(writes ? others | bit : others),
+                            std::memory_order_relaxed);
         user.store(key, std::memory_order_release);
         return;
     }
@@ -115,6 +125,47 @@ Users::Users(const Block& block) {
         if (const std::uint64_t key = slot.load(std::memory_order_relaxed);
             key != 0 && !has_ended(key))
             many_.push_back(use_of(key));
+}
+
+namespace {
+/// The user's failure, if it concerns what `writes` or reads the memory. Readers of closed streams
+/// cannot be asked any more, and do not matter.
+Failure failure_of_user(std::uint64_t key, bool writes) noexcept {
+    const StreamUse use = use_of(key);
+    if (use.stream->has(stream_flag::forked)) return nullptr;
+    const bool is_open = !use.stream->has(stream_flag::dead);
+    if (!writes && !is_open) return nullptr;
+    if (use.stream->has(stream_flag::poisoned | stream_flag::fallible)) {
+        Failure failure = use.stream->known_failure();
+        if (failure != nullptr && use.is_same() && (is_open || !failure->is_cleared()))
+            return failure;
+    }
+    // Once the record has another fate it is here.
+    return writes ? failure_left_by(key) : nullptr;
+}
+}  // namespace
+
+Failure failure_of(const Block& block, bool (*is_left_out)(const void* self, std::uint64_t key),
+                   const void* self) {
+    const auto ask = [&](std::uint64_t key, bool writes) {
+        return key != 0 && !is_left_out(self, key) ? failure_of_user(key, writes) : nullptr;
+    };
+    const unsigned writers = block.writers.load(std::memory_order_relaxed);
+    for (int i = 0; i < Block::inline_users; ++i)
+        if (Failure one =
+                ask(block.users[i].load(std::memory_order_acquire), (writers >> i & 1) != 0))
+            return one;
+    if (table_of(block) == nullptr) [[likely]]
+        return nullptr;
+    std::vector<std::uint64_t> keys;
+    {
+        const std::lock_guard lock(users_lock);
+        for (const auto& slot : table_of(block)->keys)
+            keys.push_back(slot.load(std::memory_order_relaxed));
+    }
+    for (const std::uint64_t key : keys)
+        if (Failure one = ask(key, true)) return one;
+    return nullptr;
 }
 
 std::span<const StreamUse> final_users(Block& block,
@@ -148,6 +199,7 @@ void forget_users(Block& block) noexcept {
         delete table;
     }
     for (auto& user : block.users) user.store(0, std::memory_order_relaxed);
+    block.writers.store(0, std::memory_order_relaxed);
 }
 
 }  // namespace heddle::detail

@@ -27,7 +27,16 @@ private:
     std::vector<StreamUse> many_;
 };
 
-/// The same for a block without owners, which no other thread accesses. Allocates nothing. The
+/// Returns why the memory may not hold what it should: the failure of a user, or null. Call it once
+/// the work of the users that matters has completed, or is waited for: what runs is not asked.
+/// Leaves out users for which is_left_out(self, key) returns true.
+Failure failure_of(const Block& block, bool (*is_left_out)(const void* self, std::uint64_t key),
+                   const void* self);
+inline Failure failure_of(const Block& block) {
+    return failure_of(block, [](const void*, std::uint64_t) { return false; }, nullptr);
+}
+
+/// The users of a block without owners, which no other thread accesses. Allocates nothing. The
 /// result may point into `few`; it is valid until forget_users().
 std::span<const StreamUse> final_users(Block& block,
                                        std::span<StreamUse, Block::inline_users> few) noexcept;

@@ -74,6 +74,7 @@ void clear(Device device, std::vector<PoisonedStream>& cleared, const SourceLoca
     HostWait wait("clear_errors", device, where);
     (void)backend.synchronize_device(device.index(), where);
     wait.end();
+    const std::uint64_t newest = FailedWork::newest_number();
     cleared.reserve(cleared.size() + all.size());
     for (Found& one : all) {
         const Failure known = failure_of(one);
@@ -84,8 +85,10 @@ void clear(Device device, std::vector<PoisonedStream>& cleared, const SourceLoca
         if (failure == nullptr) continue;
         if (failure == known) failure->note_told();
         else error = told(failure, one.stream);
+        forget_failure_left(failure);
         cleared.push_back({Access::stream(*one.stream), std::move(one.name), std::move(error)});
     }
+    forget_failures_left(device, newest);
 }
 
 std::vector<Device> used_devices() {
@@ -103,12 +106,7 @@ std::vector<Device> used_devices() {
 void give_completion(StreamState& state, const WorkType& type, void* self,
                      const SourceLocation& where) try {
     const CallMark mark("on_completion", where);
-    StreamRecord& stream = record_of(state);
-    const Admission admission = admit(state, "on_completion", where);
-    // on_completion() is enqueued on poisoned streams too, after work that a batch has recorded.
-    if (admission == Admission::dropped && stream.has(stream_flag::recording))
-        send_batch_of(stream, where);
-    submit_host_function(state, admission, type, self, {}, where);
+    submit_host_function(state, type, self, {}, where);
 } catch (...) {
     detail::rethrow_as_error("on_completion", where);
 }

@@ -32,6 +32,11 @@ void check_usable(StreamRecord& stream, const char* call, const SourceLocation& 
     if ((flags & stream_flag::dead) != 0) throw_dead(call, where);
 }
 
+void check_not_lost(StreamRecord& stream, const char* call, const SourceLocation& where) {
+    check_usable(stream, call, where);
+    if (is_lost(stream)) throw_known_failure(stream);
+}
+
 void throw_dead(const char* call, const SourceLocation& where) {
     usage_error({call, where}, "this StreamRef refers to no stream: the stream was destroyed "
                                "or moved from, or there never was one");
