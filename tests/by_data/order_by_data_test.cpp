@@ -359,6 +359,57 @@ TEST_CASE("by data: after clear_error() it goes on", "[by_data]") {
     CHECK(to_host(on.order, y) == constant(3));
 }
 
+TEST_CASE("by data: after clear_error() no point behind the failed work brings it again",
+          "[by_data]") {
+    const DataWaits waits = GENERATE(DataWaits::newest, DataWaits::exact, DataWaits::automatic);
+    const bool reads_on_host = GENERATE(true, false);
+    CAPTURE(static_cast<int>(waits), reads_on_host);
+    Array<int> x = array(), y = array(), z = array();
+    Noted on(2, waits);
+    constexpr int rounds = 8;  // automatic waits record once work on two streams has conflicted
+    for (int i = 0; i < rounds; ++i) {
+        launch_host(
+            on.order,
+            [is_last = i + 1 == rounds] {
+                if (is_last) throw Boom("once");
+            },
+            writes(x));
+        launch(on.order, CopyKernel{}, dim(n), x, y);  // a point behind the failed one
+        launch(on.order, CopyKernel{}, dim(n), x, z);
+    }
+    CHECK(on.order.clear_error() != nullptr);
+    if (reads_on_host) {
+        CHECK(to_host(on.order, x) == constant(0));
+        CHECK(to_host(on.order, y) == constant(0));
+        CHECK(to_host(on.order, z) == constant(0));
+        return;
+    }
+    fill(on.order, x, 5);
+    launch(on.order, CopyKernel{}, dim(n), x, y);
+    launch(on.order, CopyKernel{}, dim(n), x, z);
+    CHECK_NOTHROW(on.order.synchronize());
+    CHECK(to_host(on.order, y) == constant(5));
+    CHECK(to_host(on.order, z) == constant(5));
+}
+
+TEST_CASE("by data: clear_error() does not clear what failed outside", "[by_data]") {
+    Array<int> x = array();
+    Stream outside(test_device());
+    launch_host(outside, [] { throw Boom("outside"); }, writes(x));
+    Noted on;
+    CHECK(error_of([&] { (void)to_host(on.order, x); }));
+    launch_host(on.order, [] {}, reads(x));
+    CHECK(on.order.clear_error() != nullptr);
+    const auto error = error_of([&] { (void)to_host(on.order, x); });
+    REQUIRE(error);
+    CHECK(cause_of(*error) == "outside");
+    launch_host(on.order, [] {}, reads(x));
+    CHECK(error_of([&] { on.order.synchronize(); }));
+    CHECK(outside.clear_error() != nullptr);
+    CHECK(on.order.clear_error() != nullptr);
+    CHECK(to_host(on.order, x) == constant(0));
+}
+
 TEST_CASE("by data: to_host() and on_host() wait for the writer, and for nothing else",
           "[by_data]") {
     for (const DataWaits waits : all_waits) {

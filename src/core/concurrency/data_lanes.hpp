@@ -47,6 +47,11 @@ public:
     Point* record_behind(std::uint64_t position) noexcept;
     /// Records behind the newest operation, in place of the oldest record if there are many.
     Point& record(const SourceLocation& where);
+    /// Forgets the records. All of the lane's work must have completed.
+    void forget_points() noexcept {
+        points_.clear();
+        reached = newest;
+    }
 
 private:
     static constexpr std::size_t most_points = 64;
@@ -99,6 +104,11 @@ public:
                       const SourceLocation& where);
     /// Returns the position of an operation that has just been given to a lane, or dropped by it.
     std::uint64_t advance(std::size_t lane) noexcept;
+    /// For clear_error(): later work waits for none of the old records. All work must have
+    /// completed.
+    void forget_points() noexcept {
+        for (DataLane& lane : lanes_) lane.forget_points();
+    }
     /// Notes the call of that operation, to find out whether it is a short one.
     void note_call(std::size_t lane, ShortCalls& calls, ShortCalls::Index call) noexcept {
         if (!finds_short_) return;

@@ -62,6 +62,11 @@ public:
     std::uint64_t reader(std::size_t index, std::size_t lane) const noexcept {
         return readers_[index * lanes_ + lane];
     }
+    /// Forgets which work of streams outside is known: all of it is asked again.
+    void forget_outside() noexcept {
+        for (BlockPast& past : pasts_)
+            for (OutsideUser& user : past.outside) user = {};
+    }
     /// Notes an operation that has been enqueued.
     void note(std::size_t index, bool writes, std::uint32_t lane, std::uint64_t position) noexcept {
         BlockPast& past = pasts_[index];

@@ -335,6 +335,9 @@ std::exception_ptr DataOrder::clear_error(const SourceLocation& where) {
         const std::exception_ptr one = Access::stream(*lanes_[i].stream).clear_error(where);
         if (first == nullptr) first = one;
     }
+    // All work has completed, so that nothing has to be waited for by a point that has the failure.
+    lanes_.forget_points();
+    past_.forget_outside();  // which may have failures that were not cleared
     return first;
 }
 
