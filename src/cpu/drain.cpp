@@ -42,14 +42,15 @@ void Queue::fail(Failure failure) noexcept {
 Failure Queue::failure() const { return stream_.known_failure(); }
 
 void Queue::recover(Operation& op) noexcept {
-    Recovery recovery = std::move(*static_cast<Recovery*>(op.closure()));
-    static_cast<Recovery*>(op.closure())->~Recovery();
+    auto& closure = *static_cast<Recovery*>(op.closure());
+    completing_.store(closure.done.get(), std::memory_order_relaxed);
+    Recovery recovery = std::move(closure);
+    closure.~Recovery();
     Failure forgotten;
     if (std::exchange(failed_, false))
         forgotten = stream_.take_failure(~std::uint64_t{0}, std::move(recovery.next));
     order_before(*recovery.done);
-    step_over(op);
-    recovery.done->complete(std::move(forgotten), 0, Completion::Told::already);
+    step_over(op, recovery.done, std::move(forgotten), 0);
 }
 
 void Queue::order_before(const Completion& done) noexcept {
@@ -90,6 +91,13 @@ void Queue::step_over(Operation& op) noexcept {
     if (op.step() == Step::work || op.step() == Step::wait) ++worked_;
     head_offset_ += op.bytes();
     done_.store(done_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+}
+
+void Queue::step_over(Operation& op, const CompletionRef& done, Failure failure,
+                      std::int64_t time_ns) noexcept {
+    step_over(op);
+    done->complete(std::move(failure), time_ns, Completion::Told::already);
+    completing_.store(nullptr, std::memory_order_relaxed);
 }
 
 void Queue::finish_work(Operation& op, Failure failure) noexcept {
@@ -244,12 +252,13 @@ Queue::Next Queue::step() noexcept {
     switch (op.step()) {
     case Step::work: return Next::work;
     case Step::signal: {
-        const Signal signal = std::move(*static_cast<Signal*>(op.closure()));
-        static_cast<Signal*>(op.closure())->~Signal();
+        // Until it is stepped over, a look finds it in the closure, or as `completing_`.
+        auto& closure = *static_cast<Signal*>(op.closure());
+        completing_.store(closure.done.get(), std::memory_order_relaxed);
+        const Signal signal = std::move(closure);
+        closure.~Signal();
         order_before(*signal.done);
-        step_over(op);
-        signal.done->complete(failed_ ? failure() : nullptr, signal.timing ? now_ns() : 0,
-                              Completion::Told::already);
+        step_over(op, signal.done, failed_ ? failure() : nullptr, signal.timing ? now_ns() : 0);
         return Next::more;
     }
     case Step::wait: {

@@ -41,13 +41,13 @@ public:
         if (copy(again) != Looked::seen || again.place != words_.place) return Looked::moved;
         words_.counts.pushed = again.counts.pushed;
         words_.is_queued = again.is_queued;
+        words_.completing = again.completing;
         to.counts = words_.counts;
         to.next = words_.worked + 1;
-        if (words_.counts.pushed != words_.counts.done) {
-            if (!walk(to)) return Looked::moved;
-            if (!look_at_run(to)) return Looked::moved;
-            if (!has_stayed()) return Looked::moved;
-        }
+        const bool is_idle = words_.counts.pushed == words_.counts.done;
+        if (!is_idle && !walk(to)) return Looked::moved;
+        if (!look_at_run(to) || (!is_idle && !has_stayed())) return Looked::moved;
+        if (words_.completing != nullptr) to.promises.push_back({words_.completing, 0});
         to.promises.push_back({words_.final, to.pending});
         return Looked::seen;
     }
@@ -71,6 +71,7 @@ private:
         bool is_queued = false;
         const GraphRun* run = nullptr;
         std::uint64_t run_serial = 0;
+        const void* completing = nullptr;
         const void* final = nullptr;
     };
 
@@ -93,13 +94,16 @@ private:
         to.is_queued = queue.at<std::uint8_t>(offsetof(Queue, queued_)) != 0;
         to.run = queue.at<const GraphRun*>(offsetof(Queue, run_));
         to.run_serial = queue.at<std::uint64_t>(offsetof(Queue, run_serial_));
+        to.completing = queue.at<const void*>(offsetof(Queue, completing_));
         to.final = queue.at<const void*>(offsetof(Queue, final_));
         return to.counts.done <= to.counts.pushed ? Looked::seen : Looked::moved;
     }
     /// Whether what has been copied since copy() is whole.
     bool has_stayed() noexcept {
         Words now;
-        return copy(now) == Looked::seen && now.place == words_.place;
+        const bool has = copy(now) == Looked::seen && now.place == words_.place;
+        words_.completing = now.completing;  // the newest: it may have left its closure meanwhile
+        return has;
     }
     /// Copies memory of the queue. Returns false if the queue has moved.
     bool copy_stayed(const void* from, void* to, std::size_t bytes) noexcept {
@@ -233,13 +237,14 @@ private:
     bool look_at_run(StreamLook& to) {
         // Its tasks run within the operation that starts it, and behind that.
         const bool starts = to.type == &start_type;
-        if (to.at == StreamAt::idle || (!starts && to.awaited == nullptr)) return true;
         const GraphRun* const address = words_.run;
         PeekedBytes<GraphRun> run;
         Facts facts;
-        if (!is_there(address) || !run.read(read_, address) || !copy_facts(address, facts) ||
-            (!starts && facts.done != to.awaited) || (starts && is_done(facts.done))) {
+        const bool is_known =
+            is_there(address) && run.read(read_, address) && copy_facts(address, facts);
+        if (!is_known || (!starts && facts.done != to.awaited) || (starts && is_done(facts.done))) {
             if (starts) to.at = StreamAt::ready;  // it is about to begin, or has ended
+            if (is_known) to.is_whole = false;    // it ends, and completes more
             return true;
         }
         to.graph.is_there = true;

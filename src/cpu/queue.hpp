@@ -229,6 +229,9 @@ private:
     bool note_pushed(std::size_t count, std::size_t submissions) noexcept;
     void put(Operation& op, void* self) noexcept;
     void recover(Operation& op) noexcept;
+    /// Steps over the operation, then completes.
+    void step_over(Operation& op, const CompletionRef& done, Failure failure,
+                   std::int64_t time_ns) noexcept;
     void end() noexcept;  ///< deletes the queue
     /// Returns whether there is something to drain. Call only on the draining thread.
     bool has_more() noexcept {
@@ -277,6 +280,8 @@ private:
     std::size_t head_offset_ = 0;
     /// Work and waits executed or dropped so far: counts as StreamState::submissions does.
     std::uint64_t worked_ = 0;
+    /// What a step that is over still has to complete. Looks would find it nowhere else.
+    std::atomic<const Completion*> completing_{nullptr};
     /// Same as in the stream's record. Only the draining thread changes either, in stream order.
     bool failed_ = false;
     Waiting waiting_;

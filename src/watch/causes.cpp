@@ -27,6 +27,7 @@ public:
 private:
     void add_stream(std::size_t i) {
         const StreamFacts& stream = picture_.streams[i];
+        if (!stream.is_steady) return;
         const auto add = [&](const void* completion) {
             if (const Promised* const target = picture_.target_of(completion);
                 target != nullptr && target->stream != i)
@@ -37,12 +38,13 @@ private:
         for (const void* one : stream.look.graph.awaited) add(one);
         if (!stream.is_recorded()) return;
         for (std::size_t t = 0; t < picture_.threads.size(); ++t)
-            if (picture_.threads[t].id == stream.recording.owner && picture_.threads[t].waits())
+            if (picture_.threads[t].id == stream.recording.owner && picture_.threads[t].waits() &&
+                picture_.steady_threads[t])
                 to_[i].push_back(node_of_thread(t));
     }
     void add_thread(std::size_t t) {
         const ThreadActivity::Seen& thread = picture_.threads[t];
-        if (!thread.waits()) return;
+        if (!thread.waits() || !picture_.steady_threads[t]) return;
         std::vector<std::size_t>& to = to_[node_of_thread(t)];
         if (const std::ptrdiff_t found = picture_.find(thread.wait.stream); found >= 0)
             return to.push_back(static_cast<std::size_t>(found));
@@ -65,7 +67,7 @@ public:
         find_busy_workers();
         find_processes();
         for (std::size_t i = 0; i < picture_.streams.size(); ++i)
-            if (picture_.streams[i].still_ns >= least_ns_) {
+            if (picture_.streams[i].is_steady && picture_.streams[i].still_ns >= least_ns_) {
                 find_late_rank(picture_.streams[i]);
                 find_cause(picture_.streams[i]);
             }
@@ -87,7 +89,8 @@ private:
         seen[node] = true;
         if (node < picture_.streams.size()) {
             const StreamFacts& stream = picture_.streams[node];
-            if (stream.looked != Looked::seen || stream.still_ns < least_ns_) return false;
+            if (stream.looked != Looked::seen || !stream.is_steady || stream.still_ns < least_ns_)
+                return false;
             if (stream.look.at == StreamAt::ready && !are_workers_still() && !is_starved(stream))
                 return false;
         }
@@ -107,8 +110,10 @@ private:
     /// something.
     bool are_workers_still() const {
         int busy = 0;
-        for (const ThreadActivity::Seen& one : picture_.threads) {
+        for (std::size_t t = 0; t < picture_.threads.size(); ++t) {
+            const ThreadActivity::Seen& one = picture_.threads[t];
             if (!one.works()) continue;
+            if (!picture_.steady_threads[t]) return false;
             const StreamFacts* const stream = stream_of(one);
             if (stream == nullptr || stream->still_ns < least_ns_) return false;
             ++busy;
@@ -139,10 +144,13 @@ private:
     /// Who waits for this completion of another process: a stream, or a thread.
     std::string waiter_of(const SharedWait& wait) const {
         for (const StreamFacts& one : picture_.streams)
-            if (one.look.at == StreamAt::wait && one.look.awaited == wait.completion)
+            if (one.is_steady && one.look.at == StreamAt::wait &&
+                one.look.awaited == wait.completion)
                 return formatted("{} waits ({})", one.name, place_words(one.look.where));
-        for (const ThreadActivity::Seen& one : picture_.threads)
-            if (one.waits() && one.wait.stream == 0 && one.wait.event.event != 0)
+        for (std::size_t t = 0; t < picture_.threads.size(); ++t)
+            if (const ThreadActivity::Seen& one = picture_.threads[t];
+                one.waits() && picture_.steady_threads[t] && one.wait.stream == 0 &&
+                one.wait.event.event != 0)
                 return formatted("thread {} waits ({})", one.number, place_words(one.wait.where));
         return {};
     }
@@ -177,8 +185,10 @@ private:
     void find_busy_workers() {
         std::string all;
         int busy = 0;
-        for (const ThreadActivity::Seen& one : picture_.threads) {
-            const StreamFacts* const stream = one.works() ? stream_of(one) : nullptr;
+        for (std::size_t t = 0; t < picture_.threads.size(); ++t) {
+            const ThreadActivity::Seen& one = picture_.threads[t];
+            const bool works = one.works() && picture_.steady_threads[t];
+            const StreamFacts* const stream = works ? stream_of(one) : nullptr;
             if (stream == nullptr || stream->still_ns < least_ns_) continue;
             const OpWords op = words_of(one.work.type);
             if (!op.is_host_function) continue;
@@ -190,7 +200,7 @@ private:
         std::string late;
         int count = 0;
         for (const StreamFacts& one : picture_.streams)
-            if (one.still_ns >= least_ns_ &&
+            if (one.is_steady && one.still_ns >= least_ns_ &&
                 (one.look.at == StreamAt::ready || one.look.graph.has_shared)) {
                 late += formatted("{}{}", std::string_view(late.empty() ? "" : ", "), one.name);
                 ++count;
@@ -253,10 +263,7 @@ private:
     }
 
     void find_lost_wait(const StreamFacts& stream) {
-        if (!picture_.is_whole || stream.look.graph.is_there ||
-            picture_.target_of(stream.look.awaited) != nullptr ||
-            picture_.shared_wait_of(stream.look.awaited) != nullptr)
-            return;
+        if (stream.look.graph.is_there || !picture_.is_lost(stream.look.awaited)) return;
         const bool has_event = stream.at != nullptr && stream.at->event.event != 0;
         add(CauseKind::nothing_reaches,
             has_event ? formatted("nothing under way reaches record {} of event {}, for which {} "

@@ -96,6 +96,11 @@ const Promised* Snapshot::target_of(const void* completion) const noexcept {
     return found != promises.end() ? &found->second : nullptr;
 }
 
+bool Snapshot::is_lost(const void* completion) const noexcept {
+    return is_whole && target_of(completion) == nullptr && !promised_again.contains(completion) &&
+           shared_wait_of(completion) == nullptr;
+}
+
 const SharedWait* Snapshot::shared_wait_of(const void* completion) const noexcept {
     const auto found = std::ranges::find(shared_waits, completion, &SharedWait::completion);
     return found != shared_waits.end() ? &*found : nullptr;
@@ -141,6 +146,57 @@ void ask(Progress& progress, const Snapshot& picture, StreamFacts& stream) noexc
 }
 }  // namespace
 
+namespace {
+bool is_same(const StreamLook& a, const StreamLook& b) noexcept {
+    return a.counts.done == b.counts.done && a.at == b.at && a.awaited == b.awaited &&
+           a.type == b.type && a.where.file == b.where.file && a.where.line == b.where.line &&
+           a.graph.is_there == b.graph.is_there && a.graph.left == b.graph.left &&
+           a.graph.awaited == b.graph.awaited;
+}
+bool is_as_it_was(const StreamFacts& facts, StreamLook& now) {
+    const std::uint64_t key = facts.record->key.load();
+    return facts.record->backend->look(*facts.record, now) == facts.looked && key == facts.key &&
+           is_same(now, facts.look);
+}
+
+/// What a stream waits for was promised before: it is in one of the second looks, or done.
+void look_again_at_streams(Snapshot& to) {
+    std::unordered_map<const StreamRecord*, StreamFacts*> facts_of;
+    for (StreamFacts& one : to.streams) facts_of.emplace(one.record, &one);
+    for_each_stream([&](StreamRecord& stream) {
+        if (stream.has(stream_flag::forked | stream_flag::ended)) return;
+        StreamLook look;
+        const auto found = facts_of.find(&stream);
+        if (found != facts_of.end()) {
+            StreamFacts& facts = *found->second;
+            facts.is_steady = is_as_it_was(facts, look);
+            if (look_at_recording(stream).id != facts.recording.id) facts.recording = {};
+            if (facts.looked != Looked::seen) look.is_whole = false;
+        } else if (stream.backend->look(stream, look) != Looked::seen) {
+            look.is_whole = false;
+        }
+        if (!look.is_whole) to.is_whole = false;
+        for (const StreamLook::Promise& one : look.promises)
+            to.promised_again.insert(one.completion);
+    });
+    for (StreamFacts& one : to.streams)
+        if (StreamLook look;
+            one.is_steady && one.look.at == StreamAt::wait && to.is_lost(one.look.awaited))
+            one.is_steady = is_as_it_was(one, look);
+}
+
+void look_again_at_threads(Snapshot& to) {
+    std::unordered_map<int, ThreadActivity::Seen> now;
+    for (const ThreadActivity::Seen& one : ThreadActivity::all()) now.emplace(one.thread, one);
+    for (const ThreadActivity::Seen& one : to.threads) {
+        const auto found = now.find(one.thread);
+        to.steady_threads.push_back(found != now.end() &&
+                                    found->second.wait_serial == one.wait_serial &&
+                                    found->second.work_serial == one.work_serial);
+    }
+}
+}  // namespace
+
 Snapshot take_snapshot(Progress* progress, bool idle) {
     Snapshot made;
     constexpr std::chrono::milliseconds patience{100};
@@ -169,6 +225,8 @@ Snapshot take_snapshot(Progress* progress, bool idle) {
         if (progress != nullptr) ask(*progress, made, stream);
     }
     look_at_processes(made);
+    look_again_at_streams(made);
+    look_again_at_threads(made);
     return made;
 }
 

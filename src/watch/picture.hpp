@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "core/observe/activity.hpp"
@@ -28,7 +29,10 @@ struct StreamFacts {
     std::vector<FlightEntry> flight = {};
     const FlightEntry* at = nullptr;  ///< the entry of the operation that it is at, or null
     std::int64_t still_ns = 0;        ///< since when it has not moved; 0: not known
-    bool is_overtaken = false;        ///< more urgent streams got work, and did it, meanwhile
+    /// It had not moved when all was looked at once more: what is told of it was so at one moment,
+    /// together with all else that is steady.
+    bool is_steady = false;
+    bool is_overtaken = false;  ///< more urgent streams got work, and did it, meanwhile
     /// Threads that run its work, as indices into Snapshot::threads.
     std::vector<std::size_t> runners = {};
 
@@ -45,8 +49,11 @@ struct Snapshot {
     std::int64_t now_ns = 0;
     std::vector<StreamFacts> streams = {};
     std::vector<ThreadActivity::Seen> threads = {};
+    std::vector<bool> steady_threads = {};    ///< as StreamFacts::is_steady
     std::vector<std::int64_t> waits_ns = {};  ///< how long each has been seen to wait
     std::unordered_map<const void*, Promised> promises = {};
+    /// Those that were there when all was looked at once more.
+    std::unordered_set<const void*> promised_again = {};
     std::vector<std::string> unseen = {};  ///< what could not be looked at
     std::vector<SharedWait> shared_waits = {};
     std::vector<Import> imports = {};
@@ -58,6 +65,8 @@ struct Snapshot {
     std::ptrdiff_t find(std::uint64_t key) const noexcept;
     /// Returns the stream that will complete this completion, or null.
     const Promised* target_of(const void* completion) const noexcept;
+    /// Returns whether nothing that is under way completes it.
+    bool is_lost(const void* completion) const noexcept;
     /// Returns the wait for another process's record that this completion is of, or null.
     const SharedWait* shared_wait_of(const void* completion) const noexcept;
 };

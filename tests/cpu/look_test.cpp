@@ -157,6 +157,7 @@ struct Tearing {
     unsigned reads = 0;
     unsigned every = 1;  ///< of so many copies one is torn
     std::uint64_t pushed = 0;
+    bool is_empty = false;  ///< the endless chunks have no operation
 };
 Tearing tearing;
 
@@ -193,7 +194,7 @@ bool garbled_peek(const void* from, void* to, std::size_t bytes) noexcept {
     return true;
 }
 
-/// Makes a chunk its own next one, behind one operation, and the queue as long as can be.
+/// Makes a chunk its own next one, behind one operation or none, and the queue as long as can be.
 bool endless_peek(const void* from, void* to, std::size_t bytes) noexcept {
     ++tearing.reads;
     if (!detail::peek(from, to, bytes)) return false;
@@ -209,7 +210,7 @@ bool endless_peek(const void* from, void* to, std::size_t bytes) noexcept {
         std::memcpy(to, &from, sizeof from);
         std::byte* const data = static_cast<std::byte*>(to) + sizeof(detail::cpu::Chunk);
         std::uint32_t size = 0;  // of the operation that is there
-        std::memcpy(&size, data + 2 * sizeof(void*), sizeof size);
+        if (!tearing.is_empty) std::memcpy(&size, data + 2 * sizeof(void*), sizeof size);
         const Operation link(Step::next_chunk, 0, *detail::cpu::type_of(Step::next_chunk), 1, {});
         std::memcpy(data + size, static_cast<const void*>(&link), sizeof link);
     }
@@ -272,4 +273,6 @@ TEST_CASE("a look counts the chunks that it follows", "[watch]") {
     StreamLook look;
     CHECK(detail::cpu::look_at_queue(stepped.record(), look, &endless_peek) == Looked::seen);
     CHECK(!look.is_whole);
+    tearing.is_empty = true;
+    CHECK(detail::cpu::look_at_queue(stepped.record(), look, &endless_peek) == Looked::moved);
 }

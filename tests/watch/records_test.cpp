@@ -24,3 +24,29 @@ TEST_CASE("the watch looks while records of streams are used again", "[watch]") 
     opening.join();
     CHECK(StreamRef(named("last", -1)).priority() == -1);
 }
+
+TEST_CASE("streams that hand work to each other have no cause, however often one looks",
+          "[watch]") {
+    const Drained drained;
+    const Flag is_enough;
+    std::thread working([is_enough] {
+        const Stream a = named("a"), b = named("b");
+        while (!is_enough.is_set()) {
+            launch_host(a, [] {});
+            b.wait_stream(a);
+            launch_host(b, [] {});
+            a.wait_stream(b);
+            a.synchronize();
+            b.synchronize();
+        }
+    });
+    constexpr int looks = 1500;
+    std::vector<std::string> wrong;
+    for (int i = 0; i < looks; ++i)
+        for (const PendingCause& one : what_is_pending().causes)
+            if (one.kind != CauseKind::operation_runs) wrong.push_back(one.text);
+    is_enough.set();
+    working.join();
+    INFO((wrong.empty() ? "" : wrong.front()));
+    CHECK(wrong.empty());
+}
