@@ -463,10 +463,15 @@ TEST_CASE("a failure of a pipeline's work that a call has thrown is not reported
 
 TEST_CASE("a failure of a pipeline's work is reported beside an exception of its user's") {
     const Reports reports;
+    Gate gate;
     {
         Pipeline<int> pipeline(test_device(),
-                               [calls = 0](StreamRef s, View<const int>) mutable {
-                                   if (calls++ != 0) throw Boom("of the user");
+                               [&, calls = 0](StreamRef s, View<const int>) mutable {
+                                   if (calls++ != 0) {
+                                       gate.open();  // known to have failed, it would be thrown
+                                       throw Boom("of the user");
+                                   }
+                                   gate.hold(s);
                                    launch_host(s, [] { throw Boom("late"); });
                                },
                                {.depth = 4, .piece = 8});
