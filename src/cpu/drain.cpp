@@ -42,10 +42,9 @@ void Queue::fail(Failure failure) noexcept {
 Failure Queue::failure() const { return stream_.known_failure(); }
 
 void Queue::recover(Operation& op) noexcept {
-    auto& closure = *static_cast<Recovery*>(op.closure());
-    completing_.store(closure.done.get(), std::memory_order_relaxed);
-    Recovery recovery = std::move(closure);
-    closure.~Recovery();
+    completing_.store(static_cast<Recovery*>(op.closure())->done.get(), std::memory_order_relaxed);
+    Recovery recovery = std::move(*static_cast<Recovery*>(op.closure()));
+    static_cast<Recovery*>(op.closure())->~Recovery();
     Failure forgotten;
     if (std::exchange(failed_, false))
         forgotten = stream_.take_failure(~std::uint64_t{0}, std::move(recovery.next));
@@ -253,10 +252,10 @@ Queue::Next Queue::step() noexcept {
     case Step::work: return Next::work;
     case Step::signal: {
         // Until it is stepped over, a look finds it in the closure, or as `completing_`.
-        auto& closure = *static_cast<Signal*>(op.closure());
-        completing_.store(closure.done.get(), std::memory_order_relaxed);
-        const Signal signal = std::move(closure);
-        closure.~Signal();
+        completing_.store(static_cast<Signal*>(op.closure())->done.get(),
+                          std::memory_order_relaxed);
+        const Signal signal = std::move(*static_cast<Signal*>(op.closure()));
+        static_cast<Signal*>(op.closure())->~Signal();
         order_before(*signal.done);
         step_over(op, signal.done, failed_ ? failure() : nullptr, signal.timing ? now_ns() : 0);
         return Next::more;
@@ -271,8 +270,8 @@ Queue::Next Queue::step() noexcept {
             own->release(order());
         }
         // A look may find what is not stepped over yet: it is null, or still there.
-        const CompletionRef last = std::move(done);
-        done.~CompletionRef();
+        const CompletionRef last = std::move(*static_cast<CompletionRef*>(op.closure()));
+        static_cast<CompletionRef*>(op.closure())->~CompletionRef();
         step_over(op);
         return Next::more;
     }

@@ -79,7 +79,9 @@ private:
     Looked copy(Words& to) noexcept {
         to = {};
         to.place.key = stream_.key.load(std::memory_order_acquire);
-        if (!read_(&stream_.native, &to.place.queue, sizeof to.place.queue)) return Looked::refused;
+        if (!read_(reinterpret_cast<const void*>(&stream_.native),
+                   reinterpret_cast<void*>(&to.place.queue), sizeof(void*)))
+            return Looked::refused;
         // Copies begin at the lowest address.
         static_assert(offsetof(Queue, pushed_) < offsetof(Queue, done_) &&
                       offsetof(Queue, done_) < offsetof(Queue, worked_));
@@ -111,7 +113,7 @@ private:
     }
     template <class T> T* pointer_at(const void* address) noexcept {
         T* pointer = nullptr;
-        return read_(address, static_cast<void*>(&pointer), sizeof pointer) ? pointer : nullptr;
+        return read_(address, reinterpret_cast<void*>(&pointer), sizeof(void*)) ? pointer : nullptr;
     }
     bool is_done(const void* completion) noexcept {
         std::uintptr_t state = 0;
@@ -135,7 +137,8 @@ private:
         Window& w = window_;
         if (chunk == nullptr || !copy_stayed(chunk, w.bytes, sizeof w.bytes)) return false;
         w.chunk = chunk;
-        std::memcpy(&w.next, w.bytes + offsetof(Chunk, next), sizeof w.next);
+        std::memcpy(reinterpret_cast<void*>(&w.next), w.bytes + offsetof(Chunk, next),
+                    sizeof(void*));
         std::memcpy(&w.size, w.bytes + offsetof(Chunk, size), sizeof w.size);
         w.from = 0;
         w.to = ChunkPool::standard;
@@ -179,7 +182,8 @@ private:
         if (op.step() == Step::work || op.step() == Step::time) return true;
         bytes = at(offset, sizeof(Operation) + sizeof to.completion);
         if (op.is_counted() || bytes == nullptr) return false;
-        std::memcpy(&to.completion, bytes + sizeof(Operation), sizeof to.completion);
+        std::memcpy(reinterpret_cast<void*>(&to.completion), bytes + sizeof(Operation),
+                    sizeof(void*));
         return true;
     }
 

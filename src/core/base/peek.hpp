@@ -36,7 +36,9 @@ public:
     template <class W> W at(std::size_t offset) const noexcept {
         static_assert(std::is_trivially_copyable_v<W>);
         W word;
-        std::memcpy(&word, bytes_ + offset, sizeof word);
+        // W may be a pointer.
+        // NOLINTNEXTLINE(bugprone-sizeof-expression)
+        std::memcpy(reinterpret_cast<void*>(&word), bytes_ + offset, sizeof(W));
         return word;
     }
 

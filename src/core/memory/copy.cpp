@@ -124,18 +124,21 @@ const char* direction(const Place& to, const Place& from) {
     return is_on_cuda(from) ? "device to host" : "host to host";
 }
 
+void check_can_copy(StreamRecord& stream, const Place& to, const Place& from,
+                    const SourceLocation& where) {
+    if (stream.device.is_cuda() || (!is_on_cuda(to) && !is_on_cuda(from))) return;
+    check_not_lost(stream, "copy", where);
+    usage_error({"copy", where, stream},
+                "a CPU stream cannot copy CUDA memory: name a stream of the CUDA device, or none");
+}
+
 enum class PageableUsers : bool { wait_for, are_done };
 
 void copy_placed(StreamRecord& stream, const Region& to, const Place& to_place, const Region& from,
                  const Place& from_place, const SourceLocation& where,
                  PageableUsers users = PageableUsers::wait_for) {
     const auto on_host = [](const Place& place) { return place.kind == MemoryKind::pageable; };
-    if (stream.device.is_cpu() && (is_on_cuda(to_place) || is_on_cuda(from_place))) {
-        check_not_lost(stream, "copy", where);
-        usage_error(
-            {"copy", where, stream},
-            "a CPU stream cannot copy CUDA memory: name a stream of the CUDA device, or none");
-    }
+    check_can_copy(stream, to_place, from_place, where);
     // Pageable memory is free again on return; the other side is in use until the copy completes.
     const ArrayUse uses[] = {{on_host(to_place) ? nullptr : to.owner, true},
                              {on_host(from_place) ? nullptr : from.owner, false}};
