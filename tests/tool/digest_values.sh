@@ -18,7 +18,7 @@ declare -A golden=(
     [67108865]=sha256:afb9f0d3bfc698b166947c3b6de83e947151a599114030dd73931df92c5762db
     [sparse]=sha256:f19f70ade04a78ebc3b27ea4279dfd9f2fda01fa941e8bfc6cedf518a8d5f223
 )
-if [ -n "${HEDDLE_TEST_SANITIZED:-}" ]; then   # there a MiB takes a second
+if [ -n "${HEDDLE_TEST_SANITIZED:-}" ]; then   # where large files take minutes
     unset 'golden[sparse]' 'golden[67108864]' 'golden[67108865]'
 fi
 

@@ -86,8 +86,9 @@ enum class CauseKind : std::uint8_t {
 struct PendingCause {
     CauseKind kind = CauseKind::operation_runs;  ///< which sort of cause
     std::string text;  ///< in words: "the kernel Relax at solver.cpp:88 has not ended"
-    std::vector<std::string> stack;  ///< of the thread that runs it, innermost first
-    std::string thread;              ///< the name of that thread
+    /// Of the thread that runs it, innermost first. Only in reports that a signal asked for.
+    std::vector<std::string> stack;
+    std::string thread;  ///< the name of that thread
 };
 
 /// What is pending, and why.
@@ -117,7 +118,8 @@ PendingWork what_is_pending(Where where = {});
 struct WatchOptions {
     /// A report is made when nothing has completed for so long. 0: only on request.
     std::chrono::milliseconds limit = std::chrono::seconds(10);
-    /// Where reports go; `%p` in the name is the process's number. Empty: standard error.
+    /// Where reports go; `%p` in the name is the process's number. Empty: standard error. Without
+    /// `%p` a forked child writes to NAME.PID.
     std::string file = {};
     /// Make a report at each SIGQUIT, unless the program has a handler for that.
     bool on_signal = true;
