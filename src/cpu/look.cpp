@@ -172,8 +172,8 @@ private:
         to.completion = nullptr;
         const Operation& op = to.operation;
         if (op.step() > Step::next_chunk) return false;
-        // Compared, and not followed.
-        if (const OpType* const own = type_of(op.step()); own != nullptr && &op.type() != own)
+        if (const OpType* const own = type_of(op.step());
+            own != nullptr && op.type_address() != own)
             return false;
         if (op.step() == Step::next_chunk) return true;
         if (op.bytes() < sizeof(Operation) || op.bytes() % operation_alignment != 0 ||
@@ -191,7 +191,7 @@ private:
         const Operation& op = found.operation;
         to.where = op.where();
         to.at = words_.is_queued ? StreamAt::ready : StreamAt::work;
-        if (op.step() == Step::work) to.type = &op.type();
+        if (op.step() == Step::work) to.type = op.type_address();
         if (op.step() != Step::wait) return;
         to.awaited = found.completion;
         // It has none while the thread steps over it.

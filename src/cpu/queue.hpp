@@ -51,6 +51,8 @@ public:
     Step step() const noexcept { return static_cast<Step>(tag_ >> 1 & 0x7f); }
     std::size_t bytes() const noexcept { return bytes_; }  ///< as passed to the constructor
     const OpType& type() const noexcept { return *type_; }
+    /// The same, also of a copy that may be torn: to compare, not to follow.
+    const OpType* type_address() const noexcept { return type_; }
     SourceLocation where() const noexcept { return {file_, tag_ >> 8}; }
     bool is_counted() const noexcept { return (tag_ & 1) != 0; }
     std::size_t count() noexcept {
