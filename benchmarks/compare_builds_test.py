@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of compare, with made-up builds. Their programs measure nothing: they hand out figures that
+"""Tests of compare_builds, with made-up builds. Their programs measure nothing: they hand out figures that
 the test has written, with noise from a fixed seed, so nothing here depends on time."""
 
 import contextlib
@@ -13,7 +13,7 @@ import sys
 import tempfile
 import unittest
 
-COMPARE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "compare")
+COMPARE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "compare_builds")
 PURE = runpy.run_path(COMPARE)
 PAIRS, ALONE = PURE["PAIRS"], PURE["PAIRS_ALONE"]
 
