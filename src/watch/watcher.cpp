@@ -118,7 +118,9 @@ void Watcher::run() noexcept {
     for (;;) {
         const Options now = options();
         if (now == nullptr) {
-            sleep(1'000'000'000);
+            // What was asked before the end has no answer; what is asked since a new beginning has.
+            if (is_asked_.exchange(false) && options() != nullptr) is_asked_.store(true);
+            else sleep(1'000'000'000);
             continue;
         }
         try {
@@ -134,7 +136,10 @@ void Watcher::look(const WatchOptions& options) {
     progress_.look(pause_ns(options));
     if (is_asked_.exchange(false)) {
         const bool is_end = is_at_end_.load();
-        report(options, is_end ? "heddle: std::terminate() was called" : "heddle: what is pending",
+        // Those of the moment of the request, or newer ones.
+        const Options newest = this->options();
+        if (newest == nullptr) return;
+        report(*newest, is_end ? "heddle: std::terminate() was called" : "heddle: what is pending",
                true, is_end);
         if (is_end) has_written_end_.store(true);
         return;

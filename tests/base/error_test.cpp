@@ -1,7 +1,9 @@
 // Errors: their data, their classes, and the report hook.
 #include "support.hpp"
 
+#include <atomic>
 #include <set>
+#include <string>
 
 using namespace heddle_test;
 
@@ -110,17 +112,22 @@ TEST_CASE("what a destructor cannot throw goes to the report hook") {
 }
 
 TEST_CASE("a report hook gets an object of the class that belongs to the code, with its cause") {
-    bool is_work_failed = false;
+    std::atomic<bool> is_reported{false}, is_work_failed{false};
     std::string cause;
     const ReportHook before = set_report_hook([&](const Error& error) {
         is_work_failed = dynamic_cast<const WorkFailed*>(&error) != nullptr;
         cause = cause_of(error);
+        is_reported = true;
     });
     {
         Stream stream(test_device());
         poison(stream, "what nobody asked for");
     }
-    settle(test_device());
+    // A worker reports it once it has let go of the stream, which may be later than other work.
+    CHECK(eventually([&] {
+        settle(test_device());
+        return is_reported.load();
+    }));
     set_report_hook(before);
     CHECK(is_work_failed);
     CHECK(cause == "what nobody asked for");

@@ -8,8 +8,11 @@
 #include <iterator>
 #include <mutex>
 #include <poll.h>
+#include <pthread.h>
+#include <thread>
 #include <unistd.h>
 
+#include "core/base/clock.hpp"
 #include "virtual_case.hpp"
 #include "watch/held.hpp"
 #include "watch/stacks.hpp"
@@ -139,6 +142,82 @@ TEST_CASE("a signal asks for a report, and is the program's again afterwards", "
     struct sigaction now {};
     CHECK(sigaction(SIGQUIT, nullptr, &now) == 0);
     CHECK(now.sa_handler == SIG_DFL);
+}
+
+namespace {
+/// The host's time, which the watching thread can be held at.
+class HeldClock final : public detail::DecisionClock {
+public:
+    std::int64_t now_ns() noexcept override {
+        if (is_watching_thread() && holds.exchange(false)) {
+            at.set();
+            (void)go_on.wait();
+        }
+        return detail::now_ns();
+    }
+    void wait(std::atomic<std::uint32_t>& word, std::uint32_t seen,
+              std::int64_t) noexcept override {
+        if (is_watching_thread()) ++rests;
+        if (word.load() == seen) std::this_thread::yield();
+    }
+    std::int64_t spin_ns(std::int64_t usual) noexcept override { return usual; }
+
+    std::atomic<bool> holds{false};
+    Flag at, go_on;
+    std::atomic<int> rests{0};
+
+private:
+    static bool is_watching_thread() noexcept {
+        char name[16] = {};
+        return pthread_getname_np(pthread_self(), name, sizeof name) == 0 &&
+               std::string(name) == "heddle-watch";
+    }
+};
+}  // namespace
+
+TEST_CASE("child: a request while the watching thread is on its way", "[.child]") {
+    static HeldClock clock;
+    detail::DecisionClock::set(&clock);
+    const Stream s = named("asked for");
+    Held held(s);
+    held.await();
+    {
+        const Reported old(std::chrono::milliseconds(0));
+        clock.holds = true;
+        REQUIRE(clock.at.wait());
+    }
+    const Reported reported(std::chrono::milliseconds(0));
+    (void)std::raise(SIGQUIT);
+    clock.go_on.set();
+    CHECK(reported.await("'asked for' runs"));
+}
+TEST_CASE("a request goes to the watch of that moment, not to one that has ended", "[watch]") {
+    const ChildResult child =
+        run_test_case("child: a request while the watching thread is on its way");
+    INFO(child.output);
+    CHECK(child.status == 0);
+}
+
+TEST_CASE("child: a watch that ends with a request", "[.child]") {
+    static HeldClock clock;
+    detail::DecisionClock::set(&clock);
+    const Flag reports, goes_on;
+    watch({.limit = std::chrono::milliseconds(0), .on_report = [=](auto&, auto&) {
+               reports.set();
+               (void)goes_on.wait();
+           }});
+    (void)std::raise(SIGQUIT);
+    REQUIRE(reports.wait());
+    (void)std::raise(SIGQUIT);
+    end_watch();
+    const int before = clock.rests;
+    goes_on.set();
+    CHECK(eventually([&] { return clock.rests > before; }));
+}
+TEST_CASE("a request that the end of a watch overtakes keeps no processor busy", "[watch]") {
+    const ChildResult child = run_test_case("child: a watch that ends with a request");
+    INFO(child.output);
+    CHECK(child.status == 0);
 }
 
 TEST_CASE("a program's own handler of the signal stays", "[watch]") {
