@@ -95,8 +95,9 @@ struct ByDataStats {
 /// If an operation fails, those that use what it should have written are dropped; others may be,
 /// too. to_host() and synchronize() throw the failure, and the current stream has it after the end.
 ///
-/// Used by the thread that made it, outside of host functions (UsageError). Its device's current
-/// stream must not be part of a capture or a batch when it is made (UsageError).
+/// Made and used by one thread, outside of host functions (UsageError). When it is made, joined or
+/// ends, its device's current stream must not be part of a capture or a batch of that thread
+/// (UsageError). Those of other threads make no difference.
 class order_by_data {
 public:
     /// Makes its streams on `device`, by default the current one. Throws UsageError for a number of

@@ -40,11 +40,19 @@ std::size_t stream_count(Device device, const ByDataOptions& options, const Sour
                     static_cast<std::size_t>(std::max(at_once, 1)));
 }
 
+/// Other threads may record the current stream: their batches and captures change nothing here.
 void check_not_recorded(StreamRecord& current, const char* call, const SourceLocation& where) {
-    if (current.has(stream_flag::recording) || Access::stream(current).is_capturing(where))
+    if (is_recorded_here(current))
         usage_error({call, where, current},
-                    "work that is ordered by data cannot be part of a capture or a batch: order it "
-                    "before that begins, or after it ends");
+                    "work that is ordered by data cannot be part of this thread's capture or "
+                    "batch: make the order_by_data before that begins, and join it or let it end "
+                    "before that begins or after it has ended");
+    if (current.has(stream_flag::handed_out | stream_flag::capturing) &&
+        current.backend->capture_id(current) != 0)
+        usage_error({call, where, current},
+                    "the current stream is being captured natively, and work that is ordered by "
+                    "data cannot be part of that: use another current stream, or wait until the "
+                    "capture has ended");
 }
 
 bool is_lane(const void* lanes, std::uint64_t key) {
@@ -315,7 +323,7 @@ void DataOrder::join(const SourceLocation& where) {
     check_not_recorded(current, "join", where);
     for (std::size_t i = 0; i < lanes_.count(); ++i) {
         if (lanes_[i].newest != 0)
-            order_after_stream(current, *lanes_[i].stream, where, WaitReason::join);
+            order_beside_recorders(current, *lanes_[i].stream, where, WaitReason::join);
     }
 }
 
