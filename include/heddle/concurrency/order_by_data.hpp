@@ -117,6 +117,9 @@ public:
     ///
     ///     order.task({reads(a), writes(b)}, [&](StreamRef s) { library_call(native(s), ...); });
     ///
+    /// Arrays that the function makes need no declaration: what uses them later comes after what
+    /// the function does to them. What it enqueues on other streams counts as work outside.
+    ///
     /// The function must not use the order_by_data itself (UsageError). An exception from it is
     /// passed on; what it enqueued until then counts.
     template <std::invocable<StreamRef> F>

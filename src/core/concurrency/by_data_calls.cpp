@@ -69,15 +69,12 @@ order_by_data::Task::Task(order_by_data& of, std::span<const DeclaredAccess> acc
     for (const DeclaredAccess& one : accesses)
         detail::note_use(one.memory().block, on, one.memory().writes);
     stream = detail::Access::stream(on);
-    order.set_in_task(true);
+    order.begin_task();
 } catch (...) {
     detail::rethrow_as_error("task", where);
 }
 
-order_by_data::Task::~Task() {
-    order.set_in_task(false);
-    order.end();
-}
+order_by_data::Task::~Task() { order.end_task(); }
 
 namespace detail {
 

@@ -31,6 +31,10 @@ struct BlockPast {
     std::uint64_t readers = 0;  ///< a bit for each lane with a reader since the writer
     /// Whether work on one lane has conflicted with work on another. It will again.
     bool is_shared = false;
+    /// Whether work that the order has not noted may have been given to its own streams.
+    bool is_new = true;
+    /// Whether the readers may have written. Only before the first writer that is noted.
+    bool readers_may_write = false;
     OutsideUser outside[Block::inline_users] = {};
 };
 
@@ -74,6 +78,7 @@ public:
             past.writer_lane = lane;
             past.writer = position;
             past.readers = 0;
+            past.readers_may_write = false;
         } else {
             past.readers |= std::uint64_t{1} << lane;
             reader(index, lane) = position;

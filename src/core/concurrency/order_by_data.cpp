@@ -102,7 +102,28 @@ void DataOrder::use(Block* block, const void* data, std::size_t bytes, bool writ
     if (data == nullptr || bytes == 0) return;
     bytes_ += bytes;
     if (block == nullptr) block = find_block(data);
-    uses_.push_back({static_cast<std::uint32_t>(past_.find(block)), writes});
+    const std::size_t index = past_.find(block);
+    if (past_[index].is_new) [[unlikely]]
+        begin_past(index);
+    uses_.push_back({static_cast<std::uint32_t>(index), writes});
+}
+
+// What was made within a task has work on the order's own streams that no operation has declared:
+// the newest task of such a stream, or one before it, may have written it.
+void DataOrder::begin_past(std::size_t index) {
+    past_[index].is_new = false;
+    const Block* const block = past_[index].block;
+    if (block == nullptr) return;
+    if (!had_tasks_) return;
+    BlockPast& past = past_[index];
+    const Users users(*block);
+    for (const StreamUse& use : users.all()) {
+        const DataLane* const lane = lanes_.find(use.stream->key.load(std::memory_order_relaxed));
+        if (lane == nullptr || lane->newest_task == 0) continue;
+        // Several streams: a task has used what another one has made, and nobody knows how.
+        past.readers_may_write = past.writer != 0 || past.readers_may_write;
+        past_.note(index, past.writer == 0, lanes_.index_of(*lane), lane->newest_task);
+    }
 }
 
 void DataOrder::need(std::uint32_t lane, std::uint64_t position) {
@@ -119,7 +140,7 @@ void DataOrder::collect_needed() {
     for (const Use use : uses_) {
         const BlockPast& past = past_[use.past];
         if (past.writer != 0) need(past.writer_lane, past.writer);
-        if (!use.writes) continue;
+        if (!use.writes && !past.readers_may_write) continue;
         for (std::uint64_t lanes = past.readers; lanes != 0; lanes &= lanes - 1) {
             const auto lane = static_cast<std::uint32_t>(__builtin_ctzll(lanes));
             need(lane, past_.reader(use.past, lane));
@@ -161,19 +182,22 @@ std::size_t DataOrder::choose() const noexcept {
 }
 
 // Only if somebody may have to wait for the newest operation: not if the next one on the stream
-// takes its place in the pasts of all that it used.
+// takes its place in the pasts of all that it used. Of arrays that a task has made nothing is
+// known.
 void DataOrder::record_newest(std::size_t lane, const SourceLocation& where) {
     const std::uint64_t newest = lanes_[lane].newest;
-    const bool is_wanted = std::ranges::any_of(newest_uses_[lane], [&](const Use& before) {
-        const BlockPast& past = past_[before.past];
-        if (!past.is_shared && !lanes_.records_all()) return false;
-        const bool wrote = past.writer == newest && past.writer_lane == lane;
-        const bool read =
-            (past.readers >> lane & 1) != 0 && past_.reader(before.past, lane) == newest;
-        return (wrote || read) && std::ranges::none_of(uses_, [&](const Use& now) {
-                   return now.past == before.past && (now.writes || !wrote);
-               });
-    });
+    const bool has_made = newest != 0 && lanes_[lane].newest_maker == newest;
+    const bool is_wanted =
+        has_made || std::ranges::any_of(newest_uses_[lane], [&](const Use& before) {
+            const BlockPast& past = past_[before.past];
+            if (!past.is_shared && !lanes_.records_all()) return false;
+            const bool wrote = past.writer == newest && past.writer_lane == lane;
+            const bool read =
+                (past.readers >> lane & 1) != 0 && past_.reader(before.past, lane) == newest;
+            return (wrote || read) && std::ranges::none_of(uses_, [&](const Use& now) {
+                       return now.past == before.past && (now.writes || !wrote);
+                   });
+        });
     if (!is_wanted) return;
     (void)lanes_[lane].record(where);
     ++stats_.records;
@@ -183,7 +207,8 @@ void DataOrder::order(std::size_t lane, const SourceLocation& where) {
     for (const Use use : uses_) {
         BlockPast& past = past_[use.past];
         past.is_shared |= (past.writer != 0 && past.writer_lane != lane) ||
-                          (use.writes && (past.readers & ~(std::uint64_t{1} << lane)) != 0);
+                          ((use.writes || past.readers_may_write) &&
+                           (past.readers & ~(std::uint64_t{1} << lane)) != 0);
     }
     for (const Needed& one : needed_) {
         if (one.lane == lane) continue;
@@ -295,6 +320,16 @@ void DataOrder::end() noexcept {
     give_load(lane_);
     lanes_.note_call(lane_, calls_, call_);
     ++stats_.operations;
+}
+
+void DataOrder::end_task() noexcept {
+    is_in_task_ = false;
+    end();
+    DataLane& lane = lanes_[lane_];
+    lane.newest_task = lane.newest;
+    // Each array has an id. A thread takes its ids in sequence.
+    if (next_id() != task_id_ + 1) lane.newest_maker = lane.newest;
+    had_tasks_ = true;
 }
 
 void DataOrder::wait_on_host(const char* call, const SourceLocation& where) {

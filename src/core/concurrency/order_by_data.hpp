@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "core/base/ids.hpp"
 #include "core/concurrency/data_lanes.hpp"
 #include "core/concurrency/data_past.hpp"
 #include <heddle/concurrency/order_by_data.hpp>
@@ -61,7 +62,12 @@ public:
     /// Instead of start() and end(): blocks until the host may use the memory.
     void wait_on_host(const char* call, const SourceLocation& where);
 
-    void set_in_task(bool is_in_task) noexcept { is_in_task_ = is_in_task; }
+    void begin_task() noexcept {
+        is_in_task_ = true;
+        task_id_ = next_id();
+    }
+    /// In place of end().
+    void end_task() noexcept;
     const DataLanes& lanes() const noexcept { return lanes_; }
 
     void join(const SourceLocation& where);
@@ -79,6 +85,7 @@ private:
         std::uint64_t position;
     };
     [[noreturn]] void throw_not_usable(const char* call, const SourceLocation& where) const;
+    void begin_past(std::size_t index);
     void collect_needed();
     void need(std::uint32_t lane, std::uint64_t position);
     std::size_t choose() const noexcept;
@@ -92,6 +99,8 @@ private:
     Device device_;
     const ThreadStates* thread_ = &thread_states;
     bool is_in_task_ = false;
+    bool had_tasks_ = false;
+    std::uint64_t task_id_ = 0;   ///< taken when the present task began, or the last one
     std::size_t lane_ = 0;        ///< of the present operation
     std::size_t bytes_ = 0;       ///< that it uses
     ShortCalls::Index call_ = 0;  ///< that enqueues it
