@@ -88,9 +88,9 @@ struct ByDataStats {
 /// that is enqueued later has to wait by itself: for join(), or the end of the scope.
 ///
 /// Only what a call says is ordered: its arrays and views, also those that a closure captures, and
-/// addresses within arrays that a kernel captures. References, and what stands behind pointers, are
-/// hidden: closures that can hold nothing else do not compile, and larger ones that name no memory
-/// throw UsageError.
+/// addresses within arrays that a kernel captures, launched plainly or prepared. References, and
+/// what stands behind pointers, are hidden: closures that can hold nothing else do not compile, and
+/// larger ones that name no memory throw UsageError.
 ///
 /// If an operation fails, those that use what it should have written are dropped; others may be,
 /// too. to_host() and synchronize() throw the failure, and the current stream has it after the end.
@@ -167,20 +167,14 @@ namespace detail {
 
 // What the calls by data (by_data_calls.hpp, by_data_arrays.hpp) are made of.
 
-void launch_by_data(order_by_data& order, const LaunchCall& call);
-/// Chooses and orders a stream for an operation on this memory, and notes it when it ends.
-class OrderedCall {
-public:
-    OrderedCall(order_by_data& order, const char* call, std::span<const MemoryArgument> memory,
-                const SourceLocation& where);
-    /// Notes the operation. Without this call it was not enqueued.
-    void enqueued() noexcept;
-    StreamRef stream() const noexcept { return stream_; }
-
-private:
-    DataOrder& order_;
-    StreamRef stream_;
+/// What enqueues a launch on the stream that was chosen for it, if it is a prepared one.
+struct PreparedByData {
+    void (*launch)(void* self, StreamRef stream, const SourceLocation& where) = nullptr;
+    void* self = nullptr;
 };
+/// Launches a kernel, prepared or not: all that by data says of launches is here.
+void launch_by_data(order_by_data& order, const LaunchCall& call,
+                    const PreparedByData& prepared = {});
 /// Enqueues a host function, which is moved out of `self`.
 void launch_host_by_data(order_by_data& order, const WorkType& type, void* self,
                          std::span<const MemoryArgument> memory, const SourceLocation& where);

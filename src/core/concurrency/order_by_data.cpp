@@ -108,6 +108,13 @@ void DataOrder::use(Block* block, const void* data, std::size_t bytes, bool writ
     uses_.push_back({static_cast<std::uint32_t>(index), writes});
 }
 
+void DataOrder::use_address(const void* address) {
+    Block* const block = find_block(address);
+    if (block == nullptr) return;
+    use(block, address, 1, true);
+    found_.push_back(block);
+}
+
 // What was made within a task has work on the order's own streams that no operation has declared:
 // the newest task of such a stream, or one before it, may have written it.
 void DataOrder::begin_past(std::size_t index) {
@@ -293,7 +300,9 @@ StreamRecord& DataOrder::start(const SourceLocation& where, std::size_t lane) {
     }
     order(lane_, where);
     order_after_outside(lane_, where);
-    return *lanes_[lane_].stream;
+    StreamRecord& stream = *lanes_[lane_].stream;
+    for (Block* const block : found_) note_use(block, stream);
+    return stream;
 }
 
 void DataOrder::give_load(std::size_t lane) noexcept {

@@ -38,6 +38,7 @@ public:
     void begin(const char* call, const SourceLocation& where) {
         check(call, where);
         uses_.clear();
+        found_.clear();
         bytes_ = 0;
     }
     /// Adds memory that the operation uses. Without a block it is looked up by its address.
@@ -49,6 +50,9 @@ public:
     void use(const Region& region, bool writes) {
         use(region.owner, region.data, region.rows == 0 ? 0 : region.bytes, writes);
     }
+    /// Adds the array that an address is in, if there is one, as written. start() makes the stream
+    /// a user of it, which its other arrays become when the operation is admitted.
+    void use_address(const void* address);
     static constexpr std::size_t any_lane = ~std::size_t{0};
     /// Chooses a stream, unless one is named, and orders it.
     StreamRecord& start(const SourceLocation& where, std::size_t lane = any_lane);
@@ -106,6 +110,7 @@ private:
     ShortCalls::Index call_ = 0;  ///< that enqueues it
     ShortCalls calls_;
     std::vector<Use> uses_;
+    std::vector<Block*> found_;  ///< by address, of these
     std::vector<Needed> needed_;
     std::vector<std::vector<Use>> newest_uses_;  ///< exact waits: by each lane's newest operation
     DataLanes lanes_;
