@@ -66,7 +66,7 @@ struct Held {
     }
     const ScopedDevice on{test_device()};
     Array<int> x = zeros<int>(test_device(), n), y = zeros<int>(test_device(), n);
-    const Drained drained;
+    Drained drained;
     Gate gate;
     std::optional<order_by_data> order;
 };

@@ -87,6 +87,8 @@ struct ByDataStats {
 /// of it that was enqueued earlier on the same arrays is waited for at each operation. Work outside
 /// that is enqueued later has to wait by itself: for join(), or the end of the scope.
 ///
+/// Two imports of one array of another process count as one array, and so do imports of its parts.
+///
 /// Only what a call says is ordered: its arrays and views, also those that a closure captures, and
 /// addresses within arrays that a kernel captures, launched plainly or prepared. References, and
 /// what stands behind pointers, are hidden: closures that can hold nothing else do not compile, and

@@ -9,6 +9,7 @@
 #include "core/memory/block_index.hpp"
 #include "core/memory/memory.hpp"
 #include "core/memory/users.hpp"
+#include "core/observe/imports.hpp"
 #include "core/stream/notify.hpp"
 #include "core/stream/order.hpp"
 #include "core/stream/recorded_calls.hpp"
@@ -105,7 +106,9 @@ void DataOrder::use(Block* block, const void* data, std::size_t bytes, bool writ
     const std::size_t index = past_.find(block);
     if (past_[index].is_new) [[unlikely]]
         begin_past(index);
-    uses_.push_back({static_cast<std::uint32_t>(index), writes});
+    add_use(index, writes);
+    if (const std::uint32_t group = past_[index].group; group != BlockPast::none) [[unlikely]]
+        add_use(group, writes);
 }
 
 void DataOrder::use_address(const void* address) {
@@ -121,6 +124,10 @@ void DataOrder::begin_past(std::size_t index) {
     past_[index].is_new = false;
     const Block* const block = past_[index].block;
     if (block == nullptr) return;
+    if (block->origin == MemoryOrigin::imported) {
+        const std::uint32_t group = past_.find_group(imported_memory(past_[index].serial));
+        past_[index].group = group;
+    }
     if (!had_tasks_) return;
     BlockPast& past = past_[index];
     const Users users(*block);

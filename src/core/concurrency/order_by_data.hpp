@@ -89,6 +89,9 @@ private:
         std::uint64_t position;
     };
     [[noreturn]] void throw_not_usable(const char* call, const SourceLocation& where) const;
+    void add_use(std::size_t index, bool writes) {
+        uses_.push_back({static_cast<std::uint32_t>(index), writes});
+    }
     void begin_past(std::size_t index);
     void collect_needed();
     void need(std::uint32_t lane, std::uint64_t position);
