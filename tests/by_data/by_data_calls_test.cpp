@@ -331,8 +331,20 @@ TEST_CASE("by data: it is used by one thread, and not by host functions or in it
     CHECK(to_host(order, x) == constant(0));
 }
 
-TEST_CASE("by data: numbers of streams that cannot be are refused", "[by_data]") {
+TEST_CASE("by data: a host function cannot make an order", "[by_data]") {
     const Here here;
+    std::optional<Error> error;
+    Flag done;
+    launch_host(here.stream, [&] {
+        error = error_of([] { const order_by_data order(test_device()); });
+        done.set();
+    });
+    REQUIRE(done.wait());
+    CHECK(mentions(error, "a host function cannot make an order_by_data"));
+    CHECK(mentions(error, "make it on the thread that enqueues"));
+}
+
+TEST_CASE("by data: numbers of streams that cannot be are refused", "[by_data]") {
     CHECK(mentions(error_of([] { const order_by_data order(test_device(), {.streams = -1}); }),
                    "-1 streams"));
     CHECK(mentions(error_of([] { const order_by_data order(test_device(), {.streams = 33}); }),

@@ -66,9 +66,21 @@ StreamUse use_of_stream(StreamRecord& stream) noexcept {
 
 }  // namespace
 
+namespace {
+/// Returns `device`. Throws UsageError in a host function, before anything is made.
+Device checked(Device device, const SourceLocation& where) {
+    if (thread_states.in_host_function)
+        usage_error({"order_by_data", where, device},
+                    "a host function cannot make an order_by_data, whose end and reads may have to "
+                    "wait: make it on the thread that enqueues, and let the host function enqueue "
+                    "on streams that it names");
+    return device;
+}
+}  // namespace
+
 DataOrder::DataOrder(Device device, const ByDataOptions& options, const SourceLocation& where)
-    : device_(device), lanes_(device, stream_count(device, options, where), options, where),
-      past_(lanes_.count()) {
+    : device_(checked(device, where)),
+      lanes_(device, stream_count(device, options, where), options, where), past_(lanes_.count()) {
     newest_uses_.resize(lanes_.count());
     uses_.reserve(16);
     needed_.reserve(lanes_.count());
