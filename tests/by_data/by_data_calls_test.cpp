@@ -331,28 +331,24 @@ TEST_CASE("by data: it is used by one thread, and not by host functions or in it
     CHECK(to_host(order, x) == constant(0));
 }
 
-TEST_CASE("by data: captures, batches and numbers of streams that cannot be are refused",
-          "[by_data]") {
+TEST_CASE("by data: a host function cannot make an order", "[by_data]") {
     const Here here;
+    std::optional<Error> error;
+    Flag done;
+    launch_host(here.stream, [&] {
+        error = error_of([] { const order_by_data order(test_device()); });
+        done.set();
+    });
+    REQUIRE(done.wait());
+    CHECK(mentions(error, "a host function cannot make an order_by_data"));
+    CHECK(mentions(error, "make it on the thread that enqueues"));
+}
+
+TEST_CASE("by data: numbers of streams that cannot be are refused", "[by_data]") {
     CHECK(mentions(error_of([] { const order_by_data order(test_device(), {.streams = -1}); }),
                    "-1 streams"));
     CHECK(mentions(error_of([] { const order_by_data order(test_device(), {.streams = 33}); }),
                    "33 streams"));
-    std::optional<Error> error;
-    Array<int> x = zeros<int>(n);
-    order_by_data outside(test_device());
-    (void)capture(here.stream, [&] {
-        error = error_of([] { const order_by_data order(test_device()); });
-        CHECK(mentions(error_of([&] { outside.join(); }), "capture or a batch"));
-    });
-    CHECK(mentions(error, "capture or a batch"));
-    Batch batch;
-    {
-        const ScopedBatch in(batch, here.stream);
-        error = error_of([] { const order_by_data order(test_device()); });
-    }
-    // On CPU devices a batch need not record.
-    if (test_device().is_cuda()) CHECK(mentions(error, "capture or a batch"));
 }
 
 TEST_CASE("by data: functions that hide all that they use are refused", "[by_data]") {

@@ -4,6 +4,8 @@
 #include "kernels.hpp"
 #include "support.hpp"
 
+#include <heddle/by_data.hpp>
+
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -127,6 +129,43 @@ TEST_CASE("child: fills a shared part", "[.child]") {
         CHECK(to_host(s, twice) == Ints(20, 2));
     }  // destroyed while the stream may still fill it
     s.synchronize();
+}
+
+TEST_CASE("by data: two imports of one array, or of parts of it, are one memory") {
+    const Array<int> x = shareable<int>(test_device(), 100);
+    const ChildResult child =
+        run_test_case("child: orders two imports by data",
+                      {"HEDDLE_TEST_HANDLE=" + as_text(export_array(x)),
+                       "HEDDLE_TEST_PART=" + as_text(export_array(x.view().subview(30, 20)))});
+    INFO(child.output);
+    CHECK(child.status == 0);
+}
+
+TEST_CASE("child: orders two imports by data", "[.child]") {
+    end_if_it_hangs();
+    const Here here;
+    Array<int> y = zeros<int>(20);
+    here.stream.synchronize();
+    const Array<int> other = shareable<int>(test_device(), 20);
+    const Drained drained;
+    const Recorder seen;
+    Gate gate;
+    order_by_data order(test_device(), {.streams = 3, .spread = DataSpread::always});
+    Array<int> part = import_array<int>(from_text<ArrayHandle>("HEDDLE_TEST_PART"));
+    {
+        Array<int> whole = import_array<int>(given());
+        order.task({writes(whole)}, [&](StreamRef s) { gate.hold(s); });
+        launch(order, Set{}, dim(100), whole, 7);
+    }  // its work is pending
+    order.task({writes(y)}, [](StreamRef) {});
+    launch(order, CopyKernel{}, dim(20), part, y);
+    launch_host(order, [seen] { seen.add("again"); }, reads(import_array<int>(given())));
+    launch_host(order, [seen] { seen.add("other"); }, reads(other));
+    CHECK(eventually([&] { return seen.has("other"); }));
+    settle(test_device());
+    CHECK(seen.seen() == Strings{"other"});
+    gate.open();
+    CHECK(to_host(order, y) == Ints(20, 7));
 }
 
 TEST_CASE("what cannot be shared is refused, with what to do") {

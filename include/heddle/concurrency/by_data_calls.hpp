@@ -70,10 +70,14 @@ template <detail::NotPrepared K> void launch(order_by_data&, const K&) {
 template <class K, int N, class... P>
 void launch(order_by_data& order, PreparedLaunch<K, N, P...>& prepared, Where where = {}) {
     detail::check_nothing_hidden<K, P...>();
+    using Prepared = PreparedLaunch<K, N, P...>;
+    const detail::PreparedByData enqueue{
+        [](void* self, StreamRef stream, const SourceLocation& at) {
+            static_cast<Prepared*>(self)->launch(stream, at);
+        },
+        &prepared};
     detail::Access::describe(prepared, where, [&](const detail::LaunchCall& call) {
-        detail::OrderedCall ordered(order, "launch", call.memory, where);
-        prepared.launch(ordered.stream(), where);
-        ordered.enqueued();
+        detail::launch_by_data(order, call, enqueue);
     });
 }
 

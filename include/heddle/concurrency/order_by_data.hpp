@@ -87,16 +87,19 @@ struct ByDataStats {
 /// of it that was enqueued earlier on the same arrays is waited for at each operation. Work outside
 /// that is enqueued later has to wait by itself: for join(), or the end of the scope.
 ///
+/// Two imports of one array of another process count as one array, and so do imports of its parts.
+///
 /// Only what a call says is ordered: its arrays and views, also those that a closure captures, and
-/// addresses within arrays that a kernel captures. References, and what stands behind pointers, are
-/// hidden: closures that can hold nothing else do not compile, and larger ones that name no memory
-/// throw UsageError.
+/// addresses within arrays that a kernel captures, launched plainly or prepared. References, and
+/// what stands behind pointers, are hidden: closures that can hold nothing else do not compile, and
+/// larger ones that name no memory throw UsageError.
 ///
 /// If an operation fails, those that use what it should have written are dropped; others may be,
 /// too. to_host() and synchronize() throw the failure, and the current stream has it after the end.
 ///
-/// Used by the thread that made it, outside of host functions (UsageError). Its device's current
-/// stream must not be part of a capture or a batch when it is made (UsageError).
+/// Made and used by one thread, outside of host functions (UsageError). When it is made, joined or
+/// ends, its device's current stream must not be part of a capture or a batch of that thread
+/// (UsageError). Those of other threads make no difference.
 class order_by_data {
 public:
     /// Makes its streams on `device`, by default the current one. Throws UsageError for a number of
@@ -115,6 +118,9 @@ public:
     /// after nothing.
     ///
     ///     order.task({reads(a), writes(b)}, [&](StreamRef s) { library_call(native(s), ...); });
+    ///
+    /// Arrays that the function makes need no declaration: what uses them later comes after what
+    /// the function does to them. What it enqueues on other streams counts as work outside.
     ///
     /// The function must not use the order_by_data itself (UsageError). An exception from it is
     /// passed on; what it enqueued until then counts.
@@ -163,20 +169,14 @@ namespace detail {
 
 // What the calls by data (by_data_calls.hpp, by_data_arrays.hpp) are made of.
 
-void launch_by_data(order_by_data& order, const LaunchCall& call);
-/// Chooses and orders a stream for an operation on this memory, and notes it when it ends.
-class OrderedCall {
-public:
-    OrderedCall(order_by_data& order, const char* call, std::span<const MemoryArgument> memory,
-                const SourceLocation& where);
-    /// Notes the operation. Without this call it was not enqueued.
-    void enqueued() noexcept;
-    StreamRef stream() const noexcept { return stream_; }
-
-private:
-    DataOrder& order_;
-    StreamRef stream_;
+/// What enqueues a launch on the stream that was chosen for it, if it is a prepared one.
+struct PreparedByData {
+    void (*launch)(void* self, StreamRef stream, const SourceLocation& where) = nullptr;
+    void* self = nullptr;
 };
+/// Launches a kernel, prepared or not: all that by data says of launches is here.
+void launch_by_data(order_by_data& order, const LaunchCall& call,
+                    const PreparedByData& prepared = {});
 /// Enqueues a host function, which is moved out of `self`.
 void launch_host_by_data(order_by_data& order, const WorkType& type, void* self,
                          std::span<const MemoryArgument> memory, const SourceLocation& where);

@@ -1,5 +1,6 @@
 // The calls that are ordered by data.
 #include <cstring>
+#include <vector>
 
 #include "core/base/errors.hpp"
 #include "core/concurrency/order_by_data.hpp"
@@ -69,49 +70,35 @@ order_by_data::Task::Task(order_by_data& of, std::span<const DeclaredAccess> acc
     for (const DeclaredAccess& one : accesses)
         detail::note_use(one.memory().block, on, one.memory().writes);
     stream = detail::Access::stream(on);
-    order.set_in_task(true);
+    order.begin_task();
 } catch (...) {
     detail::rethrow_as_error("task", where);
 }
 
-order_by_data::Task::~Task() {
-    order.set_in_task(false);
-    order.end();
-}
+order_by_data::Task::~Task() { order.end_task(); }
 
 namespace detail {
 
 DataOrder& Access::order(order_by_data& order) noexcept { return *order.order_; }
 
-void launch_by_data(order_by_data& by, const LaunchCall& call) try {
+void launch_by_data(order_by_data& by, const LaunchCall& call, const PreparedByData& prepared) try {
     const CallMark mark("launch", call.where);
     DataOrder& order = Access::order(by);
     order.begin("launch", call.where);
     order.use(call.memory);
     if (call.type.opaque_parts != 0) {
-        const Undeclared held = undeclared_in(call.type, call.closure);
-        if (held.pointers != 0 && call.memory.empty()) throw_hidden("launch", call.where);
-        for (const void* const pointer : held.kept_pointers())
-            if (Block* const block = find_block(pointer)) order.use(block, pointer, 1, true);
+        const std::vector<const void*> held = addresses_in(call.type, call.closure);
+        if (!held.empty() && call.memory.empty()) throw_hidden("launch", call.where);
+        for (const void* const address : held) order.use_address(address);
     }
-    submit_launch(order.start(call.where), call);
+    StreamRecord& stream = order.start(call.where);
+    if (prepared.launch != nullptr)
+        prepared.launch(prepared.self, Access::stream(stream), call.where);
+    else submit_launch(stream, call);
     order.end();
 } catch (...) {
     rethrow_as_error("launch", call.where);
 }
-
-OrderedCall::OrderedCall(order_by_data& order, const char* call,
-                         std::span<const MemoryArgument> memory, const SourceLocation& where) try
-    : order_(Access::order(order)) {
-    const CallMark mark(call, where);
-    order_.begin(call, where);
-    order_.use(memory);
-    stream_ = Access::stream(order_.start(where));
-} catch (...) {
-    rethrow_as_error(call, where);
-}
-
-void OrderedCall::enqueued() noexcept { order_.end(); }
 
 void launch_host_by_data(order_by_data& by, const WorkType& type, void* self,
                          std::span<const MemoryArgument> declared,

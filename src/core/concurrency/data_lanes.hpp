@@ -25,6 +25,8 @@ public:
 
     StreamRecord* stream = nullptr;  ///< null: it could not be opened
     std::uint64_t newest = 0;        ///< position of the newest operation
+    std::uint64_t newest_task = 0;   ///< position of the newest task
+    std::uint64_t newest_maker = 0;  ///< and of the newest one that may have made an array
     std::uint64_t load = 0;          ///< how much it was given, compared with the others
     std::uint64_t reached = 0;       ///< a position that is known to have been reached
     std::uint64_t looked_at = 0;     ///< its newest position when that was last looked at
@@ -86,6 +88,10 @@ public:
     std::size_t to_host() const noexcept { return count() > work_ ? work_ + 1 : 0; }
     std::size_t to_read() const noexcept { return count() > work_ ? work_ + 2 : 0; }
 
+    /// Returns the index of a lane.
+    std::uint32_t index_of(const DataLane& lane) const noexcept {
+        return static_cast<std::uint32_t>(&lane - lanes_.data());
+    }
     /// Returns the lane whose stream this is, or null.
     const DataLane* find(std::uint64_t key) const noexcept;
     /// Returns whether work on a lane comes after a position in another one anyway.

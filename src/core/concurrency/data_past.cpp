@@ -18,6 +18,18 @@ std::size_t DataPast::add(Block* block, std::size_t place, std::uint64_t serial)
     return pasts_.size() - 1;
 }
 
+std::uint32_t DataPast::find_group(std::uint64_t memory) {
+    // No block has an odd address.
+    auto* const key = reinterpret_cast<Block*>((memory & 0xffff) << 7 | 1);
+    std::size_t place = place_of(key);
+    while (slots_[place].index != none && slots_[place].block != key)
+        place = (place + 1) & (slots_.size() - 1);
+    if (slots_[place].index != none) return slots_[place].index;
+    const std::size_t index = add(key, place, 0);
+    pasts_[index] = BlockPast(nullptr, 0);
+    return static_cast<std::uint32_t>(index);
+}
+
 void DataPast::begin_anew(std::size_t index, std::uint64_t serial) noexcept {
     pasts_[index] = BlockPast(pasts_[index].block, serial);
 }

@@ -24,13 +24,20 @@ struct OutsideUser {
 struct BlockPast {
     BlockPast(Block* of, std::uint64_t of_serial) noexcept : block(of), serial(of_serial) {}
 
-    Block* block = nullptr;    ///< null: all memory that is not heddle's
-    std::uint64_t serial = 0;  ///< of the allocation that all of this is about
+    static constexpr std::uint32_t none = ~std::uint32_t{0};
+
+    Block* block = nullptr;      ///< null: all memory that is not heddle's, or a group
+    std::uint64_t serial = 0;    ///< of the allocation that all of this is about
+    std::uint32_t group = none;  ///< the past of all imports of the same memory, by its index
     std::uint32_t writer_lane = 0;
     std::uint64_t writer = 0;
     std::uint64_t readers = 0;  ///< a bit for each lane with a reader since the writer
     /// Whether work on one lane has conflicted with work on another. It will again.
     bool is_shared = false;
+    /// Whether work that the order has not noted may have been given to its own streams.
+    bool is_new = true;
+    /// Whether the readers may have written. Only before the first writer that is noted.
+    bool readers_may_write = false;
     OutsideUser outside[Block::inline_users] = {};
 };
 
@@ -53,6 +60,9 @@ public:
             return slot.index;
         }
     }
+    /// Returns the index of the past that all imports of one memory share, by Import::memory. There
+    /// are 65,536 such pasts at most: memory with the same low bits counts as one, too.
+    std::uint32_t find_group(std::uint64_t memory);
     BlockPast& operator[](std::size_t index) noexcept { return pasts_[index]; }
     const BlockPast& operator[](std::size_t index) const noexcept { return pasts_[index]; }
     /// Returns the position of the newest reader in a lane, if BlockPast::readers has its bit.
@@ -74,6 +84,7 @@ public:
             past.writer_lane = lane;
             past.writer = position;
             past.readers = 0;
+            past.readers_may_write = false;
         } else {
             past.readers |= std::uint64_t{1} << lane;
             reader(index, lane) = position;

@@ -9,6 +9,7 @@
 #include "core/memory/block_index.hpp"
 #include "core/memory/memory.hpp"
 #include "core/memory/users.hpp"
+#include "core/observe/imports.hpp"
 #include "core/stream/notify.hpp"
 #include "core/stream/order.hpp"
 #include "core/stream/recorded_calls.hpp"
@@ -40,11 +41,19 @@ std::size_t stream_count(Device device, const ByDataOptions& options, const Sour
                     static_cast<std::size_t>(std::max(at_once, 1)));
 }
 
+/// Other threads may record the current stream: their batches and captures change nothing here.
 void check_not_recorded(StreamRecord& current, const char* call, const SourceLocation& where) {
-    if (current.has(stream_flag::recording) || Access::stream(current).is_capturing(where))
+    if (is_recorded_here(current))
         usage_error({call, where, current},
-                    "work that is ordered by data cannot be part of a capture or a batch: order it "
-                    "before that begins, or after it ends");
+                    "work that is ordered by data cannot be part of this thread's capture or "
+                    "batch: make the order_by_data before that begins, and join it or let it end "
+                    "before that begins or after it has ended");
+    if (current.has(stream_flag::handed_out | stream_flag::capturing) &&
+        current.backend->capture_id(current) != 0)
+        usage_error({call, where, current},
+                    "the current stream is being captured natively, and work that is ordered by "
+                    "data cannot be part of that: use another current stream, or wait until the "
+                    "capture has ended");
 }
 
 bool is_lane(const void* lanes, std::uint64_t key) {
@@ -57,9 +66,21 @@ StreamUse use_of_stream(StreamRecord& stream) noexcept {
 
 }  // namespace
 
+namespace {
+/// Returns `device`. Throws UsageError in a host function, before anything is made.
+Device checked(Device device, const SourceLocation& where) {
+    if (thread_states.in_host_function)
+        usage_error({"order_by_data", where, device},
+                    "a host function cannot make an order_by_data, whose end and reads may have to "
+                    "wait: make it on the thread that enqueues, and let the host function enqueue "
+                    "on streams that it names");
+    return device;
+}
+}  // namespace
+
 DataOrder::DataOrder(Device device, const ByDataOptions& options, const SourceLocation& where)
-    : device_(device), lanes_(device, stream_count(device, options, where), options, where),
-      past_(lanes_.count()) {
+    : device_(checked(device, where)),
+      lanes_(device, stream_count(device, options, where), options, where), past_(lanes_.count()) {
     newest_uses_.resize(lanes_.count());
     uses_.reserve(16);
     needed_.reserve(lanes_.count());
@@ -94,7 +115,41 @@ void DataOrder::use(Block* block, const void* data, std::size_t bytes, bool writ
     if (data == nullptr || bytes == 0) return;
     bytes_ += bytes;
     if (block == nullptr) block = find_block(data);
-    uses_.push_back({static_cast<std::uint32_t>(past_.find(block)), writes});
+    const std::size_t index = past_.find(block);
+    if (past_[index].is_new) [[unlikely]]
+        begin_past(index);
+    add_use(index, writes);
+    if (const std::uint32_t group = past_[index].group; group != BlockPast::none) [[unlikely]]
+        add_use(group, writes);
+}
+
+void DataOrder::use_address(const void* address) {
+    Block* const block = find_block(address);
+    if (block == nullptr) return;
+    use(block, address, 1, true);
+    found_.push_back(block);
+}
+
+// What was made within a task has work on the order's own streams that no operation has declared:
+// the newest task of such a stream, or one before it, may have written it.
+void DataOrder::begin_past(std::size_t index) {
+    past_[index].is_new = false;
+    const Block* const block = past_[index].block;
+    if (block == nullptr) return;
+    if (block->origin == MemoryOrigin::imported) {
+        const std::uint32_t group = past_.find_group(imported_memory(past_[index].serial));
+        past_[index].group = group;
+    }
+    if (!had_tasks_) return;
+    BlockPast& past = past_[index];
+    const Users users(*block);
+    for (const StreamUse& use : users.all()) {
+        const DataLane* const lane = lanes_.find(use.stream->key.load(std::memory_order_relaxed));
+        if (lane == nullptr || lane->newest_task == 0) continue;
+        // Several streams: a task has used what another one has made, and nobody knows how.
+        past.readers_may_write = past.writer != 0 || past.readers_may_write;
+        past_.note(index, past.writer == 0, lanes_.index_of(*lane), lane->newest_task);
+    }
 }
 
 void DataOrder::need(std::uint32_t lane, std::uint64_t position) {
@@ -111,7 +166,7 @@ void DataOrder::collect_needed() {
     for (const Use use : uses_) {
         const BlockPast& past = past_[use.past];
         if (past.writer != 0) need(past.writer_lane, past.writer);
-        if (!use.writes) continue;
+        if (!use.writes && !past.readers_may_write) continue;
         for (std::uint64_t lanes = past.readers; lanes != 0; lanes &= lanes - 1) {
             const auto lane = static_cast<std::uint32_t>(__builtin_ctzll(lanes));
             need(lane, past_.reader(use.past, lane));
@@ -153,19 +208,22 @@ std::size_t DataOrder::choose() const noexcept {
 }
 
 // Only if somebody may have to wait for the newest operation: not if the next one on the stream
-// takes its place in the pasts of all that it used.
+// takes its place in the pasts of all that it used. Of arrays that a task has made nothing is
+// known.
 void DataOrder::record_newest(std::size_t lane, const SourceLocation& where) {
     const std::uint64_t newest = lanes_[lane].newest;
-    const bool is_wanted = std::ranges::any_of(newest_uses_[lane], [&](const Use& before) {
-        const BlockPast& past = past_[before.past];
-        if (!past.is_shared && !lanes_.records_all()) return false;
-        const bool wrote = past.writer == newest && past.writer_lane == lane;
-        const bool read =
-            (past.readers >> lane & 1) != 0 && past_.reader(before.past, lane) == newest;
-        return (wrote || read) && std::ranges::none_of(uses_, [&](const Use& now) {
-                   return now.past == before.past && (now.writes || !wrote);
-               });
-    });
+    const bool has_made = newest != 0 && lanes_[lane].newest_maker == newest;
+    const bool is_wanted =
+        has_made || std::ranges::any_of(newest_uses_[lane], [&](const Use& before) {
+            const BlockPast& past = past_[before.past];
+            if (!past.is_shared && !lanes_.records_all()) return false;
+            const bool wrote = past.writer == newest && past.writer_lane == lane;
+            const bool read =
+                (past.readers >> lane & 1) != 0 && past_.reader(before.past, lane) == newest;
+            return (wrote || read) && std::ranges::none_of(uses_, [&](const Use& now) {
+                       return now.past == before.past && (now.writes || !wrote);
+                   });
+        });
     if (!is_wanted) return;
     (void)lanes_[lane].record(where);
     ++stats_.records;
@@ -175,7 +233,8 @@ void DataOrder::order(std::size_t lane, const SourceLocation& where) {
     for (const Use use : uses_) {
         BlockPast& past = past_[use.past];
         past.is_shared |= (past.writer != 0 && past.writer_lane != lane) ||
-                          (use.writes && (past.readers & ~(std::uint64_t{1} << lane)) != 0);
+                          ((use.writes || past.readers_may_write) &&
+                           (past.readers & ~(std::uint64_t{1} << lane)) != 0);
     }
     for (const Needed& one : needed_) {
         if (one.lane == lane) continue;
@@ -260,7 +319,9 @@ StreamRecord& DataOrder::start(const SourceLocation& where, std::size_t lane) {
     }
     order(lane_, where);
     order_after_outside(lane_, where);
-    return *lanes_[lane_].stream;
+    StreamRecord& stream = *lanes_[lane_].stream;
+    for (Block* const block : found_) note_use(block, stream);
+    return stream;
 }
 
 void DataOrder::give_load(std::size_t lane) noexcept {
@@ -289,6 +350,16 @@ void DataOrder::end() noexcept {
     ++stats_.operations;
 }
 
+void DataOrder::end_task() noexcept {
+    is_in_task_ = false;
+    end();
+    DataLane& lane = lanes_[lane_];
+    lane.newest_task = lane.newest;
+    // Each array has an id. A thread takes its ids in sequence.
+    if (next_id() != task_id_ + 1) lane.newest_maker = lane.newest;
+    had_tasks_ = true;
+}
+
 void DataOrder::wait_on_host(const char* call, const SourceLocation& where) {
     collect_needed();
     for (const Needed& one : needed_) lanes_.wait_on_host(one.lane, one.position, call, where);
@@ -315,7 +386,7 @@ void DataOrder::join(const SourceLocation& where) {
     check_not_recorded(current, "join", where);
     for (std::size_t i = 0; i < lanes_.count(); ++i) {
         if (lanes_[i].newest != 0)
-            order_after_stream(current, *lanes_[i].stream, where, WaitReason::join);
+            order_beside_recorders(current, *lanes_[i].stream, where, WaitReason::join);
     }
 }
 

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "core/base/ids.hpp"
 #include "core/concurrency/data_lanes.hpp"
 #include "core/concurrency/data_past.hpp"
 #include <heddle/concurrency/order_by_data.hpp>
@@ -37,6 +38,7 @@ public:
     void begin(const char* call, const SourceLocation& where) {
         check(call, where);
         uses_.clear();
+        found_.clear();
         bytes_ = 0;
     }
     /// Adds memory that the operation uses. Without a block it is looked up by its address.
@@ -48,6 +50,9 @@ public:
     void use(const Region& region, bool writes) {
         use(region.owner, region.data, region.rows == 0 ? 0 : region.bytes, writes);
     }
+    /// Adds the array that an address is in, if there is one, as written. start() makes the stream
+    /// a user of it, which its other arrays become when the operation is admitted.
+    void use_address(const void* address);
     static constexpr std::size_t any_lane = ~std::size_t{0};
     /// Chooses a stream, unless one is named, and orders it.
     StreamRecord& start(const SourceLocation& where, std::size_t lane = any_lane);
@@ -61,7 +66,12 @@ public:
     /// Instead of start() and end(): blocks until the host may use the memory.
     void wait_on_host(const char* call, const SourceLocation& where);
 
-    void set_in_task(bool is_in_task) noexcept { is_in_task_ = is_in_task; }
+    void begin_task() noexcept {
+        is_in_task_ = true;
+        task_id_ = next_id();
+    }
+    /// In place of end().
+    void end_task() noexcept;
     const DataLanes& lanes() const noexcept { return lanes_; }
 
     void join(const SourceLocation& where);
@@ -79,6 +89,10 @@ private:
         std::uint64_t position;
     };
     [[noreturn]] void throw_not_usable(const char* call, const SourceLocation& where) const;
+    void add_use(std::size_t index, bool writes) {
+        uses_.push_back({static_cast<std::uint32_t>(index), writes});
+    }
+    void begin_past(std::size_t index);
     void collect_needed();
     void need(std::uint32_t lane, std::uint64_t position);
     std::size_t choose() const noexcept;
@@ -92,11 +106,14 @@ private:
     Device device_;
     const ThreadStates* thread_ = &thread_states;
     bool is_in_task_ = false;
+    bool had_tasks_ = false;
+    std::uint64_t task_id_ = 0;   ///< taken when the present task began, or the last one
     std::size_t lane_ = 0;        ///< of the present operation
     std::size_t bytes_ = 0;       ///< that it uses
     ShortCalls::Index call_ = 0;  ///< that enqueues it
     ShortCalls calls_;
     std::vector<Use> uses_;
+    std::vector<Block*> found_;  ///< by address, of these
     std::vector<Needed> needed_;
     std::vector<std::vector<Use>> newest_uses_;  ///< exact waits: by each lane's newest operation
     DataLanes lanes_;

@@ -94,32 +94,51 @@ namespace {
 /// and two 32-bit ones of which the second is not small.
 bool may_be_address(std::uint64_t word) noexcept { return word >= 4096 && word >> 48 == 0; }
 
-void add_undeclared(const OpaquePart& part, Undeclared& to) {
+/// Calls found(word) for each word that may be an address, and watched() for each view whose
+/// elements others may look at.
+template <class Found, class Watched>
+void search(const OpaquePart& part, const Found& found, const Watched& watched) {
     std::vector<MemoryArgument> views(part.bytes / sizeof(View<char>) + 1);
     MemoryArgument* next = views.data();
     const MemoryArgument* const end = find_views(part.object, part.bytes, part.argument, next);
     const Words words(part.object, part.bytes);
     for (std::size_t i = 0; i < words.count(); ++i) {
         if (next != end && i == next->offset / sizeof(std::uint64_t)) {
-            to.is_watched |= OwnerWord(words[i + 2]).is_watched();
+            if (OwnerWord(words[i + 2]).is_watched()) watched();
             i += 2;
             ++next;
         } else if (may_be_address(words[i])) {
-            if (to.pointers < Undeclared::most_kept)
-                to.kept[to.pointers] = reinterpret_cast<const void*>(words[i]);
-            ++to.pointers;
+            found(reinterpret_cast<const void*>(words[i]));
         }
     }
+}
+
+/// The same for all parts of a kernel's closure.
+template <class Found, class Watched>
+void search(const WorkType& type, const void* closure, const Found& found, const Watched& watched) {
+    if (type.opaque_parts == 0 || type.kernel == KernelKind::none) return;
+    std::vector<OpaquePart> parts(type.opaque_parts);
+    type.opaque(closure, parts.data());
+    for (const OpaquePart& part : parts) search(part, found, watched);
 }
 }  // namespace
 
 Undeclared undeclared_in(const WorkType& type, const void* closure) {
     Undeclared held;
-    if (type.opaque_parts == 0 || type.kernel == KernelKind::none) return held;
-    std::vector<OpaquePart> parts(type.opaque_parts);
-    type.opaque(closure, parts.data());
-    for (const OpaquePart& part : parts) add_undeclared(part, held);
+    search(
+        type, closure,
+        [&](const void* address) {
+            if (held.pointers < Undeclared::most_kept) held.kept[held.pointers] = address;
+            ++held.pointers;
+        },
+        [&] { held.is_watched = true; });
     return held;
+}
+
+std::vector<const void*> addresses_in(const WorkType& type, const void* closure) {
+    std::vector<const void*> found;
+    search(type, closure, [&](const void* address) { found.push_back(address); }, [] {});
+    return found;
 }
 
 bool may_signal(const WorkType& type, const Undeclared& held, Device device) noexcept {

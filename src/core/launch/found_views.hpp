@@ -39,6 +39,9 @@ struct Undeclared {
         return {kept, std::min(pointers, most_kept)};
     }
 };
+/// Returns all words of a kernel's closure that may be addresses, but for those of views with an
+/// owner.
+std::vector<const void*> addresses_in(const WorkType& type, const void* closure);
 /// Returns what the closure of a kernel holds.
 Undeclared undeclared_in(const WorkType& type, const void* closure);
 /// Returns whether a kernel or host function may tell somebody that it runs there: what

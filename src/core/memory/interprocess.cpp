@@ -198,7 +198,10 @@ Event import_event(const EventHandle& handle, Where where) try {
     state->recorded = true;
     state->backend->import_event(*state, handle, where);
     state->uid = detail::next_id();
-    detail::note_import({state->uid, true, detail::process_of(handle.process), where});
+    detail::note_import({.key = state->uid,
+                         .is_event = true,
+                         .process = detail::process_of(handle.process),
+                         .where = where});
     notify_event(OpKind::import_event, "import_event", *state, where);
     return detail::Access::make<Event>(*state.release());
 } catch (...) {

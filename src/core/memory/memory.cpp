@@ -1,6 +1,8 @@
 // Blocks: allocation, waiting for their users, and freeing.
 #include <algorithm>
+#include <functional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include <heddle/memory/array.hpp>
@@ -191,7 +193,12 @@ Block& import_shared(Device device, const ArrayHandle& handle, const SourceLocat
         throw;
     }
     open_device(block, device, MemoryOrigin::imported);
-    note_import({block.serial.load(), false, process_of(handle.process), where});
+    const std::string_view name(reinterpret_cast<const char*>(handle.memory.data()),
+                                handle.memory.size());
+    note_import({.key = block.serial.load(),
+                 .process = process_of(handle.process),
+                 .where = where,
+                 .memory = std::hash<std::string_view>{}(name)});
     if (is_observed()) notify_memory(OpKind::allocate, nullptr, block, where);
     return block;
 } catch (...) {

@@ -28,6 +28,13 @@ void forget_import(std::uint64_t key) noexcept {
     std::erase_if(imports.get(), [&](const Import& one) { return one.key == key; });
 }
 
+std::uint64_t imported_memory(std::uint64_t serial) noexcept {
+    const std::lock_guard guard(lock);
+    for (const Import& one : imports.get())
+        if (one.key == serial && !one.is_event) return one.memory;
+    return 0;
+}
+
 bool list_imports(std::vector<Import>& to) {
     const std::unique_lock guard(lock, std::try_to_lock);
     if (guard.owns_lock()) to = imports.get();

@@ -1,4 +1,5 @@
-// What this process has imported from others, for the watch: they may be gone.
+// What this process has imported from others: for the watch, because they may be gone, and for
+// orders by data, because two imports may be one memory.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +17,15 @@ struct Import {
     bool is_event = false;
     Process process = {};  ///< that exported it
     SourceLocation where = {};
+    std::uint64_t memory = 0;  ///< an array's: the same for all imports of one allocation
 };
 
 /// Notes one. Costs no more if there is no memory. Thread-safe.
 void note_import(const Import& import) noexcept;
 /// Forgets it: it was destroyed.
 void forget_import(std::uint64_t key) noexcept;
+/// Returns Import::memory of an array that is imported now. Returns 0 if it could not be noted.
+std::uint64_t imported_memory(std::uint64_t serial) noexcept;
 /// Lists them. Returns false if their lock is held.
 bool list_imports(std::vector<Import>& to);
 

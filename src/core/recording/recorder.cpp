@@ -210,6 +210,14 @@ bool is_captured_here(StreamRecord& stream) noexcept {
     return r && r->is_capture() && r->owner == std::this_thread::get_id();
 }
 
+bool is_recorded_here(StreamRecord& stream) noexcept {
+    const Recorded r(stream);
+    if (!r) return false;
+    const Recorder* const around = stream.outermost.load(std::memory_order_acquire);
+    const auto mine = std::this_thread::get_id();
+    return r->owner == mine || (around != nullptr && around->owner == mine);
+}
+
 bool is_recordable(StreamRecord& stream) noexcept {
     return !stream.has(stream_flag::slow_order & ~(stream_flag::fallible | stream_flag::recording));
 }

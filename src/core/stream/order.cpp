@@ -180,6 +180,13 @@ void order_after_enqueued(StreamRecord& waiter, StreamRecord& other, const Sourc
               {where, WaitReason::batch});
 }
 
+void order_beside_recorders(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where,
+                            WaitReason reason) {
+    send_batch_of(waiter, where);
+    const EnqueuedWork work{.stream = &other, .is_asked_for = true};
+    carry_out(decide_wait(waiter, work, where), waiter, other, {where, reason});
+}
+
 void order_after_branch(StreamRecord& waiter, const BranchEnd& branch,
                         const SourceLocation& where) {
     carry_out(decide_wait(waiter, branch, where), waiter, *branch.stream,

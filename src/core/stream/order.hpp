@@ -18,6 +18,10 @@ void order_after_stream(StreamRecord& waiter, StreamRecord& other, const SourceL
 /// The same on the native streams, whether or not a recorder has them: orders `waiter` after work
 /// that was enqueued on `other`, not after recorded work.
 void order_after_enqueued(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where);
+/// The same for a wait that the user asked for, where other threads may record `waiter`: a batch
+/// flushes first, and a capture does not change.
+void order_beside_recorders(StreamRecord& waiter, StreamRecord& other, const SourceLocation& where,
+                            WaitReason reason);
 /// Orders `waiter` after a branch of its own fork_join. Enqueues and tells nothing if that had no
 /// work.
 void order_after_branch(StreamRecord& waiter, const BranchEnd& branch, const SourceLocation& where);

@@ -25,6 +25,9 @@ inline bool is_captured(const StreamRecord& stream) noexcept {
 }
 /// Returns whether a capture of the calling thread records the stream.
 bool is_captured_here(StreamRecord& stream) noexcept;
+/// Returns whether a capture or batch of the calling thread records the stream, or is the outermost
+/// one that does. Waits for the recorder's lock.
+bool is_recorded_here(StreamRecord& stream) noexcept;
 /// Returns whether the stream's state allows a batch to record it.
 bool is_recordable(StreamRecord& stream) noexcept;
 

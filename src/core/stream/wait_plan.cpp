@@ -114,8 +114,15 @@ WaitPlan decide_wait(StreamRecord& waiter, const EnqueuedWork& work, const Sourc
                      Recorders) {
     StreamRecord& other = *work.stream;
     const std::uint64_t id = other.id.load(std::memory_order_relaxed);
-    return decide_by_count(waiter, other, id,
-                           other.has(stream_flag::handed_out) ? wait_fact::uncounted : 0);
+    std::uint32_t facts = other.has(stream_flag::handed_out) ? wait_fact::uncounted : 0;
+    if (work.is_asked_for) {
+        if (is_unusable(waiter) || is_unusable(other)) return plan_of(wait_fact::unusable);
+        if (is_lost(waiter)) return plan_of(wait_fact::device_lost);
+        if (other.has(stream_flag::poisoned | stream_flag::fallible) &&
+            other.known_failure() != nullptr)
+            facts |= wait_fact::failed;
+    }
+    return decide_by_count(waiter, other, id, facts);
 }
 
 }  // namespace heddle::detail

@@ -42,6 +42,8 @@ enum class Recorders : std::uint8_t { to_ask, asked };
 /// Work that has been enqueued natively on a stream, whatever its recorder has.
 struct EnqueuedWork {
     StreamRecord* stream;
+    /// Whether the user asked for the wait: then dead streams and known failures matter.
+    bool is_asked_for = false;
 };
 /// A branch of a fork_join that ends: its stream, and the stream's submissions before the fork and
 /// when the branch began.

@@ -1,0 +1,108 @@
+// What an order knows of arrays that kernels hold by address, launched plainly and prepared.
+#include "kernels.hpp"
+#include "support.hpp"
+
+#include <heddle/by_data.hpp>
+
+#include <algorithm>
+
+using namespace heddle_test;
+
+namespace {
+
+constexpr std::size_t n = 64;
+
+Ints constant(int value) { return Ints(n, value); }
+Array<int> array() {
+    Array<int> made = zeros<int>(test_device(), n);
+    current_stream(test_device()).synchronize();
+    return made;
+}
+
+struct Spread {
+    Spread() : order(test_device(), {.streams = 3, .spread = DataSpread::always}) {}
+    template <class... A> void note(const char* what, const A&... accesses) {
+        launch_host(order, [seen = seen, what] { seen.add(what); }, accesses...);
+    }
+    bool has_seen_nothing() const {
+        settle(test_device());
+        return seen.seen().empty();
+    }
+    Recorder seen;
+    order_by_data order;
+};
+
+/// Holds addresses, and no view.
+struct Addresses {
+    int* held[10];
+    HEDDLE_FN void operator()(std::size_t i) const { held[9][i] = held[0][i]; }
+    HEDDLE_FN void operator()(std::size_t i, View<const int>) const { (*this)(i); }
+};
+
+Addresses addresses(Array<int>& from, Array<int>& to) {
+    Addresses all{};
+    std::ranges::fill(all.held, from.data());
+    all.held[9] = to.data();
+    return all;
+}
+
+}  // namespace
+
+TEST_CASE("by data: addresses that a kernel holds count, launched plainly and prepared",
+          "[by_data]") {
+    for (const bool is_prepared : {false, true}) {
+        const Here here;
+        Array<int> x = array(), y = array(), z = array();
+        const Drained drained;
+        Gate gate;
+        Spread on;
+        const Addresses kernel = addresses(x, y);
+        auto prepared = prepare(test_device(), kernel, dim(n), View<const int>(z));
+        on.order.task({writes(x)}, [&](StreamRef s) { gate.hold(s); });
+        launch(on.order, Set{}, dim(n), x, 7);
+        on.order.task({writes(y), writes(z)}, [](StreamRef) {});
+        if (is_prepared) launch(on.order, prepared);
+        else launch(on.order, kernel, dim(n), View<const int>(z));
+        on.note("read", reads(y));  // the tenth address
+        CHECK(on.has_seen_nothing());
+        gate.open();
+        CHECK(to_host(on.order, y) == constant(7));
+    }
+}
+
+TEST_CASE("by data: a kernel that holds addresses alone is refused, launched plainly and prepared",
+          "[by_data]") {
+    const Here here;
+    Array<int> x = array(), y = array();
+    const Drained drained;
+    Spread on;
+    const Addresses kernel = addresses(x, y);
+    auto prepared = prepare(test_device(), kernel, dim(n));
+    const std::string said = "neither views nor declarations";
+    CHECK(mentions(error_of([&] { launch(on.order, kernel, dim(n)); }), said));
+    CHECK(mentions(error_of([&] { launch(on.order, prepared); }), said));
+    CHECK(on.order.stats().operations == 0);
+}
+
+TEST_CASE("by data: an array that a kernel has by address has the stream among its users",
+          "[by_data]") {
+    for (const bool is_prepared : {false, true}) {
+        const Here here;
+        Array<int> x = array(), y = array(), z = array();
+        const Drained drained;
+        Gate gate;
+        Spread on, other;
+        const Addresses kernel = addresses(x, y);
+        auto prepared = prepare(test_device(), kernel, dim(n), View<const int>(z));
+        on.order.task({writes(x)}, [&](StreamRef s) {
+            gate.hold(s);
+            launch(s, Set{}, dim(n), x, 7);
+        });
+        if (is_prepared) launch(on.order, prepared);
+        else launch(on.order, kernel, dim(n), View<const int>(z));
+        other.note("outside", reads(y));
+        CHECK(other.has_seen_nothing());
+        gate.open();
+        CHECK(to_host(other.order, y) == constant(7));
+    }
+}

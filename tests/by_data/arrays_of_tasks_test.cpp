@@ -1,0 +1,203 @@
+// What an order knows of arrays that tasks make, replace and free.
+#include "kernels.hpp"
+#include "support.hpp"
+
+#include <heddle/by_data.hpp>
+
+#include <algorithm>
+#include <thread>
+
+using namespace heddle_test;
+
+namespace {
+
+constexpr std::size_t n = 64;
+
+Ints constant(int value) { return Ints(n, value); }
+Array<int> array() {
+    Array<int> made = zeros<int>(test_device(), n);
+    current_stream(test_device()).synchronize();
+    return made;
+}
+
+/// As a library's function: returns its result, which waits for the gate, in an array of its own.
+Array<int> made_behind(const Gate& gate, StreamRef stream, int value) {
+    Array<int> made(stream, n);
+    gate.hold(stream);
+    launch(stream, Set{}, dim(n), made, value);
+    return made;
+}
+
+struct Spread {
+    explicit Spread(DataWaits waits = DataWaits::automatic)
+        : order(test_device(), {.streams = 3, .waits = waits, .spread = DataSpread::always}) {}
+    template <class... A> void note(const char* what, const A&... accesses) {
+        launch_host(order, [seen = seen, what] { seen.add(what); }, accesses...);
+    }
+    bool has_seen_nothing() const {
+        settle(test_device());
+        return seen.seen().empty();
+    }
+    Recorder seen;
+    order_by_data order;
+};
+
+constexpr DataWaits all_waits[] = {DataWaits::newest, DataWaits::exact, DataWaits::automatic};
+
+}  // namespace
+
+TEST_CASE("by data: what reads an array that a task has made comes after the task", "[by_data]") {
+    for (const DataWaits waits : all_waits) {
+        const Here here;
+        Array<int> x, y = array(), z = array();
+        const Drained drained;
+        Gate gate;
+        Spread on(waits);
+        on.order.task({}, [&](StreamRef s) { x = made_behind(gate, s, 7); });
+        on.order.task({writes(z)}, [](StreamRef) {});  // another stream's newest
+        launch(on.order, CopyKernel{}, dim(n), x, y);
+        on.note("read", reads(x), reads(z));
+        CHECK(on.has_seen_nothing());
+        gate.open();
+        CHECK(to_host(on.order, y) == constant(7));
+    }
+}
+
+TEST_CASE("by data: what writes an array that a task has made comes after the task", "[by_data]") {
+    const Here here;
+    Array<int> x, z = array();
+    const Drained drained;
+    Gate gate;
+    Spread on;
+    on.order.task({}, [&](StreamRef s) { x = made_behind(gate, s, 7); });
+    on.order.task({writes(z)}, [](StreamRef) {});
+    on.note("write", writes(x), writes(z));
+    CHECK(on.has_seen_nothing());
+}
+
+TEST_CASE("by data: the host waits for the task that has made an array", "[by_data]") {
+    const Here here;
+    Array<int> x;
+    const Drained drained;
+    Gate gate;
+    Spread on;
+    on.order.task({}, [&](StreamRef s) { x = made_behind(gate, s, 7); });
+    std::thread opener([&] {
+        settle(test_device());
+        gate.open();
+    });
+    CHECK(to_host(on.order, x) == constant(7));
+    opener.join();
+}
+
+TEST_CASE("by data: an array that a task replaces is the new one for what follows", "[by_data]") {
+    const Here here;
+    Array<int> x = array(), y = array(), z = array();
+    const Drained drained;
+    Gate gate;
+    Spread on;
+    launch(on.order, Set{}, dim(n), x, 1);
+    on.order.task({writes(x)}, [&](StreamRef s) {
+        x = Array<int>();  // freed, so that its place may be taken
+        x = made_behind(gate, s, 7);
+    });
+    on.order.task({writes(z)}, [](StreamRef) {});
+    launch(on.order, CopyKernel{}, dim(n), x, y);
+    on.note("read", reads(x), reads(z));
+    CHECK(on.has_seen_nothing());
+    gate.open();
+    CHECK(to_host(on.order, y) == constant(7));
+}
+
+TEST_CASE("by data: an array is freed in a task behind all that uses it", "[by_data]") {
+    const Here here;
+    Array<int> y = array();
+    const Drained drained;
+    Gate gate;
+    Spread on;
+    Array<int> x = zeros<int>(on.order, n);
+    on.order.task({writes(x)}, [&](StreamRef s) {
+        gate.hold(s);
+        launch(s, Set{}, dim(n), x, 7);
+    });
+    launch(on.order, CopyKernel{}, dim(n), x, y);
+    on.order.task({}, [&](StreamRef s) {
+        x = Array<int>();
+        Array<int> next(s, n);  // may have its memory
+        launch(s, Set{}, dim(n), next, 9);
+    });
+    gate.open();
+    CHECK(to_host(on.order, y) == constant(7));
+}
+
+TEST_CASE("by data: what a task does on another stream counts as work outside", "[by_data]") {
+    const Here here;
+    const Stream side(test_device());
+    Array<int> x, y = array();
+    const Drained drained;
+    Gate gate;
+    Spread on;
+    on.order.task({}, [&](StreamRef) { x = made_behind(gate, side, 7); });
+    launch(on.order, CopyKernel{}, dim(n), x, y);
+    on.note("read", reads(x));
+    CHECK(on.has_seen_nothing());
+    gate.open();
+    CHECK(to_host(on.order, y) == constant(7));
+}
+
+TEST_CASE("by data: a second task that changes what the first has made counts, too", "[by_data]") {
+    const Here here;
+    Array<int> x, y = array();
+    const Drained drained;
+    Gate gate;
+    Spread on;
+    StreamRef first;
+    on.order.task({}, [&](StreamRef s) {
+        first = s;
+        x = Array<int>(s, n);
+        launch(s, Set{}, dim(n), x, 3);
+    });
+    on.order.task({}, [&](StreamRef s) {  // says nothing of x, and waits by itself
+        REQUIRE(s != first);
+        s.wait_stream(first);
+        gate.hold(s);
+        launch(s, Add{}, dim(n), x, 4);
+    });
+    launch(on.order, CopyKernel{}, dim(n), x, y);
+    on.note("read", reads(x));
+    CHECK(on.has_seen_nothing());
+    gate.open();
+    CHECK(to_host(on.order, y) == constant(7));
+}
+
+TEST_CASE("by data: reads of an array that a task has made run side by side", "[by_data]") {
+    const Here here;
+    Array<int> x, y = array(), z = array();
+    const Drained drained;
+    Gate making, reading;
+    Spread on(DataWaits::exact);
+    on.order.task({}, [&](StreamRef s) { x = made_behind(making, s, 7); });
+    on.order.task({reads(x), writes(y)}, [&](StreamRef s) { reading.hold(s); });
+    on.order.task({writes(z)}, [](StreamRef) {});  // on a stream that no gate holds
+    on.note("read", reads(x), writes(z));
+    CHECK(on.has_seen_nothing());
+    making.open();
+    CHECK(eventually([&] { return on.seen.has("read"); }));
+}
+
+TEST_CASE("by data: a failure reaches what reads the array that the task should have made",
+          "[by_data]") {
+    const Here here;
+    Array<int> x, y = array();
+    {
+        const Drained drained;
+        Spread on;
+        on.order.task({}, [&](StreamRef s) {
+            x = Array<int>(s, n);
+            launch_host(s, [] { throw Boom("made"); }, writes(x));
+        });
+        launch(on.order, CopyKernel{}, dim(n), x, y);
+        CHECK(mentions(error_of([&] { (void)to_host(on.order, y); }), "made"));
+    }
+    CHECK(current_stream(test_device()).clear_error() != nullptr);
+}

@@ -1,0 +1,465 @@
+// Random programs that are ordered by data, beside everything else that heddle does: batches and
+// captures of another thread on the shared default stream, tasks that make arrays, fork, capture
+// and batch, prepared launches and addresses, other threads with orders of their own, failures,
+// memory and outside streams that end, and reads on the host. They come to what their statements
+// come to one after the other. The environment of random_programs_test.cpp counts here too; the
+// mode is `by_data`.
+#include "environment.hpp"
+#include "kernels.hpp"
+#include "random.hpp"
+#include "support.hpp"
+#include "watch.hpp"
+
+#include <heddle/by_data.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <sstream>
+#include <thread>
+
+namespace heddle_test::programs::by_data {
+
+namespace {
+
+enum class Call : std::uint8_t {
+    scale,
+    mix,
+    fill,
+    copy,
+    host,
+    prepared,         ///< prepared once, and changed for each launch
+    at_addresses,     ///< a kernel that holds addresses
+    prepared_at,      ///< the same, prepared
+    task,             ///< with all that it uses declared
+    task_makes,       ///< replaces an array by one that it makes
+    task_makes_side,  ///< the same, on a stream of its own
+    task_forks,
+    task_captures,  ///< and launches the graph
+    task_batches,
+    temporary,
+    made_anew,       ///< memory that ends while its work is pending
+    read,            ///< to_host(), compared at once
+    on_host,         ///< changed by the host
+    pageable,        ///< from the host and back
+    outside,         ///< on a stream that knows nothing of the order
+    outside_ending,  ///< on one that ends behind it
+    thread,          ///< through an order of another thread, which waits for its end
+    reborn,          ///< the order ends, the current stream goes on, and there is another order
+    joined,
+    batch_begins,    ///< of another thread on the default stream; what it has recorded ends
+    capture_begins,  ///< the same
+    recording_ends,
+    fails,  ///< and is cleared; all arrays are set anew
+    calls,  ///< how many there are
+};
+
+struct Statement {
+    Call call;
+    std::size_t to, from;  ///< arrays; never the same
+    Word a, b;
+    int slow;
+};
+
+struct Program {
+    std::uint64_t seed = 0;
+    std::size_t size = 0, arrays = 0;
+    ByDataOptions options;
+    std::vector<Statement> statements;
+};
+
+Program generate(std::uint64_t seed) {
+    Random random(seed);
+    Program p;
+    p.seed = seed;
+    p.size = 8 * (1 + random.below(4));
+    p.arrays = 3 + random.below(5);
+    p.options = {.streams = static_cast<int>(1 + random.below(5)),
+                 .waits = static_cast<DataWaits>(random.below(3)),
+                 .spread = random.below(2) == 0 ? DataSpread::automatic : DataSpread::always};
+    const std::size_t count = 10 + random.below(40);
+    for (std::size_t i = 0; i < count; ++i) {
+        Statement s{};
+        s.call = static_cast<Call>(random.below(static_cast<std::size_t>(Call::calls)));
+        s.to = random.below(p.arrays);
+        s.from = (s.to + 1 + random.below(p.arrays - 1)) % p.arrays;
+        s.a = static_cast<Word>(1 + 2 * random.below(5));
+        s.b = static_cast<Word>(random.below(100));
+        s.slow = random.below(4) == 0 ? static_cast<int>(random.below(20'000)) : 0;
+        p.statements.push_back(s);
+    }
+    return p;
+}
+
+const char* name_of(Call call) {
+    static constexpr const char* names[] = {"scale",
+                                            "mix",
+                                            "fill",
+                                            "copy",
+                                            "host",
+                                            "prepared",
+                                            "at",
+                                            "prepared_at",
+                                            "task",
+                                            "task_makes",
+                                            "task_makes_side",
+                                            "task_forks",
+                                            "task_captures",
+                                            "task_batches",
+                                            "temporary",
+                                            "made_anew",
+                                            "read",
+                                            "on_host",
+                                            "pageable",
+                                            "outside",
+                                            "outside_ending",
+                                            "thread",
+                                            "reborn",
+                                            "joined",
+                                            "batch_begins",
+                                            "capture_begins",
+                                            "recording_ends",
+                                            "fails"};
+    static_assert(std::size(names) == static_cast<std::size_t>(Call::calls));
+    return names[static_cast<std::size_t>(call)];
+}
+
+std::string text_of(const Program& p, std::size_t statements) {
+    std::ostringstream text;
+    text << p.arrays << " arrays of " << p.size << ", " << p.options.streams << " streams, waits "
+         << static_cast<int>(p.options.waits) << ", spread " << static_cast<int>(p.options.spread)
+         << "\n";
+    for (std::size_t i = 0; i < std::min(statements, p.statements.size()); ++i) {
+        const Statement& s = p.statements[i];
+        text << "  " << name_of(s.call) << " to " << s.to << " from " << s.from << " a " << s.a
+             << " b " << s.b << " slow " << s.slow << "\n";
+    }
+    return text.str();
+}
+
+/// What a program does, one statement after the other.
+class Reference {
+public:
+    explicit Reference(const Program& p) : arrays(p.arrays, Ints(p.size)) {
+        for (std::size_t i = 0; i < arrays.size(); ++i)
+            for (std::size_t k = 0; k < p.size; ++k) arrays[i][k] = static_cast<int>(100 * i + k);
+    }
+    void step(const Statement& s) {
+        Ints& to = arrays[s.to];
+        const Ints& from = arrays[s.from];
+        const auto each = [&](auto f) {
+            for (std::size_t i = 0; i < to.size(); ++i)
+                to[i] = static_cast<int>(f(static_cast<Word>(to[i]), static_cast<Word>(from[i])));
+        };
+        switch (s.call) {
+        case Call::scale:
+        case Call::prepared:
+        case Call::on_host:
+        case Call::task_forks:
+        case Call::outside:
+        case Call::outside_ending:
+        case Call::reborn: each([&](Word t, Word) { return t * s.a + s.b; }); break;
+        case Call::mix:
+        case Call::host:
+        case Call::at_addresses:
+        case Call::prepared_at:
+        case Call::task:
+        case Call::task_captures:
+        case Call::task_batches:
+        case Call::thread: each([&](Word t, Word f) { return t * s.a + f + s.b; }); break;
+        case Call::fill:
+        case Call::made_anew: each([&](Word, Word) { return s.b; }); break;
+        case Call::copy:
+        case Call::pageable: to = from; break;
+        case Call::task_makes:
+        case Call::task_makes_side: each([&](Word, Word f) { return f * s.a + s.b; }); break;
+        case Call::temporary: each([&](Word t, Word f) { return t + f * s.a + s.b; }); break;
+        case Call::read:
+        case Call::joined:
+        case Call::batch_begins:
+        case Call::capture_begins:
+        case Call::recording_ends:
+        case Call::fails:
+        case Call::calls: break;
+        }
+    }
+    std::vector<Ints> arrays;
+};
+
+/// Holds addresses.
+struct MixAt {
+    const int* from;
+    int* to;
+    Word a, b;
+    int slow;
+    HEDDLE_FN void operator()(std::size_t i, View<const int>) const {
+        idle(i, slow);
+        to[i] = static_cast<int>(static_cast<Word>(to[i]) * a + static_cast<Word>(from[i]) + b);
+    }
+};
+
+/// A thread that records the default stream from its construction to its destruction.
+class Neighbour {
+public:
+    explicit Neighbour(bool captures) : captures_(captures) {
+        thread_ = std::thread([this] {
+            const StreamRef shared = default_stream(test_device());
+            const Stream making(test_device());
+            Array<int> own = zeros<int>(making, 64);
+            making.synchronize();
+            Batch batch({.on_cpu = true});
+            std::optional<ScopedBatch> in_batch;
+            std::optional<ScopedCapture> in_capture;
+            if (captures_) in_capture.emplace(shared);
+            else in_batch.emplace(batch, shared);
+            launch(shared, Scale{}, dim(64), own, Word{3}, Word{1}, 0);
+            began_.set();
+            (void)may_end_.wait();
+        });
+        (void)began_.wait();
+    }
+    ~Neighbour() {
+        may_end_.set();
+        thread_.join();
+    }
+    Neighbour(const Neighbour&) = delete;
+    Neighbour& operator=(const Neighbour&) = delete;
+    bool captures() const { return captures_; }
+
+private:
+    bool captures_;
+    Flag began_, may_end_;
+    std::thread thread_;
+};
+
+class Run {
+public:
+    explicit Run(const Program& p) : program_(p), expected_(p) {
+        order_.emplace(test_device(), p.options);
+        for (const Ints& values : expected_.arrays) arrays_.push_back(from_host(*order_, values));
+        some_ = zeros<int>(*order_, p.size);
+        prepared_.emplace(
+            prepare(test_device(), Scale{}, dim(p.size), arrays_[0], Word{1}, Word{0}, 0));
+    }
+    /// Returns how many statements it took until something was wrong, or 0.
+    std::size_t first_wrong() {
+        for (std::size_t i = 0; i < program_.statements.size(); ++i) {
+            const Statement& s = program_.statements[i];
+            enqueue(s);
+            expected_.step(s);
+            if (s.call == Call::read) right_ &= to_host(*order_, arrays_[s.from]) == now(s.from);
+            if (!right_) return i + 1;
+        }
+        for (std::size_t i = 0; i < arrays_.size(); ++i)
+            right_ &= to_host(*order_, arrays_[i]) == now(i);
+        return right_ ? 0 : program_.statements.size();
+    }
+
+private:
+    const Ints& now(std::size_t i) const { return expected_.arrays[i]; }
+    StreamRef shared() const { return default_stream(test_device()); }
+    bool is_captured() const { return neighbour_ && neighbour_->captures(); }
+
+    void enqueue(const Statement& s) {
+        order_by_data& order = *order_;
+        Array<int>& to = arrays_[s.to];
+        const Array<int>& from = arrays_[s.from];
+        const std::size_t size = program_.size;
+        const auto mix = [&](StreamRef stream) {
+            launch(stream, Mix{}, dim(size), from, to, s.a, s.b, s.slow);
+        };
+        switch (s.call) {
+        case Call::scale: launch(order, Scale{}, dim(size), to, s.a, s.b, s.slow); break;
+        case Call::mix: launch(order, Mix{}, dim(size), from, to, s.a, s.b, s.slow); break;
+        case Call::fill: fill(order, to, static_cast<int>(s.b)); break;
+        case Call::copy: copy(order, to, from); break;
+        case Call::host: enqueue_host(s); break;
+        case Call::prepared:
+            prepared_->set<0>(to).set<1>(s.a).set<2>(s.b).set<3>(s.slow);
+            launch(order, *prepared_);
+            break;
+        case Call::at_addresses: launch(order, at(s), dim(size), View<const int>(some_)); break;
+        case Call::prepared_at: {
+            auto once = prepare(test_device(), at(s), dim(size), View<const int>(some_));
+            launch(order, once);
+            break;
+        }
+        case Call::task: order.task({reads(from), writes(to)}, mix); break;
+        case Call::task_makes:
+        case Call::task_makes_side:
+        case Call::task_forks:
+        case Call::task_captures:
+        case Call::task_batches: enqueue_task(s, mix); break;
+        case Call::temporary: {
+            Array<int> once = clone(order, from);
+            launch(order, Scale{}, dim(size), once, s.a, s.b, s.slow);
+            launch(order, Mix{}, dim(size), once, to, Word{1}, Word{0}, 0);
+            break;
+        }
+        case Call::made_anew: to = full<int>(order, size, static_cast<int>(s.b)); break;
+        case Call::on_host:
+            if (test_device().is_cuda()) launch(order, Scale{}, dim(size), to, s.a, s.b, 0);
+            else
+                for (int& one : on_host(order, to))
+                    one = static_cast<int>(static_cast<Word>(one) * s.a + s.b);
+            break;
+        case Call::pageable: copy(order, to, to_host(order, from)); break;
+        case Call::outside: enqueue_outside(s, outside_); break;
+        case Call::outside_ending: enqueue_outside(s, Stream(test_device())); break;
+        case Call::thread:
+            // The order of the other thread waits for what this one was given, as outside work.
+            std::thread([&] {
+                order_by_data theirs(test_device(), program_.options);
+                launch(theirs, Mix{}, dim(size), from, to, s.a, s.b, s.slow);
+            }).join();
+            break;
+        case Call::reborn:
+            take_back(to);
+            order_.reset();
+            if (is_captured()) {  // would become a part of the capture
+                order_.emplace(test_device(), program_.options);
+                launch(*order_, Scale{}, dim(size), to, s.a, s.b, s.slow);
+            } else {
+                launch(shared(), Scale{}, dim(size), to, s.a, s.b, s.slow);
+                order_.emplace(test_device(), program_.options);
+            }
+            break;
+        case Call::joined: order.join(); break;
+        case Call::batch_begins: begin_recording(false); break;
+        case Call::capture_begins: begin_recording(true); break;
+        case Call::recording_ends: neighbour_.reset(); break;
+        case Call::fails: fail(s); break;
+        case Call::read:
+        case Call::calls: break;
+        }
+    }
+
+    MixAt at(const Statement& s) {
+        return {std::as_const(arrays_[s.from]).data(), arrays_[s.to].data(), s.a, s.b, s.slow};
+    }
+
+    // On a GPU a host function does not reach the arrays.
+    void enqueue_host(const Statement& s) {
+        Array<int>& to = arrays_[s.to];
+        const Array<int>& from = arrays_[s.from];
+        if (test_device().is_cuda())
+            return launch(*order_, Mix{}, dim(program_.size), from, to, s.a, s.b, s.slow);
+        const HostWork work{to.view(), from.view(), program_.size, s.a, s.b, s.slow};
+        if (s.b % 2 == 0) launch_host(*order_, work, reads(from), writes(to));
+        else launch_host(*order_, work);  // holds the views
+    }
+
+    template <class F> void enqueue_task(const Statement& s, const F& mix) {
+        Array<int>& to = arrays_[s.to];
+        const Array<int>& from = arrays_[s.from];
+        const std::size_t size = program_.size;
+        switch (s.call) {
+        case Call::task_makes:
+        case Call::task_makes_side:
+            order_->task({reads(from)}, [&](StreamRef given) {
+                const Stream side(test_device());
+                const StreamRef stream = s.call == Call::task_makes ? given : StreamRef(side);
+                if (stream != given) stream.wait_stream(given);
+                to = Array<int>();
+                Array<int> made = clone(stream, from);
+                launch(stream, Scale{}, dim(size), made, s.a, s.b, s.slow);
+                to = std::move(made);
+                // The declaration that it reads is of the given stream.
+                if (stream != given) given.wait_stream(stream);
+            });
+            break;
+        case Call::task_forks:
+            order_->task({writes(to)}, [&](StreamRef) {
+                const auto part = [&](std::size_t first) {
+                    launch(Scale{}, dim(size / 2), to.view().subview(first, size / 2), s.a, s.b,
+                           s.slow);
+                };
+                fork_join([&] { part(0); }, [&] { part(size / 2); });
+            });
+            break;
+        case Call::task_captures:
+            order_->task({reads(from), writes(to)}, [&](StreamRef stream) {
+                Graph graph = capture(stream, [&] { mix(stream); });
+                graph.launch(stream);
+            });
+            break;
+        default:
+            order_->task({reads(from), writes(to)}, [&](StreamRef stream) {
+                const ScopedBatch in(batch_, stream);
+                mix(stream);
+            });
+        }
+    }
+
+    /// Orders the order itself after what others have done to the array, for those that wait for
+    /// it.
+    void take_back(Array<int>& array) {
+        order_->task({writes(array)}, [](StreamRef) {});
+    }
+
+    /// Work outside has to wait for what the order was given by itself.
+    void enqueue_outside(const Statement& s, const Stream& stream) {
+        take_back(arrays_[s.to]);
+        if (is_captured()) {
+            order_->synchronize();
+        } else {
+            order_->join();
+            stream.wait_stream(shared());
+        }
+        launch(stream, Scale{}, dim(program_.size), arrays_[s.to], s.a, s.b, s.slow);
+    }
+
+    void begin_recording(bool captures) {
+        neighbour_.reset();
+        neighbour_.emplace(captures);
+    }
+
+    void fail(const Statement& s) {
+        launch_host(*order_, [] { throw Boom("by data"); }, writes(arrays_[s.to]));
+        launch(*order_, Mix{}, dim(program_.size), arrays_[s.to], arrays_[s.from], s.a, s.b, 0);
+        right_ &= error_of([&] { (void)to_host(*order_, arrays_[s.from]); }).has_value();
+        right_ &= error_of([&] { order_->synchronize(); }).has_value();
+        right_ &= order_->clear_error() != nullptr;
+        for (std::size_t i = 0; i < arrays_.size(); ++i) copy(*order_, arrays_[i], now(i));
+    }
+
+    const Program& program_;
+    const ScopedDevice on_{test_device()};
+    const Stream outside_{test_device()};
+    Reference expected_;
+    Array<int> some_;
+    std::vector<Array<int>> arrays_;
+    Drained drained_;
+    Batch batch_{{.on_cpu = true}};
+    std::optional<PreparedLaunch<Scale, 1, View<int>, Word, Word, int>> prepared_;
+    std::optional<order_by_data> order_;
+    std::optional<Neighbour> neighbour_;
+    bool right_ = true;
+};
+
+std::string title(std::uint64_t seed) { return "seed " + std::to_string(seed) + ", mode by_data"; }
+
+/// Runs programs for a share of the time, one after the other.
+void run_programs(double part) {
+    if (!is_mode_wanted("by_data")) return;
+    if (environment("HEDDLE_RANDOM_MODES") == "by_data") part = 1;  // alone it has all the time
+    const auto end = Time::now() + std::chrono::duration<double>(seconds() * part);
+    std::size_t runs = 0;
+    for (std::uint64_t seed = first_seed(); runs == 0 || Time::now() < end; seed = next(seed, 1)) {
+        const Program program = generate(seed);
+        const Watch watch(title(seed), [&] { return text_of(program, program.statements.size()); });
+        INFO(title(seed) << "\n" << text_of(program, program.statements.size()));
+        const std::size_t wrong = Run(program).first_wrong();
+        CAPTURE(wrong);
+        REQUIRE(wrong == 0);
+        ++runs;
+    }
+    say_runs(runs);
+}
+
+}  // namespace
+
+TEST_CASE("random programs by data, beside all else, come to what they say", "[random]") {
+    run_programs(0.1);
+}
+
+}  // namespace heddle_test::programs::by_data
